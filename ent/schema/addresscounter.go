@@ -1,0 +1,32 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// AddressCounter counts the unknown keys that one client address presented in one minute. On
+// PostgreSQL it is unlogged, as the counters of the keys are.
+type AddressCounter struct{ ent.Schema }
+
+// Annotations of address counters.
+func (AddressCounter) Annotations() []schema.Annotation {
+	return []schema.Annotation{entsql.Table("address_counters")}
+}
+
+// Fields of an address counter.
+func (AddressCounter) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("id").Immutable().Comment("the client's IP address"),
+		field.Int64("minute").Comment("minutes since 1970 in UTC"),
+		field.Int32("count"),
+	}
+}
+
+// Indexes of address counters: past minutes are swept.
+func (AddressCounter) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("minute")}
+}

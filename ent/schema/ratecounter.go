@@ -1,0 +1,28 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"github.com/google/uuid"
+)
+
+// RateCounter counts one key's requests in one minute; a new minute starts the row anew, so the
+// table has as many rows as there are keys in use. On PostgreSQL it is unlogged: losing it in a
+// crash forgives a minute.
+type RateCounter struct{ ent.Schema }
+
+// Annotations of rate counters.
+func (RateCounter) Annotations() []schema.Annotation {
+	return []schema.Annotation{entsql.Table("rate_counters")}
+}
+
+// Fields of a rate counter.
+func (RateCounter) Fields() []ent.Field {
+	return []ent.Field{
+		field.UUID("id", uuid.UUID{}).Immutable().Comment("the key's id"),
+		field.Int64("minute").Comment("minutes since 1970 in UTC"),
+		field.Int32("count"),
+	}
+}

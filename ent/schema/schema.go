@@ -1,0 +1,38 @@
+// Package schema describes the service's tables: one table a file, its columns, edges, indexes
+// and the bounds that the database itself keeps. It holds no rules of the shop and no hooks.
+//
+// Every table of a store's data carries store_id, and every index of such a table starts with
+// it. The exceptions look a row up before its store is known: a key's fingerprint, a store's
+// slug and the primary keys.
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema/field"
+	"github.com/google/uuid"
+)
+
+//go:generate go run -modfile=../../tools.mod entc.go
+
+// id is the primary key of a table whose rows are numbered by us: a UUIDv7, so that rows sort
+// by the time of their creation.
+func id() ent.Field {
+	return field.UUID("id", uuid.UUID{}).
+		Default(func() uuid.UUID { return uuid.Must(uuid.NewV7()) }).
+		Immutable()
+}
+
+// storeID is the column that every table of a store's data carries.
+func storeID() ent.Field {
+	return field.UUID("store_id", uuid.UUID{}).Immutable()
+}
+
+// createdAt is set by the writer from the store's clock: UTC, in milliseconds.
+func createdAt() ent.Field {
+	return field.Time("created_at").Immutable()
+}
+
+// updatedAt is set by the writer from the store's clock at each change that a reader can see.
+func updatedAt() ent.Field {
+	return field.Time("updated_at")
+}

@@ -1,0 +1,9 @@
+// Package proto holds the definition of the public API: one file per resource, with its
+// messages, its service, its HTTP binding and the comments that become the reference.
+//
+// Regenerating needs Go and Node: the plugins' versions are pinned in tools.mod and
+// package-lock.json, and none is fetched from buf's registry.
+package proto
+
+//go:generate npm --prefix .. ci --silent --no-audit --no-fund
+//go:generate sh -c "cd .. && go tool -modfile=tools.mod buf generate"
