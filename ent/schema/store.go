@@ -25,7 +25,7 @@ func (Store) Fields() []ent.Field {
 		field.String("whatsapp_phone").Default("").Comment("E.164"),
 		field.JSON("social_links", map[string]string{}).Default(map[string]string{}),
 		field.Enum("status").Values("open", "suspended", "closed").Default("open"),
-		field.Bool("payment_links").Default(true).Comment("whether payment links may be created"),
+		field.Bool("payment_links_open").Default(true).Comment("whether payment links may be created"),
 		field.JSON("unavailable_types", []string{}).Default([]string{}).
 			Comment("product types that may not be published"),
 		field.Float("platform_fee_percent").Default(0).Comment("copied to each order recorded"),
