@@ -1,0 +1,145 @@
+// Package refusal is the one vocabulary of what the service says no with: the codes of the
+// specification, the status and the Connect code of each, and the details that some carry. The
+// rules make refusals, the edge writes them; neither knows more of the other.
+package refusal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	"go.storefront.example/ent/wire"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// Code is a stable machine-readable error code.
+type Code string
+
+// The codes of the specification's Errors part, and those chosen for what it leaves open: an
+// unknown path, a wrong method, an unusable body, and errors of the service itself.
+const (
+	ValidationFailed           Code = "validation_failed"
+	CompareAtInvalid           Code = "compare_at_invalid"
+	PhoneInvalid               Code = "phone_invalid"
+	CustomerIdentifierRequired Code = "customer_identifier_required"
+	PaymentLinkExpiryInvalid   Code = "payment_link_expiry_invalid"
+	APIKeyMissing              Code = "api_key_missing"
+	APIKeyInvalid              Code = "api_key_invalid"
+	APIKeyRevoked              Code = "api_key_revoked"
+	APIKeyExpired              Code = "api_key_expired"
+	InsufficientScope          Code = "insufficient_scope"
+	StoreUnavailable           Code = "store_unavailable"
+	ProductNotFound            Code = "product_not_found"
+	OrderNotFound              Code = "order_not_found"
+	CustomerNotFound           Code = "customer_not_found"
+	PaymentLinkNotFound        Code = "payment_link_not_found"
+	NotFound                   Code = "not_found"
+	MethodNotAllowed           Code = "method_not_allowed"
+	CustomerConflict           Code = "customer_conflict"
+	PayloadTooLarge            Code = "payload_too_large"
+	UnsupportedMediaType       Code = "unsupported_media_type"
+	ProductIncomplete          Code = "product_incomplete"
+	ProductTypeUnavailable     Code = "product_type_unavailable"
+	FeatureDisabled            Code = "feature_disabled"
+	PaymentLinkInvalidPricing  Code = "payment_link_invalid_pricing"
+	PaymentLinkExpiryPast      Code = "payment_link_expiry_past"
+	RateLimited                Code = "rate_limited"
+	InternalError              Code = "internal_error"
+	Unavailable                Code = "unavailable"
+)
+
+// answers is the one table from a code to what each protocol says with it.
+var answers = map[Code]struct {
+	status  int
+	connect connect.Code
+}{
+	ValidationFailed:           {http.StatusBadRequest, connect.CodeInvalidArgument},
+	CompareAtInvalid:           {http.StatusBadRequest, connect.CodeInvalidArgument},
+	PhoneInvalid:               {http.StatusBadRequest, connect.CodeInvalidArgument},
+	CustomerIdentifierRequired: {http.StatusBadRequest, connect.CodeInvalidArgument},
+	PaymentLinkExpiryInvalid:   {http.StatusBadRequest, connect.CodeInvalidArgument},
+	APIKeyMissing:              {http.StatusUnauthorized, connect.CodeUnauthenticated},
+	APIKeyInvalid:              {http.StatusUnauthorized, connect.CodeUnauthenticated},
+	APIKeyRevoked:              {http.StatusUnauthorized, connect.CodeUnauthenticated},
+	APIKeyExpired:              {http.StatusUnauthorized, connect.CodeUnauthenticated},
+	InsufficientScope:          {http.StatusForbidden, connect.CodePermissionDenied},
+	StoreUnavailable:           {http.StatusForbidden, connect.CodePermissionDenied},
+	ProductNotFound:            {http.StatusNotFound, connect.CodeNotFound},
+	OrderNotFound:              {http.StatusNotFound, connect.CodeNotFound},
+	CustomerNotFound:           {http.StatusNotFound, connect.CodeNotFound},
+	PaymentLinkNotFound:        {http.StatusNotFound, connect.CodeNotFound},
+	NotFound:                   {http.StatusNotFound, connect.CodeUnimplemented},
+	MethodNotAllowed:           {http.StatusMethodNotAllowed, connect.CodeUnimplemented},
+	CustomerConflict:           {http.StatusConflict, connect.CodeAlreadyExists},
+	PayloadTooLarge:            {http.StatusRequestEntityTooLarge, connect.CodeResourceExhausted},
+	UnsupportedMediaType:       {http.StatusUnsupportedMediaType, connect.CodeInvalidArgument},
+	ProductIncomplete:          {http.StatusUnprocessableEntity, connect.CodeFailedPrecondition},
+	ProductTypeUnavailable:     {http.StatusUnprocessableEntity, connect.CodeFailedPrecondition},
+	FeatureDisabled:            {http.StatusUnprocessableEntity, connect.CodeFailedPrecondition},
+	PaymentLinkInvalidPricing:  {http.StatusUnprocessableEntity, connect.CodeFailedPrecondition},
+	PaymentLinkExpiryPast:      {http.StatusUnprocessableEntity, connect.CodeFailedPrecondition},
+	RateLimited:                {http.StatusTooManyRequests, connect.CodeResourceExhausted},
+	InternalError:              {http.StatusInternalServerError, connect.CodeInternal},
+	Unavailable:                {http.StatusServiceUnavailable, connect.CodeUnavailable},
+}
+
+// Refusal is a request that the service says no to. Message is for the client; Cause is for the
+// log alone.
+type Refusal struct {
+	Code    Code
+	Message string
+	// Details is set for the codes that have details, and nil for every other.
+	Details *storefrontv1.ErrorDetails
+	// Cause is why the service itself failed; nil when the request is at fault.
+	Cause error
+}
+
+// New returns a refusal without details.
+func New(code Code, message string) *Refusal {
+	return &Refusal{Code: code, Message: message}
+}
+
+// Invalid returns validation_failed with every refused field. Without a field the message alone
+// says what is wrong, as for a body that is not JSON.
+func Invalid(message string, fields ...wire.Field) *Refusal {
+	details := &storefrontv1.ErrorDetails{}
+	for _, f := range fields {
+		details.Fields = append(details.Fields, &storefrontv1.FieldError{Field: f.Name, Message: f.Message})
+	}
+	return &Refusal{Code: ValidationFailed, Message: message, Details: details}
+}
+
+// Error tells the code, the message and the cause, for the log.
+func (r *Refusal) Error() string {
+	if r.Cause != nil {
+		return fmt.Sprintf("%s: %s: %v", r.Code, r.Message, r.Cause)
+	}
+	return fmt.Sprintf("%s: %s", r.Code, r.Message)
+}
+
+// Unwrap returns the cause.
+func (r *Refusal) Unwrap() error { return r.Cause }
+
+// Status is the HTTP status that goes with the code.
+func (r *Refusal) Status() int { return answers[r.Code].status }
+
+// ConnectCode is the code of the Connect and gRPC protocols that goes with the code.
+func (r *Refusal) ConnectCode() connect.Code { return answers[r.Code].connect }
+
+// Of returns the refusal that an error stands for: itself if it is one, unavailable when the
+// database cannot be reached or the time ran out, internal_error for everything else. The cause
+// is kept for the log. The error must not be nil.
+func Of(err error, unreachable func(error) bool) *Refusal {
+	var r *Refusal
+	switch {
+	case errors.As(err, &r):
+		return r
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), unreachable(err):
+		return &Refusal{Code: Unavailable, Message: "The service cannot answer just now; try again later.", Cause: err}
+	default:
+		return &Refusal{Code: InternalError, Message: "The service failed to answer; try again later.", Cause: err}
+	}
+}
