@@ -1,0 +1,75 @@
+// Package ratelimit is the arithmetic of the two limits of the specification's Limits part: the
+// requests of one API key and the unknown keys of one address, each in windows of one minute that
+// begin with the UTC minute, so that every server process sees the same window. It keeps no
+// counter, knows no clock and no header: the caller counts, and says what time it is.
+package ratelimit
+
+import "time"
+
+// The limits, in one UTC minute each (specification, Limits).
+const (
+	// RequestsPerMinute is how many requests one API key may make, across all routes.
+	RequestsPerMinute = 120
+	// UnknownKeysPerMinute is how many requests with an unknown key one address may make before
+	// its keys are no longer looked at.
+	UnknownKeysPerMinute = 20
+)
+
+// window is the length of a window; it divides the hour, so windows begin with the UTC minute.
+const window = time.Minute
+
+// Rate is what a response tells of the limit. The zero value tells nothing and is not sent.
+type Rate struct {
+	// Limit is how many requests a minute are allowed.
+	Limit int
+	// Remaining is how many of them are left in the current minute, never below 0.
+	Remaining int
+	// Reset is the time until the counter restarts from zero, in whole seconds, 1 s to 60 s.
+	Reset time.Duration
+	// Limited tells whether the request is refused because a limit is exceeded; the answer then
+	// asks to wait for Reset.
+	Limited bool
+}
+
+// Minute numbers the window that t lies in: minutes since 1970 in UTC, also before 1970.
+func Minute(t time.Time) int64 {
+	seconds, length := t.Unix(), int64(window/time.Second)
+	minute := seconds / length
+	if seconds%length < 0 {
+		minute--
+	}
+	return minute
+}
+
+// Reset is the time from t to the next window, rounded up to whole seconds: 1 s to 60 s. Who waits
+// that long arrives in the next window.
+func Reset(t time.Time) time.Duration {
+	next := time.Unix((Minute(t)+1)*int64(window/time.Second), 0)
+	// Rounding up: a wait cut short by a fraction would end inside the same window.
+	return (next.Sub(t) + time.Second - 1).Truncate(time.Second)
+}
+
+// Free is the rate of a request at t that no key's counter counts: the whole limit is left.
+func Free(t time.Time) Rate {
+	return Rate{Limit: RequestsPerMinute, Remaining: RequestsPerMinute, Reset: Reset(t)}
+}
+
+// Blocked is the rate of a request at t from an address that presented too many unknown keys.
+func Blocked(t time.Time) Rate {
+	return Rate{Limit: RequestsPerMinute, Reset: Reset(t), Limited: true}
+}
+
+// Counted is the rate after count requests of one key in the minute of t, the present one
+// included. It is Limited when the present one is beyond the limit.
+func Counted(count int, t time.Time) Rate {
+	return Rate{
+		Limit:     RequestsPerMinute,
+		Remaining: max(0, RequestsPerMinute-count),
+		Reset:     Reset(t),
+		Limited:   count > RequestsPerMinute,
+	}
+}
+
+// TooManyUnknown tells whether an address with that many requests with unknown keys in a minute,
+// the present one included, is beyond the limit.
+func TooManyUnknown(count int) bool { return count > UnknownKeysPerMinute }

@@ -1,0 +1,75 @@
+package ratelimit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/ratelimit"
+)
+
+func at(text string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func TestReset(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		reason string
+		now    time.Time
+		want   time.Duration
+	}{
+		{"the first instant of a minute has all of it ahead", at("2026-09-01T10:00:00Z"), 60 * time.Second},
+		{"a fraction is rounded up, or the wait would end too early", at("2026-09-01T10:00:00.001Z"), 60 * time.Second},
+		{"a whole second is exact", at("2026-09-01T10:00:01Z"), 59 * time.Second},
+		{"in the middle", at("2026-09-01T10:00:29.5Z"), 31 * time.Second},
+		{"never 0: the last instant still waits", at("2026-09-01T10:00:59.999999999Z"), time.Second},
+		{"the window is UTC's whatever the zone, here with seconds in its offset",
+			at("2026-09-01T10:00:10Z").In(time.FixedZone("odd", 3600+17)), 50 * time.Second},
+		{"before 1970 minutes are counted downwards", at("1969-12-31T23:59:50Z"), 10 * time.Second},
+	} {
+		require.Equal(t, row.want, ratelimit.Reset(row.now), row.reason)
+	}
+}
+
+func TestMinute(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		reason string
+		now    time.Time
+		want   int64
+	}{
+		{"the epoch is minute 0", at("1970-01-01T00:00:00Z"), 0},
+		{"the last instant belongs to its minute", at("1970-01-01T00:00:59.999999999Z"), 0},
+		{"the turn belongs to the next", at("1970-01-01T00:01:00Z"), 1},
+		{"rounded down, not towards zero", at("1969-12-31T23:59:59.5Z"), -1},
+		{"a whole minute before 1970 is its own first instant", at("1969-12-31T23:59:00Z"), -1},
+	} {
+		require.Equal(t, row.want, ratelimit.Minute(row.now), row.reason)
+	}
+}
+
+func TestRate(t *testing.T) {
+	t.Parallel()
+	now := at("2026-09-01T10:00:15Z")
+	for _, row := range []struct {
+		reason string
+		got    ratelimit.Rate
+		want   ratelimit.Rate
+	}{
+		{"the first request takes one", ratelimit.Counted(1, now), ratelimit.Rate{Limit: 120, Remaining: 119, Reset: 45 * time.Second}},
+		{"the 120th is the last that is allowed", ratelimit.Counted(120, now), ratelimit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second}},
+		{"the 121st is not", ratelimit.Counted(121, now), ratelimit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}},
+		{"without a key nothing is used up", ratelimit.Free(now), ratelimit.Rate{Limit: 120, Remaining: 120, Reset: 45 * time.Second}},
+		{"a blocked address has nothing left", ratelimit.Blocked(now), ratelimit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}},
+	} {
+		require.Equal(t, row.want, row.got, row.reason)
+	}
+	require.False(t, ratelimit.TooManyUnknown(20), "20 unknown keys a minute are allowed")
+	require.True(t, ratelimit.TooManyUnknown(21), "more than 20 are not")
+}
