@@ -1,0 +1,35 @@
+package auth
+
+import (
+	"strings"
+
+	"go.storefront.example/server/refusal"
+)
+
+// scheme is the authentication scheme of RFC 6750; schemes have no case (RFC 9110, 11.1).
+const scheme = "Bearer"
+
+// bearer takes the key out of the values of a request's Authorization header: exactly one value,
+// the scheme in any case, one space or more, and something after them. Whether that something is a
+// key is not asked here, so that a malformed one counts as an unknown key. Anything else is
+// api_key_missing.
+func bearer(authorization []string) (string, error) {
+	missing := func(message string) error { return refusal.New(refusal.APIKeyMissing, message) }
+	switch {
+	case len(authorization) == 0:
+		return "", missing("The request has no Authorization header. Send Authorization: Bearer <API_KEY>.")
+	case len(authorization) > 1:
+		// Choosing one of several would let a proxy and this service disagree on who asks.
+		return "", missing("The request has more than one Authorization header. Send exactly one.")
+	}
+	const form = "The Authorization header is not of the form Bearer <API_KEY>."
+	name, rest, found := strings.Cut(authorization[0], " ")
+	if !found || !strings.EqualFold(name, scheme) {
+		return "", missing(form)
+	}
+	key := strings.Trim(rest, " ")
+	if key == "" {
+		return "", missing(form)
+	}
+	return key, nil
+}

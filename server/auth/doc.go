@@ -1,0 +1,22 @@
+// Package auth tells who makes a request: it makes and recognises API keys, and admits requests
+// by their key, their address and the limits of both (specification, Authentication and Limits).
+//
+// The order in which Gate.Admit looks at things is a contract:
+//
+//	address limit ─► Authorization ─► key ─────────────► counter ─► store's status ─► Principal
+//	      │               │            │                    │             │
+//	 rate_limited   api_key_missing  api_key_invalid   rate_limited  store_unavailable
+//	                                 api_key_revoked
+//	                                 api_key_expired
+//
+// A request with a known key counts on the key's counter whatever becomes of it; one with an
+// unknown key counts on its address. Key, store and both counters take one statement.
+//
+// What only helps to answer is held in memory and written now and then by Gate.Run: malformed keys
+// per address (lost with a killed process: at most a second's worth) and the last use of each key
+// (at most ten seconds' worth). What limits a known key is never held in memory.
+//
+// The package refuses to keep, log or return the text of a key: past NewKey there are only
+// fingerprints and hints. Creating, listing and revoking keys is not done here, nor is any answer
+// written.
+package auth

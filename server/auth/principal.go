@@ -1,0 +1,36 @@
+package auth
+
+import (
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/tenant"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/refusal"
+)
+
+// Principal is who makes a request: an API key and the store that it belongs to. The zero value is
+// nobody: its KeyID is uuid.Nil. Goroutines may share one; none may change its slices.
+type Principal struct {
+	KeyID   uuid.UUID
+	KeyName string
+	// Scopes are those chosen at the key's creation; a write scope stands for the read scope too.
+	Scopes []string
+	Store  tenant.Store
+}
+
+// Actor is the principal as the activity journal names it: the key under its name.
+func (p Principal) Actor() tenant.Actor {
+	return tenant.Actor{Type: tenant.ActorAPIKey, ID: p.KeyID.String(), Name: p.KeyName}
+}
+
+// Require returns nil when the key has the scope, or one that implies it, and else the refusal
+// insufficient_scope, whose details name the scope.
+func (p Principal) Require(scope string) error {
+	if Covers(p.Scopes, scope) {
+		return nil
+	}
+	r := refusal.New(refusal.InsufficientScope, "The API key lacks the scope "+scope+
+		". Scopes never change: create a key that has it.")
+	r.Details = &storefrontv1.ErrorDetails{Required: scope}
+	return r
+}

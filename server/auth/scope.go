@@ -1,0 +1,39 @@
+package auth
+
+import (
+	"slices"
+	"strings"
+)
+
+// The scopes that a key can have (specification, Scopes). The store and orders cannot be written.
+const (
+	ScopeStoreRead         = "store:read"
+	ScopeProductsRead      = "products:read"
+	ScopeProductsWrite     = "products:write"
+	ScopeOrdersRead        = "orders:read"
+	ScopeCustomersRead     = "customers:read"
+	ScopeCustomersWrite    = "customers:write"
+	ScopePaymentLinksRead  = "payment_links:read"
+	ScopePaymentLinksWrite = "payment_links:write"
+)
+
+// Scopes returns every scope, in the specification's order. The slice is the caller's.
+func Scopes() []string {
+	return []string{
+		ScopeStoreRead,
+		ScopeProductsRead, ScopeProductsWrite,
+		ScopeOrdersRead,
+		ScopeCustomersRead, ScopeCustomersWrite,
+		ScopePaymentLinksRead, ScopePaymentLinksWrite,
+	}
+}
+
+// Covers tells whether a key with these scopes has the required one: a write scope implies the
+// read scope of the same resource, never the other way round.
+func Covers(scopes []string, required string) bool {
+	if slices.Contains(scopes, required) {
+		return true
+	}
+	resource, isRead := strings.CutSuffix(required, ":read")
+	return isRead && slices.Contains(scopes, resource+":write")
+}
