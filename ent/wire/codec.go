@@ -1,0 +1,167 @@
+package wire
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Codec is the JSON of this package as a connect codec named "json". It reads what typed clients
+// write beyond the rules of /v1: 64-bit integers as strings, enum values as numbers, and an
+// enum's zero. What it refuses it hides in the message, where TakeInvalid finds it. The zero
+// value is ready; goroutines may share it.
+type Codec struct{}
+
+// Name returns "json".
+func (Codec) Name() string { return "json" }
+
+// IsBinary returns false: JSON is text.
+func (Codec) IsBinary() bool { return false }
+
+// Marshal returns the spelling of a proto.Message; anything else is an error.
+func (c Codec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
+
+// MarshalStable is Marshal, whose bytes are always the same.
+func (c Codec) MarshalStable(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
+
+// MarshalAppend appends the spelling of a proto.Message; anything else is an error.
+func (Codec) MarshalAppend(b []byte, message any) ([]byte, error) {
+	m, err := asMessage(message)
+	if err != nil {
+		return nil, err
+	}
+	return Append(b, m), nil
+}
+
+// Unmarshal resets a proto.Message and reads data into it. Its only error is a value that is no
+// message; what data has wrong is for TakeInvalid to tell.
+func (Codec) Unmarshal(data []byte, message any) error {
+	m, err := asMessage(message)
+	if err != nil {
+		return err
+	}
+	unmarshalHiding(data, m)
+	return nil
+}
+
+// CharsetCodec is Codec under the name by which connect looks up the content type
+// `application/json; charset=utf-8`.
+type CharsetCodec struct{ Codec }
+
+// Name returns "json; charset=utf-8".
+func (CharsetCodec) Name() string { return "json; charset=utf-8" }
+
+// RESTCodec is Codec in the shape that vanguard asks for. The zero value is ready; goroutines may
+// share it.
+type RESTCodec struct{}
+
+// Name returns "json".
+func (RESTCodec) Name() string { return "json" }
+
+// IsBinary returns false: JSON is text.
+func (RESTCodec) IsBinary() bool { return false }
+
+// MarshalAppend appends the spelling of m.
+func (RESTCodec) MarshalAppend(b []byte, m proto.Message) ([]byte, error) { return Append(b, m), nil }
+
+// MarshalAppendStable is MarshalAppend, whose bytes are always the same.
+func (RESTCodec) MarshalAppendStable(b []byte, m proto.Message) ([]byte, error) {
+	return Append(b, m), nil
+}
+
+// Unmarshal resets m and reads data into it; what data has wrong is for TakeInvalid to tell. A
+// message that is marshalled again loses it.
+func (RESTCodec) Unmarshal(data []byte, m proto.Message) error {
+	unmarshalHiding(data, m)
+	return nil
+}
+
+// MarshalAppendField appends the spelling of one field's value.
+func (RESTCodec) MarshalAppendField(b []byte, m proto.Message, fd protoreflect.FieldDescriptor) ([]byte, error) {
+	r := m.ProtoReflect()
+	f := planOf(r).fields[fd.Index()]
+	f.key = nil
+	first := true
+	return f.appendReflected(b, r, &first), nil
+}
+
+// UnmarshalField reads data into one field of m. The error is an *Invalid.
+func (RESTCodec) UnmarshalField(data []byte, m proto.Message, fd protoreflect.FieldDescriptor) error {
+	r := m.ProtoReflect()
+	f := &planOf(r).fields[fd.Index()]
+	d := &decoder{scanner: scanner{data: data}, typed: true, path: []segment{{name: f.jsonName, index: -1}}}
+	r.Clear(fd)
+	if err := d.field(r, f); err != nil {
+		return &Invalid{Message: err.Error()}
+	}
+	if d.peek(); d.pos < len(d.data) {
+		return &Invalid{Message: errTrailing.Error()}
+	}
+	if len(d.fields) > 0 {
+		return &Invalid{Message: messageFields, Fields: d.fields}
+	}
+	return nil
+}
+
+// BinaryCodec is the binary wire format as a connect codec named "proto". Bytes that are no such
+// message are hidden in it, where TakeInvalid finds them. The zero value is ready; goroutines may
+// share it.
+type BinaryCodec struct{}
+
+// Name returns "proto".
+func (BinaryCodec) Name() string { return "proto" }
+
+// IsBinary returns true.
+func (BinaryCodec) IsBinary() bool { return true }
+
+// Marshal returns the wire format of a proto.Message; anything else is an error.
+func (c BinaryCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
+
+// MarshalAppend appends the wire format of a proto.Message; anything else is an error.
+func (BinaryCodec) MarshalAppend(b []byte, message any) ([]byte, error) {
+	m, err := asMessage(message)
+	if err != nil {
+		return nil, err
+	}
+	return proto.MarshalOptions{}.MarshalAppend(b, m)
+}
+
+// MarshalStable is Marshal with the entries of maps in order.
+func (BinaryCodec) MarshalStable(message any) ([]byte, error) {
+	m, err := asMessage(message)
+	if err != nil {
+		return nil, err
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
+}
+
+// Unmarshal resets a proto.Message and reads data into it. Its only error is a value that is no
+// message.
+func (BinaryCodec) Unmarshal(data []byte, message any) error {
+	m, err := asMessage(message)
+	if err != nil {
+		return err
+	}
+	if err := proto.Unmarshal(data, m); err != nil {
+		proto.Reset(m)
+		hide(m, &Invalid{Message: "The body is not a valid message of this method."})
+		return nil
+	}
+	takeHidden(m.ProtoReflect()) // a client has no say in what was refused
+	return nil
+}
+
+func unmarshalHiding(data []byte, m proto.Message) {
+	if invalid := decode(data, m, true, nil); invalid != nil {
+		hide(m, invalid)
+	}
+}
+
+func asMessage(v any) (proto.Message, error) {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("%T is not a protocol buffers message", v)
+	}
+	return m, nil
+}

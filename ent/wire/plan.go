@@ -1,0 +1,257 @@
+package wire
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+const (
+	timestampName = protoreflect.FullName("google.protobuf.Timestamp")
+	fieldMaskName = protoreflect.FullName("google.protobuf.FieldMask")
+)
+
+// plan is what encoding and decoding need to know of one message type, resolved once.
+type plan struct {
+	// goType is the generated struct type that the fields' index belongs to; nil for a message
+	// without one.
+	goType reflect.Type
+	fields []field        // in the order of declaration
+	byName map[string]int // JSON name to place in fields
+	mask   int            // place of update_mask; -1 without one
+}
+
+// field is one field of a plan.
+type field struct {
+	desc     protoreflect.FieldDescriptor
+	key      []byte // `"priceAmount":`
+	jsonName string
+	// index is the field's place in the Go struct; -1 when it must be read by protoreflect.
+	index int
+	shape shape
+	list  bool
+	// nullable tells whether null stands for an unset field.
+	nullable bool
+	// enum names every value of an enum field.
+	enum *enumNames
+	// message is the plan of a message field's type.
+	message *plan
+	// must says what the field may hold.
+	must string
+}
+
+// shape is how a value looks in JSON.
+type shape uint8
+
+const (
+	shapeString shape = iota
+	shapeBool
+	shapeInt
+	shapeUint
+	shapeFloat
+	shapeEnum
+	shapeBytes
+	shapeTimestamp
+	shapeMask
+	shapeMessage
+)
+
+var plans struct {
+	sync.Map // protoreflect.MessageDescriptor to *plan, complete
+	building sync.Mutex
+}
+
+// planOf returns the plan of m's type.
+func planOf(m protoreflect.Message) *plan {
+	md := m.Descriptor()
+	if p, ok := plans.Load(md); ok {
+		return p.(*plan)
+	}
+	plans.building.Lock()
+	defer plans.building.Unlock()
+	// Types may contain each other, so a whole family is built before any of it is published.
+	family := map[protoreflect.MessageDescriptor]*plan{}
+	p := build(md, structOf(m.Interface()), family)
+	for md, p := range family {
+		plans.LoadOrStore(md, p)
+	}
+	return p
+}
+
+// structOf returns the struct type behind a generated message, or nil.
+func structOf(m proto.Message) reflect.Type {
+	if t := reflect.TypeOf(m); t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+		return t.Elem()
+	}
+	return nil
+}
+
+func build(md protoreflect.MessageDescriptor, goType reflect.Type, family map[protoreflect.MessageDescriptor]*plan) *plan {
+	if p, ok := plans.Load(md); ok {
+		return p.(*plan)
+	}
+	if p := family[md]; p != nil {
+		return p
+	}
+	descs := md.Fields()
+	p := &plan{
+		goType: goType,
+		fields: make([]field, descs.Len()),
+		byName: make(map[string]int, descs.Len()),
+		mask:   -1,
+	}
+	family[md] = p
+	places := structPlaces(goType)
+	for i := range p.fields {
+		fd := descs.Get(i)
+		f := &p.fields[i]
+		f.desc, f.jsonName, f.index = fd, fd.JSONName(), -1
+		f.key = append(AppendString(nil, f.jsonName), ':')
+		f.shape, f.list = shapeOf(fd), fd.IsList()
+		f.nullable = !fd.IsList() && !fd.IsMap() && fd.HasPresence()
+		if fd.Enum() != nil {
+			f.enum = newEnumNames(fd.Enum())
+		}
+		var child reflect.Type
+		if place, ok := places[fd.Number()]; ok {
+			f.index, child = place.index, place.message
+		}
+		if f.shape == shapeMessage && !fd.IsMap() {
+			f.message = build(fd.Message(), child, family)
+			if f.message.goType != child {
+				f.index = -1
+			}
+		}
+		f.must = mustOf(f)
+		p.byName[f.jsonName] = i
+		if f.shape == shapeMask && fd.Name() == "update_mask" {
+			p.mask = i
+		}
+	}
+	return p
+}
+
+// place is where a struct keeps a field, and the struct type of the messages it holds.
+type place struct {
+	index   int
+	message reflect.Type
+}
+
+// structPlaces finds a message's fields in its generated struct by their numbers, which stand in
+// the struct tags. Members of a oneof and fields of types written in other ways are not found.
+func structPlaces(t reflect.Type) map[protoreflect.FieldNumber]place {
+	if t == nil {
+		return nil
+	}
+	places := map[protoreflect.FieldNumber]place{}
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		parts := strings.Split(sf.Tag.Get("protobuf"), ",")
+		if len(parts) < 2 || !sf.IsExported() {
+			continue
+		}
+		number, err := strconv.ParseInt(parts[1], 10, 32)
+		if err != nil {
+			continue
+		}
+		elem := sf.Type
+		for elem.Kind() == reflect.Slice || elem.Kind() == reflect.Pointer {
+			elem = elem.Elem()
+		}
+		if elem.Kind() != reflect.Struct {
+			elem = nil
+		}
+		places[protoreflect.FieldNumber(number)] = place{i, elem}
+	}
+	return places
+}
+
+func shapeOf(fd protoreflect.FieldDescriptor) shape {
+	switch fd.Kind() {
+	case protoreflect.StringKind:
+		return shapeString
+	case protoreflect.BoolKind:
+		return shapeBool
+	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind, protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		return shapeUint
+	case protoreflect.FloatKind, protoreflect.DoubleKind:
+		return shapeFloat
+	case protoreflect.EnumKind:
+		return shapeEnum
+	case protoreflect.BytesKind:
+		return shapeBytes
+	case protoreflect.MessageKind, protoreflect.GroupKind:
+		switch fd.Message().FullName() {
+		case timestampName:
+			return shapeTimestamp
+		case fieldMaskName:
+			return shapeMask
+		}
+		return shapeMessage
+	default:
+		return shapeInt
+	}
+}
+
+// mustOf says what one value of the field may hold.
+func mustOf(f *field) string {
+	switch f.shape {
+	case shapeString:
+		return "must be a string"
+	case shapeBool:
+		return "must be true or false"
+	case shapeInt, shapeUint:
+		return "must be an integer"
+	case shapeFloat:
+		return "must be a number"
+	case shapeEnum:
+		return "must be one of " + f.enum.list
+	case shapeBytes:
+		return "must be a base64 string"
+	case shapeTimestamp:
+		return "must be an RFC 3339 date-time, such as 2026-09-01T12:00:00.000Z"
+	case shapeMask:
+		return "must be a string of field names, separated by commas"
+	default:
+		return "must be an object"
+	}
+}
+
+// enumNames spells the values of one enum.
+type enumNames struct {
+	quoted [][]byte // by number, for the values from 0 up without a gap
+	desc   protoreflect.EnumDescriptor
+	list   string // every name but that of 0, which stands for no value
+}
+
+func newEnumNames(ed protoreflect.EnumDescriptor) *enumNames {
+	e := &enumNames{desc: ed}
+	var names []string
+	values := ed.Values()
+	for i := range values.Len() {
+		v := values.Get(i)
+		if int(v.Number()) == len(e.quoted) {
+			e.quoted = append(e.quoted, AppendString(nil, string(v.Name())))
+		}
+		if v.Number() != 0 {
+			names = append(names, string(v.Name()))
+		}
+	}
+	e.list = strings.Join(names, ", ")
+	return e
+}
+
+// append spells value n: its name, or the number of a value that has none.
+func (e *enumNames) append(b []byte, n int64) []byte {
+	if n >= 0 && n < int64(len(e.quoted)) {
+		return append(b, e.quoted[n]...)
+	}
+	if v := e.desc.Values().ByNumber(protoreflect.EnumNumber(n)); v != nil {
+		return AppendString(b, string(v.Name()))
+	}
+	return strconv.AppendInt(b, n, 10)
+}
