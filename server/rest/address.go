@@ -1,0 +1,68 @@
+package rest
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// address is the address that a request came from, an IPv4 one always in its four-byte form: the
+// peer's, or, when the peer is a trusted proxy, the right-most address of X-Forwarded-For that
+// is not a trusted proxy's, for what stands left of it is the client's own claim. An entry that
+// is no address ends the search at the proxy that passed it on. The zero Addr means unknown.
+func (e *Edge) address(r *http.Request) netip.Addr {
+	peer := parseAddress(r.RemoteAddr)
+	if !e.trusted(peer) {
+		return peer
+	}
+	lines := r.Header["X-Forwarded-For"]
+	for i := len(lines) - 1; i >= 0; i-- {
+		for rest := lines[i]; rest != ""; {
+			entry := rest
+			if comma := strings.LastIndexByte(rest, ','); comma >= 0 {
+				rest, entry = rest[:comma], rest[comma+1:]
+			} else {
+				rest = ""
+			}
+			if entry = strings.TrimSpace(entry); entry == "" {
+				continue
+			}
+			hop := parseAddress(entry)
+			if !hop.IsValid() {
+				return peer
+			}
+			peer = hop
+			if !e.trusted(peer) {
+				return peer
+			}
+		}
+	}
+	return peer
+}
+
+func (e *Edge) trusted(a netip.Addr) bool {
+	if !a.IsValid() {
+		return false
+	}
+	for _, prefix := range e.config.TrustedProxies {
+		if prefix.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// parseAddress reads an address with or without a port, an IPv6 one with or without brackets.
+func parseAddress(s string) netip.Addr {
+	if ap, err := netip.ParseAddrPort(s); err == nil {
+		return ap.Addr().Unmap().WithZone("")
+	}
+	if n := len(s); n > 2 && s[0] == '[' && s[n-1] == ']' {
+		s = s[1 : n-1]
+	}
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap().WithZone("")
+}

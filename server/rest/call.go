@@ -1,0 +1,224 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/wire"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/refusal"
+)
+
+// envelopeBytes is what gRPC puts before a message: a flag and the length.
+const envelopeBytes = 5
+
+// call is a method on the RPC faces.
+type call struct {
+	method  *method
+	handler http.Handler
+	allow   []string
+}
+
+// mountCalls makes the handlers of the RPC faces and returns the methods of all services.
+func (e *Edge) mountCalls() ([]*method, error) {
+	services := e.config.Services(
+		connect.WithCodec(wire.Codec{}),
+		connect.WithCodec(charsetCodec{}),
+		connect.WithCodec(wire.BinaryCodec{}),
+		connect.WithReadMaxBytes(MaxBodyBytes),
+		connect.WithInterceptors(connect.UnaryInterceptorFunc(e.interceptCall)),
+	)
+	e.calls = map[string]*call{}
+	var all []*method
+	for _, s := range services {
+		methods, err := newMethods(s.Path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, methods...)
+		for _, m := range methods {
+			c := &call{method: m, handler: s.Handler, allow: []string{"POST"}}
+			if m.safe {
+				c.allow = []string{"GET, POST"}
+			}
+			e.calls[m.procedure] = c
+		}
+	}
+	return all, nil
+}
+
+// serveCall answers a call on one of the RPC faces, or returns why it is refused.
+func (e *Edge) serveCall(x *exchange, r *http.Request, c *call) error {
+	ctx, err := e.admit(x, r)
+	if err != nil {
+		return err
+	}
+	if r.Method != http.MethodPost && (r.Method != http.MethodGet || !c.method.safe) {
+		x.face = FaceNone
+		x.writer.Header()["Allow"] = c.allow
+		return methodNotAllowed()
+	}
+	if err := x.principal.Require(c.method.scope); err != nil {
+		return err
+	}
+	if err := checkCall(r); err != nil {
+		x.face = FaceNone
+		return err
+	}
+	if r.ContentLength > MaxBodyBytes+envelopeBytes {
+		return tooLarge()
+	}
+	inner := r.WithContext(ctx)
+	if r.Body != nil && r.Body != http.NoBody {
+		inner.Body = &callBody{
+			ReadCloser: http.MaxBytesReader(x.writer, r.Body, MaxBodyBytes+envelopeBytes),
+			exchange:   x,
+		}
+	}
+	c.handler.ServeHTTP(x, inner)
+	return nil
+}
+
+// faceOf is the protocol that a call is made in, by its Content-Type, Connect being what is
+// neither of the others.
+func faceOf(r *http.Request) Face {
+	contentType := r.Header.Get("Content-Type")
+	switch {
+	case r.Method != http.MethodPost && r.Method != http.MethodGet:
+		return FaceNone
+	case hasType(contentType, "application/grpc-web"):
+		return FaceGRPCWeb
+	case hasType(contentType, "application/grpc"):
+		return FaceGRPC
+	default:
+		return FaceConnect
+	}
+}
+
+// hasType tells whether a Content-Type is the base or a format of it, such as base+proto.
+func hasType(contentType, base string) bool {
+	rest, ok := strings.CutPrefix(contentType, base)
+	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';' || rest[0] == ' ')
+}
+
+// callTypes are the types of a call's body, and whether they have a charset.
+var callTypes = map[string]bool{
+	"application/json":           true,
+	"application/proto":          false,
+	"application/grpc":           false,
+	"application/grpc+proto":     false,
+	"application/grpc+json":      true,
+	"application/grpc-web":       false,
+	"application/grpc-web+proto": false,
+	"application/grpc-web+json":  true,
+}
+
+// checkCall refuses what Connect would refuse with an answer of no face: a body of a type that no
+// protocol has, and a GET that is not a Connect call.
+func checkCall(r *http.Request) error {
+	if r.Method == http.MethodGet {
+		query := r.URL.Query()
+		if format := query.Get("encoding"); (format != "json" && format != "proto") || r.ContentLength != 0 {
+			return unsupportedMediaType("A call by GET has encoding=json or encoding=proto and message in its query, and no body.")
+		}
+		return checkCompression(query.Get("compression"))
+	}
+	contentType := r.Header.Get("Content-Type")
+	base, parameters, err := mime.ParseMediaType(contentType)
+	text, known := callTypes[base]
+	if err != nil || !known || len(r.Header["Content-Type"]) != 1 {
+		return unsupportedMediaType("The body's Content-Type is of none of the protocols Connect, gRPC and gRPC-Web.")
+	}
+	for name, value := range parameters {
+		if !text || name != "charset" || !strings.EqualFold(value, "utf-8") {
+			return unsupportedMediaType("The body's Content-Type has a parameter that is not supported.")
+		}
+	}
+	if strings.HasPrefix(base, "application/grpc") {
+		return nil // has its own header for it, and its own answer
+	}
+	return checkCompression(r.Header.Get("Content-Encoding"))
+}
+
+func checkCompression(name string) error {
+	if slices.Contains([]string{"", "identity", "gzip"}, name) {
+		return nil
+	}
+	return unsupportedMediaType("The message is compressed in another way than gzip.")
+}
+
+// interceptCall has the decoder's refusals and the rules answered before the handler runs, and
+// every error put into the words of the RPC faces.
+func (e *Edge) interceptCall(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
+		x := exchangeOf(ctx)
+		invalid := wire.TakeInvalid(call.Any().(proto.Message))
+		answer, err := e.guard(ctx, call, invalid, next)
+		if err != nil {
+			x.refusal = refusal.Of(err, e.config.Unreachable)
+			return nil, x.callError()
+		}
+		return answer, nil
+	}
+}
+
+// writeCallError answers a call with the exchange's refusal before a handler has run.
+func (e *Edge) writeCallError(x *exchange, r *http.Request) {
+	x.setRefusalHeaders()
+	_ = e.errors.Write(x, r, x.callError())
+}
+
+// callError is the refusal as an error of the RPC faces: the protocol's code, the message, and
+// everything else as a storefront.v1.Error in the details.
+func (x *exchange) callError() *connect.Error {
+	r := x.refusal
+	err := connect.NewError(r.ConnectCode(), errors.New(r.Message))
+	detail, detailErr := connect.NewErrorDetail(&storefrontv1.Error{
+		StatusCode: int32(r.Status()), //nolint:gosec // A status has three digits.
+		Code:       string(r.Code),
+		Message:    r.Message,
+		Details:    r.Details,
+		RequestId:  x.id.String(),
+		Timestamp:  wire.Timestamp(x.edge.config.Now()),
+	})
+	if detailErr == nil {
+		err.AddDetail(detail)
+	}
+	return err
+}
+
+// callBody is the body of a call. What goes wrong in reading it is the client's doing, and is
+// said in the same words as every other refusal; Connect passes its own errors through.
+type callBody struct {
+	io.ReadCloser
+	exchange *exchange
+}
+
+func (b *callBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == nil || errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return n, err
+	}
+	var large *http.MaxBytesError
+	x := b.exchange
+	if errors.As(err, &large) {
+		x.refusal = refusal.Of(tooLarge(), x.edge.config.Unreachable)
+	} else {
+		x.refusal = refusal.Invalid("The body could not be read to its end.")
+	}
+	return n, x.callError()
+}
+
+// charsetCodec is wire.Codec under the name that Connect gives to JSON with a charset.
+type charsetCodec struct{ wire.Codec }
+
+// Name is the name that Connect looks the codec up by.
+func (charsetCodec) Name() string { return "json; charset=utf-8" }

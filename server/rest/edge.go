@@ -1,0 +1,241 @@
+// Package rest owns everything of the public listener that is said on the wire: which requests
+// are heard, on which of the four faces (REST JSON under /v1, Connect, gRPC, gRPC-Web), and the
+// exact shape of every answer, those that net/http writes on its own included.
+//
+// A request under /v1 is checked in the order that is part of the contract, and the first check
+// that fails answers:
+//
+//	ready → address limit → key → counter → store state → path and method → scope →
+//	media type and size → body and query → existence → rules
+//
+// The package decides all but the last two, which are the handlers'. It decodes the query and
+// the body itself, strictly, so that every refused field is named; what it passes on is a
+// message that decoded well. Vanguard turns the request into the call that the Connect handler
+// serves, and the interceptor gives that call the decoded message:
+//
+//	request ─► edge: id, key, rate ─► route, scope ─► decode ─► vanguard ─► Connect ─► handler
+//	              ▲                        │             │                     │
+//	              └──── error body ◄───────┴─────────────┴──── refusal ◄───────┘
+//
+// Every answer carries X-RateLimit-Limit, -Remaining, -Reset and X-Request-Id. Every refusal
+// under /v1 has the specification's error body; on the other faces it is the protocol's own
+// error with a storefront.v1.Error as its detail. No CORS header is ever sent. What an error of
+// the service was caused by goes to the log, never to the client.
+//
+// The package refuses to know any rule of a resource, to read the database, and to see more of a
+// key than its principal. Two answers of net/http on HTTP/2 are out of its reach, because they
+// are compressed frames when it could see them: the 431 for oversized request headers and the
+// 400 for headers that HTTP/2 forbids.
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/refusal"
+)
+
+// MaxBodyBytes is the size of the largest request body that is read, on every face: 1 MiB.
+const MaxBodyBytes = 1 << 20
+
+// Gate decides who may come in: it counts the request and returns whose key it carries. The
+// principal is set on a refusal too when the key is known, the rate always. The error is a
+// *refusal.Refusal or a failure of the service.
+type Gate interface {
+	Admit(ctx context.Context, authorization []string, address netip.Addr) (auth.Principal, ratelimit.Rate, error)
+}
+
+// Service is an RPC service: the path prefix it is served at, such as
+// /storefront.v1.ProductService/, and its handler. Generated New…Handler functions return both.
+type Service struct {
+	Path    string
+	Handler http.Handler
+}
+
+// Config is what an Edge is made of. Gate, Check and Services are required.
+type Config struct {
+	// Gate admits every request under /v1 and every call of Services.
+	Gate Gate
+	// Check applies the rules that need only the request and the store, merged with what the
+	// decoder refused; nil means go on. It is called once a request, before the handler.
+	Check func(ctx context.Context, m proto.Message, invalid *wire.Invalid) error
+	// Services makes the handlers of the API with the given options; it is called twice, once
+	// for REST and once for the RPC faces.
+	Services func(opts ...connect.HandlerOption) []Service
+	// Public are RPC services that need no key: health, reflection.
+	Public []Service
+	// Ready tells whether requests are served; while it is false every one is refused with
+	// unavailable. Nil means always.
+	Ready func() bool
+	// TrustedProxies are the peers whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+	// Logger gets one line a request. Nil discards.
+	Logger *slog.Logger
+	// Observe is called once a request, after the answer, for metrics. It may be nil and must
+	// not block.
+	Observe func(Request)
+	// Unreachable tells whether an error means that the database is away. Nil means never.
+	Unreachable func(error) bool
+	// Now is the clock. Nil means time.Now.
+	Now func() time.Time
+}
+
+// Edge is the handler of the public listener. It is safe for concurrent use.
+type Edge struct {
+	config     Config
+	routes     *routes
+	transcoder http.Handler
+	calls      map[string]*call
+	public     []Service
+	errors     *connect.ErrorWriter
+}
+
+// New returns the edge in front of the configured services. It errs when a required part is
+// missing, or a service has no descriptor, no scope or an HTTP binding of a form that the edge
+// does not serve.
+func New(config Config) (*Edge, error) {
+	if config.Gate == nil || config.Check == nil || config.Services == nil {
+		return nil, errors.New("rest: gate, check and services are required")
+	}
+	if config.Ready == nil {
+		config.Ready = func() bool { return true }
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Unreachable == nil {
+		config.Unreachable = func(error) bool { return false }
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	e := &Edge{config: config, public: config.Public, errors: connect.NewErrorWriter()}
+	methods, err := e.mountCalls()
+	if err != nil {
+		return nil, err
+	}
+	if e.routes, err = newRoutes(methods); err != nil {
+		return nil, err
+	}
+	if err := e.mountTranscoder(); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// ServeHTTP answers one request.
+func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{writer: w, edge: e, id: uuid.New(), start: e.config.Now(), method: r.Method, address: e.address(r)}
+	x.setID()
+	x.setRate(ratelimit.Free(x.start))
+	defer e.finish(x, r)
+	defer e.recover(x, r)
+
+	path := r.URL.Path
+	if r.URL.RawPath != "" {
+		path = r.URL.RawPath
+	}
+	c := e.calls[path]
+	switch {
+	case underV1(path):
+		x.face = FaceREST
+	case c != nil || e.publicService(path) != nil:
+		x.face = faceOf(r)
+		x.route = path
+	}
+	var err error
+	switch {
+	case !e.config.Ready():
+		err = refusal.New(refusal.Unavailable, "The service is not ready; try again later.")
+	case x.face == FaceREST:
+		err = e.serveREST(x, r, path)
+	case c != nil:
+		err = e.serveCall(x, r, c)
+	case x.face != FaceNone:
+		e.publicService(path).ServeHTTP(x, r)
+	default:
+		err = notFound()
+	}
+	if err != nil {
+		e.refuse(x, r, err)
+	}
+}
+
+// admit lets the key in or refuses the request, and returns the context that the handlers work
+// under.
+func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
+	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
+	principal, rate, err := e.config.Gate.Admit(ctx, r.Header["Authorization"], x.address)
+	x.principal = principal
+	if rate.Limit > 0 {
+		x.setRate(rate)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tenant.With(ctx, principal.Store, principal.Actor()), nil
+}
+
+// underV1 tells whether the path belongs to the REST face.
+func underV1(path string) bool {
+	return len(path) >= 3 && path[:3] == "/v1" && (len(path) == 3 || path[3] == '/')
+}
+
+// publicService returns the handler of the service without a key that the path is under, or nil.
+func (e *Edge) publicService(path string) http.Handler {
+	for _, s := range e.public {
+		if len(path) > len(s.Path) && path[:len(s.Path)] == s.Path {
+			return s.Handler
+		}
+	}
+	return nil
+}
+
+// refuse answers with the refusal that the error stands for, in the words of the face.
+func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
+	x.refusal = refusal.Of(err, e.config.Unreachable)
+	if x.sent {
+		return
+	}
+	if x.face == FaceConnect || x.face == FaceGRPC || x.face == FaceGRPCWeb {
+		e.writeCallError(x, r)
+		return
+	}
+	x.writeError()
+}
+
+// recover turns a panic into an internal error. Handlers are guarded closer by, in the
+// interceptor; this is for the edge's own code and the services that need no key.
+func (e *Edge) recover(x *exchange, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	e.refuse(x, r, panicked(v))
+	if x.sent && x.refusal.Cause != nil && x.status < 400 {
+		// The answer had begun: breaking the connection is the only way left to say so.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// panicked returns the failure that a panic stands for; the stack is for the log.
+func panicked(v any) error {
+	return fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+}

@@ -1,0 +1,72 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"go.storefront.example/server/ratelimit"
+)
+
+// The headers of every answer, in the specification's spelling, which HTTP/1 sends as it is.
+const (
+	headerLimit     = "X-RateLimit-Limit"
+	headerRemaining = "X-RateLimit-Remaining"
+	headerReset     = "X-RateLimit-Reset"
+	headerRequestID = "X-Request-Id"
+	headerChallenge = "WWW-Authenticate"
+)
+
+var (
+	contentTypeJSON = []string{"application/json"}
+	// challenge is the specification's, section "Authentication errors".
+	challenge = []string{`Bearer realm="Service API"`}
+	// numbers are the header values that a rate can take, made once.
+	numbers = func() [ratelimit.RequestsPerMinute + 1][]string {
+		var n [ratelimit.RequestsPerMinute + 1][]string
+		for i := range n {
+			n[i] = []string{strconv.Itoa(i)}
+		}
+		return n
+	}()
+)
+
+// number returns a header value.
+func number(n int) []string {
+	if n >= 0 && n < len(numbers) {
+		return numbers[n]
+	}
+	return []string{strconv.Itoa(n)}
+}
+
+// seconds is a duration in whole seconds, rounded up.
+func seconds(d time.Duration) int {
+	return int((d + time.Second - 1) / time.Second)
+}
+
+// setRate writes the rate headers.
+func (x *exchange) setRate(rate ratelimit.Rate) {
+	h := x.writer.Header()
+	h[headerLimit] = number(rate.Limit)
+	h[headerRemaining] = number(rate.Remaining)
+	h[headerReset] = number(seconds(rate.Reset))
+}
+
+// setID writes the request's identifier.
+func (x *exchange) setID() {
+	x.writer.Header()[headerRequestID] = []string{x.id.String()}
+}
+
+// keepOwnHeaders removes every header that is not of the edge's own making.
+func (x *exchange) keepOwnHeaders() {
+	h := x.writer.Header()
+	for name := range h {
+		switch name {
+		case headerLimit, headerRemaining, headerReset, headerRequestID, headerChallenge, "Allow", "Retry-After", "Connection":
+		default:
+			delete(h, name)
+		}
+	}
+}
+
+var _ http.Flusher = (*exchange)(nil)

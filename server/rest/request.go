@@ -1,0 +1,99 @@
+package rest
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Face is the protocol that a request came in.
+type Face string
+
+// The faces of the API. FaceNone is a request for an address that has nothing, or one that is of
+// no protocol.
+const (
+	FaceNone    Face = "none"
+	FaceREST    Face = "rest"
+	FaceConnect Face = "connect"
+	FaceGRPC    Face = "grpc"
+	FaceGRPCWeb Face = "grpc-web"
+)
+
+// unmatched is the route of a request that found none.
+const unmatched = "unmatched"
+
+// Request is what metrics are made of. All its texts are of bounded variety.
+type Request struct {
+	Face Face
+	// Method is the HTTP method, or OTHER for one that HTTP does not define.
+	Method string
+	// Route is the path's template, the name of the RPC, or "unmatched".
+	Route string
+	// Status is the HTTP status that was sent; 0 when the connection was broken off.
+	Status int
+	// Code is the refusal's code, empty when the request was served.
+	Code     string
+	Duration time.Duration
+}
+
+// finish writes the request's log line and tells the observer.
+func (e *Edge) finish(x *exchange, r *http.Request) {
+	duration := e.config.Now().Sub(x.start)
+	route := x.route
+	if route == "" {
+		route = unmatched
+	}
+	var code string
+	if x.refusal != nil {
+		code = string(x.refusal.Code)
+	}
+	if e.config.Observe != nil {
+		e.config.Observe(Request{
+			Face: x.face, Method: knownMethod(x.method), Route: route, Status: x.status, Code: code, Duration: duration,
+		})
+	}
+	level := slog.LevelInfo
+	// A client that hung up is no failure of the service, whatever broke because of it.
+	failed := x.refusal != nil && x.refusal.Cause != nil
+	if failed && r.Context().Err() == nil {
+		level = slog.LevelError
+	}
+	if !e.config.Logger.Enabled(r.Context(), level) {
+		return
+	}
+	var line [12]slog.Attr
+	attrs := append(line[:0],
+		slog.String("request_id", x.id.String()),
+		slog.String("face", string(x.face)),
+		slog.String("method", knownMethod(x.method)),
+		slog.String("route", route),
+		slog.Int("status", x.status),
+		slog.Float64("duration_ms", float64(duration.Microseconds())/1000),
+	)
+	if code != "" {
+		attrs = append(attrs, slog.String("code", code))
+	}
+	if x.principal.KeyID != uuid.Nil {
+		attrs = append(attrs, slog.String("store", x.principal.Store.Slug), slog.String("key_id", x.principal.KeyID.String()))
+	}
+	if x.address.IsValid() {
+		attrs = append(attrs, slog.String("address", x.address.String()))
+	}
+	if failed {
+		attrs = append(attrs, slog.String("error", x.refusal.Cause.Error()))
+	}
+	e.config.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// knownMethod keeps a client from filling the metrics with methods of its own making.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete,
+		http.MethodOptions, http.MethodConnect, http.MethodTrace:
+		return method
+	default:
+		return "OTHER"
+	}
+}

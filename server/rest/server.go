@@ -1,0 +1,37 @@
+package rest
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// The limits that keep a slow or a greedy client from holding what others need. A body of 1 MiB
+// has ReadTimeout to arrive; an answer, WriteTimeout to be made and read.
+const (
+	ReadHeaderTimeout = 10 * time.Second
+	ReadTimeout       = 30 * time.Second
+	WriteTimeout      = 60 * time.Second
+	IdleTimeout       = 120 * time.Second
+	MaxHeaderBytes    = 64 << 10
+)
+
+// Server returns the HTTP server of the public listener: HTTP/1.1, and HTTP/2 with or without
+// TLS, as gRPC needs it. Its listener must be one that Listen has wrapped.
+func (e *Edge) Server() *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{
+		Handler:                      e,
+		ReadHeaderTimeout:            ReadHeaderTimeout,
+		ReadTimeout:                  ReadTimeout,
+		WriteTimeout:                 WriteTimeout,
+		IdleTimeout:                  IdleTimeout,
+		MaxHeaderBytes:               MaxHeaderBytes,
+		Protocols:                    protocols,
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(e.config.Logger.Handler(), slog.LevelDebug),
+	}
+}
