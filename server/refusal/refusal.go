@@ -51,6 +51,17 @@ const (
 	Unavailable                Code = "unavailable"
 )
 
+// Codes that only the operator's side answers with; the public API never does.
+const (
+	StoreNotFound          Code = "store_not_found"
+	APIKeyNotFound         Code = "api_key_not_found"
+	SlugTaken              Code = "slug_taken"
+	APIKeyLimit            Code = "api_key_limit"
+	OrderTransition        Code = "order_transition_invalid"
+	PaymentLinkUnavailable Code = "payment_link_unavailable"
+	PaymentLinkAmount      Code = "payment_link_amount_invalid"
+)
+
 // answers is the one table from a code to what each protocol says with it.
 var answers = map[Code]struct {
 	status  int
@@ -84,6 +95,13 @@ var answers = map[Code]struct {
 	RateLimited:                {http.StatusTooManyRequests, connect.CodeResourceExhausted},
 	InternalError:              {http.StatusInternalServerError, connect.CodeInternal},
 	Unavailable:                {http.StatusServiceUnavailable, connect.CodeUnavailable},
+	StoreNotFound:              {http.StatusNotFound, connect.CodeNotFound},
+	APIKeyNotFound:             {http.StatusNotFound, connect.CodeNotFound},
+	SlugTaken:                  {http.StatusConflict, connect.CodeAlreadyExists},
+	APIKeyLimit:                {http.StatusConflict, connect.CodeResourceExhausted},
+	OrderTransition:            {http.StatusConflict, connect.CodeFailedPrecondition},
+	PaymentLinkUnavailable:     {http.StatusConflict, connect.CodeFailedPrecondition},
+	PaymentLinkAmount:          {http.StatusBadRequest, connect.CodeInvalidArgument},
 }
 
 // Refusal is a request that the service says no to. Message is for the client; Cause is for the

@@ -1,0 +1,139 @@
+// Package hook writes what every change leaves behind: its entry in the store's activity
+// journal and its rows in the outbox, in the transaction of the change.
+//
+//	mutation ──► hook: notes the change ──┐
+//	mutation ──► hook: notes the change ──┤ one transaction
+//	Flush ──► journal rows, outbox rows ◄─┘
+//	COMMIT
+//
+// The rows are written at the end of the transaction, because an event shows what a GET answers
+// right after the commit: the customer of a first purchase already has that order counted. A
+// transaction that dies leaves neither the change nor its rows.
+//
+// It refuses a change outside a transaction, a change under another store than the one in the
+// context, and bulk changes of what is journaled, which run a hook once for any number of rows.
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+)
+
+type contextKey struct{}
+
+// recorder gathers what one transaction changes.
+type recorder struct {
+	now    time.Time
+	silent bool
+	mute   bool
+	// rows holds the newest state of each product and customer changed.
+	rows    map[uuid.UUID]ent.Value
+	entries []entry
+	events  []event
+}
+
+type entry struct {
+	action, resourceType string
+	resourceID           uuid.UUID
+	changes              []byte
+}
+
+type event struct {
+	kind       string
+	resourceID uuid.UUID
+}
+
+// Begin returns the context of a new transaction, whose one time is now: UTC, in milliseconds.
+func Begin(ctx context.Context, now time.Time) context.Context {
+	return context.WithValue(ctx, contextKey{}, &recorder{now: now, rows: map[uuid.UUID]ent.Value{}})
+}
+
+// Time is the time of the transaction that the context belongs to. It panics outside of one.
+func Time(ctx context.Context) time.Time {
+	return from(ctx).now
+}
+
+// Silence makes the rest of the transaction leave no journal entries of its own, for loading
+// existing data, and no events either unless withEvents is true. Record still writes the entry
+// that tells of the load.
+func Silence(ctx context.Context, withEvents bool) {
+	r := from(ctx)
+	r.silent, r.mute = true, !withEvents
+}
+
+// Record adds a journal entry that no single row accounts for, such as a load of many rows.
+// Each change is a field's name and its new value.
+func Record(ctx context.Context, action, resourceType string, resourceID uuid.UUID, changes ...Change) {
+	r := from(ctx)
+	r.entries = append(r.entries, entry{action, resourceType, resourceID, appendChanges(nil, changes)})
+}
+
+func from(ctx context.Context) *recorder {
+	r, ok := ctx.Value(contextKey{}).(*recorder)
+	if !ok {
+		panic("hook: used outside a transaction")
+	}
+	return r
+}
+
+// Register makes the client note every change of what is journaled. It is called once for a
+// client, before any other use.
+func Register(c *ent.Client) {
+	c.Use(func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			k, watched := kinds[m.Type()]
+			if !watched {
+				return next.Mutate(ctx, m)
+			}
+			return note(ctx, k, m, next)
+		})
+	})
+}
+
+// note carries out a mutation and remembers what it changed.
+func note(ctx context.Context, k kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+	if _, err := m.(interface{ Tx() (*ent.Tx, error) }).Tx(); err != nil {
+		return nil, fmt.Errorf("change a %s: outside a transaction", k.resource)
+	}
+	r, ok := ctx.Value(contextKey{}).(*recorder)
+	store, _, tenanted := tenant.From(ctx)
+	switch {
+	case !ok || !tenanted:
+		return nil, fmt.Errorf("change a %s: the context names no transaction or no store", k.resource)
+	case !m.Op().Is(ent.OpCreate | ent.OpUpdateOne):
+		return nil, fmt.Errorf("change a %s: only one row at a time can be journaled", k.resource)
+	case m.Op().Is(ent.OpCreate) && k.ownerOf(m) != store.ID:
+		return nil, fmt.Errorf("create a %s: it belongs to another store than the context", k.resource)
+	}
+	changes, err := k.changes(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	value, err := next.Mutate(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	id, ok := m.(interface{ ID() (uuid.UUID, bool) }).ID()
+	if !ok {
+		return nil, fmt.Errorf("change a %s: it has no id", k.resource)
+	}
+	r.rows[id] = value
+	if len(changes) > 0 && !r.silent {
+		r.entries = append(r.entries, entry{k.action(m.Op(), changes), k.resource, id, appendChanges(nil, changes)})
+	}
+	if k.events != nil && !r.mute {
+		for _, name := range k.events(m.Op(), changes, value) {
+			r.events = append(r.events, event{name, id})
+		}
+	}
+	return value, nil
+}
+
+var errForeignTransaction = errors.New("the transaction was not begun with its own context")

@@ -1,0 +1,190 @@
+package hook
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/gen/ent"
+)
+
+// The event types that a webhook can subscribe to, in the words of the specification.
+const (
+	OrderPaid        = "order.paid"
+	OrderFailed      = "order.failed"
+	CustomerCreated  = "customer.created"
+	ProductPublished = "product.published"
+	ProductArchived  = "product.archived"
+	PaymentLinkPaid  = "payment_link.paid"
+)
+
+// kind is what the journal and the outbox know of one kind of row.
+type kind struct {
+	// resource is the name in the journal.
+	resource string
+	// fields are the journaled columns with their API names, in the order in which an entry
+	// shows them. Counters and times that follow from other changes are not among them.
+	fields []column
+	// action names a change; nil for the plain created and updated.
+	name func(op ent.Op, changes []Change) string
+	// events are the types of event that a change sends.
+	events func(op ent.Op, changes []Change, row ent.Value) []string
+}
+
+type column struct{ name, api string }
+
+// kinds is the one table of what is journaled and what sends events, by ent's type name.
+var kinds = map[string]kind{
+	ent.TypeStore: {
+		resource: "store",
+		fields: []column{
+			{"name", "name"}, {"slug", "slug"}, {"url", "url"}, {"description", "description"},
+			{"currency", "currency"}, {"country", "country"}, {"support_email", "supportEmail"},
+			{"phone", "phone"}, {"whatsapp_phone", "whatsappPhone"}, {"social_links", "socialLinks"},
+			{"status", "status"}, {"payment_links_open", "paymentLinks"},
+			{"unavailable_types", "unavailableTypes"}, {"platform_fee_percent", "platformFeePercent"},
+		},
+	},
+	ent.TypeProduct: {
+		resource: "product",
+		fields: []column{
+			{"title", "title"}, {"slug", "slug"}, {"type", "type"}, {"status", "status"},
+			{"summary", "summary"}, {"description", "description"}, {"price_amount", "priceAmount"},
+			{"compare_at_amount", "compareAtAmount"}, {"cover_url", "coverUrl"}, {"content_ready", "contentReady"},
+		},
+		events: func(_ ent.Op, changes []Change, _ ent.Value) []string {
+			switch changedTo(changes, "status") {
+			case "PUBLISHED":
+				return []string{ProductPublished}
+			case "ARCHIVED":
+				return []string{ProductArchived}
+			}
+			return nil
+		},
+	},
+	ent.TypeCustomer: {
+		resource: "customer",
+		fields:   []column{{"name", "name"}, {"email", "email"}, {"phone", "phone"}},
+		events: func(op ent.Op, _ []Change, _ ent.Value) []string {
+			if op.Is(ent.OpCreate) {
+				return []string{CustomerCreated}
+			}
+			return nil
+		},
+	},
+	ent.TypeOrder: {
+		resource: "order",
+		fields: []column{
+			{"reference", "reference"}, {"status", "status"}, {"amount", "amount"},
+			{"customer_id", "customerId"}, {"payment_link_id", "paymentLinkId"}, {"note", "note"},
+		},
+		name: func(op ent.Op, changes []Change) string {
+			if op.Is(ent.OpCreate) {
+				return "created"
+			}
+			return strings.ToLower(changedTo(changes, "status"))
+		},
+		events: func(_ ent.Op, changes []Change, row ent.Value) []string {
+			switch changedTo(changes, "status") {
+			case "PAID":
+				if row.(*ent.Order).PaymentLinkID != nil {
+					return []string{OrderPaid, PaymentLinkPaid}
+				}
+				return []string{OrderPaid}
+			case "FAILED":
+				return []string{OrderFailed}
+			}
+			return nil
+		},
+	},
+	ent.TypePaymentLink: {
+		resource: "payment_link",
+		fields: []column{
+			{"code", "code"}, {"title", "title"}, {"description", "description"}, {"cover_url", "coverUrl"},
+			{"pricing", "pricing"}, {"amount", "amount"}, {"min_amount", "minAmount"},
+			{"thank_you_message", "thankYouMessage"}, {"expires_at", "expiresAt"},
+			{"max_payments", "maxPayments"}, {"disabled_at", "disabledAt"},
+		},
+		name: func(op ent.Op, changes []Change) string {
+			switch {
+			case op.Is(ent.OpCreate):
+				return "created"
+			case len(changes) == 1 && changes[0].Field == "disabledAt" && changes[0].To == nil:
+				return "enabled"
+			case len(changes) == 1 && changes[0].Field == "disabledAt":
+				return "disabled"
+			}
+			return "updated"
+		},
+	},
+	ent.TypeApiKey: {
+		resource: "api_key",
+		fields: []column{
+			{"name", "name"}, {"scopes", "scopes"}, {"expires_at", "expiresAt"}, {"revoked_at", "revokedAt"},
+		},
+		name: func(op ent.Op, _ []Change) string {
+			if op.Is(ent.OpCreate) {
+				return "created"
+			}
+			return "revoked"
+		},
+	},
+}
+
+// action is the journal's name of a change, such as product.updated.
+func (k kind) action(op ent.Op, changes []Change) string {
+	switch {
+	case k.name != nil:
+		return k.resource + "." + k.name(op, changes)
+	case op.Is(ent.OpCreate):
+		return k.resource + ".created"
+	}
+	return k.resource + ".updated"
+}
+
+// ownerOf returns the store that a new row belongs to.
+func (k kind) ownerOf(m ent.Mutation) uuid.UUID {
+	if k.resource == "store" {
+		id, _ := m.(*ent.StoreMutation).ID()
+		return id
+	}
+	owner, _ := m.Field("store_id")
+	id, _ := owner.(uuid.UUID)
+	return id
+}
+
+// changes lists the journaled fields that a mutation sets to another value than they had. The
+// old values come with the row that an update starts from, without a query.
+func (k kind) changes(ctx context.Context, m ent.Mutation) ([]Change, error) {
+	var changes []Change
+	for _, f := range k.fields {
+		to, set := m.Field(f.name)
+		if !set && !m.FieldCleared(f.name) {
+			continue
+		}
+		c := Change{Field: f.api, To: plain(to)}
+		if m.Op().Is(ent.OpUpdateOne) {
+			from, err := m.OldField(ctx, f.name)
+			if err != nil {
+				return nil, err
+			}
+			c.From = plain(from)
+		}
+		if !equal(c.From, c.To) {
+			changes = append(changes, c)
+		}
+	}
+	return changes, nil
+}
+
+// changedTo returns the new value of a field that changed, as text, and "" for any other.
+func changedTo(changes []Change, field string) string {
+	for _, c := range changes {
+		if c.Field == field {
+			text, _ := c.To.(string)
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,149 @@
+package read
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+const (
+	orderColumns = `SELECT o.id, o.reference, o.status, o.amount, o.platform_fee_percent, o.note, o.paid_at, o.created_at,
+ c.id, c.name, c.email, c.phone, l.id, l.code, l.title,
+ i.id, i.product_id, i.type, i.title, i.unit_amount, i.quantity`
+
+	orderJoins = `
+ JOIN customers c ON c.id = o.customer_id AND c.store_id = o.store_id
+ LEFT JOIN payment_links l ON l.id = o.payment_link_id AND l.store_id = o.store_id
+ LEFT JOIN order_items i ON i.store_id = o.store_id AND i.order_id = o.id`
+
+	// Two look-ups by primary key, one by the index on the items, whatever the size of the store.
+	orderByID = orderColumns + `
+ FROM orders o` + orderJoins + `
+ WHERE o.store_id = $1 AND o.id = $2
+ ORDER BY i.position`
+)
+
+// Order reads an order of the store with its customer, its items and its payment link. It
+// returns ErrNotFound when the store has no such order.
+func Order(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Order, error) {
+	orders, err := scanOrders(ctx, q, store.Currency, 1, orderByID, store.ID, id)
+	if err != nil {
+		return nil, fmt.Errorf("read order: %w", err)
+	}
+	if len(orders) == 0 {
+		return nil, ErrNotFound
+	}
+	return orders[0], nil
+}
+
+// OrderFilter says which orders a list holds; zero fields filter nothing.
+type OrderFilter struct {
+	Status string
+	// From is inclusive, To exclusive, both on createdAt.
+	From, To *time.Time
+}
+
+func (w OrderFilter) filter(store tenant.Store) *filter {
+	f := &filter{}
+	f.and("store_id =", store.ID)
+	if w.Status != "" {
+		f.and("status =", w.Status)
+	}
+	if w.From != nil {
+		f.and("created_at >=", *w.From)
+	}
+	if w.To != nil {
+		f.and("created_at <", *w.To)
+	}
+	return f
+}
+
+// CountOrders returns how many orders match. It counts entries of the index in the order of the
+// list and touches no row, so it costs as much as there are matching orders, some ten million a
+// second.
+func CountOrders(ctx context.Context, q Querier, store tenant.Store, which OrderFilter) (int64, error) {
+	f := which.filter(store)
+	n, err := count(ctx, q, "SELECT count(*) FROM orders WHERE "+string(f.where), f.args...)
+	if err != nil {
+		return 0, fmt.Errorf("count orders: %w", err)
+	}
+	return n, nil
+}
+
+// Orders reads a page of the matching orders, newest first. The page's ids come from the index
+// alone, so a deep page passes over index entries, never over rows; the rows of the page are
+// then looked up by id.
+func Orders(ctx context.Context, q Querier, store tenant.Store, which OrderFilter, page Page) ([]*storefrontv1.Order, error) {
+	f := which.filter(store)
+	query := orderColumns + `
+ FROM (SELECT id FROM orders WHERE ` + string(f.where) + `
+  ORDER BY created_at DESC, id DESC LIMIT ` + f.parameter(page.Size) + ` OFFSET ` + f.parameter(page.Offset) + `) p
+ JOIN orders o ON o.id = p.id` + orderJoins + `
+ ORDER BY o.created_at DESC, o.id DESC, i.position`
+	orders, err := scanOrders(ctx, q, store.Currency, page.Size, query, f.args...)
+	if err != nil {
+		return nil, fmt.Errorf("list orders: %w", err)
+	}
+	return orders, nil
+}
+
+// scanOrders folds the rows of the join, one for each item, into one message for each order.
+func scanOrders(ctx context.Context, q Querier, currency string, size int, query string, args ...any) ([]*storefrontv1.Order, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+
+	orders := make([]*storefrontv1.Order, 0, size)
+	var (
+		id, reference, status, customerID, customerName string
+		note, email, phone, linkID, linkCode, linkTitle *string
+		itemID, productID, itemType, itemTitle          *string
+		amount                                          int64
+		fee                                             float64
+		paidAt                                          sql.NullTime
+		createdAt                                       time.Time
+		unitAmount, quantity                            sql.NullInt64
+	)
+	columns := []any{&id, &reference, &status, &amount, &fee, &note, &paidAt, &createdAt,
+		&customerID, &customerName, &email, &phone, &linkID, &linkCode, &linkTitle,
+		&itemID, &productID, &itemType, &itemTitle, &unitAmount, &quantity}
+	for rows.Next() {
+		if err := rows.Scan(columns...); err != nil {
+			return nil, err
+		}
+		if len(orders) == 0 || orders[len(orders)-1].Id != id {
+			o := &storefrontv1.Order{
+				Id: id, Reference: reference, Status: storefrontv1.Order_Status(storefrontv1.Order_Status_value[status]),
+				Amount: amount, Currency: currency, PlatformFeePercent: fee, Note: note,
+				Customer:  &storefrontv1.Order_Customer{Id: customerID, Name: customerName, Email: email, Phone: phone},
+				CreatedAt: wire.Timestamp(createdAt),
+			}
+			if paidAt.Valid {
+				o.PaidAt = wire.Timestamp(paidAt.Time)
+			}
+			if linkID != nil {
+				o.PaymentLink = &storefrontv1.Order_PaymentLink{Id: *linkID, Code: *linkCode, Title: *linkTitle}
+			}
+			orders = append(orders, o)
+		}
+		if itemID != nil {
+			o := orders[len(orders)-1]
+			o.Items = append(o.Items, &storefrontv1.Order_Item{
+				Id: *itemID, ProductId: *productID, Title: *itemTitle,
+				Type:       storefrontv1.Product_Type(storefrontv1.Product_Type_value[*itemType]),
+				UnitAmount: unitAmount.Int64, Quantity: int32(quantity.Int64),
+			})
+		}
+	}
+	return orders, errors.Join(rows.Err(), rows.Close())
+}

@@ -1,0 +1,72 @@
+// Package read holds the reads that every API call pays for, each as one statement that a
+// connection prepares once: an order with all that it shows, and a page of orders or customers
+// with its total. They leave the query builder because a builder spends more time on the text
+// of such a statement than the database spends on answering it. It also owns how text is folded
+// for a search. It writes nothing.
+//
+// Every statement carries the store's id and runs on PostgreSQL and SQLite alike.
+package read
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+)
+
+// ErrNotFound says that the store has no such row.
+var ErrNotFound = errors.New("not found")
+
+// Querier runs a query: a *sql.DB, or a transaction whose own changes the read must see.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Page is a part of a list: Size rows from the row Offset on. The zero value is empty.
+type Page struct {
+	Size   int
+	Offset int64
+}
+
+// filter gathers the conditions of a statement and their arguments in order.
+type filter struct {
+	where []byte
+	args  []any
+}
+
+// and adds a condition; its last part is a comparison whose right side is the argument.
+func (f *filter) and(comparison string, arg any) {
+	if len(f.args) > 0 {
+		f.where = append(f.where, " AND "...)
+	}
+	f.where = append(f.where, comparison...)
+	f.where = append(f.where, ' ')
+	f.args = append(f.args, arg)
+	f.where = appendParameter(f.where, len(f.args))
+}
+
+// parameter adds an argument and returns its place in the statement.
+func (f *filter) parameter(arg any) string {
+	f.args = append(f.args, arg)
+	return string(appendParameter(nil, len(f.args)))
+}
+
+func appendParameter(b []byte, n int) []byte {
+	return strconv.AppendInt(append(b, '$'), int64(n), 10)
+}
+
+// count runs a statement that answers one number.
+func count(ctx context.Context, q Querier, query string, args ...any) (int64, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var n int64
+	if rows.Next() {
+		if err := rows.Scan(&n); err != nil {
+			return 0, err
+		}
+	}
+	return n, errors.Join(rows.Err(), rows.Close())
+}

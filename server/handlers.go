@@ -1,0 +1,52 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+	"go.storefront.example/server/rest"
+	"go.storefront.example/server/shop"
+)
+
+// api serves all services of storefront.v1. The shop's methods are the handlers, but for those
+// that have something to say to the REST face or take no message.
+type api struct{ *shop.Shop }
+
+// GetStore serves StoreService.GetStore.
+func (a api) GetStore(ctx context.Context, _ *storefrontv1.GetStoreRequest) (*storefrontv1.Store, error) {
+	return a.Shop.GetStore(ctx)
+}
+
+// CreateCustomer serves CustomerService.CreateCustomer: 201 for a new customer, 200 for a known one.
+func (a api) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
+	customer, created, err := a.Shop.CreateCustomer(ctx, in)
+	if created {
+		rest.Created(ctx)
+	}
+	return customer, err
+}
+
+// CreatePaymentLink serves PaymentLinkService.CreatePaymentLink: 201.
+func (a api) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+	link, err := a.Shop.CreatePaymentLink(ctx, in)
+	if err == nil {
+		rest.Created(ctx)
+	}
+	return link, err
+}
+
+// services makes the Connect handlers of the API.
+func (a api) services(options ...connect.HandlerOption) []rest.Service {
+	service := func(path string, handler http.Handler) rest.Service { return rest.Service{Path: path, Handler: handler} }
+	return []rest.Service{
+		service(storefrontv1connect.NewStoreServiceHandler(a, options...)),
+		service(storefrontv1connect.NewProductServiceHandler(a, options...)),
+		service(storefrontv1connect.NewOrderServiceHandler(a, options...)),
+		service(storefrontv1connect.NewCustomerServiceHandler(a, options...)),
+		service(storefrontv1connect.NewPaymentLinkServiceHandler(a, options...)),
+	}
+}

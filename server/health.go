@@ -1,0 +1,72 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"connectrpc.com/grpchealth"
+	"github.com/google/uuid"
+
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/rest"
+)
+
+// readyTimeout bounds the look at the database behind /readyz and the gRPC health service.
+const readyTimeout = 2 * time.Second
+
+// check tells why the service is not ready: it is stopping, its database is away, or the schema
+// lacks migrations.
+func (s *Server) check(ctx context.Context) error {
+	if !s.ready.Load() {
+		return refusal.New(refusal.Unavailable, "The service is stopping.")
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	current, err := s.config.Store.Current(ctx)
+	switch {
+	case err != nil:
+		return &refusal.Refusal{Code: refusal.Unavailable, Message: "The database cannot be reached.", Cause: err}
+	case !current:
+		return refusal.New(refusal.Unavailable, "The schema is behind; run storefront migrate up.")
+	}
+	return nil
+}
+
+// adminHandler serves the operator's listener: /healthz answers while the process lives, /readyz
+// while it can serve, /metrics in Prometheus text form.
+func (s *Server) adminHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if err := s.check(r.Context()); err != nil {
+			s.config.Logger.WarnContext(r.Context(), "not ready", "error", err)
+			rest.WriteError(w, uuid.New(), s.config.Store.Now(), refusal.Of(err, nil))
+			return
+		}
+		writeStatus(w, http.StatusOK, "ready")
+	})
+	mux.Handle("GET /metrics", s.metrics.handler())
+	return mux
+}
+
+func writeStatus(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(`{"status":"` + text + `"}` + "\n"))
+}
+
+// healthOf answers the gRPC health service: the services that are served, while the server is ready.
+type healthOf struct {
+	grpchealth.Checker
+	server *Server
+}
+
+// Check tells whether a service is serving.
+func (h healthOf) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
+	answer, err := h.Checker.Check(ctx, r)
+	if err == nil && h.server.check(ctx) != nil {
+		answer.Status = grpchealth.StatusNotServing
+	}
+	return answer, err
+}

@@ -1,0 +1,132 @@
+// Package server puts the service together: the public listener with the API on all its faces,
+// and the operator's listener with health and metrics. It holds the handlers, which pass each
+// request to the shop, and no rules.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/grpchealth"
+	"connectrpc.com/grpcreflect"
+	"golang.org/x/sync/errgroup"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/rest"
+	"go.storefront.example/server/shop"
+)
+
+// shutdownTimeout is how long requests in flight may take to end once the server is told to stop.
+const shutdownTimeout = 10 * time.Second
+
+// Config says what a Server serves and where.
+type Config struct {
+	// Addr is the address of the public listener, such as :8080.
+	Addr string
+	// AdminAddr is the address of the operator's listener. It should be one that only the
+	// operator reaches.
+	AdminAddr string
+	// Store is the database; its schema must be current. The caller closes it.
+	Store *store.Store
+	// Shop are the platform's choices.
+	Shop shop.Options
+	// TrustedProxies are the peers whose X-Forwarded-For tells the client's address.
+	TrustedProxies []netip.Prefix
+	// Logger gets one line a request.
+	Logger *slog.Logger
+}
+
+// Server is the public API and the operator's listener in one process.
+type Server struct {
+	config        Config
+	edge          *rest.Edge
+	gate          *auth.Gate
+	metrics       *metrics
+	ready         atomic.Bool
+	public, admin net.Listener
+}
+
+// New puts a server together and binds both listeners, so that a port in use is known before
+// anything is served.
+func New(c Config) (*Server, error) {
+	s := &Server{config: c, gate: auth.NewGate(auth.Config{Store: c.Store, Logger: c.Logger}), metrics: newMetrics(c.Store)}
+	rules := shop.New(c.Store, c.Shop)
+	names := []string{
+		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
+		storefrontv1connect.CustomerServiceName, storefrontv1connect.PaymentLinkServiceName,
+	}
+	health := func() rest.Service {
+		path, handler := grpchealth.NewHandler(healthOf{grpchealth.NewStaticChecker(names...), s})
+		return rest.Service{Path: path, Handler: handler}
+	}
+	reflection := func(path string, handler http.Handler) rest.Service { return rest.Service{Path: path, Handler: handler} }
+	reflector := grpcreflect.NewStaticReflector(names...)
+	var err error
+	s.edge, err = rest.New(rest.Config{
+		Gate: s.gate, Check: rules.Check, Services: api{rules}.services,
+		Public: []rest.Service{
+			health(), reflection(grpcreflect.NewHandlerV1(reflector)), reflection(grpcreflect.NewHandlerV1Alpha(reflector)),
+		},
+		Ready: s.ready.Load, TrustedProxies: c.TrustedProxies, Logger: c.Logger,
+		Observe: s.metrics.observe, Unreachable: store.IsUnreachable, Now: c.Store.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.public, err = net.Listen("tcp", c.Addr); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", c.Addr, err)
+	}
+	if s.admin, err = net.Listen("tcp", c.AdminAddr); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on %s: %w", c.AdminAddr, err), s.public.Close())
+	}
+	s.ready.Store(true)
+	return s, nil
+}
+
+// Addr is the address that the public listener is bound to.
+func (s *Server) Addr() net.Addr { return s.public.Addr() }
+
+// AdminAddr is the address that the operator's listener is bound to.
+func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
+
+// Run serves until the context ends, then lets the requests in flight end and writes down what
+// is still in memory: when keys were last used. It returns nil after an orderly end. It is called
+// once.
+func (s *Server) Run(ctx context.Context) error {
+	public := s.edge.Server()
+	admin := &http.Server{
+		Handler: s.adminHandler(), ReadHeaderTimeout: rest.ReadHeaderTimeout, ReadTimeout: rest.ReadTimeout, IdleTimeout: rest.IdleTimeout,
+	}
+	group, running := errgroup.WithContext(ctx)
+	gateContext, stopGate := context.WithCancel(context.WithoutCancel(ctx))
+	gateDone := make(chan error, 1)
+	go func() { gateDone <- s.gate.Run(gateContext) }()
+	group.Go(func() error { return serve(public, s.edge.Listen(s.public)) })
+	group.Go(func() error { return serve(admin, s.admin) })
+	group.Go(func() error {
+		<-running.Done()
+		s.ready.Store(false)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		defer cancel()
+		return errors.Join(public.Shutdown(ending), admin.Shutdown(ending))
+	})
+	err := group.Wait()
+	stopGate()
+	return errors.Join(err, <-gateDone)
+}
+
+func serve(server *http.Server, l net.Listener) error {
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+// Package shop holds what can be done to a store's data and by which rules, whoever asks: an
+// API key through /v1 or Connect, or the operator. One file per resource.
+//
+// Every method takes its store and its actor from the context (tenant.With) and refuses with a
+// *refusal.Refusal; any other error is a failure of the service. Every change runs in one
+// transaction with its journal entry and its outbox rows. It knows nothing of HTTP.
+package shop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/sql"
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+)
+
+// Options are the platform's choices for all stores. The zero value is a platform whose stores
+// live under DefaultPublicURL and may create payment links.
+type Options struct {
+	// PaymentLinksOff closes the creation of payment links for every store.
+	PaymentLinksOff bool
+	// PublicURL is the address under which a store without an address of its own is reached:
+	// the store's slug is appended to it. Empty means DefaultPublicURL.
+	PublicURL string
+}
+
+// DefaultPublicURL is the public address setting of a platform that has set none.
+const DefaultPublicURL = "http://localhost:3000"
+
+// Shop carries out what is asked of a store's data. Goroutines may share it.
+type Shop struct {
+	store   *store.Store
+	options Options
+}
+
+// New returns a shop over the database.
+func New(s *store.Store, o Options) *Shop {
+	if o.PublicURL == "" {
+		o.PublicURL = DefaultPublicURL
+	}
+	return &Shop{store: s, options: o}
+}
+
+// raceAttempts bounds how often a change is run anew after another one took the same unique
+// value first. The first repetition already sees the winner's row.
+const raceAttempts = 5
+
+// withTx runs a change in a transaction, and runs it anew when it lost a race for a unique value.
+func (s *Shop) withTx(ctx context.Context, change func(ctx context.Context, tx *ent.Tx) error) error {
+	var err error
+	for range raceAttempts {
+		if err = s.store.WithTx(ctx, change); !store.IsUnique(err) {
+			return err
+		}
+	}
+	return fmt.Errorf("lost the race for a unique value %d times: %w", raceAttempts, err)
+}
+
+// lock makes a query take its rows for the rest of the transaction. SQLite has a single writer
+// and needs no locks of rows.
+func lock[Q interface {
+	ForUpdate(opts ...sql.LockOption) Q
+}](s *Shop, q Q) Q {
+	if s.store.Dialect() == dialect.Postgres {
+		return q.ForUpdate()
+	}
+	return q
+}
+
+var errNoTenant = errors.New("the context names no store")
+
+// tenantOf returns the store that the work is done for.
+func tenantOf(ctx context.Context) (tenant.Store, error) {
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return t, errNoTenant
+	}
+	return t, nil
+}
+
+// parseID reads a UUID in its usual spelling of 36 characters, in either case; no other spelling
+// names a resource.
+func parseID(text string) (uuid.UUID, bool) {
+	if len(text) != 36 {
+		return uuid.Nil, false
+	}
+	id, err := uuid.Parse(text)
+	return id, err == nil
+}
