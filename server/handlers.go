@@ -41,7 +41,9 @@ func (a api) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePayme
 
 // services makes the Connect handlers of the API.
 func (a api) services(options ...connect.HandlerOption) []rest.Service {
-	service := func(path string, handler http.Handler) rest.Service { return rest.Service{Path: path, Handler: handler} }
+	service := func(path string, handler http.Handler) rest.Service {
+		return rest.Service{Path: path, Handler: handler}
+	}
 	return []rest.Service{
 		service(storefrontv1connect.NewStoreServiceHandler(a, options...)),
 		service(storefrontv1connect.NewProductServiceHandler(a, options...)),

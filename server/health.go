@@ -6,10 +6,9 @@ import (
 	"time"
 
 	"connectrpc.com/grpchealth"
-	"github.com/google/uuid"
 
+	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/rest"
 )
 
 // readyTimeout bounds the look at the database behind /readyz and the gRPC health service.
@@ -41,7 +40,7 @@ func (s *Server) adminHandler() http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := s.check(r.Context()); err != nil {
 			s.config.Logger.WarnContext(r.Context(), "not ready", "error", err)
-			rest.WriteError(w, uuid.New(), s.config.Store.Now(), refusal.Of(err, nil))
+			writeStatus(w, http.StatusServiceUnavailable, refusal.Of(err, nil).Message)
 			return
 		}
 		writeStatus(w, http.StatusOK, "ready")
@@ -53,7 +52,7 @@ func (s *Server) adminHandler() http.Handler {
 func writeStatus(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(`{"status":"` + text + `"}` + "\n"))
+	_, _ = w.Write(append(wire.AppendString([]byte(`{"status":`), text), "}\n"...))
 }
 
 // healthOf answers the gRPC health service: the services that are served, while the server is ready.

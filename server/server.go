@@ -68,7 +68,9 @@ func New(c Config) (*Server, error) {
 		path, handler := grpchealth.NewHandler(healthOf{grpchealth.NewStaticChecker(names...), s})
 		return rest.Service{Path: path, Handler: handler}
 	}
-	reflection := func(path string, handler http.Handler) rest.Service { return rest.Service{Path: path, Handler: handler} }
+	reflection := func(path string, handler http.Handler) rest.Service {
+		return rest.Service{Path: path, Handler: handler}
+	}
 	reflector := grpcreflect.NewStaticReflector(names...)
 	var err error
 	s.edge, err = rest.New(rest.Config{
