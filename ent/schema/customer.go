@@ -2,6 +2,8 @@ package schema
 
 import (
 	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
@@ -9,6 +11,13 @@ import (
 
 // Customer is a buyer of one store.
 type Customer struct{ ent.Schema }
+
+// Annotations of customers: one of e-mail and phone is always there.
+func (Customer) Annotations() []schema.Annotation {
+	return []schema.Annotation{
+		entsql.Checks(map[string]string{"customer_identified": "email IS NOT NULL OR phone IS NOT NULL"}),
+	}
+}
 
 // Fields of a customer.
 func (Customer) Fields() []ent.Field {

@@ -443,6 +443,10 @@ func init() {
 	}
 	APIKeysTable.ForeignKeys[0].RefTable = StoresTable
 	CustomersTable.ForeignKeys[0].RefTable = StoresTable
+	CustomersTable.Annotation = &entsql.Annotation{}
+	CustomersTable.Annotation.Checks = map[string]string{
+		"customer_identified": "email IS NOT NULL OR phone IS NOT NULL",
+	}
 	OrdersTable.ForeignKeys[0].RefTable = CustomersTable
 	OrdersTable.ForeignKeys[1].RefTable = PaymentLinksTable
 	OrdersTable.ForeignKeys[2].RefTable = StoresTable
