@@ -1,0 +1,157 @@
+// Diff writes the migration that brings the tables from what the migrations so far make of them
+// to what ent/schema says, one file for each database:
+//
+//	STOREFRONT_TEST_POSTGRES=postgres://… go run ./ent/migrations/diff add_webhooks
+//
+// It replays the migrations on scratch databases: a SQLite file, and a database of its own on
+// the PostgreSQL server that the variable names. What it writes is to be reviewed, and completed
+// by hand with what ent does not know, before it lands. It only ever adds: dropping a column or
+// an index that an older binary may still use is a decision, written by hand.
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	entsql "entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/schema"
+	"github.com/lib/pq"
+
+	"go.storefront.example/ent/migrations"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/gen/ent/migrate"
+)
+
+// scratch is the database that is made, and dropped, on the PostgreSQL server.
+const scratch = "storefront_migrations_diff"
+
+var (
+	validName   = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	foreignKeys = regexp.MustCompile(`(?m)^PRAGMA foreign_keys = .*\n?`)
+)
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 2 || !validName.MatchString(os.Args[1]) {
+		log.Fatal("usage: go run ./ent/migrations/diff NAME, NAME of a-z, 0-9 and _")
+	}
+	if err := run(context.Background(), os.Args[1]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, name string) error {
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "storefront-diff-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := diff(ctx, root, name, "sqlite:"+filepath.Join(dir, "scratch.db")); err != nil {
+		return fmt.Errorf("sqlite: %w", err)
+	}
+
+	server := os.Getenv("STOREFRONT_TEST_POSTGRES")
+	if server == "" {
+		return errors.New("postgres: STOREFRONT_TEST_POSTGRES names no server")
+	}
+	address, drop, err := createScratch(ctx, server)
+	if err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	defer drop()
+	if err := diff(ctx, root, name, address); err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	return nil
+}
+
+// diff migrates the scratch database and writes what its tables lack.
+func diff(ctx context.Context, root, name, address string) error {
+	s, err := store.Open(ctx, store.Config{URL: address})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	if err := s.Migrate(ctx, func(store.Migration) {}); err != nil {
+		return err
+	}
+	missing := bytes.NewBufferString(migrations.Header)
+	if err := migrate.NewSchema(entsql.OpenDB(s.Dialect(), s.Writer())).WriteTo(ctx, missing, schema.WithIndent("\t")); err != nil {
+		return err
+	}
+	// Foreign keys cannot be turned off in a transaction; the store does it before.
+	missing = bytes.NewBuffer(foreignKeys.ReplaceAll(missing.Bytes(), nil))
+	missing = bytes.NewBuffer(bytes.ReplaceAll(missing.Bytes(), []byte("\n\t "), []byte("\n\t")))
+	if missing.Len() == len(migrations.Header) {
+		log.Printf("%s: nothing is missing", s.Dialect())
+		return nil
+	}
+	all, err := s.Migrations(ctx)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(root, "ent", "migrations", migrations.Folder(s.Dialect()),
+		fmt.Sprintf("%05d_%s.sql", len(all)+1, name))
+	log.Print(path)
+	return os.WriteFile(path, missing.Bytes(), 0o644)
+}
+
+// createScratch makes an empty database on the server and returns its URL and what drops it.
+func createScratch(ctx context.Context, server string) (string, func(), error) {
+	cfg, err := pq.NewConfig(server)
+	if err != nil {
+		return "", nil, err
+	}
+	connect, err := pq.NewConnectorConfig(cfg)
+	if err != nil {
+		return "", nil, err
+	}
+	db := sql.OpenDB(connect)
+	drop := func() {
+		if _, err := db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+scratch+" WITH (FORCE)"); err != nil {
+			log.Printf("drop the scratch database: %v", err)
+		}
+	}
+	drop()
+	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+scratch); err != nil {
+		return "", nil, err
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", nil, err
+	}
+	u.Path = "/" + scratch
+	return u.String(), drop, nil
+}
+
+// moduleRoot is the nearest folder, from the working one up, that holds go.mod.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		_, err := os.Stat(filepath.Join(dir, "go.mod"))
+		if err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if !errors.Is(err, fs.ErrNotExist) || parent == dir {
+			return "", errors.New("run it inside the module")
+		}
+		dir = parent
+	}
+}

@@ -1,0 +1,164 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	entsql "entgo.io/ent/dialect/sql"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/gen/ent/migrate"
+)
+
+// each runs f for each database, on an empty one.
+func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
+	t.Helper()
+	for _, name := range storetest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, storetest.EmptyURL(t, name))
+		})
+	}
+}
+
+func open(t testing.TB, url string) *store.Store {
+	t.Helper()
+	s, err := store.Open(context.Background(), store.Config{URL: url, MaxConns: 4})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestMigrateBringsAnEmptyDatabaseUpToDateOnce(t *testing.T) {
+	t.Parallel()
+	eachEmpty(t, func(t *testing.T, url string) {
+		ctx := context.Background()
+		s := open(t, url)
+
+		current, err := s.Current(ctx)
+		require.NoError(t, err)
+		require.False(t, current, "an empty database is not current")
+		before, err := s.Migrations(ctx)
+		require.NoError(t, err)
+		require.NotEmpty(t, before)
+		require.Equal(t, "init", before[0].Name)
+		require.Nil(t, before[0].AppliedAt)
+
+		var reported []store.Migration
+		require.NoError(t, s.Migrate(ctx, func(m store.Migration) { reported = append(reported, m) }))
+
+		current, err = s.Current(ctx)
+		require.NoError(t, err)
+		require.True(t, current)
+		after, err := s.Migrations(ctx)
+		require.NoError(t, err)
+		require.Equal(t, after, reported, "each migration is reported as the status then shows it")
+		require.Len(t, after, len(before))
+		for _, m := range after {
+			require.NotNil(t, m.AppliedAt)
+			require.Equal(t, time.UTC, m.AppliedAt.Location())
+			require.WithinDuration(t, time.Now(), *m.AppliedAt, time.Minute, "a zone would be off by an hour or more")
+		}
+
+		require.NoError(t, s.Migrate(ctx, func(m store.Migration) { t.Errorf("applied %d twice", m.Version) }))
+	})
+}
+
+func TestMigrationsOfAnEmptyDatabaseChangeNothing(t *testing.T) {
+	t.Parallel()
+	eachEmpty(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		_, err := s.Migrations(context.Background())
+		require.NoError(t, err)
+		_, err = s.Reader().Exec("SELECT 1 FROM goose_db_version")
+		require.Error(t, err, "asking for the status must not make tables")
+	})
+}
+
+func TestMigrateFromSeveralStoresAtOnceAppliesEachMigrationOnce(t *testing.T) {
+	t.Parallel()
+	eachEmpty(t, func(t *testing.T, url string) {
+		ctx := context.Background()
+		const processes = 4
+		stores := make([]*store.Store, processes)
+		for i := range stores {
+			stores[i] = open(t, url)
+		}
+		var (
+			wg       sync.WaitGroup
+			mu       sync.Mutex
+			reported []int64
+		)
+		for _, s := range stores {
+			wg.Go(func() {
+				err := s.Migrate(ctx, func(m store.Migration) {
+					mu.Lock()
+					defer mu.Unlock()
+					reported = append(reported, m.Version)
+				})
+				if err != nil {
+					t.Errorf("migrate: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		all, err := stores[0].Migrations(ctx)
+		require.NoError(t, err)
+		var want []int64
+		for _, m := range all {
+			want = append(want, m.Version)
+		}
+		require.ElementsMatch(t, want, reported)
+		var rows int
+		require.NoError(t, stores[0].Reader().
+			QueryRow("SELECT count(*) FROM goose_db_version WHERE version_id > 0").Scan(&rows))
+		require.Equal(t, len(all), rows)
+	})
+}
+
+func TestANewerSchemaIsCurrentForAnOlderBinary(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		_, err := s.Writer().ExecContext(ctx,
+			"INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, $2)", 90001, true)
+		require.NoError(t, err)
+		current, err := s.Current(ctx)
+		require.NoError(t, err)
+		require.True(t, current)
+		require.NoError(t, s.Migrate(ctx, func(m store.Migration) { t.Errorf("applied %d", m.Version) }))
+	})
+}
+
+func TestAnOlderSchemaIsNotCurrent(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		_, err := s.Writer().ExecContext(ctx, "DELETE FROM goose_db_version WHERE version_id = $1", 1)
+		require.NoError(t, err)
+		current, err := s.Current(ctx)
+		require.NoError(t, err)
+		require.False(t, current)
+	})
+}
+
+func TestMigrationsMakeTheTablesOfTheSchema(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		var missing bytes.Buffer
+		schema := migrate.NewSchema(entsql.OpenDB(s.Dialect(), s.Writer()))
+		require.NoError(t, schema.WriteTo(context.Background(), &missing))
+		lines := strings.Split(strings.TrimSpace(missing.String()), "\n")
+		for _, line := range lines {
+			if line != "" && !strings.HasPrefix(line, "PRAGMA") {
+				t.Errorf("ent/schema has changed without a migration: %s", line)
+			}
+		}
+	})
+}

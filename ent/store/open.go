@@ -1,0 +1,222 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"github.com/lib/pq"
+	"modernc.org/sqlite"
+)
+
+// ErrURL is the error of a database URL that names no database: a mistake on the command line,
+// not a failure.
+var ErrURL = errors.New("database-url")
+
+const (
+	// connectTimeout bounds the wait for a PostgreSQL server, unless the URL sets another.
+	connectTimeout = 10 * time.Second
+	// idleTime is how long an unused connection to PostgreSQL is kept.
+	idleTime = 5 * time.Minute
+	// readerWait and writerWait are how long SQLite waits for another process's lock.
+	readerWait = 5 * time.Second
+	writerWait = 10 * time.Second
+	// migratorWait is the same for a migration, which may have to wait for another one's end.
+	migratorWait = 2 * time.Minute
+)
+
+func open(ctx context.Context, c Config) (*Store, error) {
+	scheme, rest, _ := strings.Cut(c.URL, ":")
+	switch scheme {
+	case "sqlite":
+		return openSQLite(ctx, c, rest)
+	case "postgres", "postgresql":
+		return openPostgres(ctx, c)
+	case "":
+		return nil, fmt.Errorf("%w: missing; write sqlite:PATH or postgres://…", ErrURL)
+	default:
+		// The text is not shown: it may be a URL with a password whose scheme is misspelt.
+		return nil, fmt.Errorf("%w: unknown kind of database; write sqlite:PATH or postgres://…", ErrURL)
+	}
+}
+
+func openPostgres(ctx context.Context, c Config) (*Store, error) {
+	connect, err := postgresConnector(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	conns := c.MaxConns
+	if conns <= 0 {
+		conns = max(10, 4*runtime.GOMAXPROCS(0))
+	}
+	db := sql.OpenDB(c.keep(connect, true))
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	db.SetConnMaxIdleTime(idleTime)
+	if err := db.PingContext(ctx); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	return &Store{
+		dialect: dialect.Postgres,
+		reader:  db,
+		writer:  db,
+		migrator: func() (*sql.DB, error) {
+			return sql.OpenDB(connect), nil
+		},
+	}, nil
+}
+
+func postgresConnector(text string) (driver.Connector, error) {
+	// Neither error below is shown: both quote parts of the URL, and a password with a character
+	// that is not percent-encoded ends up in any part of it.
+	u, err := url.Parse(text)
+	if err != nil || !strings.HasPrefix(text, u.Scheme+"://") {
+		return nil, fmt.Errorf("%w: not a PostgreSQL URL; write postgres://user:password@host:port/name, "+
+			"special characters percent-encoded", ErrURL)
+	}
+	cfg, err := pq.NewConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: a parameter of the PostgreSQL URL, or of the PG… environment, is not valid", ErrURL)
+	}
+	// What the driver would otherwise return depends on the server's zone.
+	if cfg.Runtime == nil {
+		cfg.Runtime = map[string]string{}
+	}
+	cfg.Runtime["timezone"] = "UTC"
+	// Sent in the binary format, text for a jsonb column is refused.
+	cfg.BinaryParameters = false
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTimeout
+	}
+	if cfg.ApplicationName == "" {
+		cfg.ApplicationName = "storefront"
+	}
+	if cfg.SSLMode == "" {
+		cfg.SSLMode = pq.SSLModePrefer // libpq's default, where lib/pq's own is require
+	}
+	connect, err := pq.NewConnectorConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	return connect, nil
+}
+
+func openSQLite(ctx context.Context, c Config, path string) (*Store, error) {
+	switch {
+	case path == "" || strings.ContainsRune(path, 0):
+		return nil, fmt.Errorf("%w: sqlite: needs the path of a file", ErrURL)
+	case strings.HasPrefix(path, ":memory:"):
+		return nil, fmt.Errorf("%w: a database in memory would be lost with each connection; name a file", ErrURL)
+	case strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "///"):
+		return nil, fmt.Errorf("%w: write sqlite:PATH, without slashes before the path", ErrURL)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	if err := createFile(path); err != nil {
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	writer, err := c.openFile(path, "immediate", writerWait, "synchronous(normal)", "foreign_keys(1)", "journal_mode(wal)")
+	if err != nil {
+		return nil, err
+	}
+	writer.SetMaxOpenConns(1)
+	reader, err := c.openFile(path, "deferred", readerWait, "query_only(1)")
+	if err != nil {
+		_ = writer.Close()
+		return nil, err
+	}
+	conns := c.MaxConns
+	if conns <= 0 {
+		conns = max(4, runtime.GOMAXPROCS(0))
+	}
+	reader.SetMaxOpenConns(conns)
+	reader.SetMaxIdleConns(conns)
+	// The writer first: it makes a new file one with a write-ahead log.
+	for _, db := range []*sql.DB{writer, reader} {
+		if err := db.PingContext(ctx); err != nil {
+			_, _ = reader.Close(), writer.Close()
+			return nil, fmt.Errorf("reach the database: open %s: %w", path, err)
+		}
+	}
+	return &Store{
+		dialect: dialect.SQLite,
+		reader:  reader,
+		writer:  writer,
+		migrator: func() (*sql.DB, error) {
+			// Rebuilding a table drops it, which with foreign keys on deletes the rows that
+			// refer to it; each migration checks them before it commits.
+			return c.openFile(path, "immediate", migratorWait, "foreign_keys(0)")
+		},
+	}, nil
+}
+
+// creating keeps the file from being closed here while it is opened elsewhere in the process:
+// closing any descriptor of a file gives up all of the process's locks on it.
+var creating sync.Mutex
+
+// createFile makes a new database file, which SQLite would make readable by everyone.
+func createFile(path string) error {
+	creating.Lock()
+	defer creating.Unlock()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// openFile returns a pool of connections to the file, each with the pragmas set. A transaction
+// takes its lock as txlock says: one that writes at once, so that it cannot lose it half-way.
+func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...string) (*sql.DB, error) {
+	query := url.Values{
+		"_txlock": {txlock},
+		// Times are stored as integers, the only form in which SQLite compares them rightly.
+		// Microseconds, because the driver takes small numbers of milliseconds for seconds, and
+		// so moves what is dated before September 2001.
+		"_time_integer_format": {"unix_micro"},
+		"_inttotime":           {"1"},
+		"_pragma": append(pragmas,
+			"busy_timeout("+strconv.FormatInt(wait.Milliseconds(), 10)+")",
+			"cache_size(-16000)", // 16 MB for each connection
+			"temp_store(memory)",
+			"journal_size_limit(67108864)",
+		),
+	}
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a drive letter
+	}
+	uri := url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}
+	connect, err := sqlite.NewConnector(uri.String())
+	if err != nil {
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	return sql.OpenDB(c.keep(connect, false)), nil
+}
+
+// keep makes the connector's connections keep their prepared statements.
+func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
+	kept := keptStatements
+	if c.unkept {
+		kept = 0
+	}
+	return &connector{Connector: inner, kept: kept, remote: remote, observe: c.Observe}
+}

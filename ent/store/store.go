@@ -1,0 +1,107 @@
+// Package store opens the database and owns what differs between the two that the service
+// knows: PostgreSQL, which any number of processes share, and SQLite, embedded in one file. It
+// gives transactions with one time and with their journal and outbox rows, a clock, the pools,
+// the migrations and the meaning of the databases' errors.
+//
+// It knows no table by itself and no rule of the shop. It refuses to nest transactions, to write
+// through the read pool on SQLite, and to show a password in an error.
+//
+//	             SQLite                              PostgreSQL
+//	Reader   N connections, query_only  ─┐        one pool of N
+//	Writer   1 connection, BEGIN IMMEDIATE│        the same pool
+//
+// Every connection keeps its prepared statements, which lib/pq and modernc.org/sqlite do not.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/gen/ent"
+)
+
+// Config tells which database to open and how.
+type Config struct {
+	// URL is sqlite:PATH, postgres://… or postgresql://….
+	URL string
+	// Clock tells the time; nil is time.Now. Goroutines share it.
+	Clock func() time.Time
+	// MaxConns bounds the connections to PostgreSQL, or those that read from SQLite beside its
+	// single writer. 0 chooses by the number of processors.
+	MaxConns int
+	// Observe, when not nil, is called once for each round trip to the database: with the text
+	// of a statement, with BEGIN, COMMIT, ROLLBACK or PING, and with "prepare" for the extra trip
+	// that prepares or forgets a statement. Goroutines share it.
+	Observe func(query string)
+
+	// unkept turns the keeping of prepared statements off, for comparison.
+	unkept bool
+}
+
+// Store is an open database. Goroutines may share it.
+type Store struct {
+	dialect        string
+	reader, writer *sql.DB
+	client, tx     *ent.Client // on reader and writer
+	clock          func() time.Time
+	// migrator opens the pool that migrations run on.
+	migrator func() (*sql.DB, error)
+}
+
+// Open opens the database and makes sure that it answers. It does not migrate. An error is one
+// line, without the password: ErrURL when the URL is malformed, else "reach the database: …".
+// On SQLite the file is made if it is not there, readable by its owner only.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Observe == nil {
+		c.Observe = func(string) {}
+	}
+	s, err := open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s.clock = c.Clock
+	s.client = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.reader)))
+	s.tx = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.writer)))
+	hook.Register(s.client)
+	hook.Register(s.tx)
+	return s, nil
+}
+
+// Dialect is dialect.Postgres or dialect.SQLite of entgo.io/ent/dialect.
+func (s *Store) Dialect() string { return s.dialect }
+
+// Reader is the pool for statements that only read. Placeholders are $1, $2, … on both
+// databases.
+func (s *Store) Reader() *sql.DB { return s.reader }
+
+// Writer is the pool for statements that write outside a transaction: on SQLite the single
+// connection that writes, on PostgreSQL the same pool as Reader. Using it, or on PostgreSQL
+// Reader, inside a transaction waits for a connection while holding one: use the transaction.
+func (s *Store) Writer() *sql.DB { return s.writer }
+
+// Client is the ent client for reads outside transactions. Changes through it are refused.
+func (s *Store) Client() *ent.Client { return s.client }
+
+// Now is the time by the store's clock: UTC, truncated to milliseconds.
+func (s *Store) Now() time.Time { return s.clock().UTC().Truncate(time.Millisecond) }
+
+// Ping makes sure that the database answers.
+func (s *Store) Ping(ctx context.Context) error { return s.reader.PingContext(ctx) }
+
+// Close closes the pools. Whatever uses the store must have ended.
+func (s *Store) Close() error {
+	if s.dialect == dialect.Postgres {
+		return s.writer.Close()
+	}
+	// The writer last: the last connection to close folds the write-ahead log into the file.
+	return errors.Join(s.reader.Close(), s.writer.Close())
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/gen/ent"
+)
+
+const (
+	// maxAttempts bounds how often WithTx runs a transaction that loses to others.
+	maxAttempts = 8
+	// firstPause is the longest wait before the second attempt; it doubles with each one.
+	firstPause = 5 * time.Millisecond
+)
+
+// txKey marks the context of a transaction on a store.
+type txKey struct{ store *Store }
+
+// WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back.
+// The context that fn gets carries the transaction's time (hook.Time), and what fn changed is
+// journaled and put into the outbox right before the commit.
+//
+// A transaction that loses to another one (a serialization failure, a deadlock, a lock on the
+// SQLite file) is run again, up to 8 times: fn must be prepared to run from its beginning, and
+// must do nothing outside the transaction. A unique index that refuses a row is an error like
+// any other; see IsUnique. A transaction inside one on the same store is refused.
+func (s *Store) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
+	if ctx.Value(txKey{s}) != nil {
+		return errors.New("a transaction inside a transaction")
+	}
+	ctx = context.WithValue(ctx, txKey{s}, true)
+	for attempt := 1; ; attempt++ {
+		err := s.runTx(ctx, fn)
+		if err == nil || attempt == maxAttempts || !isRetryable(err) {
+			return err
+		}
+		pause := time.NewTimer(rand.N(firstPause << (attempt - 1)))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return err
+		}
+	}
+}
+
+func (s *Store) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
+	tx, err := s.tx.Tx(ctx)
+	if err != nil {
+		return fmt.Errorf("begin the transaction: %w", err)
+	}
+	ended := false
+	defer func() {
+		if !ended {
+			// Its own error would only hide the one that led here.
+			_ = tx.Rollback()
+		}
+	}()
+	// The time is taken once the transaction has begun, and with it on SQLite the only lock.
+	ctx = hook.Begin(ctx, s.Now())
+	if err := fn(ctx, tx); err != nil {
+		return err
+	}
+	if err := hook.Flush(ctx, tx); err != nil {
+		return err
+	}
+	ended = true
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit the transaction: %w", err)
+	}
+	return nil
+}
