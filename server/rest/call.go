@@ -31,7 +31,7 @@ type call struct {
 func (e *Edge) mountCalls() ([]*method, error) {
 	services := e.config.Services(
 		connect.WithCodec(wire.Codec{}),
-		connect.WithCodec(charsetCodec{}),
+		connect.WithCodec(wire.CharsetCodec{}),
 		connect.WithCodec(wire.BinaryCodec{}),
 		connect.WithReadMaxBytes(MaxBodyBytes),
 		connect.WithInterceptors(connect.UnaryInterceptorFunc(e.interceptCall)),
@@ -73,15 +73,16 @@ func (e *Edge) serveCall(x *exchange, r *http.Request, c *call) error {
 		x.face = FaceNone
 		return err
 	}
-	if r.ContentLength > MaxBodyBytes+envelopeBytes {
+	limit, prefix := int64(MaxBodyBytes), 0
+	if x.face != FaceConnect {
+		limit, prefix = MaxBodyBytes+envelopeBytes, envelopeBytes
+	}
+	if r.ContentLength > limit {
 		return tooLarge()
 	}
 	inner := r.WithContext(ctx)
 	if r.Body != nil && r.Body != http.NoBody {
-		inner.Body = &callBody{
-			ReadCloser: http.MaxBytesReader(x.writer, r.Body, MaxBodyBytes+envelopeBytes),
-			exchange:   x,
-		}
+		inner.Body = &callBody{ReadCloser: http.MaxBytesReader(x.writer, r.Body, limit), exchange: x, prefix: prefix}
 	}
 	c.handler.ServeHTTP(x, inner)
 	return nil
@@ -195,30 +196,37 @@ func (x *exchange) callError() *connect.Error {
 	return err
 }
 
-// callBody is the body of a call. What goes wrong in reading it is the client's doing, and is
-// said in the same words as every other refusal; Connect passes its own errors through.
+// callBody is the body of a call. What is wrong with it as a whole, its size or its end, is said
+// in the same words as every other refusal, which Connect passes through; what Connect finds
+// itself it would say without our detail.
 type callBody struct {
 	io.ReadCloser
 	exchange *exchange
+	// prefix is how many bytes are left of what gRPC puts before the message, size the message's
+	// length as far as it was read.
+	prefix int
+	size   uint32
 }
 
 func (b *callBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err == nil || errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return n, err
+	for i := 0; i < n && b.prefix > 0; i++ {
+		if b.prefix--; b.prefix < 4 {
+			b.size = b.size<<8 | uint32(p[i])
+		}
 	}
 	var large *http.MaxBytesError
-	x := b.exchange
-	if errors.As(err, &large) {
-		x.refusal = refusal.Of(tooLarge(), x.edge.config.Unreachable)
-	} else {
-		x.refusal = refusal.Invalid("The body could not be read to its end.")
+	switch {
+	case b.size > MaxBodyBytes && b.prefix == 0, errors.As(err, &large):
+		return 0, b.refuse(tooLarge())
+	case err != nil && err != io.EOF: //nolint:errorlint // Read's contract is io.EOF itself.
+		return n, b.refuse(refusal.Invalid("The body could not be read to its end."))
+	default:
+		return n, err
 	}
-	return n, x.callError()
 }
 
-// charsetCodec is wire.Codec under the name that Connect gives to JSON with a charset.
-type charsetCodec struct{ wire.Codec }
-
-// Name is the name that Connect looks the codec up by.
-func (charsetCodec) Name() string { return "json; charset=utf-8" }
+func (b *callBody) refuse(err error) error {
+	b.exchange.refusal = refusal.Of(err, b.exchange.edge.config.Unreachable)
+	return b.exchange.callError()
+}

@@ -70,8 +70,9 @@ type Service struct {
 type Config struct {
 	// Gate admits every request under /v1 and every call of Services.
 	Gate Gate
-	// Check applies the rules that need only the request and the store, merged with what the
-	// decoder refused; nil means go on. It is called once a request, before the handler.
+	// Check tells the refusal of a request that did not decode: it applies the rules that need
+	// only the request and the store, and joins what the decoder refused. The message holds all
+	// that was fine. Requests that decoded go to their handler, which applies the same rules.
 	Check func(ctx context.Context, m proto.Message, invalid *wire.Invalid) error
 	// Services makes the handlers of the API with the given options; it is called twice, once
 	// for REST and once for the RPC faces.
@@ -139,7 +140,7 @@ func New(config Config) (*Edge, error) {
 
 // ServeHTTP answers one request.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{writer: w, edge: e, id: uuid.New(), start: e.config.Now(), method: r.Method, address: e.address(r)}
+	x := &exchange{writer: w, edge: e, id: uuid.New(), start: e.config.Now(), face: FaceNone, method: r.Method, address: e.address(r)}
 	x.setID()
 	x.setRate(ratelimit.Free(x.start))
 	defer e.finish(x, r)

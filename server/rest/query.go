@@ -51,8 +51,14 @@ func (m *method) decodeQuery(query string, message protoreflect.Message) []wire.
 	return refused
 }
 
+// maxRefused bounds how many refused parameters are listed, and the work of listing them.
+const maxRefused = 1000
+
 // refuseOnce adds a refused parameter unless its name is there already.
 func refuseOnce(refused []wire.Field, name, message string) []wire.Field {
+	if len(refused) >= maxRefused {
+		return refused
+	}
 	for _, f := range refused {
 		if f.Name == name {
 			return refused

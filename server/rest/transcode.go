@@ -120,19 +120,16 @@ func (e *Edge) interceptREST(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// guard checks the request by the rules, then runs the handler; a panic in either is an error.
+// guard runs the handler; a panic in it is an error. The handler has no request that did not
+// decode.
 func (e *Edge) guard(ctx context.Context, call connect.AnyRequest, invalid *wire.Invalid, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			answer, err = nil, panicked(v)
 		}
 	}()
-	message := call.Any().(proto.Message)
 	if invalid != nil {
-		return nil, e.invalid(ctx, message, invalid)
-	}
-	if err := e.config.Check(ctx, message, nil); err != nil {
-		return nil, err
+		return nil, e.invalid(ctx, call.Any().(proto.Message), invalid)
 	}
 	return next(ctx, call)
 }
