@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,7 @@ type decoder struct {
 	typed   bool
 	unknown []string // top-level names to refuse
 	path    []segment
+	steps   [4]segment // path while it is short
 	fields  []Field
 	named   map[string]bool // the names in fields
 }
@@ -35,13 +37,14 @@ type decoder struct {
 // segment is a step of the path to the value being read: a name, or a place in an array.
 type segment struct {
 	name  string
-	index int // with an empty name
+	index int // -1 with a name
 }
 
 // decode resets m and reads data into it; nil when nothing was refused.
 func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid {
 	proto.Reset(m)
 	d := &decoder{scanner: scanner{data: data}, typed: typed, unknown: unknown}
+	d.path = d.steps[:0]
 	r := m.ProtoReflect()
 	if err := d.body(r); err != nil {
 		proto.Reset(m)
@@ -78,23 +81,21 @@ func (d *decoder) body(m protoreflect.Message) error {
 	return nil
 }
 
-// refuse lists the field at the current path, unless it is listed already. The name that is
-// being read, if any, is the last segment.
+// refuse lists the field at the current path, unless it is listed already.
 func (d *decoder) refuse(message string) {
 	if len(d.fields) >= maxFields {
 		return
 	}
 	var name strings.Builder
 	for i, s := range d.path {
-		switch {
-		case s.name == "" && s.index >= 0:
+		if s.index >= 0 {
 			name.WriteString("[" + strconv.Itoa(s.index) + "]")
-		default:
-			if i > 0 {
-				name.WriteByte('.')
-			}
-			name.WriteString(s.name)
+			continue
 		}
+		if i > 0 {
+			name.WriteByte('.')
+		}
+		name.WriteString(s.name)
 	}
 	if d.named == nil {
 		d.named = map[string]bool{}
@@ -133,7 +134,7 @@ func (d *decoder) message(m protoreflect.Message, p *plan) error {
 		}
 		i, known := p.byName[string(name)]
 		if known && len(d.path) == 0 {
-			known = !d.hidden(p.fields[i].jsonName)
+			known = !slices.Contains(d.unknown, p.fields[i].jsonName)
 		}
 		if !known {
 			d.push(segment{name: string(name), index: -1})
@@ -154,6 +155,9 @@ func (d *decoder) message(m protoreflect.Message, p *plan) error {
 			err = d.mask(m, p, f)
 		default:
 			if p.mask >= 0 && f.desc.Name() != pathField {
+				if mask == nil {
+					mask = make([]string, 0, len(p.fields))
+				}
 				mask = append(mask, string(f.desc.Name()))
 			}
 			err = d.field(m, f)
@@ -174,15 +178,6 @@ func (d *decoder) message(m protoreflect.Message, p *plan) error {
 // names it.
 const pathField = "id"
 
-func (d *decoder) hidden(name string) bool {
-	for _, u := range d.unknown {
-		if u == name {
-			return true
-		}
-	}
-	return false
-}
-
 // field reads the value of one field into m.
 func (d *decoder) field(m protoreflect.Message, f *field) error {
 	c := d.peek()
@@ -192,7 +187,7 @@ func (d *decoder) field(m protoreflect.Message, f *field) error {
 			return err
 		}
 		if !f.nullable {
-			d.refuse(f.must + ", not null")
+			d.refuse(f.mustWhole() + ", not null")
 		}
 		return nil
 	case f.desc.IsMap():
@@ -226,7 +221,7 @@ func (d *decoder) field(m protoreflect.Message, f *field) error {
 // array reads the elements of a repeated field.
 func (d *decoder) array(list protoreflect.List, f *field) error {
 	if d.peek() != '[' {
-		d.refuse("must be an array")
+		d.refuse(f.mustWhole())
 		return d.skip()
 	}
 	if err := d.open('['); err != nil {
@@ -264,7 +259,7 @@ func (d *decoder) array(list protoreflect.List, f *field) error {
 // object reads the entries of a map field.
 func (d *decoder) object(entries protoreflect.Map, f *field) error {
 	if d.peek() != '{' {
-		d.refuse("must be an object")
+		d.refuse(f.mustWhole())
 		return d.skip()
 	}
 	if err := d.open('{'); err != nil {

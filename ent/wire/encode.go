@@ -29,6 +29,17 @@ func appendMessage(b []byte, m proto.Message) []byte {
 	if !r.IsValid() {
 		return append(b, "null"...)
 	}
+	// A dynamic message of those two types, as a tool without our generated code has.
+	switch r.Descriptor().FullName() {
+	case timestampName:
+		t := &timestamppb.Timestamp{}
+		proto.Merge(t, m)
+		return appendTimestamp(b, t)
+	case fieldMaskName:
+		mask := &fieldmaskpb.FieldMask{}
+		proto.Merge(mask, m)
+		return appendMask(b, mask)
+	}
 	p := planOf(r)
 	if v := reflect.ValueOf(m); p.goType != nil && v.Type().Elem() == p.goType {
 		return p.appendStruct(b, v.Elem())

@@ -40,7 +40,7 @@ type field struct {
 	enum *enumNames
 	// message is the plan of a message field's type.
 	message *plan
-	// must says what the field may hold.
+	// must says what one value of the field may hold.
 	must string
 }
 
@@ -218,6 +218,18 @@ func mustOf(f *field) string {
 		return "must be a string of field names, separated by commas"
 	default:
 		return "must be an object"
+	}
+}
+
+// mustWhole says what the field as a whole may hold.
+func (f *field) mustWhole() string {
+	switch {
+	case f.desc.IsMap():
+		return "must be an object"
+	case f.list:
+		return "must be an array"
+	default:
+		return f.must
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	errSyntax    = syntaxError("The body is not valid JSON.")
 	errTrailing  = syntaxError("The body has text after the JSON object.")
 	errDepth     = syntaxError("The body is nested too deeply.")
-	errKey       = syntaxError("The body has a field name that is not valid Unicode text.")
+	errKey       = syntaxError("The body has a name that is not valid text.")
 )
 
 // What a string may not be, although JSON's grammar lets it pass.

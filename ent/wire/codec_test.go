@@ -1,0 +1,317 @@
+package wire
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/vanguard"
+	"github.com/stretchr/testify/require"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// What connect looks for in a codec beyond connect.Codec; it does not export the interface.
+type connectCodec interface {
+	connect.Codec
+	MarshalAppend(b []byte, message any) ([]byte, error)
+	MarshalStable(message any) ([]byte, error)
+	IsBinary() bool
+}
+
+var (
+	_ connectCodec         = Codec{}
+	_ connectCodec         = CharsetCodec{}
+	_ connectCodec         = BinaryCodec{}
+	_ vanguard.StableCodec = RESTCodec{}
+	_ vanguard.RESTCodec   = RESTCodec{}
+)
+
+func TestCodecNames(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "json", Codec{}.Name())
+	require.Equal(t, "json", RESTCodec{}.Name())
+	require.Equal(t, "json; charset=utf-8", CharsetCodec{}.Name())
+	require.Equal(t, "proto", BinaryCodec{}.Name())
+	require.False(t, Codec{}.IsBinary() || CharsetCodec{}.IsBinary() || RESTCodec{}.IsBinary())
+	require.True(t, BinaryCodec{}.IsBinary())
+}
+
+func TestCodecsAppend(t *testing.T) {
+	t.Parallel()
+	m := Product(productRow(), "XAF")
+	want := "base" + string(Marshal(m))
+	got, err := Codec{}.MarshalAppend([]byte("base"), m)
+	require.NoError(t, err)
+	require.Equal(t, want, string(got))
+	got, err = RESTCodec{}.MarshalAppend([]byte("base"), m)
+	require.NoError(t, err)
+	require.Equal(t, want, string(got))
+	got, err = RESTCodec{}.MarshalAppendStable([]byte("base"), m)
+	require.NoError(t, err)
+	require.Equal(t, want, string(got))
+	got, err = Codec{}.MarshalStable(m)
+	require.NoError(t, err)
+	require.Equal(t, want[4:], string(got))
+
+	got, err = BinaryCodec{}.MarshalAppend([]byte("base"), m)
+	require.NoError(t, err)
+	back := &storefrontv1.Product{}
+	require.NoError(t, BinaryCodec{}.Unmarshal(got[4:], back))
+	require.Nil(t, TakeInvalid(back))
+	require.True(t, proto.Equal(m, back))
+
+	store := Store(storeRow())
+	first, err := BinaryCodec{}.MarshalStable(store)
+	require.NoError(t, err)
+	for range 20 {
+		again, err := BinaryCodec{}.MarshalStable(store)
+		require.NoError(t, err)
+		require.Equal(t, first, again)
+	}
+}
+
+func TestCodecsTakeMessagesOnly(t *testing.T) {
+	t.Parallel()
+	for _, c := range []connectCodec{Codec{}, BinaryCodec{}} {
+		_, err := c.Marshal("text")
+		require.EqualError(t, err, "string is not a protocol buffers message")
+		_, err = c.MarshalStable(nil)
+		require.Error(t, err)
+		require.Error(t, c.Unmarshal(nil, new(int)))
+	}
+}
+
+func TestCodecReadsTypedClients(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		text    string
+		want    *storefrontv1.CreatePaymentLinkRequest
+		refused []Field
+	}{
+		"a 64-bit integer as a string":      {`{"amount":"1500","minAmount":"-9223372036854775808"}`, &storefrontv1.CreatePaymentLinkRequest{Amount: new(int64(1500)), MinAmount: new(int64(-9223372036854775808))}, nil},
+		"a 64-bit integer as a number":      {`{"amount":1500}`, &storefrontv1.CreatePaymentLinkRequest{Amount: new(int64(1500))}, nil},
+		"the number of an enum value":       {`{"pricing":2}`, &storefrontv1.CreatePaymentLinkRequest{Pricing: storefrontv1.PaymentLink_OPEN}, nil},
+		"an enum's zero":                    {`{"pricing":"PRICING_UNSPECIFIED"}`, &storefrontv1.CreatePaymentLinkRequest{}, nil},
+		"a date-time with nanoseconds":      {`{"expiresAt":"2026-09-01T12:00:00.000000001Z"}`, &storefrontv1.CreatePaymentLinkRequest{ExpiresAt: timestamppb.New(noon)}, nil},
+		"a string that is no integer":       {`{"amount":"1.5","minAmount":""}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"amount", "must be an integer"}, {"minAmount", "must be an integer"}}},
+		"a string beyond 64 bits":           {`{"amount":"9223372036854775808"}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"amount", problemRange}}},
+		"a 32-bit integer as a string":      {`{"maxPayments":"5"}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"maxPayments", "must be an integer"}}},
+		"the number of no enum value":       {`{"pricing":9}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"pricing", "must be one of FIXED, OPEN"}}},
+		"an enum number that is not whole":  {`{"pricing":1.5}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"pricing", "must be one of FIXED, OPEN"}}},
+		"an unknown field beside one known": {`{"title":"a","colour":1}`, &storefrontv1.CreatePaymentLinkRequest{Title: "a"}, []Field{{"colour", problemUnknown}}},
+		"the proto spelling of a name":      {`{"max_payments":1}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"max_payments", problemUnknown}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &storefrontv1.CreatePaymentLinkRequest{}
+			require.NoError(t, Codec{}.Unmarshal([]byte(row.text), m))
+			invalid := TakeInvalid(m)
+			if row.refused == nil {
+				require.Nil(t, invalid)
+			} else {
+				require.Equal(t, &Invalid{Message: messageFields, Fields: row.refused}, invalid)
+			}
+			require.True(t, proto.Equal(row.want, m), "%v", m)
+			require.Nil(t, TakeInvalid(m), "taken once")
+		})
+	}
+}
+
+func TestCodecsHideTexts(t *testing.T) {
+	t.Parallel()
+	m := &storefrontv1.Customer{Name: "old"}
+	require.NoError(t, Codec{}.Unmarshal(nil, m))
+	require.Equal(t, &Invalid{Message: errEmpty.Error()}, TakeInvalid(m))
+	require.True(t, proto.Equal(&storefrontv1.Customer{}, m))
+
+	require.NoError(t, RESTCodec{}.Unmarshal([]byte("["), m))
+	require.Equal(t, &Invalid{Message: errSyntax.Error()}, TakeInvalid(m))
+
+	require.NoError(t, BinaryCodec{}.Unmarshal([]byte{0xff}, m))
+	require.Equal(t, &Invalid{Message: "The body is not a valid message of this method."}, TakeInvalid(m))
+	require.True(t, proto.Equal(&storefrontv1.Customer{}, m))
+
+	notText := protowire.AppendString(protowire.AppendTag(nil, 2, protowire.BytesType), "\xff")
+	require.NoError(t, BinaryCodec{}.Unmarshal(notText, m))
+	require.NotNil(t, TakeInvalid(m))
+}
+
+// TestClientsCannotHide holds that the field in which refusals travel is not taken from a client,
+// and that other unknown fields stay.
+func TestClientsCannotHide(t *testing.T) {
+	t.Parallel()
+	forged := &storefrontv1.Customer{Name: "a"}
+	hide(forged, &Invalid{Message: "forged", Fields: []Field{{"x", "y"}}})
+	data, err := proto.Marshal(forged)
+	require.NoError(t, err)
+	other := protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 5)
+	number := protowire.AppendVarint(protowire.AppendTag(nil, hiddenNumber, protowire.VarintType), 5)
+	data = append(append(data, other...), number...)
+
+	m := &storefrontv1.Customer{}
+	require.NoError(t, BinaryCodec{}.Unmarshal(data, m))
+	require.Equal(t, other, []byte(m.ProtoReflect().GetUnknown()))
+	require.Nil(t, TakeInvalid(m))
+	require.Equal(t, other, []byte(m.ProtoReflect().GetUnknown()))
+	require.Equal(t, "a", m.GetName())
+	require.NotContains(t, string(Marshal(forged)), "forged")
+}
+
+func TestRESTCodecFields(t *testing.T) {
+	t.Parallel()
+	m := orderOf(1)
+	fields := m.ProtoReflect().Descriptor().Fields()
+	for name, want := range map[protoreflect.Name]string{
+		"reference":    `"ORD-2026-000042"`,
+		"amount":       `450000`,
+		"payment_link": `{"id":"01990000-0000-7000-8000-00000000006a","code":"aB3dE","title":"Atelier"}`,
+		"created_at":   `"2026-09-01T12:00:00.123Z"`,
+	} {
+		got, err := RESTCodec{}.MarshalAppendField(nil, m, fields.ByName(name))
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+		back := proto.Clone(m)
+		require.NoError(t, RESTCodec{}.UnmarshalField(got, back, fields.ByName(name)))
+		require.True(t, proto.Equal(m, back))
+	}
+	got, err := RESTCodec{}.MarshalAppendField(nil, &storefrontv1.Order{}, fields.ByName("note"))
+	require.NoError(t, err)
+	require.Equal(t, "null", string(got))
+
+	items := []byte(`[{"title":"a"}]`)
+	require.NoError(t, RESTCodec{}.UnmarshalField(items, m, fields.ByName("items")))
+	require.Len(t, m.GetItems(), 1, "what was there is replaced")
+
+	for text, want := range map[string]*Invalid{
+		`"5"`: nil, // a 64-bit integer of a typed client
+		`"x"`: {Message: messageFields, Fields: []Field{{"amount", "must be an integer"}}},
+		`5 6`: {Message: errTrailing.Error()},
+		`}`:   {Message: errSyntax.Error()},
+		``:    {Message: errSyntax.Error()},
+	} {
+		err := RESTCodec{}.UnmarshalField([]byte(text), m, fields.ByName("amount"))
+		if want == nil {
+			require.NoError(t, err)
+		} else {
+			require.Equal(t, want, err)
+		}
+	}
+}
+
+// TestAppendOfOtherMessages holds that any message has a spelling: vanguard passes its errors as
+// google.rpc.Status through the codec, and other services may share it.
+func TestAppendOfOtherMessages(t *testing.T) {
+	t.Parallel()
+	detail, err := anypb.New(orderOf(1))
+	require.NoError(t, err)
+	structure, err := structpb.NewStruct(map[string]any{"a": 1.0, "b": []any{nil, true, "x"}, "c": map[string]any{}})
+	require.NoError(t, err)
+	descriptor := protodesc.ToFileDescriptorProto(storefrontv1.File_storefront_v1_store_proto)
+	dynamic := dynamicpb.NewMessage((&storefrontv1.Customer{}).ProtoReflect().Descriptor())
+	proto.Merge(dynamic, Customer(customerRow(), "XAF"))
+
+	for name, row := range map[string]struct {
+		m    proto.Message
+		want string // empty: any JSON
+	}{
+		"a status":           {&statuspb.Status{Code: 5, Message: "no", Details: []*anypb.Any{{TypeUrl: "t", Value: []byte{0xff}}}}, `{"code":5,"message":"no","details":[{"typeUrl":"t","value":"/w=="}]}`},
+		"any":                {detail, ""},
+		"a struct, by oneof": {structure, `{"fields":{"a":{"numberValue":1},"b":{"listValue":{"values":[{"nullValue":"NULL_VALUE"},{"boolValue":true},{"stringValue":"x"}]}},"c":{"structValue":{"fields":{}}}}}`},
+		"a descriptor":       {descriptor, ""},
+		"wrapped bytes":      {wrapperspb.Bytes([]byte{1}), `{"value":"AQ=="}`},
+		"a wrapped uint64":   {wrapperspb.UInt64(18446744073709551615), `{"value":18446744073709551615}`},
+		"a wrapped float":    {wrapperspb.Float(0.1), `{"value":0.1}`},
+		"a wrapped bool":     {wrapperspb.Bool(true), `{"value":true}`},
+		"a moment":           {timestamppb.New(noon), `"2026-09-01T12:00:00.000Z"`},
+		"a mask":             {&fieldmaskpb.FieldMask{Paths: []string{"a_b", "c_", "_d", "e.f_1"}}, `"aB,c_,D,e.f_1"`},
+		"a dynamic message":  {dynamic, string(Marshal(Customer(customerRow(), "XAF")))},
+		"an unknown enum":    {&storefrontv1.Product{Status: 99, Type: -1}, ""},
+		"a nil message":      {(*storefrontv1.Product)(nil), `null`},
+		"a nil interface":    {nil, `null`},
+		"nil in a list":      {&storefrontv1.ListOrdersResponse{Data: []*storefrontv1.Order{nil}}, `{"page":0,"pageSize":0,"total":0,"data":[null]}`},
+		"a broken moment":    {&storefrontv1.Customer{CreatedAt: &timestamppb.Timestamp{Seconds: 1 << 62, Nanos: -5}}, ""},
+		"proto2 defaults":    {&descriptorpb.FieldOptions{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := Marshal(row.m)
+			require.True(t, json.Valid(got), "%s", got)
+			if row.want != "" {
+				require.Equal(t, row.want, string(got))
+			}
+		})
+	}
+}
+
+// TestUnmarshalOfOtherMessages reads what only other services' messages have: oneofs, maps of
+// messages, bytes and booleans.
+func TestUnmarshalOfOtherMessages(t *testing.T) {
+	t.Parallel()
+	structure, err := structpb.NewStruct(map[string]any{"a": 1.5, "b": []any{true, "x"}, "c": map[string]any{"d": "e"}})
+	require.NoError(t, err)
+	for _, m := range []proto.Message{
+		structure, wrapperspb.Bytes([]byte{1, 2}), wrapperspb.Bool(true), wrapperspb.UInt64(1 << 63), wrapperspb.UInt32(7), wrapperspb.Float(0.25),
+		&anypb.Any{TypeUrl: "t", Value: []byte("v")},
+	} {
+		back := m.ProtoReflect().New().Interface()
+		require.NoError(t, Unmarshal(Marshal(m), back))
+		require.True(t, proto.Equal(m, back), "%v", back)
+	}
+	dynamic := dynamicpb.NewMessage((&storefrontv1.UpdatePaymentLinkRequest{}).ProtoReflect().Descriptor())
+	require.NoError(t, Unmarshal([]byte(`{"title":"a","expiresAt":"2026-09-01T12:00:00Z"}`), dynamic))
+	require.JSONEq(t, `{"id":"","title":"a","pricing":null,"amount":null,"minAmount":null,"description":null,"coverUrl":null,"thankYouMessage":null,
+		"expiresAt":"2026-09-01T12:00:00.000Z","maxPayments":null,"updateMask":"title,expiresAt"}`, string(Marshal(dynamic)))
+	for text, row := range map[string]struct {
+		into proto.Message
+		want Field
+	}{
+		`{"numberValue":1,"boolValue":true}`: {&structpb.Value{}, Field{"boolValue", problemOneof}},
+		`{"value":"*"}`:                      {&wrapperspb.BytesValue{}, Field{"value", "must be a base64 string"}},
+		`{"value":-1}`:                       {&wrapperspb.UInt64Value{}, Field{"value", problemRange}},
+		`{"value":4294967296}`:               {&wrapperspb.UInt32Value{}, Field{"value", problemRange}},
+		`{"value":"true"}`:                   {&wrapperspb.BoolValue{}, Field{"value", "must be true or false"}},
+		`{"value":1e39}`:                     {&wrapperspb.FloatValue{}, Field{"value", problemNumber}},
+		`{"fields":{"a":1}}`:                 {&structpb.Struct{}, Field{"fields.a", "must be an object"}},
+	} {
+		require.Equal(t, []Field{row.want}, refusalOf(t, Unmarshal([]byte(text), row.into)).Fields, text)
+	}
+}
+
+func TestAvailability(t *testing.T) {
+	t.Parallel()
+	past, future := new(noon.Add(-time.Millisecond)), new(noon.Add(time.Millisecond))
+	for name, row := range map[string]struct {
+		disabledAt, expiresAt *time.Time
+		maxPayments           *int32
+		paid                  int32
+		want                  storefrontv1.PaymentLink_Availability
+	}{
+		"nothing set":                   {nil, nil, nil, 1000, storefrontv1.PaymentLink_ACTIVE},
+		"before the end, below the cap": {nil, future, new(int32(3)), 2, storefrontv1.PaymentLink_ACTIVE},
+		"at the cap":                    {nil, future, new(int32(3)), 3, storefrontv1.PaymentLink_EXHAUSTED},
+		"above a cap that was lowered":  {nil, nil, new(int32(3)), 4, storefrontv1.PaymentLink_EXHAUSTED},
+		"at the end":                    {nil, new(noon), nil, 0, storefrontv1.PaymentLink_EXPIRED},
+		"after the end, at the cap":     {nil, past, new(int32(1)), 1, storefrontv1.PaymentLink_EXPIRED},
+		"disabled, and everything else": {past, past, new(int32(1)), 1, storefrontv1.PaymentLink_DISABLED},
+		"disabled, and nothing else":    {future, nil, nil, 0, storefrontv1.PaymentLink_DISABLED},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, row.want, Availability(row.disabledAt, row.expiresAt, row.maxPayments, row.paid, noon))
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/paymentlink"
+	"go.storefront.example/gen/ent/product"
+	entstore "go.storefront.example/gen/ent/store"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+var noon = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+
+func id(n byte) uuid.UUID {
+	return uuid.UUID{0: 0x01, 1: 0x99, 6: 0x70, 8: 0x80, 15: n}
+}
+
+func orderOf(n byte) *storefrontv1.Order {
+	return &storefrontv1.Order{
+		Id:                 id(n).String(),
+		Reference:          "ORD-2026-000042",
+		Status:             storefrontv1.Order_PAID,
+		Amount:             450000,
+		Currency:           "XAF",
+		PlatformFeePercent: 2.5,
+		Customer: &storefrontv1.Order_Customer{
+			Id: id(101).String(), Name: "Awa Ngo", Email: new("awa@example.com"),
+		},
+		Items: []*storefrontv1.Order_Item{
+			{Id: id(102).String(), ProductId: id(103).String(), Type: storefrontv1.Product_COURSE, Title: "Photographie <débutant> & plus", UnitAmount: 150000, Quantity: 2},
+			{Id: id(104).String(), ProductId: id(105).String(), Type: storefrontv1.Product_FILE, Title: "Un \"guide\"", UnitAmount: 150000, Quantity: 1},
+		},
+		PaymentLink: &storefrontv1.Order_PaymentLink{Id: id(106).String(), Code: "aB3dE", Title: "Atelier"},
+		Note:        new("Merci !\nÀ bientôt"),
+		PaidAt:      timestamppb.New(noon.Add(90 * time.Second)),
+		CreatedAt:   timestamppb.New(noon.Add(123 * time.Millisecond)),
+	}
+}
+
+func pageOf(orders int) *storefrontv1.ListOrdersResponse {
+	page := &storefrontv1.ListOrdersResponse{Page: 1, PageSize: 100, Total: 250}
+	for i := range orders {
+		page.Data = append(page.Data, orderOf(byte(i)))
+	}
+	return page
+}
+
+func productRow() *ent.Product {
+	return &ent.Product{
+		ID: id(1), StoreID: id(9), Title: "Cours", TitleFolded: "cours", Slug: "cours", Type: product.TypeCOURSE, Status: product.StatusPUBLISHED,
+		Summary: "Court", Description: "<p>Long</p>", PriceAmount: 1500, CompareAtAmount: new(int64(2000)),
+		URL: "https://shop.example.com/cours", CoverURL: new("https://cdn.example.com/c.png"),
+		PublishedAt: new(noon), CreatedAt: noon.Add(-time.Hour), UpdatedAt: noon.Add(time.Nanosecond),
+	}
+}
+
+func customerRow() *ent.Customer {
+	return &ent.Customer{
+		ID: id(2), StoreID: id(9), Name: "Awa", Email: new("awa@example.com"), Phone: new("+237670000001"),
+		Search: "awa", OrdersCount: 3, TotalPaid: 9007199254740991, CreatedAt: noon, UpdatedAt: noon,
+	}
+}
+
+func paymentLinkRow() *ent.PaymentLink {
+	return &ent.PaymentLink{
+		ID: id(3), StoreID: id(9), Code: "aB3dE", URL: "https://pay.example.com/aB3dE", Title: "Atelier",
+		Description: new("Deux heures"), CoverURL: new("https://cdn.example.com/a.png"), Pricing: paymentlink.PricingFIXED,
+		Amount: new(int64(5000)), ThankYouMessage: new("Merci"), ExpiresAt: new(noon.Add(time.Hour)), MaxPayments: new(int32(10)),
+		DisabledAt: new(noon), PaidCount: 4, PaidAmount: 20000, LastPaidAt: new(noon.Add(-time.Minute)),
+		CreatedAt: noon.Add(-time.Hour), UpdatedAt: noon,
+	}
+}
+
+func storeRow() *ent.Store {
+	return &ent.Store{
+		ID: id(9), Name: "Boutique", Slug: "boutique", URL: "https://boutique.example.com", Description: "Tout", Currency: "XAF",
+		Country: "CM", SupportEmail: "aide@example.com", Phone: "+237670000001", WhatsappPhone: "+237670000002",
+		SocialLinks: map[string]string{"x": "https://x.com/b", "facebook": "https://facebook.com/b"},
+		Status:      entstore.StatusSuspended, CreatedAt: noon, UpdatedAt: noon,
+	}
+}
