@@ -163,7 +163,10 @@ func (k kind) changes(ctx context.Context, m ent.Mutation) ([]Change, error) {
 		if !set && !m.FieldCleared(f.name) {
 			continue
 		}
-		c := Change{Field: f.api, To: plain(to)}
+		c := Change{Field: f.api}
+		if set {
+			c.To = plain(to)
+		}
 		if m.Op().Is(ent.OpUpdateOne) {
 			from, err := m.OldField(ctx, f.name)
 			if err != nil {
