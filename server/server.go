@@ -41,6 +41,9 @@ type Config struct {
 	Shop shop.Options
 	// TrustedProxies are the peers whose X-Forwarded-For tells the client's address.
 	TrustedProxies []netip.Prefix
+	// Clock replaces the clock that the minutes of limits and the expiry of keys are judged by;
+	// nil is the one that all servers on the database share.
+	Clock func() time.Time
 	// Logger gets one line a request.
 	Logger *slog.Logger
 }
@@ -58,7 +61,7 @@ type Server struct {
 // New puts a server together and binds both listeners, so that a port in use is known before
 // anything is served.
 func New(c Config) (*Server, error) {
-	s := &Server{config: c, gate: auth.NewGate(auth.Config{Store: c.Store, Logger: c.Logger}), metrics: newMetrics(c.Store)}
+	s := &Server{config: c, gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger}), metrics: newMetrics(c.Store)}
 	rules := shop.New(c.Store, c.Shop)
 	names := []string{
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
