@@ -44,7 +44,12 @@ func (b bench) newStore(slug string) context.Context {
 	require.NoError(b.t, err)
 	found, err := b.FindStore(context.Background(), slug)
 	require.NoError(b.t, err)
-	return tenant.With(context.Background(), found, tenant.Actor{Type: tenant.ActorAPIKey, ID: "key", Name: "tests"})
+	return as(found)
+}
+
+// as returns a context in which a key called "tests" acts on the store.
+func as(s tenant.Store) context.Context {
+	return tenant.With(context.Background(), s, tenant.Actor{Type: tenant.ActorAPIKey, ID: "key", Name: "tests"})
 }
 
 // product creates a DRAFT product that could be published.

@@ -1,0 +1,54 @@
+package read
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestFoldMakesTheSameOfWhatReadersTakeForTheSame(t *testing.T) {
+	t.Parallel()
+	rows := []struct{ reason, a, b string }{
+		{"ASCII case", "Guide", "gUIDE"},
+		{"full folding lengthens", "STRASSE", "Straße"},
+		{"capital sharp s", "ẞ", "ss"},
+		{"a composed and a decomposed accent", "caf\u00e9", "cafe\u0301"},
+		{"Greek final sigma", "ΟΔΟΣ", "οδος"},
+		{"Cyrillic", "ПРИВЕТ", "привет"},
+		{"the Kelvin sign is a k", "\u212A", "k"},
+	}
+	for _, row := range rows {
+		require.Equal(t, Fold(row.a), Fold(row.b), row.reason)
+	}
+	require.NotEqual(t, Fold("％"), Fold("%"), "a full-width sign is not the plain one")
+}
+
+func TestContainsTakesTextLiterally(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `%100\%\_a\\b%`, contains(`100%_A\b`))
+}
+
+// What a search looks for is a part of the folded text exactly when its folded form is: the fast
+// way for ASCII must not fold otherwise than the general way.
+func TestFoldOfAnyPartOfAsciiTextIsFound(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[ -~]{1,40}`).Draw(t, "text")
+		from := rapid.IntRange(0, len(text)-1).Draw(t, "from")
+		to := rapid.IntRange(from, len(text)).Draw(t, "to")
+		require.True(t, strings.Contains(Fold(text+"é"), Fold(text[from:to])))
+	})
+}
+
+func TestCustomerSearchCannotMatchAcrossItsParts(t *testing.T) {
+	t.Parallel()
+	email, phone := "B@example.com", "+237670000001"
+	text := CustomerSearch("Ada", &email, &phone)
+	for _, q := range []string{"ada", "b@EXAMPLE", "7670"} {
+		require.Contains(t, text, Fold(q))
+	}
+	require.NotContains(t, text, "adab@")
+	require.Equal(t, "\x1f\x1f", CustomerSearch("", nil, nil))
+}
