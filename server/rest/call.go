@@ -187,7 +187,7 @@ func (x *exchange) callError() *connect.Error {
 		Code:       string(r.Code),
 		Message:    r.Message,
 		Details:    r.Details,
-		RequestId:  x.id.String(),
+		RequestId:  x.id[0],
 		Timestamp:  wire.Timestamp(x.edge.config.Now()),
 	})
 	if detailErr == nil {

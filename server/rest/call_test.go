@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/base64"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -114,14 +115,23 @@ func TestCalls(t *testing.T) {
 
 		_, err = products("nobody").GetProduct(ctx, &storefrontv1.GetProductRequest{Id: productID})
 		requireCallError(t, err, connect.CodeUnauthenticated, refusal.APIKeyInvalid)
+		require.Equal(t, `Bearer realm="Service API"`, metaOf(err).Get("WWW-Authenticate"))
 		_, err = products(limitedKey).GetProduct(ctx, &storefrontv1.GetProductRequest{Id: productID})
 		requireCallError(t, err, connect.CodeResourceExhausted, refusal.RateLimited)
+		require.Equal(t, "42", metaOf(err).Get("Retry-After"))
+		require.Equal(t, "0", metaOf(err).Get("X-RateLimit-Remaining"))
 		_, err = products(readKey).UpdateProduct(ctx, &storefrontv1.UpdateProductRequest{Id: productID})
 		detail = requireCallError(t, err, connect.CodePermissionDenied, refusal.InsufficientScope)
 		require.Equal(t, "products:write", detail.GetDetails().GetRequired())
 		_, err = full.UpdateProduct(ctx, &storefrontv1.UpdateProductRequest{Description: proto.String(noise(2 << 20))})
 		requireCallError(t, err, connect.CodeResourceExhausted, refusal.PayloadTooLarge)
 	}
+}
+
+func metaOf(err error) http.Header {
+	var c *connect.Error
+	errors.As(err, &c)
+	return c.Meta()
 }
 
 // noise is text that gzip cannot make small.

@@ -118,7 +118,7 @@ func bareAnswer(p []byte) (message string, ok bool) {
 // mistake is never a 5xx.
 func (c *conn) answer(message string) []byte {
 	e, now := c.edge, c.edge.config.Now()
-	r, id, rate := refusal.Invalid(message), uuid.New(), ratelimit.Free(now)
+	r, id, rate := refusal.Invalid(message), uuid.NewString(), ratelimit.Free(now)
 	body := appendError(nil, r, id, now)
 
 	b := make([]byte, 0, 512+len(body))
@@ -131,7 +131,7 @@ func (c *conn) answer(message string) []byte {
 		{"Content-Length", strconv.Itoa(len(body))},
 		{"Date", now.UTC().Format(http.TimeFormat)},
 		{"Connection", "close"},
-		{headerRequestID, id.String()},
+		{headerRequestID, id},
 		{headerLimit, strconv.Itoa(rate.Limit)},
 		{headerRemaining, strconv.Itoa(rate.Remaining)},
 		{headerReset, strconv.Itoa(seconds(rate.Reset))},
@@ -142,7 +142,7 @@ func (c *conn) answer(message string) []byte {
 
 	address := parseAddress(c.RemoteAddr().String())
 	e.config.Logger.Info("request",
-		slog.String("request_id", id.String()), slog.String("face", string(FaceNone)), slog.String("route", unmatched),
+		slog.String("request_id", id), slog.String("face", string(FaceNone)), slog.String("route", unmatched),
 		slog.Int("status", r.Status()), slog.String("code", string(r.Code)), slog.String("address", address.String()))
 	if e.config.Observe != nil {
 		e.config.Observe(Request{Face: FaceNone, Method: "OTHER", Route: unmatched, Status: r.Status(), Code: string(r.Code)})

@@ -39,7 +39,6 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/tenant"
@@ -140,7 +139,7 @@ func New(config Config) (*Edge, error) {
 
 // ServeHTTP answers one request.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{writer: w, edge: e, id: uuid.New(), start: e.config.Now(), face: FaceNone, method: r.Method, address: e.address(r)}
+	x := &exchange{writer: w, edge: e, start: e.config.Now(), face: FaceNone, method: r.Method, address: e.address(r)}
 	x.setID()
 	x.setRate(ratelimit.Free(x.start))
 	defer e.finish(x, r)

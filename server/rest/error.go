@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/refusal"
@@ -30,7 +28,7 @@ func (x *exchange) writeError() {
 	buf := buffers.Get().(*[]byte)
 	defer putBuffer(buf)
 	now := x.edge.config.Now()
-	*buf = appendError((*buf)[:0], x.refusal, x.id, now)
+	*buf = appendError((*buf)[:0], x.refusal, x.id[0], now)
 
 	h := x.writer.Header()
 	x.keepOwnHeaders()
@@ -55,7 +53,7 @@ func (x *exchange) setRefusalHeaders() {
 
 // appendError appends the specification's error body. Details are there only for the codes that
 // have them, in the one shape of the code.
-func appendError(b []byte, r *refusal.Refusal, id uuid.UUID, now time.Time) []byte {
+func appendError(b []byte, r *refusal.Refusal, requestID string, now time.Time) []byte {
 	b = append(b, `{"statusCode":`...)
 	b = strconv.AppendInt(b, int64(r.Status()), 10)
 	b = append(b, `,"code":`...)
@@ -66,7 +64,7 @@ func appendError(b []byte, r *refusal.Refusal, id uuid.UUID, now time.Time) []by
 		b = appendDetails(b, r.Code, r.Details)
 	}
 	b = append(b, `,"requestId":"`...)
-	b = appendUUID(b, id)
+	b = append(b, requestID...)
 	b = append(b, `","timestamp":`...)
 	b = wire.AppendTime(b, now)
 	return append(b, '}')
@@ -103,14 +101,6 @@ func appendDetails(b []byte, code refusal.Code, d *storefrontv1.ErrorDetails) []
 	default:
 		return b
 	}
-}
-
-func appendUUID(b []byte, id uuid.UUID) []byte {
-	text, err := id.MarshalText()
-	if err != nil {
-		return b
-	}
-	return append(b, text...)
 }
 
 func notFound() error {

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/server/auth"
@@ -22,7 +21,7 @@ type exchange struct {
 	writer http.ResponseWriter
 	edge   *Edge
 
-	id      uuid.UUID
+	id      [1]string // as a header value
 	start   time.Time
 	method  string
 	address netip.Addr

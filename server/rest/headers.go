@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"go.storefront.example/server/ratelimit"
 )
 
@@ -52,9 +54,10 @@ func (x *exchange) setRate(rate ratelimit.Rate) {
 	h[headerReset] = number(seconds(rate.Reset))
 }
 
-// setID writes the request's identifier.
+// setID gives the request an identifier of its own and writes it.
 func (x *exchange) setID() {
-	x.writer.Header()[headerRequestID] = []string{x.id.String()}
+	x.id[0] = uuid.NewString()
+	x.writer.Header()[headerRequestID] = x.id[:]
 }
 
 // keepOwnHeaders removes every header that is not of the edge's own making.

@@ -41,19 +41,23 @@ type Request struct {
 // finish writes the request's log line and tells the observer.
 func (e *Edge) finish(x *exchange, r *http.Request) {
 	duration := e.config.Now().Sub(x.start)
-	route := x.route
-	if route == "" {
-		route = unmatched
+	if x.route == "" {
+		x.route = unmatched
 	}
 	var code string
 	if x.refusal != nil {
 		code = string(x.refusal.Code)
 	}
+	e.log(x, r, code, duration)
 	if e.config.Observe != nil {
 		e.config.Observe(Request{
-			Face: x.face, Method: knownMethod(x.method), Route: route, Status: x.status, Code: code, Duration: duration,
+			Face: x.face, Method: knownMethod(x.method), Route: x.route, Status: x.status, Code: code, Duration: duration,
 		})
 	}
+}
+
+// log writes the request's line. It has nothing of the client's own text but its address.
+func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Duration) {
 	level := slog.LevelInfo
 	// A client that hung up is no failure of the service, whatever broke because of it.
 	failed := x.refusal != nil && x.refusal.Cause != nil
@@ -65,10 +69,10 @@ func (e *Edge) finish(x *exchange, r *http.Request) {
 	}
 	var line [12]slog.Attr
 	attrs := append(line[:0],
-		slog.String("request_id", x.id.String()),
+		slog.String("request_id", x.id[0]),
 		slog.String("face", string(x.face)),
 		slog.String("method", knownMethod(x.method)),
-		slog.String("route", route),
+		slog.String("route", x.route),
 		slog.Int("status", x.status),
 		slog.Float64("duration_ms", float64(duration.Microseconds())/1000),
 	)

@@ -1,0 +1,170 @@
+package rest
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+)
+
+// theRoutes are the API's own.
+func theRoutes(t testing.TB) *routes {
+	t.Helper()
+	var all []*method
+	for _, name := range []string{
+		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
+		storefrontv1connect.CustomerServiceName, storefrontv1connect.PaymentLinkServiceName,
+	} {
+		methods, err := newMethods("/" + name + "/")
+		require.NoError(t, err)
+		all = append(all, methods...)
+	}
+	r, err := newRoutes(all)
+	require.NoError(t, err)
+	return r
+}
+
+func FuzzRoute(f *testing.F) {
+	for _, seed := range []string{
+		"/v1/store", "/v1/products/x", "/v1/payment-links/x/enable", "/v1/products/", "/v1//products", "/v1/products/..", "/v1/payment-links//enable",
+		"/v1/products/%2f", "", "/", "/v1",
+	} {
+		f.Add(seed)
+	}
+	r := theRoutes(f)
+	f.Fuzz(func(t *testing.T, path string) {
+		res, id := r.find(path)
+		if res == nil {
+			return
+		}
+		template := res.template
+		if id != "" {
+			template = strings.Replace(template, "{id}", id, 1)
+			require.NotContains(t, id, "/")
+			require.NotContains(t, []string{".", ".."}, id)
+		}
+		require.Equal(t, path, template, "a path is found only if it is spelt as its template says")
+		require.Equal(t, strings.Contains(res.template, "{"), id != "")
+	})
+}
+
+func FuzzQuery(f *testing.F) {
+	for _, seed := range []string{
+		"page=2&pageSize=10&q=a%20b&status=DRAFT&type=COURSE", "page=1&page=2", "%zz=1", "q=%ff", "q=%00", "page_size=1", "=", "&&", "q", "q=;x", "page=1e2",
+		"page=9223372036854775808", "status=1", "a=1&b=2&a=3", "q=%ed%a0%80", "%70age=3",
+	} {
+		f.Add(seed)
+	}
+	m := theRoutes(f).literal["/v1/products"].method(http.MethodGet)
+	f.Fuzz(func(t *testing.T, query string) {
+		message := &storefrontv1.ListProductsRequest{}
+		refused := m.decodeQuery(query, message.ProtoReflect())
+		names := map[string]bool{}
+		for _, field := range refused {
+			require.NotEmpty(t, field.Message)
+			require.False(t, names[field.Name], "a field is listed once")
+			names[field.Name] = true
+		}
+		require.True(t, utf8.ValidString(message.GetQ()))
+		if len(refused) > 0 {
+			return
+		}
+		values, err := url.ParseQuery(strings.ReplaceAll(query, ";", "%3B"))
+		require.NoError(t, err, "what net/url cannot read is refused")
+		for name, value := range values {
+			require.Len(t, value, 1)
+			fd := m.parameters[name]
+			require.NotNil(t, fd)
+			require.True(t, message.ProtoReflect().Has(fd), "what is not refused is set")
+		}
+		require.Equal(t, values.Get("q"), message.GetQ())
+	})
+}
+
+func TestQueryOfManyNames(t *testing.T) {
+	t.Parallel()
+	m := theRoutes(t).literal["/v1/products"].method(http.MethodGet)
+	var query strings.Builder
+	for i := range 20_000 {
+		query.WriteString("&" + string(rune('a'+i%26)) + strings.Repeat("x", i%40))
+	}
+	refused := m.decodeQuery(query.String(), (&storefrontv1.ListProductsRequest{}).ProtoReflect())
+	require.LessOrEqual(t, len(refused), maxRefused)
+	require.Greater(t, len(refused), 500)
+}
+
+func TestMethodsAreRead(t *testing.T) {
+	t.Parallel()
+	r := theRoutes(t)
+	update := r.variable[0]
+	for _, res := range r.variable {
+		if res.template == "/v1/payment-links/{id}" {
+			update = res
+		}
+	}
+	m := update.method(http.MethodPatch)
+	require.Equal(t, "payment_links:write", m.scope)
+	require.Equal(t, []string{"id", "updateMask"}, m.refused)
+	require.Empty(t, m.parameters, "what has a body has no parameters")
+	require.Equal(t, "/v1/payment-links/-", m.stand)
+	require.True(t, proto.Equal(&storefrontv1.UpdatePaymentLinkRequest{}, m.input.New().Interface()))
+	_, err := newMethods("/grpc.none.Service/")
+	require.ErrorContains(t, err, "grpc.none.Service")
+	_, err = newMethods("/storefront.v1.Product/")
+	require.ErrorContains(t, err, "not a service")
+}
+
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	e := &Edge{config: Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}}
+	for _, row := range []struct {
+		reason, peer string
+		forwarded    []string
+		address      string
+	}{
+		{"the peer", "192.0.2.1:1234", nil, "192.0.2.1"},
+		{"an IPv6 peer", "[2001:db8::1]:1234", nil, "2001:db8::1"},
+		{"a zone is no part of who it is", "[fe80::1%eth0]:1234", nil, "fe80::1"},
+		{"an IPv4 peer on an IPv6 socket", "[::ffff:192.0.2.1]:1234", nil, "192.0.2.1"},
+		{"a peer that is no proxy is not believed", "192.0.2.1:1", []string{"198.51.100.1"}, "192.0.2.1"},
+		{"a proxy is believed", "10.0.0.1:1", []string{"198.51.100.1"}, "198.51.100.1"},
+		{"a proxy on an IPv6 socket is believed", "[::ffff:10.0.0.1]:1", []string{"198.51.100.1"}, "198.51.100.1"},
+		{"what the client claims itself is not", "10.0.0.1:1", []string{"203.0.113.9, 198.51.100.1"}, "198.51.100.1"},
+		{"nor in a header of its own", "10.0.0.1:1", []string{"203.0.113.9", "198.51.100.1"}, "198.51.100.1"},
+		{"a chain of proxies", "10.0.0.1:1", []string{"198.51.100.1, 10.0.0.2", "fd00::3"}, "198.51.100.1"},
+		{"nothing but proxies", "10.0.0.1:1", []string{"10.0.0.3, 10.0.0.2"}, "10.0.0.3"},
+		{"a proxy that says nothing", "10.0.0.1:1", nil, "10.0.0.1"},
+		{"an entry that is no address", "10.0.0.1:1", []string{"198.51.100.1, unknown, 10.0.0.2"}, "10.0.0.2"},
+		{"entries with ports and brackets", "10.0.0.1:1", []string{"198.51.100.1:80, [fd00::2]:443,[fd00::3] ,, "}, "198.51.100.1"},
+		{"a socket without an address", "@", nil, ""},
+	} {
+		got := e.address(&http.Request{RemoteAddr: row.peer, Header: http.Header{"X-Forwarded-For": row.forwarded}})
+		if row.address == "" {
+			require.False(t, got.IsValid(), row.reason)
+			continue
+		}
+		require.Equal(t, netip.MustParseAddr(row.address), got, row.reason)
+	}
+}
+
+func TestBareAnswer(t *testing.T) {
+	t.Parallel()
+	bare := "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
+	_, ok := bareAnswer([]byte(bare))
+	require.True(t, ok)
+	for _, other := range []string{
+		"", "H", "HTTP/1.1 400", bare + "x", "x" + bare, strings.Replace(bare, "400", "402", 1), strings.Replace(bare, "1.1", "1.0", 1),
+		"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{}", "HTTP/1.1 200 OK\r\n\r\n", bare[:len(bare)-1],
+	} {
+		_, ok := bareAnswer([]byte(other))
+		require.False(t, ok, "%q", other)
+	}
+}

@@ -1,0 +1,133 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/wire"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/rest"
+)
+
+// lastLine is the last line of the log.
+func (w *world) lastLine(t *testing.T) map[string]any {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(w.log.String()), "\n")
+	var line map[string]any
+	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &line))
+	return line
+}
+
+func TestLogLine(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	a := w.do(t, "PATCH", "/v1/products/"+productID+"?q=asked", `{"title":"written","nope":1}`)
+	line := w.lastLine(t)
+	require.Equal(t, a.header.Get("X-Request-Id"), line["request_id"])
+	delete(line, "request_id")
+	delete(line, "time")
+	require.Equal(t, map[string]any{
+		"level": "INFO", "msg": "request", "face": "rest", "method": "PATCH", "route": "/v1/products/{id}", "status": 400.0,
+		"code": "validation_failed", "duration_ms": 0.0, "store": "shop", "key_id": productID, "address": "127.0.0.1",
+	}, line)
+	for _, secret := range []string{fullKey, "asked", "written", productID + "?"} {
+		require.NotContains(t, w.log.String(), `"`+secret)
+	}
+	require.Equal(t, rest.Request{Face: rest.FaceREST, Method: "PATCH", Route: "/v1/products/{id}", Status: 400, Code: "validation_failed"}, w.requests()[0])
+
+	w.do(t, "GET", "/v1/products/fails", "")
+	line = w.lastLine(t)
+	require.Equal(t, "ERROR", line["level"])
+	require.Equal(t, "secret in an error", line["error"])
+	require.Equal(t, "internal_error", line["code"])
+
+	w.do(t, "BREW", "/coffee", "")
+	last := w.requests()[2]
+	require.Equal(t, rest.Request{Face: rest.FaceNone, Method: "OTHER", Route: "unmatched", Status: 404, Code: "not_found"}, last)
+	require.NotContains(t, w.log.String(), "coffee", "what a client makes up is not in the log")
+}
+
+// A client that hangs up makes queries fail; that is nothing to wake anyone for.
+func TestClientGone(t *testing.T) {
+	t.Parallel()
+	arrived, seen := make(chan struct{}), make(chan struct{})
+	w := start(t, func(c *rest.Config) {
+		services := c.Services
+		c.Services = func(opts ...connect.HandlerOption) []rest.Service {
+			all := services(append(opts, connect.WithInterceptors(connect.UnaryInterceptorFunc(func(connect.UnaryFunc) connect.UnaryFunc {
+				return func(ctx context.Context, _ connect.AnyRequest) (connect.AnyResponse, error) {
+					close(arrived)
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+			})))...)
+			return all
+		}
+		c.Observe = func(rest.Request) { close(seen) }
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "GET", w.url+"/v1/store", nil)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+fullKey)
+	go func() { <-arrived; cancel() }()
+	_, err = w.client.Do(r) //nolint:bodyclose // There is none.
+	require.ErrorIs(t, err, context.Canceled)
+	<-seen
+	require.NotContains(t, w.log.String(), "ERROR")
+}
+
+func TestPanicOutsideAHandler(t *testing.T) {
+	t.Parallel()
+	w := start(t, func(c *rest.Config) {
+		c.Check = func(context.Context, proto.Message, *wire.Invalid) error { panic("secret in a rule") }
+		c.Public = []rest.Service{{Path: "/test.Broken/", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/test.Broken/Late" {
+				w.WriteHeader(http.StatusOK)
+				_ = http.NewResponseController(w).Flush()
+			}
+			panic("secret in a service")
+		})}}
+	})
+	requireProblem(t, w.do(t, "GET", "/v1/store?x=1", ""), 500, refusal.InternalError, "")
+	a := w.do(t, "POST", "/test.Broken/Early", "{}")
+	require.Equal(t, 500, a.status)
+	require.NotContains(t, a.body, "secret")
+	require.Contains(t, w.log.String(), "secret in a service")
+
+	r, err := http.NewRequestWithContext(t.Context(), "POST", w.url+"/test.Broken/Late", http.NoBody)
+	require.NoError(t, err)
+	res, err := w.client.Do(r)
+	if err == nil {
+		_, err = res.Body.Read(make([]byte, 1))
+		_ = res.Body.Close()
+	}
+	require.Error(t, err, "an answer that had begun is broken off")
+}
+
+func TestNotReadyCalls(t *testing.T) {
+	t.Parallel()
+	w := start(t, func(c *rest.Config) { c.Ready = func() bool { return false } })
+	_, err := storefrontv1connect.NewStoreServiceClient(w.client, w.url).GetStore(t.Context(), &storefrontv1.GetStoreRequest{})
+	requireCallError(t, err, connect.CodeUnavailable, refusal.Unavailable)
+	require.Equal(t, 503, w.do(t, "POST", "/grpc.health.v1.Health/Check", "{}").status)
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	_, err := rest.New(rest.Config{})
+	require.ErrorContains(t, err, "required")
+	_, err = rest.New(rest.Config{Gate: &gate{}, Check: check, Services: func(...connect.HandlerOption) []rest.Service {
+		return []rest.Service{{Path: "/grpc.health.v1.Nothing/"}}
+	}})
+	require.ErrorContains(t, err, "grpc.health.v1.Nothing")
+	rest.Created(t.Context()) // outside a request it does nothing
+}
