@@ -11,9 +11,10 @@ import (
 // address is not held: its malformed keys are looked up, and counted, in the database.
 const maxAddresses = 1 << 16
 
-// addresses holds, for the present minute, the addresses that presented malformed keys here, which
-// the database is told of later, and those known to be beyond their limit, which it is not asked
-// about again. Goroutines may share it; the zero value is ready.
+// addresses holds, for the present minute, the addresses that presented unknown keys: the malformed
+// ones, which the database is told of later, and what the database was seen to hold, so that an
+// address beyond its limit is not asked about again. Goroutines may share it; the zero value is
+// ready.
 type addresses struct {
 	mu      sync.Mutex
 	minute  int64
@@ -81,8 +82,7 @@ func (a *addresses) pending(address netip.Addr, minute int64) int {
 	return 0
 }
 
-// learn takes over what the database holds of an address. An address within the limit is only
-// held if it was held before.
+// learn takes over what the database holds of an address.
 func (a *addresses) learn(address netip.Addr, minute int64, stored int) {
 	if stored == 0 {
 		return
@@ -93,7 +93,7 @@ func (a *addresses) learn(address netip.Addr, minute int64, stored int) {
 	if minute != a.minute {
 		return // an answer of the past minute, overtaken by the turn
 	}
-	if t == nil && ratelimit.TooManyUnknown(stored) {
+	if t == nil {
 		t = a.add(address)
 	}
 	if t != nil {

@@ -1,0 +1,57 @@
+package auth_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/server/auth"
+)
+
+// What the counters and the store cost beside the bare look-up of a key. The counter runs past its
+// limit, which costs the same as below it.
+func BenchmarkGateAdmit(b *testing.B) {
+	for _, name := range storetest.Databases() {
+		b.Run(name, func(b *testing.B) {
+			s := storetest.New(b, name, store.Config{})
+			text := auth.NewKey()
+			fingerprint := auth.Fingerprint(text)
+			shop := tenant.Store{ID: uuid.Must(uuid.NewV7())}
+			ctx := tenant.With(b.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
+			require.NoError(b, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+				err := tx.Store.Create().SetID(shop.ID).SetName("Kiosk").SetSlug("kiosk").SetURL("https://example.com").
+					SetCurrency("XAF").SetCountry("CM").SetCreatedAt(time.Now()).SetUpdatedAt(time.Now()).Exec(ctx)
+				if err != nil {
+					return err
+				}
+				return tx.ApiKey.Create().SetStoreID(shop.ID).SetName("Till").SetFingerprint(fingerprint[:]).
+					SetHint(auth.Hint(text)).SetScopes(auth.Scopes()).SetCreatedAt(time.Now()).Exec(ctx)
+			}))
+			gate, header := auth.NewGate(s, auth.Options{}), []string{"Bearer " + text}
+			b.Run("lookup", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					var id uuid.UUID
+					err := s.Reader().QueryRowContext(ctx, "SELECT id FROM api_keys WHERE fingerprint = $1", fingerprint[:]).Scan(&id)
+					require.NoError(b, err)
+				}
+			})
+			b.Run("admit", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					p, _, _ := gate.Admit(ctx, header, home)
+					if p.Store.ID != shop.ID {
+						b.Fatal("the key is not known")
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,209 @@
+package auth_test
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	entstore "go.storefront.example/gen/ent/store"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/refusal"
+)
+
+// home and away are two clients' addresses.
+var (
+	home = netip.MustParseAddr("203.0.113.7")
+	away = netip.MustParseAddr("2001:db8::7")
+)
+
+// noon is 15 seconds into a minute.
+var noon = time.Date(2026, 9, 1, 12, 0, 15, 0, time.UTC)
+
+// watch is a clock that stands still until it is moved.
+type watch struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (w *watch) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at
+}
+
+func (w *watch) set(at time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at = at
+}
+
+// fixture is a database with an open store, and a gate on it.
+type fixture struct {
+	*testing.T
+	url   string
+	store *store.Store
+	watch *watch
+	gate  *auth.Gate
+	trips atomic.Int64 // round trips, but for those that prepare a statement
+	shop  tenant.Store
+}
+
+// each runs a test on each database, with a clock of its own that starts at noon.
+func each(t *testing.T, test func(f *fixture)) {
+	t.Helper()
+	t.Parallel()
+	for _, name := range storetest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fixture{T: t, url: storetest.URL(t, name), watch: &watch{at: noon}}
+			f.store = f.open()
+			f.gate = auth.NewGate(f.store, auth.Options{Clock: f.watch.now})
+			f.shop = f.newStore("kiosk")
+			test(f)
+		})
+	}
+}
+
+// open opens the database once more, as another process would.
+func (f *fixture) open() *store.Store {
+	f.Helper()
+	return f.openAt(f.watch.now)
+}
+
+func (f *fixture) openAt(clock func() time.Time) *store.Store {
+	f.Helper()
+	s, err := store.Open(f.Context(), store.Config{URL: f.url, Clock: clock, MaxConns: 8, Observe: func(query string) {
+		if query != "prepare" {
+			f.trips.Add(1)
+		}
+	}})
+	require.NoError(f, err)
+	f.Cleanup(func() { require.NoError(f, s.Close()) })
+	return s
+}
+
+// another is the gate of another server on the same database.
+func (f *fixture) another() *auth.Gate {
+	f.Helper()
+	return auth.NewGate(f.open(), auth.Options{Clock: f.watch.now})
+}
+
+// in runs a transaction on a store's data.
+func (f *fixture) in(s tenant.Store, change func(ctx context.Context, tx *ent.Tx) error) {
+	f.Helper()
+	ctx := tenant.With(f.Context(), s, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
+	require.NoError(f, f.store.WithTx(ctx, change))
+}
+
+func (f *fixture) newStore(slug string) tenant.Store {
+	f.Helper()
+	s := tenant.Store{
+		ID: uuid.Must(uuid.NewV7()), Slug: slug, Currency: "XAF", Country: "CM", Status: "open",
+		// A number that has 17 digits, and one quote in a text: what JSON could lose on the way.
+		PlatformFeePercent: 3.3333333333333335, UnavailableTypes: []string{"MEETING", "EVENT"},
+	}
+	f.in(s, func(ctx context.Context, tx *ent.Tx) error {
+		return tx.Store.Create().SetID(s.ID).SetName("Kiosk").SetSlug(s.Slug).SetURL("https://example.com/" + slug).
+			SetCurrency(s.Currency).SetCountry(s.Country).SetPaymentLinksOpen(s.PaymentLinksOpen).
+			SetUnavailableTypes(s.UnavailableTypes).SetPlatformFeePercent(s.PlatformFeePercent).
+			SetCreatedAt(noon).SetUpdatedAt(noon).Exec(ctx)
+	})
+	return s
+}
+
+func (f *fixture) setStatus(status string) {
+	f.Helper()
+	f.in(f.shop, func(ctx context.Context, tx *ent.Tx) error {
+		return tx.Store.UpdateOneID(f.shop.ID).SetStatus(entstore.Status(status)).SetUpdatedAt(noon).Exec(ctx)
+	})
+}
+
+// key is a key as its owner has it.
+type key struct {
+	id   uuid.UUID
+	text string
+}
+
+func (k key) header() []string { return []string{"Bearer " + k.text} }
+
+// newKey makes a key of f.shop; expires may be zero.
+func (f *fixture) newKey(name string, expires time.Time) key {
+	f.Helper()
+	k := key{uuid.Must(uuid.NewV7()), auth.NewKey()}
+	fingerprint := auth.Fingerprint(k.text)
+	f.in(f.shop, func(ctx context.Context, tx *ent.Tx) error {
+		create := tx.ApiKey.Create().SetID(k.id).SetStoreID(f.shop.ID).SetName(name).SetFingerprint(fingerprint[:]).
+			SetHint(auth.Hint(k.text)).SetScopes([]string{auth.ScopeProductsWrite, auth.ScopeOrdersRead}).SetCreatedAt(noon)
+		if !expires.IsZero() {
+			create.SetExpiresAt(expires)
+		}
+		return create.Exec(ctx)
+	})
+	return k
+}
+
+func (f *fixture) revoke(k key) {
+	f.Helper()
+	f.in(f.shop, func(ctx context.Context, tx *ent.Tx) error {
+		return tx.ApiKey.UpdateOneID(k.id).SetRevokedAt(f.watch.now()).Exec(ctx)
+	})
+}
+
+func (f *fixture) lastUse(k key) *time.Time {
+	f.Helper()
+	row, err := f.store.Client().ApiKey.Get(f.Context(), k.id)
+	require.NoError(f, err)
+	return row.LastUsedAt
+}
+
+// unknown is a well-formed key that does not exist, and malformed one with a wrong checksum.
+func unknown() []string { return []string{"Bearer " + auth.NewKey()} }
+
+func malformed() []string {
+	text := auth.NewKey()
+	last := "0"
+	if strings.HasSuffix(text, "0") {
+		last = "1"
+	}
+	return []string{"Bearer " + text[:len(text)-1] + last}
+}
+
+// admit admits a request and returns the refusal's code, "" when there is none. Any other error
+// fails the test, and so does a rate that no response may have.
+func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Principal, ratelimit.Rate, refusal.Code) {
+	f.Helper()
+	p, rate, err := g.Admit(f.Context(), header, from)
+	require.Equal(f, ratelimit.RequestsPerMinute, rate.Limit)
+	require.True(f, rate.Reset >= time.Second && rate.Reset <= time.Minute, "reset %s", rate.Reset)
+	if err == nil {
+		require.False(f, rate.Limited)
+		return p, rate, ""
+	}
+	var r *refusal.Refusal
+	require.ErrorAs(f, err, &r)
+	require.Nil(f, r.Cause)
+	require.Equal(f, r.Code == refusal.RateLimited, rate.Limited, "limited goes with rate_limited")
+	if len(header) == 1 {
+		require.NotContains(f, err.Error(), strings.TrimPrefix(header[0], "Bearer "), "no error tells the key")
+	}
+	return p, rate, r.Code
+}
+
+// code is admit when only the code matters.
+func (f *fixture) code(g *auth.Gate, header []string, from netip.Addr) refusal.Code {
+	f.Helper()
+	_, _, code := f.admit(g, header, from)
+	return code
+}

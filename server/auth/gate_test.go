@@ -1,0 +1,236 @@
+package auth_test
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/refusal"
+)
+
+func TestAdmitTellsWhoAsks(t *testing.T) {
+	each(t, func(f *fixture) {
+		k := f.newKey(`Till "2" – é`, time.Time{})
+		f.newKey("Another", time.Time{})
+
+		p, rate, code := f.admit(f.gate, k.header(), home)
+
+		require.Empty(f, code)
+		require.Equal(f, auth.Principal{
+			KeyID: k.id, KeyName: `Till "2" – é`,
+			Scopes: []string{auth.ScopeProductsWrite, auth.ScopeOrdersRead}, Store: f.shop,
+		}, p)
+		require.Equal(f, ratelimit.Rate{Limit: 120, Remaining: 119, Reset: 45 * time.Second}, rate)
+	})
+}
+
+// The rows of the specification's authentication errors that the gate decides on.
+func TestAdmitRefuses(t *testing.T) {
+	each(t, func(f *fixture) {
+		live := f.newKey("Live", noon.Add(time.Millisecond))
+		expired := f.newKey("Expired", noon)
+		revoked := f.newKey("Revoked", time.Time{})
+		f.revoke(revoked)
+		both := f.newKey("Both", noon)
+		f.revoke(both)
+		free := ratelimit.Rate{Limit: 120, Remaining: 120, Reset: 45 * time.Second}
+		used := ratelimit.Rate{Limit: 120, Remaining: 119, Reset: 45 * time.Second}
+
+		for _, row := range []struct {
+			reason string
+			header []string
+			want   refusal.Code
+			key    uuid.UUID
+			rate   ratelimit.Rate
+		}{
+			{"no header", nil, refusal.APIKeyMissing, uuid.Nil, free},
+			{"another scheme", []string{"Basic " + live.text}, refusal.APIKeyMissing, uuid.Nil, free},
+			{"a key that does not exist", unknown(), refusal.APIKeyInvalid, uuid.Nil, free},
+			{"a key with a wrong checksum", malformed(), refusal.APIKeyInvalid, uuid.Nil, free},
+			{"no key at all", []string{"Bearer no_key_at_all"}, refusal.APIKeyInvalid, uuid.Nil, free},
+			{"a revoked key is known, and counts", revoked.header(), refusal.APIKeyRevoked, revoked.id, used},
+			{"an expired key is known, and counts: it is expired at the very instant", expired.header(), refusal.APIKeyExpired, expired.id, used},
+			{"revoked for good comes before expired", both.header(), refusal.APIKeyRevoked, both.id, used},
+			{"a millisecond before its expiry a key is good", live.header(), "", live.id, used},
+		} {
+			p, rate, code := f.admit(f.gate, row.header, home)
+			require.Equal(f, row.want, code, row.reason)
+			require.Equal(f, row.key, p.KeyID, row.reason)
+			require.Equal(f, row.rate, rate, row.reason)
+		}
+
+		f.watch.set(noon.Add(time.Millisecond))
+		require.Equal(f, refusal.APIKeyExpired, f.code(f.gate, live.header(), home), "a millisecond later it is not")
+	})
+}
+
+func TestAdmitRefusesWhileTheStoreIsNotOpen(t *testing.T) {
+	each(t, func(f *fixture) {
+		k, revoked := f.newKey("Till", time.Time{}), f.newKey("Old", time.Time{})
+		f.revoke(revoked)
+		remaining := 120
+		for _, status := range []string{"suspended", "closed"} {
+			f.setStatus(status)
+			p, rate, code := f.admit(f.gate, k.header(), home)
+			require.Equal(f, refusal.StoreUnavailable, code)
+			require.Equal(f, k.id, p.KeyID, "the log names the key")
+			require.Equal(f, f.shop.Slug, p.Store.Slug)
+			remaining--
+			require.Equal(f, remaining, rate.Remaining, "a refused request counts")
+			require.Equal(f, refusal.APIKeyRevoked, f.code(f.gate, revoked.header(), home), "the key comes before the store")
+		}
+		f.setStatus("open")
+		require.Empty(f, f.code(f.gate, k.header(), home), "only while it stays so")
+	})
+}
+
+func TestRevokedIsSeenByTheNextRequestOfEveryServer(t *testing.T) {
+	each(t, func(f *fixture) {
+		other, k := f.another(), f.newKey("Till", time.Time{})
+		require.Empty(f, f.code(f.gate, k.header(), home))
+		require.Empty(f, f.code(other, k.header(), home))
+		f.revoke(k)
+		require.Equal(f, refusal.APIKeyRevoked, f.code(f.gate, k.header(), home))
+		require.Equal(f, refusal.APIKeyRevoked, f.code(other, k.header(), home))
+	})
+}
+
+func TestKeyLimitAcrossServers(t *testing.T) {
+	each(t, func(f *fixture) {
+		gates, k := []*auth.Gate{f.gate, f.another()}, f.newKey("Till", time.Time{})
+		var (
+			admitted, limited atomic.Int64
+			all               sync.WaitGroup
+		)
+		for i := range 130 {
+			all.Go(func() {
+				_, rate, err := gates[i%2].Admit(f.Context(), k.header(), home)
+				var r *refusal.Refusal
+				switch {
+				case err == nil:
+					admitted.Add(1)
+				case asRefusal(err, &r) && r.Code == refusal.RateLimited && rate.Remaining == 0 && rate.Reset == 45*time.Second:
+					limited.Add(1)
+				default:
+					f.Errorf("unexpected: %v, %+v", err, rate)
+				}
+			})
+		}
+		all.Wait()
+		require.EqualValues(f, 120, admitted.Load())
+		require.EqualValues(f, 10, limited.Load())
+
+		second := f.newKey("Second", time.Time{})
+		_, rate, code := f.admit(f.gate, second.header(), home)
+		require.Empty(f, code)
+		require.Equal(f, 119, rate.Remaining, "two keys of one store have separate counters")
+		f.setStatus("closed")
+		require.Equal(f, refusal.RateLimited, f.code(f.gate, k.header(), home), "the counter comes before the store's status")
+		f.revoke(k)
+		_, rate, code = f.admit(f.gate, k.header(), home)
+		require.Equal(f, refusal.APIKeyRevoked, code, "the key comes before the counter")
+		require.Equal(f, 0, rate.Remaining)
+	})
+}
+
+func TestCounterRestartsWithTheMinute(t *testing.T) {
+	each(t, func(f *fixture) {
+		k := f.newKey("Till", time.Time{})
+		turn := noon.Truncate(time.Minute).Add(time.Minute)
+		for _, row := range []struct {
+			reason    string
+			at        time.Time
+			remaining int
+			reset     time.Duration
+		}{
+			{"the first", noon, 119, 45 * time.Second},
+			{"the last millisecond is the same minute", turn.Add(-time.Millisecond), 118, time.Second},
+			{"the turn starts from zero", turn, 119, time.Minute},
+			{"a request that the turn overtook counts on", turn.Add(-time.Millisecond), 118, time.Second},
+			{"and does not take the counter back", turn, 117, time.Minute},
+			{"a day later", turn.Add(24 * time.Hour), 119, time.Minute},
+			{"a clock set back does not keep the key waiting for it", noon, 119, 45 * time.Second},
+		} {
+			f.watch.set(row.at)
+			_, rate, code := f.admit(f.gate, k.header(), home)
+			require.Empty(f, code, row.reason)
+			require.Equal(f, ratelimit.Rate{Limit: 120, Remaining: row.remaining, Reset: row.reset}, rate, row.reason)
+		}
+	})
+}
+
+// Without a clock of its own the gate goes by the database's on PostgreSQL, so that servers whose
+// clocks are wrong agree all the same, and by the store's on SQLite.
+func TestAdmitGoesByTheSharedClock(t *testing.T) {
+	t.Parallel()
+	for _, name := range storetest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fixture{T: t, url: storetest.URL(t, name), watch: &watch{at: noon}}
+			f.store = f.open()
+			f.shop = f.newStore("kiosk")
+			hour := f.newKey("An hour", time.Now().Add(time.Hour))
+			past := f.newKey("The past", time.Now().Add(-time.Hour))
+			ahead := auth.NewGate(f.openAt(func() time.Time { return time.Now().Add(1000 * time.Hour) }), auth.Options{})
+
+			want := refusal.Code("")
+			if name == storetest.SQLite {
+				want = refusal.APIKeyExpired
+			}
+			require.Equal(f, want, f.code(ahead, hour.header(), home))
+			require.Equal(f, refusal.APIKeyExpired, f.code(ahead, past.header(), home))
+		})
+	}
+}
+
+// One round trip for key, store and counters (architecture: a request's round trips are bounded).
+func TestAdmitTakesOneRoundTrip(t *testing.T) {
+	each(t, func(f *fixture) {
+		k := f.newKey("Till", time.Time{})
+		revoked := f.newKey("Old", time.Time{})
+		f.revoke(revoked)
+		second := int64(1)
+		if f.store.Dialect() != "postgres" {
+			second = 2
+		}
+		for _, row := range []struct {
+			reason string
+			header []string
+			trips  int64
+		}{
+			{"a good key", k.header(), 1},
+			{"the same again", k.header(), 1},
+			{"a revoked key", revoked.header(), 1},
+			{"an unknown key; SQLite takes a second statement", unknown(), second},
+			{"no key", nil, 0},
+			{"a malformed key", malformed(), 0},
+			{"a good key from an address that is held in memory", k.header(), 1},
+		} {
+			before := f.trips.Load()
+			f.code(f.gate, row.header, home)
+			require.Equal(f, row.trips, f.trips.Load()-before, row.reason)
+		}
+	})
+}
+
+func TestAdmitTellsAFailureOfTheDatabase(t *testing.T) {
+	each(t, func(f *fixture) {
+		k := f.newKey("Till", time.Time{})
+		ended, end := context.WithCancel(f.Context())
+		end()
+		p, rate, err := f.gate.Admit(ended, k.header(), netip.Addr{})
+		require.ErrorIs(f, err, context.Canceled)
+		require.ErrorContains(f, err, "look up the api key")
+		require.Equal(f, auth.Principal{}, p)
+		require.Equal(f, ratelimit.Free(noon), rate, "the response has its headers all the same")
+	})
+}

@@ -1,0 +1,129 @@
+package auth_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/refusal"
+)
+
+func TestFlushWritesLastUse(t *testing.T) {
+	each(t, func(f *fixture) {
+		used, idle, expired := f.newKey("Used", time.Time{}), f.newKey("Idle", time.Time{}), f.newKey("Expired", noon)
+		other := f.another()
+
+		require.Empty(f, f.code(f.gate, used.header(), home))
+		f.watch.set(noon.Add(1234 * time.Millisecond))
+		require.Empty(f, f.code(f.gate, used.header(), home))
+		require.Equal(f, refusal.APIKeyExpired, f.code(f.gate, expired.header(), home))
+		require.Nil(f, f.lastUse(used), "no write for each request")
+
+		before := f.trips.Load()
+		require.NoError(f, f.gate.Flush(f.Context()))
+		require.EqualValues(f, 2, f.trips.Load()-before, "one statement for all keys, one to sweep")
+		require.Equal(f, noon.Add(1234*time.Millisecond), f.lastUse(used).UTC())
+		require.Nil(f, f.lastUse(idle))
+		require.Nil(f, f.lastUse(expired), "a key that is refused is not in use")
+
+		before = f.trips.Load()
+		require.NoError(f, f.gate.Flush(f.Context()))
+		require.Equal(f, before, f.trips.Load(), "nothing new, nothing written")
+
+		f.watch.set(noon)
+		require.Empty(f, f.code(other, used.header(), home))
+		require.NoError(f, other.Flush(f.Context()))
+		require.Equal(f, noon.Add(1234*time.Millisecond), f.lastUse(used).UTC(), "it only moves forward")
+	})
+}
+
+func TestLastUseOfALimitedKeyIsWritten(t *testing.T) {
+	each(t, func(f *fixture) {
+		k := f.newKey("Till", time.Time{})
+		f.setStatus("suspended")
+		require.Equal(f, refusal.StoreUnavailable, f.code(f.gate, k.header(), home))
+		require.NoError(f, f.gate.Flush(f.Context()))
+		require.Equal(f, noon, f.lastUse(k).UTC(), "some tool still has the key: its owner wants to know")
+	})
+}
+
+func TestFlushKeepsWhatItCannotWrite(t *testing.T) {
+	each(t, func(f *fixture) {
+		k := f.newKey("Till", time.Time{})
+		require.Empty(f, f.code(f.gate, k.header(), home))
+		for range 20 {
+			require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, malformed(), away))
+		}
+		ended, end := context.WithCancel(f.Context())
+		end()
+		err := f.gate.Flush(ended)
+		require.ErrorIs(f, err, context.Canceled)
+		require.ErrorContains(f, err, "write last use of keys")
+		require.ErrorContains(f, err, "write unknown keys by address")
+
+		require.NoError(f, f.gate.Flush(f.Context()))
+		require.Equal(f, noon, f.lastUse(k).UTC())
+		require.Equal(f, refusal.RateLimited, f.code(f.another(), unknown(), away), "the 21st, at another server")
+	})
+}
+
+func TestFlushRemovesPastAddressCounters(t *testing.T) {
+	each(t, func(f *fixture) {
+		count := func() int {
+			n, err := f.store.Client().AddressCounter.Query().Count(f.Context())
+			require.NoError(f, err)
+			return n
+		}
+		require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, unknown(), home))
+		require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, malformed(), away))
+		require.NoError(f, f.gate.Flush(f.Context()))
+		require.Equal(f, 2, count(), "those of the minute stay")
+		f.watch.set(noon.Add(time.Minute))
+		require.NoError(f, f.gate.Flush(f.Context()))
+		require.Equal(f, 2, count(), "and those of the minute before: another server may be there still")
+		f.watch.set(noon.Add(2 * time.Minute))
+		require.NoError(f, f.gate.Flush(f.Context()))
+		require.Zero(f, count())
+	})
+}
+
+// A malformed key's count that is told late belongs to its own minute.
+func TestFlushAfterTheMinute(t *testing.T) {
+	each(t, func(f *fixture) {
+		for range 20 {
+			require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, malformed(), home))
+		}
+		f.watch.set(noon.Add(time.Minute))
+		require.NoError(f, f.gate.Flush(f.Context()))
+		require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, unknown(), home))
+	})
+}
+
+func TestRunFlushesAtTheEnd(t *testing.T) {
+	each(t, func(f *fixture) {
+		k := f.newKey("Till", time.Time{})
+		ctx, end := context.WithCancel(f.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- f.gate.Run(ctx) }()
+		require.Empty(f, f.code(f.gate, k.header(), home))
+		end()
+		require.NoError(f, <-ended)
+		require.Equal(f, noon, f.lastUse(k).UTC())
+	})
+}
+
+func TestRunTellsThatTheLastFlushFailed(t *testing.T) {
+	each(t, func(f *fixture) {
+		s := f.open()
+		gate := auth.NewGate(s, auth.Options{Clock: f.watch.now, Log: slog.New(slog.DiscardHandler)})
+		require.Empty(f, f.code(gate, f.newKey("Till", time.Time{}).header(), home))
+		require.NoError(f, s.Close())
+		ctx, end := context.WithCancel(f.Context())
+		end()
+		require.ErrorContains(f, gate.Run(ctx), "write last use of keys")
+	})
+}
