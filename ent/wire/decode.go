@@ -187,7 +187,7 @@ func (d *decoder) field(m protoreflect.Message, f *field) error {
 			return err
 		}
 		if !f.nullable {
-			d.refuse(f.mustWhole() + ", not null")
+			d.refuse(f.mustWhole() + "; null is not allowed")
 		}
 		return nil
 	case f.desc.IsMap():

@@ -51,8 +51,8 @@ func TestUnmarshalRefusesFields(t *testing.T) {
 		"a name given twice by an escape":          {text: `{"title":"a","\u0074itle":"b"}`, want: []Field{{"title", MessageRepeated}}},
 		"a refused name given three times":         {text: `{"title":1,"title":2,"title":3}`, want: []Field{{"title", "must be a string"}}},
 		"an unknown name given twice":              {text: `{"x":1,"x":2}`, want: []Field{{"x", problemUnknown}}},
-		"null for a text that is not optional":     {text: `{"title":null}`, want: []Field{{"title", "must be a string, not null"}}},
-		"null for an enum that is not optional":    {text: `{"pricing":null}`, want: []Field{{"pricing", "must be one of FIXED, OPEN, not null"}}},
+		"null for a text that is not optional":     {text: `{"title":null}`, want: []Field{{"title", "must be a string; null is not allowed"}}},
+		"null for an enum that is not optional":    {text: `{"pricing":null}`, want: []Field{{"pricing", "must be one of FIXED, OPEN; null is not allowed"}}},
 		"the number of an enum value":              {text: `{"pricing":1}`, want: []Field{{"pricing", "must be one of FIXED, OPEN"}}},
 		"an enum value in another case":            {text: `{"pricing":"fixed"}`, want: []Field{{"pricing", "must be one of FIXED, OPEN"}}},
 		"the name of an enum's zero":               {text: `{"pricing":"PRICING_UNSPECIFIED"}`, want: []Field{{"pricing", "must be one of FIXED, OPEN"}}},
@@ -91,12 +91,12 @@ func TestUnmarshalRefusesFields(t *testing.T) {
 		"a nested name given twice":      {into: &storefrontv1.Order{}, text: `{"customer":{"id":"a","id":"b"}}`, want: []Field{{"customer.id", MessageRepeated}}},
 		"hidden names only at the top":   {into: &storefrontv1.Order{}, text: `{"id":"a","customer":{"id":"b"}}`, unknown: []string{"id"}, want: []Field{{"id", problemUnknown}}},
 		"an object where an array is":    {into: &storefrontv1.Order{}, text: `{"items":{}}`, want: []Field{{"items", "must be an array"}}},
-		"null where an array is":         {into: &storefrontv1.Order{}, text: `{"items":null}`, want: []Field{{"items", "must be an array, not null"}}},
+		"null where an array is":         {into: &storefrontv1.Order{}, text: `{"items":null}`, want: []Field{{"items", "must be an array; null is not allowed"}}},
 		"null inside an array":           {into: &storefrontv1.ErrorDetails{}, text: `{"missing":[null,"a"]}`, want: []Field{{"missing[0]", "must be a string"}}},
 		"a number beyond all doubles":    {into: &storefrontv1.Order{}, text: `{"platformFeePercent":1e999}`, want: []Field{{"platformFeePercent", problemNumber}}},
 		"a map's value of another type":  {into: &storefrontv1.Store{}, text: `{"socialLinks":{"x":1,"y":"fine"}}`, want: []Field{{"socialLinks.x", "must be a string"}}},
 		"a map's name given twice":       {into: &storefrontv1.Store{}, text: `{"socialLinks":{"x":"a","x":"b"}}`, want: []Field{{"socialLinks.x", MessageRepeated}}},
-		"null where a map is":            {into: &storefrontv1.Store{}, text: `{"socialLinks":null}`, want: []Field{{"socialLinks", "must be an object, not null"}}},
+		"null where a map is":            {into: &storefrontv1.Store{}, text: `{"socialLinks":null}`, want: []Field{{"socialLinks", "must be an object; null is not allowed"}}},
 		"an array where a map is":        {into: &storefrontv1.Store{}, text: `{"socialLinks":[]}`, want: []Field{{"socialLinks", "must be an object"}}},
 		"a name that needs its escaping": {text: `{"a\"b":1}`, want: []Field{{`a"b`, problemUnknown}}},
 	} {
@@ -170,6 +170,8 @@ func TestUnmarshalRefusesTexts(t *testing.T) {
 		})
 	}
 	require.NoError(t, Unmarshal([]byte(`{"socialLinks":{}}`), &storefrontv1.Store{}))
+	wide := `{"missing":["a"],"fields":[` + strings.Repeat(`{"field":"a","message":"b"},`, 2*maxDepth) + `{}]}`
+	require.NoError(t, Unmarshal([]byte(wide), &storefrontv1.ErrorDetails{}), "depth is not width")
 	depth := `{"x":` + strings.Repeat("[", maxDepth-1) + strings.Repeat("]", maxDepth-1) + `}`
 	require.Equal(t, []Field{{"x", problemUnknown}}, refusalOf(t, Unmarshal([]byte(depth), &storefrontv1.Store{})).Fields)
 }

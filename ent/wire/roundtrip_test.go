@@ -157,3 +157,15 @@ func TestRoundTripOfCodec(t *testing.T) {
 		})
 	}
 }
+
+// TestEveryFieldIsReadFromItsStruct keeps the API's messages on the fast way of writing.
+func TestEveryFieldIsReadFromItsStruct(t *testing.T) {
+	t.Parallel()
+	for _, mt := range messageTypes() {
+		p := planOf(mt.New())
+		require.NotNil(t, p.goType, mt.Descriptor().FullName())
+		for _, f := range p.fields {
+			require.GreaterOrEqual(t, f.index, 0, f.desc.FullName())
+		}
+	}
+}

@@ -240,7 +240,6 @@ func (s *scanner) escape() (rune, error) {
 	if !bytes.HasPrefix(s.data[s.pos:], []byte(`\u`)) {
 		return loneSurrogate, nil
 	}
-	back := s.pos
 	s.pos += 2
 	low, err := s.hex4()
 	if err != nil {
@@ -249,8 +248,7 @@ func (s *scanner) escape() (rune, error) {
 	if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
 		return pair, nil
 	}
-	s.pos = back // the second escape stands for itself
-	return loneSurrogate, nil
+	return loneSurrogate, nil // the string is refused, whatever the second escape is
 }
 
 // hex4 reads four hexadecimal digits.
