@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// bench measures operations on both sides in turns.
+type bench struct {
+	command  *apiCommand
+	db       *database
+	sides    []*side // the service, then the yardstick
+	requests *requests
+	progress func(format string, args ...any)
+}
+
+// round is what one side did in one round.
+type round struct {
+	load
+	serverCPU   time.Duration // of the process that serves
+	databaseCPU time.Duration // of the database's own processes
+	measuredCPU bool          // false where the system does not tell
+}
+
+// warmUp is how long each side is asked before the first round of an operation: statements are
+// prepared, caches filled and connections opened by then.
+const warmUp = 500 * time.Millisecond
+
+// measure runs all rounds of an operation: rounds[i] are those of sides[i], in their order.
+func (b *bench) measure(ctx context.Context, o operation) (rounds [2][]round, err error) {
+	length := time.Duration(b.command.Seconds * float64(time.Second))
+	for _, s := range b.sides {
+		if _, err := b.round(ctx, s, o, min(warmUp, length)); err != nil {
+			return rounds, fmt.Errorf("warm up the %s: %w", s.kind, err)
+		}
+	}
+	for n := range b.command.Rounds {
+		// The side that begins changes, or a machine that slows down would favour one.
+		for turn := range b.sides {
+			i := (n + turn) % len(b.sides)
+			r, err := b.round(ctx, b.sides[i], o, length)
+			if err != nil {
+				return rounds, fmt.Errorf("measure the %s: %w", b.sides[i].kind, err)
+			}
+			rounds[i] = append(rounds[i], r)
+		}
+		b.progress("%s %d/%d: %.0f requests/s, yardstick %.0f, ratio %.2f", o.name, n+1, b.command.Rounds,
+			rounds[0][n].rate(), rounds[1][n].rate(), rounds[0][n].rate()/rounds[1][n].rate())
+	}
+	return rounds, nil
+}
+
+func (b *bench) round(ctx context.Context, s *side, o operation, length time.Duration) (round, error) {
+	server, serverErr := processCPU(s.pid())
+	database, databaseErr := b.db.cpu()
+	done, err := drive(ctx, s.address, b.command.Connections, length, func(w *writer) { b.requests.write(w, o) })
+	if err != nil {
+		return round{}, err
+	}
+	r := round{load: done, measuredCPU: serverErr == nil && databaseErr == nil}
+	if r.measuredCPU {
+		serverAfter, serverErr := processCPU(s.pid())
+		databaseAfter, databaseErr := b.db.cpu()
+		r.serverCPU, r.databaseCPU = serverAfter-server, databaseAfter-database
+		r.measuredCPU = serverErr == nil && databaseErr == nil
+	}
+	return r, nil
+}
+
+// profile runs one more round on each side under the CPU profiler; it counts for nothing else.
+func (b *bench) profile(ctx context.Context, o operation) error {
+	if err := os.MkdirAll(b.command.Profile, 0o755); err != nil {
+		return err
+	}
+	for _, s := range b.sides {
+		path := filepath.Join(b.command.Profile, o.name+"."+s.kind+".pprof")
+		if err := s.startProfile(path); err != nil {
+			return err
+		}
+		_, err := b.round(ctx, s, o, time.Duration(b.command.Seconds*float64(time.Second)))
+		if stopErr := s.stopProfile(); err == nil {
+			err = stopErr
+		}
+		if err != nil {
+			return err
+		}
+		b.progress("wrote %s", path)
+	}
+	return nil
+}

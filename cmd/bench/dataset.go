@@ -1,0 +1,232 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/read"
+	"go.storefront.example/server/auth"
+)
+
+// shape is how much a data set holds: keys in each store, the rest over all stores.
+type shape struct{ stores, keys, products, orders, customers int }
+
+// dataset is a service's data after some months, and what is needed to ask for it.
+type dataset struct {
+	tables []*table
+	stores []storeData
+}
+
+// storeData is what requests name of a store.
+type storeData struct {
+	id     uuid.UUID
+	slug   string
+	keys   []string
+	orders []uuid.UUID
+}
+
+// table is rows to be loaded, in the order in which references allow it.
+type table struct {
+	name    string
+	columns []string
+	rows    [][]any
+}
+
+func (t *table) add(values ...any) { t.rows = append(t.rows, values) }
+
+// span is the time over which the rows of a data set were created.
+const span = 90 * 24 * time.Hour
+
+const linksPerStore = 5
+
+// generator makes one data set. The same shape gives the same data, but for keys and dates.
+type generator struct {
+	random *rand.Rand
+	now    time.Time
+	data   *dataset
+
+	stores, keys, products, customers, links, orders, items *table
+}
+
+func newDataset(s shape, now time.Time) *dataset {
+	columns := func(name, list string) *table { return &table{name: name, columns: strings.Fields(list)} }
+	g := &generator{
+		random: rand.New(rand.NewPCG(1, 2)), //nolint:gosec // Nothing secret is made of it.
+		now:    now.UTC().Truncate(time.Millisecond),
+		data:   &dataset{},
+		stores: columns("stores", "id name slug url currency country social_links unavailable_types platform_fee_percent created_at updated_at"),
+		keys:   columns("api_keys", "id store_id name fingerprint hint scopes created_at"),
+		products: columns("products", "id store_id title title_folded slug type status summary description price_amount"+
+			" url content_ready published_at created_at updated_at"),
+		customers: columns("customers", "id store_id name email phone search orders_count total_paid created_at updated_at"),
+		links:     columns("payment_links", "id store_id code url title pricing min_amount paid_count paid_amount last_paid_at created_at updated_at"),
+		orders: columns("orders", "id store_id reference status amount platform_fee_percent customer_id payment_link_id note paid_at"+
+			" created_at updated_at"),
+		items: columns("order_items", "id store_id order_id position product_id type title unit_amount quantity"),
+	}
+	for n := range s.stores {
+		g.store(n, s.keys, share(s.products, s.stores, n), share(s.orders, s.stores, n), share(s.customers, s.stores, n))
+	}
+	g.data.tables = []*table{g.stores, g.keys, g.products, g.customers, g.links, g.orders, g.items}
+	return g.data
+}
+
+// share is the part of the nth of several.
+func share(total, parts, n int) int { return total*(n+1)/parts - total*n/parts }
+
+// id is a UUIDv7 (RFC 9562, 5.7) of the given time.
+func (g *generator) id(at time.Time) uuid.UUID {
+	var u uuid.UUID
+	binary.BigEndian.PutUint64(u[0:], uint64(at.UnixMilli())<<16|g.random.Uint64()&0x0fff|0x7000) //nolint:gosec // After 1970.
+	binary.BigEndian.PutUint64(u[8:], g.random.Uint64()>>2|1<<63)
+	return u
+}
+
+// moment is a time within the span, the nth of many in their order.
+func (g *generator) moment(n, of int) time.Time {
+	return g.now.Add(-span + span*time.Duration(n)/time.Duration(of)).Truncate(time.Millisecond)
+}
+
+type productData struct {
+	id          uuid.UUID
+	kind, title string
+	price       int64
+}
+
+type customerData struct {
+	id          uuid.UUID
+	name        string
+	email       string
+	phone       string
+	createdAt   time.Time
+	orders      int
+	paid        int64
+	storeNumber int
+}
+
+func (g *generator) store(n, keys, products, orders, customers int) {
+	opened := g.now.Add(-span - 24*time.Hour)
+	s := storeData{id: g.id(opened), slug: fmt.Sprintf("store-%04d", n)}
+	g.stores.add(s.id, fmt.Sprintf("Store %d", n), s.slug, "https://shops.example.com/"+s.slug, "XAF", "CM", "{}", "[]", 5.0, opened, opened)
+	for k := range keys {
+		key := auth.NewKey()
+		fingerprint := sha256.Sum256([]byte(key))
+		g.keys.add(g.id(opened), s.id, fmt.Sprintf("Integration %d", k), fingerprint[:], auth.Hint(key),
+			`["store:read","products:write","orders:read","customers:write","payment_links:write"]`, opened)
+		s.keys = append(s.keys, key)
+	}
+	catalogue := g.catalogue(&s, products)
+	buyers := g.buyers(n, customers)
+	g.sales(&s, catalogue, buyers, orders)
+	for _, c := range buyers {
+		g.customers.add(c.id, s.id, c.name, c.email, c.phone, read.CustomerSearch(c.name, &c.email, &c.phone),
+			c.orders, c.paid, c.createdAt, c.createdAt)
+	}
+	g.data.stores = append(g.data.stores, s)
+}
+
+var productTypes = []string{"FILE", "COURSE", "LICENSE", "MEETING", "EVENT"}
+
+func (g *generator) catalogue(s *storeData, count int) []productData {
+	list := make([]productData, count)
+	for i := range list {
+		at := g.moment(i, count)
+		p := productData{
+			id: g.id(at), kind: productTypes[i%len(productTypes)], price: int64(500 * (1 + g.random.IntN(60))),
+			title: fmt.Sprintf("Guide complet n° %d, édition %d", i, 2020+i%7),
+		}
+		slug := fmt.Sprintf("guide-%d", i)
+		g.products.add(p.id, s.id, p.title, read.Fold(p.title), slug, p.kind, "PUBLISHED", "A short summary of what is sold.",
+			strings.Repeat("<p>What the buyer gets, told at some length.</p>", 10), p.price,
+			"https://shops.example.com/"+s.slug+"/"+slug, true, at, at, at)
+		list[i] = p
+	}
+	return list
+}
+
+// The names of buyers are made of syllables, so that surnames are surnames syllables² in number
+// and four letters find the buyers of one of them.
+var (
+	firstNames = []string{"Ada", "Boris", "Chantal", "Denis", "Estelle", "Firmin", "Grace", "Hervé", "Irène", "Joël"}
+	syllables  = []string{"ba", "ko", "mu", "ne", "ti", "wo", "ze", "fu", "la", "gi"}
+)
+
+func surname(n int) string {
+	n %= len(syllables) * len(syllables)
+	return syllables[n/len(syllables)] + syllables[n%len(syllables)]
+}
+
+func (g *generator) buyers(storeNumber, count int) []*customerData {
+	list := make([]*customerData, count)
+	for i := range list {
+		at := g.moment(i, count)
+		last := surname(i)
+		list[i] = &customerData{
+			id: g.id(at), name: firstNames[g.random.IntN(len(firstNames))] + " " + strings.ToUpper(last[:1]) + last[1:] + "nd",
+			email: fmt.Sprintf("buyer.%d@mail.example.com", i), phone: fmt.Sprintf("+23767%07d", i), createdAt: at,
+			storeNumber: storeNumber,
+		}
+	}
+	return list
+}
+
+// statuses are those of ten orders in a row; most orders are paid.
+var statuses = []string{"PAID", "PAID", "PAID", "PENDING", "PAID", "PAID", "FAILED", "PAID", "REFUNDED", "CANCELLED"}
+
+type linkData struct {
+	id     uuid.UUID
+	code   string
+	count  int
+	amount int64
+	last   *time.Time
+}
+
+func (g *generator) sales(s *storeData, catalogue []productData, buyers []*customerData, count int) {
+	links := make([]linkData, linksPerStore)
+	for i := range links {
+		links[i] = linkData{id: g.id(g.moment(0, 1)), code: fmt.Sprintf("%s-%d", s.slug, i)}
+	}
+	for i := range count {
+		at := g.moment(i, count)
+		id, status := g.id(at), statuses[i%len(statuses)]
+		buyer := buyers[g.random.IntN(len(buyers))]
+		var amount int64
+		for position := range 1 + i%3 {
+			p, quantity := catalogue[g.random.IntN(len(catalogue))], 1+g.random.IntN(2)
+			g.items.add(g.id(at), s.id, id, position, p.id, p.kind, p.title, p.price, quantity)
+			amount += p.price * int64(quantity)
+		}
+		var paidAt, link, note any
+		if status == "PAID" || status == "REFUNDED" {
+			paidAt = at.Add(time.Minute)
+		}
+		if i%10 == 5 { // one of those paid
+			l, paid := &links[i/10%linksPerStore], at.Add(time.Minute)
+			l.count, l.amount, l.last, link = l.count+1, l.amount+amount, &paid, l.id
+		}
+		if i%4 == 0 {
+			note = "Livraison par e-mail, merci."
+		}
+		buyer.orders++
+		if status == "PAID" {
+			buyer.paid += amount
+		}
+		g.orders.add(id, s.id, fmt.Sprintf("ORD-%06d", i), status, amount, 5.0, buyer.id, link, note, paidAt, at, at)
+		s.orders = append(s.orders, id)
+	}
+	for i, l := range links {
+		var last any
+		if l.last != nil {
+			last = *l.last
+		}
+		at := g.moment(0, 1)
+		g.links.add(l.id, s.id, l.code, "https://pay.example.com/"+l.code, fmt.Sprintf("Payment link %d", i), "OPEN", int64(100),
+			l.count, l.amount, last, at, at)
+	}
+}

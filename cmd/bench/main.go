@@ -1,0 +1,71 @@
+// Bench measures the service against a yardstick: handlers of the same operations written by hand,
+// which do the same work on the same database in the same minutes. What counts is the ratio of the
+// two, taken round by round; the absolute figures are those of the machine.
+//
+//	bench api --database-url postgres://postgres@127.0.0.1:5432/postgres
+//
+// It makes a database of its own and removes it, runs both services as processes of their own on
+// loopback addresses, and asks them in turns through kept-alive connections. It refuses to go on
+// when the two do not answer alike, and fails on the first answer that is not a success. It sees
+// nothing of the network and, beyond a warm page cache, nothing of a disk.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes of the service's own commands: what was asked for failed, or was asked wrongly.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+type commands struct {
+	API     apiCommand     `cmd:"" default:"withargs" name:"api" help:"Measure the public API against the yardstick (the default)."`
+	Subject subjectCommand `cmd:"" hidden:"" help:"Serve one of the two sides; started by api."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// run parses the arguments, runs the command and returns the exit code.
+func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer) int {
+	var c commands
+	parser, err := kong.New(&c, kong.Name("bench"), kong.Writers(out, stderr),
+		kong.Description("Measures the service against handlers written by hand."),
+		kong.BindTo(ctx, (*context.Context)(nil)))
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "bench:", err)
+		return exitFailed
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "bench:", err)
+		return exitUsage
+	}
+	if err := command.Run(streams{in, out, stderr}); err != nil {
+		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+		_, _ = fmt.Fprintln(stderr, "bench:", err)
+		return exitFailed
+	}
+	return 0
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime/pprof"
+	"strings"
+
+	"go.storefront.example/cmd/bench/yardstick"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/server"
+	"go.storefront.example/server/rest"
+)
+
+// The two sides.
+const (
+	kindService   = "service"
+	kindYardstick = "yardstick"
+)
+
+// subjectDatabase is the environment variable with the database's URL: an argument, and a password
+// in it, would be seen by everyone on the machine.
+const subjectDatabase = "STOREFRONT_BENCH_DATABASE_URL"
+
+// What is said between a subject and the process that started it, a line each. The subject begins
+// with sayReady and its address, answers each request with sayDone or sayFailed and the reason,
+// and ends when its standard input does.
+const (
+	sayReady  = "ready "
+	sayDone   = "done"
+	sayFailed = "failed "
+	askStart  = "profile "
+	askStop   = "stop"
+)
+
+// subjectCommand serves one side until its standard input ends.
+type subjectCommand struct {
+	Kind  string `arg:"" enum:"service,yardstick" help:"service or yardstick."`
+	Conns int    `required:"" help:"Connections to the database."`
+}
+
+// Run serves.
+func (c *subjectCommand) Run(ctx context.Context, io streams) error {
+	// An interrupt reaches all processes of a terminal; the one that started this one decides.
+	signal.Ignore(os.Interrupt)
+	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	// The log costs what it costs a service whose log goes somewhere.
+	sink, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sink.Close() }()
+	log := slog.New(slog.NewJSONHandler(sink, nil))
+	serve := c.yardstick
+	if c.Kind == kindService {
+		serve = c.service
+	}
+	ready := func(address net.Addr) error {
+		if _, err := fmt.Fprintln(io.out, sayReady+address.String()); err != nil {
+			return err
+		}
+		go func() {
+			control(io.in, io.out)
+			end()
+		}()
+		return nil
+	}
+	return serve(ctx, os.Getenv(subjectDatabase), log, ready)
+}
+
+func (c *subjectCommand) service(ctx context.Context, url string, log *slog.Logger, ready func(net.Addr) error) (err error) {
+	s, err := store.Open(ctx, store.Config{URL: url, MaxConns: c.Conns})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	srv, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: s, Logger: log})
+	if err != nil {
+		return err
+	}
+	if err := ready(srv.Addr()); err != nil {
+		return err
+	}
+	return srv.Run(ctx)
+}
+
+func (c *subjectCommand) yardstick(ctx context.Context, url string, log *slog.Logger, ready func(net.Addr) error) (err error) {
+	service, err := yardstick.New(ctx, url, c.Conns, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, service.Close()) }()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	// The same time-outs as the service has: each costs a timer.
+	srv := &http.Server{
+		Handler: service, ReadHeaderTimeout: rest.ReadHeaderTimeout, ReadTimeout: rest.ReadTimeout,
+		WriteTimeout: rest.WriteTimeout, IdleTimeout: rest.IdleTimeout,
+	}
+	if err := ready(listener.Addr()); err != nil {
+		return err
+	}
+	go func() {
+		<-ctx.Done()
+		_ = srv.Close()
+	}()
+	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// control does what the starting process asks for, until it closes the connection.
+func control(in io.Reader, out io.Writer) {
+	var profile *os.File
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		var err error
+		path, start := strings.CutPrefix(lines.Text(), askStart)
+		switch {
+		case start:
+			if profile, err = os.Create(path); err == nil {
+				err = pprof.StartCPUProfile(profile)
+			}
+		case lines.Text() == askStop && profile != nil:
+			pprof.StopCPUProfile()
+			err = profile.Close()
+			profile = nil
+		default:
+			err = errors.New("unknown request")
+		}
+		answer := sayDone
+		if err != nil {
+			answer = sayFailed + err.Error()
+		}
+		_, _ = fmt.Fprintln(out, answer)
+	}
+}
