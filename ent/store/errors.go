@@ -21,6 +21,7 @@ const (
 	codeFeatureNotSupported  = "0A000" // what a changed result type of a cached plan comes as
 	codeUnknownStatement     = "26000"
 	codeTooManyConnections   = "53300"
+	codeQueryCanceled        = "57014"
 	codeAdminShutdown        = "57P01"
 	codeCrashShutdown        = "57P02"
 	codeCannotConnectNow     = "57P03"

@@ -30,6 +30,8 @@ const (
 	connectTimeout = 10 * time.Second
 	// idleTime is how long an unused connection to PostgreSQL is kept.
 	idleTime = 5 * time.Minute
+	// lifeTime is after how long any is replaced, so that a new server gets its share.
+	lifeTime = time.Hour
 	// readerWait and writerWait are how long SQLite waits for another process's lock.
 	readerWait = 5 * time.Second
 	writerWait = 10 * time.Second
@@ -65,6 +67,7 @@ func openPostgres(ctx context.Context, c Config) (*Store, error) {
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxIdleTime(idleTime)
+	db.SetConnMaxLifetime(lifeTime)
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
@@ -188,11 +191,9 @@ func createFile(path string) error {
 func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{
 		"_txlock": {txlock},
-		// Times are stored as integers, the only form in which SQLite compares them rightly.
-		// Microseconds, because the driver takes small numbers of milliseconds for seconds, and
-		// so moves what is dated before September 2001.
-		"_time_integer_format": {"unix_micro"},
-		"_inttotime":           {"1"},
+		// Times are stored as integers, the only form in which SQLite compares them rightly; rows
+		// turns them back into times.
+		"_time_integer_format": {"unix_milli"},
 		"_pragma": append(pragmas,
 			"busy_timeout("+strconv.FormatInt(wait.Milliseconds(), 10)+")",
 			"cache_size(-16000)", // 16 MB for each connection

@@ -162,7 +162,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	defer c.release(s)
 	c.observe(query)
 	result, err := s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
-	return result, c.check(err)
+	return result, c.check(ctx, err)
 }
 
 // QueryContext implements driver.QueryerContext.
@@ -176,8 +176,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		if err != nil {
 			return nil, err
 		}
-		c.open++
-		return &rows{Rows: inner, conn: c}, nil
+		return c.rows(ctx, inner, nil), nil
 	}
 	s, err := c.acquire(ctx, query)
 	if err != nil {
@@ -187,10 +186,9 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	inner, err := s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 	if err != nil {
 		c.release(s)
-		return nil, c.check(err)
+		return nil, c.check(ctx, err)
 	}
-	c.open++
-	return &rows{Rows: inner, conn: c, statement: s}, nil
+	return c.rows(ctx, inner, s), nil
 }
 
 // observeUnkept observes a query that the driver runs by itself; with parameters, lib/pq
@@ -204,16 +202,28 @@ func (c *conn) observeUnkept(query string, args []driver.NamedValue) {
 
 // check drops the connection when the server no longer takes the statements it keeps. Outside
 // a transaction database/sql then runs the query on another connection; inside one the
-// transaction is lost, and WithTx runs it again.
-func (c *conn) check(err error) error {
-	if err == nil || !isStale(err) {
-		return err
+// transaction is lost, and WithTx runs it again. An error that stems from the context says so.
+func (c *conn) check(ctx context.Context, err error) error {
+	c.abandon(ctx)
+	code, _ := postgresCode(err)
+	switch {
+	case isStale(err):
+		c.broken = true
+		if !c.inTx {
+			return driver.ErrBadConn
+		}
+	case code == codeQueryCanceled && ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
-	c.broken = true
-	if c.inTx {
-		return err
+	return err
+}
+
+// abandon drops the connection to a server that may have been asked to cancel the query: the
+// request arrives on a connection of its own, and late it would cancel the next query instead.
+func (c *conn) abandon(ctx context.Context) {
+	if c.remote && ctx.Err() != nil {
+		c.broken = true
 	}
-	return driver.ErrBadConn
 }
 
 // Prepare implements driver.Conn.
@@ -277,65 +287,4 @@ func (c *conn) Close() error {
 		c.kept.Purge()
 	}
 	return c.innerConn.Close()
-}
-
-type transaction struct {
-	inner driver.Tx
-	conn  *conn
-}
-
-// Commit implements driver.Tx.
-func (t *transaction) Commit() error {
-	t.conn.inTx = false
-	t.conn.observe(tripCommit)
-	return t.inner.Commit()
-}
-
-// Rollback implements driver.Tx.
-func (t *transaction) Rollback() error {
-	t.conn.inTx = false
-	t.conn.observe(tripRollback)
-	return t.inner.Rollback()
-}
-
-// rows is the result of a query; its statement may run again once it is closed.
-type rows struct {
-	driver.Rows
-	conn      *conn
-	statement *statement // nil when the driver ran the query by itself
-	closed    bool
-}
-
-// Close implements driver.Rows.
-func (r *rows) Close() error {
-	if r.closed {
-		return nil
-	}
-	r.closed = true
-	err := r.Rows.Close()
-	r.conn.open--
-	if r.statement != nil {
-		r.conn.release(r.statement)
-	}
-	return err
-}
-
-// HasNextResultSet implements driver.RowsNextResultSet.
-func (r *rows) HasNextResultSet() bool {
-	next, ok := r.Rows.(driver.RowsNextResultSet)
-	return ok && next.HasNextResultSet()
-}
-
-// NextResultSet implements driver.RowsNextResultSet.
-func (r *rows) NextResultSet() error {
-	return r.Rows.(driver.RowsNextResultSet).NextResultSet()
-}
-
-// ColumnTypeDatabaseTypeName implements driver.RowsColumnTypeDatabaseTypeName.
-func (r *rows) ColumnTypeDatabaseTypeName(index int) string {
-	named, ok := r.Rows.(driver.RowsColumnTypeDatabaseTypeName)
-	if !ok {
-		return ""
-	}
-	return named.ColumnTypeDatabaseTypeName(index)
 }

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"entgo.io/ent/dialect"
+
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 )
@@ -14,6 +16,8 @@ import (
 const (
 	// maxAttempts bounds how often WithTx runs a transaction that loses to others.
 	maxAttempts = 8
+	// maxLockedAttempts bounds the same on SQLite, where each has waited for the lock long enough.
+	maxLockedAttempts = 2
 	// firstPause is the longest wait before the second attempt; it doubles with each one.
 	firstPause = 5 * time.Millisecond
 )
@@ -26,7 +30,7 @@ type txKey struct{ store *Store }
 // journaled and put into the outbox right before the commit.
 //
 // A transaction that loses to another one (a serialization failure, a deadlock, a lock on the
-// SQLite file) is run again, up to 8 times: fn must be prepared to run from its beginning, and
+// SQLite file) is run again, a bounded number of times: fn must be prepared to run from its beginning, and
 // must do nothing outside the transaction. A unique index that refuses a row is an error like
 // any other; see IsUnique. A transaction inside one on the same store is refused.
 func (s *Store) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
@@ -34,9 +38,13 @@ func (s *Store) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent
 		return errors.New("a transaction inside a transaction")
 	}
 	ctx = context.WithValue(ctx, txKey{s}, true)
+	attempts := maxAttempts
+	if s.dialect == dialect.SQLite {
+		attempts = maxLockedAttempts
+	}
 	for attempt := 1; ; attempt++ {
 		err := s.runTx(ctx, fn)
-		if err == nil || attempt == maxAttempts || !isRetryable(err) {
+		if err == nil || attempt == attempts || !isRetryable(err) {
 			return err
 		}
 		pause := time.NewTimer(rand.N(firstPause << (attempt - 1)))
