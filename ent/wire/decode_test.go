@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,8 +21,7 @@ const dateTime = "must be an RFC 3339 date-time, such as 2026-09-01T12:00:00.000
 func refusalOf(t *testing.T, err error) *Invalid {
 	t.Helper()
 	var invalid *Invalid
-	require.Error(t, err)
-	require.True(t, errors.As(err, &invalid))
+	require.ErrorAs(t, err, &invalid)
 	return invalid
 }
 

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +41,7 @@ func FuzzUnmarshal(f *testing.F) {
 				continue
 			}
 			var invalid *Invalid
-			require.True(t, errors.As(err, &invalid))
+			require.ErrorAs(t, err, &invalid)
 			require.NotEmpty(t, invalid.Message)
 			names := map[string]bool{}
 			for _, field := range invalid.Fields {

@@ -54,7 +54,7 @@ func TestGoldenBytes(t *testing.T) {
 			if *update {
 				require.NoError(t, os.WriteFile(file, append(text, '\n'), 0o600))
 			}
-			want, err := os.ReadFile(file) //nolint:gosec // a name of this table
+			want, err := os.ReadFile(file)
 			require.NoError(t, err)
 			require.Equal(t, string(want), string(text)+"\n")
 		})

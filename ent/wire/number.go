@@ -108,9 +108,9 @@ func (n integer) signed(size int) (int64, string) {
 	limit := uint64(1) << (size - 1)
 	switch {
 	case n.negative && n.magnitude <= limit:
-		return -int64(n.magnitude), "" //nolint:gosec // the smallest value is its own negation
+		return -int64(n.magnitude), "" // the smallest value is its own negation
 	case !n.negative && n.magnitude < limit:
-		return int64(n.magnitude), "" //nolint:gosec // bounded above
+		return int64(n.magnitude), ""
 	default:
 		return 0, problemRange
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
 const (
@@ -75,16 +75,21 @@ func planOf(m protoreflect.Message) *plan {
 	defer plans.building.Unlock()
 	// Types may contain each other, so a whole family is built before any of it is published.
 	family := map[protoreflect.MessageDescriptor]*plan{}
-	p := build(md, structOf(m.Interface()), family)
+	p := build(md, structOf(md), family)
 	for md, p := range family {
 		plans.LoadOrStore(md, p)
 	}
 	return p
 }
 
-// structOf returns the struct type behind a generated message, or nil.
-func structOf(m proto.Message) reflect.Type {
-	if t := reflect.TypeOf(m); t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+// structOf returns the struct type that was generated for md, or nil. It does not depend on the
+// message at hand, since a dynamic message has the same descriptor.
+func structOf(md protoreflect.MessageDescriptor) reflect.Type {
+	mt, err := protoregistry.GlobalTypes.FindMessageByName(md.FullName())
+	if err != nil || mt.Descriptor() != md {
+		return nil
+	}
+	if t := reflect.TypeOf(mt.Zero().Interface()); t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
 		return t.Elem()
 	}
 	return nil
