@@ -76,6 +76,8 @@ func TestRequestsThatAreOddHTTP(t *testing.T) {
 		"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), 400, refusal.ValidationFailed, `{"fields":[]}`, "Connection")
 	requireProblem(t, w.raw(t, "POST /v1/customers HTTP/1.1\r\nHost: x\r\n"+key+
 		"Content-Type: application/json\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"), 415, refusal.UnsupportedMediaType, "", "Connection")
+	requireProblem(t, w.raw(t, "POST /v1/customers HTTP/1.1\r\nHost: x\r\n"+key+
+		"Content-Type: application/json\r\nContent-Length: 9999999\r\nExpect: 100-continue\r\n\r\n"), 413, refusal.PayloadTooLarge, "", "Connection")
 	absolute := w.raw(t, "GET http://x/v1/store HTTP/1.1\r\nHost: x\r\n"+key+"\r\n")
 	require.Equal(t, 200, absolute.status)
 	old := w.raw(t, "GET /v1/store HTTP/1.0\r\n"+key+"\r\n")

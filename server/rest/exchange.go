@@ -90,12 +90,13 @@ func (x *exchange) WriteHeader(status int) {
 	x.writer.WriteHeader(status)
 }
 
-// Write sends a part of the body. A HEAD request gets none, and the headers of the GET.
+// Write sends a part of the body. That of an answer to HEAD is dropped by the server, which keeps
+// the length it has in the headers.
 func (x *exchange) Write(p []byte) (int, error) {
 	if !x.sent && !x.dropped {
 		x.WriteHeader(http.StatusOK)
 	}
-	if x.dropped || x.method == http.MethodHead {
+	if x.dropped {
 		return len(p), nil
 	}
 	return x.writer.Write(p)
