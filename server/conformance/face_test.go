@@ -1,0 +1,256 @@
+package conformance_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// face is a way to call the service: it makes a request of a message and reads the answer.
+type face interface {
+	name() string
+	call(b *bench, m proto.Message) answer
+}
+
+// faces are all faces that the suite runs on.
+func faces() []face { return []face{restFace{}, connectJSON{}, connectBinary, grpc} }
+
+// answer is what every face can say, in the specification's terms.
+type answer struct {
+	// status is the HTTP status: of the answer under /v1, of the refusal on the other faces, and
+	// 200 where those succeed.
+	status int
+	header http.Header
+	// protocol is the code of Connect and gRPC beside a refusal.
+	protocol string
+	// body is the resource, or the error body.
+	body object
+}
+
+// object is a JSON object. Numbers are json.Number once normal has seen it.
+type object map[string]any
+
+// normal brings a value into the form in which two are compared.
+func normal(b *bench, v any) any {
+	b.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(b, err)
+	return decoded(b, text)
+}
+
+// decoded reads JSON without losing the spelling of a number.
+func decoded(b *bench, text []byte) any {
+	b.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	require.NoError(b, d.Decode(&v), string(text))
+	require.False(b, d.More(), "one value and nothing after it: %s", text)
+	return v
+}
+
+func decodedObject(b *bench, text []byte) object {
+	b.Helper()
+	v, ok := decoded(b, text).(map[string]any)
+	require.True(b, ok, "want an object, got %s", text)
+	return v
+}
+
+// call calls the method whose request this is, and returns the resource; a refusal fails the test.
+func (b *bench) call(m proto.Message) object {
+	b.Helper()
+	a := b.answer(m)
+	require.Less(b, a.status, 300, "%v", a.body)
+	return a.body
+}
+
+func (b *bench) answer(m proto.Message) answer {
+	b.Helper()
+	a := b.face.call(b, m)
+	b.limited(a)
+	return a
+}
+
+// limited asserts the headers that every answer carries.
+func (b *bench) limited(a answer) {
+	b.Helper()
+	for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id"} {
+		require.Len(b, a.header.Values(name), 1, name)
+	}
+	require.Equal(b, "120", a.header.Get("X-RateLimit-Limit"))
+	require.Empty(b, a.header.Get("Access-Control-Allow-Origin"))
+}
+
+// refused calls the method and asserts its refusal, and the whole error body with it; it returns
+// the details, nil when there are none.
+func (b *bench) refused(m proto.Message, status int, code string) any {
+	b.Helper()
+	return b.refusedAs(b.answer(m), status, code)
+}
+
+func (b *bench) refusedAs(a answer, status int, code string) any {
+	b.Helper()
+	require.Equal(b, code, a.body["code"], "%v", a.body)
+	require.Equal(b, status, a.status)
+	require.Equal(b, json.Number(strconv.Itoa(status)), a.body["statusCode"])
+	require.NotEmpty(b, a.body["message"])
+	require.Equal(b, a.header.Get("X-Request-Id"), a.body["requestId"])
+	require.Regexp(b, `^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`, a.body["requestId"])
+	require.Regexp(b, dateTime, a.body["timestamp"])
+	details, has := a.body["details"]
+	require.Equal(b, has, len(a.body) == 6, "the six fields of the error body and no other: %v", a.body)
+	return details
+}
+
+// refusedFields calls the method and asserts that exactly these fields are refused.
+func (b *bench) refusedFields(m proto.Message, fields ...string) {
+	b.Helper()
+	b.fieldsOf(b.refused(m, 400, "validation_failed"), fields...)
+}
+
+func (b *bench) fieldsOf(details any, fields ...string) {
+	b.Helper()
+	list, ok := details.(map[string]any)["fields"].([]any)
+	require.True(b, ok, "%v", details)
+	names := []string{}
+	for _, entry := range list {
+		entry := entry.(map[string]any)
+		require.Len(b, entry, 2)
+		require.NotEmpty(b, entry["message"])
+		names = append(names, entry["field"].(string))
+	}
+	require.ElementsMatch(b, fields, names)
+}
+
+// dateTime is the only form of a date: UTC, milliseconds, Z.
+const dateTime = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
+
+// methodOf returns the method that takes this message.
+func methodOf(m proto.Message) protoreflect.MethodDescriptor {
+	for _, file := range []protoreflect.FileDescriptor{
+		storefrontv1.File_storefront_v1_store_proto, storefrontv1.File_storefront_v1_product_proto,
+		storefrontv1.File_storefront_v1_order_proto, storefrontv1.File_storefront_v1_customer_proto,
+		storefrontv1.File_storefront_v1_payment_link_proto,
+	} {
+		methods := file.Services().Get(0).Methods()
+		for i := range methods.Len() {
+			if methods.Get(i).Input() == m.ProtoReflect().Descriptor() {
+				return methods.Get(i)
+			}
+		}
+	}
+	panic("no method takes a " + string(m.ProtoReflect().Descriptor().FullName()))
+}
+
+// restFace calls /v1, by the method's HTTP binding.
+type restFace struct{}
+
+func (restFace) name() string { return "rest" }
+
+func (restFace) call(b *bench, m proto.Message) answer {
+	b.Helper()
+	method, target, body := restRequest(b, m)
+	a, text := b.send(method, target, body)
+	a.body = decodedObject(b, text)
+	return a
+}
+
+// restRequest spells a request as a client that knows nothing but the specification.
+func restRequest(b *bench, m proto.Message) (method, target string, body []byte) {
+	b.Helper()
+	rule := proto.GetExtension(methodOf(m).Options(), annotations.E_Http).(*annotations.HttpRule)
+	fields := spellRequest(m)
+	switch p := rule.GetPattern().(type) {
+	case *annotations.HttpRule_Get:
+		method, target = http.MethodGet, p.Get
+	case *annotations.HttpRule_Post:
+		method, target = http.MethodPost, p.Post
+	case *annotations.HttpRule_Patch:
+		method, target = http.MethodPatch, p.Patch
+	}
+	if id, ok := fields["id"].(string); ok || strings.Contains(target, "{id}") {
+		target = strings.Replace(target, "{id}", url.PathEscape(id), 1)
+		delete(fields, "id")
+	}
+	if rule.GetBody() == "*" {
+		text, err := json.Marshal(fields)
+		require.NoError(b, err)
+		return method, target, text
+	}
+	query := url.Values{}
+	for name, value := range fields {
+		text, isText := value.(string)
+		if !isText {
+			spelled, err := json.Marshal(value)
+			require.NoError(b, err)
+			text = string(spelled)
+		}
+		query.Set(name, text)
+	}
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	return method, target, nil
+}
+
+// send sends a request as it is given, with the bench's key, and returns the answer's bytes too. A
+// body is declared as JSON unless a header says otherwise; headers are pairs of name and value.
+func (b *bench) send(method, target string, body []byte, headers ...string) (answer, []byte) {
+	b.Helper()
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	r, err := http.NewRequestWithContext(context.Background(), method, b.url+target, reader)
+	require.NoError(b, err)
+	b.authorize(r.Header)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i+1] == "" {
+			r.Header.Del(headers[i])
+		} else {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	response, err := b.plain.Do(r)
+	require.NoError(b, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(b, err)
+	return answer{status: response.StatusCode, header: response.Header}, text
+}
+
+// get returns the exact bytes that GET answers, whatever the bench's face.
+func (b *bench) get(target string) []byte {
+	b.Helper()
+	a, text := b.send(http.MethodGet, target, nil)
+	require.Equal(b, http.StatusOK, a.status, "%s", text)
+	return text
+}
+
+// json sends a request under /v1 and reads the answer's object.
+func (b *bench) json(method, target, body string, headers ...string) answer {
+	b.Helper()
+	var content []byte
+	if body != "" {
+		content = []byte(body)
+	}
+	a, text := b.send(method, target, content, headers...)
+	a.body = decodedObject(b, text)
+	b.limited(a)
+	return a
+}

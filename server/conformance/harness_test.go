@@ -1,0 +1,236 @@
+package conformance_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/shop"
+)
+
+// opening is when every clock of the tests starts: half a minute into a minute, so that the
+// headers of the limits have a value that no default has.
+var opening = time.Date(2026, time.October, 1, 12, 0, 30, 0, time.UTC)
+
+// clock is a clock that moves by a step each time it is read, and by hand. Goroutines share it.
+type clock struct {
+	milliseconds atomic.Int64
+	step         time.Duration
+}
+
+func newClock(step time.Duration) *clock {
+	c := &clock{step: step}
+	c.milliseconds.Store(opening.UnixMilli())
+	return c
+}
+
+func (c *clock) now() time.Time { return c.advance(c.step) }
+
+func (c *clock) advance(d time.Duration) time.Time {
+	return time.UnixMilli(c.milliseconds.Add(d.Milliseconds())).UTC()
+}
+
+// service is the real server over one database.
+type service struct {
+	*shop.Shop
+	database string
+	store    *store.Store
+	url      string
+	// clock is the database's, gate the one that limits and the expiry of keys are judged by.
+	clock, gate *clock
+	plain, h2c  *http.Client
+	log         *journal
+
+	mu   sync.Mutex
+	keys []string
+}
+
+// settings are what a service can be told; the zero value is what the suite runs on.
+type settings struct {
+	shop    shop.Options
+	step    time.Duration // of the database's clock
+	observe func(query string)
+	// realTime leaves both clocks as the service has them.
+	realTime bool
+}
+
+// newService starts a server on a port of its own and ends it with the test.
+func newService(t *testing.T, database string, o settings) *service {
+	t.Helper()
+	s := &service{database: database, clock: newClock(o.step), gate: newClock(0), log: &journal{}}
+	c := store.Config{Clock: s.clock.now, Observe: o.observe}
+	clocks := s.gate.now
+	if o.realTime {
+		c.Clock, clocks = nil, nil
+	}
+	s.store = storetest.New(t, database, c)
+	s.Shop = shop.New(s.store, o.shop)
+	running, err := server.New(server.Config{
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: s.store, Shop: o.shop, Clock: clocks,
+		// Each store of the tests calls from an address of its own, which it says itself.
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Logger:         slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	require.NoError(t, err)
+	s.url = "http://" + running.Addr().String()
+	s.plain, s.h2c = newClient(false), newClient(true)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- running.Run(ctx) }()
+	t.Cleanup(func() {
+		s.plain.CloseIdleConnections()
+		s.h2c.CloseIdleConnections()
+		stop()
+		require.NoError(t, <-ended)
+		for _, key := range s.keys {
+			require.NotContains(t, s.log.String(), key, "a key is never logged")
+		}
+	})
+	return s
+}
+
+// newClient is an HTTP client that adds nothing to what it is given.
+func newClient(h2c bool) *http.Client {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(!h2c)
+	protocols.SetUnencryptedHTTP2(h2c)
+	return &http.Client{
+		Transport:     &http.Transport{Protocols: protocols, DisableCompression: true, MaxIdleConnsPerHost: 64},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       time.Minute,
+	}
+}
+
+// journal is what the service logged.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.String()
+}
+
+// bench is one store of the service with a key that may do everything, called on one face from an
+// address that no other bench calls from.
+type bench struct {
+	*testing.T
+	*service
+	face    face
+	store   tenant.Store
+	ctx     context.Context // in which the dashboard acts on the store
+	key     string
+	keyID   string
+	address string
+}
+
+// The key of a bench, as the journal names it.
+const keyName = "nightly sync"
+
+var benches atomic.Int32
+
+// newBench makes a store with a key of every scope.
+func (s *service) newBench(t *testing.T, f face) *bench {
+	t.Helper()
+	n := benches.Add(1)
+	return s.newBenchAt(t, f, fmt.Sprintf("atelier-%d", n))
+}
+
+func (s *service) newBenchAt(t *testing.T, f face, slug string) *bench {
+	t.Helper()
+	n := benches.Add(1)
+	b := &bench{T: t, service: s, face: f, address: fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)}
+	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
+	_, err := s.CreateStore(context.Background(), operator, shop.StoreDraft{
+		StoreChange: shop.StoreChange{
+			Name: new("Atelier Ndé"), Description: new("Cours et guides"), SupportEmail: new("aide@atelier.example"),
+			Phone: new("+237670000001"), WhatsappPhone: new("+237670000002"), PlatformFeePercent: new(2.5),
+			URL:         new("https://" + slug + ".example"),
+			SocialLinks: map[string]string{"instagram": "https://instagram.example/atelier", "facebook": "https://facebook.example/atelier"},
+		},
+		Slug: slug, Currency: "XAF", Country: "CM",
+	})
+	require.NoError(t, err)
+	b.reload(slug)
+	b.key, b.keyID = b.newKey(keyName, "never", auth.Scopes()...)
+	return b
+}
+
+// reload takes up what was changed of the store, as the next request of a key does.
+func (b *bench) reload(name string) {
+	b.Helper()
+	var err error
+	b.store, err = b.FindStore(context.Background(), name)
+	require.NoError(b, err)
+	b.ctx = tenant.With(context.Background(), b.store, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
+}
+
+// change changes the store, as the operator does.
+func (b *bench) change(c shop.StoreChange) {
+	b.Helper()
+	_, err := b.UpdateStore(b.ctx, c)
+	require.NoError(b, err)
+	b.reload(b.store.Slug)
+}
+
+// newKey creates a key and returns its text and its id.
+func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string) {
+	b.Helper()
+	key, err := b.CreateKey(b.ctx, shop.KeyDraft{Name: name, Scopes: scopes, Lifetime: lifetime})
+	require.NoError(b, err)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.keys = append(b.keys, key.Text)
+	return key.Text, key.ID.String()
+}
+
+// with is the bench under another key; an empty one sends no Authorization header.
+func (b *bench) with(key string) *bench {
+	other := *b
+	other.key = key
+	return &other
+}
+
+// on is the bench on another face.
+func (b *bench) on(f face) *bench {
+	other := *b
+	other.face = f
+	return &other
+}
+
+// isREST tells whether the bench is called under /v1.
+func (b *bench) isREST() bool { _, rest := b.face.(restFace); return rest }
+
+func (b *bench) authorize(h http.Header) {
+	h.Set("X-Forwarded-For", b.address)
+	switch {
+	case b.key == "":
+	case strings.HasPrefix(b.key, "raw:"):
+		h.Set("Authorization", strings.TrimPrefix(b.key, "raw:"))
+	default:
+		h.Set("Authorization", "Bearer "+b.key)
+	}
+}

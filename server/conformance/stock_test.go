@@ -1,0 +1,230 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/gen/ent/activityentry"
+	"go.storefront.example/gen/ent/event"
+	"go.storefront.example/gen/ent/product"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/shop"
+)
+
+const uuidForm = `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`
+
+// product makes a DRAFT product of type FILE that could be published; edit changes the draft.
+func (b *bench) product(title string, price int64, edit ...func(*shop.ProductDraft)) string {
+	b.Helper()
+	d := shop.ProductDraft{
+		ProductChange: shop.ProductChange{
+			Title: &title, PriceAmount: &price, Description: new("<p>Tout savoir.</p>"), ContentReady: new(true),
+		},
+		Type: product.TypeFILE,
+	}
+	for _, e := range edit {
+		e(&d)
+	}
+	p, err := b.CreateProduct(b.ctx, d)
+	require.NoError(b, err)
+	return p.GetId()
+}
+
+// as makes the product of another status.
+func as(status product.Status) func(*shop.ProductDraft) {
+	return func(d *shop.ProductDraft) { d.Status = &status }
+}
+
+// of makes the product of another type.
+func of(kind product.Type) func(*shop.ProductDraft) {
+	return func(d *shop.ProductDraft) { d.Type = kind }
+}
+
+// unready leaves the product without a description and without content.
+func unready(d *shop.ProductDraft) { d.Description, d.ContentReady = nil, nil }
+
+// order records an order of some of a product by the buyer with this e-mail.
+func (b *bench) order(productID string, quantity int32, email string) string {
+	b.Helper()
+	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
+		Buyer: shop.Buyer{Name: "Ada Ndé", Email: &email},
+		Lines: []shop.OrderLine{{ProductID: productID, Quantity: quantity}},
+	})
+	require.NoError(b, err)
+	return o.GetId()
+}
+
+// linkOrder records an order through a payment link.
+func (b *bench) linkOrder(linkID, email string) string {
+	b.Helper()
+	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{Buyer: shop.Buyer{Name: "Ada Ndé", Email: &email}, PaymentLinkID: linkID})
+	require.NoError(b, err)
+	return o.GetId()
+}
+
+func (b *bench) pay(orderID string) {
+	b.Helper()
+	_, err := b.PayOrder(b.ctx, orderID)
+	require.NoError(b, err)
+}
+
+// customer records a buyer who has bought nothing yet.
+func (b *bench) customer(name, email string) string {
+	b.Helper()
+	c, created, err := b.CreateCustomer(b.ctx, &storefrontv1.CreateCustomerRequest{Name: name, Email: &email})
+	require.NoError(b, err)
+	require.True(b, created)
+	return c.GetId()
+}
+
+// link makes a FIXED payment link of 500; edit changes the request.
+func (b *bench) link(title string, edit ...func(*storefrontv1.CreatePaymentLinkRequest)) string {
+	b.Helper()
+	in := &storefrontv1.CreatePaymentLinkRequest{Title: title, Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(500))}
+	for _, e := range edit {
+		e(in)
+	}
+	l, err := b.CreatePaymentLink(b.ctx, in)
+	require.NoError(b, err)
+	return l.GetId()
+}
+
+func capped(payments int32) func(*storefrontv1.CreatePaymentLinkRequest) {
+	return func(in *storefrontv1.CreatePaymentLinkRequest) { in.MaxPayments = &payments }
+}
+
+// change tells of one event: its type and the object that it concerns.
+type sent struct {
+	kind    string
+	payload []byte
+	data    json.RawMessage
+}
+
+// events returns the store's outbox, oldest first.
+func (b *bench) events() []sent {
+	b.Helper()
+	rows, err := b.service.store.Client().Event.Query().Where(event.StoreID(b.store.ID)).Order(event.ByID()).All(b.ctx)
+	require.NoError(b, err)
+	out := make([]sent, len(rows))
+	for i, row := range rows {
+		var envelope struct{ Data json.RawMessage }
+		require.NoError(b, json.Unmarshal(row.Payload, &envelope))
+		out[i] = sent{row.Type, row.Payload, envelope.Data}
+	}
+	return out
+}
+
+// sentSince returns the types of the events after the first n.
+func (b *bench) sentSince(n int) []string {
+	b.Helper()
+	kinds := []string{}
+	for _, e := range b.events()[n:] {
+		kinds = append(kinds, e.kind)
+	}
+	return kinds
+}
+
+// entry is one entry of the activity journal.
+type entry struct {
+	actor, actorID, actorType string
+	action, resource, id      string
+	changes                   object
+}
+
+// entries returns the store's journal, oldest first.
+func (b *bench) entries() []entry {
+	b.Helper()
+	rows, err := b.service.store.Client().ActivityEntry.Query().Where(activityentry.StoreID(b.store.ID)).Order(activityentry.ByID()).All(b.ctx)
+	require.NoError(b, err)
+	out := make([]entry, len(rows))
+	for i, row := range rows {
+		out[i] = entry{row.ActorName, row.ActorID, row.ActorType, row.Action, row.ResourceType, row.ResourceID.String(), decodedObject(b, row.Changes)}
+	}
+	return out
+}
+
+// journaled asserts that one entry was written after the first n: under the key, for this action
+// on this resource, with these changes of from and to.
+func (b *bench) journaled(n int, action, id string, changes object) {
+	b.Helper()
+	entries := b.entries()
+	require.Len(b, entries, n+1)
+	resource, _, _ := strings.Cut(action, ".")
+	require.Equal(b, entry{
+		keyName, b.keyID, "api_key", action, resource, id, normal(b, changes).(map[string]any),
+	}, entries[n])
+}
+
+// change is one field of a journal entry.
+func change(from, to any) object { return object{"from": from, "to": to} }
+
+// leavesNothing asserts that what is done writes no journal entry and no event.
+func (b *bench) leavesNothing(do func()) {
+	b.Helper()
+	entries, events := len(b.entries()), len(b.events())
+	do()
+	require.Len(b, b.entries(), entries)
+	require.Len(b, b.events(), events)
+}
+
+// same asserts that an answer is, field for field, what is wanted.
+func (b *bench) same(want object, got object) {
+	b.Helper()
+	require.Equal(b, normal(b, want), normal(b, got))
+}
+
+// has asserts some fields of an answer.
+func (b *bench) has(got object, fields object) {
+	b.Helper()
+	for name, want := range fields {
+		value, there := got[name]
+		require.True(b, there, "%s is missing", name)
+		require.Equal(b, normal(b, want), normal(b, value), name)
+	}
+}
+
+// data returns the rows of a list's page.
+func (b *bench) data(list object) []object {
+	b.Helper()
+	rows, ok := list["data"].([]any)
+	require.True(b, ok, "data is always an array: %v", list)
+	out := make([]object, len(rows))
+	for i, row := range rows {
+		out[i] = row.(map[string]any)
+	}
+	return out
+}
+
+// names returns one field of each row of a list's page.
+func (b *bench) names(list object, field string) []string {
+	b.Helper()
+	out := []string{}
+	for _, row := range b.data(list) {
+		out = append(out, row[field].(string))
+	}
+	return out
+}
+
+// newest returns the ids as a list shows them, which were made in the order given.
+func newest(ids ...string) []string {
+	out := slices.Clone(ids)
+	slices.Reverse(out)
+	return out
+}
+
+// unknownID is the id of nothing.
+func unknownID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// moment reads a date of an answer.
+func (b *bench) moment(v any) time.Time {
+	b.Helper()
+	require.Regexp(b, dateTime, v)
+	t, err := time.Parse(time.RFC3339Nano, v.(string))
+	require.NoError(b, err)
+	return t
+}

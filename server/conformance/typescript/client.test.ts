@@ -1,0 +1,166 @@
+// The generated TypeScript client against a running service, on every protocol that it speaks.
+// STOREFRONT_URL and STOREFRONT_KEY say which service; typescript_test.go sets them.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { FieldMaskSchema, timestampDate } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, createClient, type Client, type Interceptor, type Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+
+import { CustomerService } from "../../../gen/ts/storefront/v1/customer_pb.js";
+import { ErrorSchema } from "../../../gen/ts/storefront/v1/error_pb.js";
+import { ListProductsResponseSchema, Product_Status, ProductService, type Product } from "../../../gen/ts/storefront/v1/product_pb.js";
+import { Store_Status, StoreService } from "../../../gen/ts/storefront/v1/store_pb.js";
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+function setting(name: string): string {
+  const value = process.env[name];
+  assert.ok(value, `${name} is not set`);
+  return value;
+}
+
+const baseUrl = setting("STOREFRONT_URL");
+const key = setting("STOREFRONT_KEY");
+
+function bearer(value: string): Interceptor {
+  return (next) => (request) => {
+    request.header.set("Authorization", `Bearer ${value}`);
+    return next(request);
+  };
+}
+
+type Protocol = (interceptors: Interceptor[]) => Transport;
+
+const protocols: Record<string, Protocol> = {
+  "Connect with JSON": (interceptors) =>
+    createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false, interceptors }),
+  "Connect with binary messages": (interceptors) =>
+    createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true, interceptors }),
+  "Connect with GET": (interceptors) =>
+    createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true, interceptors }),
+  "gRPC without TLS": (interceptors) => createGrpcTransport({ baseUrl, interceptors }),
+  "gRPC-Web": (interceptors) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1", interceptors }),
+};
+
+async function firstProduct(products: Client<typeof ProductService>): Promise<Product> {
+  const { data } = await products.listProducts({ pageSize: 1 });
+  const [product] = data;
+  assert.ok(product, "the store has a product");
+  return product;
+}
+
+async function refusal(call: Promise<unknown>): Promise<ConnectError> {
+  const error = await call.then(
+    () => assert.fail("the call was not refused"),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ConnectError, String(error));
+  return error;
+}
+
+for (const [name, protocol] of Object.entries(protocols)) {
+  // One test after the other: they change the same product.
+  describe(name, { concurrency: 1 }, () => {
+    const transport = protocol([bearer(key)]);
+    const products = createClient(ProductService, transport);
+
+    it("retrieves the store that the key belongs to", async () => {
+      const store = await createClient(StoreService, transport).getStore({});
+      assert.match(store.id, uuid);
+      assert.equal(store.status, Store_Status.open);
+      assert.match(store.currency, /^[A-Z]{3}$/);
+    });
+
+    it("lists products a page at a time, newest first, until the total is reached", async () => {
+      const pageSize = 5;
+      const seen: Product[] = [];
+      for (let page = 1n; ; page++) {
+        const list = await products.listProducts({ page, pageSize });
+        assert.equal(list.page, page);
+        assert.equal(list.pageSize, pageSize);
+        seen.push(...list.data);
+        if (page * BigInt(pageSize) >= list.total) {
+          assert.equal(BigInt(seen.length), list.total);
+          break;
+        }
+      }
+      assert.equal(new Set(seen.map((product) => product.id)).size, seen.length, "no product twice");
+      const times = seen.map((product) => {
+        assert.ok(product.createdAt);
+        return timestampDate(product.createdAt).getTime();
+      });
+      assert.deepEqual(times, times.toSorted((a, b) => b - a));
+    });
+
+    it("filters by status", async () => {
+      const { data } = await products.listProducts({ status: Product_Status.DRAFT });
+      assert.ok(data.length > 0, "the store has a draft");
+      for (const product of data) {
+        assert.equal(product.status, Product_Status.DRAFT);
+      }
+    });
+
+    it("updates a product and reads the change back", async () => {
+      const { id, priceAmount } = await firstProduct(products);
+      const title = `Renamed over ${name}`;
+      const updated = await products.updateProduct({ id, title, compareAtAmount: priceAmount + 500n });
+      assert.equal(updated.title, title);
+      assert.equal(updated.compareAtAmount, priceAmount + 500n);
+      assert.equal(updated.priceAmount, priceAmount, "a field that was not named stays");
+      assert.deepEqual(await products.getProduct({ id }), updated);
+    });
+
+    it("clears a field that the mask names without a value", async () => {
+      const { id, title } = await firstProduct(products);
+      const updateMask = create(FieldMaskSchema, { paths: ["compare_at_amount"] });
+      const updated = await products.updateProduct({ id, updateMask });
+      assert.equal(updated.compareAtAmount, undefined);
+      assert.equal(updated.title, title);
+    });
+
+    it("is told every refused field by a typed detail", async () => {
+      const { id } = await firstProduct(products);
+      const error = await refusal(products.updateProduct({ id, title: "", priceAmount: -1n }));
+      assert.equal(error.code, Code.InvalidArgument);
+      const [detail, ...others] = error.findDetails(ErrorSchema);
+      assert.ok(detail);
+      assert.equal(others.length, 0);
+      assert.equal(detail.statusCode, 400);
+      assert.equal(detail.code, "validation_failed");
+      assert.match(detail.requestId, uuid);
+      assert.deepEqual(detail.details?.fields.map(({ field }) => field).sort(), ["priceAmount", "title"]);
+      for (const { message } of detail.details?.fields ?? []) {
+        assert.notEqual(message, "");
+      }
+    });
+
+    it("branches on the code of a resource that is not there", async () => {
+      const customers = createClient(CustomerService, transport);
+      const error = await refusal(customers.getCustomer({ id: "00000000-0000-4000-8000-000000000000" }));
+      assert.equal(error.code, Code.NotFound);
+      assert.equal(error.findDetails(ErrorSchema)[0]?.code, "customer_not_found");
+    });
+
+    it("is refused without a key", async () => {
+      const error = await refusal(createClient(StoreService, protocol([])).getStore({}));
+      assert.equal(error.code, Code.Unauthenticated);
+      assert.equal(error.findDetails(ErrorSchema)[0]?.code, "api_key_missing");
+    });
+
+    it("reads what is left of the minute from the headers", async () => {
+      let remaining: string | null = null;
+      await products.listProducts({ pageSize: 1 }, { onHeader: (headers) => (remaining = headers.get("X-RateLimit-Remaining")) });
+      assert.match(String(remaining), /^\d+$/);
+    });
+  });
+}
+
+it("reads what /v1 answers as the same messages", async () => {
+  const products = createClient(ProductService, createConnectTransport({ baseUrl, httpVersion: "1.1", interceptors: [bearer(key)] }));
+  const response = await fetch(`${baseUrl}/v1/products?pageSize=100`, { headers: { Authorization: `Bearer ${key}` } });
+  assert.equal(response.status, 200);
+  const body = (await response.json()) as JsonValue;
+  assert.deepEqual(fromJson(ListProductsResponseSchema, body), await products.listProducts({ pageSize: 100 }));
+});
