@@ -84,9 +84,6 @@ func (a *addresses) pending(address netip.Addr, minute int64) int {
 
 // learn takes over what the database holds of an address.
 func (a *addresses) learn(address netip.Addr, minute int64, stored int) {
-	if stored == 0 {
-		return
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.turn(minute)[address]

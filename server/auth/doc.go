@@ -10,7 +10,8 @@
 //	                                 api_key_expired
 //
 // A request with a known key counts on the key's counter whatever becomes of it; one with an
-// unknown key counts on its address. Key, store and both counters take one statement.
+// unknown key counts on its address. The address's limit, the key, its store and its counter take
+// one statement.
 //
 // What only helps to answer is held in memory and written now and then by Gate.Run: malformed keys
 // per address (lost with a killed process: at most a second's worth) and the last use of each key

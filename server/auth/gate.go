@@ -53,9 +53,8 @@ func NewGate(s *store.Store, o Options) *Gate {
 }
 
 // Admit tells who makes a request, from the values of its Authorization header and its client's
-// address, and counts it. It takes one round trip to the database, and none when the header is
-// missing, the key malformed or the address known to be beyond its limit; an unknown key takes a
-// second one on SQLite.
+// address, and counts it. It takes one round trip to the database: none when the header is missing,
+// the key malformed or the address known to be beyond its limit, two for an unknown key.
 //
 // The error is a *refusal.Refusal, of api_key_missing, api_key_invalid, api_key_revoked,
 // api_key_expired, rate_limited and store_unavailable, or a failure of the database. The Rate is
@@ -112,7 +111,9 @@ func (g *Gate) lookUp(ctx context.Context, key string, address netip.Addr, now t
 		return finding{}, err
 	}
 	g.clock.learn(found.now, sent, time.Now())
-	g.addresses.learn(address, ratelimit.Minute(found.now), found.stored)
+	if !found.known {
+		g.addresses.learn(address, ratelimit.Minute(found.now), found.stored)
+	}
 	return found, nil
 }
 

@@ -2,7 +2,9 @@ package auth
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,12 +13,13 @@ import (
 
 	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/ratelimit"
 )
 
-// asker is what a gate asks of a database, one implementation for each of the two.
+// asker is what a gate asks of the database.
 type asker interface {
 	// ask looks a key up with its store and counts the request: on the key's counter when there is
-	// such a key, on its address when there is none, and nowhere when the address is beyond its limit.
+	// such a key, on its address when there is none or the address is beyond its limit.
 	ask(ctx context.Context, q question) (finding, error)
 	// addUnknown adds to the counters of addresses, at most one delta each, and enters into stored
 	// what they hold then.
@@ -26,13 +29,6 @@ type asker interface {
 	// sweep removes the address counters of minutes before the last one. A nil time asks the
 	// database's clock.
 	sweep(ctx context.Context, now *time.Time) error
-}
-
-func newAsker(s *store.Store) asker {
-	if s.Dialect() == dialect.Postgres {
-		return postgres{s.Writer()}
-	}
-	return sqlite{s.Writer()}
 }
 
 // question is one request, as the database needs to know it.
@@ -47,19 +43,97 @@ type question struct {
 
 // finding is the answer to a question.
 type finding struct {
-	now     time.Time // by which it was answered, UTC
-	stored  int       // the address's counter in this minute
-	unknown int       // the same with what is pending
-	known   bool      // whether there is such a key; false too when the address is beyond its limit
-	// The rest is set for a known key.
+	now   time.Time // by which it was answered: UTC, in milliseconds
+	known bool      // whether there is such a key, at an address within its limit
+	// For a key that is not known:
+	stored  int // the address's counter in this minute, this request included
+	unknown int // the same with what is pending
+	// For a known key:
 	principal Principal
 	count     int // requests of the key in this minute, this one included
 	revoked   bool
 	expired   bool
 }
 
+// statements are one database's spelling of what a gate asks. Their parameters are numbered alike.
+type statements struct {
+	// known counts a request on its key and returns the time in Unix milliseconds, the count and the
+	// subject; no row when there is no such key, or the address is beyond its limit. Parameters:
+	// fingerprint, address, time or null, minute of the pending keys, pending keys, their limit.
+	known string
+	// unknown counts a request on its address and returns the time, the count, what is pending in
+	// that minute, and whether there is such a key after all. The same parameters but for the limit.
+	unknown string
+	// addUnknown takes deltas in JSON and returns id and count of each; writeUses takes uses in JSON;
+	// sweep takes the time or null.
+	addUnknown, writeUses, sweep string
+}
+
+// database asks the database that the service keeps its keys in.
+type database struct {
+	*sql.DB
+	statements
+}
+
+func newAsker(s *store.Store) asker {
+	if s.Dialect() == dialect.Postgres {
+		return database{s.Writer(), postgres}
+	}
+	return database{s.Writer(), sqlite}
+}
+
+func (d database) ask(ctx context.Context, q question) (finding, error) {
+	// Twice at most: between its two statements the minute may turn, or the key be created.
+	for range 2 {
+		found, err := d.askKnown(ctx, q)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return found, err
+		}
+		found, exists, err := d.askUnknown(ctx, q)
+		if err != nil || !exists || ratelimit.TooManyUnknown(found.unknown) {
+			return found, err
+		}
+	}
+	return finding{}, errors.New("the key is found and not found")
+}
+
+func (d database) askKnown(ctx context.Context, q question) (finding, error) {
+	var (
+		now  int64
+		text []byte
+		s    subject
+		f    = finding{known: true}
+	)
+	err := d.QueryRowContext(ctx, d.known, q.fingerprint[:], q.address, q.now, q.pendingMinute, q.pending,
+		ratelimit.UnknownKeysPerMinute).Scan(&now, &f.count, &text)
+	if err != nil {
+		return finding{}, err
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return finding{}, fmt.Errorf("read the key and its store: %w", err)
+	}
+	f.now = time.UnixMilli(now).UTC()
+	f.revoked = s.Revoked != nil
+	// A key is expired from the very instant of its expiry.
+	f.expired = s.Expires != nil && now >= *s.Expires
+	f.principal = Principal{KeyID: s.ID, KeyName: s.Name, Scopes: s.Scopes, Store: tenant.Store(s.Store)}
+	return f, nil
+}
+
+func (d database) askUnknown(ctx context.Context, q question) (f finding, exists bool, err error) {
+	var (
+		now     int64
+		pending int
+	)
+	err = d.QueryRowContext(ctx, d.unknown, q.fingerprint[:], q.address, q.now, q.pendingMinute, q.pending).
+		Scan(&now, &f.stored, &pending, &exists)
+	f.now = time.UnixMilli(now).UTC()
+	f.unknown = f.stored + pending
+	return f, exists, err
+}
+
 // subject is a key with its store, as both databases spell it in JSON: one column to read, where
-// fourteen would have to be told apart for each database.
+// thirteen would have to be told apart for each database.
 type subject struct {
 	ID      uuid.UUID `json:"id"`
 	Name    string    `json:"name"`
@@ -78,15 +152,46 @@ type subject struct {
 	} `json:"store"`
 }
 
-// found enters a known key into the finding. It is expired from the very instant of its expiry.
-func (f *finding) found(text []byte, count int) error {
-	var s subject
-	if err := json.Unmarshal(text, &s); err != nil {
-		return fmt.Errorf("read the key and its store: %w", err)
+func (d database) addUnknown(ctx context.Context, deltas []delta, stored map[string]int) error {
+	text, err := json.Marshal(deltas)
+	if err != nil {
+		return err
 	}
-	f.known, f.count = true, count
-	f.revoked = s.Revoked != nil
-	f.expired = s.Expires != nil && f.now.UnixMilli() >= *s.Expires
-	f.principal = Principal{KeyID: s.ID, KeyName: s.Name, Scopes: s.Scopes, Store: tenant.Store(s.Store)}
+	rows, err := d.QueryContext(ctx, d.statements.addUnknown, string(text))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	counts := make(map[string]int, len(deltas))
+	for rows.Next() {
+		var (
+			address string
+			count   int
+		)
+		if err := rows.Scan(&address, &count); err != nil {
+			return err
+		}
+		counts[address] = count
+	}
+	if err := rows.Err(); err != nil {
+		return err // nothing of the statement stands
+	}
+	for address, count := range counts {
+		stored[address] = count
+	}
 	return nil
+}
+
+func (d database) writeUses(ctx context.Context, list []use) error {
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	_, err = d.ExecContext(ctx, d.statements.writeUses, string(text))
+	return err
+}
+
+func (d database) sweep(ctx context.Context, now *time.Time) error {
+	_, err := d.ExecContext(ctx, d.statements.sweep, now)
+	return err
 }

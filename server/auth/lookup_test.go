@@ -1,0 +1,47 @@
+package auth
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+)
+
+// A key that the first statement did not find, as when its address's minute turned before the
+// second one, is looked up again and never said not to exist.
+func TestAskAgainForAKeyThatExists(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.SQLite, store.Config{})
+	now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+	text, shop := NewKey(), tenant.Store{ID: uuid.Must(uuid.NewV7())}
+	q := question{fingerprint: Fingerprint(text), address: "203.0.113.7", now: &now}
+	ctx := tenant.With(t.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
+	require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		err := tx.Store.Create().SetID(shop.ID).SetName("Kiosk").SetSlug("kiosk").SetURL("https://example.com").
+			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+		if err != nil {
+			return err
+		}
+		return tx.ApiKey.Create().SetStoreID(shop.ID).SetName("Till").SetFingerprint(q.fingerprint[:]).
+			SetHint(Hint(text)).SetScopes(Scopes()).SetCreatedAt(now).Exec(ctx)
+	}))
+
+	blind := database{s.Writer(), sqlite}
+	blind.known = "SELECT ?1, ?2, ?3 WHERE ?4 + ?5 + ?6 IS NULL"
+	_, err := blind.ask(ctx, q)
+	require.ErrorContains(t, err, "found and not found")
+	row, err := s.Client().AddressCounter.Query().Only(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, row.Count, "it asked twice")
+
+	found, err := database{s.Writer(), sqlite}.ask(ctx, q)
+	require.NoError(t, err)
+	require.True(t, found.known)
+}
