@@ -30,7 +30,11 @@ func dial(ctx context.Context, address string) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{conn: conn, reader: bufio.NewReaderSize(conn, 64<<10)}, nil
+	return newClient(conn), nil
+}
+
+func newClient(conn net.Conn) *client {
+	return &client{conn: conn, reader: bufio.NewReaderSize(conn, 64<<10)}
 }
 
 func (c *client) close() { _ = c.conn.Close() }
