@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Codec is the JSON of this package as a connect codec named "json". It reads what typed clients
@@ -51,58 +50,6 @@ type CharsetCodec struct{ Codec }
 
 // Name returns "json; charset=utf-8".
 func (CharsetCodec) Name() string { return "json; charset=utf-8" }
-
-// RESTCodec is Codec in the shape that vanguard asks for. The zero value is ready; goroutines may
-// share it.
-type RESTCodec struct{}
-
-// Name returns "json".
-func (RESTCodec) Name() string { return "json" }
-
-// IsBinary returns false: JSON is text.
-func (RESTCodec) IsBinary() bool { return false }
-
-// MarshalAppend appends the spelling of m.
-func (RESTCodec) MarshalAppend(b []byte, m proto.Message) ([]byte, error) { return Append(b, m), nil }
-
-// MarshalAppendStable is MarshalAppend, whose bytes are always the same.
-func (RESTCodec) MarshalAppendStable(b []byte, m proto.Message) ([]byte, error) {
-	return Append(b, m), nil
-}
-
-// Unmarshal resets m and reads data into it; what data has wrong is for TakeInvalid to tell. A
-// message that is marshalled again loses it.
-func (RESTCodec) Unmarshal(data []byte, m proto.Message) error {
-	unmarshalHiding(data, m)
-	return nil
-}
-
-// MarshalAppendField appends the spelling of one field's value.
-func (RESTCodec) MarshalAppendField(b []byte, m proto.Message, fd protoreflect.FieldDescriptor) ([]byte, error) {
-	r := m.ProtoReflect()
-	f := planOf(r).fields[fd.Index()]
-	f.key = nil
-	first := true
-	return f.appendReflected(b, r, &first), nil
-}
-
-// UnmarshalField reads data into one field of m. The error is an *Invalid.
-func (RESTCodec) UnmarshalField(data []byte, m proto.Message, fd protoreflect.FieldDescriptor) error {
-	r := m.ProtoReflect()
-	f := &planOf(r).fields[fd.Index()]
-	d := &decoder{scanner: scanner{data: data}, typed: true, path: []segment{{name: f.jsonName, index: -1}}}
-	r.Clear(fd)
-	if err := d.field(r, f); err != nil {
-		return &Invalid{Message: err.Error()}
-	}
-	if d.peek(); d.pos < len(d.data) {
-		return &Invalid{Message: errTrailing.Error()}
-	}
-	if len(d.fields) > 0 {
-		return &Invalid{Message: messageFields, Fields: d.fields}
-	}
-	return nil
-}
 
 // BinaryCodec is the binary wire format as a connect codec named "proto". Bytes that are no such
 // message are hidden in it, where TakeInvalid finds them. The zero value is ready; goroutines may

@@ -6,13 +6,11 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"connectrpc.com/vanguard"
 	"github.com/stretchr/testify/require"
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -33,20 +31,17 @@ type connectCodec interface {
 }
 
 var (
-	_ connectCodec         = Codec{}
-	_ connectCodec         = CharsetCodec{}
-	_ connectCodec         = BinaryCodec{}
-	_ vanguard.StableCodec = RESTCodec{}
-	_ vanguard.RESTCodec   = RESTCodec{}
+	_ connectCodec = Codec{}
+	_ connectCodec = CharsetCodec{}
+	_ connectCodec = BinaryCodec{}
 )
 
 func TestCodecNames(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "json", Codec{}.Name())
-	require.Equal(t, "json", RESTCodec{}.Name())
 	require.Equal(t, "json; charset=utf-8", CharsetCodec{}.Name())
 	require.Equal(t, "proto", BinaryCodec{}.Name())
-	require.False(t, Codec{}.IsBinary() || CharsetCodec{}.IsBinary() || RESTCodec{}.IsBinary())
+	require.False(t, Codec{}.IsBinary() || CharsetCodec{}.IsBinary())
 	require.True(t, BinaryCodec{}.IsBinary())
 }
 
@@ -55,12 +50,6 @@ func TestCodecsAppend(t *testing.T) {
 	m := Product(productRow(), "XAF")
 	want := "base" + string(Marshal(m))
 	got, err := Codec{}.MarshalAppend([]byte("base"), m)
-	require.NoError(t, err)
-	require.Equal(t, want, string(got))
-	got, err = RESTCodec{}.MarshalAppend([]byte("base"), m)
-	require.NoError(t, err)
-	require.Equal(t, want, string(got))
-	got, err = RESTCodec{}.MarshalAppendStable([]byte("base"), m)
 	require.NoError(t, err)
 	require.Equal(t, want, string(got))
 	got, err = Codec{}.MarshalStable(m)
@@ -138,7 +127,7 @@ func TestCodecsHideTexts(t *testing.T) {
 	require.Equal(t, &Invalid{Message: errEmpty.Error()}, TakeInvalid(m))
 	require.True(t, proto.Equal(&storefrontv1.Customer{}, m))
 
-	require.NoError(t, RESTCodec{}.Unmarshal([]byte("["), m))
+	require.NoError(t, Codec{}.Unmarshal([]byte("["), m))
 	require.Equal(t, &Invalid{Message: errSyntax.Error()}, TakeInvalid(m))
 
 	require.NoError(t, BinaryCodec{}.Unmarshal([]byte{0xff}, m))
@@ -169,47 +158,6 @@ func TestClientsCannotHide(t *testing.T) {
 	require.Equal(t, other, []byte(m.ProtoReflect().GetUnknown()))
 	require.Equal(t, "a", m.GetName())
 	require.NotContains(t, string(Marshal(forged)), "forged")
-}
-
-func TestRESTCodecFields(t *testing.T) {
-	t.Parallel()
-	m := orderOf(1)
-	fields := m.ProtoReflect().Descriptor().Fields()
-	for name, want := range map[protoreflect.Name]string{
-		"reference":    `"ORD-2026-000042"`,
-		"amount":       `450000`,
-		"payment_link": `{"id":"01990000-0000-7000-8000-00000000006a","code":"aB3dE","title":"Atelier"}`,
-		"created_at":   `"2026-09-01T12:00:00.123Z"`,
-	} {
-		got, err := RESTCodec{}.MarshalAppendField(nil, m, fields.ByName(name))
-		require.NoError(t, err)
-		require.Equal(t, want, string(got))
-		back := proto.Clone(m)
-		require.NoError(t, RESTCodec{}.UnmarshalField(got, back, fields.ByName(name)))
-		require.True(t, proto.Equal(m, back))
-	}
-	got, err := RESTCodec{}.MarshalAppendField(nil, &storefrontv1.Order{}, fields.ByName("note"))
-	require.NoError(t, err)
-	require.Equal(t, "null", string(got))
-
-	items := []byte(`[{"title":"a"}]`)
-	require.NoError(t, RESTCodec{}.UnmarshalField(items, m, fields.ByName("items")))
-	require.Len(t, m.GetItems(), 1, "what was there is replaced")
-
-	for text, want := range map[string]*Invalid{
-		`"5"`: nil, // a 64-bit integer of a typed client
-		`"x"`: {Message: messageFields, Fields: []Field{{"amount", "must be an integer"}}},
-		`5 6`: {Message: errTrailing.Error()},
-		`}`:   {Message: errSyntax.Error()},
-		``:    {Message: errSyntax.Error()},
-	} {
-		err := RESTCodec{}.UnmarshalField([]byte(text), m, fields.ByName("amount"))
-		if want == nil {
-			require.NoError(t, err)
-		} else {
-			require.Equal(t, want, err)
-		}
-	}
 }
 
 // TestAppendOfOtherMessages holds that any message has a spelling: vanguard passes its errors as
