@@ -20,6 +20,9 @@ func TestFlushWritesLastUse(t *testing.T) {
 		require.Empty(f, f.code(f.gate, used.header(), home))
 		f.watch.set(noon.Add(1234 * time.Millisecond))
 		require.Empty(f, f.code(f.gate, used.header(), home))
+		f.watch.set(noon.Add(time.Second))
+		require.Empty(f, f.code(f.gate, used.header(), home), "an answer that was overtaken does not take it back")
+		f.watch.set(noon.Add(1234 * time.Millisecond))
 		require.Equal(f, refusal.APIKeyExpired, f.code(f.gate, expired.header(), home))
 		require.Nil(f, f.lastUse(used), "no write for each request")
 

@@ -110,6 +110,21 @@ func TestMalformedKeysAcrossServers(t *testing.T) {
 	})
 }
 
+// What is counted here and what another server counted are added up when a key is looked up.
+func TestMalformedKeysAddToThoseOfAnotherServer(t *testing.T) {
+	each(t, func(f *fixture) {
+		other, k := f.another(), f.newKey("Till", time.Time{})
+		for range 10 {
+			require.Equal(f, refusal.APIKeyInvalid, f.code(other, unknown(), home))
+			require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, malformed(), home))
+		}
+		require.Empty(f, f.code(f.gate, k.header(), home), "20 together are allowed")
+		require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, malformed(), home), "the 21st, but the database is not asked")
+		require.Equal(f, refusal.RateLimited, f.code(f.gate, k.header(), home), "the next look-up knows")
+		require.Empty(f, f.code(other, k.header(), home), "the other server is told with the next flush")
+	})
+}
+
 func TestUnknownKeysAtOnce(t *testing.T) {
 	each(t, func(f *fixture) {
 		gates := []*auth.Gate{f.gate, f.another()}
