@@ -1,0 +1,17 @@
+package admin
+
+import (
+	"context"
+
+	"go.storefront.example/gen/ent"
+)
+
+// ListActivity returns the newest entries of a store's activity journal, at most limit. It
+// refuses with store_not_found.
+func (o *Operator) ListActivity(ctx context.Context, storeName string, limit int) ([]*ent.ActivityEntry, error) {
+	ctx, err := o.In(ctx, storeName)
+	if err != nil {
+		return nil, err
+	}
+	return o.shop.ListActivity(ctx, limit)
+}

@@ -1,0 +1,74 @@
+// Package admin holds the operator's operations: what the platform does to its stores from
+// outside the public API, such as creating keys and recording orders. A store is named by its
+// slug or id, everything else by its id alone; this package finds the store that owns it and
+// hands the work to the shop under the operator's name.
+//
+// It has no rules of its own: it refuses what the shop refuses, and a name that stands for
+// nothing.
+package admin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/shop"
+)
+
+// operator is who the activity journal names for what is done here.
+var operator = tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
+
+// Operator carries out the operator's operations. Goroutines may share it.
+type Operator struct {
+	shop  *shop.Shop
+	store *store.Store
+}
+
+// New returns the operator of the shop's stores; both work on the same database.
+func New(s *store.Store, rules *shop.Shop) *Operator {
+	return &Operator{shop: rules, store: s}
+}
+
+// In returns a context in which the shop works on the store with this slug or id, under the
+// operator's name. It refuses with store_not_found.
+func (o *Operator) In(ctx context.Context, name string) (context.Context, error) {
+	t, err := o.shop.FindStore(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return tenant.With(ctx, t, operator), nil
+}
+
+// inOwner is In for the store that owns the row with this id; owner looks it up by the row's
+// primary key, the one look-up that cannot name the store. What is missing is code.
+func (o *Operator) inOwner(ctx context.Context, id string, missing refusal.Code, owner func(uuid.UUID) *ent.StoreQuery) (context.Context, error) {
+	parsed, err := uuid.Parse(id)
+	if err != nil || len(id) != len(uuid.Nil.String()) {
+		return nil, noneWith(missing, id)
+	}
+	row, err := owner(parsed).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, noneWith(missing, id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
+	}
+	return tenant.With(ctx, shop.TenantOf(row), operator), nil
+}
+
+// what names the kinds of row that are found by their id alone.
+var what = map[refusal.Code]string{
+	refusal.ProductNotFound:     "product",
+	refusal.OrderNotFound:       "order",
+	refusal.PaymentLinkNotFound: "payment link",
+	refusal.APIKeyNotFound:      "API key",
+}
+
+func noneWith(missing refusal.Code, id string) error {
+	return refusal.New(missing, fmt.Sprintf("There is no %s with the id %q.", what[missing], id))
+}
