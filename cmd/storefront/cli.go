@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the command line.
+type cli struct {
+	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"What standard output gets: text, or one JSON value (json)."`
+	Config string `placeholder:"FILE" help:"YAML file with settings; its keys are names of flags."`
+
+	Dev        devCmd        `cmd:"" help:"Run everything on an embedded database, with a demo store and a new API key."`
+	Server     serverCmd     `cmd:"" help:"Serve the public API and the operator's listener."`
+	Migrate    migrateCmd    `cmd:"" help:"Bring the database's schema up to date, or show how far it is."`
+	Store      storeCmd      `cmd:"" help:"Create, list, show and update stores."`
+	Key        keyCmd        `cmd:"" help:"Create, list and revoke a store's API keys."`
+	Product    productCmd    `cmd:"" help:"Create and update products."`
+	Order      orderCmd      `cmd:"" help:"Record orders and tell what became of their payment."`
+	Link       linkCmd       `cmd:"" help:"Disable payment links."`
+	Activity   activityCmd   `cmd:"" help:"Read a store's activity journal."`
+	Import     importCmd     `cmd:"" help:"Load existing products, customers or orders in bulk."`
+	Secret     secretCmd     `cmd:"" help:"Make secrets for the service's settings."`
+	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
+	Version    versionCmd    `cmd:"" help:"Show version, commit and Go version."`
+}
+
+// description is the help of the whole.
+const description = `Storefront serves the API of online stores and operates it.
+
+Every flag can also be set in the environment as STOREFRONT_<FLAG>, in upper case with _ for -, and in a YAML file named with --config, whose keys are the names of flags. A flag wins over the environment, the environment over the file.
+
+Exit status: 0 on success, 1 when something was refused or failed, 2 when the command line is wrong.
+
+Example:
+
+    storefront dev
+    storefront key create --store demo --name crm --scopes customers:read --expires 90d -o json`
+
+// BeforeResolve reads the settings file, once it is known which one it is.
+func (c *cli) BeforeResolve(k *kong.Context, s *settings) error {
+	return s.load(k)
+}
+
+// run carries out one command line and returns the exit status: 0, 1 when a well-formed command
+// was refused or failed, 2 when the command line is wrong. Results go to out; errors, logs and
+// progress to errs. It serves until the context ends when the command is one that serves.
+func run(ctx context.Context, args []string, env func(string) (string, bool), in io.Reader, out, errs io.Writer) int {
+	var c cli
+	exited := false
+	s := &settings{env: env}
+	parser, err := kong.New(&c,
+		kong.Name("storefront"), kong.Description(description), kong.Writers(out, errs),
+		kong.Exit(func(int) { exited = true }), kong.Resolvers(s), kong.Bind(s),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
+	)
+	if err != nil {
+		return complain(errs, fmt.Errorf("read the command line's grammar: %w", err), "")
+	}
+	if len(args) > 0 && args[0] == completeCommand {
+		return complain(errs, complete(out, parser.Model.Node, args[1:]), "")
+	}
+	k, err := parser.Parse(args)
+	switch {
+	case exited: // after --help
+		return 0
+	case err != nil:
+		return complain(errs, usageError{err}, "")
+	}
+	return complain(errs, k.Run(&session{ctx: ctx, in: in, out: out, errs: errs, json: c.Output == "json"}), k.Command())
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/gen/ent/product"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/shop"
+)
+
+// demoSlug is the short name of the demo store.
+const demoSlug = "demo"
+
+// demoDays is how far back the demo store's history goes.
+const demoDays = 45
+
+// walk is the clock of the demo store's history: it stands still, and is led from the store's
+// opening to today, so that all dates, counters, journal entries and events come from the rules.
+type walk struct{ at time.Time }
+
+func newWalk() *walk { return &walk{time.Now().AddDate(0, 0, -demoDays)} }
+
+func (w *walk) now() time.Time { return w.at }
+
+// after leads the clock on.
+func (w *walk) after(d time.Duration) { w.at = w.at.Add(d) }
+
+// demo makes the demo store by what the operator and the API's callers can do.
+type demo struct {
+	operator *admin.Operator
+	shop     *shop.Shop
+	clock    *walk
+}
+
+func (d demo) fill(ctx context.Context) error {
+	if _, err := d.operator.CreateStore(ctx, demoStore()); err != nil {
+		return err
+	}
+	ctx, err := d.operator.In(ctx, demoSlug)
+	if err != nil {
+		return err
+	}
+	products, err := d.products(ctx)
+	if err != nil {
+		return err
+	}
+	links, err := d.links(ctx)
+	if err != nil {
+		return err
+	}
+	customers, err := d.customers(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.orders(ctx, products, links, customers); err != nil {
+		return err
+	}
+	_, err = d.shop.DisablePaymentLink(ctx, links[len(links)-1])
+	return err
+}
+
+// products makes the catalogue and returns the ids of what is published.
+func (d demo) products(ctx context.Context) ([]string, error) {
+	var published []string
+	for _, p := range demoProducts {
+		d.clock.after(7 * time.Hour)
+		draft := shop.ProductDraft{Type: p.kind}
+		status, ready, description := p.status, p.status != product.StatusDRAFT, "<p>"+p.summary+"</p>"
+		draft.Title, draft.Summary, draft.PriceAmount, draft.Description = &p.title, &p.summary, &p.price, &description
+		draft.ContentReady = &ready
+		if p.compareAt > 0 {
+			compareAt := &p.compareAt
+			draft.CompareAtAmount = &compareAt
+		}
+		// An archived product was published first.
+		if status == product.StatusARCHIVED {
+			status = product.StatusPUBLISHED
+		}
+		draft.Status = &status
+		created, err := d.shop.CreateProduct(ctx, draft)
+		if err != nil {
+			return nil, fmt.Errorf("product %q: %w", p.title, err)
+		}
+		switch p.status {
+		case product.StatusPUBLISHED:
+			published = append(published, created.GetId())
+		case product.StatusARCHIVED:
+			d.clock.after(24 * time.Hour)
+			archived := product.StatusARCHIVED
+			if _, err := d.shop.ChangeProduct(ctx, created.GetId(), shop.ProductChange{Status: &archived}); err != nil {
+				return nil, fmt.Errorf("product %q: %w", p.title, err)
+			}
+		}
+	}
+	return published, nil
+}
+
+// links makes the payment links and returns their ids, the one to be disabled last.
+func (d demo) links(ctx context.Context) ([]string, error) {
+	var ids []string
+	for _, l := range demoLinks {
+		d.clock.after(time.Hour)
+		in := &storefrontv1.CreatePaymentLinkRequest{
+			Title: l.title, Pricing: l.pricing, Amount: l.amount, MinAmount: l.minAmount,
+			Description: l.description, ThankYouMessage: l.thanks, MaxPayments: l.maxPayments,
+		}
+		if l.lasts > 0 {
+			in.ExpiresAt = timestamppb.New(d.clock.now().Add(l.lasts))
+		}
+		created, err := d.shop.CreatePaymentLink(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("payment link %q: %w", l.title, err)
+		}
+		ids = append(ids, created.GetId())
+	}
+	return ids, nil
+}
+
+// customers makes the buyers and returns their ids.
+func (d demo) customers(ctx context.Context) ([]string, error) {
+	var ids []string
+	for i, c := range demoCustomers {
+		d.clock.after(5 * time.Hour)
+		in := &storefrontv1.CreateCustomerRequest{Name: c.name}
+		if c.email != "" {
+			in.Email = &c.email
+		}
+		if c.email == "" || i%3 != 0 {
+			phone := fmt.Sprintf("+2376700%05d", 10000+i*137)
+			in.Phone = &phone
+		}
+		created, _, err := d.shop.CreateCustomer(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("customer %q: %w", c.name, err)
+		}
+		ids = append(ids, created.GetId())
+	}
+	return ids, nil
+}
+
+// demoOrders is how many orders the demo store has.
+const demoOrders = 60
+
+// orders records purchases up to now and moves them to every status, most of them paid.
+func (d demo) orders(ctx context.Context, products, links, customers []string) error {
+	pace := time.Since(d.clock.now()) / (demoOrders + 1)
+	for i := range demoOrders {
+		d.clock.after(pace)
+		draft := shop.OrderDraft{CustomerID: customers[i*7%len(customers)]}
+		if link, amount := demoLinkOf(i); link >= 0 {
+			draft.PaymentLinkID, draft.Amount = links[link], amount
+		} else {
+			for n := range 1 + i%3 {
+				draft.Lines = append(draft.Lines, shop.OrderLine{ProductID: products[(i+3*n)%len(products)], Quantity: int32(1 + (i+n)%2)})
+			}
+		}
+		if i%9 == 4 {
+			draft.Note = &demoNotes[i%len(demoNotes)]
+		}
+		recorded, err := d.shop.RecordOrder(ctx, draft)
+		if err != nil {
+			return fmt.Errorf("order %d: %w", i, err)
+		}
+		for _, move := range d.moves(i) {
+			// Less than the time to the next order, so that the clock never runs past today.
+			d.clock.at = d.clock.at.Add(time.Second)
+			if _, err := move(ctx, recorded.GetId()); err != nil {
+				return fmt.Errorf("order %d: %w", i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// moves are what became of an order.
+func (d demo) moves(i int) []func(context.Context, string) (*storefrontv1.Order, error) {
+	type moves = []func(context.Context, string) (*storefrontv1.Order, error)
+	switch i % 10 {
+	case 3:
+		return moves{d.shop.FailOrder}
+	case 5:
+		return moves{d.shop.PayOrder, d.shop.RefundOrder}
+	case 7:
+		return moves{d.shop.CancelOrder}
+	case 8:
+		return moves{d.shop.FailOrder, d.shop.PayOrder}
+	case 9:
+		return nil
+	}
+	return moves{d.shop.PayOrder}
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/wire"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/shop"
+)
+
+type devCmd struct {
+	Addr      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the public API."`
+	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener."`
+	Data      string `default:".storefront" placeholder:"DIR" help:"Folder of the embedded database; delete it to start anew."`
+	LogFormat string `enum:"json,text" default:"text" placeholder:"FORMAT" help:"json or text."`
+	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+}
+
+// Help shows an example.
+func (devCmd) Help() string {
+	return "Makes a demo store the first time, and a new API key at each start; the key of the start before is revoked. Prints a curl line that works as it is. For development only.\n\nExample:\n\n    storefront dev\n    storefront dev --addr 127.0.0.1:9090 --data /tmp/storefront"
+}
+
+const (
+	// devKeyName is the name of the key that dev makes.
+	devKeyName = "dev"
+	// devKeyLifetime lets a forgotten key die.
+	devKeyLifetime = "30d"
+)
+
+// Run serves the demo store.
+func (c *devCmd) Run(s *session) error {
+	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return fmt.Errorf("--data: %w", err)
+	}
+	data := database{DatabaseURL: "sqlite:" + filepath.Join(c.Data, "storefront.db")}
+	if err := migrate(s.ctx, data, func(store.Migration) {}); err != nil {
+		return err
+	}
+	if err := makeDemo(s.ctx, data.DatabaseURL); err != nil {
+		return err
+	}
+	db, err := data.open(s.ctx)
+	if err != nil {
+		return err
+	}
+	config := server.Config{Addr: c.Addr, AdminAddr: c.AdminAddr, Store: db, Logger: logger}
+	// The key is made once the addresses are taken: a second dev on the same ones must not revoke
+	// the key of the first.
+	err = serve(s.ctx, config, func(running *server.Server) error {
+		operator := admin.New(db, shop.New(db, config.Shop))
+		demo, err := operator.GetStore(s.ctx, demoSlug)
+		if err != nil {
+			return err
+		}
+		key, err := newDevKey(s.ctx, operator)
+		if err != nil {
+			return err
+		}
+		return greet(s, greeting{
+			Store: wire.Marshal(demo), Key: key, URL: baseURL(running.Addr()), AdminURL: baseURL(running.AdminAddr()), Data: c.Data,
+		}, demo)
+	})
+	return errors.Join(err, db.Close())
+}
+
+// newDevKey revokes the keys of earlier starts and makes one with every scope.
+func newDevKey(ctx context.Context, o *admin.Operator) (string, error) {
+	keys, err := o.ListKeys(ctx, demoSlug, math.MaxInt32)
+	if err != nil {
+		return "", err
+	}
+	for _, k := range keys {
+		if k.Name != devKeyName || k.Status == "revoked" {
+			continue
+		}
+		if _, err := o.RevokeKey(ctx, k.ID.String()); err != nil {
+			return "", err
+		}
+	}
+	key, err := o.CreateKey(ctx, demoSlug, shop.KeyDraft{Name: devKeyName, Scopes: auth.Scopes(), Lifetime: devKeyLifetime})
+	return key.Text, err
+}
+
+// greeting is what dev prints once it is ready.
+type greeting struct {
+	Store    rawJSON `json:"store"`
+	Key      string  `json:"key"`
+	URL      string  `json:"url"`
+	AdminURL string  `json:"adminUrl"`
+	Data     string  `json:"data"`
+	Curl     string  `json:"curl"`
+}
+
+// rawJSON is JSON that is printed as it is.
+type rawJSON []byte
+
+// MarshalJSON returns the text itself.
+func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
+
+func greet(s *session, g greeting, demo *storefrontv1.Store) error {
+	g.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer %s" "%s/v1/products?pageSize=2"`, g.Key, g.URL)
+	if s.json {
+		return s.value(g)
+	}
+	_, err := fmt.Fprintf(s.out, `
+  store     %s (%s)
+  API       %s/v1
+  key       %s
+            every scope; new at each start, the one before is revoked
+  operator  %s  (/healthz, /readyz, /metrics)
+  data      %s
+
+Try it:
+
+  %s
+
+Ctrl-C stops it.
+`, demo.GetName(), demo.GetSlug(), g.URL, g.Key, g.AdminURL, g.Data, g.Curl)
+	return err
+}
+
+// baseURL is the address under which a listener is reached from this machine.
+func baseURL(a net.Addr) string {
+	host, port, err := net.SplitHostPort(a.String())
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// makeDemo makes the demo store unless it is there.
+func makeDemo(ctx context.Context, url string) error {
+	clock := newWalk()
+	db, err := store.Open(ctx, store.Config{URL: url, Clock: clock.now})
+	if err != nil {
+		return err
+	}
+	rules := shop.New(db, shop.Options{})
+	operator := admin.New(db, rules)
+	_, err = operator.GetStore(ctx, demoSlug)
+	var r *refusal.Refusal
+	if errors.As(err, &r) && r.Code == refusal.StoreNotFound {
+		err = demo{operator, rules, clock}.fill(ctx)
+		if err != nil {
+			err = fmt.Errorf("make the demo store: %w", err)
+		}
+	}
+	return errors.Join(err, db.Close())
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/server/refusal"
+)
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// formCodes are the refusals that say that a value has not the form that its flag asks for.
+var formCodes = []refusal.Code{refusal.ValidationFailed, refusal.PhoneInvalid, refusal.CustomerIdentifierRequired}
+
+// complain writes an error as one line and returns the exit status that goes with it. command
+// is the command that was carried out, if it came to that.
+func complain(w io.Writer, err error, command string) int {
+	if err == nil {
+		return 0
+	}
+	_, _ = fmt.Fprintln(w, "storefront: "+line(err, command))
+	var u usageError
+	var r *refusal.Refusal
+	switch {
+	case errors.As(err, &u), errors.Is(err, store.ErrURL):
+		return 2
+	case errors.As(err, &r) && slices.Contains(formCodes, r.Code):
+		return 2
+	}
+	return 1
+}
+
+// line says an error in one line.
+func line(err error, command string) string {
+	text := err.Error()
+	var r *refusal.Refusal
+	switch {
+	case errors.As(err, &r):
+		text = refused(r, command)
+	case errors.Is(err, syscall.EADDRINUSE):
+		text += "; choose another with --addr or --admin-addr"
+	case errors.Is(err, context.Canceled):
+		text = "interrupted: " + text
+	}
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
+
+// refused says what the shop refused, naming the flags in place of the API's fields.
+func refused(r *refusal.Refusal, command string) string {
+	fields := r.Details.GetFields()
+	if len(fields) > 0 {
+		said := make([]string, len(fields))
+		for i, f := range fields {
+			said[i] = flagOf(f.GetField(), command) + ": " + f.GetMessage()
+		}
+		return strings.Join(said, "; ")
+	}
+	text := lowerFirst(strings.TrimSuffix(r.Message, "."))
+	if missing := r.Details.GetMissing(); len(missing) > 0 {
+		text = "the product cannot be published yet; it lacks: " + strings.Join(missing, ", ")
+		if slices.Contains(missing, "content") {
+			text += " (--content-ready tells that it can be delivered)"
+		}
+	}
+	return text
+}
+
+// flagNames are the flags that are not called as the field is.
+var flagNames = map[string]string{
+	"priceAmount":     "--price",
+	"compareAtAmount": "--compare-at",
+	"items":           "--product",
+	"socialLinks":     "--social",
+}
+
+// flagOf is the flag that sets a field.
+func flagOf(field, command string) string {
+	field, _, _ = strings.Cut(field, ".")
+	if flag, ok := flagNames[field]; ok {
+		return flag
+	}
+	flag := kebab(field)
+	if strings.HasPrefix(command, "order create") && slices.Contains([]string{"name", "email", "phone"}, field) {
+		flag = "customer-" + flag
+	}
+	return "--" + flag
+}
+
+// kebab spells camelCase as flags are spelt.
+func kebab(field string) string {
+	var b strings.Builder
+	for _, r := range field {
+		if unicode.IsUpper(r) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// lowerFirst makes the first letter of a sentence small, unless its first word is spelt in
+// capitals.
+func lowerFirst(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {
+		return text
+	}
+	return string(unicode.ToLower(first)) + text[size:]
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/mattn/go-isatty"
+	"github.com/schollz/progressbar/v3"
+
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/shop"
+)
+
+type importCmd struct {
+	database
+	Store  string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	Events bool   `help:"Send the events that the same rows would send if they were new."`
+	Kind   string `arg:"" enum:"products,customers,orders" help:"What the lines hold: products, customers or orders."`
+	File   string `arg:"" help:"File with one object a line, as the API returns it; - reads standard input."`
+}
+
+// Help shows an example.
+func (importCmd) Help() string {
+	return `Loads whole objects of the API, one a line: ids, dates, statuses, references and counters are kept. What the store has already, by its id, is left as it is, so that running it again adds nothing twice.
+
+500 lines are stored at a time. A bad line ends the load: it is reported with its number and nothing of its 500 is stored; those before it are.
+
+An order's payment link must be in the store. Its customer is taken from the store by its id, or made of what the order tells of it. The counters of the customers of the orders loaded are reckoned anew from all their orders.
+
+Example:
+
+    storefront import --store douala customers customers.ndjson
+    gunzip -c orders.ndjson.gz | storefront import --store douala orders -`
+}
+
+// Run loads the file.
+func (c *importCmd) Run(s *session) error {
+	lines, size := s.in, int64(-1)
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+		defer func() { _ = f.Close() }()
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			size = info.Size()
+		}
+		lines = f
+	}
+	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+		bar := progress(s.errs, size, c.Kind)
+		done, err := o.Import(ctx, c.Store, lines, shop.Import{
+			Kind: shop.ImportKind(c.Kind), Events: c.Events,
+			Progress: func(so shop.Imported) { _ = bar.Set64(so.Bytes) },
+		})
+		if err != nil {
+			_ = bar.Exit()
+			return stopped(err, done)
+		}
+		_ = bar.Finish()
+		if s.json {
+			return s.value(map[string]int{"lines": done.Lines, "stored": done.Stored, "skipped": done.Skipped})
+		}
+		_, err = fmt.Fprintf(s.out, "%d lines: %d %s stored, %d there before\n", done.Lines, done.Stored, c.Kind, done.Skipped)
+		return err
+	})
+}
+
+// stopped adds to an error how much is stored in spite of it.
+func stopped(err error, done shop.Imported) error {
+	var bad *shop.LineError
+	if errors.As(err, &bad) || done.Lines > 0 {
+		return fmt.Errorf("%w; %d lines before it are done, nothing after", err, done.Lines)
+	}
+	return err
+}
+
+// progress shows how far the load came, on a terminal only.
+func progress(w io.Writer, size int64, what string) *progressbar.ProgressBar {
+	f, ok := w.(*os.File)
+	if !ok || !(isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())) {
+		return progressbar.DefaultBytesSilent(size)
+	}
+	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(w), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetDescription(what), progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())
+}

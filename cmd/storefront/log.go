@@ -1,0 +1,19 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+)
+
+// newLogger writes structured logs: format is json or text, level debug, info, warn or error.
+func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, usage("--log-level: %w", err)
+	}
+	options := &slog.HandlerOptions{Level: l}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	}
+	return slog.New(slog.NewTextHandler(w, options)), nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.storefront.example/ent/store"
+)
+
+type migrateCmd struct {
+	Up     migrateUpCmd     `cmd:"" default:"1" help:"Bring the schema up to date (default)."`
+	Status migrateStatusCmd `cmd:"" help:"Show which migrations are applied."`
+}
+
+// Help shows an example.
+func (migrateCmd) Help() string {
+	return "Example:\n\n    storefront migrate up --database-url postgres://storefront@localhost/storefront"
+}
+
+// migration is a step of the schema as it is shown.
+type migration struct {
+	Version   int64  `json:"version"`
+	Name      string `json:"name"`
+	AppliedAt moment `json:"appliedAt"`
+}
+
+// migrations prints steps of the schema.
+func (s *session) migrations(steps []store.Migration) error {
+	entries := make([]migration, len(steps))
+	rows := make([][]string, len(steps))
+	for i, m := range steps {
+		e := migration{m.Version, m.Name, moment{m.AppliedAt}}
+		entries[i] = e
+		rows[i] = []string{strconv.FormatInt(e.Version, 10), e.Name, e.AppliedAt.String()}
+	}
+	array, err := plainJSON(entries)
+	if err != nil {
+		return err
+	}
+	return s.list(array, strings.Fields("VERSION NAME APPLIED"), rows)
+}
+
+type migrateUpCmd struct{ database }
+
+// Help shows an example.
+func (migrateUpCmd) Help() string {
+	return "Safe to run twice, and from several hosts at once. Prints the migrations that it applied.\n\nExample:\n\n    storefront migrate up --database-url postgres://storefront@localhost/storefront"
+}
+
+// Run migrates.
+func (c *migrateUpCmd) Run(s *session) error {
+	db, err := store.Open(s.ctx, store.Config{URL: c.DatabaseURL})
+	if err != nil {
+		return err
+	}
+	var applied []store.Migration
+	err = errors.Join(db.Migrate(s.ctx, func(m store.Migration) { applied = append(applied, m) }), db.Close())
+	if err != nil {
+		return err
+	}
+	if len(applied) == 0 && !s.json {
+		_, err := fmt.Fprintln(s.out, "the schema is up to date")
+		return err
+	}
+	return s.migrations(applied)
+}
+
+type migrateStatusCmd struct{ database }
+
+// Help shows an example.
+func (migrateStatusCmd) Help() string {
+	return "Prints every migration that this binary knows, and when it was applied.\n\nExample:\n\n    storefront migrate status -o json"
+}
+
+// Run shows the migrations.
+func (c *migrateStatusCmd) Run(s *session) error {
+	db, err := store.Open(s.ctx, store.Config{URL: c.DatabaseURL})
+	if err != nil {
+		return err
+	}
+	steps, err := db.Migrations(s.ctx)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return s.migrations(steps)
+}

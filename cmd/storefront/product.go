@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+
+	"go.storefront.example/gen/ent/product"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/shop"
+)
+
+type productCmd struct {
+	Create productCreateCmd `cmd:"" help:"Create a product."`
+	Update productUpdateCmd `cmd:"" help:"Change a product."`
+}
+
+// Help shows an example.
+func (productCmd) Help() string {
+	return "Example:\n\n    storefront product create --store douala --title \"Guide du marché\" --type FILE --price 1500"
+}
+
+type productCreateCmd struct {
+	database
+	Store        string  `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	Title        string  `required:"" placeholder:"TITLE" help:"Title, 1 to 200 characters."`
+	Type         string  `required:"" enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"FILE, COURSE, LICENSE, MEETING or EVENT."`
+	Price        amount  `required:"" placeholder:"N" help:"Price in minor units of the store's currency."`
+	CompareAt    *amount `placeholder:"N" help:"Reference price, above the price."`
+	Slug         string  `placeholder:"SLUG" help:"Short name in the address; made from the title if left out."`
+	Summary      *string `placeholder:"TEXT" help:"A few words, at most 500 characters."`
+	Description  *string `placeholder:"HTML" help:"The whole description; required to publish."`
+	CoverURL     *string `name:"cover-url" placeholder:"URL" help:"Address of the cover picture."`
+	ContentReady bool    `help:"The product has something to deliver; required to publish."`
+	Status       string  `enum:"DRAFT,PUBLISHED,ARCHIVED" default:"DRAFT" placeholder:"STATUS" help:"DRAFT, PUBLISHED or ARCHIVED."`
+}
+
+// Help shows an example.
+func (productCreateCmd) Help() string {
+	return "Prints the Product. Created as PUBLISHED it sends product.published.\n\nExample:\n\n    storefront product create --store douala --title \"Guide du marché\" --type FILE --price 1500 --description \"<p>…</p>\" --content-ready --status PUBLISHED"
+}
+
+// Run creates the product.
+func (c *productCreateCmd) Run(s *session) error {
+	compareAt, status, cover := (*int64)(c.CompareAt), product.Status(c.Status), c.CoverURL
+	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+		created, err := o.CreateProduct(ctx, c.Store, shop.ProductDraft{
+			ProductChange: shop.ProductChange{
+				Title: &c.Title, Summary: c.Summary, Description: c.Description, PriceAmount: (*int64)(&c.Price),
+				CompareAtAmount: &compareAt, Status: &status, CoverURL: &cover, ContentReady: &c.ContentReady,
+			},
+			Type: product.Type(c.Type), Slug: c.Slug,
+		})
+		if err != nil {
+			return err
+		}
+		return s.message(created)
+	})
+}
+
+type productUpdateCmd struct {
+	database
+	ID           string        `arg:"" help:"The product's id."`
+	Title        *string       `placeholder:"TITLE" help:"Title, 1 to 200 characters."`
+	Price        *amount       `placeholder:"N" help:"Price in minor units of the store's currency."`
+	CompareAt    *amountOrNone `placeholder:"N|none" help:"Reference price, above the price; none removes it."`
+	Summary      *string       `placeholder:"TEXT" help:"A few words, at most 500 characters."`
+	Description  *string       `placeholder:"HTML" help:"The whole description."`
+	CoverURL     *textOrNone   `name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`
+	ContentReady *bool         `negatable:"" help:"Whether the product has something to deliver."`
+	Status       *string       `enum:"DRAFT,PUBLISHED,ARCHIVED" placeholder:"STATUS" help:"DRAFT, PUBLISHED or ARCHIVED."`
+}
+
+// Help shows an example.
+func (productUpdateCmd) Help() string {
+	return "Changes what a flag names and leaves the rest; prints the Product. A change of status sends product.published or product.archived.\n\nExample:\n\n    storefront product update 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --price 1200 --compare-at 1500\n    storefront product update 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --compare-at none --status ARCHIVED"
+}
+
+// Run changes the product.
+func (c *productUpdateCmd) Run(s *session) error {
+	change := shop.ProductChange{
+		Title: c.Title, Summary: c.Summary, Description: c.Description,
+		PriceAmount: (*int64)(c.Price), Status: (*product.Status)(c.Status), ContentReady: c.ContentReady,
+	}
+	if c.CompareAt != nil {
+		change.CompareAtAmount = &c.CompareAt.value
+	}
+	if c.CoverURL != nil {
+		change.CoverURL = &c.CoverURL.value
+	}
+	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+		updated, err := o.UpdateProduct(ctx, c.ID, change)
+		if err != nil {
+			return err
+		}
+		return s.message(updated)
+	})
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/server"
+	"go.storefront.example/server/shop"
+)
+
+type serverCmd struct {
+	database
+	Addr           string    `default:":8080" placeholder:"ADDR" help:"Address of the public API."`
+	AdminAddr      string    `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics."`
+	Migrate        bool      `help:"Bring the schema up to date first."`
+	TrustedProxies []network `placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For tells the client's address."`
+	PaymentLinks   onOff     `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
+	PublicURL      string    `name:"public-url" placeholder:"URL" help:"Public address setting: the address of a store without one of its own is this and its slug."`
+	LogFormat      string    `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
+	LogLevel       string    `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+}
+
+// Help shows an example.
+func (serverCmd) Help() string {
+	return "Serves until it is interrupted, then lets the requests in flight end. Any number of servers work on one PostgreSQL database. Refuses to start on a schema that is not current, unless --migrate.\n\nExample:\n\n    storefront server --addr :8080 --database-url postgres://storefront@localhost/storefront --trusted-proxies 10.0.0.0/8"
+}
+
+// Run serves.
+func (c *serverCmd) Run(s *session) error {
+	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	if c.Migrate {
+		if err := migrate(s.ctx, c.database, func(m store.Migration) {
+			logger.InfoContext(s.ctx, "migrated", "version", m.Version, "name", m.Name)
+		}); err != nil {
+			return err
+		}
+	}
+	db, err := c.open(s.ctx)
+	if err != nil {
+		return err
+	}
+	config := server.Config{
+		Addr: c.Addr, AdminAddr: c.AdminAddr, Store: db, Logger: logger,
+		Shop: shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: c.PublicURL},
+	}
+	for _, n := range c.TrustedProxies {
+		config.TrustedProxies = append(config.TrustedProxies, n.prefix)
+	}
+	return errors.Join(serve(s.ctx, config, func(*server.Server) error { return nil }), db.Close())
+}
+
+// migrate brings the schema up to date.
+func migrate(ctx context.Context, d database, report func(store.Migration)) error {
+	db, err := store.Open(ctx, store.Config{URL: d.DatabaseURL})
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Migrate(ctx, report), db.Close())
+}
+
+// serve runs a server until the context ends. Bound is called once both addresses are taken.
+func serve(ctx context.Context, config server.Config, bound func(*server.Server) error) error {
+	running, err := server.New(config)
+	if err != nil {
+		return err
+	}
+	config.Logger.InfoContext(ctx, "listening", "addr", running.Addr().String(), "admin_addr", running.AdminAddr().String())
+	if err := bound(running); err != nil {
+		return err
+	}
+	if err := running.Run(ctx); err != nil {
+		return err
+	}
+	config.Logger.InfoContext(ctx, "stopped")
+	return nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v3"
+)
+
+// settings gives flags that the command line leaves out their values: from the environment, else
+// from the settings file. It is a kong.Resolver.
+type settings struct {
+	env  func(string) (string, bool)
+	file map[string]yaml.Node
+	path string
+}
+
+var _ kong.Resolver = (*settings)(nil)
+
+// variable is the name of a flag in the environment.
+func variable(flag string) string {
+	return "STOREFRONT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// fromEnv returns a flag's value in the environment. An empty variable is one that is not set,
+// as compose files leave it.
+func (s *settings) fromEnv(flag string) (string, bool) {
+	value, _ := s.env(variable(flag))
+	return value, value != ""
+}
+
+// load reads the settings file that the command line or the environment names, if any.
+func (s *settings) load(k *kong.Context) error {
+	s.path, _ = s.fromEnv("config")
+	for _, step := range k.Path {
+		if step.Flag != nil && step.Flag.Name == "config" {
+			s.path, _ = k.FlagValue(step.Flag).(string)
+		}
+	}
+	if s.path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(s.path)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	if err := yaml.Unmarshal(text, &s.file); err != nil {
+		return fmt.Errorf("--config: %s is not YAML with a flag's name and its value on each line: %w", s.path, err)
+	}
+	known := flagNamesOf(k.Model.Node)
+	for key := range s.file {
+		if !slices.Contains(known, key) {
+			return fmt.Errorf("--config: %s: unknown key %q; keys are names of flags, such as database-url", s.path, key)
+		}
+	}
+	return nil
+}
+
+// flagNamesOf lists the flags of a command and of all below it. The file cannot name itself, nor
+// ask for help.
+func flagNamesOf(n *kong.Node) []string {
+	var names []string
+	for _, f := range n.Flags {
+		if f.Name != "help" && f.Name != "config" {
+			names = append(names, f.Name)
+		}
+	}
+	for _, child := range n.Children {
+		names = append(names, flagNamesOf(child)...)
+	}
+	return names
+}
+
+// Validate has nothing to check: load has.
+func (s *settings) Validate(*kong.Application) error { return nil }
+
+// Resolve returns a flag's value, or nil.
+func (s *settings) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if flag.Name == "help" {
+		return nil, nil
+	}
+	if value, ok := s.fromEnv(flag.Name); ok {
+		return value, nil
+	}
+	node, ok := s.file[flag.Name]
+	if !ok || node.Tag == "!!null" {
+		return nil, nil
+	}
+	switch node.Kind {
+	case yaml.ScalarNode:
+		return node.Value, nil
+	case yaml.SequenceNode:
+		values := make([]any, len(node.Content))
+		for i, n := range node.Content {
+			if n.Kind != yaml.ScalarNode {
+				return nil, fmt.Errorf("%s line %d: must be a list of plain values", s.path, n.Line)
+			}
+			values[i] = n.Value
+		}
+		return values, nil
+	}
+	return nil, fmt.Errorf("%s line %d: must be a value or a list of values", s.path, node.Line)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"go.storefront.example/server/shop"
+)
+
+// none is the word that clears a value that can be null or empty.
+const none = "none"
+
+// amount is an amount of money in minor units.
+type amount int64
+
+// UnmarshalText reads an amount.
+func (a *amount) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || n < 0 || n > shop.MaxAmount {
+		return fmt.Errorf("must be a whole number of minor units from 0 to %d, not %q", int64(shop.MaxAmount), text)
+	}
+	*a = amount(n)
+	return nil
+}
+
+// amountOrNone is an amount, or none.
+type amountOrNone struct{ value *int64 }
+
+// UnmarshalText reads an amount or none.
+func (a *amountOrNone) UnmarshalText(text []byte) error {
+	if string(text) == none {
+		a.value = nil
+		return nil
+	}
+	var n amount
+	if err := n.UnmarshalText(text); err != nil {
+		return fmt.Errorf("%w, or none", err)
+	}
+	a.value = (*int64)(&n)
+	return nil
+}
+
+// textOrNone is a text, or none.
+type textOrNone struct{ value *string }
+
+// UnmarshalText reads a text or none.
+func (t *textOrNone) UnmarshalText(text []byte) error {
+	t.value = nil
+	if s := string(text); s != none {
+		t.value = &s
+	}
+	return nil
+}
+
+// count is a whole number from 1.
+type count int
+
+// UnmarshalText reads a count.
+func (c *count) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseInt(string(text), 10, 32)
+	if err != nil || n < 1 {
+		return fmt.Errorf("must be a whole number from 1, not %q", text)
+	}
+	*c = count(n)
+	return nil
+}
+
+// percent is a percentage from 0 to 100.
+type percent float64
+
+// UnmarshalText reads a percentage.
+func (p *percent) UnmarshalText(text []byte) error {
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || !(f >= 0 && f <= 100) {
+		return fmt.Errorf("must be a percentage from 0 to 100, not %q", text)
+	}
+	*p = percent(f)
+	return nil
+}
+
+// onOff is a switch.
+type onOff bool
+
+// UnmarshalText reads on or off.
+func (o *onOff) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "on":
+		*o = true
+	case "off":
+		*o = false
+	default:
+		return fmt.Errorf("must be on or off, not %q", text)
+	}
+	return nil
+}
+
+// network is an address or a range of addresses.
+type network struct{ prefix netip.Prefix }
+
+// UnmarshalText reads a CIDR such as 10.0.0.0/8, or one address.
+func (n *network) UnmarshalText(text []byte) error {
+	if address, err := netip.ParseAddr(string(text)); err == nil {
+		n.prefix = netip.PrefixFrom(address, address.BitLen())
+		return nil
+	}
+	prefix, err := netip.ParsePrefix(string(text))
+	if err != nil {
+		return fmt.Errorf("must be addresses or ranges such as 10.0.0.0/8, not %q", text)
+	}
+	n.prefix = prefix.Masked()
+	return nil
+}
+
+// orderLine is a product's id and how many of it.
+type orderLine shop.OrderLine
+
+// UnmarshalText reads ID or ID:QTY.
+func (l *orderLine) UnmarshalText(text []byte) error {
+	id, quantity, many := strings.Cut(string(text), ":")
+	n := count(1)
+	if many {
+		if err := n.UnmarshalText([]byte(quantity)); err != nil {
+			return fmt.Errorf("must be ID or ID:QTY; the quantity %w", err)
+		}
+	}
+	*l = orderLine{ProductID: id, Quantity: int32(n)}
+	return nil
+}
+
+// social is a network's name and an address, or none.
+type social struct{ network, address string }
+
+// UnmarshalText reads NETWORK=URL or none.
+func (s *social) UnmarshalText(text []byte) error {
+	name, address, ok := strings.Cut(string(text), "=")
+	if string(text) != none && (!ok || name == "") {
+		return fmt.Errorf("must be NETWORK=URL, such as facebook=https://facebook.com/shop, not %q", text)
+	}
+	*s = social{name, address}
+	return nil
+}
