@@ -9,6 +9,7 @@ import (
 	"time"
 
 	entsql "entgo.io/ent/dialect/sql"
+	"github.com/pressly/goose/v3/lock"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/store"
@@ -16,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent/migrate"
 )
 
-// each runs f for each database, on an empty one.
+// eachEmpty runs f for each database, on an empty one.
 func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
 	t.Helper()
 	for _, name := range storetest.Databases() {
@@ -120,6 +121,53 @@ func TestMigrateFromSeveralStoresAtOnceAppliesEachMigrationOnce(t *testing.T) {
 			QueryRow("SELECT count(*) FROM goose_db_version WHERE version_id > 0").Scan(&rows))
 		require.Equal(t, len(all), rows)
 	})
+}
+
+func TestTheLoserOfARaceOnSQLiteIsRolledBackAndGoesOn(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	url := storetest.EmptyURL(t, storetest.SQLite)
+	winner := open(t, url)
+	begun := 0
+	loser, err := store.Open(ctx, store.Config{URL: url, Observe: func(query string) {
+		if query != "BEGIN" {
+			return
+		}
+		// The first transaction makes the table of versions; the second is a migration, chosen
+		// already.
+		if begun++; begun == 2 {
+			require.NoError(t, winner.Migrate(ctx, func(store.Migration) {}))
+		}
+	}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, loser.Close()) })
+	applied, err := loser.Migrations(ctx)
+	require.NoError(t, err)
+	require.NoError(t, loser.Migrate(ctx, func(m store.Migration) { t.Errorf("applied %d twice", m.Version) }))
+	require.GreaterOrEqual(t, begun, 2)
+	var rows int
+	require.NoError(t, loser.Reader().
+		QueryRow("SELECT count(*) FROM goose_db_version WHERE version_id > 0").Scan(&rows))
+	require.Equal(t, len(applied), rows)
+	_, err = loser.Writer().Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1)")
+	require.True(t, store.IsUnique(err), "a version is noted once: %v", err)
+}
+
+func TestMigrateOnPostgreSQLWaitsForTheLockOfAnother(t *testing.T) {
+	t.Parallel()
+	s := open(t, storetest.EmptyURL(t, storetest.Postgres))
+	held, err := s.Writer().Conn(context.Background())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, held.Close()) }()
+	_, err = held.ExecContext(context.Background(), "SELECT pg_advisory_lock($1)", lock.DefaultLockID)
+	require.NoError(t, err)
+	// Ten times what the migration takes, had it not to wait.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	require.Error(t, s.Migrate(ctx, func(m store.Migration) { t.Errorf("applied %d", m.Version) }))
+	current, err := s.Current(context.Background())
+	require.NoError(t, err)
+	require.False(t, current)
 }
 
 func TestANewerSchemaIsCurrentForAnOlderBinary(t *testing.T) {
