@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	case exited: // after --help
 		return 0
 	case err != nil:
-		return complain(errs, usageError{err}, "")
+		return complain(errs, misread(err), "")
 	}
 	return complain(errs, k.Run(&session{ctx: ctx, in: in, out: out, errs: errs, json: c.Output == "json"}), k.Command())
 }

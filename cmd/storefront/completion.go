@@ -41,7 +41,8 @@ compdef _storefront storefront
 `,
 	"fish": `function __storefront_complete
   set -l words (commandline -opc)
-  storefront ` + completeCommand + ` $words[2..-1] (commandline -ct) 2>/dev/null
+  set -l token (commandline -ct)
+  storefront ` + completeCommand + ` $words[2..-1] "$token" 2>/dev/null
 end
 complete -c storefront -a '(__storefront_complete)'
 `,

@@ -11,6 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/alecthomas/kong"
+
 	"go.storefront.example/ent/store"
 	"go.storefront.example/server/refusal"
 )
@@ -23,6 +25,16 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usage(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
+}
+
+// misread tells where to read on about a command line that could not be read.
+func misread(err error) error {
+	at := "storefront"
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+		at = parse.Context.Selected().FullPath()
+	}
+	return usage("%w; see `%s --help`", err, at)
 }
 
 // formCodes are the refusals that say that a value has not the form that its flag asks for.
@@ -70,6 +82,9 @@ func refused(r *refusal.Refusal, command string) string {
 			said[i] = flagOf(f.GetField(), command) + ": " + f.GetMessage()
 		}
 		return strings.Join(said, "; ")
+	}
+	if r.Code == refusal.CompareAtInvalid {
+		return "--compare-at must be above --price"
 	}
 	text := lowerFirst(strings.TrimSuffix(r.Message, "."))
 	if missing := r.Details.GetMissing(); len(missing) > 0 {

@@ -36,6 +36,13 @@ Example:
     gunzip -c orders.ndjson.gz | storefront import --store douala orders -`
 }
 
+// loaded is what a load did, as it is shown.
+type loaded struct {
+	Lines   int `json:"lines"`
+	Stored  int `json:"stored"`
+	Skipped int `json:"skipped"`
+}
+
 // Run loads the file.
 func (c *importCmd) Run(s *session) error {
 	lines, size := s.in, int64(-1)
@@ -62,7 +69,7 @@ func (c *importCmd) Run(s *session) error {
 		}
 		_ = bar.Finish()
 		if s.json {
-			return s.value(map[string]int{"lines": done.Lines, "stored": done.Stored, "skipped": done.Skipped})
+			return s.value(loaded{done.Lines, done.Stored, done.Skipped})
 		}
 		_, err = fmt.Fprintf(s.out, "%d lines: %d %s stored, %d there before\n", done.Lines, done.Stored, c.Kind, done.Skipped)
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 type migrateCmd struct {
-	Up     migrateUpCmd     `cmd:"" default:"1" help:"Bring the schema up to date (default)."`
+	Up     migrateUpCmd     `cmd:"" default:"withargs" help:"Bring the schema up to date (default)."`
 	Status migrateStatusCmd `cmd:"" help:"Show which migrations are applied."`
 }
 

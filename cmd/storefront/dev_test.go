@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// serving is a command that serves, run inside the test.
+type serving struct {
+	said string // on standard output, until it was ready
+	logs *bytes.Buffer
+	stop func() int // ends it and returns the exit status; logs may be read then
+}
+
+// startCommand runs a command and waits until it printed the line that holds ready.
+func startCommand(t *testing.T, ready string, args ...string) serving {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	s := serving{logs: &bytes.Buffer{}}
+	ended := make(chan int, 1)
+	go func() {
+		status := run(ctx, args, func(string) (string, bool) { return "", false }, strings.NewReader(""), in, s.logs)
+		_ = in.Close()
+		ended <- status
+	}()
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		s.said += lines.Text() + "\n"
+		if strings.Contains(lines.Text(), ready) {
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			s.stop = func() int { cancel(); return <-ended }
+			return s
+		}
+	}
+	cancel()
+	require.FailNow(t, "the command ended", "status %d, output %q, logs %q", <-ended, s.said, s.logs)
+	return s
+}
+
+var curlLine = regexp.MustCompile(`curl -H "Authorization: (Bearer svc_live_[0-9A-Za-z]{42})" "(http://[^"]+)"`)
+
+// get does what curl does with the printed line.
+func get(t *testing.T, url, authorization string) (int, map[string]any) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", authorization)
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	var body map[string]any
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&body))
+	return answer.StatusCode, body
+}
+
+func devArgs(data string, more ...string) []string {
+	return append([]string{"dev", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--data", data}, more...)
+}
+
+func TestDevPrintsACurlLineThatWorksAndRevokesTheKeyOfTheStartBefore(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir() + "/new"
+	first := startCommand(t, "Ctrl-C", devArgs(data)...)
+	curl := curlLine.FindStringSubmatch(first.said)
+	require.NotNil(t, curl, first.said)
+	status, body := get(t, curl[2], curl[1])
+	require.Equal(t, http.StatusOK, status)
+	require.Len(t, body["data"], 2)
+	require.EqualValues(t, len(demoProducts), body["total"])
+	require.Equal(t, 0, first.stop())
+	require.NotContains(t, first.logs.String(), strings.TrimPrefix(curl[1], "Bearer "))
+	require.Contains(t, first.logs.String(), "/v1/products", "requests are logged")
+
+	second := startCommand(t, "Ctrl-C", devArgs(data)...)
+	again := curlLine.FindStringSubmatch(second.said)
+	require.NotNil(t, again, second.said)
+	status, body = get(t, again[2], curl[1])
+	require.Equal(t, http.StatusUnauthorized, status)
+	require.Equal(t, "api_key_revoked", body["code"])
+	status, body = get(t, again[2], again[1])
+	require.Equal(t, http.StatusOK, status)
+	require.EqualValues(t, len(demoProducts), body["total"], "the demo store is made once")
+	require.Equal(t, 0, second.stop())
+}
+
+func TestDevSaysItAllInJSON(t *testing.T) {
+	t.Parallel()
+	dev := startCommand(t, "}", devArgs(t.TempDir(), "-o", "json")...)
+	var said struct {
+		Store                    struct{ Slug string }
+		Key, URL, AdminURL, Curl string
+	}
+	require.NoError(t, json.Unmarshal([]byte(dev.said), &said))
+	require.Equal(t, demoSlug, said.Store.Slug)
+	require.Contains(t, said.Curl, said.Key)
+	status, body := get(t, said.AdminURL+"/readyz", "")
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, "ready", body["status"])
+	require.Equal(t, 0, dev.stop())
+}
+
+func TestDevKeepsTheKeyOfAnotherDevOnTheSamePort(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	first := startCommand(t, "Ctrl-C", devArgs(data)...)
+	curl := curlLine.FindStringSubmatch(first.said)
+	require.NotNil(t, curl)
+	taken := strings.TrimPrefix(strings.Split(curl[2], "/v1")[0], "http://")
+	var out, errs bytes.Buffer
+	status := run(t.Context(), []string{"dev", "--addr", taken, "--admin-addr", "127.0.0.1:0", "--data", data},
+		os.LookupEnv, strings.NewReader(""), &out, &errs)
+	require.Equal(t, 1, status)
+	require.Empty(t, out.String())
+	require.Regexp(t, `(?m)^storefront: listen on .*`+regexp.QuoteMeta(taken)+`.*$`, errs.String())
+	require.Equal(t, 1, strings.Count(errs.String(), "\n"))
+	answer, _ := get(t, curl[2], curl[1])
+	require.Equal(t, http.StatusOK, answer, "the key of the dev that runs still works")
+	require.Equal(t, 0, first.stop())
+}
+
+// The demo store shows a caller every kind of thing that there is.
+func TestDemoStoreHasEveryKind(t *testing.T) {
+	t.Parallel()
+	dev := startCommand(t, "Ctrl-C", devArgs(t.TempDir())...)
+	curl := curlLine.FindStringSubmatch(dev.said)
+	require.NotNil(t, curl)
+	base := strings.Split(curl[2], "/products")[0]
+	seen := func(path, field string) []string {
+		status, body := get(t, base+path+"?pageSize=100", curl[1])
+		require.Equal(t, http.StatusOK, status)
+		var values []string
+		for _, row := range body["data"].([]any) {
+			row := row.(map[string]any)
+			values = append(values, row[field].(string))
+			created, err := time.Parse(time.RFC3339, row["createdAt"].(string))
+			require.NoError(t, err)
+			require.False(t, created.After(time.Now()), "nothing is from the future")
+		}
+		return values
+	}
+	require.Subset(t, seen("/products", "type"), []string{"FILE", "COURSE", "LICENSE", "MEETING", "EVENT"})
+	require.Subset(t, seen("/products", "status"), []string{"DRAFT", "PUBLISHED", "ARCHIVED"})
+	require.Subset(t, seen("/orders", "status"), []string{"PENDING", "PAID", "FAILED", "CANCELLED", "REFUNDED"})
+	require.Subset(t, seen("/payment-links", "availability"), []string{"ACTIVE", "DISABLED", "EXPIRED", "EXHAUSTED"})
+	require.Len(t, seen("/customers", "name"), len(demoCustomers))
+	require.Equal(t, 0, dev.stop())
+}
+
+func TestBaseURLIsOneThatThisMachineReaches(t *testing.T) {
+	t.Parallel()
+	for bound, url := range map[string]string{
+		"127.0.0.1:8080": "http://127.0.0.1:8080",
+		"[::]:8080":      "http://127.0.0.1:8080", // every address
+		"0.0.0.0:80":     "http://127.0.0.1:80",
+		"[::1]:80":       "http://[::1]:80",
+	} {
+		address, err := net.ResolveTCPAddr("tcp", bound)
+		require.NoError(t, err)
+		require.Equal(t, url, baseURL(address))
+	}
+}

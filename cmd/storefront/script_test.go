@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/shop"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"storefront": main})
+}
+
+// TestCommandsOnEveryDatabase runs the scripts that need a database, on each.
+func TestCommandsOnEveryDatabase(t *testing.T) {
+	t.Parallel()
+	for _, name := range storetest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.EmptyURL(t, name) // skips here where there is no such database
+			testscript.Run(t, testscript.Params{
+				Dir: "testdata/script", Cmds: scriptCommands, RequireUniqueNames: true,
+				Setup: func(e *testscript.Env) error {
+					e.Setenv("STOREFRONT_DATABASE_URL", storetest.URL(t, name))
+					e.Setenv("EMPTY_DATABASE_URL", storetest.EmptyURL(t, name))
+					return nil
+				},
+			})
+		})
+	}
+}
+
+// TestCommandLine runs the scripts about the command line itself.
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{Dir: "testdata/local", Cmds: scriptCommands, RequireUniqueNames: true})
+}
+
+var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"code":    exitCode,
+	"json":    jsonIs,
+	"jsonenv": jsonEnv,
+	"rows":    rowsAre,
+	"link":    makeLink,
+	"ndjson":  makeLines,
+}
+
+// exitCode runs a command that must end with this status and say one line on standard error:
+// code 2 storefront …
+func exitCode(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || strconv.Itoa(exit.ExitCode()) != args[0] {
+		ts.Fatalf("exit status is not %s: %v", args[0], err)
+	}
+	said := ts.ReadFile("stderr")
+	if !strings.HasPrefix(said, "storefront: ") || strings.Count(said, "\n") != 1 {
+		ts.Fatalf("standard error is not one line of storefront's: %q", said)
+	}
+	if ts.ReadFile("stdout") != "" {
+		ts.Fatalf("a command that failed printed a result")
+	}
+}
+
+// jsonAt returns the value at a dotted path, as text; the step len is the length of a list.
+func jsonAt(ts *testscript.TestScript, file, path string) string {
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
+	d.UseNumber()
+	var v any
+	ts.Check(d.Decode(&v))
+	if d.More() {
+		ts.Fatalf("%s holds more than one JSON value", file)
+	}
+	for step := range strings.SplitSeq(path, ".") {
+		switch in := v.(type) {
+		case map[string]any:
+			inner, ok := in[step]
+			if !ok {
+				ts.Fatalf("%s: there is no %s in %v", file, step, in)
+			}
+			v = inner
+		case []any:
+			if step == "len" {
+				return strconv.Itoa(len(in))
+			}
+			i, err := strconv.Atoi(step)
+			ts.Check(err)
+			if i >= len(in) {
+				ts.Fatalf("%s: there is no %d in a list of %d", file, i, len(in))
+			}
+			v = in[i]
+		}
+	}
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	text, err := plainJSON(v)
+	ts.Check(err)
+	return string(text)
+}
+
+// jsonIs compares a value: json stdout 0.name 'the name'.
+func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
+	if got := jsonAt(ts, args[0], args[1]); (got == args[2]) == neg {
+		ts.Fatalf("%s is %q, want %q (negated: %t)", args[1], got, args[2], neg)
+	}
+}
+
+// jsonEnv keeps a value: jsonenv ID stdout id.
+func jsonEnv(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], jsonAt(ts, args[1], args[2]))
+}
+
+func open(ts *testscript.TestScript) *store.Store {
+	s, err := store.Open(context.Background(), store.Config{URL: ts.Getenv("STOREFRONT_DATABASE_URL"), MaxConns: 2})
+	ts.Check(err)
+	return s
+}
+
+// rowsAre counts the rows of a table, all or those with these values: rows events 3 type=order.paid.
+func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
+	s := open(ts)
+	defer s.Close()
+	query := "SELECT count(*) FROM " + args[0]
+	var values []any
+	for i, condition := range args[2:] {
+		column, value, _ := strings.Cut(condition, "=")
+		values = append(values, value)
+		query += []string{" WHERE ", " AND "}[min(i, 1)] + column + " = $" + strconv.Itoa(i+1)
+	}
+	var n int
+	ts.Check(s.Reader().QueryRow(query, values...).Scan(&n))
+	if strconv.Itoa(n) != args[1] {
+		ts.Fatalf("%d rows, want %s: %s", n, args[1], query)
+	}
+}
+
+// makeLink creates an OPEN payment link from 500 up, which no command does, and keeps its id in
+// LINK: link STORE.
+func makeLink(ts *testscript.TestScript, _ bool, args []string) {
+	s := open(ts)
+	defer s.Close()
+	rules := shop.New(s, shop.Options{})
+	ctx, err := admin.New(s, rules).In(context.Background(), args[0])
+	ts.Check(err)
+	link, err := rules.CreatePaymentLink(ctx, &storefrontv1.CreatePaymentLinkRequest{
+		Title: "Soutien", Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(500)),
+	})
+	ts.Check(err)
+	ts.Setenv("LINK", link.GetId())
+}
+
+// makeLines writes customers of the API, one a line, the named one with a broken e-mail:
+// ndjson FILE COUNT [BAD].
+func makeLines(ts *testscript.TestScript, _ bool, args []string) {
+	count, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var b bytes.Buffer
+	for i := 1; i <= count; i++ {
+		email := fmt.Sprintf("Buyer%d@Example.com", i)
+		if len(args) > 2 && args[2] == strconv.Itoa(i) {
+			email = "nobody"
+		}
+		fmt.Fprintf(&b, `{"id":"01936d2e-0000-7000-8000-%012d","name":"Buyer %d","email":"%s","phone":null,"ordersCount":2,"totalPaid":700,"currency":"XAF","createdAt":"2025-03-04T05:06:07.%03dZ"}`+"\n", i, i, email, i%1000)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o600))
+}

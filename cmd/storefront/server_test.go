@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store/storetest"
+)
+
+// storefront runs the command as a process that must succeed, and returns its standard output.
+func storefront(t *testing.T, args ...string) []byte {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "storefront", args...).Output()
+	require.NoError(t, err)
+	return out
+}
+
+func TestServerServesAndEndsInGoodOrder(t *testing.T) {
+	t.Parallel()
+	for _, name := range storetest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := storetest.EmptyURL(t, name)
+			// The schema is brought up to date by the server itself.
+			server := exec.CommandContext(t.Context(), "storefront", "server", "--migrate",
+				"--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--payment-links", "off")
+			server.Env = append(os.Environ(), "STOREFRONT_DATABASE_URL="+url)
+			logs, err := server.StderrPipe()
+			require.NoError(t, err)
+			require.NoError(t, server.Start())
+			var line struct {
+				Msg       string
+				Addr      string
+				AdminAddr string `json:"admin_addr"`
+			}
+			var all bytes.Buffer
+			lines := bufio.NewScanner(logs)
+			for line.Msg != "listening" && lines.Scan() {
+				all.WriteString(lines.Text() + "\n")
+				require.NoError(t, json.Unmarshal(lines.Bytes(), &line), lines.Text())
+			}
+			require.NotEmpty(t, line.Addr, all.String())
+
+			storefront(t, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM", "--database-url", url)
+			var key struct{ ID, Key string }
+			require.NoError(t, json.Unmarshal(storefront(t, "key", "create", "--store", "s", "--name", "k",
+				"--scopes", "products:read,payment_links:write", "--expires", "never", "-o", "json", "--database-url", url), &key))
+			status, body := get(t, "http://"+line.Addr+"/v1/products", "Bearer "+key.Key)
+			require.Equal(t, http.StatusOK, status)
+			require.EqualValues(t, 0, body["total"])
+			r, err := http.NewRequest(http.MethodPost, "http://"+line.Addr+"/v1/payment-links", strings.NewReader(`{"title":"x","pricing":"FIXED","amount":5}`))
+			require.NoError(t, err)
+			r.Header.Set("Authorization", "Bearer "+key.Key)
+			r.Header.Set("Content-Type", "application/json")
+			answer, err := http.DefaultClient.Do(r)
+			require.NoError(t, err)
+			require.NoError(t, answer.Body.Close())
+			require.Equal(t, http.StatusUnprocessableEntity, answer.StatusCode, "payment links are off")
+
+			// A key that is revoked is refused from the next request on.
+			storefront(t, "key", "revoke", key.ID, "--database-url", url)
+			status, body = get(t, "http://"+line.Addr+"/v1/products", "Bearer "+key.Key)
+			require.Equal(t, http.StatusUnauthorized, status)
+			require.Equal(t, "api_key_revoked", body["code"])
+			status, _ = get(t, "http://"+line.AdminAddr+"/readyz", "")
+			require.Equal(t, http.StatusOK, status)
+
+			if runtime.GOOS == "windows" { // which cannot be told to stop by a signal
+				require.NoError(t, server.Process.Kill())
+				return
+			}
+			require.NoError(t, server.Process.Signal(syscall.SIGTERM))
+			for lines.Scan() {
+				all.WriteString(lines.Text() + "\n")
+			}
+			require.NoError(t, server.Wait(), "the exit status is 0")
+			require.Contains(t, all.String(), `"msg":"stopped"`)
+			require.NotContains(t, all.String(), key.Key, "no key is logged")
+			require.Contains(t, all.String(), key.ID, "the key's id is")
+		})
+	}
+}
