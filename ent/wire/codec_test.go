@@ -95,7 +95,7 @@ func TestCodecReadsTypedClients(t *testing.T) {
 		"a 64-bit integer as a number":      {`{"amount":1500}`, &storefrontv1.CreatePaymentLinkRequest{Amount: new(int64(1500))}, nil},
 		"the number of an enum value":       {`{"pricing":2}`, &storefrontv1.CreatePaymentLinkRequest{Pricing: storefrontv1.PaymentLink_OPEN}, nil},
 		"an enum's zero":                    {`{"pricing":"PRICING_UNSPECIFIED"}`, &storefrontv1.CreatePaymentLinkRequest{}, nil},
-		"a date-time with nanoseconds":      {`{"expiresAt":"2026-09-01T12:00:00.000000001Z"}`, &storefrontv1.CreatePaymentLinkRequest{ExpiresAt: timestamppb.New(noon)}, nil},
+		"a date-time with nanoseconds":      {`{"expiresAt":"2026-09-01T12:00:00.000000001Z"}`, &storefrontv1.CreatePaymentLinkRequest{ExpiresAt: timestamppb.New(noon.Add(1))}, nil},
 		"a string that is no integer":       {`{"amount":"1.5","minAmount":""}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"amount", "must be an integer"}, {"minAmount", "must be an integer"}}},
 		"a string beyond 64 bits":           {`{"amount":"9223372036854775808"}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"amount", problemRange}}},
 		"a 32-bit integer as a string":      {`{"maxPayments":"5"}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"maxPayments", "must be an integer"}}},

@@ -69,7 +69,7 @@ func FuzzParseTime(f *testing.F) {
 		}
 		want, err := time.Parse(time.RFC3339, strings.ToUpper(text))
 		require.NoError(t, err)
-		require.Equal(t, want.UTC().Truncate(time.Millisecond), got)
+		require.Equal(t, want.UTC(), got)
 		require.True(t, got.Year() >= 1 && got.Year() <= 9999)
 	})
 }

@@ -45,8 +45,8 @@ func AppendTime(b []byte, t time.Time) []byte {
 
 func digit(n int) byte { return '0' + byte(n%10) }
 
-// ParseTime reads an RFC 3339 date-time (section 5.6) with any offset and returns it in UTC, cut
-// to milliseconds. Years run from 1 to 9999, in UTC too. Unlike the RFC it refuses second 60,
+// ParseTime reads an RFC 3339 date-time (section 5.6) with any offset and returns it in UTC;
+// what is finer than a nanosecond is cut off. Years run from 1 to 9999, in UTC too. Unlike the RFC it refuses second 60,
 // which no moment that we store can have.
 func ParseTime(s string) (time.Time, error) {
 	const shortest = len("2006-01-02T15:04:05Z")
@@ -65,11 +65,11 @@ func ParseTime(s string) (time.Time, error) {
 		return time.Time{}, errTime
 	}
 	rest := s[19:]
-	ms := 0
+	nanos := 0
 	if rest[0] == '.' {
 		n := 1
-		for scale := 100; n < len(rest) && isDigit(rest[n]); n++ {
-			ms += int(rest[n]-'0') * scale
+		for scale := int(100 * time.Millisecond); n < len(rest) && isDigit(rest[n]); n++ {
+			nanos += int(rest[n]-'0') * scale
 			scale /= 10
 		}
 		if n == 1 {
@@ -81,7 +81,7 @@ func ParseTime(s string) (time.Time, error) {
 	if !ok {
 		return time.Time{}, errTime
 	}
-	t := time.Date(year, time.Month(month), day, hour, minute, second, ms*int(time.Millisecond), time.UTC).Add(-offset)
+	t := time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC).Add(-offset)
 	if y := t.Year(); y < 1 || y > 9999 {
 		return time.Time{}, errTime
 	}

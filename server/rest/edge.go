@@ -90,7 +90,8 @@ type Config struct {
 	Observe func(Request)
 	// Unreachable tells whether an error means that the database is away. Nil means never.
 	Unreachable func(error) bool
-	// Now is the clock. Nil means time.Now.
+	// Now is the clock that errors are dated and windows reckoned by; durations are measured apart
+	// from it. Nil means time.Now.
 	Now func() time.Time
 }
 
@@ -139,9 +140,9 @@ func New(config Config) (*Edge, error) {
 
 // ServeHTTP answers one request.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{writer: w, edge: e, start: e.config.Now(), face: FaceNone, method: r.Method, address: e.address(r)}
+	x := &exchange{writer: w, edge: e, start: time.Now(), face: FaceNone, method: r.Method, address: e.address(r)}
 	x.setID()
-	x.setRate(ratelimit.Free(x.start))
+	x.setRate(ratelimit.Free(e.config.Now()))
 	defer e.finish(x, r)
 	defer e.recover(x, r)
 

@@ -40,7 +40,7 @@ type Request struct {
 
 // finish writes the request's log line and tells the observer.
 func (e *Edge) finish(x *exchange, r *http.Request) {
-	duration := e.config.Now().Sub(x.start)
+	duration := time.Since(x.start)
 	if x.route == "" {
 		x.route = unmatched
 	}

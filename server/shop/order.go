@@ -29,12 +29,12 @@ func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (orderList, er
 	if in.GetStatus() != 0 {
 		l.which.Status = in.GetStatus().String()
 	}
-	l.which.From = p.moment("from", in.GetFrom())
-	l.which.To = p.moment("to", in.GetTo())
+	l.which.From = roundUp(p.moment("from", in.GetFrom()))
+	l.which.To = roundUp(p.moment("to", in.GetTo()))
 	return l, p.err()
 }
 
-// moment brings a date-time into the clock's form, UTC in milliseconds; nil stays nil.
+// moment refuses a date-time that is none; nil stays nil.
 func (p *problems) moment(field string, at *timestamppb.Timestamp) *time.Time {
 	if at == nil {
 		return nil
@@ -43,7 +43,20 @@ func (p *problems) moment(field string, at *timestamppb.Timestamp) *time.Time {
 		p.invalid(field, "must be an RFC 3339 date-time of the years 1 to 9999")
 		return nil
 	}
-	t := at.AsTime().Truncate(time.Millisecond)
+	t := at.AsTime()
+	return &t
+}
+
+// roundUp brings a bound of createdAt, which is in milliseconds, into the same: createdAt is at
+// or after a moment between two milliseconds exactly when it is at or after the later of them.
+func roundUp(at *time.Time) *time.Time {
+	if at == nil {
+		return nil
+	}
+	t := at.Truncate(time.Millisecond)
+	if t.Before(*at) {
+		t = t.Add(time.Millisecond)
+	}
 	return &t
 }
 
