@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 )
@@ -33,7 +34,7 @@ type commands struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -61,7 +62,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer
 		return exitUsage
 	}
 	if err := command.Run(streams{in, out, stderr}); err != nil {
-		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		if ctx.Err() != nil { // whatever broke because of it
 			err = errors.New("interrupted")
 		}
 		_, _ = fmt.Fprintln(stderr, "bench:", err)
