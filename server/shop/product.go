@@ -99,4 +99,3 @@ func (s *Shop) GetProduct(ctx context.Context, in *storefrontv1.GetProductReques
 	}
 	return wire.Product(row, t.Currency), nil
 }
-
