@@ -51,6 +51,7 @@ type service struct {
 	database string
 	store    *store.Store
 	url      string
+	admin    string // the operator's address
 	// clock is the database's, gate the one that limits and the expiry of keys are judged by.
 	clock, gate *clock
 	plain, h2c  *http.Client
@@ -65,6 +66,8 @@ type settings struct {
 	shop    shop.Options
 	step    time.Duration // of the database's clock
 	observe func(query string)
+	// url is the database to use instead of a fresh one; it may go away.
+	url string
 	// realTime leaves both clocks as the service has them.
 	realTime bool
 }
@@ -78,7 +81,14 @@ func newService(t *testing.T, database string, o settings) *service {
 	if o.realTime {
 		c.Clock, clocks = nil, nil
 	}
-	s.store = storetest.New(t, database, c)
+	if c.URL = o.url; o.url == "" {
+		c.URL = storetest.URL(t, database)
+	}
+	c.MaxConns = 8
+	var err error
+	s.store, err = store.Open(context.Background(), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
 	s.Shop = shop.New(s.store, o.shop)
 	running, err := server.New(server.Config{
 		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: s.store, Shop: o.shop, Clock: clocks,
@@ -87,6 +97,7 @@ func newService(t *testing.T, database string, o settings) *service {
 		Logger:         slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	require.NoError(t, err)
+	s.admin = running.AdminAddr().String()
 	s.url = "http://" + running.Addr().String()
 	s.plain, s.h2c = newClient(false), newClient(true)
 	ctx, stop := context.WithCancel(context.Background())
@@ -96,7 +107,9 @@ func newService(t *testing.T, database string, o settings) *service {
 		s.plain.CloseIdleConnections()
 		s.h2c.CloseIdleConnections()
 		stop()
-		require.NoError(t, <-ended)
+		if err := <-ended; o.url == "" {
+			require.NoError(t, err)
+		}
 		for _, key := range s.keys {
 			require.NotContains(t, s.log.String(), key, "a key is never logged")
 		}

@@ -1,0 +1,231 @@
+package conformance_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/store/storetest"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/shop"
+)
+
+// challenged asserts the header of every 401.
+func (b *bench) challenged(code string) {
+	b.Helper()
+	a := b.answer(&getStore{})
+	require.Nil(b, b.refusedAs(a, 401, code))
+	require.Equal(b, []string{`Bearer realm="Service API"`}, a.header.Values("WWW-Authenticate"))
+}
+
+// operations are all methods of the API with the scope that each asks for, each by a request that
+// a key without the scope must not see judged.
+var operations = []struct {
+	scope string
+	m     proto.Message
+}{
+	{auth.ScopeStoreRead, &getStore{}},
+	{auth.ScopeProductsRead, &listProducts{}},
+	{auth.ScopeProductsRead, &getProduct{Id: "x"}},
+	{auth.ScopeProductsWrite, &updateProduct{Id: "x", Title: new("")}},
+	{auth.ScopeOrdersRead, &listOrders{}},
+	{auth.ScopeOrdersRead, &getOrder{Id: "x"}},
+	{auth.ScopeCustomersRead, &listCustomers{Page: new(int64(0))}},
+	{auth.ScopeCustomersRead, &getCustomer{Id: "x"}},
+	{auth.ScopeCustomersWrite, &createCustomer{}},
+	{auth.ScopeCustomersWrite, &updateCustomer{Id: "x"}},
+	{auth.ScopePaymentLinksRead, &listLinks{}},
+	{auth.ScopePaymentLinksRead, &getLink{Id: "x"}},
+	{auth.ScopePaymentLinksWrite, &createLink{}},
+	{auth.ScopePaymentLinksWrite, &updateLink{Id: "x"}},
+	{auth.ScopePaymentLinksWrite, &enableLink{Id: "x"}},
+}
+
+var _ = cases(
+	scenario{
+		name: "a request needs an Authorization header of the form Bearer and a key",
+		rows: []string{"Authentication/every request carries its key", "Authentication/errors/api_key_missing", "Authentication/WWW-Authenticate", "Errors/401 api_key_missing"},
+		run: func(b *bench) {
+			for _, header := range []string{"", "raw:Basic YTpi", "raw:Bearer", "raw:Bearer ", "raw:" + b.key, "raw:Token " + b.key} {
+				b.with(header).challenged("api_key_missing")
+			}
+			b.with("raw:bearer " + b.key).call(&getStore{})
+			b.with("raw:BEARER " + b.key).call(&getStore{})
+			if b.isREST() {
+				a := b.with("").json("GET", "/v1/nothing", "")
+				b.refusedAs(a, 401, "api_key_missing")
+			}
+		},
+	},
+	scenario{
+		name: "a key that does not exist is invalid",
+		rows: []string{
+			"Authentication/errors/api_key_invalid", "Errors/401 api_key_invalid", "Authentication/the form of a key", "Choices/unknown key",
+			"Choices/key text", "Choices/digits of the key's checksum",
+		},
+		run: func(b *bench) {
+			require.Regexp(b, `^svc_live_[0-9A-Za-z]{42}$`, b.key)
+			last := b.key[len(b.key)-1:]
+			other := "0"
+			if last == other {
+				other = "1"
+			}
+			for _, key := range []string{auth.NewKey(), b.key[:len(b.key)-1] + other, b.key + "x", "svc_live_", "x", strings.ToUpper(b.key)} {
+				b.with(key).challenged("api_key_invalid")
+			}
+			b.call(&getStore{})
+		},
+	},
+	scenario{
+		name: "a revoked key is refused at once and for good",
+		rows: []string{"Authentication/errors/api_key_revoked", "Errors/401 api_key_revoked", "Authentication/a revoked key is refused at once"},
+		run: func(b *bench) {
+			other, _ := b.newKey("other", "never", auth.Scopes()...)
+			b.call(&getStore{})
+			n := len(b.entries())
+			_, err := b.RevokeKey(b.ctx, b.keyID)
+			require.NoError(b, err)
+			b.challenged("api_key_revoked")
+			require.Equal(b, "api_key.revoked", b.entries()[n].action)
+			_, err = b.RevokeKey(b.ctx, b.keyID)
+			require.NoError(b, err)
+			b.challenged("api_key_revoked")
+			b.with(other).call(&getStore{})
+		},
+	},
+	scenario{
+		name: "the keys of a store that is suspended or closed are refused while it stays so",
+		rows: []string{"Authentication/errors/store_unavailable", "Errors/403 store_unavailable", "Choices/store status"},
+		run: func(b *bench) {
+			for _, status := range []string{"suspended", "closed"} {
+				b.change(shop.StoreChange{Status: &status})
+				a := b.answer(&getStore{})
+				require.Nil(b, b.refusedAs(a, 403, "store_unavailable"))
+				require.Empty(b, a.header.Values("WWW-Authenticate"))
+			}
+			b.change(shop.StoreChange{Status: new("open")})
+			b.has(b.call(&getStore{}), object{"status": "open"})
+		},
+	},
+	scenario{
+		name: "a key without an operation's scope is refused before anything else is judged",
+		rows: append(under("Scopes", "Store", "Products", "Orders", "Customers", "Payment links", "a write scope implies the read scope"),
+			"Authentication/errors/insufficient_scope", "Errors/403 insufficient_scope", "Errors/details.required"),
+		run: func(b *bench) {
+			for _, held := range auth.Scopes() {
+				key, id := b.newKey(held, "never", held)
+				for _, op := range operations {
+					a := b.with(key).answer(op.m)
+					if held == op.scope || strings.TrimSuffix(held, "write")+"read" == op.scope {
+						require.NotEqual(b, 403, a.status, "%s with %s: %v", procedureOf(op.m), held, a.body)
+						continue
+					}
+					details := b.refusedAs(a, 403, "insufficient_scope")
+					require.Equal(b, map[string]any{"required": op.scope}, details, procedureOf(op.m))
+				}
+				_, err := b.RevokeKey(b.ctx, id)
+				require.NoError(b, err)
+			}
+			require.Equal(b, []string{
+				"store:read", "products:read", "products:write", "orders:read", "customers:read", "customers:write",
+				"payment_links:read", "payment_links:write",
+			}, auth.Scopes())
+		},
+	},
+	scenario{
+		name: "a store has at most ten active keys, shown once each",
+		rows: []string{
+			"Authentication/the full key is shown once", "Authentication/at most ten active keys", "Limits/Active API keys per store",
+			"Authentication/scopes never change", "Authentication/keys are created and revoked outside the API",
+		},
+		run: func(b *bench) {
+			for i := 1; i < 9; i++ {
+				b.newKey(fmt.Sprint("tool ", i), "never", auth.ScopeStoreRead)
+			}
+			_, tenth := b.newKey("tenth", "30d", auth.ScopeStoreRead)
+			_, err := b.CreateKey(b.ctx, shop.KeyDraft{Name: "eleventh", Scopes: auth.Scopes(), Lifetime: "never"})
+			require.ErrorContains(b, err, "api_key_limit")
+			_, err = b.RevokeKey(b.ctx, tenth)
+			require.NoError(b, err)
+			text, _ := b.newKey("eleventh", "never", auth.ScopeStoreRead)
+			b.with(text).call(&getStore{})
+			keys, err := b.ListKeys(b.ctx, 50)
+			require.NoError(b, err)
+			require.Len(b, keys, 11)
+			for _, key := range keys {
+				require.Empty(b, key.Text, "only its creation shows a key")
+			}
+			require.Equal(b, "eleventh", keys[0].Name)
+			require.Equal(b, "svc_live_..."+text[len(text)-4:], keys[0].Hint)
+			require.Equal(b, []string{auth.ScopeStoreRead}, keys[0].Scopes)
+			if b.isREST() {
+				for _, path := range []string{"/v1/keys", "/v1/api-keys", "/v1/store/keys"} {
+					b.refusedAs(b.json("GET", path, ""), 404, "not_found")
+				}
+			}
+		},
+	},
+)
+
+var _ = shows(TestKeyExpiry,
+	"Authentication/expiry is chosen at creation", "Authentication/errors/api_key_expired", "Errors/401 api_key_expired")
+
+func TestKeyExpiry(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	rows := []struct {
+		lifetime string
+		last     time.Duration // the last moment at which the key is taken
+	}{
+		{"30d", 30 * day}, {"90d", 90 * day}, {"1y", 365 * day}, {"never", 0},
+	}
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, database, settings{})
+			b := s.newBench(t, restFace{})
+			keys := map[string]string{}
+			for _, row := range rows {
+				keys[row.lifetime], _ = b.newKey(row.lifetime, row.lifetime, auth.ScopeStoreRead)
+			}
+			_, err := b.CreateKey(b.ctx, shop.KeyDraft{Name: "x", Scopes: auth.Scopes(), Lifetime: "2y"})
+			require.ErrorContains(t, err, "validation_failed")
+			var at time.Duration
+			for _, row := range rows[:3] {
+				s.gate.advance(row.last - at - time.Millisecond)
+				for _, f := range faces() {
+					b.with(keys[row.lifetime]).on(f).call(&getStore{})
+				}
+				s.gate.advance(time.Millisecond)
+				at = row.last
+				for _, f := range faces() {
+					b.with(keys[row.lifetime]).on(f).challenged("api_key_expired")
+				}
+			}
+			s.gate.advance(100 * 365 * day)
+			b.with(keys["never"]).call(&getStore{})
+		})
+	}
+}
+
+var _ = shows(TestPaymentLinksClosedForAllStores, "Choices/payment links closed for all stores")
+
+func TestPaymentLinksClosedForAllStores(t *testing.T) {
+	t.Parallel()
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, database, settings{shop: shop.Options{PaymentLinksOff: true}})
+			for _, f := range faces() {
+				b := s.newBench(t, f)
+				b.refused(&createLink{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))}, 422, "feature_disabled")
+				b.has(b.call(&listLinks{}), object{"total": 0})
+			}
+		})
+	}
+}

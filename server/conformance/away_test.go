@@ -1,0 +1,116 @@
+package conformance_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store/storetest"
+)
+
+// cable is a way to a database that can be cut.
+type cable struct {
+	net.Listener
+	mu    sync.Mutex
+	ends  []net.Conn
+	isCut bool
+}
+
+// newCable returns the URL of a fresh PostgreSQL database as it is reached through the cable.
+func newCable(t *testing.T) (string, *cable) {
+	t.Helper()
+	u, err := url.Parse(storetest.URL(t, storetest.Postgres))
+	require.NoError(t, err)
+	far := u.Host
+	if u.Port() == "" {
+		far = net.JoinHostPort(u.Hostname(), "5432")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	c := &cable{Listener: l}
+	t.Cleanup(c.cut)
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.join(near, far)
+		}
+	}()
+	u.Host = l.Addr().String()
+	return u.String(), c
+}
+
+func (c *cable) join(near net.Conn, address string) {
+	far, err := net.Dial("tcp", address)
+	if err != nil {
+		_ = near.Close()
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ends = append(c.ends, near, far)
+	if c.isCut {
+		_, _ = near.Close(), far.Close()
+		return
+	}
+	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+		go func() {
+			_, _ = io.Copy(way[0], way[1])
+			_, _ = near.Close(), far.Close()
+		}()
+	}
+}
+
+// cut ends every connection and lets no new one be made.
+func (c *cable) cut() {
+	_ = c.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.isCut = true
+	for _, end := range c.ends {
+		_ = end.Close()
+	}
+}
+
+var _ = shows(TestDatabaseAway, "Choices/database away")
+
+// With the database away every request is answered 503 in our words, with the headers of every
+// answer, and the operator's listener says so.
+func TestDatabaseAway(t *testing.T) {
+	t.Parallel()
+	address, cable := newCable(t)
+	s := newService(t, storetest.Postgres, settings{url: address})
+	b := s.newBench(t, restFace{})
+	id := b.product("Guide", 1500)
+	require.Equal(t, http.StatusOK, s.status(t, "/readyz"))
+	cable.cut()
+	for _, f := range faces() {
+		for _, op := range operations {
+			a := b.on(f).answer(op.m)
+			require.Nil(t, b.refusedAs(a, http.StatusServiceUnavailable, "unavailable"))
+			require.NotContains(t, a.body["message"], "127.0.0.1")
+			b.rate(a, 120, 30)
+		}
+	}
+	a := b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`)
+	b.refusedAs(a, http.StatusServiceUnavailable, "unavailable")
+	b.refusedAs(b.with("").answer(&getStore{}), http.StatusUnauthorized, "api_key_missing")
+	require.Equal(t, http.StatusServiceUnavailable, s.status(t, "/readyz"))
+	require.Equal(t, http.StatusOK, s.status(t, "/healthz"))
+}
+
+// status asks the operator's listener.
+func (s *service) status(t *testing.T, path string) int {
+	t.Helper()
+	response, err := s.plain.Get("http://" + s.admin + path)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	return response.StatusCode
+}

@@ -1,0 +1,254 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store/storetest"
+)
+
+var _ = cases(
+	scenario{
+		name: "a refusal has the six fields of the error body, and details only where a code has them",
+		rows: append(under("Errors", "statusCode", "code", "message", "details", "requestId", "timestamp"),
+			"Choices/requestId", "Choices/details"),
+		run: func(b *bench) {
+			a := b.answer(&getProduct{Id: unknownID()})
+			require.Nil(b, b.refusedAs(a, 404, "product_not_found"))
+			b.same(object{
+				"statusCode": 404, "code": "product_not_found", "message": a.body["message"],
+				"requestId": a.header.Get("X-Request-Id"), "timestamp": a.body["timestamp"],
+			}, a.body)
+			require.WithinRange(b, b.moment(a.body["timestamp"]), opening, b.clock.now())
+			require.NotEqual(b, a.body["requestId"], b.answer(&getProduct{Id: unknownID()}).body["requestId"])
+			require.Contains(b, b.log.String(), a.body["requestId"])
+		},
+	},
+	scenario{
+		name: "on Connect and gRPC a refusal has the protocol's own code beside ours",
+		rows: []string{"Errors/codes of Connect and gRPC"},
+		run: func(b *bench) {
+			if b.isREST() {
+				return
+			}
+			p := b.product("Guide", 1500, unready)
+			b.call(&createCustomer{Email: new("a@example.com")})
+			c := b.call(&createCustomer{Email: new("b@example.com")})["id"].(string)
+			protocol := func(key string, a answer) string { b.Helper(); require.NotEmpty(b, a.protocol); return a.protocol }
+			require.Equal(b, "unauthenticated", protocol("", b.with("").answer(&getStore{})))
+			require.Equal(b, "not_found", protocol("", b.answer(&getProduct{Id: "x"})))
+			require.Equal(b, "invalid_argument", protocol("", b.answer(&updateProduct{Id: p, Title: new("")})))
+			require.Equal(b, "failed_precondition", protocol("", b.answer(&updateProduct{Id: p, Status: published})))
+			require.Equal(b, "already_exists", protocol("", b.answer(&updateCustomer{Id: c, Email: new("a@example.com")})))
+			key, _ := b.newKey("narrow", "never", "store:read")
+			require.Equal(b, "permission_denied", protocol("", b.with(key).answer(&listProducts{})))
+		},
+	},
+	scenario{
+		name: "every refused field of a body is listed, unknown, read-only and mistyped ones too",
+		rows: []string{"Choices/unknown body fields and wrong JSON types"},
+		run: func(b *bench) {
+			id := b.product("Guide", 1500)
+			body := `{"title":5,"summary":null,"priceAmount":"1500","status":"published","type":"FILE","createdAt":"x","nope":1,"Title":"x","compareAtAmount":1.5}`
+			fields := []string{"title", "summary", "priceAmount", "status", "type", "createdAt", "nope", "Title", "compareAtAmount"}
+			b.leavesNothing(func() {
+				if b.isREST() {
+					a := b.json("PATCH", "/v1/products/"+id, strings.Replace(body, "{", `{"id":"`+id+`","updateMask":"title",`, 1))
+					b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), append(fields, "id", "updateMask")...)
+				}
+				if b.face == (connectJSON{}) {
+					body = strings.Replace(body, `"1500"`, `"x"`, 1) // a typed client sends integers as text
+					a := connectJSON{}.post(b, "/storefront.v1.ProductService/UpdateProduct", []byte(strings.Replace(body, "{", `{"id":"`+id+`",`, 1)))
+					b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), fields...)
+				}
+			})
+			if b.isREST() {
+				a := b.json("PATCH", "/v1/products/"+id, `{"priceAmount":100.0,"compareAtAmount":2e2}`)
+				b.has(a.body, object{"priceAmount": 100, "compareAtAmount": 200})
+			}
+		},
+	},
+	scenario{
+		name: "a body is one JSON object in UTF-8",
+		rows: []string{"Choices/body that is not JSON", "Choices/JSON details", "Choices/{} and zero bytes"},
+		run: func(b *bench) {
+			id := b.product("Guide", 1500)
+			before := b.call(&getProduct{Id: id})
+			b.leavesNothing(func() {
+				for _, body := range []string{
+					" ", "null", "[]", `"x"`, "5", "{", `{"title":"x"`, `{"title":"x"} {}`, `{"title":"x"}x`, `{'title':'x'}`, `{"title":"x",}`,
+					`{title:"x"}`, "{\"title\":\"\xff\"}", `{"title":"\ud800"}`, "\xef\xbb\xbf{}", `{"title":"a` + "\n" + `b"}`, `{"priceAmount":01}`,
+					strings.Repeat(`[`, 100_000), `{"x":` + strings.Repeat(`[`, 100_000),
+				} {
+					switch b.face.(type) {
+					case restFace:
+						a := b.json("PATCH", "/v1/products/"+id, body)
+						b.refusedAs(a, 400, "validation_failed")
+					case connectJSON:
+						a := connectJSON{}.post(b, "/storefront.v1.ProductService/UpdateProduct", []byte(body))
+						b.refusedAs(a, 400, "validation_failed")
+					}
+				}
+				if b.isREST() {
+					a := b.json("PATCH", "/v1/products/"+id, `{"title":"x","title":"y","summary":"s"}`)
+					b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), "title")
+					a, text := b.send("PATCH", "/v1/products/"+id, []byte{})
+					a.body = decodedObject(b, text)
+					b.refusedAs(a, 400, "validation_failed")
+					b.same(before, b.json("PATCH", "/v1/products/"+id, ` {} `).body)
+				}
+			})
+		},
+	},
+	scenario{
+		name: "a query is read strictly",
+		rows: []string{"Choices/query parameters"},
+		run: func(b *bench) {
+			if !b.isREST() {
+				return
+			}
+			for target, fields := range map[string][]string{
+				"/v1/products?page=x&pageSize=1.5&status=draft&type=0&nope=1":      {"page", "pageSize", "status", "type", "nope"},
+				"/v1/products?page=1&page=2":                                       {"page"},
+				"/v1/products?page=&pageSize=+5":                                   {"page", "pageSize"},
+				"/v1/products?page_size=5":                                         {"page_size"},
+				"/v1/products?Page=1":                                              {"Page"},
+				"/v1/products?page=99999999999999999999":                           {"page"},
+				"/v1/products?q=%ff":                                               {"q"},
+				"/v1/products?q=%zz":                                               {"q"},
+				"/v1/products?q=%00":                                               {"q"},
+				"/v1/store?x=1":                                                    {"x"},
+				"/v1/customers?status=PAID":                                        {"status"},
+				"/v1/orders?q=x":                                                   {"q"},
+				"/v1/payment-links?status=ACTIVE":                                  {"status"},
+				"/v1/payment-links?status=":                                        {"status"},
+				"/v1/products?status=STATUS_UNSPECIFIED&type=TYPE_UNSPECIFIED":     {"status", "type"},
+				"/v1/products/" + unknownID() + "?id=" + unknownID() + "&expand=1": {"id", "expand"},
+			} {
+				b.fieldsOf(b.refusedAs(b.json("GET", target, ""), 400, "validation_failed"), fields...)
+			}
+			id := b.product("Guide", 1500)
+			b.fieldsOf(b.refusedAs(b.json("PATCH", "/v1/products/"+id+"?title=x", `{"nope":1}`), 400, "validation_failed"), "title", "nope")
+			b.has(b.json("GET", "/v1/products?&&page=1&", "").body, object{"total": 1})
+		},
+	},
+	scenario{
+		name: "what is not there, not allowed, too large or of another type has a code of its own",
+		rows: []string{
+			"Choices/unknown path, wrong method, size and media type", "Choices/HEAD and OPTIONS", "Choices/Allow, scheme and UUID case",
+			"Choices/charset and missing Content-Type",
+		},
+		run: func(b *bench) {
+			if !b.isREST() {
+				return
+			}
+			id := b.product("Guide", 1500)
+			for _, path := range []string{
+				"/v1", "/v1/", "/v1/nothing", "/v1/products/", "/v1//products", "/v1/products/" + id + "/", "/v1/Products", "/v1/products/../store",
+				"/v1/payment-links/" + id + "/disable", "/v2/store", "/", "/healthz", "/v1/products%2F" + id,
+			} {
+				require.Nil(b, b.refusedAs(b.json("GET", path, ""), 404, "not_found"), path)
+			}
+			for _, row := range []struct{ method, path, allow string }{
+				{"POST", "/v1/store", "GET, HEAD"}, {"POST", "/v1/products", "GET, HEAD"}, {"DELETE", "/v1/products/" + id, "GET, HEAD, PATCH"},
+				{"PUT", "/v1/products/" + id, "GET, HEAD, PATCH"}, {"PATCH", "/v1/orders", "GET, HEAD"}, {"PATCH", "/v1/customers", "GET, HEAD, POST"},
+				{"DELETE", "/v1/payment-links/" + id, "GET, HEAD, PATCH"}, {"GET", "/v1/payment-links/" + id + "/enable", "POST"},
+				{"OPTIONS", "/v1/products", "GET, HEAD"}, {"OPTIONS", "/v1/customers", "GET, HEAD, POST"}, {"BREW", "/v1/store", "GET, HEAD"},
+			} {
+				a := b.json(row.method, row.path, "")
+				require.Nil(b, b.refusedAs(a, 405, "method_not_allowed"))
+				require.Equal(b, []string{row.allow}, a.header.Values("Allow"), "%s %s", row.method, row.path)
+			}
+
+			a, text := b.send("HEAD", "/v1/products/"+id, nil)
+			require.Equal(b, 200, a.status)
+			require.Empty(b, text)
+			b.limited(a)
+			require.Equal(b, json.Number(a.header.Get("Content-Length")), normal(b, len(b.get("/v1/products/"+id))))
+			a, text = b.send("HEAD", "/v1/products/"+unknownID(), nil)
+			require.Equal(b, 404, a.status)
+			require.Empty(b, text)
+			b.limited(a)
+
+			for _, body := range []string{`{"title":"` + strings.Repeat("x", 1<<20) + `"}`, strings.Repeat(" ", 1<<20+1)} {
+				require.Nil(b, b.refusedAs(b.json("PATCH", "/v1/products/"+id, body), 413, "payload_too_large"))
+			}
+			b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"description":"`+strings.Repeat("x", 1<<20-19)+`"}`), 400, "validation_failed")
+			for _, kind := range []string{
+				"", "text/plain", "text/json", "application/json; charset=latin1", "application/x-www-form-urlencoded", "application/json; a=b",
+				"multipart/form-data", "application/problem+json", "json",
+			} {
+				require.Nil(b, b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`, "Content-Type", kind), 415, "unsupported_media_type"), kind)
+			}
+			require.Nil(b, b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`, "Content-Encoding", "gzip"), 415, "unsupported_media_type"))
+			for _, kind := range []string{"application/json;charset=UTF-8", "Application/JSON; charset=\"utf-8\"", "application/json"} {
+				require.Equal(b, 200, b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`, "Content-Type", kind).status, kind)
+			}
+		},
+	},
+	scenario{
+		name: "the first check that fails answers",
+		rows: []string{"Choices/order of checks"},
+		run: func(b *bench) {
+			if !b.isREST() {
+				return
+			}
+			narrow, _ := b.newKey("narrow", "never", "store:read")
+			bad := []string{"PATCH", "/v1/products/x?y=1", "[", "Content-Type", "text/plain"}
+			send := func(key string, r []string) answer { return b.with(key).json(r[0], r[1], r[2], r[3:]...) }
+			b.refusedAs(send("", []string{"BREW", "/v1/nothing", ""}), 401, "api_key_missing")
+			b.refusedAs(send(narrow, []string{"BREW", "/v1/products/x", ""}), 405, "method_not_allowed")
+			b.refusedAs(send(narrow, []string{"GET", "/v1/nothing", ""}), 404, "not_found")
+			b.refusedAs(send(narrow, bad), 403, "insufficient_scope")
+			b.refusedAs(send(b.key, bad), 415, "unsupported_media_type")
+			b.refusedAs(send(b.key, []string{"PATCH", "/v1/products/x?y=1", strings.Repeat("[", 1<<20+1)}), 413, "payload_too_large")
+			b.refusedAs(send(b.key, []string{"PATCH", "/v1/products/x?y=1", "["}), 400, "validation_failed")
+			b.refusedAs(send(b.key, []string{"PATCH", "/v1/products/x", `{"title":""}`}), 400, "validation_failed")
+			b.refusedAs(send(b.key, []string{"PATCH", "/v1/products/x", `{"compareAtAmount":0,"priceAmount":1}`}), 404, "product_not_found")
+		},
+	},
+	scenario{
+		name: "no answer has a CORS header, whatever a browser asks",
+		rows: []string{"Choices/no CORS header", "Endpoints/JSON bodies"},
+		run: func(b *bench) {
+			if !b.isREST() {
+				return
+			}
+			for _, method := range []string{"GET", "OPTIONS", "HEAD", "POST"} {
+				a, _ := b.send(method, "/v1/products", nil, "Origin", "https://shop.example", "Access-Control-Request-Method", "GET")
+				for name := range a.header {
+					require.False(b, strings.HasPrefix(name, "Access-Control-"), name)
+				}
+				require.Equal(b, "application/json", a.header.Get("Content-Type"))
+			}
+		},
+	},
+)
+
+var _ = shows(TestFailures, "Errors/5xx", "Choices/5xx code")
+
+// A failure of the service is a 500 that says nothing of its cause, which the log has.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, database, settings{})
+			b := s.newBench(t, restFace{})
+			_, err := s.store.Writer().Exec("DROP TABLE order_items")
+			require.NoError(t, err)
+			for _, f := range faces() {
+				a := b.on(f).answer(&getOrder{Id: unknownID()})
+				require.Nil(t, b.refusedAs(a, http.StatusInternalServerError, "internal_error"))
+				require.NotContains(t, a.body["message"], "order_items")
+				require.Contains(t, s.log.String(), a.body["requestId"])
+			}
+			require.Contains(t, s.log.String(), "order_items")
+			require.Equal(t, 200, b.answer(&getStore{}).status)
+		})
+	}
+}

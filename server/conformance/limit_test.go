@@ -1,0 +1,113 @@
+package conformance_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/server/auth"
+)
+
+// rate asserts the headers of the limits.
+func (b *bench) rate(a answer, remaining, reset int) {
+	b.Helper()
+	require.Equal(b, []string{"120"}, a.header.Values("X-Ratelimit-Limit"))
+	require.Equal(b, []string{strconv.Itoa(remaining)}, a.header.Values("X-Ratelimit-Remaining"))
+	require.Equal(b, []string{strconv.Itoa(reset)}, a.header.Values("X-Ratelimit-Reset"))
+}
+
+var _ = shows(TestKeyLimit,
+	"Limits/Requests per API key", "Limits/X-RateLimit-Limit", "Limits/X-RateLimit-Remaining", "Limits/X-RateLimit-Reset",
+	"Limits/Retry-After", "Errors/429 rate_limited", "Choices/rate window", "Choices/X-RateLimit where no key is known")
+
+// A key may make 120 requests a minute, across all routes and faces; every request counts, also
+// one that is refused; another key of the store has a counter of its own.
+func TestKeyLimit(t *testing.T) {
+	t.Parallel()
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, database, settings{})
+			b := s.newBench(t, restFace{})
+			other, _ := b.newKey("other", "never", auth.Scopes()...)
+			for i := range 120 {
+				f := faces()[i%len(faces())]
+				a := b.on(f).answer(operations[i%len(operations)].m)
+				require.NotEqual(t, 429, a.status)
+				b.rate(a, 119-i, 30)
+			}
+			for _, f := range faces() {
+				for _, op := range operations {
+					a := b.on(f).answer(op.m)
+					require.Nil(t, b.refusedAs(a, 429, "rate_limited"))
+					require.Equal(t, []string{"30"}, a.header.Values("Retry-After"))
+					b.rate(a, 0, 30)
+				}
+			}
+			a := b.json("GET", "/v1/nothing", "")
+			b.refusedAs(a, 429, "rate_limited")
+			b.rate(b.with(other).answer(&getStore{}), 119, 30)
+			a = b.with("").answer(&getStore{})
+			b.refusedAs(a, 401, "api_key_missing")
+			b.rate(a, 120, 30)
+
+			s.gate.advance(29*time.Second + 999*time.Millisecond)
+			a = b.answer(&getStore{})
+			b.refusedAs(a, 429, "rate_limited")
+			require.Equal(t, []string{"1"}, a.header.Values("Retry-After"), "rounded up: who waits that long is served")
+			s.gate.advance(time.Millisecond)
+			b.rate(b.answer(&getStore{}), 119, 60)
+			a = b.json("GET", "/v1/nothing", "")
+			b.refusedAs(a, 404, "not_found")
+			b.rate(a, 118, 60)
+		})
+	}
+}
+
+var _ = shows(TestAddressLimit, "Limits/Unknown keys from one IP address", "Choices/unknown keys per address")
+
+// The 21st request with an unknown key from one address, and every later one whatever its key, is
+// refused until the minute ends. A missing key is not an unknown one, nor is a revoked one.
+func TestAddressLimit(t *testing.T) {
+	t.Parallel()
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, database, settings{})
+			b := s.newBench(t, restFace{})
+			revoked, id := b.newKey("old", "never", auth.Scopes()...)
+			_, err := b.RevokeKey(b.ctx, id)
+			require.NoError(t, err)
+			for range 30 {
+				b.with("").challenged("api_key_missing")
+				b.with(revoked).challenged("api_key_revoked")
+			}
+			for i := range 20 {
+				key := auth.NewKey()
+				if i%2 == 1 {
+					key = "malformed" // counted alike
+				}
+				a := b.with(key).on(faces()[i%len(faces())]).answer(&getStore{})
+				b.refusedAs(a, 401, "api_key_invalid")
+				b.rate(a, 120, 30)
+			}
+			b.rate(b.answer(&getStore{}), 119, 30)
+			for _, key := range []string{auth.NewKey(), "malformed", b.key, revoked, ""} {
+				for _, f := range faces() {
+					a := b.with(key).on(f).answer(&getStore{})
+					require.Nil(t, b.refusedAs(a, 429, "rate_limited"))
+					require.Equal(t, []string{"30"}, a.header.Values("Retry-After"))
+					b.rate(a, 0, 30)
+				}
+			}
+			elsewhere := *b
+			elsewhere.address = "203.0.113.9"
+			b.rate(elsewhere.answer(&getStore{}), 118, 30)
+			s.gate.advance(30 * time.Second)
+			b.rate(b.answer(&getStore{}), 119, 60)
+		})
+	}
+}

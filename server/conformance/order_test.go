@@ -1,0 +1,176 @@
+package conformance_test
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/gen/ent/product"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/shop"
+)
+
+type (
+	listOrders = storefrontv1.ListOrdersRequest
+	getOrder   = storefrontv1.GetOrderRequest
+)
+
+var _ = cases(
+	scenario{
+		name: "an order of the catalogue has every field",
+		rows: append(under("Resources/Order",
+			"id", "reference", "status", "amount", "currency", "platformFeePercent", "customer", "items", "paymentLink", "note",
+			"paidAt", "createdAt"),
+			"Endpoints/Orders/Retrieve an order"),
+		run: func(b *bench) {
+			guide, course := b.product("Guide", 1500), b.product("Cours", 20000, of(product.TypeCOURSE))
+			o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
+				Buyer: shop.Buyer{Name: "Ada Ndé", Email: new("Ada@Example.com"), Phone: new("670 00 00 03")}, Note: new("Merci !"),
+				Lines: []shop.OrderLine{{ProductID: course, Quantity: 1}, {ProductID: guide, Quantity: 3}},
+			})
+			require.NoError(b, err)
+			got := b.call(&getOrder{Id: o.GetId()})
+			require.Regexp(b, `^ORD-[0-9A-Z]{10}$`, got["reference"])
+			items := got["items"].([]any)
+			require.Len(b, items, 2)
+			require.Regexp(b, uuidForm, items[0].(map[string]any)["id"])
+			want := object{
+				"id": o.GetId(), "reference": got["reference"], "status": "PENDING", "amount": 24500, "currency": "XAF", "platformFeePercent": 2.5,
+				"customer": object{"id": o.GetCustomer().GetId(), "name": "Ada Ndé", "email": "ada@example.com", "phone": "+237670000003"},
+				"items": []any{
+					object{"id": items[0].(map[string]any)["id"], "productId": course, "type": "COURSE", "title": "Cours", "unitAmount": 20000, "quantity": 1},
+					object{"id": items[1].(map[string]any)["id"], "productId": guide, "type": "FILE", "title": "Guide", "unitAmount": 1500, "quantity": 3},
+				},
+				"paymentLink": nil, "note": "Merci !", "paidAt": nil, "createdAt": got["createdAt"],
+			}
+			b.same(want, got)
+
+			b.call(&updateProduct{Id: guide, Title: new("Autre titre"), PriceAmount: new(int64(9))})
+			b.pay(o.GetId())
+			got = b.call(&getOrder{Id: o.GetId()})
+			want["status"], want["paidAt"] = "PAID", got["paidAt"]
+			b.same(want, got)
+			require.True(b, b.moment(got["paidAt"]).After(b.moment(got["createdAt"])))
+		},
+	},
+	scenario{
+		name: "an order of a payment link names it and may have no items",
+		rows: []string{"Resources/Order/from a payment link"},
+		run: func(b *bench) {
+			link := b.link("Atelier")
+			l := b.call(&getLink{Id: link})
+			got := b.call(&getOrder{Id: b.linkOrder(link, "ada@example.com")})
+			b.has(got, object{
+				"items": []any{}, "paymentLink": object{"id": link, "code": l["code"], "title": "Atelier"}, "note": nil, "amount": 500,
+			})
+			require.Nil(b, got["customer"].(map[string]any)["phone"])
+		},
+	},
+	scenario{
+		name: "an order that is paid is PAID, with paidAt, its events and its counters",
+		rows: []string{
+			"States/Order status/paid", "Events/order.paid", "Events/payment_link.paid", "Choices/ordersCount and totalPaid",
+			"Choices/order transitions",
+		},
+		run: func(b *bench) {
+			link := b.link("Atelier")
+			byLink, byCatalogue := b.linkOrder(link, "ada@example.com"), b.order(b.product("Guide", 1000), 2, "ada@example.com")
+			customer := b.call(&getOrder{Id: byLink})["customer"].(map[string]any)["id"].(string)
+			b.has(b.call(&getCustomer{Id: customer}), object{"ordersCount": 2, "totalPaid": 0})
+			n := len(b.events())
+			b.pay(byCatalogue)
+			require.Equal(b, []string{"order.paid"}, b.sentSince(n))
+			b.pay(byLink)
+			require.Equal(b, []string{"order.paid", "order.paid", "payment_link.paid"}, b.sentSince(n))
+			b.leavesNothing(func() { b.pay(byLink) })
+			b.has(b.call(&getCustomer{Id: customer}), object{"ordersCount": 2, "totalPaid": 2500})
+			paid := b.call(&getOrder{Id: byLink})
+			b.has(b.call(&getLink{Id: link}), object{"paidCount": 1, "paidAmount": 500, "lastPaidAt": paid["paidAt"]})
+			_, err := b.RefundOrder(b.ctx, byLink)
+			require.NoError(b, err)
+			b.has(b.call(&getOrder{Id: byLink}), object{"status": "REFUNDED", "paidAt": paid["paidAt"]})
+			b.has(b.call(&getCustomer{Id: customer}), object{"ordersCount": 2, "totalPaid": 2000})
+		},
+	},
+	scenario{
+		name: "an order whose payment failed is FAILED, without paidAt, and an abandoned one sends nothing",
+		rows: []string{"States/Order status/failed", "States/Order status/abandoned", "Events/order.failed"},
+		run: func(b *bench) {
+			guide := b.product("Guide", 1000)
+			failed, abandoned := b.order(guide, 1, "ada@example.com"), b.order(guide, 1, "ada@example.com")
+			n := len(b.events())
+			_, err := b.FailOrder(b.ctx, failed)
+			require.NoError(b, err)
+			require.Equal(b, []string{"order.failed"}, b.sentSince(n))
+			b.has(b.call(&getOrder{Id: failed}), object{"status": "FAILED", "paidAt": nil})
+			_, err = b.CancelOrder(b.ctx, abandoned)
+			require.NoError(b, err)
+			require.Equal(b, []string{"order.failed"}, b.sentSince(n))
+			b.has(b.call(&getOrder{Id: abandoned}), object{"status": "CANCELLED", "paidAt": nil})
+		},
+	},
+	scenario{
+		name: "orders are listed newest first and filtered by status and time",
+		rows: append(under("Endpoints/Orders/List orders", "status", "from", "to"), "Endpoints/Orders/List orders", "Choices/from and to"),
+		run: func(b *bench) {
+			guide := b.product("Guide", 1000)
+			var ids []string
+			for range 5 {
+				ids = append(ids, b.order(guide, 1, "ada@example.com"))
+			}
+			moves := []func(string) error{
+				func(string) error { return nil },
+				func(id string) error { _, err := b.PayOrder(b.ctx, id); return err },
+				func(id string) error { _, err := b.FailOrder(b.ctx, id); return err },
+				func(id string) error { _, err := b.CancelOrder(b.ctx, id); return err },
+				func(id string) error { b.pay(id); _, err := b.RefundOrder(b.ctx, id); return err },
+			}
+			statuses := []storefrontv1.Order_Status{
+				storefrontv1.Order_PENDING, storefrontv1.Order_PAID, storefrontv1.Order_FAILED, storefrontv1.Order_CANCELLED, storefrontv1.Order_REFUNDED,
+			}
+			for i, move := range moves {
+				require.NoError(b, move(ids[i]))
+			}
+			list := b.call(&listOrders{})
+			b.has(list, object{"page": 1, "pageSize": 25, "total": 5})
+			require.Equal(b, newest(ids...), b.names(list, "id"))
+			b.same(b.call(&getOrder{Id: ids[2]}), b.data(list)[2])
+			for i, status := range statuses {
+				one := b.call(&listOrders{Status: &status})
+				b.has(one, object{"total": 1})
+				require.Equal(b, []string{ids[i]}, b.names(one, "id"))
+				require.Equal(b, []string{status.String()}, b.names(one, "status"))
+			}
+
+			at := func(i int) *timestamppb.Timestamp {
+				return timestamppb.New(b.moment(b.call(&getOrder{Id: ids[i]})["createdAt"]))
+			}
+			require.Equal(b, newest(ids[1], ids[2], ids[3], ids[4]), b.names(b.call(&listOrders{From: at(1)}), "id"), "from is inclusive")
+			require.Equal(b, newest(ids[0], ids[1], ids[2]), b.names(b.call(&listOrders{To: at(3)}), "id"), "to is exclusive")
+			between := b.call(&listOrders{From: at(1), To: at(3), PageSize: new(int32(1)), Page: new(int64(2))})
+			b.has(between, object{"total": 2})
+			require.Equal(b, []string{ids[1]}, b.names(between, "id"))
+			require.Equal(b, []string{ids[1]}, b.names(b.call(&listOrders{From: at(1), To: at(3), Status: storefrontv1.Order_PAID.Enum()}), "id"))
+			b.has(b.call(&listOrders{From: at(3), To: at(1)}), object{"total": 0, "data": []any{}})
+			if b.isREST() {
+				local := at(1).AsTime().In(time.FixedZone("", -(3*60+30)*60)).Format("2006-01-02T15:04:05.000Z07:00")
+				a := b.json("GET", "/v1/orders?from="+local+"&status=PAID", "")
+				require.Equal(b, []string{ids[1]}, b.names(a.body, "id"), "any offset: %s", local)
+				for _, text := range []string{"yesterday", "2026-10-01", "2026-10-01T12:00:30", "2026-13-01T00:00:00Z", ""} {
+					b.fieldsOf(b.refusedAs(b.json("GET", "/v1/orders?from="+text+"&to="+text, ""), 400, "validation_failed"), "from", "to")
+				}
+			}
+		},
+	},
+	scenario{
+		name: "an order that is not there is not found",
+		rows: []string{"Errors/404 order_not_found"},
+		run: func(b *bench) {
+			require.Nil(b, b.refused(&getOrder{Id: unknownID()}, 404, "order_not_found"))
+			require.Nil(b, b.refused(&getOrder{Id: "ORD-1"}, 404, "order_not_found"))
+		},
+	},
+)
+
+func pending() *storefrontv1.Order_Status { return storefrontv1.Order_PENDING.Enum() }

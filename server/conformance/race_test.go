@@ -1,0 +1,153 @@
+package conformance_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/shop"
+)
+
+var _ = shows(TestHundredPostsOfOneEmail, "Endpoints/Customers/Create a customer/never duplicated")
+
+// A hundred clients create the same customer at once: one is told 201, ninety-nine 200, and all
+// of the same customer.
+func TestHundredPostsOfOneEmail(t *testing.T) {
+	t.Parallel()
+	const posts = 100
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			b := newService(t, database, settings{realTime: true}).newBench(t, restFace{})
+			keys := []string{b.key}
+			for i := range 4 { // a key may make 120 requests a minute, and a minute may turn
+				key, _ := b.newKey(fmt.Sprint("tool ", i), "never", auth.ScopeCustomersWrite)
+				keys = append(keys, key)
+			}
+			n, sent := len(b.entries()), len(b.events())
+			var statuses sync.Map
+			var ids sync.Map
+			start := make(chan struct{})
+			var done sync.WaitGroup
+			for i := range posts {
+				done.Go(func() {
+					<-start
+					a, text := b.with(keys[i%len(keys)]).send("POST", "/v1/customers", []byte(`{"email":"Ada@Example.com"}`))
+					counter, _ := statuses.LoadOrStore(a.status, new(atomic.Int32))
+					counter.(*atomic.Int32).Add(1)
+					ids.Store(decodedObject(b, text)["id"], true)
+				})
+			}
+			close(start)
+			done.Wait()
+			require.Equal(t, map[int]int32{http.StatusCreated: 1, http.StatusOK: posts - 1}, counted(&statuses))
+			var different int
+			ids.Range(func(any, any) bool { different++; return true })
+			require.Equal(t, 1, different)
+			b.has(b.call(&listCustomers{}), object{"total": 1})
+			require.Equal(t, []string{"customer.created"}, b.sentSince(sent))
+			require.Len(t, b.entries(), n+1)
+		})
+	}
+}
+
+func counted(statuses *sync.Map) map[int]int32 {
+	out := map[int]int32{}
+	statuses.Range(func(status, n any) bool {
+		out[status.(int)] = n.(*atomic.Int32).Load()
+		return true
+	})
+	return out
+}
+
+var _ = shows(TestConcurrentUpdates, "Choices/concurrent changes")
+
+// Clients that change one product at once each leave one entry, and each entry starts from where
+// the one before ended: no change is lost.
+func TestConcurrentUpdates(t *testing.T) {
+	t.Parallel()
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			b := newService(t, database, settings{realTime: true}).newBench(t, restFace{})
+			id := b.product("Guide", 1000)
+			n := len(b.entries())
+			var done sync.WaitGroup
+			for i := range 30 {
+				done.Go(func() {
+					a, _ := b.send("PATCH", "/v1/products/"+id, fmt.Appendf(nil, `{"priceAmount":%d}`, 2000+i))
+					require.Equal(t, http.StatusOK, a.status)
+				})
+			}
+			done.Wait()
+			entries := b.entries()[n:]
+			require.Len(t, entries, 30)
+			next := map[any]any{}
+			for _, e := range entries {
+				c := e.changes["priceAmount"].(map[string]any)
+				require.NotContains(t, next, c["from"], "two changes of the same price: one was lost")
+				next[c["from"]] = c["to"]
+			}
+			price := any(normal(b, 1000))
+			for range 30 {
+				price = next[price]
+				require.NotNil(t, price)
+			}
+			require.Equal(t, price, b.call(&getProduct{Id: id})["priceAmount"])
+		})
+	}
+}
+
+var _ = shows(TestFiftyPayers, "Resources/Payment link/counters under concurrent payments")
+
+// Fifty payers at one link with a cap, all the same customer, while a client reads the link: the
+// counters are what was paid, the cap is never passed by recording, and nobody waits for ever.
+func TestFiftyPayers(t *testing.T) {
+	t.Parallel()
+	const payers, limit = 50, 10
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			b := newService(t, database, settings{realTime: true}).newBench(t, restFace{})
+			link := b.link("Atelier", capped(limit))
+			customer := b.customer("Ada", "ada@example.com")
+			sent := len(b.events())
+			var paid, refused atomic.Int32
+			var group errgroup.Group
+			for range payers {
+				group.Go(func() error {
+					before := decodedObject(b, b.get("/v1/payment-links/"+link))
+					o, err := b.RecordOrder(b.ctx, shop.OrderDraft{CustomerID: customer, PaymentLinkID: link})
+					if err != nil {
+						if refusal.Of(err, func(error) bool { return false }).Code != refusal.PaymentLinkUnavailable {
+							return err
+						}
+						refused.Add(1)
+						return nil
+					}
+					if before["availability"] != "ACTIVE" {
+						return fmt.Errorf("an order was recorded for a link that was %s before", before["availability"])
+					}
+					paid.Add(1)
+					_, err = b.PayOrder(b.ctx, o.GetId())
+					return err
+				})
+			}
+			require.NoError(t, group.Wait())
+			require.EqualValues(t, payers, paid.Load()+refused.Load())
+			require.GreaterOrEqual(t, paid.Load(), int32(limit))
+			b.has(b.call(&getLink{Id: link}), object{"paidCount": paid.Load(), "paidAmount": 500 * paid.Load(), "availability": "EXHAUSTED"})
+			b.has(b.call(&getCustomer{Id: customer}), object{"ordersCount": paid.Load(), "totalPaid": 500 * paid.Load()})
+			b.has(b.call(&listOrders{}), object{"total": paid.Load()})
+			require.Len(t, b.sentSince(sent), 2*int(paid.Load()), "order.paid and payment_link.paid for each")
+		})
+	}
+}

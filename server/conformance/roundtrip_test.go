@@ -1,0 +1,122 @@
+package conformance_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/store/storetest"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// trips records the round trips to a database.
+type trips struct {
+	mu      sync.Mutex
+	queries []string
+}
+
+func (r *trips) observe(query string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// What is prepared once for each connection, and what the gate writes now and then beside the
+	// requests, is not what a request costs.
+	if query == "prepare" || strings.Contains(query, "last_used_at =") || strings.HasPrefix(strings.TrimSpace(query), "DELETE FROM address_counters") {
+		return
+	}
+	r.queries = append(r.queries, query)
+}
+
+func (r *trips) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := r.queries
+	r.queries = nil
+	return taken
+}
+
+var _ = shows(TestRoundTrips, "Choices/round trips to the database")
+
+// A request costs a small number of round trips that does not grow with the data. One of each is
+// the key's: with its store and its counter it is one statement.
+func TestRoundTrips(t *testing.T) {
+	t.Parallel()
+	var ids struct{ product, order, customer, link, disabled string }
+	const (
+		key         = 1
+		transaction = 2 // BEGIN and COMMIT
+		journal     = 1 // all entries in one statement
+		outbox      = 1 // all events in one statement
+	)
+	rows := []struct {
+		name   string
+		m      func() proto.Message
+		want   int
+		reason string
+	}{
+		{"GetStore", func() proto.Message { return &getStore{} }, key + 1, "the store's row"},
+		{"GetProduct", func() proto.Message { return &getProduct{Id: ids.product} }, key + 1, "the row"},
+		{"GetOrder", func() proto.Message { return &getOrder{Id: ids.order} }, key + 1, "one join with customer, items and link"},
+		{"GetCustomer", func() proto.Message { return &getCustomer{Id: ids.customer} }, key + 1, "the row"},
+		{"GetPaymentLink", func() proto.Message { return &getLink{Id: ids.link} }, key + 1, "the row"},
+		{"an id that is no UUID", func() proto.Message { return &getProduct{Id: "x"} }, key, "nothing to look for"},
+		{"ListProducts", func() proto.Message { return &listProducts{} }, key + 2, "total and page"},
+		{"ListProducts with a search", func() proto.Message { return &listProducts{Q: new("gui")} }, key + 2, "total and page"},
+		{"ListProducts beyond the end", func() proto.Message { return &listProducts{Page: new(int64(9))} }, key + 1, "the total alone says that the page is empty"},
+		{"ListOrders", func() proto.Message { return &listOrders{} }, key + 2, "total and page, items and all"},
+		{"ListOrders of a status", func() proto.Message { return &listOrders{Status: pending()} }, key + 2, "total and page"},
+		{"ListCustomers", func() proto.Message { return &listCustomers{} }, key + 2, "total and page"},
+		{"ListCustomers with a search", func() proto.Message { return &listCustomers{Q: new("ada")} }, key + 2, "total and page"},
+		{"ListPaymentLinks", func() proto.Message { return &listLinks{} }, key + 2, "total and page"},
+		{"a refused query", func() proto.Message { return &listOrders{Page: new(int64(0))} }, key, "refused before the database is asked"},
+		{"UpdateProduct", func() proto.Message { return &updateProduct{Id: ids.product, Title: new("Guide 2")} }, key + transaction + 3 + journal,
+			"the row, held; the change; the row as it is then"},
+		{"UpdateProduct that changes nothing", func() proto.Message { return &updateProduct{Id: ids.product} }, key + transaction + 1, "the row, held"},
+		{"UpdateProduct with an event", func() proto.Message { return &updateProduct{Id: ids.product, Status: archived} }, key + transaction + 3 + journal + outbox,
+			"the same, and the event"},
+		{"UpdateProduct of no product", func() proto.Message { return &updateProduct{Id: unknownID()} }, key + transaction + 1, "the look, and ROLLBACK"},
+		{"CreateCustomer", func() proto.Message { return &createCustomer{Email: new("new@example.com")} }, key + transaction + 2 + journal + outbox,
+			"the look for a known one; the insert"},
+		{"CreateCustomer that is known", func() proto.Message { return &createCustomer{Email: new("ada@example.com")} }, key + transaction + 1, "the look"},
+		{"CreateCustomer that completes", func() proto.Message {
+			return &createCustomer{Email: new("new@example.com"), Name: "New"}
+		}, key + transaction + 3 + journal, "the look; the change; the row as it is then"},
+		{"UpdateCustomer", func() proto.Message { return &updateCustomer{Id: ids.customer, Name: new("Ada 2")} }, key + transaction + 3 + journal,
+			"the row, held; the change; the row as it is then"},
+		{"UpdateCustomer of its e-mail", func() proto.Message { return &updateCustomer{Id: ids.customer, Email: new("ada2@example.com")} },
+			key + transaction + 4 + journal, "and the look for another with it"},
+		{"CreatePaymentLink", func() proto.Message {
+			return &createLink{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))}
+		},
+			key + transaction + 2 + journal, "the store's address; the insert"},
+		{"UpdatePaymentLink", func() proto.Message { return &updateLink{Id: ids.link, Title: new("y")} }, key + transaction + 3 + journal,
+			"the row, held; the change; the row as it is then"},
+		{"EnablePaymentLink", func() proto.Message { return &enableLink{Id: ids.disabled} }, key + transaction + 3 + journal,
+			"the row, held; the change; the row as it is then"},
+		{"EnablePaymentLink of an enabled one", func() proto.Message { return &enableLink{Id: ids.disabled} }, key + transaction + 1, "the row, held"},
+	}
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			recorded := &trips{}
+			b := newService(t, database, settings{observe: recorded.observe}).newBench(t, restFace{})
+			ids.product, ids.customer, ids.link = b.product("Guide", 1500), b.customer("Ada", "ada@example.com"), b.link("Atelier")
+			ids.order, ids.disabled = b.order(ids.product, 1, "ada@example.com"), b.link("Disabled")
+			b.disable(ids.disabled)
+			for _, row := range rows {
+				m := row.m()
+				recorded.take()
+				a := b.answer(m)
+				took := recorded.take()
+				require.Less(t, a.status, 500)
+				require.Len(t, took, row.want, "%s: %s\n%s", row.name, row.reason, strings.Join(took, "\n"))
+			}
+			recorded.take()
+			b.with("malformed").answer(&getStore{})
+			b.with("").answer(&getStore{})
+			require.Empty(t, slices.Collect(slices.Values(recorded.take())), "a key that is missing or malformed costs nothing")
+		})
+	}
+}
