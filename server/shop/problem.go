@@ -79,5 +79,5 @@ func (p *problems) err() error {
 			return refusal.Invalid("The request has fields that cannot be used; details.fields lists them.", p.fields...)
 		}
 	}
-	return refusal.New(p.codes[0], p.fields[0].Message)
+	return refusal.New(p.codes[0], p.fields[0].Name+" "+p.fields[0].Message+".")
 }

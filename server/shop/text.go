@@ -107,7 +107,7 @@ func dottedDomain(domain string) bool {
 func (p *problems) phone(field, value, country string) *string {
 	number, err := phonenumbers.Parse(strings.TrimSpace(value), country)
 	if err != nil || number.GetExtension() != "" || strings.ContainsFunc(value, unicode.IsControl) || !phonenumbers.IsPossibleNumber(number) {
-		p.add(refusal.PhoneInvalid, field, "The phone is no possible number; send it in international form, such as +237670000001.")
+		p.add(refusal.PhoneInvalid, field, "must be a possible number, in international form such as +237670000001")
 		return nil
 	}
 	text := phonenumbers.Format(number, phonenumbers.E164)
