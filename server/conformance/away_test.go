@@ -85,12 +85,11 @@ var _ = shows(TestDatabaseAway, "Choices/database away")
 // answer, and the operator's listener says so.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
-	address, cable := newCable(t)
-	s := newService(t, storetest.Postgres, settings{url: address})
+	s := throughCable(t, storetest.Postgres)
 	b := s.newBench(t, restFace{})
 	id := b.product("Guide", 1500)
 	require.Equal(t, http.StatusOK, s.status(t, "/readyz"))
-	cable.cut()
+	s.cable.cut()
 	for _, f := range faces() {
 		for _, op := range operations {
 			a := b.on(f).answer(op.m)

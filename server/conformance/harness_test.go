@@ -56,6 +56,7 @@ type service struct {
 	clock, gate *clock
 	plain, h2c  *http.Client
 	log         *journal
+	cable       *cable // to the database, for a test that cuts it
 
 	mu   sync.Mutex
 	keys []string

@@ -72,8 +72,8 @@ func lists() []struct {
 		{&listProducts{Status: status}, []any{"PUBLISHED"}},
 		{&listProducts{Type: kind}, []any{"COURSE"}},
 		{&listProducts{Status: status, Type: kind}, []any{"PUBLISHED", "COURSE"}},
-		{&listProducts{Q: new("guide 77")}, []any{"%guide 77%"}},
-		{&listProducts{Q: new("guide 77"), Status: status, Type: kind}, []any{"%guide 77%", "PUBLISHED", "COURSE"}},
+		{&listProducts{Q: new("guide 7")}, []any{"%guide 7%"}},
+		{&listProducts{Q: new("guide 7"), Status: status, Type: kind}, []any{"%guide 7%", "PUBLISHED", "COURSE"}},
 		{&listProducts{Q: new("7")}, []any{"%7%"}},
 		{&listOrders{}, nil},
 		{&listOrders{Status: storefrontv1.Order_PAID.Enum()}, []any{"PAID"}},
@@ -81,7 +81,7 @@ func lists() []struct {
 		{&listOrders{To: timestamppb.New(to)}, []any{to}},
 		{&listOrders{Status: storefrontv1.Order_PAID.Enum(), From: timestamppb.New(from), To: timestamppb.New(to)}, []any{"PAID", from, to}},
 		{&listCustomers{}, nil},
-		{&listCustomers{Q: new("buyer 77")}, []any{"%buyer 77%"}},
+		{&listCustomers{Q: new("buyer 7")}, []any{"%buyer 7%"}},
 		{&listCustomers{Q: new("7")}, []any{"%7%"}},
 		{&listLinks{}, nil},
 		{&listLinks{Status: storefrontv1.ListPaymentLinksRequest_active.Enum()}, []any{opening}},
@@ -108,9 +108,9 @@ func TestListsUseAnIndex(t *testing.T) {
 			s := newService(t, database, settings{observe: recorded.observe})
 			b := s.newBench(t, restFace{})
 			for range 19 {
-				s.newBench(t, restFace{}).fill(1000)
+				s.newBench(t, restFace{}).fill(300)
 			}
-			b.fill(1000)
+			b.fill(300)
 			if s.store.Dialect() == dialect.Postgres {
 				_, err := s.store.Writer().Exec("ANALYZE")
 				require.NoError(t, err)
