@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-
-	"github.com/mattn/go-isatty"
-	"github.com/schollz/progressbar/v3"
 
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
@@ -58,16 +54,15 @@ func (c *importCmd) Run(s *session) error {
 		lines = f
 	}
 	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
-		bar := progress(s.errs, size, c.Kind)
+		bar := newProgress(s.errs, c.Kind, size)
 		done, err := o.Import(ctx, c.Store, lines, shop.Import{
 			Kind: shop.ImportKind(c.Kind), Events: c.Events,
-			Progress: func(so shop.Imported) { _ = bar.Set64(so.Bytes) },
+			Progress: bar.show,
 		})
+		bar.end()
 		if err != nil {
-			_ = bar.Exit()
 			return stopped(err, done)
 		}
-		_ = bar.Finish()
 		if s.json {
 			return s.value(loaded{done.Lines, done.Stored, done.Skipped})
 		}
@@ -83,14 +78,4 @@ func stopped(err error, done shop.Imported) error {
 		return fmt.Errorf("%w; %d lines before it are done, nothing after", err, done.Lines)
 	}
 	return err
-}
-
-// progress shows how far the load came, on a terminal only.
-func progress(w io.Writer, size int64, what string) *progressbar.ProgressBar {
-	f, ok := w.(*os.File)
-	if !ok || !(isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())) {
-		return progressbar.DefaultBytesSilent(size)
-	}
-	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(w), progressbar.OptionShowBytes(true),
-		progressbar.OptionSetDescription(what), progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())
 }

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/mattn/go-isatty"
+
+	"go.storefront.example/server/shop"
+)
+
+// progress shows on a terminal how far a load came, and nothing elsewhere.
+type progress struct {
+	w    io.Writer // nil: show nothing
+	what string
+	size int64 // bytes of the whole; below 1 when it is not known
+}
+
+func newProgress(w io.Writer, what string, size int64) progress {
+	if f, ok := w.(*os.File); !ok || !(isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())) {
+		w = nil
+	}
+	return progress{w, what, size}
+}
+
+// barWidth is the length of the bar in columns.
+const barWidth = 40
+
+// eraseLine takes the cursor to the line's beginning and erases the line (ECMA-48, EL).
+const eraseLine = "\r\x1b[K"
+
+// show draws the bar anew.
+func (p progress) show(so shop.Imported) {
+	if p.w == nil {
+		return
+	}
+	bar := ""
+	if p.size > 0 {
+		done := int(min(so.Bytes, p.size) * barWidth / p.size)
+		bar = "[" + strings.Repeat("#", done) + strings.Repeat(" ", barWidth-done) + "] "
+	}
+	_, _ = fmt.Fprintf(p.w, "%s%s %s%d lines", eraseLine, p.what, bar, so.Lines)
+}
+
+// end erases the bar, so that what is said next has the line to itself.
+func (p progress) end() {
+	if p.w != nil {
+		_, _ = io.WriteString(p.w, eraseLine)
+	}
+}
