@@ -10,6 +10,7 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -31,6 +32,45 @@ func Customer(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) 
 		return nil, ErrNotFound
 	}
 	return customers[0], nil
+}
+
+// IdentifiedCustomers reads the customers of the store that an e-mail in lower case or a phone in
+// E.164 form identifies, by id: none, one, or two that each have one of the two. With lock their
+// rows are held for the rest of the transaction, which SQLite neither needs nor knows.
+func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, lock bool) ([]*ent.Customer, error) {
+	query := `SELECT id, store_id, name, email, phone, search, orders_count, total_paid, created_at, updated_at
+ FROM customers WHERE store_id = $1 AND `
+	args := []any{store.ID}
+	switch {
+	case phone == nil:
+		query, args = query+"email = $2", append(args, *email)
+	case email == nil:
+		query, args = query+"phone = $2", append(args, *phone)
+	default:
+		query, args = query+"(email = $2 OR phone = $3)", append(args, *email, *phone)
+	}
+	query += " ORDER BY id"
+	if lock {
+		query += " FOR UPDATE"
+	}
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look for the customer: %w", err)
+	}
+	defer rows.Close()
+	var found []*ent.Customer
+	for rows.Next() {
+		c := &ent.Customer{}
+		err := rows.Scan(&c.ID, &c.StoreID, &c.Name, &c.Email, &c.Phone, &c.Search, &c.OrdersCount, &c.TotalPaid, &c.CreatedAt, &c.UpdatedAt)
+		if err != nil {
+			return nil, fmt.Errorf("look for the customer: %w", err)
+		}
+		found = append(found, c)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, fmt.Errorf("look for the customer: %w", err)
+	}
+	return found, nil
 }
 
 // customerFilter finds the store's customers, or those in whose name, e-mail or phone the text
@@ -62,10 +102,13 @@ func CountCustomers(ctx context.Context, q Querier, store tenant.Store, text str
 // CountCustomers names and one look-up for each row of the page.
 func Customers(ctx context.Context, q Querier, store tenant.Store, text string, page Page) ([]*storefrontv1.Customer, error) {
 	f := customerFilter(store, text)
+	columns, join := "*", ") c"
+	if page.Offset > 0 {
+		columns, join = "id", ") p JOIN customers c ON c.id = p.id"
+	}
 	query := customerColumns + `
- FROM (SELECT id FROM customers WHERE ` + string(f.where) + `
-  ORDER BY created_at DESC, id DESC LIMIT ` + f.parameter(page.Size) + ` OFFSET ` + f.parameter(page.Offset) + `) p
- JOIN customers c ON c.id = p.id
+ FROM (SELECT ` + columns + ` FROM customers WHERE ` + string(f.where) + `
+  ORDER BY created_at DESC, id DESC` + f.limit(page) + join + `
  ORDER BY c.created_at DESC, c.id DESC`
 	customers, err := scanCustomers(ctx, q, store.Currency, page.Size, query, f.args...)
 	if err != nil {

@@ -78,15 +78,18 @@ func CountOrders(ctx context.Context, q Querier, store tenant.Store, which Order
 	return n, nil
 }
 
-// Orders reads a page of the matching orders, newest first. The page's ids come from the index
-// alone, so a deep page passes over index entries, never over rows; the rows of the page are
-// then looked up by id.
+// Orders reads a page of the matching orders, newest first. The first page is read straight down
+// the index. For any other page the ids come from the index alone, so that a deep page passes
+// over index entries and never over rows, and the page's rows are then looked up by id.
 func Orders(ctx context.Context, q Querier, store tenant.Store, which OrderFilter, page Page) ([]*storefrontv1.Order, error) {
 	f := which.filter(store)
+	columns, join := "*", ") o"
+	if page.Offset > 0 {
+		columns, join = "id", ") p JOIN orders o ON o.id = p.id"
+	}
 	query := orderColumns + `
- FROM (SELECT id FROM orders WHERE ` + string(f.where) + `
-  ORDER BY created_at DESC, id DESC LIMIT ` + f.parameter(page.Size) + ` OFFSET ` + f.parameter(page.Offset) + `) p
- JOIN orders o ON o.id = p.id` + orderJoins + `
+ FROM (SELECT ` + columns + ` FROM orders WHERE ` + string(f.where) + `
+  ORDER BY created_at DESC, id DESC` + f.limit(page) + join + orderJoins + `
  ORDER BY o.created_at DESC, o.id DESC, i.position`
 	orders, err := scanOrders(ctx, q, store.Currency, page.Size, query, f.args...)
 	if err != nil {

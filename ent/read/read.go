@@ -45,10 +45,16 @@ func (f *filter) and(comparison string, arg any) {
 	f.where = appendParameter(f.where, len(f.args))
 }
 
-// parameter adds an argument and returns its place in the statement.
-func (f *filter) parameter(arg any) string {
-	f.args = append(f.args, arg)
-	return string(appendParameter(nil, len(f.args)))
+// limit is the end of a statement that lists the page. The size stands in the text, and the
+// offset is the answer of a query: as parameters they would make PostgreSQL believe that it can
+// plan each page better than all of them, and plan the statement anew at every call.
+func (f *filter) limit(page Page) string {
+	text := " LIMIT " + strconv.Itoa(page.Size)
+	if page.Offset == 0 {
+		return text
+	}
+	f.args = append(f.args, page.Offset)
+	return text + " OFFSET (SELECT CAST(" + string(appendParameter(nil, len(f.args))) + " AS bigint))"
 }
 
 func appendParameter(b []byte, n int) []byte {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/hook"
@@ -139,11 +140,9 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 // creates it. A race for the same e-mail or phone ends in a violated unique index, which ends
 // the transaction; run anew, it finds the winner's customer.
 func (s *Shop) knowCustomer(ctx context.Context, tx *ent.Tx, t tenant.Store, b Buyer) (*ent.Customer, bool, error) {
-	known, err := lock(s, tx.Customer.Query().
-		Where(customer.StoreID(t.ID), identifiedBy(b.Email, b.Phone)).
-		Order(customer.ByID())).All(ctx)
+	known, err := read.IdentifiedCustomers(ctx, tx, t, b.Email, b.Phone, s.store.Dialect() == dialect.Postgres)
 	if err != nil {
-		return nil, false, fmt.Errorf("look for the customer: %w", err)
+		return nil, false, err
 	}
 	switch len(known) {
 	case 0:
@@ -168,7 +167,7 @@ func (s *Shop) knowCustomer(ctx context.Context, tx *ent.Tx, t tenant.Store, b B
 		if next.Phone == nil {
 			next.Phone = b.Phone
 		}
-		row, err := saveCustomer(ctx, row, next)
+		row, err := saveCustomer(ctx, tx, row, next)
 		return row, false, err
 	default:
 		return nil, false, customerConflict()
@@ -187,8 +186,8 @@ func identifiedBy(email, phone *string) predicate.Customer {
 }
 
 // saveCustomer saves what makes a customer another one, or nothing.
-func saveCustomer(ctx context.Context, row *ent.Customer, next Buyer) (*ent.Customer, error) {
-	u := row.Update()
+func saveCustomer(ctx context.Context, tx *ent.Tx, row *ent.Customer, next Buyer) (*ent.Customer, error) {
+	u := tx.Customer.UpdateOne(row)
 	if next.Name != row.Name {
 		u.SetName(next.Name)
 	}
@@ -290,7 +289,7 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 				return customerConflict()
 			}
 		}
-		row, err = saveCustomer(ctx, row, next)
+		row, err = saveCustomer(ctx, tx, row, next)
 		return err
 	})
 	if err != nil {
