@@ -23,14 +23,12 @@ ON CONFLICT (id) DO UPDATE SET
 RETURNING
 	floor(extract(epoch FROM coalesce($3::timestamptz, now())) * 1000)::bigint,
 	count,
-	(SELECT json_build_object(
-		'id', k.id, 'name', k.name, 'scopes', k.scopes,
-		'expires', (extract(epoch FROM k.expires_at) * 1000)::bigint,
-		'revoked', (extract(epoch FROM k.revoked_at) * 1000)::bigint,
-		'store', json_build_object(
-			'id', s.id, 'slug', s.slug, 'currency', s.currency, 'country', s.country, 'status', s.status,
-			'payment_links_open', s.payment_links_open, 'unavailable_types', s.unavailable_types,
-			'platform_fee_percent', s.platform_fee_percent))
+	(SELECT concat(
+		k.id, E'\x1f', k.name, E'\x1f', k.scopes, E'\x1f',
+		(extract(epoch FROM k.expires_at) * 1000)::bigint, E'\x1f',
+		(extract(epoch FROM k.revoked_at) * 1000)::bigint, E'\x1f',
+		s.id, E'\x1f', s.slug, E'\x1f', s.currency, E'\x1f', s.country, E'\x1f', s.status, E'\x1f',
+		s.payment_links_open, E'\x1f', s.unavailable_types, E'\x1f', s.platform_fee_percent)
 	FROM api_keys AS k
 	JOIN stores AS s ON s.id = k.store_id
 	WHERE k.fingerprint = $1::bytea)`,

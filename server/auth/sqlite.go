@@ -4,8 +4,7 @@ package auth
 // is bound and stored as Unix milliseconds. Parameters are ?N, as SQLite numbers $N by their first
 // appearance. What restarts a counter is said at the statements of PostgreSQL.
 //
-// JSON columns hold text that may be stored as a blob, which the JSON functions would take for
-// their binary form, hence the casts.
+// JSON columns hold text that may be stored as a blob, hence the casts.
 var sqlite = statements{
 	known: `
 INSERT INTO rate_counters AS r (id, minute, count)
@@ -21,14 +20,11 @@ ON CONFLICT (id) DO UPDATE SET
 RETURNING
 	?3,
 	count,
-	(SELECT json_object(
-		'id', k.id, 'name', k.name, 'scopes', json(CAST(k.scopes AS TEXT)),
-		'expires', k.expires_at, 'revoked', k.revoked_at,
-		'store', json_object(
-			'id', s.id, 'slug', s.slug, 'currency', s.currency, 'country', s.country, 'status', s.status,
-			'payment_links_open', json(iif(s.payment_links_open, 'true', 'false')),
-			'unavailable_types', json(CAST(s.unavailable_types AS TEXT)),
-			'platform_fee_percent', s.platform_fee_percent))
+	(SELECT k.id || char(31) || k.name || char(31) || CAST(k.scopes AS TEXT) || char(31)
+		|| ifnull(k.expires_at, '') || char(31) || ifnull(k.revoked_at, '') || char(31)
+		|| s.id || char(31) || s.slug || char(31) || s.currency || char(31) || s.country || char(31) || s.status || char(31)
+		|| iif(s.payment_links_open, 't', 'f') || char(31) || CAST(s.unavailable_types AS TEXT) || char(31)
+		|| s.platform_fee_percent
 	FROM api_keys AS k
 	JOIN stores AS s ON s.id = k.store_id
 	WHERE k.fingerprint = ?1)`,
