@@ -15,8 +15,12 @@ import (
 	"go.storefront.example/server/refusal"
 )
 
-// maxSlugBytes bounds the short names in addresses.
-const maxSlugBytes = 80
+// maxSlugBytes bounds the short names in addresses, slugEndBytes is the length of the random end
+// that tells two of the same title apart.
+const (
+	maxSlugBytes = 80
+	slugEndBytes = 6
+)
 
 // slug refuses a short name that cannot stand in an address as it is; empty is left to be made.
 func (p *problems) slug(field, value string) string {
@@ -43,7 +47,7 @@ func slugOf(title string) string {
 		default:
 			gap = true
 		}
-		if b.Len() == maxSlugBytes {
+		if b.Len() > maxSlugBytes-2 { // a hyphen and a letter may not fit any more
 			break
 		}
 	}
@@ -67,9 +71,9 @@ func freeSlug(ctx context.Context, named, title string, taken func(context.Conte
 		case named != "":
 			return "", refusal.New(refusal.SlugTaken, "The slug "+named+" is taken; choose another.")
 		}
-		slug += "-"
+		slug = strings.TrimRight(slug[:min(len(slug), maxSlugBytes-slugEndBytes-1)], "-") + "-"
 	}
-	return slug + strings.ToLower(code(6)), nil
+	return slug + strings.ToLower(code(slugEndBytes)), nil
 }
 
 // codeLetters are the 32 letters and digits that people do not mistake for one another
