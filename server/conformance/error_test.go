@@ -31,21 +31,18 @@ var _ = cases(
 	scenario{
 		name: "on Connect and gRPC a refusal has the protocol's own code beside ours",
 		rows: []string{"Errors/codes of Connect and gRPC"},
+		on:   rpcFaces(),
 		run: func(b *bench) {
-			if b.isREST() {
-				return
-			}
 			p := b.product("Guide", 1500, unready)
 			b.call(&createCustomer{Email: new("a@example.com")})
 			c := b.call(&createCustomer{Email: new("b@example.com")})["id"].(string)
-			protocol := func(key string, a answer) string { b.Helper(); require.NotEmpty(b, a.protocol); return a.protocol }
-			require.Equal(b, "unauthenticated", protocol("", b.with("").answer(&getStore{})))
-			require.Equal(b, "not_found", protocol("", b.answer(&getProduct{Id: "x"})))
-			require.Equal(b, "invalid_argument", protocol("", b.answer(&updateProduct{Id: p, Title: new("")})))
-			require.Equal(b, "failed_precondition", protocol("", b.answer(&updateProduct{Id: p, Status: published})))
-			require.Equal(b, "already_exists", protocol("", b.answer(&updateCustomer{Id: c, Email: new("a@example.com")})))
+			require.Equal(b, "unauthenticated", b.with("").answer(&getStore{}).protocol)
+			require.Equal(b, "not_found", b.answer(&getProduct{Id: "x"}).protocol)
+			require.Equal(b, "invalid_argument", b.answer(&updateProduct{Id: p, Title: new("")}).protocol)
+			require.Equal(b, "failed_precondition", b.answer(&updateProduct{Id: p, Status: published}).protocol)
+			require.Equal(b, "already_exists", b.answer(&updateCustomer{Id: c, Email: new("a@example.com")}).protocol)
 			key, _ := b.newKey("narrow", "never", "store:read")
-			require.Equal(b, "permission_denied", protocol("", b.with(key).answer(&listProducts{})))
+			require.Equal(b, "permission_denied", b.with(key).answer(&listProducts{}).protocol)
 		},
 	},
 	scenario{
@@ -107,10 +104,8 @@ var _ = cases(
 	scenario{
 		name: "a query is read strictly",
 		rows: []string{"Choices/query parameters"},
+		on:   underV1(),
 		run: func(b *bench) {
-			if !b.isREST() {
-				return
-			}
 			for target, fields := range map[string][]string{
 				"/v1/products?page=x&pageSize=1.5&status=draft&type=0&nope=1":      {"page", "pageSize", "status", "type", "nope"},
 				"/v1/products?page=1&page=2":                                       {"page"},
@@ -142,10 +137,8 @@ var _ = cases(
 			"Choices/unknown path, wrong method, size and media type", "Choices/HEAD and OPTIONS", "Choices/Allow, scheme and UUID case",
 			"Choices/charset and missing Content-Type",
 		},
+		on: underV1(),
 		run: func(b *bench) {
-			if !b.isREST() {
-				return
-			}
 			id := b.product("Guide", 1500)
 			for _, path := range []string{
 				"/v1", "/v1/", "/v1/nothing", "/v1/products/", "/v1//products", "/v1/products/" + id + "/", "/v1/Products", "/v1/products/../store",
@@ -193,10 +186,8 @@ var _ = cases(
 	scenario{
 		name: "the first check that fails answers",
 		rows: []string{"Choices/order of checks"},
+		on:   underV1(),
 		run: func(b *bench) {
-			if !b.isREST() {
-				return
-			}
 			narrow, _ := b.newKey("narrow", "never", "store:read")
 			bad := []string{"PATCH", "/v1/products/x?y=1", "[", "Content-Type", "text/plain"}
 			send := func(key string, r []string) answer { return b.with(key).json(r[0], r[1], r[2], r[3:]...) }
@@ -214,10 +205,8 @@ var _ = cases(
 	scenario{
 		name: "no answer has a CORS header, whatever a browser asks",
 		rows: []string{"Choices/no CORS header", "Endpoints/JSON bodies"},
+		on:   underV1(),
 		run: func(b *bench) {
-			if !b.isREST() {
-				return
-			}
 			for _, method := range []string{"GET", "OPTIONS", "HEAD", "POST"} {
 				a, _ := b.send(method, "/v1/products", nil, "Origin", "https://shop.example", "Access-Control-Request-Method", "GET")
 				for name := range a.header {

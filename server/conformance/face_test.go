@@ -25,7 +25,11 @@ type face interface {
 }
 
 // faces are all faces that the suite runs on.
-func faces() []face { return []face{restFace{}, connectJSON{}, connectBinary, grpc} }
+func faces() []face { return append(underV1(), rpcFaces()...) }
+
+func underV1() []face { return []face{restFace{}} }
+
+func rpcFaces() []face { return []face{connectJSON{}, connectBinary, grpc, grpcWeb} }
 
 // answer is what every face can say, in the specification's terms.
 type answer struct {

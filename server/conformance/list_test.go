@@ -69,6 +69,7 @@ func lists() []struct {
 		args []any
 	}{
 		{&listProducts{}, nil},
+		{&listProducts{Page: new(int64(2))}, nil},
 		{&listProducts{Status: status}, []any{"PUBLISHED"}},
 		{&listProducts{Type: kind}, []any{"COURSE"}},
 		{&listProducts{Status: status, Type: kind}, []any{"PUBLISHED", "COURSE"}},
@@ -76,11 +77,13 @@ func lists() []struct {
 		{&listProducts{Q: new("guide 7"), Status: status, Type: kind}, []any{"%guide 7%", "PUBLISHED", "COURSE"}},
 		{&listProducts{Q: new("7")}, []any{"%7%"}},
 		{&listOrders{}, nil},
+		{&listOrders{Page: new(int64(2))}, nil},
 		{&listOrders{Status: storefrontv1.Order_PAID.Enum()}, []any{"PAID"}},
 		{&listOrders{From: timestamppb.New(from)}, []any{from}},
 		{&listOrders{To: timestamppb.New(to)}, []any{to}},
 		{&listOrders{Status: storefrontv1.Order_PAID.Enum(), From: timestamppb.New(from), To: timestamppb.New(to)}, []any{"PAID", from, to}},
 		{&listCustomers{}, nil},
+		{&listCustomers{Page: new(int64(2))}, nil},
 		{&listCustomers{Q: new("buyer 7")}, []any{"%buyer 7%"}},
 		{&listCustomers{Q: new("7")}, []any{"%7%"}},
 		{&listLinks{}, nil},
@@ -89,10 +92,25 @@ func lists() []struct {
 	}
 }
 
-// scan finds a step of a plan that reads a whole table without an index.
-var scan = map[string]*regexp.Regexp{
-	dialect.Postgres: regexp.MustCompile(`Seq Scan on (products|orders|customers|payment_links|order_items)\b`),
-	dialect.SQLite:   regexp.MustCompile(`SCAN (products|orders|customers|payment_links|order_items|[ocli])\b`),
+var (
+	seqScan  = regexp.MustCompile(`Seq Scan on (products|orders|customers|payment_links|order_items)\b`)
+	scan     = regexp.MustCompile(`(?m)^SCAN ([a-z]\w*)`)
+	subquery = regexp.MustCompile(`(?m)^(?:CO-ROUTINE|MATERIALIZE) (\w+)$`)
+)
+
+// scanned tells whether a plan reads a whole table, or a whole index, whatever the store. On SQLite
+// what a query within the query has found is scanned too, as is a CONSTANT ROW.
+func scanned(plan string) bool {
+	if seqScan.MatchString(plan) {
+		return true
+	}
+	var found []string
+	for _, name := range subquery.FindAllStringSubmatch(plan, -1) {
+		found = append(found, name[1])
+	}
+	return slices.ContainsFunc(scan.FindAllStringSubmatch(plan, -1), func(name []string) bool {
+		return !slices.Contains(found, name[1])
+	})
 }
 
 var _ = shows(TestListsUseAnIndex, "Choices/lists and counts use an index")
@@ -121,11 +139,11 @@ func TestListsUseAnIndex(t *testing.T) {
 				require.NotEmpty(t, b.data(list), "%v", row.m)
 				for _, query := range recorded.take()[1:] {
 					args := append([]any{b.store.ID}, row.args...)
-					if strings.Contains(query, fmt.Sprintf("OFFSET $%d", len(args)+2)) {
-						args = append(args, 25, 0)
+					for strings.Contains(query, fmt.Sprintf("$%d", len(args)+1)) {
+						args = append(args, 25) // the page's size, and on the second page its offset too
 					}
 					plan := b.plan(query, args...)
-					require.False(t, scan[s.store.Dialect()].MatchString(plan), "%v\n%s\n%s", row.m, query, plan)
+					require.False(t, scanned(plan), "%v\n%s\n%s", row.m, query, plan)
 					require.Regexp(t, `(?i)index.*store_id|(product|customer)_search`, plan, "the index that starts with the store\n%s", query)
 				}
 			}

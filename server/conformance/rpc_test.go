@@ -91,25 +91,29 @@ func refusalOf(b *bench, detail *storefrontv1.Error, protocol string, header htt
 
 // rpcFace is a face that connect-go's client speaks.
 type rpcFace struct {
-	label   string
-	h2c     bool
-	options []connect.ClientOption
+	label    string
+	h2c      bool
+	protocol func() connect.ClientOption // nil: Connect
 }
 
 var (
-	connectBinary = rpcFace{label: "connect-binary"}
-	grpc          = rpcFace{label: "grpc", h2c: true, options: []connect.ClientOption{connect.WithGRPC()}}
+	connectBinary = &rpcFace{label: "connect-binary"}
+	grpc          = &rpcFace{label: "grpc", h2c: true, protocol: connect.WithGRPC}
+	grpcWeb       = &rpcFace{label: "grpc-web", protocol: connect.WithGRPCWeb}
 )
 
-func (f rpcFace) name() string { return f.label }
+func (f *rpcFace) name() string { return f.label }
 
-func (f rpcFace) call(b *bench, m proto.Message) answer {
+func (f *rpcFace) call(b *bench, m proto.Message) answer {
 	b.Helper()
 	httpClient := b.plain
 	if f.h2c {
 		httpClient = b.h2c
 	}
-	options := append(slices.Clone(f.options), connect.WithCodec(frameCodec{}))
+	options := []connect.ClientOption{connect.WithCodec(frameCodec{})}
+	if f.protocol != nil {
+		options = append(options, f.protocol())
+	}
 	client := connect.NewClient[frame, frame](httpClient, b.url+procedureOf(m), options...)
 	content, err := proto.Marshal(m)
 	require.NoError(b, err)
