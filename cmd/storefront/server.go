@@ -16,7 +16,6 @@ type serverCmd struct {
 	Migrate        bool      `help:"Bring the schema up to date first."`
 	TrustedProxies []network `placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For tells the client's address."`
 	PaymentLinks   onOff     `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
-	PublicURL      string    `name:"public-url" placeholder:"URL" help:"Public address setting: the address of a store without one of its own is this and its slug."`
 	LogFormat      string    `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
 	LogLevel       string    `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
@@ -45,7 +44,7 @@ func (c *serverCmd) Run(s *session) error {
 	}
 	config := server.Config{
 		Addr: c.Addr, AdminAddr: c.AdminAddr, Store: db, Logger: logger,
-		Shop: shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: c.PublicURL},
+		Shop: shop.Options{PaymentLinksOff: !bool(c.PaymentLinks)},
 	}
 	for _, n := range c.TrustedProxies {
 		config.TrustedProxies = append(config.TrustedProxies, n.prefix)
