@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,7 +115,7 @@ func TestRoundTrips(t *testing.T) {
 			recorded.take()
 			b.with("malformed").answer(&getStore{})
 			b.with("").answer(&getStore{})
-			require.Empty(t, slices.Collect(slices.Values(recorded.take())), "a key that is missing or malformed costs nothing")
+			require.Empty(t, recorded.take(), "a key that is missing or malformed costs nothing")
 		})
 	}
 }

@@ -98,7 +98,7 @@ func capped(payments int32) func(*storefrontv1.CreatePaymentLinkRequest) {
 	return func(in *storefrontv1.CreatePaymentLinkRequest) { in.MaxPayments = &payments }
 }
 
-// change tells of one event: its type and the object that it concerns.
+// sent is one event of the outbox: its type, its envelope and the object that it concerns.
 type sent struct {
 	kind    string
 	payload []byte
