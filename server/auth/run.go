@@ -14,14 +14,14 @@ import (
 // How often what is held in memory is written, and how long one such write may take.
 const (
 	addressEvery = time.Second
-	flushEvery   = 10 * time.Second
+	flushEvery   = 30 * time.Second
 	flushTimeout = 5 * time.Second
 	batchSize    = 1000 // rows of one statement
 )
 
 // Run writes what the gate holds in memory, now and then, until ctx ends, and then once more: the
 // malformed keys of addresses every second, so that all servers see them, and the last use of keys
-// every ten seconds. It returns the error of the last write alone; what could not be written
+// every half a minute. It returns the error of the last write alone; what could not be written
 // before is logged and tried again.
 func (g *Gate) Run(ctx context.Context) error {
 	often, rarely := time.NewTicker(addressEvery), time.NewTicker(flushEvery)

@@ -8,7 +8,7 @@ import (
 )
 
 // uses holds when each key was last used, until it is written: a key in steady use costs one
-// write in ten seconds, not one a request. Goroutines may share it; the zero value is ready.
+// write in half a minute, not one a request. Goroutines may share it; the zero value is ready.
 type uses struct {
 	mu   sync.Mutex
 	last map[uuid.UUID]int64 // Unix milliseconds, the precision of all stored times
