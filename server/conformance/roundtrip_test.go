@@ -47,8 +47,8 @@ func TestRoundTrips(t *testing.T) {
 	const (
 		key         = 1
 		transaction = 2 // BEGIN and COMMIT
-		journal     = 1 // all entries in one statement
-		outbox      = 1 // all events in one statement
+		journal     = 1 // the entry
+		outbox      = 1 // the event
 	)
 	rows := []struct {
 		name   string
