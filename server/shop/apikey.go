@@ -153,11 +153,8 @@ func (s *Shop) RevokeKey(ctx context.Context, id string) (Key, error) {
 	var row *ent.ApiKey
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err = lock(s, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID))).Only(ctx)
-		if ent.IsNotFound(err) {
-			return keyNotFound()
-		}
-		if err != nil {
-			return fmt.Errorf("read key: %w", err)
+		if err := readError("key", err, keyNotFound); err != nil {
+			return err
 		}
 		if row.RevokedAt != nil {
 			return nil

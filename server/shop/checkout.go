@@ -137,11 +137,8 @@ func (s *Shop) buyerOf(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderD
 		return nil, customerNotFound()
 	}
 	row, err := lock(s, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id))).Only(ctx)
-	if ent.IsNotFound(err) {
-		return nil, customerNotFound()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read customer: %w", err)
+	if err := readError("customer", err, customerNotFound); err != nil {
+		return nil, err
 	}
 	return row, nil
 }
@@ -153,11 +150,8 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 		return nil, 0, paymentLinkNotFound()
 	}
 	link, err := lock(s, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id))).Only(ctx)
-	if ent.IsNotFound(err) {
-		return nil, 0, paymentLinkNotFound()
-	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("read payment link: %w", err)
+	if err := readError("payment link", err, paymentLinkNotFound); err != nil {
+		return nil, 0, err
 	}
 	availability := wire.Availability(link.DisabledAt, link.ExpiresAt, link.MaxPayments, link.PaidCount, hook.Time(ctx))
 	if availability != storefrontv1.PaymentLink_ACTIVE {
@@ -276,11 +270,10 @@ func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from [
 	var moved *storefrontv1.Order
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err := lock(s, tx.Order.Query().Where(order.StoreID(t.ID), order.ID(orderID))).Only(ctx)
+		if err := readError("order", err, orderNotFound); err != nil {
+			return err
+		}
 		switch {
-		case ent.IsNotFound(err):
-			return orderNotFound()
-		case err != nil:
-			return fmt.Errorf("read order: %w", err)
 		case row.Status != to && !slices.Contains(from, row.Status):
 			return refusal.New(refusal.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", row.Status, to))
 		case row.Status != to:

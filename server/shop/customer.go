@@ -266,11 +266,8 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 	var row *ent.Customer
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err = lock(s, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id))).Only(ctx)
-		if ent.IsNotFound(err) {
-			return customerNotFound()
-		}
-		if err != nil {
-			return fmt.Errorf("read customer: %w", err)
+		if err := readError("customer", err, customerNotFound); err != nil {
+			return err
 		}
 		next := Buyer{row.Name, row.Email, row.Phone}
 		setIfNamed(&next.Name, c.name)

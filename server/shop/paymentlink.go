@@ -10,7 +10,6 @@ import (
 	"go.storefront.example/ent/read"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/predicate"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -111,11 +110,8 @@ func (s *Shop) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLi
 		return nil, paymentLinkNotFound()
 	}
 	row, err := s.store.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)).Only(ctx)
-	if ent.IsNotFound(err) {
-		return nil, paymentLinkNotFound()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read payment link: %w", err)
+	if err := readError("payment link", err, paymentLinkNotFound); err != nil {
+		return nil, err
 	}
 	return wire.PaymentLink(row, t.Currency, s.store.Now()), nil
 }

@@ -235,11 +235,8 @@ func (s *Shop) changePaymentLink(ctx context.Context, id string, change func(con
 	var row *ent.PaymentLink
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err = lock(s, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(linkID))).Only(ctx)
-		if ent.IsNotFound(err) {
-			return paymentLinkNotFound()
-		}
-		if err != nil {
-			return fmt.Errorf("read payment link: %w", err)
+		if err := readError("payment link", err, paymentLinkNotFound); err != nil {
+			return err
 		}
 		u, err := change(ctx, row)
 		if err != nil || unchanged(u.Mutation()) {

@@ -8,7 +8,6 @@ import (
 
 	"go.storefront.example/ent/read"
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/predicate"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -91,11 +90,8 @@ func (s *Shop) GetProduct(ctx context.Context, in *storefrontv1.GetProductReques
 		return nil, productNotFound()
 	}
 	row, err := s.store.Client().Product.Query().Where(product.StoreID(t.ID), product.ID(id)).Only(ctx)
-	if ent.IsNotFound(err) {
-		return nil, productNotFound()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read product: %w", err)
+	if err := readError("product", err, productNotFound); err != nil {
+		return nil, err
 	}
 	return wire.Product(row, t.Currency), nil
 }

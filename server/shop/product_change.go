@@ -117,11 +117,8 @@ func (s *Shop) ChangeProduct(ctx context.Context, id string, c ProductChange) (*
 	var row *ent.Product
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err = lock(s, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(productID))).Only(ctx)
-		if ent.IsNotFound(err) {
-			return productNotFound()
-		}
-		if err != nil {
-			return fmt.Errorf("read product: %w", err)
+		if err := readError("product", err, productNotFound); err != nil {
+			return err
 		}
 		row, err = changeProduct(ctx, t, row, c)
 		return err

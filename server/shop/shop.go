@@ -73,6 +73,19 @@ func lock[Q interface {
 	return q
 }
 
+// readError is what a read of one row of a resource ends with: nil, the refusal of a row that is
+// not there, or a failure.
+func readError(resource string, err error, missing func() error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ent.IsNotFound(err):
+		return missing()
+	default:
+		return fmt.Errorf("read %s: %w", resource, err)
+	}
+}
+
 var errNoTenant = errors.New("the context names no store")
 
 // tenantOf returns the store that the work is done for.

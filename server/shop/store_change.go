@@ -41,11 +41,8 @@ func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error)
 		where = store.ID(id)
 	}
 	row, err := s.store.Client().Store.Query().Where(where).Only(ctx)
-	if ent.IsNotFound(err) {
-		return tenant.Store{}, storeNotFound(name)
-	}
-	if err != nil {
-		return tenant.Store{}, fmt.Errorf("read store: %w", err)
+	if err := readError("store", err, func() error { return storeNotFound(name) }); err != nil {
+		return tenant.Store{}, err
 	}
 	return TenantOf(row), nil
 }
@@ -209,11 +206,8 @@ func (s *Shop) UpdateStore(ctx context.Context, c StoreChange) (*storefrontv1.St
 	var row *ent.Store
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err = lock(s, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx)
-		if ent.IsNotFound(err) {
-			return storeNotFound(t.Slug)
-		}
-		if err != nil {
-			return fmt.Errorf("read store: %w", err)
+		if err := readError("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
+			return err
 		}
 		u := row.Update()
 		setIfChanged(row.Name, c.Name, u.SetName)
