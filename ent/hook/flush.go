@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
@@ -14,8 +15,9 @@ import (
 )
 
 // Flush writes the journal entries and the outbox rows of the transaction that Begin began, a
-// statement a row. It is called once, right before the commit.
-func Flush(ctx context.Context, tx *ent.Tx) error {
+// statement a row; on PostgreSQL an entry and an event are one statement together. It is called
+// once, right before the commit.
+func Flush(ctx context.Context, tx *ent.Tx, database string) error {
 	r, ok := ctx.Value(contextKey{}).(*recorder)
 	if !ok {
 		return errForeignTransaction
@@ -24,59 +26,77 @@ func Flush(ctx context.Context, tx *ent.Tx) error {
 		return nil
 	}
 	store, actor, _ := tenant.From(ctx)
-	if err := r.writeJournal(ctx, tx, store, actor); err != nil {
+	entries, err := r.journal(store, actor)
+	if err != nil {
 		return fmt.Errorf("write the activity journal: %w", err)
 	}
-	if err := r.writeOutbox(ctx, tx, store); err != nil {
+	events, err := r.outbox(ctx, tx, store)
+	if err != nil {
 		return fmt.Errorf("write the outbox: %w", err)
 	}
+	if database == dialect.Postgres {
+		for ; len(entries) > 0 && len(events) > 0; entries, events = entries[1:], events[1:] {
+			if _, err := tx.ExecContext(ctx, insertBoth, append(entries[0], events[0]...)...); err != nil {
+				return fmt.Errorf("write the activity journal and the outbox: %w", err)
+			}
+		}
+	}
+	for _, row := range entries {
+		if _, err := tx.ExecContext(ctx, insertEntry, row...); err != nil {
+			return fmt.Errorf("write the activity journal: %w", err)
+		}
+	}
+	for _, row := range events {
+		if _, err := tx.ExecContext(ctx, insertEvent, row...); err != nil {
+			return fmt.Errorf("write the outbox: %w", err)
+		}
+	}
 	return nil
 }
 
-func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx, store tenant.Store, actor tenant.Actor) error {
-	if len(r.entries) == 0 {
-		return nil
-	}
-	for _, e := range r.entries {
-		id, err := uuid.NewV7()
-		if err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, insertEntry, id, store.ID, actor.Type, actor.ID, actor.Name,
-			e.action, e.resourceType, e.resourceID, e.changes, r.now); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Every change pays for these two, and nearly every one for a single row of each, so they leave
-// the query builder: as texts that a connection prepares once they halve what the service spends
-// on them.
+// Every change pays for these, and nearly every one for a single row of each, so they leave the
+// query builder: as texts that a connection prepares once they halve what the service spends on
+// them.
 const (
 	insertEntry = `INSERT INTO activity_entries
  (id, store_id, actor_type, actor_id, actor_name, action, resource_type, resource_id, changes, created_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 	insertEvent = `INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)`
+	insertBoth  = `WITH entry AS (` + insertEntry + `)
+ INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($11, $12, $13, $14, $15)`
 )
 
-func (r *recorder) writeOutbox(ctx context.Context, tx *ent.Tx, store tenant.Store) error {
+// journal is the arguments of insertEntry for each entry.
+func (r *recorder) journal(store tenant.Store, actor tenant.Actor) ([][]any, error) {
+	rows := make([][]any, len(r.entries))
+	for i, e := range r.entries {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = []any{
+			id, store.ID, actor.Type, actor.ID, actor.Name, e.action, e.resourceType, e.resourceID, e.changes, r.now,
+		}
+	}
+	return rows, nil
+}
+
+// outbox is the arguments of insertEvent for each event.
+func (r *recorder) outbox(ctx context.Context, tx *ent.Tx, store tenant.Store) ([][]any, error) {
+	rows := make([][]any, len(r.events))
 	orders := map[uuid.UUID]proto.Message{}
-	for _, e := range r.events {
+	for i, e := range r.events {
 		data, err := r.data(ctx, tx, store, e, orders)
 		if err != nil {
-			return fmt.Errorf("render %s: %w", e.kind, err)
+			return nil, fmt.Errorf("render %s: %w", e.kind, err)
 		}
 		id, err := uuid.NewV7()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		payload := wire.Envelope(id, e.kind, r.now, store.ID, store.Slug, data)
-		if _, err := tx.ExecContext(ctx, insertEvent, id, store.ID, e.kind, payload, r.now); err != nil {
-			return err
-		}
+		rows[i] = []any{id, store.ID, e.kind, wire.Envelope(id, e.kind, r.now, store.ID, store.Slug, data), r.now}
 	}
-	return nil
+	return rows, nil
 }
 
 // data is the object that an event concerns, as GET answers right after the commit.

@@ -74,7 +74,7 @@ func (s *Store) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.
 	if err := fn(ctx, tx); err != nil {
 		return err
 	}
-	if err := hook.Flush(ctx, tx); err != nil {
+	if err := hook.Flush(ctx, tx, s.dialect); err != nil {
 		return err
 	}
 	ended = true

@@ -48,7 +48,7 @@ func TestRoundTrips(t *testing.T) {
 		key         = 1
 		transaction = 2 // BEGIN and COMMIT
 		journal     = 1 // the entry
-		outbox      = 1 // the event
+		outbox      = 1 // the event, which on PostgreSQL goes with the entry
 	)
 	rows := []struct {
 		name   string
@@ -110,7 +110,11 @@ func TestRoundTrips(t *testing.T) {
 				a := b.answer(m)
 				took := recorded.take()
 				require.Less(t, a.status, 500)
-				require.Len(t, took, row.want, "%s: %s\n%s", row.name, row.reason, strings.Join(took, "\n"))
+				want := row.want
+				if database == storetest.Postgres && strings.Contains(strings.Join(took, "\n"), "INSERT INTO events") {
+					want -= outbox
+				}
+				require.Len(t, took, want, "%s: %s\n%s", row.name, row.reason, strings.Join(took, "\n"))
 			}
 			recorded.take()
 			b.with("malformed").answer(&getStore{})
