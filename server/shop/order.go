@@ -29,12 +29,13 @@ func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (orderList, er
 	if in.GetStatus() != 0 {
 		l.which.Status = in.GetStatus().String()
 	}
-	l.which.From = roundUp(p.moment("from", in.GetFrom()))
-	l.which.To = roundUp(p.moment("to", in.GetTo()))
+	l.which.From = p.bound("from", in.GetFrom())
+	l.which.To = p.bound("to", in.GetTo())
 	return l, p.err()
 }
 
-// moment refuses a date-time that is none; nil stays nil.
+// moment brings a date-time into the form in which times are stored, UTC in milliseconds; nil
+// stays nil.
 func (p *problems) moment(field string, at *timestamppb.Timestamp) *time.Time {
 	if at == nil {
 		return nil
@@ -43,21 +44,18 @@ func (p *problems) moment(field string, at *timestamppb.Timestamp) *time.Time {
 		p.invalid(field, "must be an RFC 3339 date-time of the years 1 to 9999")
 		return nil
 	}
-	t := at.AsTime()
+	t := at.AsTime().Truncate(time.Millisecond)
 	return &t
 }
 
-// roundUp brings a bound of createdAt, which is in milliseconds, into the same: createdAt is at
-// or after a moment between two milliseconds exactly when it is at or after the later of them.
-func roundUp(at *time.Time) *time.Time {
-	if at == nil {
-		return nil
+// bound is moment for a bound of stored times, which are in milliseconds: one of them is at or
+// after a moment between two milliseconds exactly when it is at or after the later of the two.
+func (p *problems) bound(field string, at *timestamppb.Timestamp) *time.Time {
+	t := p.moment(field, at)
+	if t != nil && t.Before(at.AsTime()) {
+		*t = t.Add(time.Millisecond)
 	}
-	t := at.Truncate(time.Millisecond)
-	if t.Before(*at) {
-		t = t.Add(time.Millisecond)
-	}
-	return &t
+	return t
 }
 
 // ListOrders returns a page of the store's orders, newest first; read.CountOrders and

@@ -80,9 +80,6 @@ func (p *problems) paymentLinkChange(in *storefrontv1.UpdatePaymentLinkRequest) 
 	}
 	if named("expires_at") {
 		at := p.moment("expiresAt", in.GetExpiresAt())
-		if at != nil {
-			*at = at.Truncate(time.Millisecond)
-		}
 		c.expiresAt = &at
 	}
 	if named("max_payments") {
