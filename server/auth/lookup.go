@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect"
+
 	"go.storefront.example/ent/store"
 	"go.storefront.example/server/ratelimit"
 )
