@@ -96,7 +96,7 @@ func TestConcurrentUpdates(t *testing.T) {
 				require.NotContains(t, next, c["from"], "two changes of the same price: one was lost")
 				next[c["from"]] = c["to"]
 			}
-			var price any = normal(b, 1000)
+			price := normal(b, 1000)
 			for range 30 {
 				price = next[price]
 				require.NotNil(t, price)
