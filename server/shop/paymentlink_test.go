@@ -256,6 +256,15 @@ func TestStores(t *testing.T) {
 		require.Equal(t, "+237670000001", got.GetPhone())
 		require.Equal(t, storefrontv1.Store_suspended, got.GetStatus())
 		require.Equal(t, "https://shops.example/atelier", got.GetUrl(), "the public address setting plus slug")
+		links := map[string]string{"x": "https://x.example/a"}
+		_, err = b.UpdateStore(b.ctx, shop.StoreChange{SocialLinks: links})
+		require.NoError(t, err)
+		entries, updated := len(b.journal()), s.Client().Store.Query().OnlyX(b.ctx).UpdatedAt
+		_, err = b.UpdateStore(b.ctx, shop.StoreChange{SocialLinks: links, UnavailableTypes: &[]string{}, Name: ptr("Atelier")})
+		require.NoError(t, err)
+		require.Len(t, b.journal(), entries, "what changes nothing leaves no entry")
+		require.Equal(t, updated, s.Client().Store.Query().OnlyX(b.ctx).UpdatedAt)
+
 		_, err = b.FindStore(b.ctx, "nowhere")
 		refused(t, err, refusal.StoreNotFound)
 	})

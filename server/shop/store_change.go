@@ -3,6 +3,7 @@ package shop
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/mail"
 	"slices"
 	"strings"
@@ -219,7 +220,7 @@ func (s *Shop) UpdateStore(ctx context.Context, c StoreChange) (*storefrontv1.St
 		setIfChanged(row.PaymentLinksOpen, c.PaymentLinksOpen, u.SetPaymentLinksOpen)
 		setIfChanged(row.PlatformFeePercent, c.PlatformFeePercent, u.SetPlatformFeePercent)
 		setIfChanged(row.Status, (*store.Status)(c.Status), u.SetStatus)
-		if c.SocialLinks != nil {
+		if c.SocialLinks != nil && !maps.Equal(row.SocialLinks, c.SocialLinks) {
 			u.SetSocialLinks(c.SocialLinks)
 		}
 		if c.UnavailableTypes != nil && !slices.Equal(row.UnavailableTypes, *c.UnavailableTypes) {
