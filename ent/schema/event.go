@@ -6,7 +6,9 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Event is a row of the outbox: an event envelope in the exact bytes that are signed and sent.
+// Event is what happened, as the envelope that is signed and sent, in its exact bytes. A row is
+// written once and never changed; on PostgreSQL the table is cut into days by its ids, which sort
+// by time.
 type Event struct{ ent.Schema }
 
 // Fields of an event. It has no edges: what happened stays true whatever becomes of the rows.

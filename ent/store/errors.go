@@ -20,6 +20,7 @@ const (
 	codeDeadlockDetected     = "40P01"
 	codeFeatureNotSupported  = "0A000" // what a changed result type of a cached plan comes as
 	codeUnknownStatement     = "26000"
+	codeLockNotAvailable     = "55P03"
 	codeTooManyConnections   = "53300"
 	codeQueryCanceled        = "57014"
 	codeAdminShutdown        = "57P01"
@@ -38,6 +39,12 @@ func IsUnique(err error) bool {
 		return true
 	}
 	return false
+}
+
+// IsLocked reports whether the error says that somebody else held a table or a row for too long.
+func IsLocked(err error) bool {
+	code, _ := postgresCode(err)
+	return code == codeLockNotAvailable || sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
 }
 
 // IsUnreachable reports whether the error says that the database is away rather than that it

@@ -20,13 +20,18 @@ import (
 	"go.storefront.example/gen/ent/addresscounter"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
+	"go.storefront.example/gen/ent/finisheddelivery"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
+	"go.storefront.example/gen/ent/outboxentry"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/ratecounter"
+	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/gen/ent/webhook"
 
 	stdsql "database/sql"
 )
@@ -44,20 +49,30 @@ type Client struct {
 	ApiKey *ApiKeyClient
 	// Customer is the client for interacting with the Customer builders.
 	Customer *CustomerClient
+	// Delivery is the client for interacting with the Delivery builders.
+	Delivery *DeliveryClient
 	// Event is the client for interacting with the Event builders.
 	Event *EventClient
+	// FinishedDelivery is the client for interacting with the FinishedDelivery builders.
+	FinishedDelivery *FinishedDeliveryClient
 	// Order is the client for interacting with the Order builders.
 	Order *OrderClient
 	// OrderItem is the client for interacting with the OrderItem builders.
 	OrderItem *OrderItemClient
+	// OutboxEntry is the client for interacting with the OutboxEntry builders.
+	OutboxEntry *OutboxEntryClient
 	// PaymentLink is the client for interacting with the PaymentLink builders.
 	PaymentLink *PaymentLinkClient
 	// Product is the client for interacting with the Product builders.
 	Product *ProductClient
 	// RateCounter is the client for interacting with the RateCounter builders.
 	RateCounter *RateCounterClient
+	// Resend is the client for interacting with the Resend builders.
+	Resend *ResendClient
 	// Store is the client for interacting with the Store builders.
 	Store *StoreClient
+	// Webhook is the client for interacting with the Webhook builders.
+	Webhook *WebhookClient
 }
 
 // NewClient creates a new client configured with the given options.
@@ -73,13 +88,18 @@ func (c *Client) init() {
 	c.AddressCounter = NewAddressCounterClient(c.config)
 	c.ApiKey = NewApiKeyClient(c.config)
 	c.Customer = NewCustomerClient(c.config)
+	c.Delivery = NewDeliveryClient(c.config)
 	c.Event = NewEventClient(c.config)
+	c.FinishedDelivery = NewFinishedDeliveryClient(c.config)
 	c.Order = NewOrderClient(c.config)
 	c.OrderItem = NewOrderItemClient(c.config)
+	c.OutboxEntry = NewOutboxEntryClient(c.config)
 	c.PaymentLink = NewPaymentLinkClient(c.config)
 	c.Product = NewProductClient(c.config)
 	c.RateCounter = NewRateCounterClient(c.config)
+	c.Resend = NewResendClient(c.config)
 	c.Store = NewStoreClient(c.config)
+	c.Webhook = NewWebhookClient(c.config)
 }
 
 type (
@@ -170,19 +190,24 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 	cfg := c.config
 	cfg.driver = tx
 	return &Tx{
-		ctx:            ctx,
-		config:         cfg,
-		ActivityEntry:  NewActivityEntryClient(cfg),
-		AddressCounter: NewAddressCounterClient(cfg),
-		ApiKey:         NewApiKeyClient(cfg),
-		Customer:       NewCustomerClient(cfg),
-		Event:          NewEventClient(cfg),
-		Order:          NewOrderClient(cfg),
-		OrderItem:      NewOrderItemClient(cfg),
-		PaymentLink:    NewPaymentLinkClient(cfg),
-		Product:        NewProductClient(cfg),
-		RateCounter:    NewRateCounterClient(cfg),
-		Store:          NewStoreClient(cfg),
+		ctx:              ctx,
+		config:           cfg,
+		ActivityEntry:    NewActivityEntryClient(cfg),
+		AddressCounter:   NewAddressCounterClient(cfg),
+		ApiKey:           NewApiKeyClient(cfg),
+		Customer:         NewCustomerClient(cfg),
+		Delivery:         NewDeliveryClient(cfg),
+		Event:            NewEventClient(cfg),
+		FinishedDelivery: NewFinishedDeliveryClient(cfg),
+		Order:            NewOrderClient(cfg),
+		OrderItem:        NewOrderItemClient(cfg),
+		OutboxEntry:      NewOutboxEntryClient(cfg),
+		PaymentLink:      NewPaymentLinkClient(cfg),
+		Product:          NewProductClient(cfg),
+		RateCounter:      NewRateCounterClient(cfg),
+		Resend:           NewResendClient(cfg),
+		Store:            NewStoreClient(cfg),
+		Webhook:          NewWebhookClient(cfg),
 	}, nil
 }
 
@@ -200,19 +225,24 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 	cfg := c.config
 	cfg.driver = &txDriver{tx: tx, drv: c.driver}
 	return &Tx{
-		ctx:            ctx,
-		config:         cfg,
-		ActivityEntry:  NewActivityEntryClient(cfg),
-		AddressCounter: NewAddressCounterClient(cfg),
-		ApiKey:         NewApiKeyClient(cfg),
-		Customer:       NewCustomerClient(cfg),
-		Event:          NewEventClient(cfg),
-		Order:          NewOrderClient(cfg),
-		OrderItem:      NewOrderItemClient(cfg),
-		PaymentLink:    NewPaymentLinkClient(cfg),
-		Product:        NewProductClient(cfg),
-		RateCounter:    NewRateCounterClient(cfg),
-		Store:          NewStoreClient(cfg),
+		ctx:              ctx,
+		config:           cfg,
+		ActivityEntry:    NewActivityEntryClient(cfg),
+		AddressCounter:   NewAddressCounterClient(cfg),
+		ApiKey:           NewApiKeyClient(cfg),
+		Customer:         NewCustomerClient(cfg),
+		Delivery:         NewDeliveryClient(cfg),
+		Event:            NewEventClient(cfg),
+		FinishedDelivery: NewFinishedDeliveryClient(cfg),
+		Order:            NewOrderClient(cfg),
+		OrderItem:        NewOrderItemClient(cfg),
+		OutboxEntry:      NewOutboxEntryClient(cfg),
+		PaymentLink:      NewPaymentLinkClient(cfg),
+		Product:          NewProductClient(cfg),
+		RateCounter:      NewRateCounterClient(cfg),
+		Resend:           NewResendClient(cfg),
+		Store:            NewStoreClient(cfg),
+		Webhook:          NewWebhookClient(cfg),
 	}, nil
 }
 
@@ -242,8 +272,9 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Customer, c.Event, c.Order,
-		c.OrderItem, c.PaymentLink, c.Product, c.RateCounter, c.Store,
+		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Customer, c.Delivery, c.Event,
+		c.FinishedDelivery, c.Order, c.OrderItem, c.OutboxEntry, c.PaymentLink,
+		c.Product, c.RateCounter, c.Resend, c.Store, c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -253,8 +284,9 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Customer, c.Event, c.Order,
-		c.OrderItem, c.PaymentLink, c.Product, c.RateCounter, c.Store,
+		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Customer, c.Delivery, c.Event,
+		c.FinishedDelivery, c.Order, c.OrderItem, c.OutboxEntry, c.PaymentLink,
+		c.Product, c.RateCounter, c.Resend, c.Store, c.Webhook,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -271,20 +303,30 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.ApiKey.mutate(ctx, m)
 	case *CustomerMutation:
 		return c.Customer.mutate(ctx, m)
+	case *DeliveryMutation:
+		return c.Delivery.mutate(ctx, m)
 	case *EventMutation:
 		return c.Event.mutate(ctx, m)
+	case *FinishedDeliveryMutation:
+		return c.FinishedDelivery.mutate(ctx, m)
 	case *OrderMutation:
 		return c.Order.mutate(ctx, m)
 	case *OrderItemMutation:
 		return c.OrderItem.mutate(ctx, m)
+	case *OutboxEntryMutation:
+		return c.OutboxEntry.mutate(ctx, m)
 	case *PaymentLinkMutation:
 		return c.PaymentLink.mutate(ctx, m)
 	case *ProductMutation:
 		return c.Product.mutate(ctx, m)
 	case *RateCounterMutation:
 		return c.RateCounter.mutate(ctx, m)
+	case *ResendMutation:
+		return c.Resend.mutate(ctx, m)
 	case *StoreMutation:
 		return c.Store.mutate(ctx, m)
+	case *WebhookMutation:
+		return c.Webhook.mutate(ctx, m)
 	default:
 		return nil, fmt.Errorf("ent: unknown mutation type %T", m)
 	}
@@ -870,6 +912,139 @@ func (c *CustomerClient) mutate(ctx context.Context, m *CustomerMutation) (Value
 	}
 }
 
+// DeliveryClient is a client for the Delivery schema.
+type DeliveryClient struct {
+	config
+}
+
+// NewDeliveryClient returns a client for the Delivery from the given config.
+func NewDeliveryClient(c config) *DeliveryClient {
+	return &DeliveryClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `delivery.Hooks(f(g(h())))`.
+func (c *DeliveryClient) Use(hooks ...Hook) {
+	c.hooks.Delivery = append(c.hooks.Delivery, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `delivery.Intercept(f(g(h())))`.
+func (c *DeliveryClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Delivery = append(c.inters.Delivery, interceptors...)
+}
+
+// Create returns a builder for creating a Delivery entity.
+func (c *DeliveryClient) Create() *DeliveryCreate {
+	mutation := newDeliveryMutation(c.config, OpCreate)
+	return &DeliveryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Delivery entities.
+func (c *DeliveryClient) CreateBulk(builders ...*DeliveryCreate) *DeliveryCreateBulk {
+	return &DeliveryCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *DeliveryClient) MapCreateBulk(slice any, setFunc func(*DeliveryCreate, int)) *DeliveryCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &DeliveryCreateBulk{err: fmt.Errorf("calling to DeliveryClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*DeliveryCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &DeliveryCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Delivery.
+func (c *DeliveryClient) Update() *DeliveryUpdate {
+	mutation := newDeliveryMutation(c.config, OpUpdate)
+	return &DeliveryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *DeliveryClient) UpdateOne(_m *Delivery) *DeliveryUpdateOne {
+	mutation := newDeliveryMutation(c.config, OpUpdateOne, withDelivery(_m))
+	return &DeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *DeliveryClient) UpdateOneID(id uuid.UUID) *DeliveryUpdateOne {
+	mutation := newDeliveryMutation(c.config, OpUpdateOne, withDeliveryID(id))
+	return &DeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Delivery.
+func (c *DeliveryClient) Delete() *DeliveryDelete {
+	mutation := newDeliveryMutation(c.config, OpDelete)
+	return &DeliveryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *DeliveryClient) DeleteOne(_m *Delivery) *DeliveryDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *DeliveryClient) DeleteOneID(id uuid.UUID) *DeliveryDeleteOne {
+	builder := c.Delete().Where(delivery.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &DeliveryDeleteOne{builder}
+}
+
+// Query returns a query builder for Delivery.
+func (c *DeliveryClient) Query() *DeliveryQuery {
+	return &DeliveryQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeDelivery},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Delivery entity by its id.
+func (c *DeliveryClient) Get(ctx context.Context, id uuid.UUID) (*Delivery, error) {
+	return c.Query().Where(delivery.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *DeliveryClient) GetX(ctx context.Context, id uuid.UUID) *Delivery {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *DeliveryClient) Hooks() []Hook {
+	return c.hooks.Delivery
+}
+
+// Interceptors returns the client interceptors.
+func (c *DeliveryClient) Interceptors() []Interceptor {
+	return c.inters.Delivery
+}
+
+func (c *DeliveryClient) mutate(ctx context.Context, m *DeliveryMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&DeliveryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&DeliveryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&DeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&DeliveryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Delivery mutation op: %q", m.Op())
+	}
+}
+
 // EventClient is a client for the Event schema.
 type EventClient struct {
 	config
@@ -1000,6 +1175,139 @@ func (c *EventClient) mutate(ctx context.Context, m *EventMutation) (Value, erro
 		return (&EventDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Event mutation op: %q", m.Op())
+	}
+}
+
+// FinishedDeliveryClient is a client for the FinishedDelivery schema.
+type FinishedDeliveryClient struct {
+	config
+}
+
+// NewFinishedDeliveryClient returns a client for the FinishedDelivery from the given config.
+func NewFinishedDeliveryClient(c config) *FinishedDeliveryClient {
+	return &FinishedDeliveryClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `finisheddelivery.Hooks(f(g(h())))`.
+func (c *FinishedDeliveryClient) Use(hooks ...Hook) {
+	c.hooks.FinishedDelivery = append(c.hooks.FinishedDelivery, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `finisheddelivery.Intercept(f(g(h())))`.
+func (c *FinishedDeliveryClient) Intercept(interceptors ...Interceptor) {
+	c.inters.FinishedDelivery = append(c.inters.FinishedDelivery, interceptors...)
+}
+
+// Create returns a builder for creating a FinishedDelivery entity.
+func (c *FinishedDeliveryClient) Create() *FinishedDeliveryCreate {
+	mutation := newFinishedDeliveryMutation(c.config, OpCreate)
+	return &FinishedDeliveryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of FinishedDelivery entities.
+func (c *FinishedDeliveryClient) CreateBulk(builders ...*FinishedDeliveryCreate) *FinishedDeliveryCreateBulk {
+	return &FinishedDeliveryCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *FinishedDeliveryClient) MapCreateBulk(slice any, setFunc func(*FinishedDeliveryCreate, int)) *FinishedDeliveryCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &FinishedDeliveryCreateBulk{err: fmt.Errorf("calling to FinishedDeliveryClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*FinishedDeliveryCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &FinishedDeliveryCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for FinishedDelivery.
+func (c *FinishedDeliveryClient) Update() *FinishedDeliveryUpdate {
+	mutation := newFinishedDeliveryMutation(c.config, OpUpdate)
+	return &FinishedDeliveryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *FinishedDeliveryClient) UpdateOne(_m *FinishedDelivery) *FinishedDeliveryUpdateOne {
+	mutation := newFinishedDeliveryMutation(c.config, OpUpdateOne, withFinishedDelivery(_m))
+	return &FinishedDeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *FinishedDeliveryClient) UpdateOneID(id uuid.UUID) *FinishedDeliveryUpdateOne {
+	mutation := newFinishedDeliveryMutation(c.config, OpUpdateOne, withFinishedDeliveryID(id))
+	return &FinishedDeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for FinishedDelivery.
+func (c *FinishedDeliveryClient) Delete() *FinishedDeliveryDelete {
+	mutation := newFinishedDeliveryMutation(c.config, OpDelete)
+	return &FinishedDeliveryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *FinishedDeliveryClient) DeleteOne(_m *FinishedDelivery) *FinishedDeliveryDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *FinishedDeliveryClient) DeleteOneID(id uuid.UUID) *FinishedDeliveryDeleteOne {
+	builder := c.Delete().Where(finisheddelivery.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &FinishedDeliveryDeleteOne{builder}
+}
+
+// Query returns a query builder for FinishedDelivery.
+func (c *FinishedDeliveryClient) Query() *FinishedDeliveryQuery {
+	return &FinishedDeliveryQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeFinishedDelivery},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a FinishedDelivery entity by its id.
+func (c *FinishedDeliveryClient) Get(ctx context.Context, id uuid.UUID) (*FinishedDelivery, error) {
+	return c.Query().Where(finisheddelivery.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *FinishedDeliveryClient) GetX(ctx context.Context, id uuid.UUID) *FinishedDelivery {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *FinishedDeliveryClient) Hooks() []Hook {
+	return c.hooks.FinishedDelivery
+}
+
+// Interceptors returns the client interceptors.
+func (c *FinishedDeliveryClient) Interceptors() []Interceptor {
+	return c.inters.FinishedDelivery
+}
+
+func (c *FinishedDeliveryClient) mutate(ctx context.Context, m *FinishedDeliveryMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&FinishedDeliveryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&FinishedDeliveryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&FinishedDeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&FinishedDeliveryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown FinishedDelivery mutation op: %q", m.Op())
 	}
 }
 
@@ -1346,6 +1654,139 @@ func (c *OrderItemClient) mutate(ctx context.Context, m *OrderItemMutation) (Val
 		return (&OrderItemDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown OrderItem mutation op: %q", m.Op())
+	}
+}
+
+// OutboxEntryClient is a client for the OutboxEntry schema.
+type OutboxEntryClient struct {
+	config
+}
+
+// NewOutboxEntryClient returns a client for the OutboxEntry from the given config.
+func NewOutboxEntryClient(c config) *OutboxEntryClient {
+	return &OutboxEntryClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `outboxentry.Hooks(f(g(h())))`.
+func (c *OutboxEntryClient) Use(hooks ...Hook) {
+	c.hooks.OutboxEntry = append(c.hooks.OutboxEntry, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `outboxentry.Intercept(f(g(h())))`.
+func (c *OutboxEntryClient) Intercept(interceptors ...Interceptor) {
+	c.inters.OutboxEntry = append(c.inters.OutboxEntry, interceptors...)
+}
+
+// Create returns a builder for creating a OutboxEntry entity.
+func (c *OutboxEntryClient) Create() *OutboxEntryCreate {
+	mutation := newOutboxEntryMutation(c.config, OpCreate)
+	return &OutboxEntryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of OutboxEntry entities.
+func (c *OutboxEntryClient) CreateBulk(builders ...*OutboxEntryCreate) *OutboxEntryCreateBulk {
+	return &OutboxEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *OutboxEntryClient) MapCreateBulk(slice any, setFunc func(*OutboxEntryCreate, int)) *OutboxEntryCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &OutboxEntryCreateBulk{err: fmt.Errorf("calling to OutboxEntryClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*OutboxEntryCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &OutboxEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for OutboxEntry.
+func (c *OutboxEntryClient) Update() *OutboxEntryUpdate {
+	mutation := newOutboxEntryMutation(c.config, OpUpdate)
+	return &OutboxEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *OutboxEntryClient) UpdateOne(_m *OutboxEntry) *OutboxEntryUpdateOne {
+	mutation := newOutboxEntryMutation(c.config, OpUpdateOne, withOutboxEntry(_m))
+	return &OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *OutboxEntryClient) UpdateOneID(id int64) *OutboxEntryUpdateOne {
+	mutation := newOutboxEntryMutation(c.config, OpUpdateOne, withOutboxEntryID(id))
+	return &OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for OutboxEntry.
+func (c *OutboxEntryClient) Delete() *OutboxEntryDelete {
+	mutation := newOutboxEntryMutation(c.config, OpDelete)
+	return &OutboxEntryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *OutboxEntryClient) DeleteOne(_m *OutboxEntry) *OutboxEntryDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *OutboxEntryClient) DeleteOneID(id int64) *OutboxEntryDeleteOne {
+	builder := c.Delete().Where(outboxentry.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &OutboxEntryDeleteOne{builder}
+}
+
+// Query returns a query builder for OutboxEntry.
+func (c *OutboxEntryClient) Query() *OutboxEntryQuery {
+	return &OutboxEntryQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeOutboxEntry},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a OutboxEntry entity by its id.
+func (c *OutboxEntryClient) Get(ctx context.Context, id int64) (*OutboxEntry, error) {
+	return c.Query().Where(outboxentry.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *OutboxEntryClient) GetX(ctx context.Context, id int64) *OutboxEntry {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *OutboxEntryClient) Hooks() []Hook {
+	return c.hooks.OutboxEntry
+}
+
+// Interceptors returns the client interceptors.
+func (c *OutboxEntryClient) Interceptors() []Interceptor {
+	return c.inters.OutboxEntry
+}
+
+func (c *OutboxEntryClient) mutate(ctx context.Context, m *OutboxEntryMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&OutboxEntryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&OutboxEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&OutboxEntryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown OutboxEntry mutation op: %q", m.Op())
 	}
 }
 
@@ -1796,6 +2237,139 @@ func (c *RateCounterClient) mutate(ctx context.Context, m *RateCounterMutation) 
 	}
 }
 
+// ResendClient is a client for the Resend schema.
+type ResendClient struct {
+	config
+}
+
+// NewResendClient returns a client for the Resend from the given config.
+func NewResendClient(c config) *ResendClient {
+	return &ResendClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `resend.Hooks(f(g(h())))`.
+func (c *ResendClient) Use(hooks ...Hook) {
+	c.hooks.Resend = append(c.hooks.Resend, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `resend.Intercept(f(g(h())))`.
+func (c *ResendClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Resend = append(c.inters.Resend, interceptors...)
+}
+
+// Create returns a builder for creating a Resend entity.
+func (c *ResendClient) Create() *ResendCreate {
+	mutation := newResendMutation(c.config, OpCreate)
+	return &ResendCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Resend entities.
+func (c *ResendClient) CreateBulk(builders ...*ResendCreate) *ResendCreateBulk {
+	return &ResendCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ResendClient) MapCreateBulk(slice any, setFunc func(*ResendCreate, int)) *ResendCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ResendCreateBulk{err: fmt.Errorf("calling to ResendClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ResendCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ResendCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Resend.
+func (c *ResendClient) Update() *ResendUpdate {
+	mutation := newResendMutation(c.config, OpUpdate)
+	return &ResendUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ResendClient) UpdateOne(_m *Resend) *ResendUpdateOne {
+	mutation := newResendMutation(c.config, OpUpdateOne, withResend(_m))
+	return &ResendUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ResendClient) UpdateOneID(id uuid.UUID) *ResendUpdateOne {
+	mutation := newResendMutation(c.config, OpUpdateOne, withResendID(id))
+	return &ResendUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Resend.
+func (c *ResendClient) Delete() *ResendDelete {
+	mutation := newResendMutation(c.config, OpDelete)
+	return &ResendDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ResendClient) DeleteOne(_m *Resend) *ResendDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ResendClient) DeleteOneID(id uuid.UUID) *ResendDeleteOne {
+	builder := c.Delete().Where(resend.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ResendDeleteOne{builder}
+}
+
+// Query returns a query builder for Resend.
+func (c *ResendClient) Query() *ResendQuery {
+	return &ResendQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeResend},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Resend entity by its id.
+func (c *ResendClient) Get(ctx context.Context, id uuid.UUID) (*Resend, error) {
+	return c.Query().Where(resend.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ResendClient) GetX(ctx context.Context, id uuid.UUID) *Resend {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ResendClient) Hooks() []Hook {
+	return c.hooks.Resend
+}
+
+// Interceptors returns the client interceptors.
+func (c *ResendClient) Interceptors() []Interceptor {
+	return c.inters.Resend
+}
+
+func (c *ResendClient) mutate(ctx context.Context, m *ResendMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ResendCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ResendUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ResendUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ResendDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Resend mutation op: %q", m.Op())
+	}
+}
+
 // StoreClient is a client for the Store schema.
 type StoreClient struct {
 	config
@@ -1984,6 +2558,22 @@ func (c *StoreClient) QueryAPIKeys(_m *Store) *ApiKeyQuery {
 	return query
 }
 
+// QueryWebhooks queries the webhooks edge of a Store.
+func (c *StoreClient) QueryWebhooks(_m *Store) *WebhookQuery {
+	query := (&WebhookClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(store.Table, store.FieldID, id),
+			sqlgraph.To(webhook.Table, webhook.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, store.WebhooksTable, store.WebhooksColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *StoreClient) Hooks() []Hook {
 	return c.hooks.Store
@@ -2009,15 +2599,166 @@ func (c *StoreClient) mutate(ctx context.Context, m *StoreMutation) (Value, erro
 	}
 }
 
+// WebhookClient is a client for the Webhook schema.
+type WebhookClient struct {
+	config
+}
+
+// NewWebhookClient returns a client for the Webhook from the given config.
+func NewWebhookClient(c config) *WebhookClient {
+	return &WebhookClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `webhook.Hooks(f(g(h())))`.
+func (c *WebhookClient) Use(hooks ...Hook) {
+	c.hooks.Webhook = append(c.hooks.Webhook, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `webhook.Intercept(f(g(h())))`.
+func (c *WebhookClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Webhook = append(c.inters.Webhook, interceptors...)
+}
+
+// Create returns a builder for creating a Webhook entity.
+func (c *WebhookClient) Create() *WebhookCreate {
+	mutation := newWebhookMutation(c.config, OpCreate)
+	return &WebhookCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Webhook entities.
+func (c *WebhookClient) CreateBulk(builders ...*WebhookCreate) *WebhookCreateBulk {
+	return &WebhookCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *WebhookClient) MapCreateBulk(slice any, setFunc func(*WebhookCreate, int)) *WebhookCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &WebhookCreateBulk{err: fmt.Errorf("calling to WebhookClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*WebhookCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &WebhookCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Webhook.
+func (c *WebhookClient) Update() *WebhookUpdate {
+	mutation := newWebhookMutation(c.config, OpUpdate)
+	return &WebhookUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *WebhookClient) UpdateOne(_m *Webhook) *WebhookUpdateOne {
+	mutation := newWebhookMutation(c.config, OpUpdateOne, withWebhook(_m))
+	return &WebhookUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *WebhookClient) UpdateOneID(id uuid.UUID) *WebhookUpdateOne {
+	mutation := newWebhookMutation(c.config, OpUpdateOne, withWebhookID(id))
+	return &WebhookUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Webhook.
+func (c *WebhookClient) Delete() *WebhookDelete {
+	mutation := newWebhookMutation(c.config, OpDelete)
+	return &WebhookDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *WebhookClient) DeleteOne(_m *Webhook) *WebhookDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *WebhookClient) DeleteOneID(id uuid.UUID) *WebhookDeleteOne {
+	builder := c.Delete().Where(webhook.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &WebhookDeleteOne{builder}
+}
+
+// Query returns a query builder for Webhook.
+func (c *WebhookClient) Query() *WebhookQuery {
+	return &WebhookQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeWebhook},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Webhook entity by its id.
+func (c *WebhookClient) Get(ctx context.Context, id uuid.UUID) (*Webhook, error) {
+	return c.Query().Where(webhook.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *WebhookClient) GetX(ctx context.Context, id uuid.UUID) *Webhook {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryStore queries the store edge of a Webhook.
+func (c *WebhookClient) QueryStore(_m *Webhook) *StoreQuery {
+	query := (&StoreClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(webhook.Table, webhook.FieldID, id),
+			sqlgraph.To(store.Table, store.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, webhook.StoreTable, webhook.StoreColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *WebhookClient) Hooks() []Hook {
+	return c.hooks.Webhook
+}
+
+// Interceptors returns the client interceptors.
+func (c *WebhookClient) Interceptors() []Interceptor {
+	return c.inters.Webhook
+}
+
+func (c *WebhookClient) mutate(ctx context.Context, m *WebhookMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&WebhookCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&WebhookUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&WebhookUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&WebhookDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Webhook mutation op: %q", m.Op())
+	}
+}
+
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		ActivityEntry, AddressCounter, ApiKey, Customer, Event, Order, OrderItem,
-		PaymentLink, Product, RateCounter, Store []ent.Hook
+		ActivityEntry, AddressCounter, ApiKey, Customer, Delivery, Event,
+		FinishedDelivery, Order, OrderItem, OutboxEntry, PaymentLink, Product,
+		RateCounter, Resend, Store, Webhook []ent.Hook
 	}
 	inters struct {
-		ActivityEntry, AddressCounter, ApiKey, Customer, Event, Order, OrderItem,
-		PaymentLink, Product, RateCounter, Store []ent.Interceptor
+		ActivityEntry, AddressCounter, ApiKey, Customer, Delivery, Event,
+		FinishedDelivery, Order, OrderItem, OutboxEntry, PaymentLink, Product,
+		RateCounter, Resend, Store, Webhook []ent.Interceptor
 	}
 )
 

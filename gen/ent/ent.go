@@ -16,13 +16,18 @@ import (
 	"go.storefront.example/gen/ent/addresscounter"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
+	"go.storefront.example/gen/ent/finisheddelivery"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
+	"go.storefront.example/gen/ent/outboxentry"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/ratecounter"
+	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/gen/ent/webhook"
 )
 
 // ent aliases to avoid import conflicts in user's code.
@@ -83,17 +88,22 @@ var (
 func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
-			activityentry.Table:  activityentry.ValidColumn,
-			addresscounter.Table: addresscounter.ValidColumn,
-			apikey.Table:         apikey.ValidColumn,
-			customer.Table:       customer.ValidColumn,
-			event.Table:          event.ValidColumn,
-			order.Table:          order.ValidColumn,
-			orderitem.Table:      orderitem.ValidColumn,
-			paymentlink.Table:    paymentlink.ValidColumn,
-			product.Table:        product.ValidColumn,
-			ratecounter.Table:    ratecounter.ValidColumn,
-			store.Table:          store.ValidColumn,
+			activityentry.Table:    activityentry.ValidColumn,
+			addresscounter.Table:   addresscounter.ValidColumn,
+			apikey.Table:           apikey.ValidColumn,
+			customer.Table:         customer.ValidColumn,
+			delivery.Table:         delivery.ValidColumn,
+			event.Table:            event.ValidColumn,
+			finisheddelivery.Table: finisheddelivery.ValidColumn,
+			order.Table:            order.ValidColumn,
+			orderitem.Table:        orderitem.ValidColumn,
+			outboxentry.Table:      outboxentry.ValidColumn,
+			paymentlink.Table:      paymentlink.ValidColumn,
+			product.Table:          product.ValidColumn,
+			ratecounter.Table:      ratecounter.ValidColumn,
+			resend.Table:           resend.ValidColumn,
+			store.Table:            store.ValidColumn,
+			webhook.Table:          webhook.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

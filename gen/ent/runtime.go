@@ -8,12 +8,16 @@ import (
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
+	"go.storefront.example/gen/ent/finisheddelivery"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
+	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/gen/ent/webhook"
 )
 
 // The init function reads all schema descriptors with runtime code
@@ -68,12 +72,28 @@ func init() {
 	customerDescID := customerFields[0].Descriptor()
 	// customer.DefaultID holds the default value on creation for the id field.
 	customer.DefaultID = customerDescID.Default.(func() uuid.UUID)
+	deliveryFields := schema.Delivery{}.Fields()
+	_ = deliveryFields
+	// deliveryDescRetry is the schema descriptor for retry field.
+	deliveryDescRetry := deliveryFields[5].Descriptor()
+	// delivery.DefaultRetry holds the default value on creation for the retry field.
+	delivery.DefaultRetry = deliveryDescRetry.Default.(bool)
+	// deliveryDescID is the schema descriptor for id field.
+	deliveryDescID := deliveryFields[0].Descriptor()
+	// delivery.DefaultID holds the default value on creation for the id field.
+	delivery.DefaultID = deliveryDescID.Default.(func() uuid.UUID)
 	eventFields := schema.Event{}.Fields()
 	_ = eventFields
 	// eventDescID is the schema descriptor for id field.
 	eventDescID := eventFields[0].Descriptor()
 	// event.DefaultID holds the default value on creation for the id field.
 	event.DefaultID = eventDescID.Default.(func() uuid.UUID)
+	finisheddeliveryFields := schema.FinishedDelivery{}.Fields()
+	_ = finisheddeliveryFields
+	// finisheddeliveryDescID is the schema descriptor for id field.
+	finisheddeliveryDescID := finisheddeliveryFields[0].Descriptor()
+	// finisheddelivery.DefaultID holds the default value on creation for the id field.
+	finisheddelivery.DefaultID = finisheddeliveryDescID.Default.(func() uuid.UUID)
 	orderFields := schema.Order{}.Fields()
 	_ = orderFields
 	// orderDescAmount is the schema descriptor for amount field.
@@ -150,6 +170,16 @@ func init() {
 	productDescID := productFields[0].Descriptor()
 	// product.DefaultID holds the default value on creation for the id field.
 	product.DefaultID = productDescID.Default.(func() uuid.UUID)
+	resendFields := schema.Resend{}.Fields()
+	_ = resendFields
+	// resendDescResent is the schema descriptor for resent field.
+	resendDescResent := resendFields[7].Descriptor()
+	// resend.DefaultResent holds the default value on creation for the resent field.
+	resend.DefaultResent = resendDescResent.Default.(int64)
+	// resendDescID is the schema descriptor for id field.
+	resendDescID := resendFields[0].Descriptor()
+	// resend.DefaultID holds the default value on creation for the id field.
+	resend.DefaultID = resendDescID.Default.(func() uuid.UUID)
 	storeFields := schema.Store{}.Fields()
 	_ = storeFields
 	// storeDescDescription is the schema descriptor for description field.
@@ -224,4 +254,22 @@ func init() {
 	storeDescID := storeFields[0].Descriptor()
 	// store.DefaultID holds the default value on creation for the id field.
 	store.DefaultID = storeDescID.Default.(func() uuid.UUID)
+	webhookFields := schema.Webhook{}.Fields()
+	_ = webhookFields
+	// webhookDescDescription is the schema descriptor for description field.
+	webhookDescDescription := webhookFields[3].Descriptor()
+	// webhook.DefaultDescription holds the default value on creation for the description field.
+	webhook.DefaultDescription = webhookDescDescription.Default.(string)
+	// webhookDescEnabled is the schema descriptor for enabled field.
+	webhookDescEnabled := webhookFields[7].Descriptor()
+	// webhook.DefaultEnabled holds the default value on creation for the enabled field.
+	webhook.DefaultEnabled = webhookDescEnabled.Default.(bool)
+	// webhookDescDisabledAutomatically is the schema descriptor for disabled_automatically field.
+	webhookDescDisabledAutomatically := webhookFields[9].Descriptor()
+	// webhook.DefaultDisabledAutomatically holds the default value on creation for the disabled_automatically field.
+	webhook.DefaultDisabledAutomatically = webhookDescDisabledAutomatically.Default.(bool)
+	// webhookDescID is the schema descriptor for id field.
+	webhookDescID := webhookFields[0].Descriptor()
+	// webhook.DefaultID holds the default value on creation for the id field.
+	webhook.DefaultID = webhookDescID.Default.(func() uuid.UUID)
 }

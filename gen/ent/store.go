@@ -69,9 +69,11 @@ type StoreEdges struct {
 	PaymentLinks []*PaymentLink `json:"payment_links,omitempty"`
 	// APIKeys holds the value of the api_keys edge.
 	APIKeys []*ApiKey `json:"api_keys,omitempty"`
+	// Webhooks holds the value of the webhooks edge.
+	Webhooks []*Webhook `json:"webhooks,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [5]bool
+	loadedTypes [6]bool
 }
 
 // ProductsOrErr returns the Products value or an error if the edge
@@ -117,6 +119,15 @@ func (e StoreEdges) APIKeysOrErr() ([]*ApiKey, error) {
 		return e.APIKeys, nil
 	}
 	return nil, &NotLoadedError{edge: "api_keys"}
+}
+
+// WebhooksOrErr returns the Webhooks value or an error if the edge
+// was not loaded in eager-loading.
+func (e StoreEdges) WebhooksOrErr() ([]*Webhook, error) {
+	if e.loadedTypes[5] {
+		return e.Webhooks, nil
+	}
+	return nil, &NotLoadedError{edge: "webhooks"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -293,6 +304,11 @@ func (_m *Store) QueryPaymentLinks() *PaymentLinkQuery {
 // QueryAPIKeys queries the "api_keys" edge of the Store entity.
 func (_m *Store) QueryAPIKeys() *ApiKeyQuery {
 	return NewStoreClient(_m.config).QueryAPIKeys(_m)
+}
+
+// QueryWebhooks queries the "webhooks" edge of the Store entity.
+func (_m *Store) QueryWebhooks() *WebhookQuery {
+	return NewStoreClient(_m.config).QueryWebhooks(_m)
 }
 
 // Update returns a builder for updating this Store.

@@ -17,6 +17,7 @@ import (
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/gen/ent/webhook"
 )
 
 // StoreCreate is the builder for creating a Store entity.
@@ -265,6 +266,21 @@ func (_c *StoreCreate) AddAPIKeys(v ...*ApiKey) *StoreCreate {
 		ids[i] = v[i].ID
 	}
 	return _c.AddAPIKeyIDs(ids...)
+}
+
+// AddWebhookIDs adds the "webhooks" edge to the Webhook entity by IDs.
+func (_c *StoreCreate) AddWebhookIDs(ids ...uuid.UUID) *StoreCreate {
+	_c.mutation.AddWebhookIDs(ids...)
+	return _c
+}
+
+// AddWebhooks adds the "webhooks" edges to the Webhook entity.
+func (_c *StoreCreate) AddWebhooks(v ...*Webhook) *StoreCreate {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddWebhookIDs(ids...)
 }
 
 // Mutation returns the StoreMutation object of the builder.
@@ -581,6 +597,22 @@ func (_c *StoreCreate) createSpec() (*Store, *sqlgraph.CreateSpec) {
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(apikey.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.WebhooksIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   store.WebhooksTable,
+			Columns: []string{store.WebhooksColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(webhook.FieldID, field.TypeUUID),
 			},
 		}
 		for _, k := range nodes {

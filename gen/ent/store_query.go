@@ -21,6 +21,7 @@ import (
 	"go.storefront.example/gen/ent/predicate"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/gen/ent/webhook"
 )
 
 // StoreQuery is the builder for querying Store entities.
@@ -35,6 +36,7 @@ type StoreQuery struct {
 	withOrders       *OrderQuery
 	withPaymentLinks *PaymentLinkQuery
 	withAPIKeys      *ApiKeyQuery
+	withWebhooks     *WebhookQuery
 	modifiers        []func(*sql.Selector)
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
@@ -175,6 +177,28 @@ func (_q *StoreQuery) QueryAPIKeys() *ApiKeyQuery {
 			sqlgraph.From(store.Table, store.FieldID, selector),
 			sqlgraph.To(apikey.Table, apikey.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, store.APIKeysTable, store.APIKeysColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryWebhooks chains the current query on the "webhooks" edge.
+func (_q *StoreQuery) QueryWebhooks() *WebhookQuery {
+	query := (&WebhookClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(store.Table, store.FieldID, selector),
+			sqlgraph.To(webhook.Table, webhook.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, store.WebhooksTable, store.WebhooksColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -379,6 +403,7 @@ func (_q *StoreQuery) Clone() *StoreQuery {
 		withOrders:       _q.withOrders.Clone(),
 		withPaymentLinks: _q.withPaymentLinks.Clone(),
 		withAPIKeys:      _q.withAPIKeys.Clone(),
+		withWebhooks:     _q.withWebhooks.Clone(),
 		// clone intermediate query.
 		sql:       _q.sql.Clone(),
 		path:      _q.path,
@@ -438,6 +463,17 @@ func (_q *StoreQuery) WithAPIKeys(opts ...func(*ApiKeyQuery)) *StoreQuery {
 		opt(query)
 	}
 	_q.withAPIKeys = query
+	return _q
+}
+
+// WithWebhooks tells the query-builder to eager-load the nodes that are connected to
+// the "webhooks" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *StoreQuery) WithWebhooks(opts ...func(*WebhookQuery)) *StoreQuery {
+	query := (&WebhookClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withWebhooks = query
 	return _q
 }
 
@@ -519,12 +555,13 @@ func (_q *StoreQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Store,
 	var (
 		nodes       = []*Store{}
 		_spec       = _q.querySpec()
-		loadedTypes = [5]bool{
+		loadedTypes = [6]bool{
 			_q.withProducts != nil,
 			_q.withCustomers != nil,
 			_q.withOrders != nil,
 			_q.withPaymentLinks != nil,
 			_q.withAPIKeys != nil,
+			_q.withWebhooks != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -580,6 +617,13 @@ func (_q *StoreQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Store,
 		if err := _q.loadAPIKeys(ctx, query, nodes,
 			func(n *Store) { n.Edges.APIKeys = []*ApiKey{} },
 			func(n *Store, e *ApiKey) { n.Edges.APIKeys = append(n.Edges.APIKeys, e) }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withWebhooks; query != nil {
+		if err := _q.loadWebhooks(ctx, query, nodes,
+			func(n *Store) { n.Edges.Webhooks = []*Webhook{} },
+			func(n *Store, e *Webhook) { n.Edges.Webhooks = append(n.Edges.Webhooks, e) }); err != nil {
 			return nil, err
 		}
 	}
@@ -721,6 +765,36 @@ func (_q *StoreQuery) loadAPIKeys(ctx context.Context, query *ApiKeyQuery, nodes
 	}
 	query.Where(predicate.ApiKey(func(s *sql.Selector) {
 		s.Where(sql.InValues(s.C(store.APIKeysColumn), fks...))
+	}))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		fk := n.StoreID
+		node, ok := nodeids[fk]
+		if !ok {
+			return fmt.Errorf(`unexpected referenced foreign-key "store_id" returned %v for node %v`, fk, n.ID)
+		}
+		assign(node, n)
+	}
+	return nil
+}
+func (_q *StoreQuery) loadWebhooks(ctx context.Context, query *WebhookQuery, nodes []*Store, init func(*Store), assign func(*Store, *Webhook)) error {
+	fks := make([]driver.Value, 0, len(nodes))
+	nodeids := make(map[uuid.UUID]*Store)
+	for i := range nodes {
+		fks = append(fks, nodes[i].ID)
+		nodeids[nodes[i].ID] = nodes[i]
+		if init != nil {
+			init(nodes[i])
+		}
+	}
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(webhook.FieldStoreID)
+	}
+	query.Where(predicate.Webhook(func(s *sql.Selector) {
+		s.Where(sql.InValues(s.C(store.WebhooksColumn), fks...))
 	}))
 	neighbors, err := query.All(ctx)
 	if err != nil {

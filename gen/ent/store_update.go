@@ -20,6 +20,7 @@ import (
 	"go.storefront.example/gen/ent/predicate"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/gen/ent/webhook"
 )
 
 // StoreUpdate is the builder for updating Store entities.
@@ -304,6 +305,21 @@ func (_u *StoreUpdate) AddAPIKeys(v ...*ApiKey) *StoreUpdate {
 	return _u.AddAPIKeyIDs(ids...)
 }
 
+// AddWebhookIDs adds the "webhooks" edge to the Webhook entity by IDs.
+func (_u *StoreUpdate) AddWebhookIDs(ids ...uuid.UUID) *StoreUpdate {
+	_u.mutation.AddWebhookIDs(ids...)
+	return _u
+}
+
+// AddWebhooks adds the "webhooks" edges to the Webhook entity.
+func (_u *StoreUpdate) AddWebhooks(v ...*Webhook) *StoreUpdate {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddWebhookIDs(ids...)
+}
+
 // Mutation returns the StoreMutation object of the builder.
 func (_u *StoreUpdate) Mutation() *StoreMutation {
 	return _u.mutation
@@ -412,6 +428,27 @@ func (_u *StoreUpdate) RemoveAPIKeys(v ...*ApiKey) *StoreUpdate {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveAPIKeyIDs(ids...)
+}
+
+// ClearWebhooks clears all "webhooks" edges to the Webhook entity.
+func (_u *StoreUpdate) ClearWebhooks() *StoreUpdate {
+	_u.mutation.ClearWebhooks()
+	return _u
+}
+
+// RemoveWebhookIDs removes the "webhooks" edge to Webhook entities by IDs.
+func (_u *StoreUpdate) RemoveWebhookIDs(ids ...uuid.UUID) *StoreUpdate {
+	_u.mutation.RemoveWebhookIDs(ids...)
+	return _u
+}
+
+// RemoveWebhooks removes "webhooks" edges to Webhook entities.
+func (_u *StoreUpdate) RemoveWebhooks(v ...*Webhook) *StoreUpdate {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveWebhookIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -749,6 +786,51 @@ func (_u *StoreUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
+	if _u.mutation.WebhooksCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   store.WebhooksTable,
+			Columns: []string{store.WebhooksColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(webhook.FieldID, field.TypeUUID),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedWebhooksIDs(); len(nodes) > 0 && !_u.mutation.WebhooksCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   store.WebhooksTable,
+			Columns: []string{store.WebhooksColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(webhook.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.WebhooksIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   store.WebhooksTable,
+			Columns: []string{store.WebhooksColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(webhook.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -1039,6 +1121,21 @@ func (_u *StoreUpdateOne) AddAPIKeys(v ...*ApiKey) *StoreUpdateOne {
 	return _u.AddAPIKeyIDs(ids...)
 }
 
+// AddWebhookIDs adds the "webhooks" edge to the Webhook entity by IDs.
+func (_u *StoreUpdateOne) AddWebhookIDs(ids ...uuid.UUID) *StoreUpdateOne {
+	_u.mutation.AddWebhookIDs(ids...)
+	return _u
+}
+
+// AddWebhooks adds the "webhooks" edges to the Webhook entity.
+func (_u *StoreUpdateOne) AddWebhooks(v ...*Webhook) *StoreUpdateOne {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddWebhookIDs(ids...)
+}
+
 // Mutation returns the StoreMutation object of the builder.
 func (_u *StoreUpdateOne) Mutation() *StoreMutation {
 	return _u.mutation
@@ -1147,6 +1244,27 @@ func (_u *StoreUpdateOne) RemoveAPIKeys(v ...*ApiKey) *StoreUpdateOne {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveAPIKeyIDs(ids...)
+}
+
+// ClearWebhooks clears all "webhooks" edges to the Webhook entity.
+func (_u *StoreUpdateOne) ClearWebhooks() *StoreUpdateOne {
+	_u.mutation.ClearWebhooks()
+	return _u
+}
+
+// RemoveWebhookIDs removes the "webhooks" edge to Webhook entities by IDs.
+func (_u *StoreUpdateOne) RemoveWebhookIDs(ids ...uuid.UUID) *StoreUpdateOne {
+	_u.mutation.RemoveWebhookIDs(ids...)
+	return _u
+}
+
+// RemoveWebhooks removes "webhooks" edges to Webhook entities.
+func (_u *StoreUpdateOne) RemoveWebhooks(v ...*Webhook) *StoreUpdateOne {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveWebhookIDs(ids...)
 }
 
 // Where appends a list predicates to the StoreUpdate builder.
@@ -1507,6 +1625,51 @@ func (_u *StoreUpdateOne) sqlSave(ctx context.Context) (_node *Store, err error)
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(apikey.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.WebhooksCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   store.WebhooksTable,
+			Columns: []string{store.WebhooksColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(webhook.FieldID, field.TypeUUID),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedWebhooksIDs(); len(nodes) > 0 && !_u.mutation.WebhooksCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   store.WebhooksTable,
+			Columns: []string{store.WebhooksColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(webhook.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.WebhooksIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   store.WebhooksTable,
+			Columns: []string{store.WebhooksColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(webhook.FieldID, field.TypeUUID),
 			},
 		}
 		for _, k := range nodes {

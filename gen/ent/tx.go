@@ -22,20 +22,30 @@ type Tx struct {
 	ApiKey *ApiKeyClient
 	// Customer is the client for interacting with the Customer builders.
 	Customer *CustomerClient
+	// Delivery is the client for interacting with the Delivery builders.
+	Delivery *DeliveryClient
 	// Event is the client for interacting with the Event builders.
 	Event *EventClient
+	// FinishedDelivery is the client for interacting with the FinishedDelivery builders.
+	FinishedDelivery *FinishedDeliveryClient
 	// Order is the client for interacting with the Order builders.
 	Order *OrderClient
 	// OrderItem is the client for interacting with the OrderItem builders.
 	OrderItem *OrderItemClient
+	// OutboxEntry is the client for interacting with the OutboxEntry builders.
+	OutboxEntry *OutboxEntryClient
 	// PaymentLink is the client for interacting with the PaymentLink builders.
 	PaymentLink *PaymentLinkClient
 	// Product is the client for interacting with the Product builders.
 	Product *ProductClient
 	// RateCounter is the client for interacting with the RateCounter builders.
 	RateCounter *RateCounterClient
+	// Resend is the client for interacting with the Resend builders.
+	Resend *ResendClient
 	// Store is the client for interacting with the Store builders.
 	Store *StoreClient
+	// Webhook is the client for interacting with the Webhook builders.
+	Webhook *WebhookClient
 
 	// lazily loaded.
 	client     *Client
@@ -171,13 +181,18 @@ func (tx *Tx) init() {
 	tx.AddressCounter = NewAddressCounterClient(tx.config)
 	tx.ApiKey = NewApiKeyClient(tx.config)
 	tx.Customer = NewCustomerClient(tx.config)
+	tx.Delivery = NewDeliveryClient(tx.config)
 	tx.Event = NewEventClient(tx.config)
+	tx.FinishedDelivery = NewFinishedDeliveryClient(tx.config)
 	tx.Order = NewOrderClient(tx.config)
 	tx.OrderItem = NewOrderItemClient(tx.config)
+	tx.OutboxEntry = NewOutboxEntryClient(tx.config)
 	tx.PaymentLink = NewPaymentLinkClient(tx.config)
 	tx.Product = NewProductClient(tx.config)
 	tx.RateCounter = NewRateCounterClient(tx.config)
+	tx.Resend = NewResendClient(tx.config)
 	tx.Store = NewStoreClient(tx.config)
+	tx.Webhook = NewWebhookClient(tx.config)
 }
 
 // txDriver wraps the given dialect.Tx with a nop dialect.Driver implementation.

@@ -10,7 +10,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -22,22 +21,17 @@ import (
 	"path/filepath"
 	"regexp"
 
-	entsql "entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/schema"
 	"github.com/lib/pq"
 
 	"go.storefront.example/ent/migrations"
+	"go.storefront.example/ent/migrations/drift"
 	"go.storefront.example/ent/store"
-	"go.storefront.example/gen/ent/migrate"
 )
 
 // scratch is the database that is made, and dropped, on the PostgreSQL server.
 const scratch = "storefront_migrations_diff"
 
-var (
-	validName   = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	foreignKeys = regexp.MustCompile(`(?m)^PRAGMA foreign_keys = .*\n?`)
-)
+var validName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 func main() {
 	log.SetFlags(0)
@@ -88,14 +82,11 @@ func diff(ctx context.Context, root, name, address string) error {
 	if err := s.Migrate(ctx, func(store.Migration) {}); err != nil {
 		return err
 	}
-	missing := bytes.NewBufferString(migrations.Header)
-	if err := migrate.NewSchema(entsql.OpenDB(s.Dialect(), s.Writer())).WriteTo(ctx, missing, schema.WithIndent("\t")); err != nil {
+	missing, err := drift.Missing(ctx, s)
+	if err != nil {
 		return err
 	}
-	// Foreign keys cannot be turned off in a transaction; the store does it before.
-	missing = bytes.NewBuffer(foreignKeys.ReplaceAll(missing.Bytes(), nil))
-	missing = bytes.NewBuffer(bytes.ReplaceAll(missing.Bytes(), []byte("\n\t "), []byte("\n\t")))
-	if missing.Len() == len(migrations.Header) {
+	if missing == "" {
 		log.Printf("%s: nothing is missing", s.Dialect())
 		return nil
 	}
@@ -106,7 +97,7 @@ func diff(ctx context.Context, root, name, address string) error {
 	path := filepath.Join(root, "ent", "migrations", migrations.Folder(s.Dialect()),
 		fmt.Sprintf("%05d_%s.sql", len(all)+1, name))
 	log.Print(path)
-	return os.WriteFile(path, missing.Bytes(), 0o644)
+	return os.WriteFile(path, []byte(migrations.Header+missing), 0o644)
 }
 
 // createScratch makes an empty database on the server and returns its URL and what drops it.

@@ -57,6 +57,18 @@ func (f CustomerFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, er
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.CustomerMutation", m)
 }
 
+// The DeliveryFunc type is an adapter to allow the use of ordinary
+// function as Delivery mutator.
+type DeliveryFunc func(context.Context, *ent.DeliveryMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f DeliveryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.DeliveryMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.DeliveryMutation", m)
+}
+
 // The EventFunc type is an adapter to allow the use of ordinary
 // function as Event mutator.
 type EventFunc func(context.Context, *ent.EventMutation) (ent.Value, error)
@@ -67,6 +79,18 @@ func (f EventFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.EventMutation", m)
+}
+
+// The FinishedDeliveryFunc type is an adapter to allow the use of ordinary
+// function as FinishedDelivery mutator.
+type FinishedDeliveryFunc func(context.Context, *ent.FinishedDeliveryMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f FinishedDeliveryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.FinishedDeliveryMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.FinishedDeliveryMutation", m)
 }
 
 // The OrderFunc type is an adapter to allow the use of ordinary
@@ -91,6 +115,18 @@ func (f OrderItemFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, e
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OrderItemMutation", m)
+}
+
+// The OutboxEntryFunc type is an adapter to allow the use of ordinary
+// function as OutboxEntry mutator.
+type OutboxEntryFunc func(context.Context, *ent.OutboxEntryMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f OutboxEntryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.OutboxEntryMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OutboxEntryMutation", m)
 }
 
 // The PaymentLinkFunc type is an adapter to allow the use of ordinary
@@ -129,6 +165,18 @@ func (f RateCounterFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value,
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.RateCounterMutation", m)
 }
 
+// The ResendFunc type is an adapter to allow the use of ordinary
+// function as Resend mutator.
+type ResendFunc func(context.Context, *ent.ResendMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ResendFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ResendMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ResendMutation", m)
+}
+
 // The StoreFunc type is an adapter to allow the use of ordinary
 // function as Store mutator.
 type StoreFunc func(context.Context, *ent.StoreMutation) (ent.Value, error)
@@ -139,6 +187,18 @@ func (f StoreFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.StoreMutation", m)
+}
+
+// The WebhookFunc type is an adapter to allow the use of ordinary
+// function as Webhook mutator.
+type WebhookFunc func(context.Context, *ent.WebhookMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f WebhookFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.WebhookMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.WebhookMutation", m)
 }
 
 // Condition is a hook condition function.

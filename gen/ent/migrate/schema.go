@@ -137,6 +137,37 @@ var (
 			},
 		},
 	}
+	// DeliveriesColumns holds the columns for the "deliveries" table.
+	DeliveriesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "store_id", Type: field.TypeUUID},
+		{Name: "webhook_id", Type: field.TypeUUID},
+		{Name: "event_id", Type: field.TypeUUID},
+		{Name: "event_type", Type: field.TypeString},
+		{Name: "retry", Type: field.TypeBool, Default: false},
+		{Name: "due_at", Type: field.TypeTime},
+		{Name: "lease", Type: field.TypeUUID, Nullable: true},
+		{Name: "attempts", Type: field.TypeBytes},
+		{Name: "created_at", Type: field.TypeTime},
+	}
+	// DeliveriesTable holds the schema information for the "deliveries" table.
+	DeliveriesTable = &schema.Table{
+		Name:       "deliveries",
+		Columns:    DeliveriesColumns,
+		PrimaryKey: []*schema.Column{DeliveriesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "delivery_store_id_webhook_id_retry_due_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{DeliveriesColumns[1], DeliveriesColumns[2], DeliveriesColumns[5], DeliveriesColumns[6], DeliveriesColumns[0]},
+			},
+			{
+				Name:    "delivery_due_at",
+				Unique:  false,
+				Columns: []*schema.Column{DeliveriesColumns[6]},
+			},
+		},
+	}
 	// EventsColumns holds the columns for the "events" table.
 	EventsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -155,6 +186,36 @@ var (
 				Name:    "event_store_id_created_at_id",
 				Unique:  false,
 				Columns: []*schema.Column{EventsColumns[1], EventsColumns[4], EventsColumns[0]},
+			},
+		},
+	}
+	// FinishedDeliveriesColumns holds the columns for the "finished_deliveries" table.
+	FinishedDeliveriesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "store_id", Type: field.TypeUUID},
+		{Name: "webhook_id", Type: field.TypeUUID},
+		{Name: "event_id", Type: field.TypeUUID},
+		{Name: "event_type", Type: field.TypeString},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"succeeded", "failed", "cancelled"}},
+		{Name: "attempts", Type: field.TypeBytes},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "finished_at", Type: field.TypeTime},
+	}
+	// FinishedDeliveriesTable holds the schema information for the "finished_deliveries" table.
+	FinishedDeliveriesTable = &schema.Table{
+		Name:       "finished_deliveries",
+		Columns:    FinishedDeliveriesColumns,
+		PrimaryKey: []*schema.Column{FinishedDeliveriesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "finisheddelivery_store_id_status_id",
+				Unique:  false,
+				Columns: []*schema.Column{FinishedDeliveriesColumns[1], FinishedDeliveriesColumns[5], FinishedDeliveriesColumns[0]},
+			},
+			{
+				Name:    "finisheddelivery_store_id_event_id",
+				Unique:  false,
+				Columns: []*schema.Column{FinishedDeliveriesColumns[1], FinishedDeliveriesColumns[3]},
 			},
 		},
 	}
@@ -258,6 +319,19 @@ var (
 				Columns: []*schema.Column{OrderItemsColumns[1], OrderItemsColumns[8], OrderItemsColumns[2]},
 			},
 		},
+	}
+	// OutboxColumns holds the columns for the "outbox" table.
+	OutboxColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "event_id", Type: field.TypeUUID},
+		{Name: "store_id", Type: field.TypeUUID},
+		{Name: "type", Type: field.TypeString},
+	}
+	// OutboxTable holds the schema information for the "outbox" table.
+	OutboxTable = &schema.Table{
+		Name:       "outbox",
+		Columns:    OutboxColumns,
+		PrimaryKey: []*schema.Column{OutboxColumns[0]},
 	}
 	// PaymentLinksColumns holds the columns for the "payment_links" table.
 	PaymentLinksColumns = []*schema.Column{
@@ -380,6 +454,41 @@ var (
 		Columns:    RateCountersColumns,
 		PrimaryKey: []*schema.Column{RateCountersColumns[0]},
 	}
+	// ResendsColumns holds the columns for the "resends" table.
+	ResendsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "store_id", Type: field.TypeUUID},
+		{Name: "webhook_id", Type: field.TypeUUID},
+		{Name: "since", Type: field.TypeTime},
+		{Name: "until", Type: field.TypeTime},
+		{Name: "position_at", Type: field.TypeTime},
+		{Name: "position_id", Type: field.TypeUUID},
+		{Name: "resent", Type: field.TypeInt64, Default: 0},
+		{Name: "due_at", Type: field.TypeTime},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "finished_at", Type: field.TypeTime, Nullable: true},
+	}
+	// ResendsTable holds the schema information for the "resends" table.
+	ResendsTable = &schema.Table{
+		Name:       "resends",
+		Columns:    ResendsColumns,
+		PrimaryKey: []*schema.Column{ResendsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "resend_store_id_webhook_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{ResendsColumns[1], ResendsColumns[2], ResendsColumns[9]},
+			},
+			{
+				Name:    "resend_due_at",
+				Unique:  false,
+				Columns: []*schema.Column{ResendsColumns[8]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "finished_at IS NULL",
+				},
+			},
+		},
+	}
 	// StoresColumns holds the columns for the "stores" table.
 	StoresColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -418,19 +527,61 @@ var (
 			},
 		},
 	}
+	// WebhooksColumns holds the columns for the "webhooks" table.
+	WebhooksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "url", Type: field.TypeString},
+		{Name: "description", Type: field.TypeString, Default: ""},
+		{Name: "events", Type: field.TypeJSON},
+		{Name: "secret", Type: field.TypeBytes},
+		{Name: "secret_key", Type: field.TypeString},
+		{Name: "enabled", Type: field.TypeBool, Default: true},
+		{Name: "disabled_at", Type: field.TypeTime, Nullable: true},
+		{Name: "disabled_automatically", Type: field.TypeBool, Default: false},
+		{Name: "failing_since", Type: field.TypeTime, Nullable: true},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "store_id", Type: field.TypeUUID},
+	}
+	// WebhooksTable holds the schema information for the "webhooks" table.
+	WebhooksTable = &schema.Table{
+		Name:       "webhooks",
+		Columns:    WebhooksColumns,
+		PrimaryKey: []*schema.Column{WebhooksColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "webhooks_stores_webhooks",
+				Columns:    []*schema.Column{WebhooksColumns[12]},
+				RefColumns: []*schema.Column{StoresColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "webhook_store_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{WebhooksColumns[12], WebhooksColumns[10], WebhooksColumns[0]},
+			},
+		},
+	}
 	// Tables holds all the tables in the schema.
 	Tables = []*schema.Table{
 		ActivityEntriesTable,
 		AddressCountersTable,
 		APIKeysTable,
 		CustomersTable,
+		DeliveriesTable,
 		EventsTable,
+		FinishedDeliveriesTable,
 		OrdersTable,
 		OrderItemsTable,
+		OutboxTable,
 		PaymentLinksTable,
 		ProductsTable,
 		RateCountersTable,
+		ResendsTable,
 		StoresTable,
+		WebhooksTable,
 	}
 )
 
@@ -447,13 +598,20 @@ func init() {
 	CustomersTable.Annotation.Checks = map[string]string{
 		"customer_identified": "email IS NOT NULL OR phone IS NOT NULL",
 	}
+	FinishedDeliveriesTable.Annotation = &entsql.Annotation{
+		Table: "finished_deliveries",
+	}
 	OrdersTable.ForeignKeys[0].RefTable = CustomersTable
 	OrdersTable.ForeignKeys[1].RefTable = PaymentLinksTable
 	OrdersTable.ForeignKeys[2].RefTable = StoresTable
 	OrderItemsTable.ForeignKeys[0].RefTable = OrdersTable
+	OutboxTable.Annotation = &entsql.Annotation{
+		Table: "outbox",
+	}
 	PaymentLinksTable.ForeignKeys[0].RefTable = StoresTable
 	ProductsTable.ForeignKeys[0].RefTable = StoresTable
 	RateCountersTable.Annotation = &entsql.Annotation{
 		Table: "rate_counters",
 	}
+	WebhooksTable.ForeignKeys[0].RefTable = StoresTable
 }

@@ -18,14 +18,23 @@ type ApiKey func(*sql.Selector)
 // Customer is the predicate function for customer builders.
 type Customer func(*sql.Selector)
 
+// Delivery is the predicate function for delivery builders.
+type Delivery func(*sql.Selector)
+
 // Event is the predicate function for event builders.
 type Event func(*sql.Selector)
+
+// FinishedDelivery is the predicate function for finisheddelivery builders.
+type FinishedDelivery func(*sql.Selector)
 
 // Order is the predicate function for order builders.
 type Order func(*sql.Selector)
 
 // OrderItem is the predicate function for orderitem builders.
 type OrderItem func(*sql.Selector)
+
+// OutboxEntry is the predicate function for outboxentry builders.
+type OutboxEntry func(*sql.Selector)
 
 // PaymentLink is the predicate function for paymentlink builders.
 type PaymentLink func(*sql.Selector)
@@ -36,5 +45,11 @@ type Product func(*sql.Selector)
 // RateCounter is the predicate function for ratecounter builders.
 type RateCounter func(*sql.Selector)
 
+// Resend is the predicate function for resend builders.
+type Resend func(*sql.Selector)
+
 // Store is the predicate function for store builders.
 type Store func(*sql.Selector)
+
+// Webhook is the predicate function for webhook builders.
+type Webhook func(*sql.Selector)

@@ -57,6 +57,8 @@ const (
 	EdgePaymentLinks = "payment_links"
 	// EdgeAPIKeys holds the string denoting the api_keys edge name in mutations.
 	EdgeAPIKeys = "api_keys"
+	// EdgeWebhooks holds the string denoting the webhooks edge name in mutations.
+	EdgeWebhooks = "webhooks"
 	// Table holds the table name of the store in the database.
 	Table = "stores"
 	// ProductsTable is the table that holds the products relation/edge.
@@ -94,6 +96,13 @@ const (
 	APIKeysInverseTable = "api_keys"
 	// APIKeysColumn is the table column denoting the api_keys relation/edge.
 	APIKeysColumn = "store_id"
+	// WebhooksTable is the table that holds the webhooks relation/edge.
+	WebhooksTable = "webhooks"
+	// WebhooksInverseTable is the table name for the Webhook entity.
+	// It exists in this package in order to avoid circular dependency with the "webhook" package.
+	WebhooksInverseTable = "webhooks"
+	// WebhooksColumn is the table column denoting the webhooks relation/edge.
+	WebhooksColumn = "store_id"
 )
 
 // Columns holds all SQL columns for store fields.
@@ -326,6 +335,20 @@ func ByAPIKeys(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
 		sqlgraph.OrderByNeighborTerms(s, newAPIKeysStep(), append([]sql.OrderTerm{term}, terms...)...)
 	}
 }
+
+// ByWebhooksCount orders the results by webhooks count.
+func ByWebhooksCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newWebhooksStep(), opts...)
+	}
+}
+
+// ByWebhooks orders the results by webhooks terms.
+func ByWebhooks(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newWebhooksStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
 func newProductsStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
@@ -359,5 +382,12 @@ func newAPIKeysStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(APIKeysInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.O2M, false, APIKeysTable, APIKeysColumn),
+	)
+}
+func newWebhooksStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(WebhooksInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2M, false, WebhooksTable, WebhooksColumn),
 	)
 }

@@ -971,6 +971,29 @@ func HasAPIKeysWith(preds ...predicate.ApiKey) predicate.Store {
 	})
 }
 
+// HasWebhooks applies the HasEdge predicate on the "webhooks" edge.
+func HasWebhooks() predicate.Store {
+	return predicate.Store(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, WebhooksTable, WebhooksColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasWebhooksWith applies the HasEdge predicate on the "webhooks" edge with a given conditions (other predicates).
+func HasWebhooksWith(preds ...predicate.Webhook) predicate.Store {
+	return predicate.Store(func(s *sql.Selector) {
+		step := newWebhooksStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
 // And groups predicates with the AND operator between them.
 func And(predicates ...predicate.Store) predicate.Store {
 	return predicate.Store(sql.AndPredicates(predicates...))

@@ -1,0 +1,54 @@
+// Package drift tells what a database's tables lack of what ent/schema says, as the SQL that would
+// add it. Only what ent models counts: how a table is cut into partitions is the migrations' own.
+package drift
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"slices"
+	"sync"
+
+	"ariga.io/atlas/sql/postgres"
+	atlas "ariga.io/atlas/sql/schema"
+	entsql "entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/schema"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/gen/ent/migrate"
+)
+
+var (
+	// foreignKeys cannot be turned off in a transaction; the store does it before.
+	foreignKeys = regexp.MustCompile(`(?m)^PRAGMA foreign_keys = .*\n?`)
+	// writing keeps two from running at once: ent sets its tables up in package variables.
+	writing sync.Mutex
+)
+
+// Missing returns the statements that bring the store's tables to the schema; it is empty when
+// nothing is missing. It changes nothing, and never drops a column or an index.
+func Missing(ctx context.Context, s *store.Store) (string, error) {
+	writing.Lock()
+	defer writing.Unlock()
+	var missing bytes.Buffer
+	err := migrate.NewSchema(entsql.OpenDB(s.Dialect(), s.Writer())).
+		WriteTo(ctx, &missing, schema.WithIndent("\t"), schema.WithDiffHook(withoutPartitions))
+	if err != nil {
+		return "", err
+	}
+	text := foreignKeys.ReplaceAll(missing.Bytes(), nil)
+	return string(bytes.ReplaceAll(text, []byte("\n\t "), []byte("\n\t"))), nil
+}
+
+// withoutPartitions hides from the comparison that a table is cut into partitions.
+func withoutPartitions(next schema.Differ) schema.Differ {
+	return schema.DiffFunc(func(current, desired *atlas.Schema) ([]atlas.Change, error) {
+		for _, t := range current.Tables {
+			t.Attrs = slices.DeleteFunc(t.Attrs, func(a atlas.Attr) bool {
+				_, partition := a.(*postgres.Partition)
+				return partition
+			})
+		}
+		return next.Diff(current, desired)
+	})
+}

@@ -1,0 +1,40 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
+)
+
+// Delivery is an event on its way to one webhook, until it has succeeded, failed or been
+// cancelled: then its row moves to the finished deliveries. So the table holds what there is to
+// do and no more.
+type Delivery struct{ ent.Schema }
+
+// Fields of a delivery.
+func (Delivery) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		storeID(),
+		field.UUID("webhook_id", uuid.UUID{}).Immutable(),
+		field.UUID("event_id", uuid.UUID{}).Immutable(),
+		field.String("event_type").Immutable(),
+		field.Bool("retry").Default(false).Comment("whether an attempt was made already; first attempts go first"),
+		field.Time("due_at").
+			Comment("by the database's clock: when the next attempt is due, or, under a lease, when the lease ends"),
+		field.UUID("lease", uuid.UUID{}).Optional().Nillable().
+			Comment("the token of the worker that makes an attempt now"),
+		field.Bytes("attempts").Comment("JSON: the attempts made, oldest first"),
+		createdAt(),
+	}
+}
+
+// Indexes of deliveries. Workers look for what is due across all stores, so that one index
+// starts with the time; what they then take from a store goes by the other.
+func (Delivery) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("store_id", "webhook_id", "retry", "due_at", "id"),
+		index.Fields("due_at"),
+	}
+}

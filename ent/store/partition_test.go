@@ -1,0 +1,86 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+)
+
+func addEvent(t *testing.T, s *store.Store, at time.Time) {
+	t.Helper()
+	_, err := s.Writer().ExecContext(context.Background(),
+		`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', '{}', $3)`,
+		id.At(at), id.At(at), at)
+	require.NoError(t, err)
+}
+
+func count(t *testing.T, s *store.Store, query string) (n int) {
+	t.Helper()
+	require.NoError(t, s.Reader().QueryRowContext(context.Background(), query).Scan(&n))
+	return n
+}
+
+func TestPartitionsAreMadeAheadAndDroppedWhole(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	now := time.Date(2031, 5, 4, 23, 59, 0, 0, time.UTC)
+	s := storetest.New(t, storetest.Postgres, store.Config{Clock: func() time.Time { return now }})
+	today := store.Partition{Table: "events", Day: time.Date(2031, 5, 4, 0, 0, 0, 0, time.UTC)}
+
+	// Rows of days that nobody made yet wait in the default partition and move to theirs.
+	addEvent(t, s, now)
+	addEvent(t, s, now.Add(2*time.Minute))
+	require.Equal(t, 2, count(t, s, "SELECT count(*) FROM events_default"))
+	for range 2 { // the second time there is nothing to do
+		require.NoError(t, s.MakePartitions(ctx))
+	}
+	require.Zero(t, count(t, s, "SELECT count(*) FROM events_default"))
+	require.Equal(t, 1, count(t, s, "SELECT count(*) FROM "+today.Name()))
+
+	all, err := s.Partitions(ctx)
+	require.NoError(t, err)
+	require.Contains(t, all, today)
+	require.Contains(t, all, store.Partition{Table: "finished_deliveries", Day: today.Day.AddDate(0, 0, 13)})
+
+	require.NoError(t, s.DropPartition(ctx, today))
+	require.Equal(t, 1, count(t, s, "SELECT count(*) FROM events"))
+	require.NoError(t, s.DropPartition(ctx, today), "what is gone is gone")
+}
+
+func TestAPartitionInUseIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storetest.New(t, storetest.Postgres, store.Config{})
+	all, err := s.Partitions(ctx)
+	require.NoError(t, err)
+	tx, err := s.Writer().BeginTx(ctx, nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(ctx, "SELECT count(*) FROM events")
+	require.NoError(t, err)
+	require.True(t, store.IsLocked(s.DropPartition(ctx, all[0])))
+	require.NoError(t, tx.Rollback())
+	require.NoError(t, s.DropPartition(ctx, all[0]))
+}
+
+func TestPartitionsAreMadeByTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storetest.New(t, storetest.Postgres, store.Config{Clock: func() time.Time { return time.Date(2033, 1, 1, 0, 0, 0, 0, time.UTC) }})
+	done := make(chan error)
+	for range 2 {
+		go func() { done <- s.MakePartitions(ctx) }()
+	}
+	for range 2 {
+		if err := <-done; !store.IsLocked(err) { // the other one held it for long
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, s.MakePartitions(ctx))
+	require.Equal(t, 14, count(t, s, "SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass AND inhrelid::regclass::text LIKE 'events_2033%'"))
+}
