@@ -50,6 +50,8 @@ type Store struct {
 	reader, writer *sql.DB
 	client, tx     *ent.Client // on reader and writer
 	clock          func() time.Time
+	// given tells that the clock was set by the caller.
+	given bool
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
 }
@@ -58,7 +60,8 @@ type Store struct {
 // line, without the password: ErrURL when the URL is malformed, else "reach the database: …".
 // On SQLite the file is made if it is not there, readable by its owner only.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	if c.Clock == nil {
+	given := c.Clock != nil
+	if !given {
 		c.Clock = time.Now
 	}
 	if c.Observe == nil {
@@ -68,7 +71,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.clock = c.Clock
+	s.clock, s.given = c.Clock, given
 	s.client = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.reader)))
 	s.tx = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.writer)))
 	hook.Register(s.client)
@@ -93,6 +96,16 @@ func (s *Store) Client() *ent.Client { return s.client }
 
 // Now is the time by the store's clock: UTC, truncated to milliseconds.
 func (s *Store) Now() time.Time { return s.clock().UTC().Truncate(time.Millisecond) }
+
+// Moment is the argument by which a statement learns the time that leases go by, as in
+// COALESCE($1, now()): nil on PostgreSQL, where the database's clock decides, so that clocks of
+// several hosts need not agree; the store's time on SQLite, or under a clock of the caller's.
+func (s *Store) Moment() any {
+	if s.dialect == dialect.Postgres && !s.given {
+		return nil
+	}
+	return s.Now()
+}
 
 // Ping makes sure that the database answers.
 func (s *Store) Ping(ctx context.Context) error { return s.reader.PingContext(ctx) }

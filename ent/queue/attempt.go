@@ -1,0 +1,100 @@
+package queue
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"go.storefront.example/ent/wire"
+)
+
+// Attempt is one attempt of a delivery, as the journal keeps and shows it.
+type Attempt struct {
+	// Number counts from 1; the receiver is told it in Service-Delivery-Attempt.
+	Number int
+	// StartedAt is UTC, in milliseconds.
+	StartedAt time.Time
+	// Duration is from the start to the answer's headers or to what went wrong, in milliseconds.
+	Duration time.Duration
+	// StatusCode is the status of the receiver's answer, 0 when there was none.
+	StatusCode int
+	// Error says in a few words why the attempt failed; empty when it succeeded. It never holds
+	// an address, a URL or a secret.
+	Error string
+}
+
+// Succeeded tells whether the attempt delivered its event.
+func (a Attempt) Succeeded() bool { return a.Error == "" }
+
+// attemptJSON is an attempt's spelling in the database and on the operator's side.
+type attemptJSON struct {
+	Number     int     `json:"number"`
+	StartedAt  string  `json:"startedAt"`
+	DurationMs int64   `json:"durationMs"`
+	StatusCode *int    `json:"statusCode"`
+	Error      *string `json:"error"`
+}
+
+// MarshalJSON spells {number,startedAt,durationMs,statusCode,error}; without an answer or an error
+// they are null.
+func (a Attempt) MarshalJSON() ([]byte, error) {
+	j := attemptJSON{
+		Number: a.Number, DurationMs: a.Duration.Milliseconds(),
+		StartedAt: string(wire.AppendTime(nil, a.StartedAt)),
+	}
+	// AppendTime writes a JSON string.
+	j.StartedAt = j.StartedAt[1 : len(j.StartedAt)-1]
+	if a.StatusCode != 0 {
+		j.StatusCode = &a.StatusCode
+	}
+	if a.Error != "" {
+		j.Error = &a.Error
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (a *Attempt) UnmarshalJSON(text []byte) error {
+	var j attemptJSON
+	if err := json.Unmarshal(text, &j); err != nil {
+		return err
+	}
+	at, err := time.Parse(time.RFC3339, j.StartedAt)
+	if err != nil {
+		return err
+	}
+	*a = Attempt{Number: j.Number, StartedAt: at.UTC(), Duration: time.Duration(j.DurationMs) * time.Millisecond}
+	if j.StatusCode != nil {
+		a.StatusCode = *j.StatusCode
+	}
+	if j.Error != nil {
+		a.Error = *j.Error
+	}
+	return nil
+}
+
+// Attempts reads the attempts column of a delivery, oldest first.
+func Attempts(column []byte) ([]Attempt, error) {
+	var attempts []Attempt
+	if err := json.Unmarshal(column, &attempts); err != nil {
+		return nil, fmt.Errorf("read a delivery's attempts: %w", err)
+	}
+	return attempts, nil
+}
+
+// noAttempts is the column of a delivery without any.
+const noAttempts = "[]"
+
+// appendAttempt adds one to the column.
+func appendAttempt(column []byte, a Attempt) ([]byte, error) {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	if len(column) <= len(noAttempts) {
+		column = []byte("[")
+	} else {
+		column = append(append([]byte(nil), column[:len(column)-1]...), ',')
+	}
+	return append(append(column, text...), ']'), nil
+}
