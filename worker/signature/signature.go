@@ -119,7 +119,7 @@ func Verify(header string, body []byte, secret string, now time.Time, tolerance 
 	}
 	at, err := strconv.ParseInt(seconds, 10, 64)
 	// One spelling for one time: what is signed is the text, and "+5" or "05" would be others.
-	if err != nil  || candidates == 0 || strconv.FormatInt(at, 10) != seconds {
+	if err != nil || times != 1 || candidates == 0 || strconv.FormatInt(at, 10) != seconds {
 		return ErrNoSignature
 	}
 	var room [hexDigits]byte
