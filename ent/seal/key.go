@@ -1,0 +1,70 @@
+package seal
+
+import (
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// KeyBytes is the length of a key: AES-256.
+const KeyBytes = 32
+
+// idDigits is the length of a key's id: 64 bits, so that two keys of one operator never share one.
+const idDigits = 16
+
+// errKey names the command that makes a key and nothing of the text that is none.
+var errKey = errors.New("secret key must be 32 bytes in base64: `storefront secret generate` prints one")
+
+// Key is a secret key of an operator. The zero value is no key: ParseKey and LoadOrCreateFile make
+// one. It prints as its id only. Goroutines may share it.
+type Key struct {
+	id     string
+	cipher func() cipher.AEAD // a function, so that no printer finds the key schedule
+}
+
+// NewKey makes the text of a new key, as ParseKey reads it, from the system's randomness.
+func NewKey() string {
+	var secret [KeyBytes]byte
+	_, _ = rand.Read(secret[:]) // never fails: it ends the process instead
+	return base64.StdEncoding.EncodeToString(secret[:])
+}
+
+// ParseKey reads a key: 32 bytes in standard base64 with padding (RFC 4648, section 4), white space
+// around it ignored. Its error never shows the text.
+func ParseKey(text string) (Key, error) {
+	text = strings.TrimSpace(text)
+	if len(text) != base64.StdEncoding.EncodedLen(KeyBytes) {
+		return Key{}, errKey
+	}
+	decoded, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil || len(decoded) != KeyBytes {
+		return Key{}, errKey
+	}
+	secret := [KeyBytes]byte(decoded)
+	aead := newAEAD(secret)
+	return Key{id: fingerprint(secret), cipher: func() cipher.AEAD { return aead }}, nil
+}
+
+// fingerprint is the id of a key: the start of a hash of its own kind, which says nothing of the
+// key and nothing of any other use of it.
+func fingerprint(secret [KeyBytes]byte) string {
+	sum := sha256.Sum256(append([]byte("storefront secret key id\x00"), secret[:]...))
+	return hex.EncodeToString(sum[:idDigits/2])
+}
+
+// ID is a short fingerprint of the key: it tells keys apart and may be stored and shown.
+func (k Key) ID() string { return k.id }
+
+// String is "secret key" and the id.
+func (k Key) String() string { return "secret key " + k.id }
+
+// Format writes String, whatever the verb.
+func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
+
+func (k Key) aead() cipher.AEAD { return k.cipher() }

@@ -1,0 +1,96 @@
+// Package seal keeps secrets unreadable at rest: AES-256-GCM under the operator's secret key, with
+// the id of that key beside the sealed text, so that a key can be replaced while texts sealed under
+// the one before can still be opened. Each text is bound to a context, the id of its row, and opens
+// nowhere else. The package knows no table and logs nothing; no error and no printed form of its
+// types holds a key or a text. It imports nothing of the project.
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ErrUnknownKey says that a text was sealed under a key that the ring does not hold. The error
+// that wraps it names the key's id.
+var ErrUnknownKey = errors.New("secret key is not known")
+
+// ErrTampered says that a sealed text was changed, cut short or moved to another row, or that
+// another key was given the same id.
+var ErrTampered = errors.New("sealed text was changed or belongs elsewhere")
+
+// Ring opens what any of its keys sealed and seals with the current one. Goroutines may share it.
+type Ring struct {
+	current Key
+	older   []Key
+}
+
+// NewRing returns a ring that seals with the current key and also opens what older ones sealed.
+// Keys must come from ParseKey or LoadOrCreateFile.
+func NewRing(current Key, older ...Key) *Ring {
+	return &Ring{current: current, older: append([]Key(nil), older...)}
+}
+
+// Seal encrypts a text for the row that the context names and returns it with the id of the key
+// that opens it; both are stored, and the same context must be given to Open. Sealing the same
+// text twice gives different bytes. The nonce is random, which is safe for 2^32 texts under one
+// key (NIST SP 800-38D, section 8.3).
+func (r *Ring) Seal(plain string, context []byte) (sealed []byte, keyID string) {
+	return r.current.aead().Seal(nil, nil, []byte(plain), context), r.current.id
+}
+
+// Open decrypts what Seal returned. Its errors are ErrUnknownKey and ErrTampered.
+func (r *Ring) Open(sealed []byte, keyID string, context []byte) (string, error) {
+	key, found := r.key(keyID)
+	if !found {
+		return "", fmt.Errorf("%w: %q is needed to open what it sealed", ErrUnknownKey, shown(keyID))
+	}
+	plain, err := key.aead().Open(nil, nil, sealed, context)
+	if err != nil {
+		return "", ErrTampered
+	}
+	return string(plain), nil
+}
+
+func (r *Ring) key(id string) (Key, bool) {
+	if r.current.id == id {
+		return r.current, true
+	}
+	for _, key := range r.older {
+		if key.id == id {
+			return key, true
+		}
+	}
+	return Key{}, false
+}
+
+// Format writes the ids of the keys, whatever the verb.
+func (r *Ring) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, "ring of "+r.current.String())
+	for _, key := range r.older {
+		_, _ = io.WriteString(f, ", "+key.String())
+	}
+}
+
+// shown bounds what an error repeats of an id that came from outside.
+func shown(id string) string {
+	if len(id) > idDigits {
+		return id[:idDigits] + "..."
+	}
+	return id
+}
+
+// newAEAD is AES-256-GCM with its random nonce in front of the text.
+func newAEAD(secret [KeyBytes]byte) cipher.AEAD {
+	block, err := aes.NewCipher(secret[:])
+	if err != nil {
+		panic(err) // 32 bytes are a key of AES-256
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err) // AES has the block that GCM wants
+	}
+	return aead
+}
