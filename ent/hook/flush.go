@@ -8,77 +8,114 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/read"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 )
 
-// Flush writes the journal entries and the outbox rows of the transaction that Begin began, a
-// statement a row; on PostgreSQL an entry and an event are one statement together. It is called
-// once, right before the commit.
-func Flush(ctx context.Context, tx *ent.Tx, database string) error {
+// Flush writes the journal entries, the events and their outbox entries of the transaction that
+// Begin began, a statement an entry or event; on PostgreSQL one of each are one statement
+// together. It is called once, right before the commit, and tells whether there is anything in
+// the outbox to announce after it: an event that no enabled webhook of the store subscribes to
+// is kept, and concerns nobody.
+func Flush(ctx context.Context, tx *ent.Tx, database string) (queued bool, err error) {
 	r, ok := ctx.Value(contextKey{}).(*recorder)
 	if !ok {
-		return errForeignTransaction
+		return false, errForeignTransaction
 	}
 	if len(r.entries) == 0 && len(r.events) == 0 {
-		return nil
+		return false, nil
 	}
 	store, actor, _ := tenant.From(ctx)
-	entries, err := r.journal(store, actor)
-	if err != nil {
-		return fmt.Errorf("write the activity journal: %w", err)
-	}
+	entries := r.journal(store, actor)
 	events, err := r.outbox(ctx, tx, store)
 	if err != nil {
-		return fmt.Errorf("write the outbox: %w", err)
+		return false, fmt.Errorf("write the outbox: %w", err)
 	}
-	if database == dialect.Postgres {
-		for ; len(entries) > 0 && len(events) > 0; entries, events = entries[1:], events[1:] {
-			if _, err := tx.ExecContext(ctx, insertBoth, append(entries[0], events[0]...)...); err != nil {
-				return fmt.Errorf("write the activity journal and the outbox: %w", err)
-			}
+	s := postgres
+	if database == dialect.SQLite {
+		s = sqlite
+	}
+	for ; s.both != "" && len(entries) > 0 && len(events) > 0; entries, events = entries[1:], events[1:] {
+		n, err := exec(ctx, tx, s.both, append(events[0], entries[0]...))
+		if err != nil {
+			return false, fmt.Errorf("write the activity journal and the outbox: %w", err)
 		}
+		queued = queued || n > 0
 	}
 	for _, row := range entries {
-		if _, err := tx.ExecContext(ctx, insertEntry, row...); err != nil {
-			return fmt.Errorf("write the activity journal: %w", err)
+		if _, err := exec(ctx, tx, insertEntry, row); err != nil {
+			return false, fmt.Errorf("write the activity journal: %w", err)
 		}
 	}
 	for _, row := range events {
-		if _, err := tx.ExecContext(ctx, insertEvent, row...); err != nil {
-			return fmt.Errorf("write the outbox: %w", err)
+		if s.event != "" {
+			if _, err := exec(ctx, tx, s.event, row); err != nil {
+				return false, fmt.Errorf("write an event: %w", err)
+			}
+			row = row[:3]
 		}
+		n, err := exec(ctx, tx, s.outbox, row)
+		if err != nil {
+			return false, fmt.Errorf("write the outbox: %w", err)
+		}
+		queued = queued || n > 0
 	}
-	return nil
+	return queued, nil
+}
+
+func exec(ctx context.Context, tx *ent.Tx, statement string, args []any) (int64, error) {
+	result, err := tx.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 // Every change pays for these, and nearly every one for a single row of each, so they leave the
 // query builder: as texts that a connection prepares once they halve what the service spends on
-// them.
+// them. The rows affected are those of the outbox.
 const (
-	insertEntry = `INSERT INTO activity_entries
- (id, store_id, actor_type, actor_id, actor_name, action, resource_type, resource_id, changes, created_at)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	entryColumns = `activity_entries
+ (id, store_id, actor_type, actor_id, actor_name, action, resource_type, resource_id, changes, created_at)`
+	insertEntry = `INSERT INTO ` + entryColumns + ` VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 	insertEvent = `INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)`
-	insertBoth  = `WITH entry AS (` + insertEntry + `)
- INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($11, $12, $13, $14, $15)`
+	intoOutbox  = `INSERT INTO outbox (event_id, store_id, type) SELECT $1, $2, $3 WHERE EXISTS (`
+
+	subscribed = intoOutbox + `SELECT 1 FROM webhooks w WHERE w.store_id = $2 AND w.enabled AND w.events ? $3::text)`
+)
+
+// statements write what one database is told of a change.
+type statements struct {
+	both   string // event, outbox and journal entry; "" where there is no such thing
+	event  string // "" where outbox writes the event too
+	outbox string
+}
+
+var (
+	postgres = statements{
+		both: `WITH event AS (` + insertEvent + `), entry AS (INSERT INTO ` + entryColumns +
+			` VALUES ($6, $7, $8, $9, $10, $11, $12, $13, $14, $15)) ` + subscribed,
+		outbox: `WITH event AS (` + insertEvent + `) ` + subscribed,
+	}
+	sqlite = statements{
+		event: insertEvent,
+		outbox: intoOutbox + `SELECT 1 FROM webhooks w, json_each(w.events) e
+ WHERE w.store_id = $2 AND w.enabled AND e.value = $3)`,
+	}
 )
 
 // journal is the arguments of insertEntry for each entry.
-func (r *recorder) journal(store tenant.Store, actor tenant.Actor) ([][]any, error) {
+func (r *recorder) journal(store tenant.Store, actor tenant.Actor) [][]any {
 	rows := make([][]any, len(r.entries))
 	for i, e := range r.entries {
-		id, err := uuid.NewV7()
-		if err != nil {
-			return nil, err
-		}
 		rows[i] = []any{
-			id, store.ID, actor.Type, actor.ID, actor.Name, e.action, e.resourceType, e.resourceID, e.changes, r.now,
+			id.At(r.now), store.ID, actor.Type, actor.ID, actor.Name, e.action, e.resourceType, e.resourceID, e.changes, r.now,
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 // outbox is the arguments of insertEvent for each event.
@@ -90,11 +127,8 @@ func (r *recorder) outbox(ctx context.Context, tx *ent.Tx, store tenant.Store) (
 		if err != nil {
 			return nil, fmt.Errorf("render %s: %w", e.kind, err)
 		}
-		id, err := uuid.NewV7()
-		if err != nil {
-			return nil, err
-		}
-		rows[i] = []any{id, store.ID, e.kind, wire.Envelope(id, e.kind, r.now, store.ID, store.Slug, data), r.now}
+		eventID := id.At(r.now)
+		rows[i] = []any{eventID, store.ID, e.kind, wire.Envelope(eventID, e.kind, r.now, store.ID, store.Slug, data), r.now}
 	}
 	return rows, nil
 }

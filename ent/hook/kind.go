@@ -130,6 +130,27 @@ var kinds = map[string]kind{
 			return "revoked"
 		},
 	},
+	ent.TypeWebhook: {
+		resource: "webhook",
+		fields: []column{
+			{"url", "url"}, {"description", "description"}, {"events", "events"}, {"enabled", "enabled"},
+			{"disabled_automatically", "disabledAutomatically"},
+		},
+		name: func(op ent.Op, changes []Change) string {
+			if op.Is(ent.OpCreate) {
+				return "created"
+			}
+			for _, c := range changes {
+				switch {
+				case c.Field == "enabled" && c.To == true:
+					return "enabled"
+				case c.Field == "enabled":
+					return "disabled"
+				}
+			}
+			return "updated"
+		},
+	},
 }
 
 // action is the journal's name of a change, such as product.updated.

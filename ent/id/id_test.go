@@ -31,12 +31,16 @@ func floor(at time.Time) []byte {
 	return f[:]
 }
 
-func TestIDsDiffer(t *testing.T) {
+func TestIDsOfOneMillisecondDifferAndKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_800_000_000_000)
 	seen := map[uuid.UUID]bool{}
-	for range 10_000 {
-		seen[id.At(at)] = true
+	last := id.Floor(at)
+	for range 20_000 {
+		made := id.At(at)
+		require.Negative(t, bytes.Compare(last[:], made[:]))
+		seen[made] = true
+		last = made
 	}
-	require.Len(t, seen, 10_000)
+	require.Len(t, seen, 20_000)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -55,7 +56,7 @@ func open(ctx context.Context, c Config) (*Store, error) {
 }
 
 func openPostgres(ctx context.Context, c Config) (*Store, error) {
-	connect, err := postgresConnector(c.URL)
+	connect, err := postgresConnector(c.URL, c.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -73,16 +74,17 @@ func openPostgres(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
 	return &Store{
-		dialect: dialect.Postgres,
-		reader:  db,
-		writer:  db,
+		dialect:   dialect.Postgres,
+		reader:    db,
+		writer:    db,
+		announcer: newAnnouncer(connect),
 		migrator: func() (*sql.DB, error) {
 			return sql.OpenDB(connect), nil
 		},
 	}, nil
 }
 
-func postgresConnector(text string) (driver.Connector, error) {
+func postgresConnector(text string, settings map[string]string) (driver.Connector, error) {
 	// Neither error below is shown: both quote parts of the URL, and a password with a character
 	// that is not percent-encoded ends up in any part of it.
 	u, err := url.Parse(text)
@@ -99,6 +101,7 @@ func postgresConnector(text string) (driver.Connector, error) {
 		cfg.Runtime = map[string]string{}
 	}
 	cfg.Runtime["timezone"] = "UTC"
+	maps.Copy(cfg.Runtime, settings)
 	// Sent in the binary format, text for a jsonb column is refused.
 	cfg.BinaryParameters = false
 	if cfg.ConnectTimeout == 0 {
@@ -157,9 +160,10 @@ func openSQLite(ctx context.Context, c Config, path string) (*Store, error) {
 		}
 	}
 	return &Store{
-		dialect: dialect.SQLite,
-		reader:  reader,
-		writer:  writer,
+		dialect:   dialect.SQLite,
+		reader:    reader,
+		writer:    writer,
+		announcer: newAnnouncer(nil),
 		migrator: func() (*sql.DB, error) {
 			// Rebuilding a table drops it, which with foreign keys on deletes the rows that
 			// refer to it; each migration checks them before it commits.

@@ -40,6 +40,10 @@ type Config struct {
 	// that prepares or forgets a statement. Goroutines share it.
 	Observe func(query string)
 
+	// Settings are PostgreSQL's settings for each connection, by name, such as enable_seqscan.
+	// SQLite has none of them.
+	Settings map[string]string
+
 	// unkept turns the keeping of prepared statements off, for comparison.
 	unkept bool
 }
@@ -51,7 +55,9 @@ type Store struct {
 	client, tx     *ent.Client // on reader and writer
 	clock          func() time.Time
 	// given tells that the clock was set by the caller.
-	given bool
+	given     bool
+	announcer *announcer
+	url       string
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
 }
@@ -71,7 +77,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.clock, s.given = c.Clock, given
+	s.clock, s.given, s.url = c.Clock, given, c.URL
 	s.client = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.reader)))
 	s.tx = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.writer)))
 	hook.Register(s.client)
@@ -112,6 +118,7 @@ func (s *Store) Ping(ctx context.Context) error { return s.reader.PingContext(ct
 
 // Close closes the pools. Whatever uses the store must have ended.
 func (s *Store) Close() error {
+	s.announcer.close()
 	if s.dialect == dialect.Postgres {
 		return s.writer.Close()
 	}

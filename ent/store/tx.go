@@ -74,12 +74,16 @@ func (s *Store) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.
 	if err := fn(ctx, tx); err != nil {
 		return err
 	}
-	if err := hook.Flush(ctx, tx, s.dialect); err != nil {
+	queued, err := hook.Flush(ctx, tx, s.dialect)
+	if err != nil {
 		return err
 	}
 	ended = true
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit the transaction: %w", err)
+	}
+	if queued {
+		s.Announce()
 	}
 	return nil
 }

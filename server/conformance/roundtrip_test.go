@@ -48,7 +48,7 @@ func TestRoundTrips(t *testing.T) {
 		key         = 1
 		transaction = 2 // BEGIN and COMMIT
 		journal     = 1 // the entry
-		outbox      = 1 // the event, which on PostgreSQL goes with the entry
+		outbox      = 2 // the event, and its entry where a webhook subscribes to it; one statement with the journal on PostgreSQL
 	)
 	rows := []struct {
 		name   string
