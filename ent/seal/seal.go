@@ -54,6 +54,12 @@ func (r *Ring) Open(sealed []byte, keyID string, context []byte) (string, error)
 	return string(plain), nil
 }
 
+// Knows tells whether the ring holds the key with this id.
+func (r *Ring) Knows(keyID string) bool {
+	_, found := r.key(keyID)
+	return found
+}
+
 func (r *Ring) key(id string) (Key, bool) {
 	if r.current.id == id {
 		return r.current, true

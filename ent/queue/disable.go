@@ -1,0 +1,118 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	entstore "go.storefront.example/gen/ent/store"
+)
+
+// Health is what the failures of a webhook come to.
+type Health struct {
+	// Enabled is false for a webhook that is disabled or gone.
+	Enabled bool
+	// Exhausted tells that nothing has succeeded there for so long that it is to be disabled.
+	Exhausted bool
+}
+
+const (
+	healthPostgres = `SELECT id, COALESCE(failing_since <= ` + present + ` - $2::bigint * interval '1 millisecond', false)
+ FROM webhooks WHERE enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($3::jsonb))`
+	healthSQLite = `SELECT id, COALESCE(failing_since <= $1 - $2, false)
+ FROM webhooks WHERE enabled AND id IN (SELECT value FROM json_each($3))`
+)
+
+// Healths tells of each webhook whether it is enabled, and exhausted: failing since its first
+// failure in a row for the patience or longer. What is not in the answer is disabled or gone.
+func (q *Queue) Healths(ctx context.Context, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]Health, error) {
+	set, err := rowset(webhooks)
+	if err != nil {
+		return nil, wrap("read the health of webhooks", err)
+	}
+	statement := healthPostgres
+	if q.sqlite() {
+		statement = healthSQLite
+	}
+	rows, err := q.store.Writer().QueryContext(ctx, statement, q.store.Moment(), milliseconds(patience), set)
+	if err != nil {
+		return nil, wrap("read the health of webhooks", err)
+	}
+	healths := map[uuid.UUID]Health{}
+	err = each(rows, func() error {
+		var webhook uuid.UUID
+		h := Health{Enabled: true}
+		if err := rows.Scan(&webhook, &h.Exhausted); err != nil {
+			return err
+		}
+		healths[webhook] = h
+		return nil
+	})
+	return healths, wrap("read the health of webhooks", err)
+}
+
+// worker is who the activity journal names for a webhook that its failures disabled.
+var worker = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
+
+// Disable disables a webhook that is exhausted and cancels what waits for it, with the entry in
+// the activity journal, all in one transaction. It tells whether it did: a success in the
+// meantime, or somebody who was faster, leaves it as it is.
+func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patience time.Duration) (disabled bool, err error) {
+	row, err := q.store.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
+	if err != nil {
+		return false, fmt.Errorf("disable webhook %s: read its store: %w", webhookID, err)
+	}
+	ctx = tenant.With(ctx, tenant.Store{ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country}, worker)
+	err = q.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		disabled = false
+		w, err := lockWebhook(ctx, tx, q.store, storeID, webhookID)
+		if ent.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read it: %w", err)
+		}
+		exhausted, err := q.exhausted(ctx, tx, webhookID, patience)
+		if err != nil || !w.Enabled || !exhausted {
+			return err
+		}
+		now := hook.Time(ctx)
+		if err := w.Update().SetEnabled(false).SetDisabledAt(now).SetDisabledAutomatically(true).SetUpdatedAt(now).Exec(ctx); err != nil {
+			return fmt.Errorf("mark it: %w", err)
+		}
+		if _, err := Cancel(ctx, tx, q.store, storeID, webhookID); err != nil {
+			return err
+		}
+		disabled = true
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("disable webhook %s: %w", webhookID, err)
+	}
+	return disabled, nil
+}
+
+// exhausted judges by the same clock as Healths, now that the row is held.
+func (q *Queue) exhausted(ctx context.Context, tx *ent.Tx, webhookID uuid.UUID, patience time.Duration) (bool, error) {
+	set, err := rowset([]uuid.UUID{webhookID})
+	if err != nil {
+		return false, err
+	}
+	statement := healthPostgres
+	if q.sqlite() {
+		statement = healthSQLite
+	}
+	rows, err := tx.QueryContext(ctx, statement, q.store.Moment(), milliseconds(patience), set)
+	if err != nil {
+		return false, fmt.Errorf("judge it: %w", err)
+	}
+	var exhausted sql.NullBool
+	err = each(rows, func() error { return rows.Scan(new(uuid.UUID), &exhausted) })
+	return exhausted.Bool, err
+}

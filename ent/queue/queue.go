@@ -1,0 +1,137 @@
+// Package queue owns the tables that lead from an event to its deliveries: what there is to do,
+// who is doing it, and what became of it. Workers take work from it and give results back; the
+// operator's side adds to it and cancels.
+//
+//	outbox ──Relay──► deliveries: waiting ◄────────────┐
+//	                    │                              │ Finish: another attempt, later
+//	                    └─Claim─► under a lease ───────┤ Release, or the lease ends
+//	                                                   │
+//	finished_deliveries: succeeded, failed, cancelled ◄┘ Finish, Cancel
+//
+// A lease is a token and a time by the database's clock. No transaction is open while an attempt
+// is made; what comes back counts only while its token is still on the row, so a worker that was
+// too slow overwrites nothing. A worker that dies loses nothing: its leases end, and the rows are
+// due again. A transaction that dies leaves everything as it was.
+//
+// Relay leases at once what its worker has room for, so that an event on a quiet installation
+// needs one transaction until it is sent. What is claimed is claimed by lane: the first attempts,
+// or the retries, of one webhook. A worker asks for the lanes in which it has room, so however
+// much waits for a webhook that hangs is never looked at.
+//
+// PostgreSQL cannot forget deleted rows while any transaction is open that might see them, and a
+// search that starts at the oldest passes them all. So searches start where the last one ended,
+// and only every fullInterval from the beginning, for what was written late.
+package queue
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/store"
+)
+
+const (
+	// fullInterval is how often a search starts from the beginning.
+	fullInterval = 10 * time.Second
+	// overlap is how far behind the last one's end a search starts: rows of transactions that
+	// overlapped it may have appeared there.
+	overlap = 2 * time.Second
+)
+
+// Settings are what a worker's connections to PostgreSQL should have: the tables are mostly empty
+// when statements are planned, and the plans that are good for empty tables are ruinous for full
+// ones.
+func Settings() map[string]string {
+	return map[string]string{"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off"}
+}
+
+// Queue is one worker's access to the work. One goroutine may call Relay, Claim and Due; any may
+// call the rest.
+type Queue struct {
+	store  *store.Store
+	outbox floor
+	due    struct {
+		at   time.Time // by the database's clock: up to when Due has looked
+		full time.Time // when it last looked at everything
+	}
+}
+
+// On returns the queue of a database. Its connections should have Settings.
+func On(s *store.Store) *Queue { return &Queue{store: s} }
+
+func (q *Queue) sqlite() bool { return q.store.Dialect() == dialect.SQLite }
+
+// Lane is the first attempts or the retries of one webhook.
+type Lane struct {
+	StoreID, WebhookID uuid.UUID
+	Retry              bool
+}
+
+// Delivery is a delivery under a lease, with all that its attempt needs.
+type Delivery struct {
+	Lane
+	ID, Lease uuid.UUID
+	EventID   uuid.UUID
+	EventType string
+	// Attempts is the column of the attempts made so far.
+	Attempts  []byte
+	CreatedAt time.Time
+	// Enabled is false when the webhook was disabled or deleted since: the delivery is to be
+	// cancelled, and the fields below are empty.
+	Enabled bool
+	URL     string
+	// Secret is sealed with the key SecretKey under the webhook's id.
+	Secret    []byte
+	SecretKey string
+	// Payload is the body to send, in its exact bytes; nil when the event is kept no longer.
+	Payload []byte
+}
+
+// floor is where searches of the outbox start.
+type floor struct {
+	id        int64 // nothing below it is looked for
+	next      int64 // becomes id after overlap
+	at        time.Time
+	seen      int64 // the highest id that came
+	fullAfter time.Time
+}
+
+// start returns the id above which to look.
+func (f *floor) start(now time.Time) int64 {
+	if now.Sub(f.at) >= overlap || now.Before(f.at) {
+		f.id, f.next, f.at = f.next, f.seen, now
+	}
+	if now.After(f.fullAfter) {
+		f.fullAfter = now.Add(fullInterval)
+		return 0
+	}
+	return f.id
+}
+
+// rowset is the one JSON parameter that carries the rows of a statement.
+func rowset[T any](rows []T) (string, error) {
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return "", fmt.Errorf("encode rows: %w", err)
+	}
+	return string(text), nil
+}
+
+// milliseconds is a duration as statements take it.
+func milliseconds(d time.Duration) int64 { return d.Milliseconds() }
+
+// each scans every row and closes them.
+func each(rows *sql.Rows, scan func() error) error {
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := scan(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,184 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/id"
+)
+
+// Relayed is what one Relay did.
+type Relayed struct {
+	// Entries is how many entries of the outbox it took.
+	Entries int
+	// Leased are the deliveries that the worker is to attempt now.
+	Leased []Delivery
+	// Waiting are the lanes in which it left deliveries for whoever has room.
+	Waiting []Lane
+}
+
+// PostgreSQL's times are those of the database, unless the store has a clock of its own; what a
+// statement takes for the present is its first parameter.
+const present = `COALESCE($1::timestamptz, now())`
+
+const (
+	takePostgres = `WITH taken AS (
+ DELETE FROM outbox WHERE id = ANY (ARRAY(SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
+ RETURNING id, event_id, store_id, type)
+SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, e.payload
+ FROM taken t
+ LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled AND w.events ? t.type
+ LEFT JOIN events e ON e.id = t.event_id
+ ORDER BY t.id, w.id`
+
+	takeSQLite = `SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, e.payload
+ FROM (SELECT * FROM outbox WHERE id > $1 ORDER BY id LIMIT $2) t
+ LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled
+  AND EXISTS (SELECT 1 FROM json_each(w.events) s WHERE s.value = t.type)
+ LEFT JOIN events e ON e.id = t.event_id
+ ORDER BY t.id, w.id`
+
+	insertPostgres = `INSERT INTO deliveries
+ (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at)
+SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
+ ` + present + ` + CASE WHEN r.lease IS NULL THEN 0 ELSE $2::bigint END * interval '1 millisecond', r.lease, '[]', $3
+ FROM jsonb_to_recordset($4::jsonb) AS r(id uuid, store_id uuid, webhook_id uuid, event_id uuid, event_type text, lease uuid)`
+
+	insertSQLite = `INSERT INTO deliveries
+ (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at)
+SELECT r.value->>'id', r.value->>'store_id', r.value->>'webhook_id', r.value->>'event_id', r.value->>'event_type', false,
+ $1 + iif(r.value->>'lease' IS NULL, 0, $2), r.value->>'lease', CAST('[]' AS BLOB), $3
+ FROM json_each($4) r`
+)
+
+// newRow is a delivery to insert.
+type newRow struct {
+	ID        uuid.UUID  `json:"id"`
+	StoreID   uuid.UUID  `json:"store_id"`
+	WebhookID uuid.UUID  `json:"webhook_id"`
+	EventID   uuid.UUID  `json:"event_id"`
+	EventType string     `json:"event_type"`
+	Lease     *uuid.UUID `json:"lease"`
+}
+
+// Relay turns at most limit of the oldest entries of the outbox into one delivery each for every
+// enabled webhook of the store that subscribes to the type. Those in whose lane the worker has
+// room, as room says for each in turn, come back under a lease; the others wait. An entry that
+// another worker is relaying is left to it.
+func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room func(Lane) bool) (Relayed, error) {
+	var done Relayed
+	after := int64(0)
+	if q.sqlite() {
+		// Looking costs nothing there; beginning to write makes others wait.
+		var any bool
+		if err := q.store.Reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM outbox)`).Scan(&any); err != nil || !any {
+			return done, wrap("relay", err)
+		}
+	} else {
+		after = q.outbox.start(q.store.Now())
+	}
+	tx, err := q.store.Writer().BeginTx(ctx, nil)
+	if err != nil {
+		return done, wrap("relay", err)
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
+	highest, err := q.take(ctx, tx, after, limit, lease, room, &done)
+	if err != nil || done.Entries == 0 {
+		return Relayed{}, wrap("relay", err)
+	}
+	if err := tx.Commit(); err != nil {
+		return Relayed{}, wrap("relay", err)
+	}
+	q.outbox.seen = max(q.outbox.seen, highest)
+	return done, nil
+}
+
+// take does the transaction's work and returns the highest id that it took.
+func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, lease time.Duration,
+	room func(Lane) bool, done *Relayed,
+) (int64, error) {
+	statement := takePostgres
+	if q.sqlite() {
+		statement = takeSQLite
+	}
+	rows, err := tx.QueryContext(ctx, statement, after, limit)
+	if err != nil {
+		return 0, err
+	}
+	now := q.store.Now()
+	var (
+		highest int64
+		inserts []newRow
+		waiting = map[Lane]bool{}
+	)
+	err = each(rows, func() error {
+		var (
+			entry              int64
+			d                  Delivery
+			webhook            uuid.NullUUID
+			address, secretKey sql.NullString
+		)
+		if err := rows.Scan(&entry, &d.EventID, &d.StoreID, &d.EventType, &webhook, &address, &d.Secret, &secretKey, &d.Payload); err != nil {
+			return err
+		}
+		if entry != highest {
+			done.Entries++
+			highest = entry
+		}
+		if !webhook.Valid || d.Payload == nil {
+			return nil
+		}
+		d.ID, d.WebhookID, d.Enabled, d.CreatedAt = id.At(now), webhook.UUID, true, now
+		d.URL, d.SecretKey, d.Attempts = address.String, secretKey.String, []byte(noAttempts)
+		row := newRow{ID: d.ID, StoreID: d.StoreID, WebhookID: d.WebhookID, EventID: d.EventID, EventType: d.EventType}
+		if room(d.Lane) {
+			d.Lease = uuid.New()
+			row.Lease = &d.Lease
+			done.Leased = append(done.Leased, d)
+		} else if !waiting[d.Lane] {
+			waiting[d.Lane] = true
+			done.Waiting = append(done.Waiting, d.Lane)
+		}
+		inserts = append(inserts, row)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	if q.sqlite() && done.Entries > 0 {
+		// Nothing was added below the highest: there is one writer, and it is this transaction.
+		if _, err := tx.ExecContext(ctx, `DELETE FROM outbox WHERE id <= $1`, highest); err != nil {
+			return 0, err
+		}
+	}
+	return highest, q.insert(ctx, tx, inserts, now, lease)
+}
+
+// insert adds the rows.
+func (q *Queue) insert(ctx context.Context, tx *sql.Tx, inserts []newRow, now time.Time, lease time.Duration) error {
+	if len(inserts) == 0 {
+		return nil
+	}
+	set, err := rowset(inserts)
+	if err != nil {
+		return err
+	}
+	statement := insertPostgres
+	if q.sqlite() {
+		statement = insertSQLite
+	}
+	_, err = tx.ExecContext(ctx, statement, q.store.Moment(), milliseconds(lease), now, set)
+	return err
+}
+
+// wrap names the operation that an error ended; nil stays nil.
+func wrap(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}

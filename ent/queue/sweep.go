@@ -1,0 +1,125 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/store"
+)
+
+// sweepBatch is how many rows one transaction deletes where rows are deleted one by one: writers
+// wait for it no longer than for a request of their own.
+const sweepBatch = 1000
+
+// Swept is what one Sweep did.
+type Swept struct {
+	// Partitions are the names of the tables that were dropped, each a day.
+	Partitions []string
+	// Rows is how many rows were deleted one by one.
+	Rows int64
+	// Left are the days that were too old and could not be dropped, with the reason. They are
+	// tried again the next time.
+	Left []error
+}
+
+// Sweep forgets the events and finished deliveries made before the time, and makes room for those
+// of the days to come. What deliveries under way still need is kept. On PostgreSQL a whole day is
+// dropped at once, once all of it is too old; otherwise rows are deleted in the order of their
+// ids, in small transactions. It is safe from several processes at once.
+func (q *Queue) Sweep(ctx context.Context, before time.Time) (Swept, error) {
+	var done Swept
+	if err := q.store.MakePartitions(ctx); err != nil {
+		if !store.IsLocked(err) {
+			return done, wrap("sweep", err)
+		}
+		done.Left = append(done.Left, err)
+	}
+	partitions, err := q.store.Partitions(ctx)
+	if err != nil {
+		return done, wrap("sweep", err)
+	}
+	// An event may be older than its delivery by no more than the retention, else it is gone.
+	needed, err := q.oldestNeeded(ctx)
+	if err != nil {
+		return done, wrap("sweep", err)
+	}
+	for _, p := range partitions {
+		if p.End().After(before) {
+			continue
+		}
+		end := id.Floor(p.End())
+		if p.Table == "events" && needed != uuid.Nil && bytes.Compare(needed[:], end[:]) < 0 {
+			done.Left = append(done.Left, fmt.Errorf("%s: a delivery under way needs it", p.Name()))
+			continue
+		}
+		switch err := q.store.DropPartition(ctx, p); {
+		case store.IsLocked(err):
+			done.Left = append(done.Left, err)
+		case err != nil:
+			return done, wrap("sweep", err)
+		default:
+			done.Partitions = append(done.Partitions, p.Name())
+		}
+	}
+	events, finished := "events", "finished_deliveries"
+	if !q.sqlite() {
+		// Elsewhere the days are dropped.
+		events, finished = "events_default", "finished_deliveries_default"
+	}
+	oldest := id.Floor(before)
+	eventsBefore := oldest
+	if needed != uuid.Nil && bytes.Compare(needed[:], oldest[:]) < 0 {
+		eventsBefore = needed
+	}
+	for _, table := range []struct {
+		name  string
+		below uuid.UUID
+	}{{events, eventsBefore}, {finished, oldest}, {"resends", oldest}} {
+		n, err := q.deleteBelow(ctx, table.name, table.below)
+		done.Rows += n
+		if err != nil {
+			return done, wrap("sweep "+table.name, err)
+		}
+	}
+	return done, nil
+}
+
+// oldestNeeded is the lowest id of an event that a delivery under way or the outbox still needs,
+// and the nil id when there is none.
+func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
+	oldest := uuid.Nil
+	for _, table := range []string{"deliveries", "outbox"} {
+		var found uuid.NullUUID
+		// Text sorts as the ids do, and has a least one on both databases.
+		err := q.store.Reader().QueryRowContext(ctx, "SELECT min(CAST(event_id AS text)) FROM "+table).Scan(&found)
+		if err != nil {
+			return uuid.Nil, err
+		}
+		if found.Valid && (oldest == uuid.Nil || bytes.Compare(found.UUID[:], oldest[:]) < 0) {
+			oldest = found.UUID
+		}
+	}
+	return oldest, nil
+}
+
+// deleteBelow deletes the rows with lower ids, batch by batch.
+func (q *Queue) deleteBelow(ctx context.Context, table string, below uuid.UUID) (int64, error) {
+	statement := "DELETE FROM " + table + " WHERE id IN (SELECT id FROM " + table + " WHERE id < $1 ORDER BY id LIMIT $2)"
+	if table == "resends" {
+		statement = "DELETE FROM resends WHERE id IN (SELECT id FROM resends WHERE id < $1 AND finished_at IS NOT NULL ORDER BY id LIMIT $2)"
+	}
+	total := int64(0)
+	for {
+		n, err := affected(q.store.Writer().ExecContext(ctx, statement, below, sweepBatch))
+		total += n
+		if err != nil || n < sweepBatch {
+			return total, errors.Join(err, ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/worker/signature"
+)
+
+// pingType is the type of the event that the test button sends; nothing subscribes to it.
+const pingType = "ping"
+
+// verdict is what an attempt says of its receiver.
+type verdict int
+
+const (
+	notMade verdict = iota // nothing was sent
+	answeredWell
+	answeredBadly
+)
+
+// result is a delivery whose lease is over.
+type result struct {
+	outcome queue.Outcome
+	verdict verdict
+	// released tells that the attempt was broken off because the worker stops.
+	released bool
+	leased   time.Time // by this process's clock
+}
+
+// deliver makes the attempt of a leased delivery and hands its result on.
+func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time) {
+	w.results <- w.attempt(ctx, d, leased)
+}
+
+// attempt makes one attempt. It never fails: whatever goes wrong is the attempt's outcome.
+func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time) result {
+	r := result{outcome: queue.Outcome{Delivery: d}, leased: leased}
+	made, err := queue.Attempts(d.Attempts)
+	number := len(made) + 1
+	switch {
+	case err != nil:
+		w.config.Logger.ErrorContext(ctx, "a delivery's attempts cannot be read", "delivery_id", d.ID, "error", err)
+		r.outcome.Status = queue.Failed
+		return r
+	case !d.Enabled, d.Payload == nil:
+		// Disabled or deleted while it waited, or the event is kept no longer.
+		r.outcome.Status = queue.Cancelled
+		return r
+	case number > len(w.config.RetryDelays)+1:
+		// Its last attempt was made by a worker that was killed before it could disable the webhook.
+		r.outcome.Status = queue.Failed
+		return r
+	}
+	attempt := queue.Attempt{Number: number, StartedAt: w.config.Store.Now()}
+	secret, err := w.config.Secrets.Open(d.Secret, d.SecretKey, d.WebhookID[:])
+	if err != nil {
+		w.config.Logger.ErrorContext(ctx, "a webhook's secret cannot be opened", "webhook_id", d.WebhookID, "error", err)
+		attempt.Error = "signing secret cannot be read"
+		w.failed(&r, attempt, false)
+		return r
+	}
+	answer := w.client.Post(ctx, d.URL, header(d, secret, number, w.config.Store.Now()), d.Payload)
+	if ctx.Err() != nil {
+		r.released = true
+		return r
+	}
+	attempt.Duration, attempt.StatusCode, attempt.Error = answer.Duration, answer.Status, answer.Problem
+	level := slog.LevelDebug
+	if answer.Succeeded() {
+		r.verdict = answeredWell
+		r.outcome.Attempt, r.outcome.Status = &attempt, queue.Succeeded
+	} else {
+		level = slog.LevelInfo
+		r.verdict = answeredBadly
+		w.failed(&r, attempt, d.EventType != pingType)
+	}
+	w.config.Logger.LogAttrs(ctx, level, "attempt", slog.String("event_id", d.EventID.String()), slog.String("event_type", d.EventType),
+		slog.String("store_id", d.StoreID.String()), slog.String("webhook_id", d.WebhookID.String()),
+		slog.String("delivery_id", d.ID.String()), slog.Int("attempt", number), slog.Int("status", answer.Status),
+		slog.String("error", answer.Problem), slog.Duration("duration", answer.Duration))
+	return r
+}
+
+// failed decides what follows a failure: another attempt, or the end. A ping is somebody's test
+// and is made once.
+func (w *Worker) failed(r *result, attempt queue.Attempt, counts bool) {
+	r.outcome.Attempt, r.outcome.Counts = &attempt, counts
+	delay, more := w.next(attempt.Number)
+	if !more || r.outcome.Delivery.EventType == pingType {
+		r.outcome.Status = queue.Failed
+		return
+	}
+	r.outcome.Delay = delay
+}
+
+// header is the header of one attempt (specification, Delivery).
+func header(d queue.Delivery, secret string, number int, now time.Time) http.Header {
+	return http.Header{
+		"Content-Type":            {"application/json"},
+		"User-Agent":              {signature.UserAgent},
+		signature.Header:          {signature.Sign(secret, now, d.Payload)},
+		signature.EventIDHeader:   {d.EventID.String()},
+		signature.EventTypeHeader: {d.EventType},
+		signature.AttemptHeader:   {strconv.Itoa(number)},
+	}
+}

@@ -1,0 +1,161 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"go.storefront.example/ent/queue"
+)
+
+// relayBatch is how many entries of the outbox one transaction takes.
+const relayBatch = 500
+
+// dispatcher decides what is attempted when. One goroutine runs it.
+type dispatcher struct {
+	*Worker
+	// working is the context of attempts.
+	working context.Context
+	// relaying and looking tell what is to be done next: look into the outbox, and for deliveries
+	// that became due.
+	relaying, looking bool
+}
+
+// dispatch keeps attempts going until the context ends, then waits for those under way.
+func (w *Worker) dispatch(ctx, working context.Context) error {
+	attempting, breakOff := context.WithCancel(working)
+	defer breakOff()
+	d := &dispatcher{Worker: w, working: attempting, relaying: true, looking: true}
+	var heard <-chan struct{}
+	if !w.config.Deaf {
+		heard = w.config.Store.Listen(ctx)
+	}
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for ctx.Err() == nil {
+		if err := d.step(ctx); err != nil {
+			if ctx.Err() != nil {
+				break
+			}
+			w.config.Logger.ErrorContext(ctx, "look for work", "error", err)
+			d.relaying, d.looking = true, true
+			d.drain()
+			pause(ctx, errorPause)
+			continue
+		}
+		if d.relaying && w.lanes.free() > 0 {
+			d.drain()
+			continue // the outbox had more than a batch
+		}
+		select {
+		case <-ctx.Done():
+		case <-heard:
+			d.relaying = true
+		case <-poll.C:
+			d.relaying, d.looking = true, true
+		case batch := <-w.ended:
+			d.end(batch)
+		}
+		d.drain()
+	}
+	stop := time.AfterFunc(stopTimeout, breakOff)
+	defer stop.Stop()
+	for w.lanes.inFlight > 0 {
+		d.end(<-w.ended)
+	}
+	return nil
+}
+
+// step relays, looks for what is due, and claims, each if there is reason and room for it.
+func (d *dispatcher) step(ctx context.Context) error {
+	if d.relaying && d.lanes.free() > 0 {
+		if err := d.relay(ctx); err != nil {
+			return err
+		}
+	}
+	if d.looking {
+		due, all, err := d.queue.Due(ctx)
+		if err != nil {
+			return err
+		}
+		d.looking = false
+		if all {
+			d.lanes.rewind()
+			d.lanes.forget(time.Now())
+		}
+		for _, lane := range due {
+			d.lanes.wait(lane)
+		}
+	}
+	return d.claim(ctx)
+}
+
+// relay passes a batch of the outbox on, and begins what there is room for.
+func (d *dispatcher) relay(ctx context.Context) error {
+	var begun []queue.Lane
+	start := time.Now()
+	relayed, err := d.queue.Relay(ctx, relayBatch, d.lease(), func(lane queue.Lane) bool {
+		ok := d.lanes.begin(lane)
+		if ok {
+			begun = append(begun, lane)
+		}
+		return ok
+	})
+	if err != nil {
+		for _, lane := range begun {
+			d.lanes.giveBack(lane)
+		}
+		return err
+	}
+	d.pace.took(time.Since(start))
+	for _, lane := range relayed.Waiting {
+		d.lanes.wait(lane)
+	}
+	for _, delivery := range relayed.Leased {
+		go d.deliver(d.working, delivery, start)
+	}
+	d.relaying = relayed.Entries == relayBatch
+	if relayed.Entries == 0 {
+		// Somebody was heard who put nothing into the outbox: a resend, a ping.
+		d.looking = true
+	}
+	return nil
+}
+
+// claim begins what waits where there is room.
+func (d *dispatcher) claim(ctx context.Context) error {
+	wants := d.lanes.wants()
+	if len(wants) == 0 {
+		return nil
+	}
+	start := time.Now()
+	got, err := d.queue.Claim(ctx, wants, d.lease())
+	if err != nil {
+		return err
+	}
+	d.pace.took(time.Since(start))
+	d.lanes.claimed(wants, got)
+	for _, delivery := range got.Deliveries {
+		go d.deliver(d.working, delivery, start)
+	}
+	return nil
+}
+
+// end takes in attempts that have ended and are written down.
+func (d *dispatcher) end(batch []result) {
+	now := time.Now()
+	for _, r := range batch {
+		d.lanes.end(r.outcome.Delivery.Lane, r.verdict, now)
+	}
+}
+
+// drain takes in all that have ended so far.
+func (d *dispatcher) drain() {
+	for {
+		select {
+		case batch := <-d.ended:
+			d.end(batch)
+		default:
+			return
+		}
+	}
+}

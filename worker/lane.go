@@ -1,0 +1,215 @@
+package worker
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/queue"
+)
+
+const (
+	// firstWindow is how many attempts a webhook that nothing is known of may have under way.
+	firstWindow = 4
+	// leastWindow is what failures shrink it to.
+	leastWindow = 2
+	// forgetAfter is how long a webhook without work is remembered.
+	forgetAfter = 10 * time.Minute
+)
+
+// lanes is what a worker knows of the webhooks that it has work for, and the bounds on attempts
+// under way: in all, of a store, of a webhook, and of all webhooks that have not answered well
+// lately. One goroutine uses it.
+type lanes struct {
+	widest   int // of one webhook's window
+	perStore int
+	total    int
+	unproven int // of all webhooks together that have not shown that they answer
+	inFlight int
+	doubtful int // in flight to webhooks that are not proven
+	stores   map[uuid.UUID]int
+	webhooks map[uuid.UUID]*webhook
+	swept    time.Time
+}
+
+// webhook is what is known of one.
+type webhook struct {
+	store    uuid.UUID
+	inFlight int
+	doubtful int // of those in flight, the ones begun when it was not proven
+	window   int
+	proven   bool // its last attempt succeeded
+	lane     [2]lane
+	used     time.Time
+}
+
+// lane is the first attempts (0) or the retries (1) of a webhook.
+type lane struct {
+	waiting bool      // something may be due in the database
+	after   time.Time // where its last claim ended
+}
+
+func newLanes(concurrency int) *lanes {
+	return &lanes{
+		total: concurrency, widest: max(1, concurrency/8), perStore: max(1, concurrency/4), unproven: max(1, concurrency/2),
+		stores: map[uuid.UUID]int{}, webhooks: map[uuid.UUID]*webhook{},
+	}
+}
+
+func (l *lanes) of(of queue.Lane) *webhook {
+	w := l.webhooks[of.WebhookID]
+	if w == nil {
+		w = &webhook{store: of.StoreID, window: min(firstWindow, l.widest)}
+		l.webhooks[of.WebhookID] = w
+	}
+	return w
+}
+
+func index(retry bool) int {
+	if retry {
+		return 1
+	}
+	return 0
+}
+
+// room is how many more attempts of a webhook may be begun.
+func (l *lanes) room(w *webhook) int {
+	n := min(l.total-l.inFlight, l.perStore-l.stores[w.store], w.window-w.inFlight)
+	if !w.proven {
+		n = min(n, l.unproven-l.doubtful)
+	}
+	return max(0, n)
+}
+
+// free is how many more attempts may be begun in all.
+func (l *lanes) free() int { return l.total - l.inFlight }
+
+// begin takes the room of one attempt, if there is any.
+func (l *lanes) begin(of queue.Lane) bool {
+	w := l.of(of)
+	// What waits there was there before.
+	if w.lane[0].waiting || l.room(w) == 0 {
+		return false
+	}
+	l.take(w, 1)
+	return true
+}
+
+func (l *lanes) take(w *webhook, n int) {
+	w.inFlight += n
+	l.inFlight += n
+	l.stores[w.store] += n
+	if !w.proven {
+		w.doubtful += n
+		l.doubtful += n
+	}
+}
+
+// giveBack returns the room of one attempt that was not made after all.
+func (l *lanes) giveBack(of queue.Lane) {
+	w := l.of(of)
+	w.inFlight--
+	l.inFlight--
+	if l.stores[w.store]--; l.stores[w.store] == 0 {
+		delete(l.stores, w.store)
+	}
+	if w.doubtful > 0 {
+		w.doubtful--
+		l.doubtful--
+	}
+}
+
+// end returns the room of an attempt and learns from how it went.
+func (l *lanes) end(of queue.Lane, verdict verdict, now time.Time) {
+	l.giveBack(of)
+	w := l.of(of)
+	w.used = now
+	switch verdict {
+	case answeredWell:
+		w.window = min(w.window+1, l.widest)
+		w.proven = true
+		l.doubtful -= w.doubtful
+		w.doubtful = 0
+	case answeredBadly:
+		w.window = max(w.window/2, min(leastWindow, l.widest))
+		if w.proven {
+			w.proven = false
+			w.doubtful = w.inFlight
+			l.doubtful += w.inFlight
+		}
+	case notMade:
+	}
+}
+
+// wait notes that something may be due in a lane.
+func (l *lanes) wait(of queue.Lane) { l.of(of).lane[index(of.Retry)].waiting = true }
+
+// rewind makes the next claim of every lane start from the oldest.
+func (l *lanes) rewind() {
+	for _, w := range l.webhooks {
+		w.lane[0].after, w.lane[1].after = time.Time{}, time.Time{}
+	}
+}
+
+// wants are what to claim now: of each webhook with room and something waiting, first attempts
+// before retries. A webhook whose window is nearly full waits until a quarter of it is free, so
+// that a claim is worth its while.
+func (l *lanes) wants() []queue.Want {
+	var wants []queue.Want
+	left, doubts := l.total-l.inFlight, l.unproven-l.doubtful
+	stores := map[uuid.UUID]int{}
+	for id, w := range l.webhooks {
+		at := 0
+		if !w.lane[0].waiting {
+			at = 1
+		}
+		if !w.lane[at].waiting || left <= 0 {
+			continue
+		}
+		n := min(l.room(w), left, l.perStore-l.stores[w.store]-stores[w.store])
+		if !w.proven {
+			n = min(n, doubts)
+		}
+		if n <= 0 || (w.inFlight > 0 && n < w.window/4) {
+			continue
+		}
+		left -= n
+		stores[w.store] += n
+		if !w.proven {
+			doubts -= n
+		}
+		wants = append(wants, queue.Want{
+			Lane: queue.Lane{StoreID: w.store, WebhookID: id, Retry: at == 1}, Max: n, After: w.lane[at].after,
+		})
+	}
+	return wants
+}
+
+// claimed takes the room of what a claim got and notes which lanes it emptied.
+func (l *lanes) claimed(wants []queue.Want, got queue.Claimed) {
+	counts := map[queue.Lane]int{}
+	for _, d := range got.Deliveries {
+		l.take(l.of(d.Lane), 1)
+		counts[d.Lane]++
+	}
+	for _, want := range wants {
+		lane := &l.of(want.Lane).lane[index(want.Retry)]
+		lane.waiting = counts[want.Lane] == want.Max
+		if at, any := got.Ends[want.Lane]; any {
+			lane.after = at
+		}
+	}
+}
+
+// forget drops what nothing was heard of for long.
+func (l *lanes) forget(now time.Time) {
+	if now.Sub(l.swept) < forgetAfter {
+		return
+	}
+	l.swept = now
+	for id, w := range l.webhooks {
+		if w.inFlight == 0 && !w.lane[0].waiting && !w.lane[1].waiting && now.Sub(w.used) >= forgetAfter {
+			delete(l.webhooks, id)
+		}
+	}
+}

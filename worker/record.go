@@ -1,0 +1,127 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/queue"
+)
+
+// recordBatch is how many outcomes one statement writes.
+const recordBatch = 200
+
+// record writes down what came of attempts until there are no more. While one batch is being
+// written the next one gathers, so batches grow with the load and a single one never waits.
+func (w *Worker) record(ctx context.Context) {
+	for first := range w.results {
+		batch := append(make([]result, 0, recordBatch), first)
+		for more := true; more && len(batch) < recordBatch; {
+			select {
+			case r, open := <-w.results:
+				if more = open; open {
+					batch = append(batch, r)
+				}
+			default:
+				more = false
+			}
+		}
+		w.write(ctx, batch)
+		w.ended <- batch
+	}
+}
+
+// write writes a batch, again and again while the database is away, until its leases have ended:
+// then others have taken the deliveries up and what this worker knows counts no more.
+func (w *Worker) write(ctx context.Context, batch []result) {
+	for {
+		err := w.writeOnce(ctx, batch)
+		if err == nil {
+			return
+		}
+		w.config.Logger.ErrorContext(ctx, "write outcomes down", "outcomes", len(batch), "error", err)
+		live := batch[:0:0]
+		for _, r := range batch {
+			if time.Since(r.leased) < w.lease() {
+				live = append(live, r)
+			}
+		}
+		if batch = live; len(batch) == 0 || !pause(ctx, errorPause) {
+			return
+		}
+	}
+}
+
+func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
+	var (
+		released []queue.Delivery
+		outcomes []queue.Outcome
+		failing  []uuid.UUID
+	)
+	for _, r := range batch {
+		if r.released {
+			released = append(released, r.outcome.Delivery)
+			continue
+		}
+		outcomes = append(outcomes, r.outcome)
+		if r.outcome.Attempt != nil && !r.outcome.Attempt.Succeeded() {
+			failing = append(failing, r.outcome.Delivery.WebhookID)
+		}
+	}
+	if err := w.queue.Release(ctx, released); err != nil {
+		return err
+	}
+	exhausted, err := w.judge(ctx, outcomes, failing)
+	if err != nil {
+		return err
+	}
+	if len(outcomes) > 0 {
+		lost, err := w.queue.Finish(ctx, outcomes)
+		if err != nil {
+			return err
+		}
+		if lost > 0 {
+			w.config.Logger.WarnContext(ctx, "leases were lost before the outcome was written", "deliveries", lost)
+		}
+	}
+	for webhook, store := range exhausted {
+		disabled, err := w.queue.Disable(ctx, store, webhook, w.config.DisableAfter)
+		if err != nil {
+			return err
+		}
+		if disabled {
+			w.config.Logger.WarnContext(ctx, "webhook disabled: it failed for too long", "webhook_id", webhook, "store_id", store)
+		}
+	}
+	return nil
+}
+
+// judge changes what follows a failure where its webhook is disabled already, or is to be now: all
+// that waits for it is then cancelled, and that delivery with it. It returns the webhooks to
+// disable, with their stores.
+func (w *Worker) judge(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
+	if len(failing) == 0 {
+		return nil, nil
+	}
+	healths, err := w.queue.Healths(ctx, failing, w.config.DisableAfter)
+	if err != nil {
+		return nil, err
+	}
+	exhausted := map[uuid.UUID]uuid.UUID{}
+	for i := range outcomes {
+		o := &outcomes[i]
+		if o.Attempt == nil || o.Attempt.Succeeded() {
+			continue
+		}
+		switch health := healths[o.Delivery.WebhookID]; {
+		case !health.Enabled:
+			o.Status = queue.Cancelled
+		case health.Exhausted && o.Counts:
+			// It waits for a moment, to be cancelled with the rest.
+			o.Status, o.Delay = "", w.lease()
+			exhausted[o.Delivery.WebhookID] = o.Delivery.StoreID
+		}
+	}
+	return exhausted, nil
+}

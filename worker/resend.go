@@ -1,0 +1,43 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/queue"
+)
+
+// resendInterval is how often a worker looks for resends that nobody works on.
+const resendInterval = 5 * time.Second
+
+// resend goes on with resends whose process has ended.
+func (w *Worker) resend(ctx context.Context) error {
+	for {
+		due, err := queue.DueResends(ctx, w.config.Store, 10)
+		if err != nil && ctx.Err() == nil {
+			w.config.Logger.ErrorContext(ctx, "look for resends", "error", err)
+		}
+		for _, id := range due {
+			if err := w.resendOne(ctx, id); err != nil && ctx.Err() == nil {
+				w.config.Logger.ErrorContext(ctx, "resend", "resend_id", id, "error", err)
+			}
+		}
+		if !pause(ctx, resendInterval) {
+			return nil
+		}
+	}
+}
+
+func (w *Worker) resendOne(ctx context.Context, id uuid.UUID) error {
+	var held time.Time
+	for ctx.Err() == nil {
+		r, err := queue.StepResend(ctx, w.config.Store, id, held)
+		if err != nil || r.Finished || r.Elsewhere {
+			return err
+		}
+		held = r.Hold
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package worker
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// DefaultRetryDelays are the waits between the eight attempts of a delivery, 22 hours and 21
+// minutes in all (specification, Delivery, which leaves the single waits open).
+func DefaultRetryDelays() []time.Duration {
+	return []time.Duration{
+		time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+	}
+}
+
+// jitter is the most that a wait is lengthened by, as a share of it: receivers that failed
+// together are not asked again together.
+const jitter = 0.1
+
+// schedule tells what follows after the attempt with this number failed: the wait until the next
+// one, or that there is none. random is in [0, 1).
+func schedule(delays []time.Duration, number int, random float64) (time.Duration, bool) {
+	if number < 1 || number > len(delays) {
+		return 0, false
+	}
+	delay := delays[number-1]
+	return delay + time.Duration(float64(delay)*jitter*random), true
+}
+
+// next is schedule with a random number of its own.
+func (w *Worker) next(number int) (time.Duration, bool) {
+	return schedule(w.config.RetryDelays, number, rand.Float64())
+}

@@ -1,0 +1,33 @@
+package worker
+
+import (
+	"context"
+	"time"
+)
+
+// sweepInterval is how often a worker looks for what is too old.
+const sweepInterval = 10 * time.Minute
+
+// sweep forgets what is too old, at the start and then from time to time.
+func (w *Worker) sweep(ctx context.Context) error {
+	for {
+		w.sweepOnce(ctx)
+		if !pause(ctx, sweepInterval) {
+			return nil
+		}
+	}
+}
+
+func (w *Worker) sweepOnce(ctx context.Context) {
+	start := time.Now()
+	swept, err := w.queue.Sweep(ctx, w.config.Store.Now().Add(-w.config.Retention))
+	switch {
+	case err != nil && ctx.Err() == nil:
+		w.config.Logger.ErrorContext(ctx, "sweep", "error", err)
+	case len(swept.Partitions) > 0 || swept.Rows > 0:
+		w.config.Logger.InfoContext(ctx, "swept", "partitions", swept.Partitions, "rows", swept.Rows, "duration", time.Since(start))
+	}
+	for _, left := range swept.Left {
+		w.config.Logger.InfoContext(ctx, "left for the next sweep", "reason", left)
+	}
+}
