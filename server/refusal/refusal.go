@@ -60,6 +60,14 @@ const (
 	OrderTransition        Code = "order_transition_invalid"
 	PaymentLinkUnavailable Code = "payment_link_unavailable"
 	PaymentLinkAmount      Code = "payment_link_amount_invalid"
+	WebhookNotFound        Code = "webhook_not_found"
+	WebhookLimit           Code = "webhook_limit"
+	WebhookURLInvalid      Code = "webhook_url_invalid"
+	WebhookDisabled        Code = "webhook_disabled"
+	DeliveryNotFound       Code = "delivery_not_found"
+	DeliveryPending        Code = "delivery_pending"
+	EventExpired           Code = "event_expired"
+	SecretKeyMissing       Code = "secret_key_missing"
 )
 
 // answers is the one table from a code to what each protocol says with it.
@@ -102,6 +110,14 @@ var answers = map[Code]struct {
 	OrderTransition:            {http.StatusConflict, connect.CodeFailedPrecondition},
 	PaymentLinkUnavailable:     {http.StatusConflict, connect.CodeFailedPrecondition},
 	PaymentLinkAmount:          {http.StatusBadRequest, connect.CodeInvalidArgument},
+	WebhookNotFound:            {http.StatusNotFound, connect.CodeNotFound},
+	WebhookLimit:               {http.StatusConflict, connect.CodeResourceExhausted},
+	WebhookURLInvalid:          {http.StatusBadRequest, connect.CodeInvalidArgument},
+	WebhookDisabled:            {http.StatusConflict, connect.CodeFailedPrecondition},
+	DeliveryNotFound:           {http.StatusNotFound, connect.CodeNotFound},
+	DeliveryPending:            {http.StatusConflict, connect.CodeFailedPrecondition},
+	EventExpired:               {http.StatusConflict, connect.CodeFailedPrecondition},
+	SecretKeyMissing:           {http.StatusConflict, connect.CodeFailedPrecondition},
 }
 
 // Refusal is a request that the service says no to. Message is for the client; Cause is for the
