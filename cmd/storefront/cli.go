@@ -15,6 +15,7 @@ type cli struct {
 
 	Dev        devCmd        `cmd:"" help:"Run everything on an embedded database, with a demo store and a new API key."`
 	Server     serverCmd     `cmd:"" help:"Serve the public API and the operator's listener."`
+	Worker     workerCmd     `cmd:"" help:"Deliver webhooks."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the database's schema up to date, or show how far it is."`
 	Store      storeCmd      `cmd:"" help:"Create, list, show and update stores."`
 	Key        keyCmd        `cmd:"" help:"Create, list and revoke a store's API keys."`

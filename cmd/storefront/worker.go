@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/worker"
+	"go.storefront.example/worker/egress"
+)
+
+type workerCmd struct {
+	database
+	secretKey
+	Concurrency         count    `default:"256" placeholder:"N" help:"How many attempts to make at a time."`
+	RetryDelays         delays   `default:"1m,5m,15m,1h,3h,6h,12h" placeholder:"WAIT,…" help:"The waits between attempts; each is lengthened by up to a tenth at random."`
+	Timeout             positive `default:"10s" placeholder:"TIME" help:"How long an attempt may take, from the look-up of the name to the answer's headers."`
+	DisableAfter        positive `default:"72h" placeholder:"TIME" help:"After how long without a success a failing webhook is disabled."`
+	Retention           positive `default:"720h" placeholder:"TIME" help:"How long events and finished deliveries are kept."`
+	EgressProxy         proxyURL `placeholder:"URL" help:"Proxy for all deliveries. It looks names up, and must refuse private addresses itself."`
+	Listen              onOff    `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker; off behind a pooler that carries no notifications, and the worker looks twice a second."`
+	AllowPrivateTargets bool     `help:"Deliver to private addresses too, for tests and development."`
+	LogFormat           string   `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
+	LogLevel            string   `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+}
+
+// Help shows an example.
+func (workerCmd) Help() string {
+	return "Delivers webhooks until it is interrupted, then lets the attempts under way end. Any number of workers share one PostgreSQL database. The authorities whose certificates are trusted are the system's; SSL_CERT_FILE names others.\n\nExample:\n\n    STOREFRONT_SECRET_KEY=… storefront worker --database-url postgres://storefront@localhost/storefront"
+}
+
+// workerConns is how many connections a worker needs: one for what it takes, one for what it
+// writes down, and a few for resends and sweeps.
+const workerConns = 6
+
+// Run delivers.
+func (c *workerCmd) Run(s *session) error {
+	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	ring, err := c.ring(c.database)
+	if err != nil {
+		return err
+	}
+	db, err := c.openWith(s.ctx, workerConns, queue.Settings())
+	if err != nil {
+		return err
+	}
+	w, err := worker.New(s.ctx, worker.Config{
+		Store: db, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits, Timeout: time.Duration(c.Timeout),
+		DisableAfter: time.Duration(c.DisableAfter), Retention: time.Duration(c.Retention), Proxy: c.EgressProxy.url,
+		Targets: egress.Policy{AllowPrivate: c.AllowPrivateTargets}, Deaf: !bool(c.Listen), Logger: logger,
+	})
+	if err == nil {
+		logger.InfoContext(s.ctx, "delivering", "concurrency", int(c.Concurrency), "attempts", len(c.RetryDelays.waits)+1)
+		err = w.Run(s.ctx)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// positive is a time that is more than nothing.
+type positive time.Duration
+
+// UnmarshalText reads a time such as 10s or 72h.
+func (p *positive) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < time.Millisecond {
+		return fmt.Errorf("must be a time such as 10s, 5m or 72h, not %q", text)
+	}
+	*p = positive(d)
+	return nil
+}
+
+// maxDelays bounds the attempts of one delivery.
+const maxDelays = 30
+
+// delays are the waits between attempts.
+type delays struct{ waits []time.Duration }
+
+// UnmarshalText reads waits separated by commas.
+func (d *delays) UnmarshalText(text []byte) error {
+	d.waits = nil
+	for part := range strings.SplitSeq(string(text), ",") {
+		var wait positive
+		if err := wait.UnmarshalText([]byte(strings.TrimSpace(part))); err != nil {
+			return fmt.Errorf("must be waits such as 1m,5m,1h: each %w", err)
+		}
+		d.waits = append(d.waits, time.Duration(wait))
+	}
+	if len(d.waits) > maxDelays {
+		return fmt.Errorf("must be at most %d waits", maxDelays)
+	}
+	return nil
+}
+
+// proxyURL is the address of a proxy.
+type proxyURL struct{ url *url.URL }
+
+// UnmarshalText reads an http, https or socks5 address.
+func (p *proxyURL) UnmarshalText(text []byte) error {
+	// The text may hold a password and is not shown.
+	u, err := url.Parse(string(text))
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5") {
+		return errors.New("must be a proxy's address such as http://proxy.example:3128")
+	}
+	p.url = u
+	return nil
+}
