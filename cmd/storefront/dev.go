@@ -4,19 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net"
 	"os"
 	"path/filepath"
 
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
 	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/refusal"
 	"go.storefront.example/server/shop"
+	"go.storefront.example/worker"
+	"go.storefront.example/worker/egress"
 )
 
 type devCmd struct {
@@ -29,7 +37,7 @@ type devCmd struct {
 
 // Help shows an example.
 func (devCmd) Help() string {
-	return "Makes a demo store the first time, and a new API key at each start; the key of the start before is revoked. Prints a curl line that works as it is. For development only.\n\nExample:\n\n    storefront dev\n    storefront dev --addr 127.0.0.1:9090 --data /tmp/storefront"
+	return "Makes a demo store the first time, and a new API key at each start; the key of the start before is revoked. Prints a curl line that works as it is. Delivers webhooks, to private and plain http addresses too, and shows what arrives at a receiver of its own. For development only.\n\nExample:\n\n    storefront dev\n    storefront dev --addr 127.0.0.1:9090 --data /tmp/storefront"
 }
 
 const (
@@ -59,24 +67,69 @@ func (c *devCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	config := server.Config{Addr: c.Addr, AdminAddr: c.AdminAddr, Store: db, Logger: logger}
+	return errors.Join(c.serve(s, db, data, logger), db.Close())
+}
+
+// serve runs the server, a worker and a receiver of the demo store's events.
+func (c *devCmd) serve(s *session, db *store.Store, data database, logger *slog.Logger) error {
+	ring, err := secretKey{}.ring(data)
+	if err != nil {
+		return err
+	}
+	targets := egress.Policy{AllowPrivate: true, AllowHTTP: true}
+	deliveries, err := worker.New(s.ctx, worker.Config{Store: db, Secrets: ring, Targets: targets, Logger: logger})
+	if err != nil {
+		return err
+	}
+	receives, err := newReceiver(func(got received) { tell(s, got) })
+	if err != nil {
+		return err
+	}
+	config := server.Config{
+		Addr: c.Addr, AdminAddr: c.AdminAddr, Store: db, Logger: logger, Shop: shop.Options{Secrets: ring, Targets: targets},
+	}
+	group, ctx := errgroup.WithContext(s.ctx)
 	// The key is made once the addresses are taken: a second dev on the same ones must not revoke
 	// the key of the first.
-	err = serve(s.ctx, config, func(running *server.Server) error {
-		operator := admin.New(db, shop.New(db, config.Shop))
-		demo, err := operator.GetStore(s.ctx, demoSlug)
-		if err != nil {
-			return err
-		}
-		key, err := newDevKey(s.ctx, operator)
-		if err != nil {
-			return err
-		}
-		return greet(s, greeting{
-			Store: wire.Marshal(demo), Key: key, URL: baseURL(running.Addr()), AdminURL: baseURL(running.AdminAddr()), Data: c.Data,
-		}, demo)
+	group.Go(func() error {
+		return serve(ctx, config, func(running *server.Server) error {
+			operator := admin.New(db, shop.New(db, config.Shop))
+			demo, err := operator.GetStore(ctx, demoSlug)
+			if err != nil {
+				return err
+			}
+			key, err := newDevKey(ctx, operator)
+			if err != nil {
+				return err
+			}
+			if err := receives.register(ctx, operator, demoSlug); err != nil {
+				return err
+			}
+			g := greeting{
+				Store: wire.Marshal(demo), Key: key, URL: baseURL(running.Addr()), AdminURL: baseURL(running.AdminAddr()), Data: c.Data,
+				Receiver: receives.url(),
+			}
+			if err := greet(s, g, demo, db); err != nil {
+				return err
+			}
+			group.Go(func() error { return deliveries.Run(ctx) })
+			return nil
+		})
 	})
-	return errors.Join(err, db.Close())
+	group.Go(func() error { return receives.run(ctx) })
+	return group.Wait()
+}
+
+// tell shows a delivery that the receiver got.
+func tell(s *session, got received) {
+	if s.json {
+		return // standard output holds one value
+	}
+	verified := "signature verified"
+	if !got.Verified {
+		verified = "REFUSED: the signature does not match"
+	}
+	_, _ = fmt.Fprintf(s.out, "\n← %s, attempt %s, %s\n  %s\n", got.Type, got.Attempt, verified, got.Data)
 }
 
 // newDevKey revokes the keys of earlier starts and makes one with every scope.
@@ -99,12 +152,14 @@ func newDevKey(ctx context.Context, o *admin.Operator) (string, error) {
 
 // greeting is what dev prints once it is ready.
 type greeting struct {
-	Store    rawJSON `json:"store"`
-	Key      string  `json:"key"`
-	URL      string  `json:"url"`
-	AdminURL string  `json:"adminUrl"`
-	Data     string  `json:"data"`
-	Curl     string  `json:"curl"`
+	Store     rawJSON `json:"store"`
+	Key       string  `json:"key"`
+	URL       string  `json:"url"`
+	AdminURL  string  `json:"adminUrl"`
+	Receiver  string  `json:"receiver"`
+	Data      string  `json:"data"`
+	Curl      string  `json:"curl"`
+	CurlEvent string  `json:"curlEvent"`
 }
 
 // rawJSON is JSON that is printed as it is.
@@ -113,26 +168,50 @@ type rawJSON []byte
 // MarshalJSON returns the text itself.
 func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
 
-func greet(s *session, g greeting, demo *storefrontv1.Store) error {
+func greet(s *session, g greeting, demo *storefrontv1.Store, db *store.Store) error {
 	g.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer %s" "%s/v1/products?pageSize=2"`, g.Key, g.URL)
+	// One that is published, so that archiving it is a change.
+	owner, err := uuid.Parse(demo.GetId())
+	if err != nil {
+		return err
+	}
+	published, err := db.Client().Product.Query().Where(product.StoreID(owner), product.StatusEQ(product.StatusPUBLISHED)).
+		Order(product.ByID()).FirstID(s.ctx)
+	if err != nil && !ent.IsNotFound(err) {
+		return err
+	}
+	if err == nil {
+		g.CurlEvent = fmt.Sprintf(`curl -X PATCH -H "Authorization: Bearer %s" -H "Content-Type: application/json" -d '{"status":"ARCHIVED"}' "%s/v1/products/%s"`,
+			g.Key, g.URL, published)
+	}
 	if s.json {
 		return s.value(g)
 	}
-	_, err := fmt.Fprintf(s.out, `
+	_, err = fmt.Fprintf(s.out, `
   store     %s (%s)
   API       %s/v1
   key       %s
             every scope; new at each start, the one before is revoked
   operator  %s  (/healthz, /readyz, /metrics)
+  webhook   %s
+            a receiver in this process; what it gets is shown here
   data      %s
 
 Try it:
 
   %s
-
+%s
 Ctrl-C stops it.
-`, demo.GetName(), demo.GetSlug(), g.URL, g.Key, g.AdminURL, g.Data, g.Curl)
+`, demo.GetName(), demo.GetSlug(), g.URL, g.Key, g.AdminURL, g.Receiver, g.Data, g.Curl, g.event())
 	return err
+}
+
+// event shows how to make an event happen.
+func (g greeting) event() string {
+	if g.CurlEvent == "" {
+		return ""
+	}
+	return "\nA change, and its event arrives at the receiver:\n\n  " + g.CurlEvent + "\n"
 }
 
 // baseURL is the address under which a listener is reached from this machine.
