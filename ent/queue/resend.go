@@ -114,8 +114,10 @@ var ErrNoResend = errors.New("no such resend")
 // what the step before returned; zero is a process that takes the resend up. It returns
 // ErrNoResend when there is none with this id, and does nothing when it is finished.
 func StepResend(ctx context.Context, s *store.Store, resendID uuid.UUID, held time.Time) (Resend, error) {
-	var r Resend
-	added := 0
+	var (
+		r       Resend
+		stepped bool
+	)
 	err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		job, err := tx.Resend.Get(ctx, resendID)
 		if ent.IsNotFound(err) {
@@ -136,7 +138,7 @@ func StepResend(ctx context.Context, s *store.Store, resendID uuid.UUID, held ti
 		if job, err = tx.Resend.Get(ctx, resendID); err != nil {
 			return fmt.Errorf("read the resend: %w", err)
 		}
-		r, added = resendOf(job), 0
+		r, stepped = resendOf(job), false
 		switch {
 		case r.Finished:
 			return nil
@@ -147,28 +149,29 @@ func StepResend(ctx context.Context, s *store.Store, resendID uuid.UUID, held ti
 			r.Finished = true
 			return job.Update().SetFinishedAt(hook.Time(ctx)).Exec(ctx)
 		}
-		added, err = step(ctx, tx, s, job, events, &r)
-		return err
+		stepped = true
+		return step(ctx, tx, s, job, events, &r)
 	})
 	if err != nil {
 		return Resend{}, fmt.Errorf("step of resend %s: %w", resendID, err)
 	}
-	if added > 0 {
+	if stepped {
+		// A relay may also have passed by what the step kept from it.
 		s.Announce()
 	}
 	return r, nil
 }
 
 // step carries out a step of a resend whose row and whose webhook's row this transaction has.
-func step(ctx context.Context, tx *ent.Tx, s *store.Store, job *ent.Resend, subscribed []string, r *Resend) (int, error) {
+func step(ctx context.Context, tx *ent.Tx, s *store.Store, job *ent.Resend, subscribed []string, r *Resend) error {
 	page, err := nextEvents(ctx, tx, s, job)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	now := hook.Time(ctx)
 	due := page.missing(job, subscribed, now)
 	if err := Add(ctx, tx, s, due); err != nil {
-		return 0, err
+		return err
 	}
 	r.Resent += len(due)
 	u := job.Update().SetResent(int64(r.Resent))
@@ -181,10 +184,10 @@ func step(ctx context.Context, tx *ent.Tx, s *store.Store, job *ent.Resend, subs
 		u.SetFinishedAt(now)
 	}
 	if err := u.Exec(ctx); err != nil {
-		return 0, fmt.Errorf("move the resend on: %w", err)
+		return fmt.Errorf("move the resend on: %w", err)
 	}
 	r.Hold, err = hold(ctx, tx, s, job.ID)
-	return len(due), err
+	return err
 }
 
 // subscription takes the webhook's row and returns what it subscribes to.

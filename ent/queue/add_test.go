@@ -1,0 +1,169 @@
+package queue_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+// handClock is a clock that moves by a step each time it is read, and by hand. Goroutines share it.
+type handClock struct {
+	milliseconds atomic.Int64
+	step         time.Duration
+}
+
+var noon = time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC)
+
+func newHandClock(step time.Duration) *handClock {
+	c := &handClock{step: step}
+	c.milliseconds.Store(noon.UnixMilli())
+	return c
+}
+
+func (c *handClock) now() time.Time { return c.advance(c.step) }
+
+func (c *handClock) advance(d time.Duration) time.Time {
+	return time.UnixMilli(c.milliseconds.Add(d.Milliseconds())).UTC()
+}
+
+// outlet is a store with one webhook that subscribes to all that an order can become.
+type outlet struct {
+	*store.Store
+	t       *testing.T
+	ctx     context.Context
+	owner   uuid.UUID
+	webhook uuid.UUID
+}
+
+func newOutlet(t *testing.T, s *store.Store, slug string) outlet {
+	t.Helper()
+	o := outlet{Store: s, t: t, owner: uuid.New()}
+	o.ctx = tenant.With(t.Context(), tenant.Store{ID: o.owner, Slug: slug, Currency: "XAF"}, tenant.Actor{Type: tenant.ActorOperator})
+	o.change(func(ctx context.Context, tx *ent.Tx) error {
+		now := hook.Time(ctx)
+		return tx.Store.Create().SetID(o.owner).SetName(slug).SetSlug(slug).SetURL("https://shop.example").
+			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+	})
+	o.webhook = o.newWebhook()
+	return o
+}
+
+// change runs a transaction that must succeed.
+func (o outlet) change(fn func(ctx context.Context, tx *ent.Tx) error) {
+	o.t.Helper()
+	require.NoError(o.t, o.WithTx(o.ctx, fn))
+}
+
+func (o outlet) newWebhook() uuid.UUID {
+	o.t.Helper()
+	made := uuid.New()
+	o.change(func(ctx context.Context, tx *ent.Tx) error {
+		now := hook.Time(ctx)
+		return tx.Webhook.Create().SetID(made).SetStoreID(o.owner).SetURL("https://receiver.example").
+			SetEvents([]string{hook.OrderPaid, hook.OrderFailed}).SetSecret([]byte("sealed")).SetSecretKey("key").
+			SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+	})
+	return made
+}
+
+// event is an event of the past that no worker has to see to any more.
+func (o outlet) event(kind string, at time.Time) uuid.UUID {
+	o.t.Helper()
+	made := id.At(at)
+	o.change(func(ctx context.Context, tx *ent.Tx) error {
+		return tx.Event.Create().SetID(made).SetStoreID(o.owner).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(at).Exec(ctx)
+	})
+	return made
+}
+
+// events makes many at once, a millisecond apart.
+func (o outlet) events(n int, from time.Time) {
+	o.t.Helper()
+	o.change(func(ctx context.Context, tx *ent.Tx) error {
+		many := make([]*ent.EventCreate, n)
+		for i := range many {
+			at := from.Add(time.Duration(i) * time.Millisecond)
+			many[i] = tx.Event.Create().SetID(id.At(at)).SetStoreID(o.owner).SetType(hook.OrderPaid).SetPayload([]byte("{}")).SetCreatedAt(at)
+		}
+		return tx.Event.CreateBulk(many...).Exec(ctx)
+	})
+}
+
+// draft is a delivery of an event to a webhook of the outlet.
+func (o outlet) draft(webhook, event uuid.UUID) queue.Draft {
+	return queue.Draft{ID: id.At(o.Now()), StoreID: o.owner, WebhookID: webhook, EventID: event, EventType: hook.OrderPaid}
+}
+
+// add puts deliveries into the queue.
+func (o outlet) add(drafts ...queue.Draft) {
+	o.t.Helper()
+	o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Add(ctx, tx, o.Store, drafts) })
+}
+
+// ended writes a delivery that has ended into the journal.
+func (o outlet) ended(d queue.Draft, status finisheddelivery.Status) {
+	o.t.Helper()
+	o.change(func(ctx context.Context, tx *ent.Tx) error {
+		return tx.FinishedDelivery.Create().SetID(d.ID).SetStoreID(d.StoreID).SetWebhookID(d.WebhookID).SetEventID(d.EventID).
+			SetEventType(d.EventType).SetStatus(status).SetAttempts([]byte("[]")).SetCreatedAt(hook.Time(ctx)).SetFinishedAt(hook.Time(ctx)).Exec(ctx)
+	})
+}
+
+// live counts the deliveries to a webhook in the queue by event.
+func (o outlet) live(webhook uuid.UUID) map[uuid.UUID]int {
+	o.t.Helper()
+	found := map[uuid.UUID]int{}
+	for _, d := range o.Client().Delivery.Query().AllX(o.ctx) {
+		if d.WebhookID == webhook {
+			found[d.EventID]++
+		}
+	}
+	return found
+}
+
+func TestAddedDeliveriesAreDueAtOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		o := newOutlet(t, s, "atelier")
+		o.add()
+		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx), "no delivery is none")
+		drafts := []queue.Draft{o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())}
+		before := s.Now()
+		o.add(drafts...)
+		rows := s.Client().Delivery.Query().AllX(o.ctx)
+		require.Len(t, rows, 2)
+		for _, row := range rows {
+			d := drafts[0]
+			if row.ID != d.ID {
+				d = drafts[1]
+			}
+			require.Equal(t, d, queue.Draft{ID: row.ID, StoreID: row.StoreID, WebhookID: row.WebhookID, EventID: row.EventID, EventType: row.EventType})
+			require.Equal(t, "[]", string(row.Attempts))
+			require.False(t, row.Retry)
+			require.Nil(t, row.Lease)
+			require.False(t, row.CreatedAt.Before(before))
+			var due bool
+			moment := "now()"
+			if s.Dialect() == dialect.SQLite {
+				moment = fmt.Sprint(s.Now().UnixMilli())
+			}
+			require.NoError(t, s.Reader().QueryRow("SELECT due_at <= "+moment+" FROM deliveries WHERE id = $1", row.ID).Scan(&due))
+			require.True(t, due, "a worker takes it now")
+		}
+	})
+}

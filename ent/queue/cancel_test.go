@@ -1,0 +1,76 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
+	t.Parallel()
+	const tried = `[{"number":1,"startedAt":"2026-10-01T12:00:00.000Z","durationMs":5,"statusCode":500,"error":"status 500"}]`
+	rows := []struct {
+		reason string
+		lease  bool
+		due    time.Duration // from now
+		ends   bool
+	}{
+		{"it waits for its first attempt", false, -time.Minute, true},
+		{"it waits for a retry that is not due yet", false, time.Hour, true},
+		{"an attempt is being made", true, time.Minute, false},
+		{"the worker that made an attempt has died", true, -time.Minute, true},
+	}
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		o := newOutlet(t, s, "atelier")
+		other := o.newWebhook()
+		drafts := make([]queue.Draft, len(rows))
+		for i, row := range rows {
+			drafts[i] = o.draft(o.webhook, uuid.New())
+			o.add(drafts[i], o.draft(other, drafts[i].EventID))
+			o.change(func(ctx context.Context, tx *ent.Tx) error {
+				u := tx.Delivery.UpdateOneID(drafts[i].ID).SetDueAt(s.Now().Add(row.due)).SetAttempts([]byte(tried))
+				if row.lease {
+					u.SetLease(uuid.New())
+				}
+				return u.Exec(ctx)
+			})
+		}
+		before := s.Client().Delivery.Query().AllX(o.ctx)
+		created := map[uuid.UUID]time.Time{}
+		for _, d := range before {
+			created[d.ID] = d.CreatedAt
+		}
+		var cancelled int
+		o.change(func(ctx context.Context, tx *ent.Tx) (err error) {
+			cancelled, err = queue.Cancel(ctx, tx, s, o.owner, o.webhook)
+			return err
+		})
+		require.Equal(t, 3, cancelled)
+		require.Len(t, o.live(other), len(rows), "the other webhook's are left")
+		for i, row := range rows {
+			_, live := o.live(o.webhook)[drafts[i].EventID]
+			require.Equal(t, row.ends, !live, row.reason)
+			found := s.Client().FinishedDelivery.Query().Where(finisheddelivery.ID(drafts[i].ID)).AllX(o.ctx)
+			if !row.ends {
+				require.Empty(t, found, row.reason)
+				continue
+			}
+			require.Len(t, found, 1, row.reason)
+			require.Equal(t, finisheddelivery.StatusCancelled, found[0].Status)
+			require.Equal(t, tried, string(found[0].Attempts), "the attempts stay")
+			require.Equal(t, drafts[i].EventID, found[0].EventID)
+			require.Equal(t, o.webhook, found[0].WebhookID)
+			require.True(t, created[drafts[i].ID].Equal(found[0].CreatedAt))
+			require.False(t, found[0].FinishedAt.Before(found[0].CreatedAt))
+		}
+	})
+}

@@ -1,0 +1,304 @@
+package queue_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+// order orders a resend to the outlet's webhook, as the operator's side does.
+func (o outlet) order(since time.Time) queue.Resend {
+	o.t.Helper()
+	var r queue.Resend
+	o.change(func(ctx context.Context, tx *ent.Tx) (err error) {
+		r, err = queue.OrderResend(ctx, tx, o.Store, o.owner, o.webhook, since)
+		return err
+	})
+	return r
+}
+
+// carryOut steps until the resend is finished, and fails the test when it is held elsewhere.
+func (o outlet) carryOut(r queue.Resend) queue.Resend {
+	o.t.Helper()
+	for !r.Finished {
+		r = o.step(r.ID, r.Hold)
+		require.False(o.t, r.Elsewhere)
+	}
+	return r
+}
+
+func (o outlet) step(resend uuid.UUID, hold time.Time) queue.Resend {
+	o.t.Helper()
+	r, err := queue.StepResend(o.ctx, o.Store, resend, hold)
+	require.NoError(o.t, err)
+	return r
+}
+
+// forEach runs f on a fresh store of every database under a clock of its own.
+func forEach(t *testing.T, step time.Duration, f func(t *testing.T, s *store.Store, c *handClock)) {
+	t.Helper()
+	for _, name := range storetest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newHandClock(step)
+			f(t, storetest.New(t, name, store.Config{Clock: c.now}), c)
+		})
+	}
+}
+
+func TestResendTakesWhatNeverSucceeded(t *testing.T) {
+	t.Parallel()
+	since := noon.Add(-time.Hour)
+	rows := []struct {
+		reason string
+		kind   string
+		at     time.Time
+		// became brings about what became of the event at the webhook.
+		became func(o outlet, event uuid.UUID)
+		taken  bool
+	}{
+		{"it never had a delivery there, as while the webhook was disabled", hook.OrderPaid, since.Add(time.Minute), nil, true},
+		{"it happened at the very time", hook.OrderFailed, since, nil, true},
+		{"it happened before", hook.OrderPaid, since.Add(-time.Millisecond), nil, false},
+		{"it happens after the order", hook.OrderPaid, noon.Add(time.Hour), nil, false},
+		{"its delivery failed", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
+			o.ended(o.draft(o.webhook, event), finisheddelivery.StatusFailed)
+		}, true},
+		{"its delivery was cancelled", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
+			o.ended(o.draft(o.webhook, event), finisheddelivery.StatusCancelled)
+		}, true},
+		{"its delivery succeeded", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
+			o.ended(o.draft(o.webhook, event), finisheddelivery.StatusSucceeded)
+		}, false},
+		{"its second delivery succeeded", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
+			o.ended(o.draft(o.webhook, event), finisheddelivery.StatusFailed)
+			o.ended(o.draft(o.webhook, event), finisheddelivery.StatusSucceeded)
+		}, false},
+		{"its delivery to another webhook succeeded", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
+			o.ended(o.draft(uuid.New(), event), finisheddelivery.StatusSucceeded)
+		}, true},
+		{"its delivery is on its way", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
+			o.add(o.draft(o.webhook, event))
+		}, false},
+		{"its delivery to another webhook is on its way", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
+			o.add(o.draft(uuid.New(), event))
+		}, true},
+		{"a worker is still to turn it into deliveries", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
+			o.change(func(ctx context.Context, tx *ent.Tx) error {
+				return tx.OutboxEntry.Create().SetEventID(event).SetStoreID(o.owner).SetType(hook.OrderPaid).Exec(ctx)
+			})
+		}, false},
+		{"the webhook does not subscribe to the type", hook.CustomerCreated, since.Add(time.Minute), nil, false},
+		{"nothing subscribes to a ping", "ping", since.Add(time.Minute), nil, false},
+	}
+	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		newOutlet(t, s, "elsewhere").events(3, since.Add(time.Minute))
+		events := make([]uuid.UUID, len(rows))
+		waiting, want := 0, 0
+		for i, row := range rows {
+			events[i] = o.event(row.kind, row.at)
+			if row.became != nil {
+				row.became(o, events[i])
+			}
+			waiting += o.live(o.webhook)[events[i]]
+			if row.taken {
+				want++
+			}
+		}
+		r := o.carryOut(o.order(since))
+		require.Equal(t, want, r.Resent)
+		live := o.live(o.webhook)
+		require.Len(t, live, want+waiting, "and nothing else")
+		for i, row := range rows {
+			if row.taken {
+				require.Equal(t, 1, live[events[i]], row.reason)
+			} else {
+				require.LessOrEqual(t, live[events[i]], 1, row.reason)
+			}
+		}
+		require.Zero(t, o.carryOut(o.order(since)).Resent, "said again while all of it waits, it adds nothing")
+	})
+}
+
+func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
+	t.Parallel()
+	const n = 1103
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		since := noon.Add(-time.Hour)
+		o.events(n, since)
+		r := o.order(since)
+		r = o.step(r.ID, r.Hold)
+		require.Equal(t, 500, r.Resent)
+		require.False(t, r.Finished)
+
+		// Now its process dies. Another one finds it once the hold has ended, and not before.
+		due, err := queue.DueResends(o.ctx, s, 10)
+		require.NoError(t, err)
+		require.Empty(t, due)
+		early := o.step(r.ID, time.Time{})
+		require.True(t, early.Elsewhere)
+		require.Equal(t, 500, early.Resent, "it tells how far the other one is")
+		require.Len(t, o.live(o.webhook), 500)
+		c.advance(15 * time.Second)
+		due, err = queue.DueResends(o.ctx, s, 10)
+		require.NoError(t, err)
+		require.Equal(t, []uuid.UUID{r.ID}, due)
+		taken := o.step(r.ID, time.Time{})
+		require.Equal(t, 1000, taken.Resent)
+
+		// The first one was only slow: it is no longer its own.
+		require.True(t, o.step(r.ID, r.Hold).Elsewhere)
+		taken = o.carryOut(taken)
+		require.Equal(t, n, taken.Resent)
+		live := o.live(o.webhook)
+		require.Len(t, live, n)
+		for event, count := range live {
+			require.Equal(t, 1, count, event)
+		}
+		c.advance(time.Hour)
+		due, err = queue.DueResends(o.ctx, s, 10)
+		require.NoError(t, err)
+		require.Empty(t, due, "a finished one is nobody's")
+		require.Equal(t, n, o.step(r.ID, time.Time{}).Resent, "a step of a finished one does nothing")
+		require.Len(t, o.live(o.webhook), n)
+	})
+}
+
+// The clock runs past every hold between two looks at it, so that each process believes at every
+// step that the others have died.
+func TestResendNeverDoublesHoweverManyWorkOnIt(t *testing.T) {
+	t.Parallel()
+	const n = 1100
+	forEach(t, time.Minute, func(t *testing.T, s *store.Store, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		since := noon.Add(-48 * time.Hour)
+		o.events(n, since)
+		// Two resends of overlapping times, each worked on by two processes.
+		jobs := []queue.Resend{o.order(since.Add(400 * time.Millisecond)), o.order(since)}
+		require.NotEqual(t, jobs[0].ID, jobs[1].ID, "one that takes in earlier events is one of its own")
+		var group sync.WaitGroup
+		resent := make([]int, len(jobs))
+		for i, job := range append(jobs, jobs...) {
+			group.Go(func() {
+				for {
+					r, err := queue.StepResend(o.ctx, s, job.ID, time.Time{})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if r.Finished {
+						if i < len(jobs) {
+							resent[i] = r.Resent
+						}
+						return
+					}
+				}
+			})
+		}
+		group.Wait()
+		live := o.live(o.webhook)
+		require.Len(t, live, n)
+		for event, count := range live {
+			require.Equal(t, 1, count, event)
+		}
+		require.Equal(t, n, resent[0]+resent[1])
+	})
+}
+
+func TestResendBesideARelayNeitherDoublesNorLoses(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		o := newOutlet(t, s, "atelier")
+		since := s.Now().Add(-time.Hour)
+		o.events(n, since)
+		o.change(func(ctx context.Context, tx *ent.Tx) error {
+			_, err := tx.ExecContext(ctx, "INSERT INTO outbox (event_id, store_id, type) SELECT id, store_id, type FROM events")
+			return err
+		})
+		var group sync.WaitGroup
+		group.Go(func() {
+			q := queue.On(s)
+			for s.Client().OutboxEntry.Query().ExistX(o.ctx) {
+				_, err := q.Relay(o.ctx, 7, time.Minute, func(queue.Lane) bool { return false })
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+		for range 5 {
+			o.carryOut(o.order(since))
+		}
+		group.Wait()
+		o.carryOut(o.order(since))
+		live := o.live(o.webhook)
+		require.Len(t, live, n)
+		for event, count := range live {
+			require.Equal(t, 1, count, event)
+		}
+	})
+}
+
+func TestResendSaidAgainIsJoined(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		since := noon.Add(-time.Hour)
+		o.events(600, since)
+		first := o.order(since)
+		o.step(first.ID, first.Hold)
+		c.advance(2 * time.Second)
+		failed := o.event(hook.OrderPaid, noon.Add(time.Second))
+		o.ended(o.draft(o.webhook, failed), finisheddelivery.StatusFailed)
+		again := o.order(since.Add(time.Minute))
+		require.Equal(t, first.ID, again.ID)
+		require.Equal(t, 500, again.Resent)
+		again = o.carryOut(again) // at once, though the first one's hold has not ended
+		require.Equal(t, 601, again.Resent, "with what failed until it was said again")
+		require.NotEqual(t, first.ID, o.order(since).ID, "a finished one is not joined")
+	})
+}
+
+func TestResendEndsWithItsWebhook(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		reason, statement string
+	}{
+		{"disabled", "UPDATE webhooks SET enabled = false WHERE id = $1"},
+		{"deleted", "DELETE FROM webhooks WHERE id = $1"},
+	}
+	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+		for _, row := range rows {
+			o := newOutlet(t, s, row.reason)
+			since := noon.Add(-time.Hour)
+			o.events(700, since)
+			r := o.order(since)
+			r = o.step(r.ID, r.Hold)
+			o.change(func(ctx context.Context, tx *ent.Tx) error {
+				_, err := tx.ExecContext(ctx, row.statement, o.webhook)
+				return err
+			})
+			r = o.step(r.ID, r.Hold)
+			require.True(t, r.Finished, row.reason)
+			require.Equal(t, 500, r.Resent, row.reason)
+			require.Len(t, o.live(o.webhook), 500, row.reason)
+		}
+		_, err := queue.StepResend(t.Context(), s, id.At(noon), time.Time{})
+		require.ErrorIs(t, err, queue.ErrNoResend)
+	})
+}
