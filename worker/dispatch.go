@@ -8,7 +8,7 @@ import (
 )
 
 // relayBatch is how many entries of the outbox one transaction takes.
-const relayBatch = 500
+const relayBatch = 200
 
 // dispatcher decides what is attempted when. One goroutine runs it.
 type dispatcher struct {
@@ -106,7 +106,7 @@ func (d *dispatcher) relay(ctx context.Context) error {
 		}
 		return err
 	}
-	d.pace.took(time.Since(start))
+	d.relays.took(time.Since(start))
 	for _, lane := range relayed.Waiting {
 		d.lanes.wait(lane)
 	}
@@ -132,7 +132,7 @@ func (d *dispatcher) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.pace.took(time.Since(start))
+	d.claims.took(time.Since(start))
 	d.lanes.claimed(wants, got)
 	for _, delivery := range got.Deliveries {
 		go d.deliver(d.working, delivery, start)

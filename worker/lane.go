@@ -13,6 +13,8 @@ const (
 	firstWindow = 4
 	// leastWindow is what failures shrink it to.
 	leastWindow = 2
+	// claimBatch is how many deliveries one claim leases: few, so that none waits long for its turn.
+	claimBatch = 64
 	// forgetAfter is how long a webhook without work is remembered.
 	forgetAfter = 10 * time.Minute
 )
@@ -156,7 +158,7 @@ func (l *lanes) rewind() {
 // that a claim is worth its while.
 func (l *lanes) wants() []queue.Want {
 	var wants []queue.Want
-	left, doubts := l.total-l.inFlight, l.unproven-l.doubtful
+	left, doubts := min(l.total-l.inFlight, claimBatch), l.unproven-l.doubtful
 	stores := map[uuid.UUID]int{}
 	for id, w := range l.webhooks {
 		at := 0

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// paceKept is how many of the latest claims are remembered.
+// paceKept is how many of the latest are remembered.
 const paceKept = 4096
 
-// pace remembers how long the latest claims took, relays included. Goroutines may share it.
+// pace remembers how long the latest statements of one kind took. Goroutines may share it.
 type pace struct {
 	mu    sync.Mutex
 	count int
@@ -27,7 +27,7 @@ func (p *pace) took(d time.Duration) {
 	p.count++
 }
 
-// told returns how many claims there were, and the time that 99 in 100 of the latest did not
+// told returns how many there were, and the time that 99 in 100 of the latest did not
 // exceed.
 func (p *pace) told() (count int, p99 time.Duration) {
 	p.mu.Lock()

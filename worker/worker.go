@@ -88,13 +88,14 @@ type Config struct {
 
 // Worker delivers webhooks.
 type Worker struct {
-	config  Config
-	queue   *queue.Queue
-	client  *egress.Client
-	lanes   *lanes
-	pace    pace
-	results chan result
-	ended   chan []result
+	config Config
+	queue  *queue.Queue
+	client *egress.Client
+	lanes  *lanes
+	// relays and claims are how long the latest took.
+	relays, claims pace
+	results        chan result
+	ended          chan []result
 }
 
 // New returns a worker, once it has made sure that it can sign: its error names the secret key
@@ -124,7 +125,8 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	}
 	w.client = egress.New(egress.Options{
 		Policy: c.Targets, Timeout: c.Timeout, Proxy: c.Proxy, Resolver: c.Resolver,
-		MaxIdleConnsPerHost: w.lanes.widest, MaxIdleConns: 2 * c.Concurrency,
+		// Many stores may have their webhooks at one host.
+		MaxIdleConnsPerHost: c.Concurrency, MaxIdleConns: 2 * c.Concurrency,
 	})
 	return w, nil
 }
@@ -166,8 +168,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = nil
 	}
-	count, p99 := w.pace.told()
-	w.config.Logger.InfoContext(working, "worker stopped", "claims", count, "claim_p99_ms", float64(p99.Microseconds())/1000)
+	relays, relayP99 := w.relays.told()
+	claims, claimP99 := w.claims.told()
+	w.config.Logger.InfoContext(working, "worker stopped",
+		"relays", relays, "relay_p99", relayP99, "claims", claims, "claim_p99", claimP99)
 	return err
 }
 
