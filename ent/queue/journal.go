@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/id"
@@ -73,7 +74,7 @@ type Search struct {
 // status, straight down the index; for one webhook also those of the store's others between them.
 // What is pending it reads whole.
 func Entries(ctx context.Context, s *store.Store, which Search) ([]Entry, error) {
-	query, args := which.statement()
+	query, args := which.statement(s.Dialect())
 	rows, err := s.Reader().QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
@@ -82,36 +83,49 @@ func Entries(ctx context.Context, s *store.Store, which Search) ([]Entry, error)
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
 	}
-	return entries, nil
+	return entries[:min(len(entries), which.Limit)], nil
 }
 
 // statement is the search's text and arguments. Each status is a search of its own, since the
-// index that sorts by id starts with it. The limit stands in the text: as an argument it would
-// make PostgreSQL plan the statement anew at every call.
-func (w Search) statement() (string, []any) {
+// index that sorts by id starts with it; each of them may have all that is listed. The limit
+// stands in the text: as an argument it would make PostgreSQL plan the statement anew at every
+// call.
+func (w Search) statement(database string) (string, []any) {
 	args := []any{w.StoreID}
-	where := " WHERE store_id = $1"
+	which := ""
 	if w.WebhookID != uuid.Nil {
 		args = append(args, w.WebhookID)
-		where += " AND webhook_id = $2"
+		which += " AND webhook_id = $2"
 		if !w.From.IsZero() {
 			args = append(args, id.Floor(w.From.Add(-clockSpread)))
-			where += " AND id >= $3"
+			which += " AND id >= $3"
 		}
 	}
-	newest := " ORDER BY id DESC LIMIT " + strconv.Itoa(w.Limit)
+	limit := " LIMIT " + strconv.Itoa(w.Limit)
 	var parts []string
 	for _, status := range Statuses() {
+		var part string
 		switch {
 		case w.Status != "" && w.Status != status:
+			continue
 		case status == Pending:
-			parts = append(parts, "SELECT * FROM ("+liveColumns+where+newest+") AS pending")
+			part = liveColumns + " WHERE store_id = $1" + which + " ORDER BY id DESC"
+		case database == dialect.SQLite:
+			part = endedColumns + " WHERE store_id = $1 AND status = '" + status + "'" + which + " ORDER BY id DESC"
 		default:
-			parts = append(parts, "SELECT * FROM ("+endedColumns+where+" AND status = '"+status+"'"+newest+") AS "+status)
+			part = fmt.Sprintf(endedPostgres, status, uuid.Nil, uuid.Max) + which + " ORDER BY store_id DESC, status DESC, id DESC"
 		}
+		parts = append(parts, "SELECT * FROM ("+part+limit+") AS "+status)
 	}
 	return strings.Join(parts, "\nUNION ALL "), args
 }
+
+// endedPostgres is the store's part of the journal of one status. Said by equalities, PostgreSQL
+// might read the rows of all stores by their ids and leave out the others', which is quick when the
+// store has many and lasts when they are old: compared as rows, only the index that has the three
+// columns is in the order asked for.
+const endedPostgres = endedColumns + `
+ WHERE (store_id, status, id) >= ($1, '%[1]s', '%[2]s') AND (store_id, status, id) <= ($1, '%[1]s', '%[3]s')`
 
 // Querier runs a query: a *sql.DB, or a transaction.
 type Querier interface {

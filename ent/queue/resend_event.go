@@ -40,17 +40,16 @@ var keepQueued = `SELECT id FROM outbox WHERE store_id = $1 AND event_id IN (SEL
 
 // nextEventsOf reads the events after the position, with what became of each at the webhook. It
 // is one statement, so that an event that passes from the outbox to the queue and on to the
-// journal meanwhile is seen in one of them. The lower bound on ids spares the days of the journal
-// before the position; the bare subquery is looked up by the index for each event, which a
-// database might take for a reason to read the whole journal if it were an EXISTS.
+// journal meanwhile is seen in one of them. What is in the first two is gathered once, by IN,
+// whatever a worker's settings say of joins. The journal is looked up by the index for each event,
+// which a database might take for a reason to read all of it if it were an EXISTS; the lower bound
+// on ids spares its days before the position.
 var nextEventsOf = `WITH page AS (SELECT id, type, created_at` + pageOfEvents + `) SELECT page.id, page.type, page.created_at,
- live.event_id IS NOT NULL OR queued.event_id IS NOT NULL OR (
-  SELECT 1 FROM finished_deliveries f WHERE f.store_id = $1 AND f.event_id = page.id AND f.webhook_id = $5
-   AND f.status = 'succeeded' AND f.id >= $6 LIMIT 1) IS NOT NULL
- FROM page
- LEFT JOIN (SELECT DISTINCT event_id FROM deliveries WHERE store_id = $1 AND webhook_id = $5) live ON live.event_id = page.id
- LEFT JOIN (SELECT DISTINCT event_id FROM outbox WHERE store_id = $1) queued ON queued.event_id = page.id
- ORDER BY page.created_at, page.id`
+ page.id IN (SELECT event_id FROM deliveries WHERE store_id = $1 AND webhook_id = $5)
+ OR page.id IN (SELECT event_id FROM outbox WHERE store_id = $1)
+ OR (SELECT 1 FROM finished_deliveries f WHERE f.store_id = $1 AND f.event_id = page.id AND f.webhook_id = $5
+  AND f.status = 'succeeded' AND f.id >= $6 LIMIT 1) IS NOT NULL
+ FROM page ORDER BY page.created_at, page.id`
 
 func nextEvents(ctx context.Context, tx *ent.Tx, s *store.Store, job *ent.Resend) (pastEvents, error) {
 	if s.Dialect() == dialect.Postgres {

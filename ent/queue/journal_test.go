@@ -1,0 +1,113 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+func TestEntriesAreMergedNewestFirst(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		other, elsewhere := o.newWebhook(), newOutlet(t, s, "elsewhere")
+		// One delivery a minute, of each kind in turn.
+		var made []queue.Draft
+		for i := range 12 {
+			c.advance(time.Minute)
+			d := o.draft([]uuid.UUID{o.webhook, other}[i/4%2], uuid.New())
+			switch i % 4 {
+			case 0:
+				o.ended(d, finisheddelivery.StatusSucceeded)
+			case 1:
+				o.add(d)
+			case 2:
+				o.ended(d, finisheddelivery.StatusFailed)
+			case 3:
+				o.ended(d, finisheddelivery.StatusCancelled)
+			}
+			made = append(made, d)
+		}
+		elsewhere.add(elsewhere.draft(elsewhere.webhook, uuid.New()))
+		elsewhere.ended(elsewhere.draft(elsewhere.webhook, uuid.New()), finisheddelivery.StatusFailed)
+		statuses := []string{queue.Succeeded, queue.Pending, queue.Failed, queue.Cancelled}
+		rows := []struct {
+			reason string
+			which  queue.Search
+			want   []int // of made
+		}{
+			{"all", queue.Search{Limit: 50}, []int{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
+			{"the newest, whatever their status", queue.Search{Limit: 5}, []int{11, 10, 9, 8, 7}},
+			{"pending", queue.Search{Limit: 50, Status: queue.Pending}, []int{9, 5, 1}},
+			{"the newest of a status", queue.Search{Limit: 2, Status: queue.Failed}, []int{10, 6}},
+			{"one webhook", queue.Search{Limit: 3, WebhookID: other}, []int{7, 6, 5}},
+			{"one webhook and status", queue.Search{Limit: 50, WebhookID: o.webhook, Status: queue.Cancelled}, []int{11, 3}},
+			{"one webhook since it was made", queue.Search{Limit: 50, WebhookID: other, From: noon}, []int{7, 6, 5, 4}},
+			{"a webhook that nothing was sent to", queue.Search{Limit: 50, WebhookID: uuid.New()}, nil},
+		}
+		for _, row := range rows {
+			row.which.StoreID = o.owner
+			found, err := queue.Entries(o.ctx, s, row.which)
+			require.NoError(t, err, row.reason)
+			var got []int
+			for _, e := range found {
+				for i, d := range made {
+					if d.ID == e.ID {
+						got = append(got, i)
+						require.Equal(t, statuses[i%4], e.Status, row.reason)
+						require.Equal(t, d, queue.Draft{ID: e.ID, StoreID: e.StoreID, WebhookID: e.WebhookID, EventID: e.EventID, EventType: e.EventType})
+						require.Equal(t, e.Status == queue.Pending, e.NextAttemptAt != nil)
+						require.Equal(t, e.Status != queue.Pending, e.FinishedAt != nil)
+						require.Empty(t, e.Attempts)
+						require.Nil(t, e.Last())
+						require.Equal(t, id.Time(d.ID), e.CreatedAt.UTC())
+					}
+				}
+			}
+			require.Equal(t, row.want, got, row.reason)
+			require.Len(t, found, len(row.want), row.reason)
+		}
+	})
+}
+
+func TestEntryIsFoundByItsIDAlone(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		waiting, ended := o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())
+		o.add(waiting)
+		o.ended(ended, finisheddelivery.StatusFailed)
+		found, err := queue.FindEntry(o.ctx, s.Reader(), ended.ID)
+		require.NoError(t, err)
+		require.Equal(t, queue.Failed, found.Status)
+		require.Nil(t, found.NextAttemptAt)
+		found, err = queue.FindEntry(o.ctx, s.Reader(), waiting.ID)
+		require.NoError(t, err)
+		require.Equal(t, queue.Pending, found.Status)
+		require.Equal(t, noon, *found.NextAttemptAt, "due at once")
+		require.Nil(t, found.FinishedAt)
+
+		due := noon.Add(time.Hour)
+		o.change(func(ctx context.Context, tx *ent.Tx) error {
+			return tx.Delivery.UpdateOneID(waiting.ID).SetLease(uuid.New()).SetDueAt(due).SetAttempts(
+				[]byte(`[{"number":1,"startedAt":"2026-10-01T12:00:00.000Z","durationMs":5,"statusCode":500,"error":"status 500"},` +
+					`{"number":2,"startedAt":"2026-10-01T12:01:00.000Z","durationMs":7,"statusCode":null,"error":"timeout"}]`)).Exec(ctx)
+		})
+		found, err = queue.FindEntry(o.ctx, s.Reader(), waiting.ID)
+		require.NoError(t, err)
+		require.Nil(t, found.NextAttemptAt, "an attempt is being made")
+		require.Len(t, found.Attempts, 2)
+		require.Equal(t, &queue.Attempt{Number: 2, StartedAt: noon.Add(time.Minute), Duration: 7 * time.Millisecond, Error: "timeout"}, found.Last())
+		_, err = queue.FindEntry(o.ctx, s.Reader(), uuid.New())
+		require.ErrorIs(t, err, queue.ErrNoDelivery)
+	})
+}

@@ -1,0 +1,77 @@
+package queue
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+)
+
+// A journal of some size, on PostgreSQL: what is read of it is looked up by an index in the order
+// in which it is shown, and never sorted or searched whole.
+func TestJournalIsReadByItsIndexes(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.Postgres, store.Config{})
+	require.NoError(t, s.MakePartitions(t.Context()))
+	owner, webhook := uuid.New(), uuid.New()
+	now := s.Now()
+	for _, statement := range []string{
+		// Ids of today and the days to come, for the partitions that there are.
+		`INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
+ SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint + n * 60000), 12, '0') || '7000' || '8000' || lpad(to_hex(n), 12, '0'))::uuid,
+  CASE WHEN n % 3 = 0 THEN $1::uuid ELSE gen_random_uuid() END, $2, gen_random_uuid(), 'order.paid',
+  CASE WHEN n % 100 = 0 THEN 'failed' ELSE 'succeeded' END, '[]', now(), now() FROM generate_series(1, 15000) n`,
+		`INSERT INTO events (id, store_id, type, payload, created_at)
+ SELECT event_id, store_id, event_type, '{}', created_at FROM finished_deliveries WHERE store_id = $1 AND webhook_id = $2`,
+	} {
+		_, err := s.Writer().Exec(statement, owner, webhook)
+		require.NoError(t, err)
+	}
+	_, err := s.Writer().Exec("ANALYZE")
+	require.NoError(t, err)
+
+	// Tomorrow is full; a day without rows may be read whole.
+	wholeDay := "Seq Scan on public." + store.Partition{Table: "finished_deliveries", Day: now.AddDate(0, 0, 1)}.Name()
+	plan := func(query string, args ...any) string {
+		rows, err := s.Reader().Query("EXPLAIN (VERBOSE) "+query, args...)
+		require.NoError(t, err)
+		defer rows.Close()
+		var text strings.Builder
+		for rows.Next() {
+			var line string
+			require.NoError(t, rows.Scan(&line))
+			text.WriteString(line + "\n")
+		}
+		require.NoError(t, rows.Err())
+		return text.String()
+	}
+	for _, which := range []Search{
+		{Status: Succeeded}, {Status: Failed}, {Status: Cancelled},
+		{Status: Failed, WebhookID: webhook}, {Status: Succeeded, WebhookID: webhook, From: now},
+	} {
+		which.StoreID, which.Limit = owner, 50
+		query, args := which.statement(s.Dialect())
+		text := plan(query, args...)
+		require.NotContains(t, text, "Seq Scan", text)
+		require.NotContains(t, text, "Sort  (", text)
+		require.NotContains(t, text, "pkey", text)
+		require.Contains(t, text, "store_id_status_id", text)
+	}
+	query, args := Search{StoreID: owner, Limit: 50}.statement(s.Dialect())
+	require.NotContains(t, plan(query, args...), wholeDay)
+	text := plan(liveColumns+" WHERE id = $1 UNION ALL "+endedColumns+" WHERE id = $1", id.At(now))
+	require.NotContains(t, text, wholeDay, text)
+
+	text = plan(nextEventsOf, owner, now.Add(-time.Hour), uuid.Nil, now.Add(time.Hour), webhook, id.Floor(now.Add(-25*time.Hour)))
+	require.NotContains(t, text, wholeDay, text)
+	require.NotContains(t, text, "Seq Scan on public.events", text)
+	require.Equal(t, 2, strings.Count(text, "(hashed SubPlan"), text)
+	require.Contains(t, text, "store_id_event_id", text)
+	require.Contains(t, text, "store_id_created_at_id", text)
+}
