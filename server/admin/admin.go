@@ -67,6 +67,8 @@ var what = map[refusal.Code]string{
 	refusal.OrderNotFound:       "order",
 	refusal.PaymentLinkNotFound: "payment link",
 	refusal.APIKeyNotFound:      "API key",
+	refusal.WebhookNotFound:     "webhook",
+	refusal.DeliveryNotFound:    "delivery",
 }
 
 func noneWith(missing refusal.Code, id string) error {

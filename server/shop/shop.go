@@ -10,14 +10,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
+	"go.storefront.example/worker/egress"
 )
 
 // Options are the platform's choices for all stores. The zero value is a platform whose stores
@@ -28,10 +31,21 @@ type Options struct {
 	// PublicURL is the address under which a store without an address of its own is reached:
 	// the store's slug is appended to it. Empty means DefaultPublicURL.
 	PublicURL string
+	// Targets says which addresses a webhook may have beyond public https ones.
+	Targets egress.Policy
+	// Secrets seals the signing secrets of webhooks. Without it no webhook can be created and no
+	// secret made anew.
+	Secrets *seal.Ring
+	// DisableAfter is after how long without a success a failing webhook is disabled by the worker;
+	// 0 means DefaultDisableAfter. The shop only tells of it.
+	DisableAfter time.Duration
 }
 
 // DefaultPublicURL is the public address setting of a platform that has set none.
 const DefaultPublicURL = "http://localhost:3000"
+
+// DefaultDisableAfter is how long a webhook may fail in a row (specification, Limits: three days).
+const DefaultDisableAfter = 72 * time.Hour
 
 // Shop carries out what is asked of a store's data. Goroutines may share it.
 type Shop struct {
@@ -43,6 +57,9 @@ type Shop struct {
 func New(s *store.Store, o Options) *Shop {
 	if o.PublicURL == "" {
 		o.PublicURL = DefaultPublicURL
+	}
+	if o.DisableAfter == 0 {
+		o.DisableAfter = DefaultDisableAfter
 	}
 	return &Shop{store: s, options: o}
 }
