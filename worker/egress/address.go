@@ -1,0 +1,97 @@
+package egress
+
+import (
+	"net/netip"
+	"syscall"
+
+	"code.dny.dev/ssrf"
+)
+
+// block is a part of the address space that a delivery is never sent to.
+type block struct {
+	prefix netip.Prefix
+	what   string
+	// private tells whether Policy.AllowPrivate opens it: what a test or a development machine
+	// listens on, and nothing that only a cloud or a router answers.
+	private bool
+}
+
+// blocks are looked through from the top, and the first one that holds an address decides. They
+// are the IANA special-purpose registries, whole, "globally reachable" entries included, because
+// no receiver has such an address:
+//   - https://www.iana.org/assignments/iana-ipv4-special-registry
+//   - https://www.iana.org/assignments/iana-ipv6-special-registry
+//
+// and multicast (RFC 5771) and the addresses where clouds answer with credentials.
+var blocks = []block{
+	{netip.MustParsePrefix("169.254.169.254/32"), "metadata of most clouds", false},
+	{netip.MustParsePrefix("100.100.100.200/32"), "metadata of Alibaba Cloud", false},
+	{netip.MustParsePrefix("168.63.129.16/32"), "the host agent of Azure, an address that looks public", false},
+	{netip.MustParsePrefix("fd00:ec2::254/128"), "metadata of AWS", false},
+	{netip.MustParsePrefix("fd20:ce::254/128"), "metadata of Google Cloud", false},
+
+	{netip.MustParsePrefix("0.0.0.0/8"), "this network and unspecified, RFC 791", false},
+	{netip.MustParsePrefix("10.0.0.0/8"), "private, RFC 1918", true},
+	{netip.MustParsePrefix("100.64.0.0/10"), "shared by carriers, RFC 6598", true},
+	{netip.MustParsePrefix("127.0.0.0/8"), "loopback, RFC 1122", true},
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local, RFC 3927", false},
+	{netip.MustParsePrefix("172.16.0.0/12"), "private, RFC 1918", true},
+	{netip.MustParsePrefix("192.0.0.0/24"), "IETF protocols, RFC 6890", false},
+	{netip.MustParsePrefix("192.0.2.0/24"), "documentation, RFC 5737", false},
+	{netip.MustParsePrefix("192.31.196.0/24"), "AS112, RFC 7535", false},
+	{netip.MustParsePrefix("192.52.193.0/24"), "multicast tunnels, RFC 7450", false},
+	{netip.MustParsePrefix("192.88.99.0/24"), "relays of 6to4, RFC 7526", false},
+	{netip.MustParsePrefix("192.168.0.0/16"), "private, RFC 1918", true},
+	{netip.MustParsePrefix("192.175.48.0/24"), "AS112, RFC 7534", false},
+	{netip.MustParsePrefix("198.18.0.0/15"), "benchmarks, RFC 2544", false},
+	{netip.MustParsePrefix("198.51.100.0/24"), "documentation, RFC 5737", false},
+	{netip.MustParsePrefix("203.0.113.0/24"), "documentation, RFC 5737", false},
+	{netip.MustParsePrefix("224.0.0.0/4"), "multicast, RFC 5771", false},
+	{netip.MustParsePrefix("240.0.0.0/4"), "reserved and broadcast, RFC 1112", false},
+
+	{netip.MustParsePrefix("::1/128"), "loopback, RFC 4291", true},
+	{netip.MustParsePrefix("fc00::/7"), "unique local, RFC 4193", true},
+	{netip.MustParsePrefix("2001::/23"), "IETF protocols: Teredo, ORCHID, benchmarks, RFC 2928", false},
+	{netip.MustParsePrefix("2001:db8::/32"), "documentation, RFC 3849", false},
+	{netip.MustParsePrefix("2002::/16"), "6to4: holds an IPv4 address, RFC 3056", false},
+	{netip.MustParsePrefix("2620:4f:8000::/48"), "AS112, RFC 7534", false},
+	{netip.MustParsePrefix("3fff::/20"), "documentation, RFC 9637", false},
+	// What is left of the three parts of the space around 2000::/3, the only one from which
+	// addresses are given to anybody (RFC 4291, section 2.4). It holds every other spelling of an
+	// IPv4 address: ::/96, ::ffff:0:0/96, 64:ff9b::/96 and 64:ff9b:1::/48, and link-local,
+	// site-local and multicast.
+	{netip.MustParsePrefix("::/3"), "outside global unicast: unspecified, IPv4 inside IPv6, NAT64", false},
+	{netip.MustParsePrefix("4000::/2"), "outside global unicast", false},
+	{netip.MustParsePrefix("8000::/1"), "outside global unicast: link-local, site-local, multicast", false},
+}
+
+// refused tells whether no connection may be made to an address. An IPv4 address inside an IPv6
+// one is refused whatever it is: whoever has a resolver's answer unmaps it first.
+func (p Policy) refused(addr netip.Addr) bool {
+	if !addr.IsValid() || addr.Zone() != "" {
+		return true // a zone is an interface of this machine, and no prefix contains it
+	}
+	for _, b := range blocks {
+		if b.prefix.Contains(addr) {
+			return !(b.private && p.AllowPrivate)
+		}
+	}
+	return false
+}
+
+// guardian is a second table, which others maintain and generate from the same registries: a hole
+// in either one lets nothing through.
+var guardian = ssrf.New(ssrf.WithAnyPort())
+
+// control looks at the address that the system is about to connect to, whatever was decided about
+// it before. It is a net.Dialer's Control.
+func (p Policy) control(network, address string, raw syscall.RawConn) error {
+	target, err := netip.ParseAddrPort(address)
+	if err != nil || p.refused(target.Addr()) {
+		return errAddressRefused
+	}
+	if !p.AllowPrivate && guardian.Safe(network, address, raw) != nil {
+		return errAddressRefused
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package egress
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPostSendsTheCallersHeadersAndNothingElse(t *testing.T) {
+	t.Parallel()
+	type request struct{ head, body string }
+	seen := make(chan request, 1)
+	r := listenTLS(t, good().server, func(conn net.Conn) {
+		for {
+			head, body := readRequest(conn)
+			if body == "" && head == "" {
+				return
+			}
+			seen <- request{head, body}
+			_, _ = io.WriteString(conn, noContent)
+		}
+	})
+	client := newClient(t, func(o *Options) { o.Resolver = answer(addrs("127.0.0.1")) })
+	_, port, _ := net.SplitHostPort(r.Addr().String())
+	for _, row := range []struct {
+		reason string
+		header http.Header
+		body   string
+		want   []string
+	}{
+		{"a delivery", headers(), `{"id":1}`, []string{
+			"Content-Length: 8", "Content-Type: application/json", "Host: shop.example.com:" + port,
+			"Service-Signature: t=1,v1=whsec_canary", "User-Agent: Service-Webhooks/1.0"}},
+		{"no headers", nil, "x", []string{"Content-Length: 1", "Host: shop.example.com:" + port}},
+		{"no body", http.Header{"User-Agent": {"x"}}, "", []string{"Content-Length: 0", "Host: shop.example.com:" + port, "User-Agent: x"}},
+	} {
+		result := client.Post(t.Context(), r.at("Shop.Example.com."), row.header, []byte(row.body))
+		require.True(t, result.Succeeded(), result.Problem)
+		got := <-seen
+		lines := strings.Split(strings.TrimSuffix(got.head, "\r\n\r\n"), "\r\n")
+		require.Equal(t, "POST /webhooks?canary=whsec_canary HTTP/1.1", lines[0], row.reason)
+		slices.Sort(lines[1:])
+		require.Equal(t, row.want, lines[1:], row.reason)
+		require.Equal(t, row.body, got.body, row.reason)
+	}
+}
+
+func TestPostUsesAConnectionAgain(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		reason string
+		answer string
+	}{
+		{"no body", noContent},
+		{"a length of 0", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"},
+		{"a short body", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"},
+		{"4 KiB", "HTTP/1.1 500 x\r\nContent-Length: 4096\r\n\r\n" + strings.Repeat("x", 4096)},
+		{"chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"},
+		{"a failure", "HTTP/1.1 503 x\r\nContent-Length: 2\r\n\r\nno"},
+	} {
+		r := listenTLS(t, good().server, replies(row.answer))
+		client := newClient(t, nil)
+		for range 20 {
+			require.NotZero(t, client.Post(t.Context(), r.url(), headers(), []byte("{}")).Status, row.reason)
+			client.drains.Wait() // the body is read aside
+		}
+		require.EqualValues(t, 1, r.accepts.Load(), row.reason)
+	}
+}
+
+func TestPostGivesUpAConnectionWhoseBodyGoesOn(t *testing.T) {
+	t.Parallel()
+	closed := make(chan struct{}, 1)
+	for _, row := range []struct {
+		reason string
+		answer string
+	}{
+		{"more than 4 KiB are announced", "HTTP/1.1 200 OK\r\nContent-Length: 4097\r\n\r\n" + strings.Repeat("x", 4097)},
+		{"more than 4 KiB come", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2000\r\n" + strings.Repeat("x", 0x2000) + "\r\n0\r\n\r\n"},
+		{"a body that stops half-way", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no"},
+		{"a body that never starts", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"},
+		{"a body without an end", "HTTP/1.0 200 OK\r\n\r\nok"},
+		{"another protocol", "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"},
+	} {
+		r := listenTLS(t, good().server, func(conn net.Conn) {
+			_, _ = readRequest(conn)
+			_, _ = io.WriteString(conn, row.answer)
+			_, _ = io.Copy(io.Discard, conn) // until the client closes
+			closed <- struct{}{}
+		})
+		client := newClient(t, nil)
+		for attempt := range 2 {
+			result := client.Post(t.Context(), r.url(), headers(), []byte("{}"))
+			require.NotZero(t, result.Status, row.reason)
+			<-closed
+			client.drains.Wait()
+			require.EqualValues(t, attempt+1, r.accepts.Load(), row.reason)
+		}
+	}
+}
+
+func TestPostDoesNotWaitForTheBody(t *testing.T) {
+	t.Parallel()
+	answered := make(chan struct{})
+	r := listenTLS(t, good().server, func(conn net.Conn) {
+		_, _ = readRequest(conn)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+		<-answered // and the body follows when the attempt has ended
+		_, _ = io.WriteString(conn, "ok")
+	})
+	result := newClient(t, nil).Post(t.Context(), r.url(), headers(), nil)
+	close(answered)
+	require.True(t, result.Succeeded(), result.Problem)
+}
+
+// One attempt is one request: a receiver that closed a kept connection without an answer may have
+// done what the request asked.
+func TestPostNeverSendsTwice(t *testing.T) {
+	t.Parallel()
+	requests := make(chan string, 10)
+	r := listenTLS(t, good().server, func(conn net.Conn) {
+		for number := range 2 {
+			head, body := readRequest(conn)
+			if head == "" {
+				return
+			}
+			requests <- body
+			if number == 0 {
+				_, _ = io.WriteString(conn, noContent)
+			}
+		}
+	})
+	client := newClient(t, nil)
+	for number, want := range []string{"", ProblemClosed, "", ProblemClosed} {
+		body := strconv.Itoa(number)
+		require.Equal(t, want, client.Post(t.Context(), r.url(), headers(), []byte(body)).Problem)
+		require.Equal(t, body, <-requests)
+	}
+	require.Empty(t, requests)
+	require.EqualValues(t, 2, r.accepts.Load())
+}
+
+func TestPostHoldsAHostToItsConnections(t *testing.T) {
+	t.Parallel()
+	const most = 3
+	r := listenTLS(t, good().server, replies(noContent))
+	client := newClient(t, func(o *Options) { o.MaxConnsPerHost = most })
+	done := make(chan Result)
+	for range 30 {
+		go func() { done <- client.Post(t.Context(), r.url(), headers(), []byte("{}")) }()
+	}
+	for range 30 {
+		require.Empty(t, (<-done).Problem)
+	}
+	require.LessOrEqual(t, r.accepts.Load(), int64(most))
+}
+
+func TestNewHasDefaults(t *testing.T) {
+	t.Parallel()
+	client := New(Options{})
+	defer client.Close()
+	require.Equal(t, 10*time.Second, client.timeout)
+	require.Equal(t, 8, client.transport.MaxIdleConnsPerHost)
+	require.Equal(t, 512, client.transport.MaxIdleConns)
+	require.Equal(t, "address refused", client.Post(t.Context(), "https://127.0.0.1/", nil, nil).Problem)
+}
+
+func BenchmarkPost(b *testing.B) {
+	r := listenTLS(b, good().server, replies("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
+	client := newClient(b, nil)
+	body, header, target := []byte(strings.Repeat("x", 760)), headers(), r.url()
+	b.ReportAllocs()
+	for b.Loop() {
+		if result := client.Post(b.Context(), target, header, body); !result.Succeeded() {
+			b.Fatal(result.Problem)
+		}
+	}
+	b.ReportMetric(float64(r.accepts.Load()), "connections")
+}

@@ -1,0 +1,175 @@
+package egress
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/tls"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// drip writes a text byte by byte for ever.
+func drip(conn net.Conn, text string) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		if _, err := io.WriteString(conn, text[i%len(text):i%len(text)+1]); err != nil {
+			return
+		}
+		<-tick.C
+	}
+}
+
+// flood writes a text for ever.
+func flood(conn net.Conn, text string) {
+	for {
+		if _, err := io.WriteString(conn, text); err != nil {
+			return
+		}
+	}
+}
+
+// bomb is 64 MB of zeroes, packed.
+var bomb = sync.OnceValue(func() string {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	for range 64 {
+		_, _ = w.Write(make([]byte, 1<<20))
+	}
+	_ = w.Close()
+	return packed.String()
+})
+
+// hostile receivers, and what an attempt at each ends with.
+var hostile = []struct {
+	reason string
+	plain  bool // handle gets the connection before TLS
+	long   bool // the request is too long to be sent to somebody who does not read
+	handle func(net.Conn)
+	want   string
+}{
+	{"TLS that stalls", true, false, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }, ProblemTimeout},
+	{"TLS that drips", true, false, func(conn net.Conn) { drip(conn, "\x16\x03\x03\x40\x00\x02\x00\x3f\xfc"+strings.Repeat("\x00", 8000)) }, ProblemTimeout},
+	{"a request that is read byte by byte", false, true, sip, ProblemTimeout},
+	{"silence", false, false, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }, ProblemTimeout},
+	{"a slow drip of headers", false, false, func(conn net.Conn) {
+		_, _ = readRequest(conn)
+		drip(conn, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: y\r\n", 10000))
+	}, ProblemTimeout},
+	{"a slow drip of informational answers", false, false, func(conn net.Conn) { _, _ = readRequest(conn); drip(conn, "HTTP/1.1 103 Early Hints\r\n\r\n") }, ProblemTimeout},
+	{"1 MB of headers", false, false, says("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 997)+"\r\n", 1000) + "\r\n"), ProblemHeaders},
+	{"one header without an end", false, false, func(conn net.Conn) {
+		_, _ = readRequest(conn)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nX: ")
+		flood(conn, strings.Repeat("x", 4096))
+	}, ProblemHeaders},
+	{"100 Continue for ever", false, false, func(conn net.Conn) {
+		_, _ = readRequest(conn)
+		flood(conn, strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100))
+	}, ProblemHeaders},
+	{"103 Early Hints for ever", false, false, func(conn net.Conn) {
+		_, _ = readRequest(conn)
+		flood(conn, "HTTP/1.1 103 Early Hints\r\nLink: "+strings.Repeat("x", 1000)+"\r\n\r\n")
+	}, ProblemHeaders},
+	{"an endless body", false, false, func(conn net.Conn) {
+		_, _ = readRequest(conn)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
+		flood(conn, strings.Repeat("x", 65536))
+	}, ""},
+	{"an endless body in chunks", false, false, func(conn net.Conn) {
+		_, _ = readRequest(conn)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+		flood(conn, "1000\r\n"+strings.Repeat("x", 4096)+"\r\n")
+	}, ""},
+	{"a slow drip of a body", false, false, func(conn net.Conn) {
+		_, _ = readRequest(conn)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\n")
+		drip(conn, "x")
+	}, ""},
+	{"a gzip bomb", false, false, func(conn net.Conn) {
+		_, _ = readRequest(conn)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"+bomb())
+	}, ""},
+	{"a reset", false, false, func(conn net.Conn) { _, _ = readRequest(conn); reset(conn) }, ProblemReset},
+	{"frames of HTTP/2", false, false, func(conn net.Conn) { _, _ = readRequest(conn); flood(conn, "\x00\x00\x00\x04\x00\x00\x00\x00\x00") }, ProblemHeaders},
+	{"a redirect to itself", false, false, replies("HTTP/1.1 307 Temporary Redirect\r\nLocation: /webhooks\r\nContent-Length: 0\r\n\r\n"), "redirect 307"},
+}
+
+// sip reads byte by byte until the connection is closed on this side.
+func sip(conn net.Conn) {
+	conn = conn.(*tls.Conn).NetConn()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := conn.Read(make([]byte, 1)); err != nil {
+			return
+		}
+		<-tick.C
+	}
+}
+
+// Not parallel: it counts the goroutines and the heap of the whole process.
+func TestHostileReceivers(t *testing.T) {
+	const (
+		inFlight  = 200
+		timeout   = time.Second
+		slack     = 500 * time.Millisecond
+		heapBytes = 64 << 20
+	)
+	good()
+	bomb()
+	for _, row := range hostile {
+		t.Run(row.reason, func(t *testing.T) {
+			goroutines, heap := runtime.NumGoroutine(), heapInUse()
+			var r *receiver
+			if row.plain {
+				r = listen(t, row.handle)
+			} else {
+				r = listenTLS(t, good().server, row.handle)
+			}
+			client := newClient(t, func(o *Options) { o.Timeout = timeout })
+			target, body := r.url(), make([]byte, 760)
+			if row.long {
+				body = make([]byte, 8<<20) // more than the buffers of a connection hold
+			}
+
+			// Alone, the problem is told; among two hundred on few cores, only the bounds are.
+			alone := client.Post(t.Context(), target, headers(), body)
+			require.Equal(t, row.want, alone.Problem)
+			require.LessOrEqual(t, alone.Duration, timeout+slack)
+
+			results := make(chan Result, inFlight)
+			for range inFlight {
+				go func() { results <- client.Post(t.Context(), target, headers(), body) }()
+			}
+			var most uint64
+			for range inFlight {
+				result := <-results
+				require.LessOrEqual(t, result.Duration, timeout+slack, result.Problem)
+				if most == 0 {
+					most = heapInUse()
+				}
+			}
+			require.LessOrEqual(t, int64(most)-int64(heap), int64(heapBytes))
+			client.Close()
+			r.stop()
+			require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, 5*time.Second, 5*time.Millisecond,
+				"%d goroutines before; the one that counts is the only new one", goroutines)
+		})
+	}
+}
+
+// heapInUse is what lives on the heap after a collection.
+func heapInUse() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}

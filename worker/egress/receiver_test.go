@@ -1,0 +1,218 @@
+package egress
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// receiver is a listener on loopback that counts the connections it accepts and lets each be
+// handled by a function of its own. It is closed with the test, its connections too.
+type receiver struct {
+	net.Listener
+	accepts atomic.Int64
+	conns   sync.Map
+	ended   sync.WaitGroup
+}
+
+// listen starts a receiver without TLS.
+func listen(t testing.TB, handle func(net.Conn)) *receiver {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	r := &receiver{Listener: listener}
+	r.ended.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			r.accepts.Add(1)
+			r.conns.Store(conn, nil)
+			r.ended.Go(func() {
+				defer r.conns.Delete(conn)
+				defer func() { _ = conn.Close() }()
+				handle(conn)
+			})
+		}
+	})
+	t.Cleanup(r.stop)
+	return r
+}
+
+// listenTLS starts a receiver with a certificate; handle gets connections after their handshake.
+func listenTLS(t testing.TB, config *tls.Config, handle func(net.Conn)) *receiver {
+	t.Helper()
+	return listen(t, func(conn net.Conn) {
+		secure := tls.Server(conn, config)
+		if secure.Handshake() == nil {
+			handle(secure)
+		}
+	})
+}
+
+// stop ends the receiver and waits for everything that it started.
+func (r *receiver) stop() {
+	_ = r.Close()
+	r.conns.Range(func(conn, _ any) bool {
+		_ = conn.(net.Conn).Close()
+		return true
+	})
+	r.ended.Wait()
+}
+
+// at is a URL of the receiver under a host name.
+func (r *receiver) at(host string) string {
+	_, port, _ := net.SplitHostPort(r.Addr().String())
+	return "https://" + host + ":" + port + "/webhooks?canary=whsec_canary"
+}
+
+// url is a URL of the receiver's address.
+func (r *receiver) url() string { return r.at("127.0.0.1") }
+
+// identity is a certificate and the pool that trusts it.
+type identity struct {
+	server *tls.Config
+	roots  *x509.CertPool
+}
+
+// newIdentity makes a certificate for 127.0.0.1 and shop.example.com that is valid around now.
+func newIdentity(change func(*x509.Certificate)) identity {
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: "a receiver"},
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(time.Hour),
+		DNSNames:     []string{"shop.example.com"},
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:         true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	if change != nil {
+		change(template)
+	}
+	raw := must(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))
+	leaf := must(x509.ParseCertificate(raw))
+	roots := x509.NewCertPool()
+	roots.AddCert(leaf)
+	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key, Leaf: leaf}}}
+	return identity{config, roots}
+}
+
+// good is an identity that tests share.
+var good = sync.OnceValue(func() identity { return newIdentity(nil) })
+
+// must is for what no test is about.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// newClient makes a client that trusts good and reaches loopback; change alters its options.
+func newClient(t testing.TB, change func(*Options)) *Client {
+	t.Helper()
+	options := Options{Policy: lab, RootCAs: good().roots, Timeout: 10 * time.Second}
+	if change != nil {
+		change(&options)
+	}
+	client := New(options)
+	t.Cleanup(client.Close)
+	return client
+}
+
+// answers resolves every name to the next of its answers, the last one for ever, and keeps what was
+// asked.
+type answers struct {
+	mu    sync.Mutex
+	asked []string
+	each  [][]netip.Addr
+	err   error
+}
+
+func answer(each ...[]netip.Addr) *answers { return &answers{each: each} }
+
+func addrs(texts ...string) []netip.Addr {
+	var all []netip.Addr
+	for _, text := range texts {
+		all = append(all, netip.MustParseAddr(text))
+	}
+	return all
+}
+
+func (a *answers) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked = append(a.asked, host)
+	if a.err != nil {
+		return nil, a.err
+	}
+	next := a.each[0]
+	if len(a.each) > 1 {
+		a.each = a.each[1:]
+	}
+	return append([]netip.Addr(nil), next...), nil
+}
+
+// readRequest reads one request with its body, and returns its head as it was sent.
+func readRequest(conn net.Conn) (head, body string) {
+	var text strings.Builder
+	one := make([]byte, 1)
+	for !strings.HasSuffix(text.String(), "\r\n\r\n") {
+		if _, err := io.ReadFull(conn, one); err != nil {
+			return text.String(), ""
+		}
+		text.WriteByte(one[0])
+	}
+	head = text.String()
+	length := 0
+	for line := range strings.SplitSeq(head, "\r\n") {
+		if value, is := strings.CutPrefix(line, "Content-Length: "); is {
+			for _, digit := range value {
+				length = length*10 + int(digit-'0')
+			}
+		}
+	}
+	rest := make([]byte, length)
+	_, _ = io.ReadFull(conn, rest)
+	return head, string(rest)
+}
+
+// replies answers every request of a connection with the same text.
+func replies(text string) func(net.Conn) {
+	return func(conn net.Conn) {
+		for {
+			if head, _ := readRequest(conn); !strings.HasSuffix(head, "\r\n\r\n") {
+				return
+			}
+			if _, err := io.WriteString(conn, text); err != nil {
+				return
+			}
+		}
+	}
+}
+
+const noContent = "HTTP/1.1 204 No Content\r\n\r\n"
+
+// headers are those of a delivery.
+func headers() http.Header {
+	return http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Service-Webhooks/1.0"}, "Service-Signature": {"t=1,v1=whsec_canary"}}
+}

@@ -1,0 +1,241 @@
+package egress
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// MaxURLBytes bounds the URL of a webhook.
+const MaxURLBytes = 2048
+
+// Policy says which targets are open beyond public https ones. The zero value is the rule of the
+// specification: https, and no private or local address.
+type Policy struct {
+	// AllowPrivate opens loopback, private, carrier-shared and unique local addresses and local
+	// names, for tests and development. What clouds and routers answer on stays closed.
+	AllowPrivate bool
+	// AllowHTTP opens plain http beside https.
+	AllowHTTP bool
+}
+
+// URLError says in one plain sentence, for the person who registers a webhook, what a URL must be
+// or not be. It never repeats the URL, which may hold a password.
+type URLError struct {
+	// Reason follows the word URL: "must start with https://".
+	Reason string
+	// address tells whether the host is what is wrong.
+	address bool
+}
+
+// Error returns Reason.
+func (e *URLError) Error() string { return e.Reason }
+
+var (
+	errURLLength    = &URLError{Reason: "must have 1 to 2048 bytes"}
+	errURLCharacter = &URLError{Reason: "must not contain spaces, control characters or backslashes"}
+	errURLScheme    = &URLError{Reason: "must start with https://"}
+	errURLSchemes   = &URLError{Reason: "must start with https:// or http://"}
+	errURLUser      = &URLError{Reason: "must not contain a user name or a password"}
+	errURLFragment  = &URLError{Reason: "must not contain a # part, which is never sent"}
+	errURLUnread    = &URLError{Reason: "must be a URL such as https://shop.example.com/webhooks"}
+	errURLPort      = &URLError{Reason: "must have a port from 1 to 65535, or none"}
+	errURLHost      = &URLError{Reason: "must contain the name of a host, such as shop.example.com"}
+	errURLIPv4      = &URLError{Reason: "must write an IPv4 address as four decimal numbers", address: true}
+	errURLIPv6      = &URLError{Reason: "must write an IPv6 address in brackets and without a zone", address: true}
+	errURLAddress   = &URLError{Reason: "must not lead to a private, local or reserved address", address: true}
+	errURLLocal     = &URLError{Reason: "must not lead to a local name", address: true}
+	errURLSingle    = &URLError{Reason: "must contain the full name of a host, such as shop.example.com", address: true}
+)
+
+// CheckURL tells whether a webhook may be registered with a URL; its errors are *URLError. It reads
+// the text only: the addresses that a name has are checked at every connection, because they may
+// change at any time. Every spelling that a resolver or a library might read as an address counts
+// as one.
+func CheckURL(text string, p Policy) error {
+	_, err := p.parse(text)
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// parse reads a URL by the rules and returns it with its host in the one spelling that is resolved,
+// dialled and sent, so that what was checked is what is used.
+func (p Policy) parse(text string) (*url.URL, *URLError) {
+	if text == "" || len(text) > MaxURLBytes {
+		return nil, errURLLength
+	}
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, mistakable) {
+		return nil, errURLCharacter
+	}
+	scheme, rest, found := strings.Cut(text, "://")
+	scheme = strings.ToLower(scheme)
+	switch {
+	case found && scheme == "https", found && scheme == "http" && p.AllowHTTP:
+	case p.AllowHTTP:
+		return nil, errURLSchemes
+	default:
+		return nil, errURLScheme
+	}
+	if strings.Contains(rest, "#") {
+		return nil, errURLFragment
+	}
+	authority, _, _ := strings.Cut(rest, "/")
+	authority, _, _ = strings.Cut(authority, "?")
+	if strings.Contains(authority, "@") {
+		return nil, errURLUser
+	}
+	if strings.Contains(authority, "%") {
+		// An escaped host or a zone: no public host needs either, and libraries read them apart.
+		if strings.HasPrefix(authority, "[") {
+			return nil, errURLIPv6
+		}
+		return nil, errURLHost
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, unread(authority)
+	}
+	host, refusal := p.host(u)
+	if refusal != nil {
+		return nil, refusal
+	}
+	port, refusal := port(u)
+	if refusal != nil {
+		return nil, refusal
+	}
+	switch {
+	case port != "":
+		host = net.JoinHostPort(host, port)
+	case strings.Contains(host, ":"):
+		host = "[" + host + "]"
+	}
+	u.Scheme, u.Host = scheme, host
+	return u, nil
+}
+
+// mistakable characters are read apart by libraries: some cut them out, some take a backslash for a
+// slash. Soft hyphens and the like (Cf) are invisible to the person who registers.
+func mistakable(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\\'
+}
+
+// unread says why net/url does not read a URL whose host part is known. Its own error would repeat
+// the URL.
+func unread(authority string) *URLError {
+	if strings.HasPrefix(authority, "[") || strings.Count(authority, ":") > 1 {
+		return errURLIPv6
+	}
+	if _, port, found := strings.Cut(authority, ":"); found && strings.Trim(port, "0123456789") != "" {
+		return errURLPort
+	}
+	return errURLUnread
+}
+
+// port returns the port of a URL in decimal, or "" for the scheme's own.
+func port(u *url.URL) (string, *URLError) {
+	text := u.Port()
+	if text == "" {
+		return "", nil
+	}
+	number, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || number == 0 {
+		return "", errURLPort
+	}
+	if u.Scheme == "https" && number == 443 || u.Scheme == "http" && number == 80 {
+		return "", nil
+	}
+	return strconv.FormatUint(number, 10), nil
+}
+
+// names maps the letters, digits and dots of every script to the form that is looked up (UTS 46),
+// so that full-width or circled digits become the address that they spell. Underscores stay
+// allowed here: plain has the last word on characters.
+var names = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
+
+// host returns the host of a URL in lower-case ASCII without a trailing dot, or an address without
+// brackets.
+func (p Policy) host(u *url.URL) (string, *URLError) {
+	if strings.HasPrefix(u.Host, "[") {
+		addr, err := netip.ParseAddr(u.Hostname())
+		if err != nil || !addr.Is6() || addr.Zone() != "" {
+			return "", errURLIPv6
+		}
+		if p.refused(addr) {
+			return "", errURLAddress
+		}
+		return addr.String(), nil
+	}
+	if strings.Contains(u.Hostname(), ":") {
+		return "", errURLIPv6
+	}
+	name, err := names.ToASCII(u.Hostname())
+	name = strings.TrimSuffix(name, ".")
+	if err != nil || !plain(name) {
+		return "", errURLHost
+	}
+	// The last label of a name in the public DNS is never a number, and libraries read 127.1,
+	// 0x7f.1, 0177.0.0.1 and 2130706433 as addresses because of it (WHATWG URL, section 3.5).
+	if last := name[strings.LastIndexByte(name, '.')+1:]; numeric(last) {
+		addr, err := netip.ParseAddr(name)
+		if err != nil {
+			return "", errURLIPv4
+		}
+		if p.refused(addr) {
+			return "", errURLAddress
+		}
+		return addr.String(), nil
+	}
+	if p.AllowPrivate {
+		return name, nil
+	}
+	for _, local := range localNames {
+		if name == local || strings.HasSuffix(name, "."+local) {
+			return "", errURLLocal
+		}
+	}
+	// A name of one label gets its meaning from the machine's hosts file or search list, never
+	// from the public DNS, and no public certificate is issued for one.
+	if !strings.Contains(name, ".") {
+		return "", errURLSingle
+	}
+	return name, nil
+}
+
+// localNames never leave a machine or a network, with all that lies below them: RFC 6761, RFC 6762,
+// ICANN's reservation of internal (2024), RFC 8375, and what hosts files call loopback.
+var localNames = []string{"localhost", "local", "internal", "home.arpa", "localdomain"}
+
+// plain tells whether a name is one of the DNS in lower case: labels of 1 to 63 letters, digits,
+// hyphens within and underscores, 253 characters in all (RFC 1035).
+func plain(name string) bool {
+	if name == "" || len(name) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		for _, c := range []byte(label) {
+			if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// numeric tells whether a label is a decimal, octal or hexadecimal number.
+func numeric(label string) bool {
+	if hex, is := strings.CutPrefix(label, "0x"); is {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}
