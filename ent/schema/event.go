@@ -4,6 +4,7 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
 )
 
 // Event is what happened, as the envelope that is signed and sent, in its exact bytes. A row is
@@ -19,6 +20,10 @@ func (Event) Fields() []ent.Field {
 		field.String("type").Immutable(),
 		field.Bytes("payload").Immutable().Comment("the event envelope, as it is signed and sent"),
 		createdAt(),
+		field.UUID("request_id", uuid.UUID{}).Optional().Nillable().Immutable().
+			Comment("the request that caused it, for the logs"),
+		field.String("trace").Optional().Nillable().Immutable().
+			Comment("W3C traceparent of the change, while traces are collected"),
 	}
 }
 

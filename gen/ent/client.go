@@ -23,6 +23,7 @@ import (
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/finisheddelivery"
+	"go.storefront.example/gen/ent/idempotencykey"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/outboxentry"
@@ -30,6 +31,8 @@ import (
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/ratecounter"
 	"go.storefront.example/gen/ent/resend"
+	"go.storefront.example/gen/ent/session"
+	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
 	"go.storefront.example/gen/ent/webhook"
 
@@ -55,6 +58,8 @@ type Client struct {
 	Event *EventClient
 	// FinishedDelivery is the client for interacting with the FinishedDelivery builders.
 	FinishedDelivery *FinishedDeliveryClient
+	// IdempotencyKey is the client for interacting with the IdempotencyKey builders.
+	IdempotencyKey *IdempotencyKeyClient
 	// Order is the client for interacting with the Order builders.
 	Order *OrderClient
 	// OrderItem is the client for interacting with the OrderItem builders.
@@ -69,6 +74,10 @@ type Client struct {
 	RateCounter *RateCounterClient
 	// Resend is the client for interacting with the Resend builders.
 	Resend *ResendClient
+	// Session is the client for interacting with the Session builders.
+	Session *SessionClient
+	// SignInLink is the client for interacting with the SignInLink builders.
+	SignInLink *SignInLinkClient
 	// Store is the client for interacting with the Store builders.
 	Store *StoreClient
 	// Webhook is the client for interacting with the Webhook builders.
@@ -91,6 +100,7 @@ func (c *Client) init() {
 	c.Delivery = NewDeliveryClient(c.config)
 	c.Event = NewEventClient(c.config)
 	c.FinishedDelivery = NewFinishedDeliveryClient(c.config)
+	c.IdempotencyKey = NewIdempotencyKeyClient(c.config)
 	c.Order = NewOrderClient(c.config)
 	c.OrderItem = NewOrderItemClient(c.config)
 	c.OutboxEntry = NewOutboxEntryClient(c.config)
@@ -98,6 +108,8 @@ func (c *Client) init() {
 	c.Product = NewProductClient(c.config)
 	c.RateCounter = NewRateCounterClient(c.config)
 	c.Resend = NewResendClient(c.config)
+	c.Session = NewSessionClient(c.config)
+	c.SignInLink = NewSignInLinkClient(c.config)
 	c.Store = NewStoreClient(c.config)
 	c.Webhook = NewWebhookClient(c.config)
 }
@@ -199,6 +211,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Delivery:         NewDeliveryClient(cfg),
 		Event:            NewEventClient(cfg),
 		FinishedDelivery: NewFinishedDeliveryClient(cfg),
+		IdempotencyKey:   NewIdempotencyKeyClient(cfg),
 		Order:            NewOrderClient(cfg),
 		OrderItem:        NewOrderItemClient(cfg),
 		OutboxEntry:      NewOutboxEntryClient(cfg),
@@ -206,6 +219,8 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Product:          NewProductClient(cfg),
 		RateCounter:      NewRateCounterClient(cfg),
 		Resend:           NewResendClient(cfg),
+		Session:          NewSessionClient(cfg),
+		SignInLink:       NewSignInLinkClient(cfg),
 		Store:            NewStoreClient(cfg),
 		Webhook:          NewWebhookClient(cfg),
 	}, nil
@@ -234,6 +249,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Delivery:         NewDeliveryClient(cfg),
 		Event:            NewEventClient(cfg),
 		FinishedDelivery: NewFinishedDeliveryClient(cfg),
+		IdempotencyKey:   NewIdempotencyKeyClient(cfg),
 		Order:            NewOrderClient(cfg),
 		OrderItem:        NewOrderItemClient(cfg),
 		OutboxEntry:      NewOutboxEntryClient(cfg),
@@ -241,6 +257,8 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Product:          NewProductClient(cfg),
 		RateCounter:      NewRateCounterClient(cfg),
 		Resend:           NewResendClient(cfg),
+		Session:          NewSessionClient(cfg),
+		SignInLink:       NewSignInLinkClient(cfg),
 		Store:            NewStoreClient(cfg),
 		Webhook:          NewWebhookClient(cfg),
 	}, nil
@@ -273,8 +291,9 @@ func (c *Client) Close() error {
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Customer, c.Delivery, c.Event,
-		c.FinishedDelivery, c.Order, c.OrderItem, c.OutboxEntry, c.PaymentLink,
-		c.Product, c.RateCounter, c.Resend, c.Store, c.Webhook,
+		c.FinishedDelivery, c.IdempotencyKey, c.Order, c.OrderItem, c.OutboxEntry,
+		c.PaymentLink, c.Product, c.RateCounter, c.Resend, c.Session, c.SignInLink,
+		c.Store, c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -285,8 +304,9 @@ func (c *Client) Use(hooks ...Hook) {
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Customer, c.Delivery, c.Event,
-		c.FinishedDelivery, c.Order, c.OrderItem, c.OutboxEntry, c.PaymentLink,
-		c.Product, c.RateCounter, c.Resend, c.Store, c.Webhook,
+		c.FinishedDelivery, c.IdempotencyKey, c.Order, c.OrderItem, c.OutboxEntry,
+		c.PaymentLink, c.Product, c.RateCounter, c.Resend, c.Session, c.SignInLink,
+		c.Store, c.Webhook,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -309,6 +329,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Event.mutate(ctx, m)
 	case *FinishedDeliveryMutation:
 		return c.FinishedDelivery.mutate(ctx, m)
+	case *IdempotencyKeyMutation:
+		return c.IdempotencyKey.mutate(ctx, m)
 	case *OrderMutation:
 		return c.Order.mutate(ctx, m)
 	case *OrderItemMutation:
@@ -323,6 +345,10 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.RateCounter.mutate(ctx, m)
 	case *ResendMutation:
 		return c.Resend.mutate(ctx, m)
+	case *SessionMutation:
+		return c.Session.mutate(ctx, m)
+	case *SignInLinkMutation:
+		return c.SignInLink.mutate(ctx, m)
 	case *StoreMutation:
 		return c.Store.mutate(ctx, m)
 	case *WebhookMutation:
@@ -1308,6 +1334,139 @@ func (c *FinishedDeliveryClient) mutate(ctx context.Context, m *FinishedDelivery
 		return (&FinishedDeliveryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown FinishedDelivery mutation op: %q", m.Op())
+	}
+}
+
+// IdempotencyKeyClient is a client for the IdempotencyKey schema.
+type IdempotencyKeyClient struct {
+	config
+}
+
+// NewIdempotencyKeyClient returns a client for the IdempotencyKey from the given config.
+func NewIdempotencyKeyClient(c config) *IdempotencyKeyClient {
+	return &IdempotencyKeyClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `idempotencykey.Hooks(f(g(h())))`.
+func (c *IdempotencyKeyClient) Use(hooks ...Hook) {
+	c.hooks.IdempotencyKey = append(c.hooks.IdempotencyKey, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `idempotencykey.Intercept(f(g(h())))`.
+func (c *IdempotencyKeyClient) Intercept(interceptors ...Interceptor) {
+	c.inters.IdempotencyKey = append(c.inters.IdempotencyKey, interceptors...)
+}
+
+// Create returns a builder for creating a IdempotencyKey entity.
+func (c *IdempotencyKeyClient) Create() *IdempotencyKeyCreate {
+	mutation := newIdempotencyKeyMutation(c.config, OpCreate)
+	return &IdempotencyKeyCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of IdempotencyKey entities.
+func (c *IdempotencyKeyClient) CreateBulk(builders ...*IdempotencyKeyCreate) *IdempotencyKeyCreateBulk {
+	return &IdempotencyKeyCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *IdempotencyKeyClient) MapCreateBulk(slice any, setFunc func(*IdempotencyKeyCreate, int)) *IdempotencyKeyCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &IdempotencyKeyCreateBulk{err: fmt.Errorf("calling to IdempotencyKeyClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*IdempotencyKeyCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &IdempotencyKeyCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for IdempotencyKey.
+func (c *IdempotencyKeyClient) Update() *IdempotencyKeyUpdate {
+	mutation := newIdempotencyKeyMutation(c.config, OpUpdate)
+	return &IdempotencyKeyUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *IdempotencyKeyClient) UpdateOne(_m *IdempotencyKey) *IdempotencyKeyUpdateOne {
+	mutation := newIdempotencyKeyMutation(c.config, OpUpdateOne, withIdempotencyKey(_m))
+	return &IdempotencyKeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *IdempotencyKeyClient) UpdateOneID(id uuid.UUID) *IdempotencyKeyUpdateOne {
+	mutation := newIdempotencyKeyMutation(c.config, OpUpdateOne, withIdempotencyKeyID(id))
+	return &IdempotencyKeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for IdempotencyKey.
+func (c *IdempotencyKeyClient) Delete() *IdempotencyKeyDelete {
+	mutation := newIdempotencyKeyMutation(c.config, OpDelete)
+	return &IdempotencyKeyDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *IdempotencyKeyClient) DeleteOne(_m *IdempotencyKey) *IdempotencyKeyDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *IdempotencyKeyClient) DeleteOneID(id uuid.UUID) *IdempotencyKeyDeleteOne {
+	builder := c.Delete().Where(idempotencykey.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &IdempotencyKeyDeleteOne{builder}
+}
+
+// Query returns a query builder for IdempotencyKey.
+func (c *IdempotencyKeyClient) Query() *IdempotencyKeyQuery {
+	return &IdempotencyKeyQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeIdempotencyKey},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a IdempotencyKey entity by its id.
+func (c *IdempotencyKeyClient) Get(ctx context.Context, id uuid.UUID) (*IdempotencyKey, error) {
+	return c.Query().Where(idempotencykey.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *IdempotencyKeyClient) GetX(ctx context.Context, id uuid.UUID) *IdempotencyKey {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *IdempotencyKeyClient) Hooks() []Hook {
+	return c.hooks.IdempotencyKey
+}
+
+// Interceptors returns the client interceptors.
+func (c *IdempotencyKeyClient) Interceptors() []Interceptor {
+	return c.inters.IdempotencyKey
+}
+
+func (c *IdempotencyKeyClient) mutate(ctx context.Context, m *IdempotencyKeyMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&IdempotencyKeyCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&IdempotencyKeyUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&IdempotencyKeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&IdempotencyKeyDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown IdempotencyKey mutation op: %q", m.Op())
 	}
 }
 
@@ -2370,6 +2529,272 @@ func (c *ResendClient) mutate(ctx context.Context, m *ResendMutation) (Value, er
 	}
 }
 
+// SessionClient is a client for the Session schema.
+type SessionClient struct {
+	config
+}
+
+// NewSessionClient returns a client for the Session from the given config.
+func NewSessionClient(c config) *SessionClient {
+	return &SessionClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `session.Hooks(f(g(h())))`.
+func (c *SessionClient) Use(hooks ...Hook) {
+	c.hooks.Session = append(c.hooks.Session, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `session.Intercept(f(g(h())))`.
+func (c *SessionClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Session = append(c.inters.Session, interceptors...)
+}
+
+// Create returns a builder for creating a Session entity.
+func (c *SessionClient) Create() *SessionCreate {
+	mutation := newSessionMutation(c.config, OpCreate)
+	return &SessionCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Session entities.
+func (c *SessionClient) CreateBulk(builders ...*SessionCreate) *SessionCreateBulk {
+	return &SessionCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *SessionClient) MapCreateBulk(slice any, setFunc func(*SessionCreate, int)) *SessionCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &SessionCreateBulk{err: fmt.Errorf("calling to SessionClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*SessionCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &SessionCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Session.
+func (c *SessionClient) Update() *SessionUpdate {
+	mutation := newSessionMutation(c.config, OpUpdate)
+	return &SessionUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *SessionClient) UpdateOne(_m *Session) *SessionUpdateOne {
+	mutation := newSessionMutation(c.config, OpUpdateOne, withSession(_m))
+	return &SessionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *SessionClient) UpdateOneID(id uuid.UUID) *SessionUpdateOne {
+	mutation := newSessionMutation(c.config, OpUpdateOne, withSessionID(id))
+	return &SessionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Session.
+func (c *SessionClient) Delete() *SessionDelete {
+	mutation := newSessionMutation(c.config, OpDelete)
+	return &SessionDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *SessionClient) DeleteOne(_m *Session) *SessionDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *SessionClient) DeleteOneID(id uuid.UUID) *SessionDeleteOne {
+	builder := c.Delete().Where(session.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &SessionDeleteOne{builder}
+}
+
+// Query returns a query builder for Session.
+func (c *SessionClient) Query() *SessionQuery {
+	return &SessionQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeSession},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Session entity by its id.
+func (c *SessionClient) Get(ctx context.Context, id uuid.UUID) (*Session, error) {
+	return c.Query().Where(session.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *SessionClient) GetX(ctx context.Context, id uuid.UUID) *Session {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *SessionClient) Hooks() []Hook {
+	return c.hooks.Session
+}
+
+// Interceptors returns the client interceptors.
+func (c *SessionClient) Interceptors() []Interceptor {
+	return c.inters.Session
+}
+
+func (c *SessionClient) mutate(ctx context.Context, m *SessionMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&SessionCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&SessionUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&SessionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&SessionDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Session mutation op: %q", m.Op())
+	}
+}
+
+// SignInLinkClient is a client for the SignInLink schema.
+type SignInLinkClient struct {
+	config
+}
+
+// NewSignInLinkClient returns a client for the SignInLink from the given config.
+func NewSignInLinkClient(c config) *SignInLinkClient {
+	return &SignInLinkClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `signinlink.Hooks(f(g(h())))`.
+func (c *SignInLinkClient) Use(hooks ...Hook) {
+	c.hooks.SignInLink = append(c.hooks.SignInLink, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `signinlink.Intercept(f(g(h())))`.
+func (c *SignInLinkClient) Intercept(interceptors ...Interceptor) {
+	c.inters.SignInLink = append(c.inters.SignInLink, interceptors...)
+}
+
+// Create returns a builder for creating a SignInLink entity.
+func (c *SignInLinkClient) Create() *SignInLinkCreate {
+	mutation := newSignInLinkMutation(c.config, OpCreate)
+	return &SignInLinkCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of SignInLink entities.
+func (c *SignInLinkClient) CreateBulk(builders ...*SignInLinkCreate) *SignInLinkCreateBulk {
+	return &SignInLinkCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *SignInLinkClient) MapCreateBulk(slice any, setFunc func(*SignInLinkCreate, int)) *SignInLinkCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &SignInLinkCreateBulk{err: fmt.Errorf("calling to SignInLinkClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*SignInLinkCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &SignInLinkCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for SignInLink.
+func (c *SignInLinkClient) Update() *SignInLinkUpdate {
+	mutation := newSignInLinkMutation(c.config, OpUpdate)
+	return &SignInLinkUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *SignInLinkClient) UpdateOne(_m *SignInLink) *SignInLinkUpdateOne {
+	mutation := newSignInLinkMutation(c.config, OpUpdateOne, withSignInLink(_m))
+	return &SignInLinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *SignInLinkClient) UpdateOneID(id uuid.UUID) *SignInLinkUpdateOne {
+	mutation := newSignInLinkMutation(c.config, OpUpdateOne, withSignInLinkID(id))
+	return &SignInLinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for SignInLink.
+func (c *SignInLinkClient) Delete() *SignInLinkDelete {
+	mutation := newSignInLinkMutation(c.config, OpDelete)
+	return &SignInLinkDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *SignInLinkClient) DeleteOne(_m *SignInLink) *SignInLinkDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *SignInLinkClient) DeleteOneID(id uuid.UUID) *SignInLinkDeleteOne {
+	builder := c.Delete().Where(signinlink.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &SignInLinkDeleteOne{builder}
+}
+
+// Query returns a query builder for SignInLink.
+func (c *SignInLinkClient) Query() *SignInLinkQuery {
+	return &SignInLinkQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeSignInLink},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a SignInLink entity by its id.
+func (c *SignInLinkClient) Get(ctx context.Context, id uuid.UUID) (*SignInLink, error) {
+	return c.Query().Where(signinlink.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *SignInLinkClient) GetX(ctx context.Context, id uuid.UUID) *SignInLink {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *SignInLinkClient) Hooks() []Hook {
+	return c.hooks.SignInLink
+}
+
+// Interceptors returns the client interceptors.
+func (c *SignInLinkClient) Interceptors() []Interceptor {
+	return c.inters.SignInLink
+}
+
+func (c *SignInLinkClient) mutate(ctx context.Context, m *SignInLinkMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&SignInLinkCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&SignInLinkUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&SignInLinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&SignInLinkDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown SignInLink mutation op: %q", m.Op())
+	}
+}
+
 // StoreClient is a client for the Store schema.
 type StoreClient struct {
 	config
@@ -2752,13 +3177,14 @@ func (c *WebhookClient) mutate(ctx context.Context, m *WebhookMutation) (Value, 
 type (
 	hooks struct {
 		ActivityEntry, AddressCounter, ApiKey, Customer, Delivery, Event,
-		FinishedDelivery, Order, OrderItem, OutboxEntry, PaymentLink, Product,
-		RateCounter, Resend, Store, Webhook []ent.Hook
+		FinishedDelivery, IdempotencyKey, Order, OrderItem, OutboxEntry, PaymentLink,
+		Product, RateCounter, Resend, Session, SignInLink, Store, Webhook []ent.Hook
 	}
 	inters struct {
 		ActivityEntry, AddressCounter, ApiKey, Customer, Delivery, Event,
-		FinishedDelivery, Order, OrderItem, OutboxEntry, PaymentLink, Product,
-		RateCounter, Resend, Store, Webhook []ent.Interceptor
+		FinishedDelivery, IdempotencyKey, Order, OrderItem, OutboxEntry, PaymentLink,
+		Product, RateCounter, Resend, Session, SignInLink, Store,
+		Webhook []ent.Interceptor
 	}
 )
 

@@ -19,6 +19,7 @@ import (
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/finisheddelivery"
+	"go.storefront.example/gen/ent/idempotencykey"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/outboxentry"
@@ -26,6 +27,8 @@ import (
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/ratecounter"
 	"go.storefront.example/gen/ent/resend"
+	"go.storefront.example/gen/ent/session"
+	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
 	"go.storefront.example/gen/ent/webhook"
 )
@@ -95,6 +98,7 @@ func checkColumn(t, c string) error {
 			delivery.Table:         delivery.ValidColumn,
 			event.Table:            event.ValidColumn,
 			finisheddelivery.Table: finisheddelivery.ValidColumn,
+			idempotencykey.Table:   idempotencykey.ValidColumn,
 			order.Table:            order.ValidColumn,
 			orderitem.Table:        orderitem.ValidColumn,
 			outboxentry.Table:      outboxentry.ValidColumn,
@@ -102,6 +106,8 @@ func checkColumn(t, c string) error {
 			product.Table:          product.ValidColumn,
 			ratecounter.Table:      ratecounter.ValidColumn,
 			resend.Table:           resend.ValidColumn,
+			session.Table:          session.ValidColumn,
+			signinlink.Table:       signinlink.ValidColumn,
 			store.Table:            store.ValidColumn,
 			webhook.Table:          webhook.ValidColumn,
 		})

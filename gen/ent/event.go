@@ -25,7 +25,11 @@ type Event struct {
 	// the event envelope, as it is signed and sent
 	Payload []byte `json:"payload,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
-	CreatedAt    time.Time `json:"created_at,omitempty"`
+	CreatedAt time.Time `json:"created_at,omitempty"`
+	// the request that caused it, for the logs
+	RequestID *uuid.UUID `json:"request_id,omitempty"`
+	// W3C traceparent of the change, while traces are collected
+	Trace        *string `json:"trace,omitempty"`
 	selectValues sql.SelectValues
 }
 
@@ -34,9 +38,11 @@ func (*Event) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
+		case event.FieldRequestID:
+			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case event.FieldPayload:
 			values[i] = new([]byte)
-		case event.FieldType:
+		case event.FieldType, event.FieldTrace:
 			values[i] = new(sql.NullString)
 		case event.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -87,6 +93,20 @@ func (_m *Event) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.CreatedAt = value.Time
 			}
+		case event.FieldRequestID:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field request_id", values[i])
+			} else if value.Valid {
+				_m.RequestID = new(uuid.UUID)
+				*_m.RequestID = *value.S.(*uuid.UUID)
+			}
+		case event.FieldTrace:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field trace", values[i])
+			} else if value.Valid {
+				_m.Trace = new(string)
+				*_m.Trace = value.String
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -134,6 +154,16 @@ func (_m *Event) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))
+	builder.WriteString(", ")
+	if v := _m.RequestID; v != nil {
+		builder.WriteString("request_id=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	if v := _m.Trace; v != nil {
+		builder.WriteString("trace=")
+		builder.WriteString(*v)
+	}
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -45,6 +45,34 @@ func (_c *EventCreate) SetCreatedAt(v time.Time) *EventCreate {
 	return _c
 }
 
+// SetRequestID sets the "request_id" field.
+func (_c *EventCreate) SetRequestID(v uuid.UUID) *EventCreate {
+	_c.mutation.SetRequestID(v)
+	return _c
+}
+
+// SetNillableRequestID sets the "request_id" field if the given value is not nil.
+func (_c *EventCreate) SetNillableRequestID(v *uuid.UUID) *EventCreate {
+	if v != nil {
+		_c.SetRequestID(*v)
+	}
+	return _c
+}
+
+// SetTrace sets the "trace" field.
+func (_c *EventCreate) SetTrace(v string) *EventCreate {
+	_c.mutation.SetTrace(v)
+	return _c
+}
+
+// SetNillableTrace sets the "trace" field if the given value is not nil.
+func (_c *EventCreate) SetNillableTrace(v *string) *EventCreate {
+	if v != nil {
+		_c.SetTrace(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *EventCreate) SetID(v uuid.UUID) *EventCreate {
 	_c.mutation.SetID(v)
@@ -164,6 +192,14 @@ func (_c *EventCreate) createSpec() (*Event, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(event.FieldCreatedAt, field.TypeTime, value)
 		_node.CreatedAt = value
+	}
+	if value, ok := _c.mutation.RequestID(); ok {
+		_spec.SetField(event.FieldRequestID, field.TypeUUID, value)
+		_node.RequestID = &value
+	}
+	if value, ok := _c.mutation.Trace(); ok {
+		_spec.SetField(event.FieldTrace, field.TypeString, value)
+		_node.Trace = &value
 	}
 	return _node, _spec
 }

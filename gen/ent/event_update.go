@@ -75,6 +75,12 @@ func (_u *EventUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			}
 		}
 	}
+	if _u.mutation.RequestIDCleared() {
+		_spec.ClearField(event.FieldRequestID, field.TypeUUID)
+	}
+	if _u.mutation.TraceCleared() {
+		_spec.ClearField(event.FieldTrace, field.TypeString)
+	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -173,6 +179,12 @@ func (_u *EventUpdateOne) sqlSave(ctx context.Context) (_node *Event, err error)
 				ps[i](selector)
 			}
 		}
+	}
+	if _u.mutation.RequestIDCleared() {
+		_spec.ClearField(event.FieldRequestID, field.TypeUUID)
+	}
+	if _u.mutation.TraceCleared() {
+		_spec.ClearField(event.FieldTrace, field.TypeString)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Event{config: _u.config}

@@ -11,11 +11,14 @@ import (
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/finisheddelivery"
+	"go.storefront.example/gen/ent/idempotencykey"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/resend"
+	"go.storefront.example/gen/ent/session"
+	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
 	"go.storefront.example/gen/ent/webhook"
 )
@@ -94,6 +97,30 @@ func init() {
 	finisheddeliveryDescID := finisheddeliveryFields[0].Descriptor()
 	// finisheddelivery.DefaultID holds the default value on creation for the id field.
 	finisheddelivery.DefaultID = finisheddeliveryDescID.Default.(func() uuid.UUID)
+	idempotencykeyFields := schema.IdempotencyKey{}.Fields()
+	_ = idempotencykeyFields
+	// idempotencykeyDescRequest is the schema descriptor for request field.
+	idempotencykeyDescRequest := idempotencykeyFields[4].Descriptor()
+	// idempotencykey.RequestValidator is a validator for the "request" field. It is called by the builders before save.
+	idempotencykey.RequestValidator = func() func([]byte) error {
+		validators := idempotencykeyDescRequest.Validators
+		fns := [...]func([]byte) error{
+			validators[0].(func([]byte) error),
+			validators[1].(func([]byte) error),
+		}
+		return func(request []byte) error {
+			for _, fn := range fns {
+				if err := fn(request); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// idempotencykeyDescID is the schema descriptor for id field.
+	idempotencykeyDescID := idempotencykeyFields[0].Descriptor()
+	// idempotencykey.DefaultID holds the default value on creation for the id field.
+	idempotencykey.DefaultID = idempotencykeyDescID.Default.(func() uuid.UUID)
 	orderFields := schema.Order{}.Fields()
 	_ = orderFields
 	// orderDescAmount is the schema descriptor for amount field.
@@ -180,6 +207,54 @@ func init() {
 	resendDescID := resendFields[0].Descriptor()
 	// resend.DefaultID holds the default value on creation for the id field.
 	resend.DefaultID = resendDescID.Default.(func() uuid.UUID)
+	sessionFields := schema.Session{}.Fields()
+	_ = sessionFields
+	// sessionDescFingerprint is the schema descriptor for fingerprint field.
+	sessionDescFingerprint := sessionFields[2].Descriptor()
+	// session.FingerprintValidator is a validator for the "fingerprint" field. It is called by the builders before save.
+	session.FingerprintValidator = func() func([]byte) error {
+		validators := sessionDescFingerprint.Validators
+		fns := [...]func([]byte) error{
+			validators[0].(func([]byte) error),
+			validators[1].(func([]byte) error),
+		}
+		return func(fingerprint []byte) error {
+			for _, fn := range fns {
+				if err := fn(fingerprint); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// sessionDescID is the schema descriptor for id field.
+	sessionDescID := sessionFields[0].Descriptor()
+	// session.DefaultID holds the default value on creation for the id field.
+	session.DefaultID = sessionDescID.Default.(func() uuid.UUID)
+	signinlinkFields := schema.SignInLink{}.Fields()
+	_ = signinlinkFields
+	// signinlinkDescFingerprint is the schema descriptor for fingerprint field.
+	signinlinkDescFingerprint := signinlinkFields[2].Descriptor()
+	// signinlink.FingerprintValidator is a validator for the "fingerprint" field. It is called by the builders before save.
+	signinlink.FingerprintValidator = func() func([]byte) error {
+		validators := signinlinkDescFingerprint.Validators
+		fns := [...]func([]byte) error{
+			validators[0].(func([]byte) error),
+			validators[1].(func([]byte) error),
+		}
+		return func(fingerprint []byte) error {
+			for _, fn := range fns {
+				if err := fn(fingerprint); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// signinlinkDescID is the schema descriptor for id field.
+	signinlinkDescID := signinlinkFields[0].Descriptor()
+	// signinlink.DefaultID holds the default value on creation for the id field.
+	signinlink.DefaultID = signinlinkDescID.Default.(func() uuid.UUID)
 	storeFields := schema.Store{}.Fields()
 	_ = storeFields
 	// storeDescDescription is the schema descriptor for description field.

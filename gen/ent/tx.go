@@ -28,6 +28,8 @@ type Tx struct {
 	Event *EventClient
 	// FinishedDelivery is the client for interacting with the FinishedDelivery builders.
 	FinishedDelivery *FinishedDeliveryClient
+	// IdempotencyKey is the client for interacting with the IdempotencyKey builders.
+	IdempotencyKey *IdempotencyKeyClient
 	// Order is the client for interacting with the Order builders.
 	Order *OrderClient
 	// OrderItem is the client for interacting with the OrderItem builders.
@@ -42,6 +44,10 @@ type Tx struct {
 	RateCounter *RateCounterClient
 	// Resend is the client for interacting with the Resend builders.
 	Resend *ResendClient
+	// Session is the client for interacting with the Session builders.
+	Session *SessionClient
+	// SignInLink is the client for interacting with the SignInLink builders.
+	SignInLink *SignInLinkClient
 	// Store is the client for interacting with the Store builders.
 	Store *StoreClient
 	// Webhook is the client for interacting with the Webhook builders.
@@ -184,6 +190,7 @@ func (tx *Tx) init() {
 	tx.Delivery = NewDeliveryClient(tx.config)
 	tx.Event = NewEventClient(tx.config)
 	tx.FinishedDelivery = NewFinishedDeliveryClient(tx.config)
+	tx.IdempotencyKey = NewIdempotencyKeyClient(tx.config)
 	tx.Order = NewOrderClient(tx.config)
 	tx.OrderItem = NewOrderItemClient(tx.config)
 	tx.OutboxEntry = NewOutboxEntryClient(tx.config)
@@ -191,6 +198,8 @@ func (tx *Tx) init() {
 	tx.Product = NewProductClient(tx.config)
 	tx.RateCounter = NewRateCounterClient(tx.config)
 	tx.Resend = NewResendClient(tx.config)
+	tx.Session = NewSessionClient(tx.config)
+	tx.SignInLink = NewSignInLinkClient(tx.config)
 	tx.Store = NewStoreClient(tx.config)
 	tx.Webhook = NewWebhookClient(tx.config)
 }

@@ -20,6 +20,10 @@ const (
 	FieldPayload = "payload"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
+	// FieldRequestID holds the string denoting the request_id field in the database.
+	FieldRequestID = "request_id"
+	// FieldTrace holds the string denoting the trace field in the database.
+	FieldTrace = "trace"
 	// Table holds the table name of the event in the database.
 	Table = "events"
 )
@@ -31,6 +35,8 @@ var Columns = []string{
 	FieldType,
 	FieldPayload,
 	FieldCreatedAt,
+	FieldRequestID,
+	FieldTrace,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -69,4 +75,14 @@ func ByType(opts ...sql.OrderTermOption) OrderOption {
 // ByCreatedAt orders the results by the created_at field.
 func ByCreatedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCreatedAt, opts...).ToFunc()
+}
+
+// ByRequestID orders the results by the request_id field.
+func ByRequestID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRequestID, opts...).ToFunc()
+}
+
+// ByTrace orders the results by the trace field.
+func ByTrace(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTrace, opts...).ToFunc()
 }

@@ -75,6 +75,16 @@ func CreatedAt(v time.Time) predicate.Event {
 	return predicate.Event(sql.FieldEQ(FieldCreatedAt, v))
 }
 
+// RequestID applies equality check predicate on the "request_id" field. It's identical to RequestIDEQ.
+func RequestID(v uuid.UUID) predicate.Event {
+	return predicate.Event(sql.FieldEQ(FieldRequestID, v))
+}
+
+// Trace applies equality check predicate on the "trace" field. It's identical to TraceEQ.
+func Trace(v string) predicate.Event {
+	return predicate.Event(sql.FieldEQ(FieldTrace, v))
+}
+
 // StoreIDEQ applies the EQ predicate on the "store_id" field.
 func StoreIDEQ(v uuid.UUID) predicate.Event {
 	return predicate.Event(sql.FieldEQ(FieldStoreID, v))
@@ -258,6 +268,131 @@ func CreatedAtLT(v time.Time) predicate.Event {
 // CreatedAtLTE applies the LTE predicate on the "created_at" field.
 func CreatedAtLTE(v time.Time) predicate.Event {
 	return predicate.Event(sql.FieldLTE(FieldCreatedAt, v))
+}
+
+// RequestIDEQ applies the EQ predicate on the "request_id" field.
+func RequestIDEQ(v uuid.UUID) predicate.Event {
+	return predicate.Event(sql.FieldEQ(FieldRequestID, v))
+}
+
+// RequestIDNEQ applies the NEQ predicate on the "request_id" field.
+func RequestIDNEQ(v uuid.UUID) predicate.Event {
+	return predicate.Event(sql.FieldNEQ(FieldRequestID, v))
+}
+
+// RequestIDIn applies the In predicate on the "request_id" field.
+func RequestIDIn(vs ...uuid.UUID) predicate.Event {
+	return predicate.Event(sql.FieldIn(FieldRequestID, vs...))
+}
+
+// RequestIDNotIn applies the NotIn predicate on the "request_id" field.
+func RequestIDNotIn(vs ...uuid.UUID) predicate.Event {
+	return predicate.Event(sql.FieldNotIn(FieldRequestID, vs...))
+}
+
+// RequestIDGT applies the GT predicate on the "request_id" field.
+func RequestIDGT(v uuid.UUID) predicate.Event {
+	return predicate.Event(sql.FieldGT(FieldRequestID, v))
+}
+
+// RequestIDGTE applies the GTE predicate on the "request_id" field.
+func RequestIDGTE(v uuid.UUID) predicate.Event {
+	return predicate.Event(sql.FieldGTE(FieldRequestID, v))
+}
+
+// RequestIDLT applies the LT predicate on the "request_id" field.
+func RequestIDLT(v uuid.UUID) predicate.Event {
+	return predicate.Event(sql.FieldLT(FieldRequestID, v))
+}
+
+// RequestIDLTE applies the LTE predicate on the "request_id" field.
+func RequestIDLTE(v uuid.UUID) predicate.Event {
+	return predicate.Event(sql.FieldLTE(FieldRequestID, v))
+}
+
+// RequestIDIsNil applies the IsNil predicate on the "request_id" field.
+func RequestIDIsNil() predicate.Event {
+	return predicate.Event(sql.FieldIsNull(FieldRequestID))
+}
+
+// RequestIDNotNil applies the NotNil predicate on the "request_id" field.
+func RequestIDNotNil() predicate.Event {
+	return predicate.Event(sql.FieldNotNull(FieldRequestID))
+}
+
+// TraceEQ applies the EQ predicate on the "trace" field.
+func TraceEQ(v string) predicate.Event {
+	return predicate.Event(sql.FieldEQ(FieldTrace, v))
+}
+
+// TraceNEQ applies the NEQ predicate on the "trace" field.
+func TraceNEQ(v string) predicate.Event {
+	return predicate.Event(sql.FieldNEQ(FieldTrace, v))
+}
+
+// TraceIn applies the In predicate on the "trace" field.
+func TraceIn(vs ...string) predicate.Event {
+	return predicate.Event(sql.FieldIn(FieldTrace, vs...))
+}
+
+// TraceNotIn applies the NotIn predicate on the "trace" field.
+func TraceNotIn(vs ...string) predicate.Event {
+	return predicate.Event(sql.FieldNotIn(FieldTrace, vs...))
+}
+
+// TraceGT applies the GT predicate on the "trace" field.
+func TraceGT(v string) predicate.Event {
+	return predicate.Event(sql.FieldGT(FieldTrace, v))
+}
+
+// TraceGTE applies the GTE predicate on the "trace" field.
+func TraceGTE(v string) predicate.Event {
+	return predicate.Event(sql.FieldGTE(FieldTrace, v))
+}
+
+// TraceLT applies the LT predicate on the "trace" field.
+func TraceLT(v string) predicate.Event {
+	return predicate.Event(sql.FieldLT(FieldTrace, v))
+}
+
+// TraceLTE applies the LTE predicate on the "trace" field.
+func TraceLTE(v string) predicate.Event {
+	return predicate.Event(sql.FieldLTE(FieldTrace, v))
+}
+
+// TraceContains applies the Contains predicate on the "trace" field.
+func TraceContains(v string) predicate.Event {
+	return predicate.Event(sql.FieldContains(FieldTrace, v))
+}
+
+// TraceHasPrefix applies the HasPrefix predicate on the "trace" field.
+func TraceHasPrefix(v string) predicate.Event {
+	return predicate.Event(sql.FieldHasPrefix(FieldTrace, v))
+}
+
+// TraceHasSuffix applies the HasSuffix predicate on the "trace" field.
+func TraceHasSuffix(v string) predicate.Event {
+	return predicate.Event(sql.FieldHasSuffix(FieldTrace, v))
+}
+
+// TraceIsNil applies the IsNil predicate on the "trace" field.
+func TraceIsNil() predicate.Event {
+	return predicate.Event(sql.FieldIsNull(FieldTrace))
+}
+
+// TraceNotNil applies the NotNil predicate on the "trace" field.
+func TraceNotNil() predicate.Event {
+	return predicate.Event(sql.FieldNotNull(FieldTrace))
+}
+
+// TraceEqualFold applies the EqualFold predicate on the "trace" field.
+func TraceEqualFold(v string) predicate.Event {
+	return predicate.Event(sql.FieldEqualFold(FieldTrace, v))
+}
+
+// TraceContainsFold applies the ContainsFold predicate on the "trace" field.
+func TraceContainsFold(v string) predicate.Event {
+	return predicate.Event(sql.FieldContainsFold(FieldTrace, v))
 }
 
 // And groups predicates with the AND operator between them.

@@ -175,6 +175,8 @@ var (
 		{Name: "type", Type: field.TypeString},
 		{Name: "payload", Type: field.TypeBytes},
 		{Name: "created_at", Type: field.TypeTime},
+		{Name: "request_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "trace", Type: field.TypeString, Nullable: true},
 	}
 	// EventsTable holds the schema information for the "events" table.
 	EventsTable = &schema.Table{
@@ -216,6 +218,29 @@ var (
 				Name:    "finisheddelivery_store_id_event_id",
 				Unique:  false,
 				Columns: []*schema.Column{FinishedDeliveriesColumns[1], FinishedDeliveriesColumns[3]},
+			},
+		},
+	}
+	// IdempotencyKeysColumns holds the columns for the "idempotency_keys" table.
+	IdempotencyKeysColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "store_id", Type: field.TypeUUID},
+		{Name: "operation", Type: field.TypeString},
+		{Name: "key", Type: field.TypeString},
+		{Name: "request", Type: field.TypeBytes, Size: 32},
+		{Name: "answer", Type: field.TypeBytes},
+		{Name: "created_at", Type: field.TypeTime},
+	}
+	// IdempotencyKeysTable holds the schema information for the "idempotency_keys" table.
+	IdempotencyKeysTable = &schema.Table{
+		Name:       "idempotency_keys",
+		Columns:    IdempotencyKeysColumns,
+		PrimaryKey: []*schema.Column{IdempotencyKeysColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "idempotencykey_store_id_operation_key",
+				Unique:  true,
+				Columns: []*schema.Column{IdempotencyKeysColumns[1], IdempotencyKeysColumns[2], IdempotencyKeysColumns[3]},
 			},
 		},
 	}
@@ -489,6 +514,54 @@ var (
 			},
 		},
 	}
+	// SessionsColumns holds the columns for the "sessions" table.
+	SessionsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "store_id", Type: field.TypeUUID},
+		{Name: "fingerprint", Type: field.TypeBytes, Size: 32},
+		{Name: "member", Type: field.TypeString},
+		{Name: "role", Type: field.TypeString},
+		{Name: "expires_at", Type: field.TypeTime},
+		{Name: "ended_at", Type: field.TypeTime, Nullable: true},
+		{Name: "created_at", Type: field.TypeTime},
+	}
+	// SessionsTable holds the schema information for the "sessions" table.
+	SessionsTable = &schema.Table{
+		Name:       "sessions",
+		Columns:    SessionsColumns,
+		PrimaryKey: []*schema.Column{SessionsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "session_fingerprint",
+				Unique:  true,
+				Columns: []*schema.Column{SessionsColumns[2]},
+			},
+		},
+	}
+	// SignInLinksColumns holds the columns for the "sign_in_links" table.
+	SignInLinksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "store_id", Type: field.TypeUUID},
+		{Name: "fingerprint", Type: field.TypeBytes, Size: 32},
+		{Name: "member", Type: field.TypeString},
+		{Name: "role", Type: field.TypeString},
+		{Name: "expires_at", Type: field.TypeTime},
+		{Name: "used_at", Type: field.TypeTime, Nullable: true},
+		{Name: "created_at", Type: field.TypeTime},
+	}
+	// SignInLinksTable holds the schema information for the "sign_in_links" table.
+	SignInLinksTable = &schema.Table{
+		Name:       "sign_in_links",
+		Columns:    SignInLinksColumns,
+		PrimaryKey: []*schema.Column{SignInLinksColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "signinlink_fingerprint",
+				Unique:  true,
+				Columns: []*schema.Column{SignInLinksColumns[2]},
+			},
+		},
+	}
 	// StoresColumns holds the columns for the "stores" table.
 	StoresColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -573,6 +646,7 @@ var (
 		DeliveriesTable,
 		EventsTable,
 		FinishedDeliveriesTable,
+		IdempotencyKeysTable,
 		OrdersTable,
 		OrderItemsTable,
 		OutboxTable,
@@ -580,6 +654,8 @@ var (
 		ProductsTable,
 		RateCountersTable,
 		ResendsTable,
+		SessionsTable,
+		SignInLinksTable,
 		StoresTable,
 		WebhooksTable,
 	}
@@ -601,6 +677,9 @@ func init() {
 	FinishedDeliveriesTable.Annotation = &entsql.Annotation{
 		Table: "finished_deliveries",
 	}
+	IdempotencyKeysTable.Annotation = &entsql.Annotation{
+		Table: "idempotency_keys",
+	}
 	OrdersTable.ForeignKeys[0].RefTable = CustomersTable
 	OrdersTable.ForeignKeys[1].RefTable = PaymentLinksTable
 	OrdersTable.ForeignKeys[2].RefTable = StoresTable
@@ -612,6 +691,9 @@ func init() {
 	ProductsTable.ForeignKeys[0].RefTable = StoresTable
 	RateCountersTable.Annotation = &entsql.Annotation{
 		Table: "rate_counters",
+	}
+	SignInLinksTable.Annotation = &entsql.Annotation{
+		Table: "sign_in_links",
 	}
 	WebhooksTable.ForeignKeys[0].RefTable = StoresTable
 }

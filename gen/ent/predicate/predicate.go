@@ -27,6 +27,9 @@ type Event func(*sql.Selector)
 // FinishedDelivery is the predicate function for finisheddelivery builders.
 type FinishedDelivery func(*sql.Selector)
 
+// IdempotencyKey is the predicate function for idempotencykey builders.
+type IdempotencyKey func(*sql.Selector)
+
 // Order is the predicate function for order builders.
 type Order func(*sql.Selector)
 
@@ -47,6 +50,12 @@ type RateCounter func(*sql.Selector)
 
 // Resend is the predicate function for resend builders.
 type Resend func(*sql.Selector)
+
+// Session is the predicate function for session builders.
+type Session func(*sql.Selector)
+
+// SignInLink is the predicate function for signinlink builders.
+type SignInLink func(*sql.Selector)
 
 // Store is the predicate function for store builders.
 type Store func(*sql.Selector)

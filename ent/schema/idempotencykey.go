@@ -1,0 +1,37 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// IdempotencyKey remembers what an operation of the operator's side answered, so that a checkout
+// that asks again under the same key gets the same answer and changes nothing. It is written in
+// the transaction of the operation.
+type IdempotencyKey struct{ ent.Schema }
+
+// Annotations of idempotency keys.
+func (IdempotencyKey) Annotations() []schema.Annotation {
+	return []schema.Annotation{entsql.Table("idempotency_keys")}
+}
+
+// Fields of an idempotency key.
+func (IdempotencyKey) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		storeID(),
+		field.String("operation").Immutable().Comment("such as order.create"),
+		field.String("key").Immutable().Comment("as the caller chose it"),
+		field.Bytes("request").MinLen(32).MaxLen(32).Immutable().Comment("SHA-256 of what was asked for"),
+		field.Bytes("answer").Immutable().Comment("the message that was answered"),
+		createdAt(),
+	}
+}
+
+// Indexes of idempotency keys.
+func (IdempotencyKey) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("store_id", "operation", "key").Unique()}
+}

@@ -1,0 +1,37 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// SignInLink lets one member of a store into its dashboard once. Only the fingerprint of its
+// secret is kept.
+type SignInLink struct{ ent.Schema }
+
+// Annotations of sign-in links.
+func (SignInLink) Annotations() []schema.Annotation {
+	return []schema.Annotation{entsql.Table("sign_in_links")}
+}
+
+// Fields of a sign-in link.
+func (SignInLink) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		storeID(),
+		field.Bytes("fingerprint").MinLen(32).MaxLen(32).Immutable().Sensitive().Comment("SHA-256 of the link's secret"),
+		field.String("member").Immutable().Comment("the name that the activity journal shows"),
+		field.String("role").Immutable().Comment("owner or admin"),
+		field.Time("expires_at").Immutable(),
+		field.Time("used_at").Optional().Nillable(),
+		createdAt(),
+	}
+}
+
+// Indexes of sign-in links. The fingerprint is looked up before the store is known.
+func (SignInLink) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("fingerprint").Unique()}
+}
