@@ -27,6 +27,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"entgo.io/ent/dialect"
@@ -92,12 +93,15 @@ type Delivery struct {
 	Payload []byte
 }
 
-// floor is where searches of the outbox start.
+// floor is where searches of the outbox start: at id, and every fullInterval at the beginning. A
+// search from the beginning goes on where its last batch ended until it has caught up, so that it
+// neither leaves anything behind nor passes what it has taken again.
 type floor struct {
-	id        int64 // nothing below it is looked for
+	id        int64 // nothing at or below it is looked for
 	next      int64 // becomes id after overlap
 	at        time.Time
 	seen      int64 // the highest id that came
+	fullFrom  int64 // where a search from the beginning has come to
 	fullAfter time.Time
 }
 
@@ -106,11 +110,20 @@ func (f *floor) start(now time.Time) int64 {
 	if now.Sub(f.at) >= overlap || now.Before(f.at) {
 		f.id, f.next, f.at = f.next, f.seen, now
 	}
-	if now.After(f.fullAfter) {
-		f.fullAfter = now.Add(fullInterval)
-		return 0
+	if now.After(f.fullAfter) || now.Before(f.fullAfter.Add(-fullInterval)) {
+		f.fullAfter, f.fullFrom = now.Add(fullInterval), 0
 	}
-	return f.id
+	return min(f.id, f.fullFrom)
+}
+
+// found takes in how a search ended: the highest id that it took, and whether it took as many as
+// it might, so that there may be more above.
+func (f *floor) found(highest int64, more bool) {
+	f.seen = max(f.seen, highest)
+	f.fullFrom = math.MaxInt64
+	if more {
+		f.fullFrom = highest
+	}
 }
 
 // rowset is the one JSON parameter that carries the rows of a statement.

@@ -87,13 +87,15 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	highest, err := q.take(ctx, tx, after, limit, lease, room, &done)
-	if err != nil || done.Entries == 0 {
+	if err != nil {
 		return Relayed{}, wrap("relay", err)
 	}
-	if err := tx.Commit(); err != nil {
-		return Relayed{}, wrap("relay", err)
+	if done.Entries > 0 {
+		if err := tx.Commit(); err != nil {
+			return Relayed{}, wrap("relay", err)
+		}
 	}
-	q.outbox.seen = max(q.outbox.seen, highest)
+	q.outbox.found(highest, done.Entries == limit)
 	return done, nil
 }
 

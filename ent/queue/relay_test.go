@@ -1,0 +1,296 @@
+package queue_test
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/product"
+)
+
+const lease = 12 * time.Second
+
+func everyLane(queue.Lane) bool { return true }
+
+func noLane(queue.Lane) bool { return false }
+
+// subscribe makes a webhook of the outlet's store for the types.
+func (o outlet) subscribe(types ...string) uuid.UUID {
+	o.t.Helper()
+	made := o.newWebhook()
+	o.edit(made, func(u *ent.WebhookUpdateOne) { u.SetEvents(types) })
+	return made
+}
+
+// edit changes a webhook.
+func (o outlet) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
+	o.t.Helper()
+	o.change(func(ctx context.Context, tx *ent.Tx) error {
+		row, err := tx.Webhook.Get(ctx, webhook)
+		if err != nil {
+			return err
+		}
+		u := row.Update()
+		change(u)
+		return u.Exec(ctx)
+	})
+}
+
+// exec runs a statement.
+func (o outlet) exec(statement string, args ...any) {
+	o.t.Helper()
+	_, err := o.Writer().Exec(statement, args...)
+	require.NoError(o.t, err)
+}
+
+// emit writes an event with its entry in the outbox.
+func (o outlet) emit(kind string) uuid.UUID {
+	o.t.Helper()
+	event := o.event(kind, o.Now())
+	o.exec(intoOutbox, event, o.owner, kind)
+	return event
+}
+
+const intoOutbox = "INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, $3)"
+
+// relay relays and must not fail.
+func (o outlet) relay(q *queue.Queue, limit int, room func(queue.Lane) bool) queue.Relayed {
+	o.t.Helper()
+	relayed, err := q.Relay(o.ctx, limit, lease, room)
+	require.NoError(o.t, err)
+	return relayed
+}
+
+func TestRelayFansOutToThoseWhoSubscribe(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		paidOnly := o.subscribe(hook.OrderPaid)
+		o.subscribe(hook.ProductPublished)
+		disabled := o.newWebhook()
+		o.edit(disabled, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
+		other := newOutlet(t, s, "other")
+		paid, failed := o.emit(hook.OrderPaid), o.emit(hook.OrderFailed)
+		o.exec("UPDATE events SET payload = $1 WHERE id = $2", []byte(`{"a": 1 }`), paid)
+		o.emit(hook.CustomerCreated)
+
+		q := queue.On(s)
+		at := s.Now()
+		relayed := o.relay(q, 100, func(l queue.Lane) bool { return l.WebhookID == o.webhook })
+		require.Equal(t, 3, relayed.Entries, "one to whose type nobody subscribes is taken, too")
+		require.Zero(t, s.Client().OutboxEntry.Query().CountX(o.ctx))
+		require.Equal(t, map[uuid.UUID]int{paid: 1, failed: 1}, o.live(o.webhook))
+		require.Equal(t, map[uuid.UUID]int{paid: 1}, o.live(paidOnly))
+		require.Equal(t, 3, s.Client().Delivery.Query().CountX(o.ctx), "none for other types, disabled ones, other stores")
+		require.Empty(t, other.live(other.webhook))
+
+		require.Equal(t, []queue.Lane{{StoreID: o.owner, WebhookID: paidOnly}}, relayed.Waiting)
+		require.Len(t, relayed.Leased, 2)
+		require.Equal(t, []uuid.UUID{paid, failed}, []uuid.UUID{relayed.Leased[0].EventID, relayed.Leased[1].EventID}, "oldest first")
+		for _, d := range relayed.Leased {
+			row := s.Client().Delivery.GetX(o.ctx, d.ID)
+			require.Equal(t, d.Lease, *row.Lease)
+			require.True(t, at.Add(lease).Equal(row.DueAt), "%s", row.DueAt)
+			require.True(t, at.Equal(row.CreatedAt))
+			require.Equal(t, "[]", string(row.Attempts))
+			require.Equal(t, queue.Delivery{
+				Lane: queue.Lane{StoreID: o.owner, WebhookID: o.webhook}, ID: row.ID, Lease: d.Lease, EventID: row.EventID,
+				EventType: row.EventType, Attempts: []byte("[]"), CreatedAt: at, Enabled: true,
+				URL: "https://receiver.example", Secret: []byte("sealed"), SecretKey: "key", Payload: d.Payload,
+			}, d)
+		}
+		require.Equal(t, `{"a": 1 }`, string(relayed.Leased[0].Payload), "in its exact bytes")
+
+		c.advance(time.Minute)
+		require.Equal(t, queue.Relayed{}, o.relay(q, 100, everyLane), "there is nothing left")
+	})
+}
+
+func TestRelayLeasesWhatThereIsRoomFor(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		for range 5 {
+			o.emit(hook.OrderPaid)
+		}
+		q, asked := queue.On(s), 0
+		relayed := o.relay(q, 4, func(queue.Lane) bool { asked++; return asked <= 2 })
+		require.Equal(t, 4, relayed.Entries, "the limit")
+		require.Equal(t, 4, asked)
+		require.Len(t, relayed.Leased, 2)
+		require.Equal(t, []queue.Lane{{StoreID: o.owner, WebhookID: o.webhook}}, relayed.Waiting, "a lane once")
+		waiting := 0
+		for _, row := range s.Client().Delivery.Query().AllX(o.ctx) {
+			if row.Lease == nil {
+				waiting++
+				require.True(t, s.Now().Equal(row.DueAt), "whoever has room takes it now")
+			}
+		}
+		require.Equal(t, 2, waiting)
+		require.Equal(t, 1, o.relay(q, 4, noLane).Entries)
+	})
+}
+
+func TestEventsThatConcernNobodyStayOutOfTheOutbox(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		o := newOutlet(t, s, "atelier")
+		archive := func() {
+			o.change(func(ctx context.Context, tx *ent.Tx) error {
+				now := hook.Time(ctx)
+				row, err := tx.Product.Create().SetStoreID(o.owner).SetTitle("Guide").SetTitleFolded("guide").SetSlug(uuid.NewString()).
+					SetType(product.TypeFILE).SetPriceAmount(5).SetURL("https://a.example/p").SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
+				if err != nil {
+					return err
+				}
+				return row.Update().SetStatus(product.StatusARCHIVED).Exec(ctx)
+			})
+		}
+		archive()
+		require.Equal(t, 1, s.Client().Event.Query().CountX(o.ctx), "it happened")
+		require.Zero(t, s.Client().OutboxEntry.Query().CountX(o.ctx), "the store's webhook subscribes to orders")
+		webhook := o.subscribe(hook.ProductArchived)
+		archive()
+		require.Equal(t, 1, s.Client().OutboxEntry.Query().CountX(o.ctx))
+		o.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
+		archive()
+		require.Equal(t, 1, s.Client().OutboxEntry.Query().CountX(o.ctx), "it is disabled")
+		require.Equal(t, 1, o.relay(queue.On(s), 10, everyLane).Entries)
+		require.Empty(t, o.live(webhook), "disabled between the commit and the relay")
+	})
+}
+
+func TestAnEntryWithoutItsEventIsDropped(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		o := newOutlet(t, s, "atelier")
+		o.exec(intoOutbox, id.At(s.Now()), o.owner, hook.OrderPaid)
+		relayed := o.relay(queue.On(s), 10, everyLane)
+		require.Equal(t, queue.Relayed{Entries: 1}, relayed)
+		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx))
+	})
+}
+
+// A transaction takes its entries' ids when it writes them and may commit long after others that
+// took higher ones.
+func TestEntriesThatCommitLateAreFound(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		reason string
+		open   time.Duration // from when it took the ids to its commit
+		wait   time.Duration // from there until its entries must be found
+	}{
+		{"transactions overlap by moments all the time", 1500 * time.Millisecond, 0},
+		{"one that is later still is found by the search from the beginning", 8 * time.Second, 10 * time.Second},
+	}
+	for _, row := range rows {
+		t.Run(row.reason, func(t *testing.T) {
+			t.Parallel()
+			c := newHandClock(0)
+			s := storetest.New(t, storetest.Postgres, store.Config{Clock: c.now})
+			o := newOutlet(t, s, "atelier")
+			late := make([]uuid.UUID, 5)
+			for i := range late {
+				late[i] = o.event(hook.OrderPaid, s.Now())
+			}
+			tx, err := s.Writer().Begin()
+			require.NoError(t, err)
+			defer func() { _ = tx.Rollback() }()
+			for _, event := range late {
+				_, err = tx.Exec(intoOutbox, event, o.owner, hook.OrderPaid)
+				require.NoError(t, err)
+			}
+			q := queue.On(s)
+			for range row.open / (500 * time.Millisecond) {
+				o.emit(hook.OrderPaid)
+				require.Equal(t, 1, o.relay(q, 2, noLane).Entries)
+				c.advance(500 * time.Millisecond)
+			}
+			require.NoError(t, tx.Commit())
+			c.advance(row.wait + time.Millisecond)
+			entries := 0
+			for range 3 {
+				entries += o.relay(q, 2, noLane).Entries
+			}
+			require.Equal(t, len(late), entries, "all of them, though they are more than a batch")
+		})
+	}
+}
+
+func TestRelaysAtOnceDoubleNothing(t *testing.T) {
+	t.Parallel()
+	const events, relays = 300, 4
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		o := newOutlet(t, s, "atelier")
+		second := o.newWebhook()
+		o.events(events, s.Now())
+		o.exec("INSERT INTO outbox (event_id, store_id, type) SELECT id, store_id, type FROM events ORDER BY id")
+		var (
+			all  sync.WaitGroup
+			mu   sync.Mutex
+			seen []queue.Delivery
+		)
+		for range relays {
+			all.Go(func() {
+				q := queue.On(s)
+				for left := 1; left > 0; {
+					relayed, err := q.Relay(o.ctx, 7, lease, everyLane)
+					if err == nil {
+						err = s.Reader().QueryRow("SELECT count(*) FROM outbox").Scan(&left)
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					seen = append(seen, relayed.Leased...)
+					mu.Unlock()
+				}
+			})
+		}
+		all.Wait()
+		require.Len(t, seen, 2*events)
+		for _, webhook := range []uuid.UUID{o.webhook, second} {
+			live := o.live(webhook)
+			require.Len(t, live, events)
+			for event, n := range live {
+				require.Equal(t, 1, n, event)
+			}
+		}
+		slices.SortFunc(seen, func(a, b queue.Delivery) int { return slices.Compare(a.ID[:], b.ID[:]) })
+		require.Len(t, slices.CompactFunc(seen, func(a, b queue.Delivery) bool { return a.ID == b.ID }), 2*events)
+	})
+}
+
+// What another worker is relaying is left to it, and taken up when its transaction dies.
+func TestRelayPassesWhatAnotherHolds(t *testing.T) {
+	t.Parallel()
+	c := newHandClock(0)
+	s := storetest.New(t, storetest.Postgres, store.Config{Clock: c.now})
+	o := newOutlet(t, s, "atelier")
+	held := o.emit(hook.OrderPaid)
+	free := o.emit(hook.OrderPaid)
+	tx, err := s.Writer().BeginTx(o.ctx, &sql.TxOptions{})
+	require.NoError(t, err)
+	_, err = tx.Exec("DELETE FROM outbox WHERE event_id = $1", held)
+	require.NoError(t, err)
+	q := queue.On(s)
+	require.Equal(t, 1, o.relay(q, 10, noLane).Entries)
+	require.Equal(t, map[uuid.UUID]int{free: 1}, o.live(o.webhook))
+	require.NoError(t, tx.Rollback())
+	c.advance(10*time.Second + time.Millisecond)
+	require.Equal(t, 1, o.relay(q, 10, noLane).Entries)
+	require.Equal(t, map[uuid.UUID]int{free: 1, held: 1}, o.live(o.webhook))
+}
