@@ -26,6 +26,10 @@ const (
 	// clockSpread is how far the clocks of hosts may be apart that write events and deliveries: a
 	// delivery's id is no older than its event by more than this.
 	clockSpread = 24 * time.Hour
+	// resendAhead is for how long after it is ordered a resend takes events: another host's clock
+	// may have been ahead when one happened that this order is to take. What happens later by every
+	// clock is on its way by itself, and so left alone.
+	resendAhead = time.Minute
 )
 
 // Resend is the order to send again to a webhook every event since a time that never succeeded
@@ -63,10 +67,10 @@ func OrderResend(ctx context.Context, tx *ent.Tx, s *store.Store, storeID, webho
 	switch {
 	case err == nil:
 		// The steps of this webhook's resends wait for its row.
-		_, err = tx.ExecContext(ctx, "UPDATE resends SET until = $1 WHERE id = $2", now, job.ID)
+		_, err = tx.ExecContext(ctx, "UPDATE resends SET until = $1 WHERE id = $2", now.Add(resendAhead), job.ID)
 	case ent.IsNotFound(err):
 		// Due by the clock of this host; hold sets it by the database's.
-		job, err = tx.Resend.Create().SetID(id.At(now)).SetStoreID(storeID).SetWebhookID(webhookID).SetSince(since).SetUntil(now).
+		job, err = tx.Resend.Create().SetID(id.At(now)).SetStoreID(storeID).SetWebhookID(webhookID).SetSince(since).SetUntil(now.Add(resendAhead)).
 			SetPositionAt(since).SetPositionID(uuid.Nil).SetDueAt(now).SetCreatedAt(now).Save(ctx)
 	}
 	if err != nil {

@@ -72,7 +72,8 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 		{"it never had a delivery there, as while the webhook was disabled", hook.OrderPaid, since.Add(time.Minute), nil, true},
 		{"it happened at the very time", hook.OrderFailed, since, nil, true},
 		{"it happened before", hook.OrderPaid, since.Add(-time.Millisecond), nil, false},
-		{"it happens after the order", hook.OrderPaid, noon.Add(time.Hour), nil, false},
+		{"it happened before the order, by a clock that is ahead", hook.OrderPaid, noon.Add(30 * time.Second), nil, true},
+		{"it happens after the order by every clock", hook.OrderPaid, noon.Add(time.Hour), nil, false},
 		{"its delivery failed", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
 			o.ended(o.draft(o.webhook, event), finisheddelivery.StatusFailed)
 		}, true},
@@ -259,17 +260,22 @@ func TestResendSaidAgainIsJoined(t *testing.T) {
 	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		since := noon.Add(-time.Hour)
-		o.events(600, since)
+		o.events(1100, since)
 		first := o.order(since)
 		o.step(first.ID, first.Hold)
 		c.advance(2 * time.Second)
-		failed := o.event(hook.OrderPaid, noon.Add(time.Second))
-		o.ended(o.draft(o.webhook, failed), finisheddelivery.StatusFailed)
 		again := o.order(since.Add(time.Minute))
 		require.Equal(t, first.ID, again.ID)
 		require.Equal(t, 500, again.Resent)
-		again = o.carryOut(again) // at once, though the first one's hold has not ended
-		require.Equal(t, 601, again.Resent, "with what failed until it was said again")
+		again = o.step(again.ID, again.Hold)
+		require.Equal(t, 1000, again.Resent, "at once, though the first one's hold has not ended")
+
+		c.advance(time.Hour)
+		failed := o.event(hook.OrderPaid, noon.Add(time.Hour-time.Second))
+		o.ended(o.draft(o.webhook, failed), finisheddelivery.StatusFailed)
+		again = o.order(since)
+		require.Equal(t, first.ID, again.ID)
+		require.Equal(t, 1101, o.carryOut(again).Resent, "with what failed until it was said again")
 		require.NotEqual(t, first.ID, o.order(since).ID, "a finished one is not joined")
 	})
 }
