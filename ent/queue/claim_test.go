@@ -1,0 +1,206 @@
+package queue_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/gen/ent"
+)
+
+// lane is the first attempts, or the retries, of a webhook of the outlet.
+func (o outlet) lane(webhook uuid.UUID, retry bool) queue.Lane {
+	return queue.Lane{StoreID: o.owner, WebhookID: webhook, Retry: retry}
+}
+
+// claim claims and must not fail.
+func (o outlet) claim(q *queue.Queue, wants ...queue.Want) queue.Claimed {
+	o.t.Helper()
+	got, err := q.Claim(o.ctx, wants, lease)
+	require.NoError(o.t, err)
+	return got
+}
+
+// put puts a delivery of a new event into the queue, as due and as a retry or not.
+func (o outlet) put(webhook uuid.UUID, due time.Time, retry bool) queue.Draft {
+	o.t.Helper()
+	d := o.draft(webhook, o.event(hook.OrderPaid, o.Now()))
+	o.add(d)
+	o.exec("UPDATE deliveries SET due_at = $1, retry = $2 WHERE id = $3", due, retry, d.ID)
+	return d
+}
+
+func ids(deliveries []queue.Delivery) []uuid.UUID {
+	found := make([]uuid.UUID, len(deliveries))
+	for i, d := range deliveries {
+		found[i] = d.ID
+	}
+	return found
+}
+
+func TestClaimTakesTheLongestDueOfEachLane(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		second := o.newWebhook()
+		now := s.Now()
+		third := o.put(o.webhook, now.Add(-time.Minute), false)
+		oldest := o.put(o.webhook, now.Add(-3*time.Minute), false)
+		middle := o.put(o.webhook, now.Add(-2*time.Minute), false)
+		retry := o.put(o.webhook, now.Add(-time.Hour), true)
+		exact := o.put(second, now, true)
+		o.put(second, now.Add(time.Millisecond), true)
+		o.put(second, now.Add(-time.Hour), false)
+
+		q := queue.On(s)
+		got := o.claim(q,
+			queue.Want{Lane: o.lane(o.webhook, false), Max: 2},
+			queue.Want{Lane: o.lane(second, true), Max: 10},
+			queue.Want{Lane: o.lane(uuid.New(), false), Max: 10})
+		require.ElementsMatch(t, []uuid.UUID{oldest.ID, middle.ID, exact.ID}, ids(got.Deliveries),
+			"the oldest up to Max; not what is not due, not retries with first attempts, no lane that was not asked for")
+		for _, d := range got.Deliveries {
+			row := s.Client().Delivery.GetX(o.ctx, d.ID)
+			require.Equal(t, d.Lease, *row.Lease)
+			require.True(t, now.Add(lease).Equal(row.DueAt))
+			require.Equal(t, row.Retry, d.Retry)
+			require.True(t, row.CreatedAt.Equal(d.CreatedAt))
+			require.Equal(t, queue.Delivery{
+				Lane: o.lane(row.WebhookID, row.Retry), ID: row.ID, Lease: d.Lease, EventID: row.EventID, EventType: hook.OrderPaid,
+				Attempts: []byte("[]"), CreatedAt: d.CreatedAt, Enabled: true,
+				URL: "https://receiver.example", Secret: []byte("sealed"), SecretKey: "key", Payload: []byte("{}"),
+			}, d)
+		}
+		require.Len(t, got.Ends, 2)
+		got = o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 2, After: got.Ends[o.lane(o.webhook, false)]})
+		require.Equal(t, []uuid.UUID{third.ID}, ids(got.Deliveries), "a claim goes on where the last one ended")
+		require.Empty(t, o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 2}).Deliveries, "all are leased")
+		require.Equal(t, []uuid.UUID{retry.ID}, ids(o.claim(q, queue.Want{Lane: o.lane(o.webhook, true), Max: 2}).Deliveries))
+		require.Empty(t, o.claim(q).Deliveries)
+	})
+}
+
+func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		o.put(o.webhook, s.Now(), false)
+		slow, quick := queue.On(s), queue.On(s)
+		want := queue.Want{Lane: o.lane(o.webhook, false), Max: 5}
+		first := o.claim(slow, want).Deliveries
+		require.Len(t, first, 1)
+		c.advance(lease - time.Millisecond)
+		require.Empty(t, o.claim(quick, want).Deliveries, "the lease holds")
+		c.advance(time.Millisecond)
+		second := o.claim(quick, want).Deliveries
+		require.Len(t, second, 1)
+		require.Equal(t, first[0].ID, second[0].ID)
+		require.NotEqual(t, first[0].Lease, second[0].Lease)
+
+		answered := queue.Attempt{Number: 1, StartedAt: s.Now(), StatusCode: 500, Error: "status 500"}
+		for _, late := range []queue.Outcome{
+			{Delivery: first[0], Attempt: &answered, Status: queue.Failed},
+			{Delivery: first[0], Attempt: &answered, Delay: time.Minute},
+		} {
+			lost, err := slow.Finish(o.ctx, []queue.Outcome{late})
+			require.NoError(t, err)
+			require.Equal(t, 1, lost)
+		}
+		require.NoError(t, slow.Release(o.ctx, first))
+		row := s.Client().Delivery.GetX(o.ctx, first[0].ID)
+		require.Equal(t, second[0].Lease, *row.Lease, "who was too slow changes nothing")
+		require.Equal(t, "[]", string(row.Attempts))
+		require.False(t, row.Retry)
+
+		answered = queue.Attempt{Number: 1, StartedAt: s.Now(), StatusCode: 204}
+		lost, err := quick.Finish(o.ctx, []queue.Outcome{{Delivery: second[0], Attempt: &answered, Status: queue.Succeeded}})
+		require.NoError(t, err)
+		require.Zero(t, lost)
+		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx))
+		require.Equal(t, 1, s.Client().FinishedDelivery.Query().CountX(o.ctx))
+	})
+}
+
+func TestClaimTellsWhatCannotBeAttempted(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		reason  string
+		become  func(o outlet, d queue.Draft)
+		enabled bool
+		payload bool
+	}{
+		{"all is there", func(outlet, queue.Draft) {}, true, true},
+		{"the webhook is disabled", func(o outlet, d queue.Draft) {
+			o.edit(d.WebhookID, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
+		}, false, true},
+		{"the webhook is deleted", func(o outlet, d queue.Draft) { o.exec("DELETE FROM webhooks WHERE id = $1", d.WebhookID) }, false, true},
+		{"the event is kept no longer", func(o outlet, d queue.Draft) { o.exec("DELETE FROM events WHERE id = $1", d.EventID) }, true, false},
+	}
+	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		for _, row := range rows {
+			webhook := o.newWebhook()
+			d := o.put(webhook, s.Now(), false)
+			row.become(o, d)
+			got := o.claim(queue.On(s), queue.Want{Lane: o.lane(webhook, false), Max: 1}).Deliveries
+			require.Len(t, got, 1, row.reason)
+			require.Equal(t, row.enabled, got[0].Enabled, row.reason)
+			require.Equal(t, row.enabled, got[0].URL != "" && got[0].Secret != nil && got[0].SecretKey != "", row.reason)
+			require.Equal(t, row.payload, got[0].Payload != nil, row.reason)
+		}
+	})
+}
+
+func TestClaimsAtOnceShareNoRow(t *testing.T) {
+	t.Parallel()
+	const claimers, deliveries = 4, 400
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		o := newOutlet(t, s, "atelier")
+		second := o.newWebhook()
+		drafts := make([]queue.Draft, deliveries)
+		for i := range drafts {
+			drafts[i] = o.draft([]uuid.UUID{o.webhook, second}[i%2], id.At(s.Now()))
+		}
+		o.add(drafts...)
+		var (
+			all   sync.WaitGroup
+			mu    sync.Mutex
+			taken = map[uuid.UUID]int{}
+		)
+		for range claimers {
+			all.Go(func() {
+				q := queue.On(s)
+				for empty := 0; empty < 3; {
+					got, err := q.Claim(o.ctx, []queue.Want{
+						{Lane: o.lane(o.webhook, false), Max: 7}, {Lane: o.lane(second, false), Max: 5},
+					}, time.Hour)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if len(got.Deliveries) == 0 {
+						empty++
+					}
+					mu.Lock()
+					for _, d := range got.Deliveries {
+						taken[d.ID]++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		all.Wait()
+		require.Len(t, taken, deliveries)
+		for delivery, n := range taken {
+			require.Equal(t, 1, n, delivery)
+		}
+	})
+}

@@ -1,0 +1,156 @@
+package queue_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/activityentry"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+const patience = 72 * time.Hour
+
+func (o outlet) disable(q *queue.Queue) bool {
+	o.t.Helper()
+	disabled, err := q.Disable(o.ctx, o.owner, o.webhook, patience)
+	require.NoError(o.t, err)
+	return disabled
+}
+
+// failingFor makes the outlet's webhook fail since a time before now.
+func (o outlet) failingFor(d time.Duration) {
+	o.t.Helper()
+	o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(o.Now().Add(-d)) })
+}
+
+func TestWhatIsExhausted(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		reason string
+		become func(o outlet)
+		want   queue.Health
+		told   bool
+	}{
+		{"it never failed", func(outlet) {}, queue.Health{Enabled: true}, true},
+		{"just before the time", func(o outlet) { o.failingFor(patience - time.Millisecond) }, queue.Health{Enabled: true}, true},
+		{"at the very time", func(o outlet) { o.failingFor(patience) }, queue.Health{Enabled: true, Exhausted: true}, true},
+		{"long after it", func(o outlet) { o.failingFor(24 * patience) }, queue.Health{Enabled: true, Exhausted: true}, true},
+		{"it is disabled", func(o outlet) {
+			o.failingFor(patience)
+			o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
+		}, queue.Health{}, false},
+		{"it is gone", func(o outlet) { o.exec("DELETE FROM webhooks WHERE id = $1", o.webhook) }, queue.Health{}, false},
+	}
+	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		for _, row := range rows {
+			o.webhook = o.newWebhook()
+			row.become(o)
+			healths, err := queue.On(s).Healths(o.ctx, []uuid.UUID{o.webhook, o.webhook}, patience)
+			require.NoError(t, err, row.reason)
+			health, told := healths[o.webhook]
+			require.Equal(t, row.told, told, row.reason)
+			require.Equal(t, row.want, health, row.reason)
+			require.Equal(t, row.want.Exhausted, o.disable(queue.On(s)), row.reason)
+		}
+	})
+}
+
+func TestDisableCancelsWhatWaits(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		q := queue.On(s)
+		underWay := o.leased(q, o.webhook)
+		first := o.put(o.webhook, s.Now(), false)
+		retry := o.put(o.webhook, s.Now().Add(6*time.Hour), true)
+		spared := o.newWebhook()
+		o.put(spared, s.Now(), false)
+		o.failingFor(patience)
+		entries := s.Client().ActivityEntry.Query().CountX(o.ctx)
+		c.advance(time.Second)
+		require.True(t, o.disable(q))
+
+		w := s.Client().Webhook.GetX(o.ctx, o.webhook)
+		require.False(t, w.Enabled)
+		require.True(t, w.DisabledAutomatically)
+		require.True(t, s.Now().Equal(*w.DisabledAt))
+		require.True(t, s.Now().Equal(w.UpdatedAt))
+		cancelled := s.Client().FinishedDelivery.Query().AllX(o.ctx)
+		require.Len(t, cancelled, 2)
+		for _, row := range cancelled {
+			require.Equal(t, finisheddelivery.StatusCancelled, row.Status)
+			require.Contains(t, []uuid.UUID{first.ID, retry.ID}, row.ID)
+		}
+		require.Equal(t, map[uuid.UUID]int{underWay.EventID: 1}, o.live(o.webhook), "its worker ends it")
+		require.Len(t, o.live(spared), 1)
+
+		require.Equal(t, entries+1, s.Client().ActivityEntry.Query().CountX(o.ctx))
+		entry := s.Client().ActivityEntry.Query().Where(activityentry.ActorName("automatic disabling")).OnlyX(o.ctx)
+		require.Equal(t, "operator", string(entry.ActorType))
+		require.Equal(t, "webhook.disabled", entry.Action)
+		require.Equal(t, []any{"webhook", o.webhook, o.owner}, []any{entry.ResourceType, entry.ResourceID, entry.StoreID})
+		require.JSONEq(t, `{"enabled":{"from":true,"to":false},"disabledAutomatically":{"from":false,"to":true}}`, string(entry.Changes))
+
+		c.advance(time.Second)
+		require.False(t, o.disable(q), "it is disabled already")
+		require.True(t, s.Client().Webhook.GetX(o.ctx, o.webhook).DisabledAt.Equal(*w.DisabledAt))
+		require.Equal(t, entries+1, s.Client().ActivityEntry.Query().CountX(o.ctx))
+	})
+}
+
+func TestASuccessInBetweenKeepsAWebhookEnabled(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		q := queue.On(s)
+		d := o.leased(q, o.webhook)
+		o.put(o.webhook, s.Now(), false)
+		o.failingFor(patience)
+		healths, err := q.Healths(o.ctx, []uuid.UUID{o.webhook}, patience)
+		require.NoError(t, err)
+		require.True(t, healths[o.webhook].Exhausted)
+		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 204), Status: queue.Succeeded})
+		require.False(t, o.disable(q))
+		require.True(t, s.Client().Webhook.GetX(o.ctx, o.webhook).Enabled)
+		require.Len(t, o.live(o.webhook), 1)
+	})
+}
+
+func TestWorkersThatDisableAtOnceDoItOnce(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		o.put(o.webhook, s.Now(), false)
+		o.failingFor(patience)
+		var (
+			all  sync.WaitGroup
+			mu   sync.Mutex
+			done int
+		)
+		for range 4 {
+			all.Go(func() {
+				disabled, err := queue.On(s).Disable(o.ctx, o.owner, o.webhook, patience)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if disabled {
+					done++
+				}
+			})
+		}
+		all.Wait()
+		require.Equal(t, 1, done)
+		require.Equal(t, 1, s.Client().ActivityEntry.Query().Where(activityentry.ActorName("automatic disabling")).CountX(o.ctx))
+		require.Equal(t, 1, s.Client().FinishedDelivery.Query().CountX(o.ctx))
+	})
+}

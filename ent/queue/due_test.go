@@ -1,0 +1,122 @@
+package queue_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store"
+)
+
+// lanesDue asks for what is due and must not fail.
+func (o outlet) lanesDue(q *queue.Queue) ([]queue.Lane, bool) {
+	o.t.Helper()
+	lanes, all, err := q.Due(o.ctx)
+	require.NoError(o.t, err)
+	return lanes, all
+}
+
+func TestDueTellsWhatBecameDue(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		second, third := o.newWebhook(), o.newWebhook()
+		start := s.Now()
+		o.put(o.webhook, start.Add(-24*time.Hour), false)
+		o.put(o.webhook, start.Add(-time.Hour), false)
+		o.put(o.webhook, start.Add(3*time.Second), true)
+		o.put(second, start.Add(-time.Minute), true)
+		o.put(third, start.Add(4*time.Second), false)
+
+		q := queue.On(s)
+		lanes, all := o.lanesDue(q)
+		require.True(t, all, "at first everything")
+		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, false), o.lane(second, true)}, lanes, "a lane once")
+
+		c.advance(2500 * time.Millisecond)
+		lanes, all = o.lanesDue(q)
+		require.False(t, all)
+		require.Empty(t, lanes, "what was told is not told again")
+
+		c.advance(500 * time.Millisecond)
+		lanes, _ = o.lanesDue(q)
+		require.Equal(t, []queue.Lane{o.lane(o.webhook, true)}, lanes, "a retry at its very time")
+
+		c.advance(time.Second)
+		lanes, _ = o.lanesDue(q)
+		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, true), o.lane(third, false)}, lanes, "and a little of what was before")
+
+		// Written late: its time is long past, and it was not there when that was looked at.
+		c.advance(3 * time.Second)
+		o.put(third, start, true)
+		lanes, all = o.lanesDue(q)
+		require.False(t, all)
+		require.NotContains(t, lanes, o.lane(third, true))
+		c.advance(3 * time.Second)
+		lanes, all = o.lanesDue(q)
+		require.True(t, all, "10 s after the first")
+		require.ElementsMatch(t, []queue.Lane{
+			o.lane(o.webhook, false), o.lane(o.webhook, true), o.lane(second, true), o.lane(third, false), o.lane(third, true),
+		}, lanes)
+	})
+}
+
+func TestDueTellsOfLeasesThatEnded(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		lane := o.lane(o.webhook, false)
+		o.put(o.webhook, s.Now(), false)
+		dying, living := queue.On(s), queue.On(s)
+		o.lanesDue(living)
+		require.Len(t, o.claim(dying, queue.Want{Lane: lane, Max: 1}).Deliveries, 1)
+		for at := time.Duration(0); at < lease; at += 500 * time.Millisecond {
+			if at > 2*time.Second {
+				lanes, _ := o.lanesDue(living)
+				require.Empty(t, lanes, "after %s", at)
+			}
+			c.advance(500 * time.Millisecond)
+		}
+		lanes, _ := o.lanesDue(living)
+		require.Equal(t, []queue.Lane{lane}, lanes)
+		require.Len(t, o.claim(living, queue.Want{Lane: lane, Max: 1}).Deliveries, 1)
+	})
+}
+
+// Many rows of few lanes, and of several stores: each lane comes once.
+func TestDueLeapsFromLaneToLane(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		var want []queue.Lane
+		var o outlet
+		for _, slug := range []string{"atelier", "bazar", "comptoir"} {
+			o = newOutlet(t, s, slug)
+			for _, webhook := range []queue.Lane{o.lane(o.webhook, false), o.lane(o.newWebhook(), true)} {
+				drafts := make([]queue.Draft, 50)
+				for i := range drafts {
+					drafts[i] = o.draft(webhook.WebhookID, webhook.WebhookID)
+				}
+				o.add(drafts...)
+				o.exec("UPDATE deliveries SET retry = $1 WHERE webhook_id = $2", webhook.Retry, webhook.WebhookID)
+				want = append(want, webhook)
+			}
+		}
+		lanes, all := o.lanesDue(queue.On(s))
+		require.True(t, all)
+		require.ElementsMatch(t, want, lanes)
+		q := queue.On(s)
+		c.advance(-time.Hour)
+		lanes, _ = o.lanesDue(q)
+		require.Empty(t, lanes)
+		// A host whose clock was set back looks through everything again.
+		c.advance(time.Hour)
+		lanes, all = o.lanesDue(q)
+		require.True(t, all)
+		require.ElementsMatch(t, want, lanes)
+		c.advance(-time.Minute)
+		_, all = o.lanesDue(q)
+		require.True(t, all)
+	})
+}

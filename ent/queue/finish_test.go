@@ -1,0 +1,168 @@
+package queue_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+// finish writes outcomes down and must lose none.
+func (o outlet) finish(q *queue.Queue, outcomes ...queue.Outcome) {
+	o.t.Helper()
+	lost, err := q.Finish(o.ctx, outcomes)
+	require.NoError(o.t, err)
+	require.Zero(o.t, lost)
+}
+
+// leased puts a delivery into the queue and claims it.
+func (o outlet) leased(q *queue.Queue, webhook uuid.UUID) queue.Delivery {
+	o.t.Helper()
+	o.put(webhook, o.Now(), false)
+	got := o.claim(q, queue.Want{Lane: o.lane(webhook, false), Max: 1}).Deliveries
+	require.Len(o.t, got, 1)
+	return got[0]
+}
+
+func (o outlet) failingSince(webhook uuid.UUID) *time.Time {
+	o.t.Helper()
+	return o.Client().Webhook.GetX(o.ctx, webhook).FailingSince
+}
+
+// answer is an attempt that was answered with a status.
+func answer(number int, at time.Time, status int) *queue.Attempt {
+	a := &queue.Attempt{Number: number, StartedAt: at, Duration: 21 * time.Millisecond, StatusCode: status}
+	if status != 204 {
+		a.Error = "status 500"
+	}
+	return a
+}
+
+const (
+	failedFirst  = `{"number":1,"startedAt":"2026-10-01T12:00:00.000Z","durationMs":21,"statusCode":500,"error":"status 500"}`
+	failedSecond = `{"number":2,"startedAt":"2026-10-01T12:01:00.000Z","durationMs":10000,"statusCode":null,"error":"timeout"}`
+	wellThird    = `{"number":3,"startedAt":"2026-10-01T12:06:00.000Z","durationMs":21,"statusCode":204,"error":null}`
+)
+
+func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		q := queue.On(s)
+		d := o.leased(q, o.webhook)
+		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 500), Delay: time.Minute, Counts: true})
+		row := s.Client().Delivery.GetX(o.ctx, d.ID)
+		require.Equal(t, "["+failedFirst+"]", string(row.Attempts))
+		require.True(t, row.Retry)
+		require.Nil(t, row.Lease)
+		require.True(t, noon.Add(time.Minute).Equal(row.DueAt))
+		require.True(t, noon.Equal(*o.failingSince(o.webhook)), "since its first failure")
+
+		retry := queue.Want{Lane: o.lane(o.webhook, true), Max: 1}
+		c.advance(time.Minute - time.Millisecond)
+		require.Empty(t, o.claim(q, retry).Deliveries, "not sooner than its delay")
+		c.advance(time.Millisecond)
+		got := o.claim(q, retry).Deliveries
+		require.Len(t, got, 1)
+		require.Equal(t, "["+failedFirst+"]", string(got[0].Attempts), "the next attempt knows those before")
+		o.finish(q, queue.Outcome{Delivery: got[0], Counts: true, Delay: 5 * time.Minute, Attempt: &queue.Attempt{
+			Number: 2, StartedAt: s.Now(), Duration: 10 * time.Second, Error: "timeout",
+		}})
+		require.True(t, noon.Equal(*o.failingSince(o.webhook)), "a second failure in a row sets no new time")
+
+		c.advance(5 * time.Minute)
+		got = o.claim(q, retry).Deliveries
+		require.Len(t, got, 1)
+		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(3, s.Now(), 204), Status: queue.Succeeded})
+		require.Nil(t, o.failingSince(o.webhook), "a success ends the row of failures")
+		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx))
+		ended := s.Client().FinishedDelivery.Query().OnlyX(o.ctx)
+		require.Equal(t, "["+failedFirst+","+failedSecond+","+wellThird+"]", string(ended.Attempts))
+		require.Equal(t, finisheddelivery.StatusSucceeded, ended.Status)
+		require.Equal(t, []any{d.ID, o.owner, o.webhook, d.EventID, d.EventType},
+			[]any{ended.ID, ended.StoreID, ended.WebhookID, ended.EventID, ended.EventType})
+		require.True(t, noon.Equal(ended.CreatedAt))
+		require.True(t, noon.Add(6*time.Minute).Equal(ended.FinishedAt))
+	})
+}
+
+func TestOutcomesOfOneBatch(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		q := queue.On(s)
+		well, badly, ping, ended, lost := o.newWebhook(), o.newWebhook(), o.newWebhook(), o.newWebhook(), o.newWebhook()
+		since := noon.Add(-time.Hour)
+		o.edit(well, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(since) })
+		o.edit(badly, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(since) })
+		deliveries := map[uuid.UUID]queue.Delivery{}
+		for _, webhook := range []uuid.UUID{well, badly, ping, ended, lost} {
+			deliveries[webhook] = o.leased(q, webhook)
+		}
+		o.exec("UPDATE deliveries SET lease = $1 WHERE webhook_id = $2", uuid.New(), lost)
+		c.advance(time.Second)
+		n, err := q.Finish(o.ctx, []queue.Outcome{
+			{Delivery: deliveries[well], Attempt: answer(1, s.Now(), 204), Status: queue.Succeeded, Counts: true},
+			{Delivery: deliveries[badly], Attempt: answer(1, s.Now(), 500), Status: queue.Failed, Counts: true},
+			{Delivery: deliveries[ping], Attempt: answer(1, s.Now(), 500), Status: queue.Failed},
+			{Delivery: deliveries[ended], Status: queue.Cancelled},
+			{Delivery: deliveries[lost], Attempt: answer(1, s.Now(), 500), Delay: time.Minute},
+		})
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		require.Nil(t, o.failingSince(well))
+		require.True(t, since.Equal(*o.failingSince(badly)))
+		require.Nil(t, o.failingSince(ping), "what does not count marks nothing")
+		require.Nil(t, o.failingSince(ended))
+		statuses := map[uuid.UUID]finisheddelivery.Status{}
+		attempts := map[uuid.UUID]string{}
+		for _, row := range s.Client().FinishedDelivery.Query().AllX(o.ctx) {
+			statuses[row.WebhookID], attempts[row.WebhookID] = row.Status, string(row.Attempts)
+		}
+		require.Equal(t, map[uuid.UUID]finisheddelivery.Status{well: "succeeded", badly: "failed", ping: "failed", ended: "cancelled"}, statuses)
+		require.Equal(t, "[]", attempts[ended], "no attempt was made")
+		require.Equal(t, map[uuid.UUID]int{deliveries[lost].EventID: 1}, o.live(lost))
+		n, err = q.Finish(o.ctx, nil)
+		require.NoError(t, err)
+		require.Zero(t, n)
+	})
+}
+
+func TestADisabledWebhookIsMarkedByNoFailure(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		q := queue.On(s)
+		d := o.leased(q, o.webhook)
+		o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
+		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 500), Status: queue.Cancelled, Counts: true})
+		require.Nil(t, o.failingSince(o.webhook), "enabled again it starts clean")
+	})
+}
+
+func TestReleasedDeliveriesAreDueAtOnce(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		q := queue.On(s)
+		d := o.leased(q, o.webhook)
+		c.advance(time.Second)
+		require.NoError(t, q.Release(o.ctx, nil))
+		require.NoError(t, q.Release(o.ctx, []queue.Delivery{d}))
+		row := s.Client().Delivery.GetX(o.ctx, d.ID)
+		require.Nil(t, row.Lease)
+		require.True(t, s.Now().Equal(row.DueAt))
+		require.False(t, row.Retry, "no attempt was made")
+		lanes, _ := o.lanesDue(queue.On(s))
+		require.Equal(t, []queue.Lane{d.Lane}, lanes)
+		got := o.claim(q, queue.Want{Lane: d.Lane, Max: 1}).Deliveries
+		require.Len(t, got, 1)
+		require.NotEqual(t, d.Lease, got[0].Lease)
+	})
+}
