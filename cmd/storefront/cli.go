@@ -22,6 +22,8 @@ type cli struct {
 	Product    productCmd    `cmd:"" help:"Create and update products."`
 	Order      orderCmd      `cmd:"" help:"Record orders and tell what became of their payment."`
 	Link       linkCmd       `cmd:"" help:"Disable payment links."`
+	Webhook    webhookCmd    `cmd:"" help:"Register, change and test the webhooks of a store."`
+	Delivery   deliveryCmd   `cmd:"" help:"Read the journal of deliveries, and send again."`
 	Activity   activityCmd   `cmd:"" help:"Read a store's activity journal."`
 	Import     importCmd     `cmd:"" help:"Load existing products, customers or orders in bulk."`
 	Secret     secretCmd     `cmd:"" help:"Make secrets for the service's settings."`

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// progress shows on a terminal how far a load came, and nothing elsewhere.
+// progress shows on a terminal how far a long work came, and nothing elsewhere.
 type progress struct {
 	w    io.Writer // nil: show nothing
 	what string
@@ -41,7 +41,14 @@ func (p progress) show(so shop.Imported) {
 		done := int(min(so.Bytes, p.size) * barWidth / p.size)
 		bar = "[" + strings.Repeat("#", done) + strings.Repeat(" ", barWidth-done) + "] "
 	}
-	_, _ = fmt.Fprintf(p.w, "%s%s %s%d lines", eraseLine, p.what, bar, so.Lines)
+	p.tell(fmt.Sprintf("%s %s%d lines", p.what, bar, so.Lines))
+}
+
+// tell draws a line anew.
+func (p progress) tell(text string) {
+	if p.w != nil {
+		_, _ = io.WriteString(p.w, eraseLine+text)
+	}
 }
 
 // end erases the bar, so that what is said next has the line to itself.
