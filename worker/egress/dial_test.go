@@ -194,7 +194,7 @@ func TestPostThroughTheOperatorsProxy(t *testing.T) {
 	t.Parallel()
 	r := listenTLS(t, good().server, replies(noContent))
 	heads := make(chan string, 10)
-	proxy := listen(t, func(conn net.Conn) {
+	connect := func(conn net.Conn) {
 		head, _ := readRequest(conn)
 		heads <- head
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
@@ -208,21 +208,23 @@ func TestPostThroughTheOperatorsProxy(t *testing.T) {
 			_ = onward.Close()
 		}()
 		_, _ = io.Copy(conn, onward)
-	})
-	resolver := answer()
-	client := newClient(t, func(o *Options) {
-		o.Policy = public
-		o.Resolver = resolver
-		o.Proxy = must(url.Parse("http://" + proxy.Addr().String()))
-	})
-	result := client.Post(t.Context(), "https://shop.example.com/webhooks", headers(), []byte("{}"))
-	require.Equal(t, http.StatusNoContent, result.Status, result.Problem)
-	require.Contains(t, <-heads, "CONNECT shop.example.com:443 HTTP/1.1\r\n", "the proxy resolves")
-	require.Empty(t, resolver.asked)
-
-	for _, target := range []string{"https://127.0.0.1/", "https://169.254.169.254/", "https://metadata.google.internal/"} {
-		require.Equal(t, ProblemAddress, client.Post(t.Context(), target, headers(), nil).Problem, "the text's rules hold")
 	}
-	require.EqualValues(t, 1, proxy.accepts.Load())
+	for scheme, proxy := range map[string]*receiver{"http": listen(t, connect), "https": listenTLS(t, good().server, connect)} {
+		resolver := answer()
+		client := newClient(t, func(o *Options) {
+			o.Policy = public // which the proxy's own address need not follow
+			o.Resolver = resolver
+			o.Proxy = must(url.Parse(scheme + "://" + proxy.Addr().String()))
+		})
+		result := client.Post(t.Context(), "https://shop.example.com/webhooks", headers(), []byte("{}"))
+		require.Equal(t, http.StatusNoContent, result.Status, "%s: %s", scheme, result.Problem)
+		require.Contains(t, <-heads, "CONNECT shop.example.com:443 HTTP/1.1\r\n", "the proxy resolves")
+		require.Empty(t, resolver.asked)
+
+		for _, target := range []string{"https://127.0.0.1/", "https://169.254.169.254/", "https://metadata.google.internal/"} {
+			require.Equal(t, ProblemAddress, client.Post(t.Context(), target, headers(), nil).Problem, "the text's rules hold")
+		}
+		require.EqualValues(t, 1, proxy.accepts.Load(), scheme)
+	}
 	require.Nil(t, newClient(t, nil).transport.Proxy, "and none comes from the environment")
 }

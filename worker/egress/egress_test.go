@@ -77,7 +77,7 @@ func TestPostUsesAConnectionAgain(t *testing.T) {
 
 func TestPostGivesUpAConnectionWhoseBodyGoesOn(t *testing.T) {
 	t.Parallel()
-	closed := make(chan struct{}, 1)
+	closed := make(chan struct{}, 2)
 	for _, row := range []struct {
 		reason string
 		answer string
@@ -92,17 +92,18 @@ func TestPostGivesUpAConnectionWhoseBodyGoesOn(t *testing.T) {
 		r := listenTLS(t, good().server, func(conn net.Conn) {
 			_, _ = readRequest(conn)
 			_, _ = io.WriteString(conn, row.answer)
-			_, _ = io.Copy(io.Discard, conn) // until the client closes
+			replies(noContent)(conn) // until the client closes
 			closed <- struct{}{}
 		})
 		client := newClient(t, nil)
 		for attempt := range 2 {
 			result := client.Post(t.Context(), r.url(), headers(), []byte("{}"))
 			require.NotZero(t, result.Status, row.reason)
-			<-closed
 			client.drains.Wait()
 			require.EqualValues(t, attempt+1, r.accepts.Load(), row.reason)
 		}
+		<-closed
+		<-closed
 	}
 }
 

@@ -77,6 +77,16 @@ func (r *receiver) stop() {
 	r.ended.Wait()
 }
 
+// idle tells whether no connection is being handled.
+func (r *receiver) idle() bool {
+	idle := true
+	r.conns.Range(func(_, _ any) bool {
+		idle = false
+		return false
+	})
+	return idle
+}
+
 // at is a URL of the receiver under a host name.
 func (r *receiver) at(host string) string {
 	_, port, _ := net.SplitHostPort(r.Addr().String())
