@@ -65,13 +65,18 @@ type Search struct {
 	From time.Time
 	// Status is one of Statuses, or empty for all.
 	Status string
+	// EventType is the type of the event delivered, or empty for all.
+	EventType string
+	// Before is a delivery's id: only those before it in the list, the older ones, are listed.
+	// uuid.Nil is before all of them.
+	Before uuid.UUID
 	// Limit bounds how many are listed.
 	Limit int
 }
 
 // Entries lists the newest deliveries that match. It is one statement, so that a delivery that
 // ends meanwhile is seen once. It reads as many entries of the journal as it lists, of each
-// status, straight down the index; for one webhook also those of the store's others between them.
+// status, straight down the index; for one webhook or one type also the store's others between them.
 // What is pending it reads whole.
 func Entries(ctx context.Context, s *store.Store, which Search) ([]Entry, error) {
 	query, args := which.statement(s.Dialect())
@@ -101,6 +106,18 @@ func (w Search) statement(database string) (string, []any) {
 			which += " AND id >= $3"
 		}
 	}
+	if w.EventType != "" {
+		args = append(args, w.EventType)
+		which += fmt.Sprintf(" AND event_type = $%d", len(args))
+	}
+	// What the index is read down from.
+	last := "<= ($1, '%[1]s', '" + uuid.Max.String() + "')"
+	older := ""
+	if w.Before != uuid.Nil {
+		args = append(args, w.Before)
+		last = fmt.Sprintf("< ($1, '%%[1]s', $%d)", len(args))
+		older = fmt.Sprintf(" AND id < $%d", len(args))
+	}
 	limit := " LIMIT " + strconv.Itoa(w.Limit)
 	var parts []string
 	for _, status := range Statuses() {
@@ -109,11 +126,11 @@ func (w Search) statement(database string) (string, []any) {
 		case w.Status != "" && w.Status != status:
 			continue
 		case status == Pending:
-			part = liveColumns + " WHERE store_id = $1" + which + " ORDER BY id DESC"
+			part = liveColumns + " WHERE store_id = $1" + which + older + " ORDER BY id DESC"
 		case database == dialect.SQLite:
-			part = endedColumns + " WHERE store_id = $1 AND status = '" + status + "'" + which + " ORDER BY id DESC"
+			part = endedColumns + " WHERE store_id = $1 AND status = '" + status + "'" + which + older + " ORDER BY id DESC"
 		default:
-			part = fmt.Sprintf(endedPostgres, status, uuid.Nil, uuid.Max) + which + " ORDER BY store_id DESC, status DESC, id DESC"
+			part = fmt.Sprintf(endedPostgres+last, status, uuid.Nil) + which + " ORDER BY store_id DESC, status DESC, id DESC"
 		}
 		parts = append(parts, "SELECT * FROM ("+part+limit+") AS "+status)
 	}
@@ -123,9 +140,9 @@ func (w Search) statement(database string) (string, []any) {
 // endedPostgres is the store's part of the journal of one status. Said by equalities, PostgreSQL
 // might read the rows of all stores by their ids and leave out the others', which is quick when the
 // store has many and lasts when they are old: compared as rows, only the index that has the three
-// columns is in the order asked for.
+// columns is in the order asked for. Where it ends is appended.
 const endedPostgres = endedColumns + `
- WHERE (store_id, status, id) >= ($1, '%[1]s', '%[2]s') AND (store_id, status, id) <= ($1, '%[1]s', '%[3]s')`
+ WHERE (store_id, status, id) >= ($1, '%[1]s', '%[2]s') AND (store_id, status, id) `
 
 // Querier runs a query: a *sql.DB, or a transaction.
 type Querier interface {

@@ -25,6 +25,9 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 		for i := range 12 {
 			c.advance(time.Minute)
 			d := o.draft([]uuid.UUID{o.webhook, other}[i/4%2], uuid.New())
+			if i >= 8 {
+				d.EventType = "customer.created"
+			}
 			switch i % 4 {
 			case 0:
 				o.ended(d, finisheddelivery.StatusSucceeded)
@@ -52,6 +55,14 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 			{"one webhook", queue.Search{Limit: 3, WebhookID: other}, []int{7, 6, 5}},
 			{"one webhook and status", queue.Search{Limit: 50, WebhookID: o.webhook, Status: queue.Cancelled}, []int{11, 3}},
 			{"one webhook since it was made", queue.Search{Limit: 50, WebhookID: other, From: noon}, []int{7, 6, 5, 4}},
+			{"one type", queue.Search{Limit: 50, EventType: "customer.created"}, []int{11, 10, 9, 8}},
+			{"one type to one webhook in one status", queue.Search{Limit: 50, WebhookID: o.webhook, EventType: "customer.created", Status: queue.Failed}, []int{10}},
+			{"a type that nothing was sent of", queue.Search{Limit: 50, EventType: "order.failed"}, nil},
+			{"what is older than one", queue.Search{Limit: 3, Before: made[8].ID}, []int{7, 6, 5}},
+			{"what is older than one, of a status", queue.Search{Limit: 50, Status: queue.Failed, Before: made[10].ID}, []int{6, 2}},
+			{"what is older than one, pending", queue.Search{Limit: 50, Status: queue.Pending, Before: made[9].ID}, []int{5, 1}},
+			{"what is older than one, to one webhook since it was made", queue.Search{Limit: 50, WebhookID: other, From: noon, Before: made[6].ID}, []int{5, 4}},
+			{"nothing is older than the oldest", queue.Search{Limit: 50, Before: made[0].ID}, nil},
 			{"a webhook that nothing was sent to", queue.Search{Limit: 50, WebhookID: uuid.New()}, nil},
 		}
 		for _, row := range rows {

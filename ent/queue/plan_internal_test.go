@@ -54,6 +54,8 @@ func TestJournalIsReadByItsIndexes(t *testing.T) {
 	for _, which := range []Search{
 		{Status: Succeeded}, {Status: Failed}, {Status: Cancelled},
 		{Status: Failed, WebhookID: webhook}, {Status: Succeeded, WebhookID: webhook, From: now},
+		{Status: Failed, EventType: "order.paid"}, {Status: Failed, Before: id.At(now)},
+		{Status: Succeeded, WebhookID: webhook, From: now, EventType: "order.paid", Before: id.At(now)},
 	} {
 		which.StoreID, which.Limit = owner, 50
 		query, args := which.statement(s.Dialect())

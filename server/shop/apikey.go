@@ -139,6 +139,23 @@ func (s *Shop) ListKeys(ctx context.Context, limit int) ([]Key, error) {
 	return keys, nil
 }
 
+// GetKey returns a key of the store. It refuses with api_key_not_found.
+func (s *Shop) GetKey(ctx context.Context, id string) (Key, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return Key{}, err
+	}
+	keyID, ok := parseID(id)
+	if !ok {
+		return Key{}, keyNotFound()
+	}
+	row, err := s.store.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)).Only(ctx)
+	if err := readError("key", err, keyNotFound); err != nil {
+		return Key{}, err
+	}
+	return s.keyOf(row), nil
+}
+
 // RevokeKey revokes a key of the store for good, with effect from the next request on every
 // server. Revoking a revoked key changes nothing. It refuses with api_key_not_found.
 func (s *Shop) RevokeKey(ctx context.Context, id string) (Key, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/webhook"
@@ -22,6 +23,10 @@ type DeliverySearch struct {
 	WebhookID string
 	// Status is one of queue.Statuses; empty means all.
 	Status string
+	// EventType is one of EventTypes or ping; empty means all.
+	EventType string
+	// Before is the id of a delivery: only older ones are listed. Empty means from the newest on.
+	Before string
 	// Limit bounds how many are listed.
 	Limit int
 }
@@ -38,10 +43,20 @@ func (s *Shop) ListDeliveries(ctx context.Context, which DeliverySearch) ([]queu
 	if which.Status != "" && !slices.Contains(queue.Statuses(), which.Status) {
 		p.invalid("status", "must be one of "+strings.Join(queue.Statuses(), ", "))
 	}
+	if which.EventType != "" && which.EventType != wire.PingType && !slices.Contains(EventTypes(), which.EventType) {
+		p.invalid("type", "must be ping or one of "+strings.Join(EventTypes(), ", "))
+	}
+	search := queue.Search{StoreID: t.ID, Status: which.Status, EventType: which.EventType, Limit: which.Limit}
+	if which.Before != "" {
+		before, ok := parseID(which.Before)
+		if !ok {
+			p.invalid("before", "must be the id of a delivery")
+		}
+		search.Before = before
+	}
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	search := queue.Search{StoreID: t.ID, Status: which.Status, Limit: which.Limit}
 	if which.WebhookID != "" {
 		webhookID, ok := parseID(which.WebhookID)
 		if !ok {

@@ -12,6 +12,7 @@ import (
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
@@ -186,7 +187,25 @@ func TestDeliveriesAreListedByWhatIsKnown(t *testing.T) {
 	refused(t, err, refusal.ValidationFailed)
 	_, err = b.ListDeliveries(b.ctx, shop.DeliverySearch{WebhookID: "x", Limit: 5})
 	refused(t, err, refusal.WebhookNotFound)
+	for _, which := range []shop.DeliverySearch{{EventType: "order.lost"}, {Before: "x"}} {
+		_, err = b.ListDeliveries(b.ctx, which)
+		refused(t, err, refusal.ValidationFailed)
+	}
 	ended := b.ended(b.hook())
+	for _, row := range []struct {
+		which shop.DeliverySearch
+		want  int
+	}{
+		{shop.DeliverySearch{EventType: wire.PingType}, 1},
+		{shop.DeliverySearch{EventType: "order.paid"}, 0},
+		{shop.DeliverySearch{Before: ended.ID.String()}, 0},
+		{shop.DeliverySearch{Before: uuid.Max.String()}, 1},
+	} {
+		row.which.Limit = 5
+		found, err := b.ListDeliveries(b.ctx, row.which)
+		require.NoError(t, err)
+		require.Len(t, found, row.want, "%+v", row.which)
+	}
 	for status, want := range map[string]int{"": 1, queue.Cancelled: 1, queue.Pending: 0} {
 		found, err := b.ListDeliveries(b.ctx, shop.DeliverySearch{Status: status, Limit: 5})
 		require.NoError(t, err)

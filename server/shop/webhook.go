@@ -147,6 +147,23 @@ func (s *Shop) ListWebhooks(ctx context.Context, limit int) ([]Webhook, error) {
 	return webhooks, nil
 }
 
+// GetWebhook returns a webhook of the store. It refuses with webhook_not_found.
+func (s *Shop) GetWebhook(ctx context.Context, id string) (Webhook, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return Webhook{}, err
+	}
+	webhookID, ok := parseID(id)
+	if !ok {
+		return Webhook{}, webhookNotFound()
+	}
+	row, err := s.store.Client().Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)).Only(ctx)
+	if err := readError("webhook", err, webhookNotFound); err != nil {
+		return Webhook{}, err
+	}
+	return s.webhookOf(row), nil
+}
+
 // eventTypes refuses what nothing can subscribe to, and returns the others in the order of the
 // specification, each once.
 func (p *problems) eventTypes(field string, named []string) []string {
