@@ -1,0 +1,225 @@
+// Package receiver is what the owner of a store would run: an https server that verifies each
+// delivery, remembers it and answers. It has a certificate authority of its own, made anew with
+// each receiver, and a number of hooks, each with its own path and secret.
+//
+// What does not verify is answered 400 and counted as wrong; it is no delivery. The package decides
+// nothing about what it saw: who reads its requests does.
+package receiver
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/worker/signature"
+)
+
+// maxBodyBytes bounds the body of a delivery; the largest event is far below.
+const maxBodyBytes = 1 << 20
+
+// Hook is one path of a receiver.
+type Hook struct {
+	// Secret is the signing secret of the webhook that leads there.
+	Secret string `json:"secret"`
+	// Hangs makes it read a delivery and never answer.
+	Hangs bool `json:"hangs"`
+}
+
+// Request is a delivery that was verified. Times are the wall clock's, which all processes of a
+// machine share.
+type Request struct {
+	Hook    int       `json:"hook"`
+	Event   uuid.UUID `json:"event"`
+	Type    string    `json:"type"`
+	Attempt int       `json:"attempt"`
+	// Arrived is when the whole of it was there.
+	Arrived time.Time `json:"arrived"`
+	// Status is the answer's, and Answered the moment before it was written; zero while there is
+	// none.
+	Status   int       `json:"status"`
+	Answered time.Time `json:"answered"`
+}
+
+// Succeeded tells whether the request was answered with success.
+func (r Request) Succeeded() bool { return r.Status >= 200 && r.Status <= 299 }
+
+// Answer decides how a delivery is answered: after how long, and with which status.
+type Answer func() (delay time.Duration, status int)
+
+// OK answers at once, with success.
+func OK() (time.Duration, int) { return 0, http.StatusNoContent }
+
+// Receiver serves until it is closed. Goroutines may share it.
+type Receiver struct {
+	answer      Answer
+	certificate []byte
+	listener    net.Listener
+	server      *http.Server
+
+	mu       sync.Mutex
+	hooks    []Hook
+	requests []Request
+	events   map[uuid.UUID]struct{} // answered with success
+	wrong    int
+	why      error // of the first that was wrong
+}
+
+// Start starts a receiver without hooks on a free port of the loopback address.
+func Start(answer Answer) (*Receiver, error) {
+	authority, certificate, err := newCertificate()
+	if err != nil {
+		return nil, fmt.Errorf("make the receiver's certificate: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	r := &Receiver{answer: answer, certificate: authority, listener: listener, events: map[uuid.UUID]struct{}{}}
+	r.server = &http.Server{
+		Handler:           r,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+		ReadHeaderTimeout: time.Minute,
+		// A worker that is killed leaves broken connections behind, of which nobody wants to read.
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+	go func() { _ = r.server.ServeTLS(listener, "", "") }() // until Close
+	return r, nil
+}
+
+// Authority is the certificate, in PEM, that a client must trust.
+func (r *Receiver) Authority() []byte { return r.certificate }
+
+// URL is the address of a hook.
+func (r *Receiver) URL(hook int) string { return URL(r.listener.Addr().String(), hook) }
+
+// URL is the address of a hook of the receiver at a network address.
+func URL(address string, hook int) string {
+	return "https://" + address + "/hooks/" + strconv.Itoa(hook)
+}
+
+// SetHooks replaces all hooks: their numbers are their places in the list.
+func (r *Receiver) SetHooks(hooks []Hook) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hooks = hooks
+}
+
+// Requests returns what arrived so far, in its order.
+func (r *Receiver) Requests() []Request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]Request(nil), r.requests...)
+}
+
+// Count is how much arrived.
+type Count struct {
+	Requests int `json:"requests"`
+	// Events is the number of different events that were answered with success.
+	Events int `json:"events"`
+}
+
+// Count returns how much arrived so far, and an error that tells of what was wrong.
+func (r *Receiver) Count() (Count, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := Count{len(r.requests), len(r.events)}
+	if r.wrong > 0 {
+		return c, fmt.Errorf("%d requests were no deliveries, the first because of: %w", r.wrong, r.why)
+	}
+	return c, nil
+}
+
+// Forget drops what arrived so far.
+func (r *Receiver) Forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests, r.events, r.wrong, r.why = nil, map[uuid.UUID]struct{}{}, 0, nil
+}
+
+// Close ends the receiver and all connections to it.
+func (r *Receiver) Close() error { return r.server.Close() }
+
+// ServeHTTP takes a delivery in.
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	got, hook, err := r.read(request)
+	if err != nil {
+		if request.Context().Err() == nil { // else it was broken off, as by a kill
+			r.mu.Lock()
+			if r.wrong++; r.why == nil {
+				r.why = err
+			}
+			r.mu.Unlock()
+		}
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	r.mu.Lock()
+	place := len(r.requests)
+	r.requests = append(r.requests, got)
+	r.mu.Unlock()
+	if hook.Hangs {
+		<-request.Context().Done()
+		return
+	}
+	delay, status := r.answer()
+	if delay > 0 {
+		time.Sleep(delay)
+	}
+	r.mu.Lock()
+	// Forget may have been called meanwhile.
+	if place < len(r.requests) && r.requests[place].Arrived.Equal(got.Arrived) {
+		r.requests[place].Status, r.requests[place].Answered = status, time.Now()
+		if r.requests[place].Succeeded() {
+			r.events[got.Event] = struct{}{}
+		}
+	}
+	r.mu.Unlock()
+	w.WriteHeader(status)
+}
+
+// read reads and verifies a delivery.
+func (r *Receiver) read(request *http.Request) (Request, Hook, error) {
+	text, _ := strings.CutPrefix(request.URL.Path, "/hooks/")
+	number, err := strconv.Atoi(text)
+	r.mu.Lock()
+	var hook Hook
+	if err == nil && (number < 0 || number >= len(r.hooks)) {
+		err = errors.New("no such hook")
+	}
+	if err == nil {
+		hook = r.hooks[number]
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return Request{}, hook, fmt.Errorf("path %q: %w", request.URL.Path, err)
+	}
+	body, err := io.ReadAll(io.LimitReader(request.Body, maxBodyBytes))
+	if err != nil {
+		return Request{}, hook, err
+	}
+	now := time.Now()
+	if err := signature.Verify(request.Header.Get(signature.Header), body, hook.Secret, now, signature.Tolerance); err != nil {
+		return Request{}, hook, err
+	}
+	event, err := uuid.Parse(request.Header.Get(signature.EventIDHeader))
+	if err != nil {
+		return Request{}, hook, fmt.Errorf("%s: %w", signature.EventIDHeader, err)
+	}
+	attempt, err := strconv.Atoi(request.Header.Get(signature.AttemptHeader))
+	if err != nil {
+		return Request{}, hook, fmt.Errorf("%s: %w", signature.AttemptHeader, err)
+	}
+	return Request{
+		Hook: number, Event: event, Type: request.Header.Get(signature.EventTypeHeader), Attempt: attempt, Arrived: now.Round(0),
+	}, hook, nil
+}
