@@ -64,7 +64,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		w.failed(&r, attempt, false)
 		return r
 	}
-	answer := w.client.Post(ctx, d.URL, header(d, secret, number, w.config.Store.Now()), d.Payload)
+	answer := w.client.Post(ctx, d.URL, header(d, secret, number, attempt.StartedAt), d.Payload)
 	if ctx.Err() != nil {
 		r.released = true
 		return r
