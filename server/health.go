@@ -32,23 +32,6 @@ func (s *Server) check(ctx context.Context) error {
 	return nil
 }
 
-// adminHandler serves the operator's listener: /healthz answers while the process lives, /readyz
-// while it can serve, /metrics in Prometheus text form.
-func (s *Server) adminHandler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if err := s.check(r.Context()); err != nil {
-			s.config.Logger.WarnContext(r.Context(), "not ready", "error", err)
-			writeStatus(w, http.StatusServiceUnavailable, refusal.Of(err, nil).Message)
-			return
-		}
-		writeStatus(w, http.StatusOK, "ready")
-	})
-	mux.Handle("GET /metrics", s.metrics.handler())
-	return mux
-}
-
 func writeStatus(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

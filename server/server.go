@@ -20,6 +20,7 @@ import (
 
 	"go.storefront.example/ent/store"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/shop"
@@ -35,6 +36,11 @@ type Config struct {
 	// AdminAddr is the address of the operator's listener. It should be one that only the
 	// operator reaches.
 	AdminAddr string
+	// AdminToken lets the operator in to the admin services; empty turns them off, but see AdminOpen.
+	AdminToken string
+	// AdminOpen turns the admin services on without a token while the operator's listener is on a
+	// loopback address, for development.
+	AdminOpen bool
 	// Store is the database; its schema must be current. The caller closes it.
 	Store *store.Store
 	// Shop are the platform's choices.
@@ -54,6 +60,7 @@ type Server struct {
 	edge          *rest.Edge
 	gate          *auth.Gate
 	metrics       *metrics
+	operator      *rpc.Gate // nil: the operator's side is off
 	ready         atomic.Bool
 	public, admin net.Listener
 }
@@ -92,6 +99,9 @@ func New(c Config) (*Server, error) {
 	}
 	if s.admin, err = net.Listen("tcp", c.AdminAddr); err != nil {
 		return nil, errors.Join(fmt.Errorf("listen on %s: %w", c.AdminAddr, err), s.public.Close())
+	}
+	if s.operator = newOperatorGate(c, s.admin.Addr()); s.operator == nil {
+		c.Logger.Info("the admin services are off: there is no --admin-token")
 	}
 	s.ready.Store(true)
 	return s, nil

@@ -68,6 +68,12 @@ const (
 	DeliveryPending        Code = "delivery_pending"
 	EventExpired           Code = "event_expired"
 	SecretKeyMissing       Code = "secret_key_missing"
+	EventNotFound          Code = "event_not_found"
+	ResendNotFound         Code = "resend_not_found"
+	IdempotencyKeyReused   Code = "idempotency_key_reused"
+	AdminTokenMissing      Code = "admin_token_missing"
+	AdminTokenInvalid      Code = "admin_token_invalid"
+	OriginRefused          Code = "origin_refused"
 )
 
 // answers is the one table from a code to what each protocol says with it.
@@ -118,6 +124,12 @@ var answers = map[Code]struct {
 	DeliveryPending:            {http.StatusConflict, connect.CodeFailedPrecondition},
 	EventExpired:               {http.StatusConflict, connect.CodeFailedPrecondition},
 	SecretKeyMissing:           {http.StatusConflict, connect.CodeFailedPrecondition},
+	EventNotFound:              {http.StatusNotFound, connect.CodeNotFound},
+	ResendNotFound:             {http.StatusNotFound, connect.CodeNotFound},
+	IdempotencyKeyReused:       {http.StatusConflict, connect.CodeAlreadyExists},
+	AdminTokenMissing:          {http.StatusUnauthorized, connect.CodeUnauthenticated},
+	AdminTokenInvalid:          {http.StatusUnauthorized, connect.CodeUnauthenticated},
+	OriginRefused:              {http.StatusForbidden, connect.CodePermissionDenied},
 }
 
 // Refusal is a request that the service says no to. Message is for the client; Cause is for the

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/wire"
-	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/refusal"
 )
 
@@ -177,23 +176,9 @@ func (e *Edge) writeCallError(x *exchange, r *http.Request) {
 	_ = e.errors.Write(x, r, x.callError())
 }
 
-// callError is the refusal as an error of the RPC faces: the protocol's code, the message, and
-// everything else as a storefront.v1.Error in the details.
+// callError is the refusal as an error of the RPC faces.
 func (x *exchange) callError() *connect.Error {
-	r := x.refusal
-	err := connect.NewError(r.ConnectCode(), errors.New(r.Message))
-	detail, detailErr := connect.NewErrorDetail(&storefrontv1.Error{
-		StatusCode: int32(r.Status()), //nolint:gosec // A status has three digits.
-		Code:       string(r.Code),
-		Message:    r.Message,
-		Details:    r.Details,
-		RequestId:  x.id[0],
-		Timestamp:  wire.Timestamp(x.edge.config.Now()),
-	})
-	if detailErr == nil {
-		err.AddDetail(detail)
-	}
-	return err
+	return x.refusal.Connect(x.id[0], x.edge.config.Now())
 }
 
 // callBody is the body of a call. What is wrong with it as a whole, its size or its end, is said
