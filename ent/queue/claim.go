@@ -28,20 +28,20 @@ const (
 	claimPostgres = `WITH want AS (
  SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(store_id uuid, webhook_id uuid, retry boolean, max integer, after timestamptz)),
 due AS (
- SELECT f.id, f.due_at FROM want CROSS JOIN LATERAL (
-  SELECT d.id, d.due_at FROM deliveries d
+ SELECT f.place, f.due_at FROM want CROSS JOIN LATERAL (
+  SELECT d.ctid AS place, d.due_at FROM deliveries d
   WHERE d.store_id = want.store_id AND d.webhook_id = want.webhook_id AND d.retry = want.retry
    AND d.due_at >= want.after AND d.due_at <= ` + present + `
   ORDER BY d.due_at, d.id LIMIT want.max FOR UPDATE SKIP LOCKED) f),
 leased AS (
  UPDATE deliveries d SET lease = gen_random_uuid(), due_at = ` + present + ` + $3::bigint * interval '1 millisecond'
- FROM due WHERE d.id = due.id
+ FROM due WHERE d.ctid = due.place
  RETURNING d.*, due.due_at AS was_due_at)
 SELECT l.id, l.lease, l.store_id, l.webhook_id, l.retry, l.event_id, l.event_type, l.attempts, l.created_at, l.was_due_at,
  COALESCE(w.enabled, false), w.url, w.secret, w.secret_key, e.payload
  FROM leased l
- LEFT JOIN webhooks w ON w.id = l.webhook_id AND w.enabled
- LEFT JOIN events e ON e.id = l.event_id
+ LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = l.store_id AND w.id = l.webhook_id AND w.enabled LIMIT 1) w ON true
+ LEFT JOIN LATERAL (SELECT payload FROM events WHERE id >= l.event_id AND id <= l.event_id ORDER BY id LIMIT 1) e ON true
  ORDER BY l.was_due_at, l.id`
 
 	// The lease is the same for all rows of a claim; a token need only differ from those before.
@@ -52,7 +52,7 @@ SELECT l.id, l.lease, l.store_id, l.webhook_id, l.retry, l.event_id, l.event_typ
 	claimedSQLite = `SELECT l.id, l.lease, l.store_id, l.webhook_id, l.retry, l.event_id, l.event_type, l.attempts, l.created_at, l.created_at,
  COALESCE(w.enabled, false), w.url, w.secret, w.secret_key, e.payload
  FROM deliveries l
- LEFT JOIN webhooks w ON w.id = l.webhook_id AND w.enabled
+ LEFT JOIN webhooks w ON w.store_id = l.store_id AND w.id = l.webhook_id AND w.enabled
  LEFT JOIN events e ON e.id = l.event_id
  WHERE l.store_id = $1 AND l.webhook_id = $2 AND l.retry = $3 AND l.due_at = $4 AND l.lease = $5
  ORDER BY l.id`

@@ -10,8 +10,10 @@ import (
 
 const (
 	// What became due in a span is read off the index of due times.
-	dueSincePostgres = `SELECT n.at, d.store_id, d.webhook_id, d.retry FROM (SELECT ` + present + ` AS at) n
- LEFT JOIN (SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= ` + present + `) d ON true`
+	dueSincePostgres = `SELECT n.at, d.store_id, d.webhook_id, d.retry FROM (SELECT ` + present + ` AS at) n LEFT JOIN (
+ SELECT DISTINCT store_id, webhook_id, retry FROM (
+  SELECT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= ` + present + ` ORDER BY due_at OFFSET 0) s
+ ) d ON true`
 
 	// All lanes are found by leaping from one to the next along their index, however much is in
 	// each.
@@ -24,9 +26,9 @@ const (
 SELECT n.at, d.store_id, d.webhook_id, d.retry FROM (SELECT ` + present + ` AS at) n LEFT JOIN (
  SELECT l.store_id, l.webhook_id, r.retry FROM lanes l CROSS JOIN (VALUES (false), (true)) AS r(retry)
  CROSS JOIN LATERAL (
-  SELECT d.due_at FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.retry = r.retry
-  ORDER BY d.due_at LIMIT 1) first
- WHERE first.due_at <= ` + present + `) d ON true`
+  SELECT d.* FROM deliveries d WHERE (d.store_id, d.webhook_id, d.retry) >= (l.store_id, l.webhook_id, r.retry)
+  ORDER BY d.store_id, d.webhook_id, d.retry, d.due_at LIMIT 1) first
+ WHERE first.store_id = l.store_id AND first.webhook_id = l.webhook_id AND first.retry = r.retry AND first.due_at <= ` + present + `) d ON true`
 
 	dueSQLite = `SELECT NULL, store_id, webhook_id, retry FROM deliveries WHERE due_at > $1 AND due_at <= $2
  GROUP BY store_id, webhook_id, retry`

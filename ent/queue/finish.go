@@ -28,23 +28,33 @@ type Outcome struct {
 	Counts bool
 }
 
+// held are the places of the rows whose lease still holds. Each is locked, and so stays where it
+// is until the statement's end.
+const held = `held AS (
+ SELECT d.place, r.* FROM r CROSS JOIN LATERAL (SELECT ctid AS place FROM deliveries
+  WHERE id >= r.id AND id <= r.id AND lease = r.lease ORDER BY id LIMIT 1 FOR UPDATE) d)`
+
 const (
 	endPostgres = `WITH r AS (
  SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(id uuid, lease uuid, webhook_id uuid, status text, attempts text, healthy boolean)),
+` + held + `,
 gone AS (
- DELETE FROM deliveries d USING r WHERE d.id = r.id AND d.lease = r.lease
- RETURNING d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.status, r.attempts, d.created_at),
+ DELETE FROM deliveries d USING held h WHERE d.ctid = h.place
+ RETURNING d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, h.status, h.attempts, d.created_at),
+mended AS (
+ SELECT w.place FROM (SELECT DISTINCT webhook_id FROM r WHERE healthy) h CROSS JOIN LATERAL (SELECT ctid AS place FROM webhooks
+  WHERE id >= h.webhook_id AND id <= h.webhook_id AND failing_since IS NOT NULL ORDER BY id LIMIT 1 FOR UPDATE) w),
 healthy AS (
- UPDATE webhooks w SET failing_since = NULL FROM (SELECT DISTINCT webhook_id FROM r WHERE healthy) h
- WHERE w.id = h.webhook_id AND w.failing_since IS NOT NULL)
+ UPDATE webhooks w SET failing_since = NULL FROM mended m WHERE w.ctid = m.place)
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
 SELECT id, store_id, webhook_id, event_id, event_type, status, convert_to(attempts, 'UTF8'), created_at, $2 FROM gone`
 
 	waitPostgres = `WITH r AS (
- SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid, attempts text, delay bigint))
-UPDATE deliveries d SET retry = true, lease = NULL, attempts = convert_to(r.attempts, 'UTF8'),
- due_at = ` + present + ` + r.delay * interval '1 millisecond'
- FROM r WHERE d.id = r.id AND d.lease = r.lease`
+ SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid, attempts text, delay bigint)),
+` + held + `
+UPDATE deliveries d SET retry = true, lease = NULL, attempts = convert_to(h.attempts, 'UTF8'),
+ due_at = ` + present + ` + h.delay * interval '1 millisecond'
+ FROM held h WHERE d.ctid = h.place`
 
 	failingPostgres = `UPDATE webhooks SET failing_since = date_trunc('milliseconds', ` + present + `)
  WHERE failing_since IS NULL AND enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($2::jsonb))`
@@ -199,8 +209,9 @@ func affected(result sql.Result, err error) (int64, error) {
 }
 
 const (
-	releasePostgres = `UPDATE deliveries d SET lease = NULL, due_at = ` + present + `
- FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid) WHERE d.id = r.id AND d.lease = r.lease`
+	releasePostgres = `WITH r AS (SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid)),
+` + held + `
+UPDATE deliveries d SET lease = NULL, due_at = ` + present + ` FROM held h WHERE d.ctid = h.place`
 	releaseSQLite = `UPDATE deliveries SET lease = NULL, due_at = $1
  FROM json_each($2) r WHERE deliveries.id = r.value->>'id' AND deliveries.lease = r.value->>'lease'`
 )

@@ -44,11 +44,16 @@ const (
 	overlap = 2 * time.Second
 )
 
-// Settings are what a worker's connections to PostgreSQL should have: the tables are mostly empty
-// when statements are planned, and the plans that are good for empty tables are ruinous for full
-// ones.
+// Settings are what a worker's connections to PostgreSQL should have. The tables are mostly empty
+// when statistics are taken and statements are planned, and the plans that are good for empty
+// tables are ruinous for full ones: to the planner all ways into a table of one row cost the
+// same. So the statements leave it one way only, whatever it believes: a row is looked up for
+// itself by LATERAL with a LIMIT, by a range in the order of its id, which no index but the id's
+// gives without sorting, and is changed at the place where it was found and locked.
 func Settings() map[string]string {
-	return map[string]string{"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off"}
+	return map[string]string{
+		"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
+	}
 }
 
 // Queue is one worker's access to the work. One goroutine may call Relay, Claim and Due; any may

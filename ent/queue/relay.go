@@ -31,8 +31,8 @@ const (
  RETURNING id, event_id, store_id, type)
 SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, e.payload
  FROM taken t
- LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled AND w.events ? t.type
- LEFT JOIN events e ON e.id = t.event_id
+ LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = t.store_id AND w.enabled AND w.events ? t.type OFFSET 0) w ON true
+ LEFT JOIN LATERAL (SELECT payload FROM events WHERE id >= t.event_id AND id <= t.event_id ORDER BY id LIMIT 1) e ON true
  ORDER BY t.id, w.id`
 
 	takeSQLite = `SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, e.payload

@@ -1,0 +1,152 @@
+package queue
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+)
+
+// access is a line of a plan that reads an index, with the one below it; the condition stands there.
+var access = regexp.MustCompile(`(?:Index Scan|Index Only Scan|Bitmap Index Scan) (using|on) \S+.*\n.*`)
+
+// wasteful are the accesses of a plan that read the whole of an index: without a condition, or
+// with one on an id in an index that starts with something else.
+func wasteful(plan string) []string {
+	var found []string
+	for _, lines := range access.FindAllString(plan, -1) {
+		_, condition, bounded := strings.Cut(lines, "Index Cond: (")
+		onID := strings.HasPrefix(strings.TrimLeft(condition, "("), "id ")
+		if !bounded || onID && !strings.Contains(lines, "_pkey") {
+			found = append(found, lines)
+		}
+	}
+	return found
+}
+
+// Full tables, on PostgreSQL: what a worker asks for again and again is read off indexes, whether
+// the tables were full or empty when statistics were taken and the statements planned.
+func TestWorkIsFoundByIndexes(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.Postgres, store.Config{Settings: Settings()})
+	require.NoError(t, s.MakePartitions(t.Context()))
+	owner, webhook := uuid.New(), uuid.New()
+	want, err := rowset([]wantRow{{owner, webhook, true, 20, time.Unix(0, 0)}})
+	require.NoError(t, err)
+	one := fmt.Sprintf(`[{"id":%q,"lease":%q,"webhook_id":%q,"status":"failed","attempts":"[]","healthy":true,"delay":1}]`,
+		uuid.New(), uuid.New(), webhook)
+	const lane = "store_id_webhook_id_retry_due_at_id"
+	check := func(tables string) {
+		for _, q := range []struct {
+			name, statement string
+			args            []any
+			indexes         []string
+			leaps           int // accesses that read the first entry only
+		}{
+			{"relay", takePostgres, []any{0, 500}, []string{"outbox_pkey", "webhook_store_id"}, 0},
+			{"claim", claimPostgres, []any{nil, want, 12000}, []string{lane, "Tid Scan on deliveries"}, 0},
+			{"due in a span", dueSincePostgres, []any{nil, time.Now().Add(-time.Minute)}, []string{"delivery_due_at"}, 0},
+			{"all that is due", duePostgres, []any{nil}, []string{lane}, 1},
+			{"an end", endPostgres, []any{one, time.Now()}, []string{"deliveries_pkey", "webhooks_pkey", "Tid Scan on deliveries", "Tid Scan on webhooks"}, 0},
+			{"a wait", waitPostgres, []any{nil, one}, []string{"deliveries_pkey", "Tid Scan on deliveries"}, 0},
+			{"a release", releasePostgres, []any{nil, one}, []string{"deliveries_pkey", "Tid Scan on deliveries"}, 0},
+		} {
+			plan := explain(t, s, q.statement, q.args...)
+			require.NotContains(t, plan, "Seq Scan", "%s, %s", q.name, tables)
+			require.Len(t, wasteful(plan), q.leaps, "%s, %s\n%s", q.name, tables, plan)
+			for _, index := range q.indexes {
+				require.Contains(t, plan, index, "%s, %s", q.name, tables)
+			}
+		}
+	}
+	fill := func(statements ...string) {
+		for _, statement := range statements {
+			_, err := s.Writer().Exec(statement, owner, webhook)
+			require.NoError(t, err)
+		}
+	}
+	check("empty")
+	_, err = s.Writer().Exec("ANALYZE")
+	require.NoError(t, err)
+	check("known to be empty")
+	// Over the days that there are partitions of.
+	const stamp = `(lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint + n * 20000), 12, '0') || '7000' || '8000' || lpad(to_hex(n), 12, '0'))::uuid`
+	fill(`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
+ SELECT CASE WHEN n = 1 THEN $1::uuid ELSE gen_random_uuid() END, 'x', n, 'x', 'XAF', 'CM', '{}', '[]', now(), now()
+ FROM generate_series(1, 500) n WHERE $2::uuid IS NOT NULL`,
+		`INSERT INTO webhooks (id, store_id, url, events, secret, secret_key, created_at, updated_at)
+ SELECT CASE WHEN id = $1 AND n = 1 THEN $2::uuid ELSE gen_random_uuid() END, id, 'x', '["order.paid"]', '', '', now(), now()
+ FROM stores, generate_series(1, 5) n`,
+		`INSERT INTO events (id, store_id, type, payload, created_at)
+ SELECT `+stamp+`, $1, 'order.paid', '{}', now() FROM generate_series(1, 50000) n WHERE $2::uuid IS NOT NULL`,
+		`INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
+ SELECT id, store_id, $2, id, type, 'succeeded', '[]', now(), now() FROM events WHERE store_id = $1`,
+		`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, created_at)
+ SELECT id, store_id, CASE WHEN random() < 0.5 THEN $2::uuid ELSE gen_random_uuid() END, id, type, random() < 0.5,
+  now() - random() * interval '1 hour', '[]', now() FROM events WHERE store_id = $1 LIMIT 20000`,
+		`INSERT INTO outbox (event_id, store_id, type) SELECT id, store_id, type FROM events WHERE store_id = $1 AND $2::uuid IS NOT NULL LIMIT 5000`)
+	check("full since the statistics were taken")
+	_, err = s.Writer().Exec("ANALYZE")
+	require.NoError(t, err)
+	check("full and known to be")
+}
+
+func explain(t *testing.T, s *store.Store, statement string, args ...any) string {
+	t.Helper()
+	rows, err := s.Writer().Query("EXPLAIN "+statement, args...)
+	require.NoError(t, err)
+	var text strings.Builder
+	require.NoError(t, each(rows, func() error {
+		var line string
+		err := rows.Scan(&line)
+		text.WriteString(line + "\n")
+		return err
+	}))
+	return text.String()
+}
+
+func TestFloorOfTheOutbox(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	var f floor
+	steps := []struct {
+		at      int
+		from    int64
+		highest int64
+		more    bool
+		reason  string
+	}{
+		{0, 0, 500, true, "the first search is from the beginning"},
+		{1, 0, 700, false, "nothing is far enough behind yet"},
+		{2000, 0, 800, false, "800 is seen, and is the floor after two spans"},
+		{4000, 700, 0, false, "what was seen two seconds ago is the floor"},
+		{6000, 800, 900, false, "and so on"},
+		{10001, 0, 100, true, "a search from the beginning, every ten seconds"},
+		{10002, 100, 300, true, "goes on where its batch ended"},
+		{10003, 300, 1000, true, "until it is past the floor"},
+		{10004, 800, 1000, false, "and then starts there again"},
+		{13000, 900, 0, false, "a floor never sinks"},
+		{5000, 0, 0, false, "a clock that was set back: from the beginning, to be safe"},
+	}
+	for _, step := range steps {
+		require.Equal(t, step.from, f.start(at(step.at)), "%d: %s", step.at, step.reason)
+		f.found(step.highest, step.more)
+	}
+	f = floor{}
+	require.Zero(t, f.start(at(0)))
+	f.found(900, false)
+	f.start(at(2000))
+	f.found(900, false)
+	f.start(at(4000))
+	f.found(900, false)
+	require.Zero(t, f.start(at(10001)))
+	require.Zero(t, f.start(at(10002)), "a search from the beginning that failed is made again")
+}
