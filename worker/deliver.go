@@ -82,7 +82,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	w.config.Logger.LogAttrs(ctx, level, "attempt", slog.String("event_id", d.EventID.String()), slog.String("event_type", d.EventType),
 		slog.String("store_id", d.StoreID.String()), slog.String("webhook_id", d.WebhookID.String()),
 		slog.String("delivery_id", d.ID.String()), slog.Int("attempt", number), slog.Int("status", answer.Status),
-		slog.String("error", answer.Problem), slog.Duration("duration", answer.Duration))
+		slog.String("error", answer.Problem), slog.Float64("duration_ms", inMilliseconds(answer.Duration)))
 	return r
 }
 

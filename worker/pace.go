@@ -38,3 +38,6 @@ func (p *pace) told() (count int, p99 time.Duration) {
 	sorted := slices.Sorted(slices.Values(p.last))
 	return p.count, sorted[(len(sorted)-1)*99/100]
 }
+
+// inMilliseconds is a duration as every log line of the service tells it, to the microsecond.
+func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -25,7 +25,7 @@ func (w *Worker) sweepOnce(ctx context.Context) {
 	case err != nil && ctx.Err() == nil:
 		w.config.Logger.ErrorContext(ctx, "sweep", "error", err)
 	case len(swept.Partitions) > 0 || swept.Rows > 0:
-		w.config.Logger.InfoContext(ctx, "swept", "partitions", swept.Partitions, "rows", swept.Rows, "duration", time.Since(start))
+		w.config.Logger.InfoContext(ctx, "swept", "partitions", swept.Partitions, "rows", swept.Rows, "duration_ms", inMilliseconds(time.Since(start)))
 	}
 	for _, left := range swept.Left {
 		w.config.Logger.InfoContext(ctx, "left for the next sweep", "reason", left)

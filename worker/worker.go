@@ -140,7 +140,7 @@ func (w *Worker) checkSecrets(ctx context.Context) error {
 	for _, key := range rows {
 		if !w.config.Secrets.Knows(key) {
 			return fmt.Errorf("--secret-key: webhooks have secrets under the key %q, which is not this one; "+
-				"start with the key that they were created under", key)
+				"start with the key that they were created under, or name it in --old-secret-keys", key)
 		}
 	}
 	return nil
@@ -171,7 +171,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	relays, relayP99 := w.relays.told()
 	claims, claimP99 := w.claims.told()
 	w.config.Logger.InfoContext(working, "worker stopped",
-		"relays", relays, "relay_p99", relayP99, "claims", claims, "claim_p99", claimP99)
+		"relays", relays, "relay_p99_ms", inMilliseconds(relayP99), "claims", claims, "claim_p99_ms", inMilliseconds(claimP99))
 	return err
 }
 
