@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
 )
 
@@ -65,7 +66,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		return r
 	}
 	answer := w.client.Post(ctx, d.URL, header(d, secret, number, attempt.StartedAt), d.Payload)
-	if ctx.Err() != nil {
+	if answer.Problem == egress.ProblemInterrupted {
 		r.released = true
 		return r
 	}

@@ -18,12 +18,19 @@ type dispatcher struct {
 	// relaying and looking tell what is to be done next: look into the outbox, and for deliveries
 	// that became due.
 	relaying, looking bool
+	// claiming tells that the last claim was a whole batch, so that there may be more.
+	claiming bool
 }
 
 // dispatch keeps attempts going until the context ends, then waits for those under way.
 func (w *Worker) dispatch(ctx, working context.Context) error {
 	attempting, breakOff := context.WithCancel(working)
 	defer breakOff()
+	defer context.AfterFunc(ctx, func() {
+		if pause(attempting, w.stopTimeout) {
+			breakOff()
+		}
+	})()
 	d := &dispatcher{Worker: w, working: attempting, relaying: true, looking: true}
 	var heard <-chan struct{}
 	if !w.config.Deaf {
@@ -32,33 +39,33 @@ func (w *Worker) dispatch(ctx, working context.Context) error {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for ctx.Err() == nil {
-		if err := d.step(ctx); err != nil {
-			if ctx.Err() != nil {
-				break
-			}
+		// What a statement has leased must be known here: it is not broken off by the order to stop.
+		if err := d.step(attempting); err != nil {
 			w.config.Logger.ErrorContext(ctx, "look for work", "error", err)
 			d.relaying, d.looking = true, true
 			d.drain()
 			pause(ctx, errorPause)
 			continue
 		}
-		if d.relaying && w.lanes.free() > 0 {
-			d.drain()
-			continue // the outbox had more than a batch
-		}
-		select {
-		case <-ctx.Done():
-		case <-heard:
-			d.relaying = true
-		case <-poll.C:
-			d.relaying, d.looking = true, true
-		case batch := <-w.ended:
-			d.end(batch)
+		if (d.relaying || d.claiming) && w.lanes.free() > 0 {
+			select {
+			case <-poll.C:
+				d.looking = true
+			default: // there was more than a batch
+			}
+		} else {
+			select {
+			case <-ctx.Done():
+			case <-heard:
+				d.relaying = true
+			case <-poll.C:
+				d.relaying, d.looking = true, true
+			case batch := <-w.ended:
+				d.end(batch)
+			}
 		}
 		d.drain()
 	}
-	stop := time.AfterFunc(stopTimeout, breakOff)
-	defer stop.Stop()
 	for w.lanes.inFlight > 0 {
 		d.end(<-w.ended)
 	}
@@ -124,6 +131,7 @@ func (d *dispatcher) relay(ctx context.Context) error {
 // claim begins what waits where there is room.
 func (d *dispatcher) claim(ctx context.Context) error {
 	wants := d.lanes.wants()
+	d.claiming = false
 	if len(wants) == 0 {
 		return nil
 	}
@@ -134,6 +142,7 @@ func (d *dispatcher) claim(ctx context.Context) error {
 	}
 	d.claims.took(time.Since(start))
 	d.lanes.claimed(wants, got)
+	d.claiming = len(got.Deliveries) >= claimBatch
 	for _, delivery := range got.Deliveries {
 		go d.deliver(d.working, delivery, start)
 	}

@@ -118,8 +118,11 @@ func (w *Worker) judge(ctx context.Context, outcomes []queue.Outcome, failing []
 		case !health.Enabled:
 			o.Status = queue.Cancelled
 		case health.Exhausted && o.Counts:
-			// It waits for a moment, to be cancelled with the rest.
-			o.Status, o.Delay = "", w.lease()
+			// It waits, to be cancelled with the rest; should a success be faster, then it keeps its
+			// schedule, and its last attempt stays its last.
+			if o.Status != "" {
+				o.Status, o.Delay = "", w.lease()
+			}
 			exhausted[o.Delivery.WebhookID] = o.Delivery.StoreID
 		}
 	}

@@ -21,6 +21,7 @@ package worker
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -78,11 +79,14 @@ type Config struct {
 	Targets egress.Policy
 	// Proxy is where connections are made through; nil for none.
 	Proxy *url.URL
+	// RootCAs are the authorities whose certificates receivers may have; nil is the system's.
+	RootCAs *x509.CertPool
 	// Resolver looks names up; nil is the system's.
 	Resolver egress.Resolver
 	// Deaf makes the worker poll only, for databases behind a pooler that carries no notifications.
 	Deaf bool
-	// Logger gets a line for each attempt that failed, and at level debug for each that did not.
+	// Logger gets a line for each attempt that failed, and at level debug for each that did not; nil
+	// discards them.
 	Logger *slog.Logger
 }
 
@@ -96,6 +100,8 @@ type Worker struct {
 	relays, claims pace
 	results        chan result
 	ended          chan []result
+	// stopTimeout is the constant of the same name, but in tests.
+	stopTimeout time.Duration
 }
 
 // New returns a worker, once it has made sure that it can sign: its error names the secret key
@@ -116,15 +122,18 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	if c.Retention == 0 {
 		c.Retention = DefaultRetention
 	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
 	w := &Worker{
 		config: c, queue: queue.On(c.Store), lanes: newLanes(c.Concurrency),
-		results: make(chan result, c.Concurrency), ended: make(chan []result, c.Concurrency),
+		results: make(chan result, c.Concurrency), ended: make(chan []result, c.Concurrency), stopTimeout: stopTimeout,
 	}
 	if err := w.checkSecrets(ctx); err != nil {
 		return nil, err
 	}
 	w.client = egress.New(egress.Options{
-		Policy: c.Targets, Timeout: c.Timeout, Proxy: c.Proxy, Resolver: c.Resolver,
+		Policy: c.Targets, Timeout: c.Timeout, Proxy: c.Proxy, RootCAs: c.RootCAs, Resolver: c.Resolver,
 		// Many stores may have their webhooks at one host.
 		MaxIdleConnsPerHost: c.Concurrency, MaxIdleConns: 2 * c.Concurrency,
 	})

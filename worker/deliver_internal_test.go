@@ -1,0 +1,288 @@
+package worker
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/delivery"
+	"go.storefront.example/gen/ent/product"
+	"go.storefront.example/worker/signature"
+)
+
+func TestADeliveryAsItArrives(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook(hook.ProductArchived)
+		m.change(func(ctx context.Context, tx *ent.Tx) error {
+			now := hook.Time(ctx)
+			row, err := tx.Product.Create().SetStoreID(m.id).SetTitle("Guide é <b>").SetTitleFolded("guide").SetSlug("guide").
+				SetType(product.TypeFILE).SetPriceAmount(5).SetURL("https://a.example/p").SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
+			if err != nil {
+				return err
+			}
+			return row.Update().SetStatus(product.StatusARCHIVED).Exec(ctx)
+		})
+		event := in.Client().Event.Query().OnlyX(m.ctx)
+		require.Equal(t, 1, in.worker().pass())
+
+		got := in.receiver.got()
+		require.Len(t, got, 1)
+		require.Equal(t, string(event.Payload), string(got[0].body), "byte for byte")
+		require.Equal(t, "/"+webhook.String(), got[0].path)
+		require.Equal(t, in.receiver.Listener.Addr().String(), got[0].host)
+		require.Equal(t, http.Header{
+			"Content-Type":             {"application/json"},
+			"Content-Length":           {strconv.Itoa(len(event.Payload))},
+			"User-Agent":               {"Service-Webhooks/1.0"},
+			"Service-Event-Id":         {event.ID.String()},
+			"Service-Event-Type":       {"product.archived"},
+			"Service-Delivery-Attempt": {"1"},
+			"Service-Signature":        got[0].header["Service-Signature"],
+		}, got[0].header, "and no other header")
+		require.Len(t, got[0].header["Service-Signature"], 1)
+		require.NoError(t, signature.Verify(got[0].header.Get(signature.Header), got[0].body, in.secrets[webhook], in.Now(), 0))
+
+		status, attempts := in.journal(webhook, event.ID)
+		require.Equal(t, "succeeded", status)
+		require.Len(t, attempts, 1)
+		require.Equal(t, []any{1, noon, 204, ""}, []any{attempts[0].Number, attempts[0].StartedAt, attempts[0].StatusCode, attempts[0].Error})
+		require.Zero(t, in.worker().pass(), "it is delivered")
+	})
+}
+
+// The eight attempts, and nothing in between.
+func TestTheWholeSchedule(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		in.receiver.always(http.StatusInternalServerError)
+		event := m.emit(hook.OrderPaid, 1)[0]
+		w := in.worker()
+		require.Equal(t, 1, w.pass())
+		start := in.Now()
+		for i, delay := range []time.Duration{
+			time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+		} {
+			due := in.Client().Delivery.Query().OnlyX(m.ctx).DueAt.Sub(in.Now())
+			require.GreaterOrEqual(t, due, delay, "after attempt %d", i+1)
+			require.LessOrEqual(t, due, delay+delay/10, "after attempt %d", i+1)
+			in.clock.advance(due - time.Millisecond)
+			require.Zero(t, w.pass(), "not before its time")
+			in.clock.advance(time.Millisecond)
+			require.Equal(t, 1, w.pass())
+		}
+		took := in.Now().Sub(start)
+		require.GreaterOrEqual(t, took, 22*time.Hour+21*time.Minute)
+		require.LessOrEqual(t, took, 24*time.Hour+36*time.Minute)
+		in.clock.advance(48 * time.Hour)
+		require.Zero(t, w.pass(), "the eighth was the last")
+
+		got := in.receiver.got()
+		require.Len(t, got, 8)
+		for i, r := range got {
+			require.Equal(t, i+1, r.attempt)
+			require.Equal(t, event, r.event, "one id for all attempts")
+			require.Equal(t, got[0].body, r.body)
+		}
+		status, attempts := in.journal(webhook, event)
+		require.Equal(t, "failed", status)
+		require.Len(t, attempts, 8)
+		for i, a := range attempts {
+			require.Equal(t, []any{i + 1, 500, "status 500"}, []any{a.Number, a.StatusCode, a.Error})
+			err := signature.Verify(got[i].header.Get(signature.Header), got[i].body, in.secrets[webhook], a.StartedAt, 0)
+			require.NoError(t, err, "signed anew at its own time")
+		}
+		require.True(t, in.Client().Webhook.GetX(m.ctx, webhook).Enabled, "not 72 hours")
+	})
+}
+
+func TestWhatAnAnswerMeans(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		answer int
+		status int // in the journal
+		err    string
+		reason string
+	}{
+		{200, 200, "", "2xx is a success"},
+		{202, 202, "", "2xx is a success"},
+		{204, 204, "", "2xx is a success"},
+		{299, 299, "", "2xx is a success"},
+		{301, 301, "redirect 301", "redirects are not followed"},
+		{302, 302, "redirect 302", "redirects are not followed"},
+		{307, 307, "redirect 307", "redirects are not followed"},
+		{304, 304, "redirect 304", "3xx is a failure"},
+		{400, 400, "status 400", "a refusal may be mended until the next attempt"},
+		{410, 410, "status 410", "the same"},
+		{429, 429, "status 429", "Retry-After is not followed"},
+		{503, 503, "status 503", "Retry-After is not followed"},
+		{drop, 0, "connection closed without an answer", "no answer is no success"},
+	}
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		in.receiver.headers = http.Header{"Retry-After": {"86400"}, "Location": {in.receiver.URL + "/elsewhere"}, "Set-Cookie": {"a=b"}}
+		w := in.worker()
+		for _, row := range rows {
+			webhook := m.newWebhook()
+			in.receiver.forget()
+			in.receiver.always(row.answer)
+			event := m.enqueue(webhook, hook.OrderPaid)
+			require.Equal(t, 1, w.pass(), row.reason)
+			require.Len(t, in.receiver.got(), 1, "%d: one attempt is one request", row.answer)
+			require.NotContains(t, in.receiver.got()[0].header, "Cookie")
+			if row.err == "" {
+				status, attempts := in.journal(webhook, event)
+				require.Equal(t, "succeeded", status, row.reason)
+				require.Equal(t, row.status, attempts[0].StatusCode)
+				continue
+			}
+			live := in.Client().Delivery.Query().Where(delivery.WebhookID(webhook)).OnlyX(m.ctx)
+			require.Equal(t, []any{row.status, row.err}, lastAttempt(t, live), row.reason)
+			require.LessOrEqual(t, live.DueAt.Sub(in.Now()), 66*time.Second, row.reason)
+		}
+	})
+}
+
+func lastAttempt(t testing.TB, live *ent.Delivery) []any {
+	t.Helper()
+	attempts := attemptsOf(t, live.Attempts)
+	last := attempts[len(attempts)-1]
+	return []any{last.StatusCode, last.Error}
+}
+
+// A receiver that accepts and never answers costs an attempt its timeout and no more.
+func TestAReceiverThatHangsTimesOut(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		m.newWebhook()
+		in.receiver.always(hang)
+		m.emit(hook.OrderPaid, 1)
+		require.Equal(t, 1, in.worker(func(c *Config) { c.Timeout = 100 * time.Millisecond }).pass())
+		require.Equal(t, []any{0, "timeout"}, lastAttempt(t, in.Client().Delivery.Query().OnlyX(m.ctx)))
+	})
+}
+
+func TestAPingIsMadeOnceAndDisablesNothing(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		in.receiver.always(http.StatusInternalServerError)
+		w := in.worker()
+		ping := m.enqueue(webhook, "ping")
+		require.Equal(t, 1, w.pass())
+		status, attempts := in.journal(webhook, ping)
+		require.Equal(t, "failed", status)
+		require.Len(t, attempts, 1)
+		require.Equal(t, "ping", in.receiver.got()[0].header.Get(signature.EventTypeHeader))
+		require.Nil(t, in.Client().Webhook.GetX(m.ctx, webhook).FailingSince, "somebody's test is no failure of a delivery")
+
+		m.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(in.Now().Add(-100 * time.Hour)) })
+		ping = m.enqueue(webhook, "ping")
+		require.Equal(t, 1, w.pass())
+		status, _ = in.journal(webhook, ping)
+		require.Equal(t, "failed", status)
+		require.True(t, in.Client().Webhook.GetX(m.ctx, webhook).Enabled)
+
+		in.receiver.always(http.StatusOK)
+		ping = m.enqueue(webhook, "ping")
+		require.Equal(t, 1, w.pass())
+		status, _ = in.journal(webhook, ping)
+		require.Equal(t, "succeeded", status)
+		require.Nil(t, in.Client().Webhook.GetX(m.ctx, webhook).FailingSince, "any success ends the failing")
+	})
+}
+
+func TestWhatCannotBeSentIsCancelled(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		reason string
+		become func(m merchant, webhook, event uuid.UUID)
+	}{
+		{"the webhook is disabled", func(m merchant, webhook, _ uuid.UUID) {
+			m.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
+		}},
+		{"the webhook is deleted", func(m merchant, webhook, _ uuid.UUID) { m.exec("DELETE FROM webhooks WHERE id = $1", webhook) }},
+		{"the event is kept no longer", func(m merchant, _, event uuid.UUID) { m.exec("DELETE FROM events WHERE id = $1", event) }},
+	}
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		for _, row := range rows {
+			webhook := m.newWebhook()
+			event := m.enqueue(webhook, hook.OrderPaid)
+			row.become(m, webhook, event)
+			require.Equal(t, 1, in.worker().pass(), row.reason)
+			status, attempts := in.journal(webhook, event)
+			require.Equal(t, "cancelled", status, row.reason)
+			require.Empty(t, attempts, row.reason)
+		}
+		require.Empty(t, in.receiver.got())
+	})
+}
+
+func TestASecretThatDoesNotOpen(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		m.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetSecret([]byte("changed")) })
+		m.emit(hook.OrderPaid, 1)
+		w := in.worker()
+		require.Equal(t, 1, w.pass())
+		require.Empty(t, in.receiver.got(), "nothing goes out unsigned")
+		live := in.Client().Delivery.Query().OnlyX(m.ctx)
+		require.Equal(t, []any{0, "signing secret cannot be read"}, lastAttempt(t, live))
+		require.Nil(t, in.Client().Webhook.GetX(m.ctx, webhook).FailingSince, "the receiver did nothing wrong")
+		in.clock.advance(2 * time.Minute)
+		require.Equal(t, 1, w.pass(), "it is tried again, as the operator may have mended it")
+	})
+}
+
+func TestASecretKeyThatIsMissingIsNamedAtTheStart(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		m.newWebhook()
+		used := in.Client().Webhook.Query().OnlyX(m.ctx).SecretKey
+		c := in.config()
+		c.Secrets = seal.NewRing(newKey(t))
+		_, err := New(m.ctx, c)
+		require.ErrorContains(t, err, "--secret-key")
+		require.ErrorContains(t, err, used)
+		c.Secrets = in.ring
+		_, err = New(m.ctx, c)
+		require.NoError(t, err)
+	})
+}
+
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	delays := DefaultRetryDelays()
+	sum := time.Duration(0)
+	for i, delay := range delays {
+		sum += delay
+		least, more := schedule(delays, i+1, 0)
+		require.True(t, more)
+		require.Equal(t, delay, least)
+		most, _ := schedule(delays, i+1, 0.999999)
+		require.Greater(t, most, delay+delay*9/100)
+		require.Less(t, most, delay+delay/10+time.Second)
+	}
+	require.Equal(t, 22*time.Hour+21*time.Minute, sum)
+	for _, number := range []int{-1, 0, 8, 9} {
+		_, more := schedule(delays, number, 0)
+		require.False(t, more, "attempt %d", number)
+	}
+}

@@ -1,0 +1,302 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/finisheddelivery"
+	"go.storefront.example/worker/egress"
+	"go.storefront.example/worker/signature"
+)
+
+// hangGuard ends a test that waits for something that never comes.
+const hangGuard = 30 * time.Second
+
+var noon = time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC)
+
+// handClock stands still until it is moved. Goroutines share it.
+type handClock struct{ milliseconds atomic.Int64 }
+
+func newHandClock() *handClock {
+	c := &handClock{}
+	c.milliseconds.Store(noon.UnixMilli())
+	return c
+}
+
+func (c *handClock) now() time.Time { return time.UnixMilli(c.milliseconds.Load()).UTC() }
+
+func (c *handClock) advance(d time.Duration) { c.milliseconds.Add(d.Milliseconds()) }
+
+// installation is a database with the receiver of all its webhooks.
+type installation struct {
+	*store.Store
+	t        testing.TB
+	clock    *handClock
+	ring     *seal.Ring
+	receiver *receiver
+	// secrets are those of the webhooks.
+	secrets map[uuid.UUID]string
+}
+
+// forEach runs f on an installation of every database under a clock of its own.
+func forEach(t *testing.T, f func(t *testing.T, in *installation)) {
+	t.Helper()
+	for _, name := range storetest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, newInstallation(t, name))
+		})
+	}
+}
+
+func newInstallation(t testing.TB, database string) *installation {
+	t.Helper()
+	clock := newHandClock()
+	s := storetest.New(t, database, store.Config{Clock: clock.now, Settings: queue.Settings()})
+	return &installation{
+		Store: s, t: t, clock: clock, ring: seal.NewRing(newKey(t)), receiver: newReceiver(t), secrets: map[uuid.UUID]string{},
+	}
+}
+
+func newKey(t testing.TB) seal.Key {
+	t.Helper()
+	key, err := seal.ParseKey(seal.NewKey())
+	require.NoError(t, err)
+	return key
+}
+
+// merchant is a store of the installation.
+type merchant struct {
+	*installation
+	ctx context.Context
+	id  uuid.UUID
+}
+
+func (in *installation) newMerchant(slug string) merchant {
+	in.t.Helper()
+	m := merchant{installation: in, id: uuid.New()}
+	m.ctx = tenant.With(context.Background(), tenant.Store{ID: m.id, Slug: slug, Currency: "XAF"}, tenant.Actor{Type: tenant.ActorOperator})
+	m.change(func(ctx context.Context, tx *ent.Tx) error {
+		now := hook.Time(ctx)
+		return tx.Store.Create().SetID(m.id).SetName(slug).SetSlug(slug).SetURL("https://shop.example").
+			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+	})
+	return m
+}
+
+// change runs a transaction that must succeed.
+func (m merchant) change(fn func(ctx context.Context, tx *ent.Tx) error) {
+	m.t.Helper()
+	require.NoError(m.t, m.WithTx(m.ctx, fn))
+}
+
+// newWebhook registers a webhook of the receiver for types, order.paid unless told.
+func (m merchant) newWebhook(types ...string) uuid.UUID {
+	m.t.Helper()
+	if len(types) == 0 {
+		types = []string{hook.OrderPaid}
+	}
+	made, secret := uuid.New(), signature.NewSecret()
+	m.secrets[made] = secret
+	sealed, key := m.ring.Seal(secret, made[:])
+	m.change(func(ctx context.Context, tx *ent.Tx) error {
+		now := hook.Time(ctx)
+		return tx.Webhook.Create().SetID(made).SetStoreID(m.id).SetURL(m.receiver.URL + "/" + made.String()).
+			SetEvents(types).SetSecret(sealed).SetSecretKey(key).SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+	})
+	return made
+}
+
+// edit changes a webhook.
+func (m merchant) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
+	m.t.Helper()
+	m.change(func(ctx context.Context, tx *ent.Tx) error {
+		row, err := tx.Webhook.Get(ctx, webhook)
+		if err != nil {
+			return err
+		}
+		u := row.Update()
+		change(u)
+		return u.Exec(ctx)
+	})
+}
+
+// emit writes events of a type, with their entries in the outbox, and announces them.
+func (m merchant) emit(kind string, n int) []uuid.UUID {
+	m.t.Helper()
+	made := make([]uuid.UUID, n)
+	rows := make([]map[string]any, n)
+	for i := range made {
+		made[i] = id.At(m.Now())
+		rows[i] = map[string]any{"id": made[i]}
+	}
+	text, err := json.Marshal(rows)
+	require.NoError(m.t, err)
+	set := `json_each($1) r`
+	key := `r.value->>'id'`
+	if m.Dialect() == "postgres" {
+		set, key = `jsonb_to_recordset($1::jsonb) AS r(id uuid)`, `r.id`
+	}
+	payload := []byte(`{"amount": 5000 }`)
+	_, err = m.Writer().Exec(`INSERT INTO events (id, store_id, type, payload, created_at) SELECT `+key+`, $2, $3, $4, $5 FROM `+set,
+		string(text), m.id, kind, payload, m.Now())
+	require.NoError(m.t, err)
+	_, err = m.Writer().Exec(`INSERT INTO outbox (event_id, store_id, type) SELECT `+key+`, $2, $3 FROM `+set, string(text), m.id, kind)
+	require.NoError(m.t, err)
+	m.Announce()
+	return made
+}
+
+// enqueue puts a delivery of a new event straight into the queue, as a ping or a resend does.
+func (m merchant) enqueue(webhook uuid.UUID, kind string) uuid.UUID {
+	m.t.Helper()
+	event := id.At(m.Now())
+	m.change(func(ctx context.Context, tx *ent.Tx) error {
+		if err := tx.Event.Create().SetID(event).SetStoreID(m.id).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(m.Now()).Exec(ctx); err != nil {
+			return err
+		}
+		return queue.Add(ctx, tx, m.Store, []queue.Draft{{
+			ID: id.At(m.Now()), StoreID: m.id, WebhookID: webhook, EventID: event, EventType: kind,
+		}})
+	})
+	return event
+}
+
+// config is how workers of the installation work.
+func (in *installation) config() Config {
+	return Config{
+		Store: in.Store, Secrets: in.ring, Concurrency: 32, Timeout: hangGuard,
+		Targets: egress.Policy{AllowPrivate: true}, RootCAs: in.receiver.roots(in.t),
+	}
+}
+
+// worker is a worker of the installation that works step by step.
+func (in *installation) worker(change ...func(*Config)) *stepped {
+	in.t.Helper()
+	c := in.config()
+	for _, f := range change {
+		f(&c)
+	}
+	w, err := New(context.Background(), c)
+	require.NoError(in.t, err)
+	s := &stepped{Worker: w, t: in.t}
+	s.dispatcher = &dispatcher{Worker: w, working: context.Background()}
+	return s
+}
+
+// stepped is a worker without a goroutine of its own: the dispatcher is driven by hand.
+type stepped struct {
+	*Worker
+	t          testing.TB
+	dispatcher *dispatcher
+}
+
+// begin relays and claims, and begins the attempts; it returns how many.
+func (s *stepped) begin() int {
+	s.t.Helper()
+	before := s.lanes.inFlight
+	s.dispatcher.relaying, s.dispatcher.looking = true, true
+	require.NoError(s.t, s.dispatcher.step(s.dispatcher.working))
+	return s.lanes.inFlight - before
+}
+
+// finish waits for all attempts under way and writes them down.
+func (s *stepped) finish() {
+	s.t.Helper()
+	for s.lanes.inFlight > 0 {
+		batch := []result{s.one()}
+		for len(batch) < s.lanes.inFlight {
+			batch = append(batch, s.one())
+		}
+		require.NoError(s.t, s.writeOnce(context.Background(), batch))
+		s.dispatcher.end(batch)
+	}
+}
+
+// one is the next attempt that ends.
+func (s *stepped) one() result {
+	s.t.Helper()
+	select {
+	case r := <-s.results:
+		return r
+	case <-time.After(hangGuard):
+		require.FailNow(s.t, "an attempt does not end")
+		return result{}
+	}
+}
+
+// pass works until there is nothing more to do at this time, and returns how many attempts ended.
+func (s *stepped) pass() int {
+	s.t.Helper()
+	ended := 0
+	for {
+		begun := s.begin()
+		ended += begun
+		if begun == 0 && !s.dispatcher.relaying {
+			return ended
+		}
+		s.finish()
+	}
+}
+
+// die abandons what is under way, as a killed worker does; attempts that have begun still arrive.
+func (s *stepped) die() {
+	for range s.lanes.inFlight {
+		s.one()
+	}
+	s.client.Close()
+}
+
+// journal is what became of an event at a webhook, and its attempts.
+func (in *installation) journal(webhook, event uuid.UUID) (status string, attempts []queue.Attempt) {
+	in.t.Helper()
+	rows, err := in.Client().FinishedDelivery.Query().
+		Where(finisheddelivery.WebhookID(webhook), finisheddelivery.EventID(event)).All(context.Background())
+	require.NoError(in.t, err)
+	if len(rows) == 0 {
+		return "", nil
+	}
+	require.Len(in.t, rows, 1)
+	attempts, err = queue.Attempts(rows[0].Attempts)
+	require.NoError(in.t, err)
+	return string(rows[0].Status), attempts
+}
+
+// errorsOf are the errors of attempts, in their order.
+func errorsOf(attempts []queue.Attempt) string {
+	texts := make([]string, len(attempts))
+	for i, a := range attempts {
+		texts[i] = a.Error
+	}
+	return strings.Join(texts, ", ")
+}
+
+// attemptsOf reads the attempts of a delivery's row.
+func attemptsOf(t testing.TB, column []byte) []queue.Attempt {
+	t.Helper()
+	attempts, err := queue.Attempts(column)
+	require.NoError(t, err)
+	return attempts
+}
+
+// exec runs a statement.
+func (in *installation) exec(statement string, args ...any) {
+	in.t.Helper()
+	_, err := in.Writer().Exec(statement, args...)
+	require.NoError(in.t, err)
+}

@@ -1,0 +1,129 @@
+package worker
+
+import (
+	"crypto/x509"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/worker/signature"
+)
+
+// What a receiver may do beside answering with a status.
+const (
+	hang = -1 // accept and never answer
+	drop = -2 // close the connection without an answer
+)
+
+// request is a delivery as it arrived.
+type request struct {
+	webhook, event uuid.UUID
+	attempt        int
+	path, host     string
+	header         http.Header
+	body           []byte
+	length         int64
+	// answered is the status that it got, hang or drop.
+	answered int
+}
+
+// receiver is a TLS server on loopback that plays all receivers: each webhook has a path.
+type receiver struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []request
+	answer   func(request) int
+	headers  http.Header
+	// arrived gets a value for each request, before its answer, when somebody made it.
+	arrived chan request
+	closing chan struct{}
+}
+
+// newReceiver starts a receiver that answers 204 until it is told otherwise.
+func newReceiver(t testing.TB) *receiver {
+	t.Helper()
+	r := &receiver{closing: make(chan struct{}), answer: func(request) int { return http.StatusNoContent }}
+	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(r.receive))
+	// A client that gives up in the handshake is no line in the test's output.
+	r.Config.ErrorLog = nil
+	r.StartTLS()
+	t.Cleanup(func() {
+		close(r.closing)
+		r.Close()
+	})
+	return r
+}
+
+func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
+	body, _ := io.ReadAll(q.Body)
+	got := request{path: q.URL.Path, host: q.Host, header: q.Header.Clone(), body: body, length: q.ContentLength}
+	got.webhook, _ = uuid.Parse(strings.TrimPrefix(q.URL.Path, "/"))
+	got.event, _ = uuid.Parse(q.Header.Get(signature.EventIDHeader))
+	got.attempt, _ = strconv.Atoi(q.Header.Get(signature.AttemptHeader))
+	r.mu.Lock()
+	got.answered = r.answer(got)
+	r.requests = append(r.requests, got)
+	arrived, headers := r.arrived, r.headers
+	r.mu.Unlock()
+	if arrived != nil {
+		select {
+		case arrived <- got:
+		case <-r.closing:
+		}
+	}
+	switch got.answered {
+	case hang:
+		select {
+		case <-q.Context().Done():
+		case <-r.closing:
+		}
+		fallthrough
+	case drop:
+		panic(http.ErrAbortHandler)
+	default:
+		for name, values := range headers {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(got.answered)
+	}
+}
+
+// answers makes the receiver answer by a function from now on; it is called for one at a time.
+func (r *receiver) answers(answer func(request) int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+// always makes the receiver answer everything alike.
+func (r *receiver) always(status int) { r.answers(func(request) int { return status }) }
+
+// got returns what arrived so far.
+func (r *receiver) got() []request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]request(nil), r.requests...)
+}
+
+// forget makes what arrived so far unseen.
+func (r *receiver) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests = nil
+}
+
+// roots trust the receiver.
+func (r *receiver) roots(t testing.TB) *x509.CertPool {
+	t.Helper()
+	pool := x509.NewCertPool()
+	require.NotNil(t, r.Certificate())
+	pool.AddCert(r.Certificate())
+	return pool
+}
