@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -60,11 +61,10 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 	if err := d.check(t); err != nil {
 		return nil, err
 	}
-	var recorded *storefrontv1.Order
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	return s.once(ctx, t, "order.create", d, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
 		buyer, err := s.buyerOf(ctx, tx, t, d)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		create := tx.Order.Create().SetID(uuid.Must(uuid.NewV7())).SetStoreID(t.ID).SetCustomerID(buyer.ID).
 			SetReference("ORD-" + code(10)).SetPlatformFeePercent(t.PlatformFeePercent).SetNillableNote(d.Note).
@@ -74,30 +74,28 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		if d.PaymentLinkID != "" {
 			link, chosen, err := s.linkToPay(ctx, tx, t, d)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			amount = chosen
 			create.SetPaymentLinkID(link.ID)
 		} else {
 			orderID, _ := create.Mutation().ID()
 			if items, amount, err = linesOf(ctx, tx, t, orderID, d.Lines); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		row, err := create.SetAmount(amount).Save(ctx)
 		if err != nil {
-			return fmt.Errorf("record order: %w", err)
+			return nil, fmt.Errorf("record order: %w", err)
 		}
 		if err := tx.OrderItem.CreateBulk(items...).Exec(ctx); err != nil {
-			return fmt.Errorf("record the order's items: %w", err)
+			return nil, fmt.Errorf("record the order's items: %w", err)
 		}
 		if err := tx.Customer.UpdateOneID(buyer.ID).Where(customer.StoreID(t.ID)).AddOrdersCount(1).Exec(ctx); err != nil {
-			return fmt.Errorf("count the customer's order: %w", err)
+			return nil, fmt.Errorf("count the customer's order: %w", err)
 		}
-		recorded, err = read.Order(ctx, tx, t, row.ID)
-		return err
+		return read.Order(ctx, tx, t, row.ID)
 	})
-	return recorded, err
 }
 
 // check brings the draft's texts into their stored form and refuses what needs no look-up.
@@ -267,28 +265,25 @@ func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from [
 	if !ok {
 		return nil, orderNotFound()
 	}
-	var moved *storefrontv1.Order
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	return s.once(ctx, t, "order."+strings.ToLower(to.String()), orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
 		row, err := lock(s, tx.Order.Query().Where(order.StoreID(t.ID), order.ID(orderID))).Only(ctx)
 		if err := readError("order", err, orderNotFound); err != nil {
-			return err
+			return nil, err
 		}
 		switch {
 		case row.Status != to && !slices.Contains(from, row.Status):
-			return refusal.New(refusal.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", row.Status, to))
+			return nil, refusal.New(refusal.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", row.Status, to))
 		case row.Status != to:
 			u := row.Update().SetStatus(to).SetUpdatedAt(hook.Time(ctx))
 			if with != nil {
 				if err := with(ctx, tx, t, row, u); err != nil {
-					return err
+					return nil, err
 				}
 			}
 			if err := u.Exec(ctx); err != nil {
-				return fmt.Errorf("move order to %s: %w", to, err)
+				return nil, fmt.Errorf("move order to %s: %w", to, err)
 			}
 		}
-		moved, err = read.Order(ctx, tx, t, orderID)
-		return err
+		return read.Order(ctx, tx, t, orderID)
 	})
-	return moved, err
 }

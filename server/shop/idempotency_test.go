@@ -1,0 +1,151 @@
+package shop_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/wire"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/shop"
+)
+
+// handClock is a clock that is moved by hand.
+type handClock struct{ atomic.Int64 }
+
+func newHandClock() *handClock {
+	c := &handClock{}
+	c.Store(time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
+	return c
+}
+
+func (c *handClock) now() time.Time { return time.UnixMilli(c.Load()).UTC() }
+
+func (c *handClock) advance(d time.Duration) { c.Add(d.Milliseconds()) }
+
+func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
+	t.Parallel()
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			clock := newHandClock()
+			b := newBench(t, storetest.New(t, database, store.Config{Clock: clock.now}), shop.Options{})
+			p := b.product("Guide", 1000)
+			key := func(k string) context.Context { return shop.WithIdempotencyKey(b.ctx, k) }
+			draft := func(quantity int32) shop.OrderDraft {
+				return shop.OrderDraft{
+					Buyer: shop.Buyer{Email: ptr("a@example.com")}, Lines: []shop.OrderLine{{ProductID: p.GetId(), Quantity: quantity}},
+				}
+			}
+			first, err := b.RecordOrder(key("checkout-1"), draft(1))
+			require.NoError(t, err)
+			paid, err := b.PayOrder(key("checkout-1"), first.GetId())
+			require.NoError(t, err, "a key belongs to one operation")
+			require.Equal(t, storefrontv1.Order_PAID, paid.GetStatus())
+			_, err = b.RefundOrder(b.ctx, first.GetId())
+			require.NoError(t, err)
+			entries, events := len(b.journal()), len(b.events())
+
+			clock.advance(shop.IdempotencyWindow - time.Millisecond)
+			again, err := b.RecordOrder(key("checkout-1"), draft(1))
+			require.NoError(t, err)
+			require.Equal(t, string(wire.Marshal(first)), string(wire.Marshal(again)), "byte for byte, though the order has changed since")
+			again, err = b.PayOrder(key("checkout-1"), strings.ToUpper(first.GetId()))
+			require.NoError(t, err, "although a REFUNDED order cannot be paid")
+			require.Equal(t, string(wire.Marshal(paid)), string(wire.Marshal(again)))
+			require.Len(t, b.journal(), entries, "nothing is changed")
+			require.Len(t, b.events(), events, "nothing is sent")
+
+			_, err = b.RecordOrder(key("checkout-1"), draft(2))
+			refused(t, err, refusal.IdempotencyKeyReused)
+			other := b.buy("b@example.com", p.GetId(), "")
+			_, err = b.PayOrder(key("checkout-1"), other.GetId())
+			refused(t, err, refusal.IdempotencyKeyReused)
+
+			// Another store has keys of its own.
+			elsewhere := b.newStore("elsewhere")
+			_, err = b.RecordOrder(shop.WithIdempotencyKey(elsewhere, "checkout-1"), draft(1))
+			refused(t, err, refusal.ProductNotFound)
+
+			clock.advance(time.Millisecond)
+			anew, err := b.RecordOrder(key("checkout-1"), draft(2))
+			require.NoError(t, err, "after a day the key is forgotten")
+			require.NotEqual(t, first.GetId(), anew.GetId())
+		})
+	}
+}
+
+func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		b := newBench(t, s, shop.Options{})
+		p := b.product("Guide", 1000)
+		o := b.buy("a@example.com", p.GetId(), "")
+		key := shop.WithIdempotencyKey(b.ctx, "k")
+		_, err := b.RefundOrder(key, o.GetId())
+		refused(t, err, refusal.OrderTransition)
+		_, err = b.PayOrder(b.ctx, o.GetId())
+		require.NoError(t, err)
+		o, err = b.RefundOrder(key, o.GetId())
+		require.NoError(t, err)
+		require.Equal(t, storefrontv1.Order_REFUNDED, o.GetStatus())
+
+		for name, bad := range map[string]string{
+			"too long":            strings.Repeat("é", shop.MaxIdempotencyKeyRunes+1),
+			"a control character": "a\nb",
+			"no Unicode":          "\xff",
+		} {
+			_, err := b.PayOrder(shop.WithIdempotencyKey(b.ctx, bad), o.GetId())
+			r := refused(t, err, refusal.ValidationFailed)
+			require.Equal(t, "idempotencyKey", r.Details.GetFields()[0].GetField(), name)
+		}
+		long := shop.WithIdempotencyKey(b.ctx, strings.Repeat("é", shop.MaxIdempotencyKeyRunes))
+		_, err = b.RefundOrder(long, o.GetId())
+		require.NoError(t, err)
+	})
+}
+
+// However many ask at once under one key, one of them does it and all have its answer.
+func TestManyAtOnceUnderOneKey(t *testing.T) {
+	t.Parallel()
+	const askers = 50
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		b := newBench(t, s, shop.Options{})
+		l := b.link(ptr(int32(1)))
+		ask := func(do func(ctx context.Context) (*storefrontv1.Order, error)) *storefrontv1.Order {
+			t.Helper()
+			answers := make([]*storefrontv1.Order, askers)
+			var all errgroup.Group
+			for i := range askers {
+				all.Go(func() (err error) {
+					answers[i], err = do(shop.WithIdempotencyKey(b.ctx, "once"))
+					return err
+				})
+			}
+			require.NoError(t, all.Wait())
+			for _, answer := range answers {
+				require.Equal(t, string(wire.Marshal(answers[0])), string(wire.Marshal(answer)))
+			}
+			return answers[0]
+		}
+		o := ask(func(ctx context.Context) (*storefrontv1.Order, error) {
+			return b.RecordOrder(ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: ptr("a@example.com")}, PaymentLinkID: l.GetId()})
+		})
+		ask(func(ctx context.Context) (*storefrontv1.Order, error) { return b.PayOrder(ctx, o.GetId()) })
+		orders, err := s.Client().Order.Query().Count(b.ctx)
+		require.NoError(t, err)
+		require.Equal(t, 1, orders)
+		require.Equal(t, []string{"customer.created", "order.paid", "payment_link.paid"}, b.events())
+		kept, err := s.Client().IdempotencyKey.Query().Count(b.ctx)
+		require.NoError(t, err)
+		require.Equal(t, 2, kept)
+	})
+}
