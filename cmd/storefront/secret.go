@@ -1,13 +1,17 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/base64"
+	"errors"
 	"fmt"
+	"strings"
+
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/server/shop"
 )
 
 type secretCmd struct {
 	Generate secretGenerateCmd `cmd:"" help:"Print a new secret: base64 of 32 random bytes."`
+	Rotate   secretRotateCmd   `cmd:"" help:"Encrypt the signing secrets of all webhooks under the new secret key."`
 }
 
 // Help shows an example.
@@ -20,17 +24,74 @@ func (secretGenerateCmd) Help() string {
 	return "Example:\n\n    export STOREFRONT_SECRET_KEY=$(storefront secret generate)"
 }
 
-// secretBytes is the length of a key of AES-256.
-const secretBytes = 32
-
 // Run prints a secret.
 func (secretGenerateCmd) Run(s *session) error {
-	key := make([]byte, secretBytes)
-	rand.Read(key)
-	text := base64.StdEncoding.EncodeToString(key)
+	text := seal.NewKey()
 	if s.json {
 		return s.value(map[string]string{"secret": text})
 	}
 	_, err := fmt.Fprintln(s.out, text)
+	return err
+}
+
+type secretRotateCmd struct {
+	database
+	secretKey
+}
+
+// Help shows an example.
+func (secretRotateCmd) Help() string {
+	return `Replaces the secret key that webhooks' signing secrets are encrypted with. The signing secrets themselves stay, so receivers notice nothing.
+
+1. Make a key: storefront secret generate
+2. Everywhere, set STOREFRONT_SECRET_KEY to the new key and STOREFRONT_OLD_SECRET_KEYS to the old one, and restart: workers first, which only read, then servers.
+3. Run storefront secret rotate with the same two. Workers go on meanwhile; interrupted, it goes on where it was when it is run again.
+4. Once it says that nothing is left, remove STOREFRONT_OLD_SECRET_KEYS and restart. Keep the old key for as long as there are backups from before.
+
+On SQLite without --secret-key, move <database file>.key aside and name its content in STOREFRONT_OLD_SECRET_KEYS: a new file is made.
+
+Example:
+
+    STOREFRONT_SECRET_KEY=$NEW STOREFRONT_OLD_SECRET_KEYS=$OLD storefront secret rotate --database-url postgres://storefront@localhost/storefront`
+}
+
+// rotated is what a rotation did, as it is shown.
+type rotated struct {
+	SecretKey string `json:"secretKey"` // the key's id
+	Webhooks  int    `json:"webhooks"`
+	Resealed  int    `json:"resealed"`
+}
+
+// Run encrypts the secrets anew.
+func (c *secretRotateCmd) Run(s *session) error {
+	// The database first: a mistake in its URL must not make a key file.
+	db, err := c.open(s.ctx)
+	if err != nil {
+		return err
+	}
+	ring, err := c.ring(c.database)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	bar := newProgress(s.errs, "secrets", 0)
+	so, err := shop.New(db, shop.Options{Secrets: ring}).ResealSecrets(s.ctx, func(so shop.Resealed) {
+		bar.tell(fmt.Sprintf("%d of %d secrets", so.Done, so.Webhooks))
+	})
+	bar.end()
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	switch {
+	case len(so.Unknown) > 0:
+		return fmt.Errorf("%d secrets are now under the key %s and %d are left under keys that are not given: %s; "+
+			"name those keys in --old-secret-keys and run this again", so.Done, ring.Current(), so.Left, strings.Join(so.Unknown, ", "))
+	case so.Left > 0:
+		return fmt.Errorf("%d secrets are now under the key %s, but others keep coming under an older one: "+
+			"restart every server with the new --secret-key, then run this again", so.Done, ring.Current())
+	}
+	if s.json {
+		return s.value(rotated{ring.Current(), so.Webhooks, so.Done})
+	}
+	_, err = fmt.Fprintf(s.out, "%d of %d secrets encrypted anew; all are under the key %s and no other is needed\n", so.Done, so.Webhooks, ring.Current())
 	return err
 }
