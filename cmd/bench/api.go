@@ -74,7 +74,7 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 	defer func() { err = errors.Join(err, db.drop(context.WithoutCancel(ctx))) }()
 	progress("making the data set: %d stores, %d keys, %d products, %d orders, %d customers",
 		c.Stores, c.Stores*c.Keys, c.Products, c.Orders, c.Customers)
-	data := newDataset(shape{c.Stores, c.Keys, c.Products, c.Orders, c.Customers}, time.Now())
+	data := newDataset(shape{stores: c.Stores, keys: c.Keys, products: c.Products, orders: c.Orders, customers: c.Customers}, time.Now())
 	if err := db.fill(ctx, data); err != nil {
 		return fmt.Errorf("make the data set: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain lets the test binary be started as a side, as the program starts itself.
+// TestMain lets the test binary be started under a hidden command, as the program starts itself.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "subject" {
+	if len(os.Args) > 1 && slices.Contains([]string{"subject", "receive", "pay", "post"}, os.Args[1]) {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
@@ -79,13 +80,17 @@ func TestAnExhaustedKeyFailsTheRun(t *testing.T) {
 func TestCommandLinesAreRefusedInOneLine(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ why, args, says string }{
-		{"an unknown command", "webhook", "unexpected argument webhook"},
+		{"an unknown command", "webhoks", "unexpected argument webhoks"},
 		{"no rounds give no figures", "api --rounds=0", "--rounds"},
 		{"a round too short to answer anything", "api --seconds=0", "--seconds"},
 		{"stores without orders cannot be asked for one", "api --stores=10 --orders=5", "every store"},
 		{"SQLite is the default, not a URL", "api --database-url=sqlite:x", "--database-url"},
 		{"a misspelt operation", "api --operation=get-orders", `"get-orders"`},
 		{"an unknown form of output", "api -o xml", "--output"},
+		{"no worker delivers nothing", "webhooks --workers=0", "--workers"},
+		{"a misspelt measure", "webhooks --measure=drian", `"drian"`},
+		{"SQLite has no days to sweep", "webhooks --journal=1000", "--journal"},
+		{"a pace of nothing never ends", "webhooks --rate=0", "--rate"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			t.Parallel()

@@ -92,6 +92,37 @@ func (d *database) cpu() (time.Duration, error) {
 	return clusterCPU(d.main)
 }
 
+// setting is a setting of the server; SQLite has none.
+func (d *database) setting(ctx context.Context, name string) (value string, err error) {
+	if d.server == nil {
+		return "", nil
+	}
+	err = d.server.QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&value)
+	return value, err
+}
+
+// walPosition is where the write-ahead log of the server has come to, right after a checkpoint, so
+// that what is written from there on begins with whole pages. SQLite's is not looked at.
+func (d *database) walPosition(ctx context.Context) (position string, err error) {
+	if d.server == nil {
+		return "", nil
+	}
+	if _, err := d.server.Exec(ctx, "CHECKPOINT"); err != nil {
+		return "", err
+	}
+	err = d.server.QueryRow(ctx, "SELECT pg_current_wal_lsn()::text").Scan(&position)
+	return position, err
+}
+
+// walSince is how many bytes the server has logged since a position.
+func (d *database) walSince(ctx context.Context, position string) (bytes int64, err error) {
+	if d.server == nil {
+		return 0, nil
+	}
+	err = d.server.QueryRow(ctx, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), $1::text::pg_lsn)::bigint", position).Scan(&bytes)
+	return bytes, err
+}
+
 // inProcess tells whether the database works in the process that asks it.
 func (d *database) inProcess() bool { return d.server == nil }
 

@@ -15,7 +15,11 @@ import (
 )
 
 // shape is how much a data set holds: keys in each store, the rest over all stores.
-type shape struct{ stores, keys, products, orders, customers int }
+type shape struct {
+	stores, keys, products, orders, customers int
+	// pending leaves every order to be paid, none of them through a payment link.
+	pending bool
+}
 
 // dataset is a service's data after some months, and what is needed to ask for it.
 type dataset struct {
@@ -50,6 +54,8 @@ type generator struct {
 	random *rand.Rand
 	now    time.Time
 	data   *dataset
+	// pending is the shape's.
+	pending bool
 
 	stores, keys, products, customers, links, orders, items *table
 }
@@ -59,7 +65,7 @@ func newDataset(s shape, now time.Time) *dataset {
 	g := &generator{
 		random: rand.New(rand.NewPCG(1, 2)), //nolint:gosec // Nothing secret is made of it.
 		now:    now.UTC().Truncate(time.Millisecond),
-		data:   &dataset{},
+		data:   &dataset{}, pending: s.pending,
 		stores: columns("stores", "id name slug url currency country social_links unavailable_types platform_fee_percent created_at updated_at"),
 		keys:   columns("api_keys", "id store_id name fingerprint hint scopes created_at"),
 		products: columns("products", "id store_id title title_folded slug type status summary description price_amount"+
@@ -112,7 +118,7 @@ type customerData struct {
 
 func (g *generator) store(n, keys, products, orders, customers int) {
 	opened := g.now.Add(-span - 24*time.Hour)
-	s := storeData{id: g.id(opened), slug: fmt.Sprintf("store-%04d", n)}
+	s := storeData{id: g.id(opened), slug: slugOf(n)}
 	g.stores.add(s.id, fmt.Sprintf("Store %d", n), s.slug, "https://shops.example.com/"+s.slug, "XAF", "CM", "{}", "[]", 5.0, opened, opened)
 	for k := range keys {
 		key := auth.NewKey()
@@ -195,6 +201,9 @@ func (g *generator) sales(s *storeData, catalogue []productData, buyers []*custo
 	for i := range count {
 		at := g.moment(i, count)
 		id, status := g.id(at), statuses[i%len(statuses)]
+		if g.pending {
+			status = "PENDING"
+		}
 		buyer := buyers[g.random.IntN(len(buyers))]
 		var amount int64
 		for position := range 1 + i%3 {
@@ -206,7 +215,7 @@ func (g *generator) sales(s *storeData, catalogue []productData, buyers []*custo
 		if status == "PAID" || status == "REFUNDED" {
 			paidAt = at.Add(time.Minute)
 		}
-		if i%10 == 5 { // one of those paid
+		if i%10 == 5 && !g.pending { // one of those paid
 			l, paid := &links[i/10%linksPerStore], at.Add(time.Minute)
 			l.count, l.amount, l.last, link = l.count+1, l.amount+amount, &paid, l.id
 		}

@@ -29,8 +29,12 @@ const (
 )
 
 type commands struct {
-	API     apiCommand     `cmd:"" default:"withargs" name:"api" help:"Measure the public API against the yardstick (the default)."`
-	Subject subjectCommand `cmd:"" hidden:"" help:"Serve one of the two sides; started by api."`
+	API      apiCommand      `cmd:"" default:"withargs" name:"api" help:"Measure the public API against the yardstick (the default)."`
+	Webhooks webhooksCommand `cmd:"" help:"Measure the way from a commit to the delivery of its event."`
+	Subject  subjectCommand  `cmd:"" hidden:"" help:"Serve one of the two sides; started by api."`
+	Pay      payCommand      `cmd:"" hidden:"" help:"Pay orders; started by webhooks."`
+	Post     postCommand     `cmd:"" hidden:"" help:"Post events and store nothing; started by webhooks."`
+	Receive  receiveCommand  `cmd:"" hidden:"" help:"Receive deliveries; started by webhooks."`
 }
 
 func main() {

@@ -99,8 +99,11 @@ func Start(answer Answer) (*Receiver, error) {
 // Authority is the certificate, in PEM, that a client must trust.
 func (r *Receiver) Authority() []byte { return r.certificate }
 
+// Addr is the network address that it serves at.
+func (r *Receiver) Addr() string { return r.listener.Addr().String() }
+
 // URL is the address of a hook.
-func (r *Receiver) URL(hook int) string { return URL(r.listener.Addr().String(), hook) }
+func (r *Receiver) URL(hook int) string { return URL(r.Addr(), hook) }
 
 // URL is the address of a hook of the receiver at a network address.
 func URL(address string, hook int) string {
