@@ -1,0 +1,184 @@
+package worker
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/activityentry"
+	"go.storefront.example/gen/ent/delivery"
+)
+
+// failed makes a delivery of a new event fail once, now.
+func (m merchant) failed(w *stepped) uuid.UUID {
+	m.t.Helper()
+	event := m.emit(hook.OrderPaid, 1)[0]
+	m.receiver.always(http.StatusInternalServerError)
+	require.Positive(m.t, w.pass())
+	return event
+}
+
+func (m merchant) webhook(id uuid.UUID) *ent.Webhook {
+	m.t.Helper()
+	return m.Client().Webhook.GetX(m.ctx, id)
+}
+
+// enable does what enabling by hand does.
+func (m merchant) enable(webhook uuid.UUID) {
+	m.t.Helper()
+	m.edit(webhook, func(u *ent.WebhookUpdateOne) {
+		u.SetEnabled(true).ClearDisabledAt().SetDisabledAutomatically(false).ClearFailingSince()
+	})
+}
+
+func TestAWebhookThatFailsForThreeDays(t *testing.T) {
+	t.Parallel()
+	const threeDays = 72 * time.Hour
+	rows := []struct {
+		reason string
+		// history goes from the first failure to the moment of the last one.
+		history  func(m merchant, w *stepped, webhook uuid.UUID)
+		disabled bool
+	}{
+		{"just before three days", func(m merchant, _ *stepped, _ uuid.UUID) { m.clock.advance(threeDays - time.Millisecond) }, false},
+		{"three days to the millisecond", func(m merchant, _ *stepped, _ uuid.UUID) { m.clock.advance(threeDays) }, true},
+		{"few events: the next failure is days later", func(m merchant, _ *stepped, _ uuid.UUID) { m.clock.advance(200 * time.Hour) }, true},
+		{"a success in between", func(m merchant, w *stepped, _ uuid.UUID) {
+			m.clock.advance(threeDays - time.Hour)
+			m.receiver.always(http.StatusOK)
+			m.emit(hook.OrderPaid, 1)
+			w.pass()
+			m.clock.advance(2 * time.Hour)
+		}, false},
+		{"a success, and three days of failures after it", func(m merchant, w *stepped, _ uuid.UUID) {
+			m.clock.advance(time.Hour)
+			m.receiver.always(http.StatusOK)
+			m.emit(hook.OrderPaid, 1)
+			w.pass()
+			m.clock.advance(time.Hour)
+			m.failed(w)
+			m.clock.advance(threeDays)
+		}, true},
+		{"enabled again it starts clean", func(m merchant, w *stepped, webhook uuid.UUID) {
+			m.clock.advance(threeDays)
+			m.failed(w)
+			require.False(m.t, m.webhook(webhook).Enabled)
+			m.clock.advance(time.Hour)
+			m.enable(webhook)
+		}, false},
+		{"enabled again it has three days again", func(m merchant, w *stepped, webhook uuid.UUID) {
+			m.clock.advance(threeDays)
+			m.failed(w)
+			m.enable(webhook)
+			m.failed(w)
+			m.clock.advance(threeDays)
+		}, true},
+	}
+	forEach(t, func(t *testing.T, in *installation) {
+		for i, row := range rows {
+			m := in.newMerchant("store-" + string(rune('a'+i)))
+			webhook := m.newWebhook()
+			w := in.worker()
+			m.failed(w)
+			require.Equal(t, in.Now(), m.webhook(webhook).FailingSince.UTC(), row.reason)
+			row.history(m, w, webhook)
+			in.receiver.forget()
+			last := m.failed(w)
+			is := m.webhook(webhook)
+			require.Equal(t, !row.disabled, is.Enabled, row.reason)
+			waiting := in.Client().Delivery.Query().Where(delivery.WebhookID(webhook)).CountX(m.ctx)
+			status, attempts := in.journal(webhook, last)
+			entries := in.Client().ActivityEntry.Query().
+				Where(activityentry.StoreID(m.id), activityentry.ActorName("automatic disabling"), activityentry.CreatedAt(in.Now())).CountX(m.ctx)
+			if !row.disabled {
+				require.Positive(t, waiting, row.reason)
+				require.Empty(t, status, row.reason)
+				require.Zero(t, entries, row.reason)
+				in.exec("DELETE FROM deliveries WHERE webhook_id = $1", webhook)
+				continue
+			}
+			require.Zero(t, waiting, row.reason)
+			require.Equal(t, "cancelled", status, "%s: the one that failed last is cancelled with the rest", row.reason)
+			require.Len(t, attempts, 1, row.reason)
+			require.True(t, is.DisabledAutomatically)
+			require.True(t, in.Now().Equal(*is.DisabledAt))
+			require.Equal(t, 1, entries, row.reason)
+			m.emit(hook.OrderPaid, 1)
+			in.receiver.forget()
+			w.pass()
+			require.Empty(t, in.receiver.got(), "%s: a disabled webhook gets nothing", row.reason)
+		}
+	})
+}
+
+// The eighth attempt of a delivery is its last, whatever becomes of its webhook.
+func TestTheLastAttemptMayDisable(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		w := in.worker(func(c *Config) { c.RetryDelays = []time.Duration{time.Minute} })
+		event := m.failed(w)
+		m.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(in.Now().Add(-100 * time.Hour)) })
+		in.clock.advance(2 * time.Minute)
+		require.Equal(t, 1, w.pass())
+		status, attempts := in.journal(webhook, event)
+		require.Equal(t, "cancelled", status)
+		require.Len(t, attempts, 2)
+		require.False(t, m.webhook(webhook).Enabled)
+	})
+}
+
+// A webhook is exhausted and one of its attempts fails, and in the same batch another succeeds.
+func TestASuccessOfTheSameBatchKeepsTheSchedule(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		w := in.worker()
+		events := m.emit(hook.OrderPaid, 2)
+		m.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(in.Now().Add(-100 * time.Hour)) })
+		in.receiver.answers(func(r request) int {
+			if r.event == events[0] {
+				return http.StatusInternalServerError
+			}
+			return http.StatusOK
+		})
+		require.Equal(t, 2, w.begin())
+		w.finish()
+		require.True(t, m.webhook(webhook).Enabled)
+		live := in.Client().Delivery.Query().OnlyX(m.ctx)
+		require.GreaterOrEqual(t, live.DueAt.Sub(in.Now()), time.Minute)
+	})
+}
+
+// Somebody disables a webhook while attempts of its deliveries are under way.
+func TestAttemptsUnderWayWhenTheirWebhookIsDisabled(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		w := in.worker()
+		events := m.emit(hook.OrderPaid, 2)
+		in.receiver.answers(func(r request) int {
+			if r.event == events[0] {
+				return http.StatusInternalServerError
+			}
+			return http.StatusOK
+		})
+		require.Equal(t, 2, w.begin())
+		m.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
+		w.finish()
+		status, attempts := in.journal(webhook, events[0])
+		require.Equal(t, "cancelled", status, "it failed, and is not tried again")
+		require.Len(t, attempts, 1)
+		status, _ = in.journal(webhook, events[1])
+		require.Equal(t, "succeeded", status)
+		require.Nil(t, m.webhook(webhook).FailingSince)
+	})
+}
