@@ -15,3 +15,13 @@ func (o *Operator) ListActivity(ctx context.Context, storeName string, limit int
 	}
 	return o.shop.ListActivity(ctx, limit)
 }
+
+// ListActivityBefore is ListActivity for entries older than the one with this id; an empty id is the
+// end of the journal. It refuses with validation_failed too.
+func (o *Operator) ListActivityBefore(ctx context.Context, storeName, before string, limit int) ([]*ent.ActivityEntry, error) {
+	ctx, err := o.In(ctx, storeName)
+	if err != nil {
+		return nil, err
+	}
+	return o.shop.ListActivityBefore(ctx, before, limit)
+}

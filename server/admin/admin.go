@@ -20,8 +20,24 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// operator is who the activity journal names for what is done here.
+// operator is who the activity journal names for what is done here, but for a member.
 var operator = tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
+
+type memberKey struct{}
+
+// As returns a context in which the operator's operations are done on behalf of a member of the
+// store: the activity journal names the member. The name is one that shop.MemberName returned.
+func As(ctx context.Context, member string) context.Context {
+	return context.WithValue(ctx, memberKey{}, member)
+}
+
+// actorOf is who the activity journal names.
+func actorOf(ctx context.Context) tenant.Actor {
+	if member, ok := ctx.Value(memberKey{}).(string); ok {
+		return tenant.Actor{Type: tenant.ActorMember, Name: member}
+	}
+	return operator
+}
 
 // Operator carries out the operator's operations. Goroutines may share it.
 type Operator struct {
@@ -35,13 +51,13 @@ func New(s *store.Store, rules *shop.Shop) *Operator {
 }
 
 // In returns a context in which the shop works on the store with this slug or id, under the
-// operator's name. It refuses with store_not_found.
+// operator's name or that of the member on whose behalf it is (As). It refuses with store_not_found.
 func (o *Operator) In(ctx context.Context, name string) (context.Context, error) {
 	t, err := o.shop.FindStore(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return tenant.With(ctx, t, operator), nil
+	return tenant.With(ctx, t, actorOf(ctx)), nil
 }
 
 // inOwner is In for the store that owns the row with this id; owner looks it up by the row's
@@ -58,17 +74,19 @@ func (o *Operator) inOwner(ctx context.Context, id string, missing refusal.Code,
 	if err != nil {
 		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 	}
-	return tenant.With(ctx, shop.TenantOf(row), operator), nil
+	return tenant.With(ctx, shop.TenantOf(row), actorOf(ctx)), nil
 }
 
 // what names the kinds of row that are found by their id alone.
 var what = map[refusal.Code]string{
 	refusal.ProductNotFound:     "product",
 	refusal.OrderNotFound:       "order",
+	refusal.CustomerNotFound:    "customer",
 	refusal.PaymentLinkNotFound: "payment link",
 	refusal.APIKeyNotFound:      "API key",
 	refusal.WebhookNotFound:     "webhook",
 	refusal.DeliveryNotFound:    "delivery",
+	refusal.EventNotFound:       "event",
 }
 
 func noneWith(missing refusal.Code, id string) error {

@@ -50,25 +50,50 @@ func (o *Operator) ResendDelivery(ctx context.Context, id string) (queue.Entry, 
 	return o.shop.ResendDelivery(ctx, id)
 }
 
-// ResendSince sends to a webhook again every event since a time that never succeeded there. It
-// works until that is done and calls progress after each part. When it is given up half-way, a
-// worker goes on with it. While another process is on it, it waits for that one's end, and looks
-// every poll. It refuses with webhook_not_found or webhook_disabled.
+// StartResend orders to send to a webhook again every event since a time that never succeeded there;
+// it is carried out by ContinueResend or, when nobody goes on with it for a while, by a worker. It
+// refuses with webhook_not_found or webhook_disabled.
+func (o *Operator) StartResend(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
+	return inWebhook(ctx, o, webhookID, func(ctx context.Context) (queue.Resend, error) { return o.shop.ResendSince(ctx, webhookID, since) })
+}
+
+// ContinueResend carries out the next part of a resend and returns how far it is. It refuses with
+// resend_not_found.
+func (o *Operator) ContinueResend(ctx context.Context, job queue.Resend) (queue.Resend, error) {
+	next, err := o.shop.ContinueResend(ctx, job)
+	if errors.Is(err, queue.ErrNoResend) {
+		return next, refusal.New(refusal.ResendNotFound, fmt.Sprintf("There is no resend with the id %q.", job.ID))
+	}
+	return next, err
+}
+
+// ResendSince carries out a whole resend. It refuses as StartResend does.
 func (o *Operator) ResendSince(ctx context.Context, webhookID string, since time.Time, poll time.Duration, progress func(queue.Resend)) (queue.Resend, error) {
-	return inWebhook(ctx, o, webhookID, func(ctx context.Context) (queue.Resend, error) {
-		job, err := o.shop.ResendSince(ctx, webhookID, since)
-		for err == nil && !job.Finished {
-			if job.Elsewhere {
-				if err = pause(ctx, poll); err != nil {
-					return job, err
-				}
-			}
-			if job, err = o.shop.ContinueResend(ctx, job); err == nil {
-				progress(job)
+	return Resend(ctx, o, webhookID, since, poll, progress)
+}
+
+// Resender is what carries out resends part by part.
+type Resender interface {
+	StartResend(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error)
+	ContinueResend(ctx context.Context, job queue.Resend) (queue.Resend, error)
+}
+
+// Resend sends to a webhook again every event since a time that never succeeded there. It works
+// until that is done and calls progress after each part. When it is given up half-way, a worker goes
+// on with it. While another process is on it, it waits for that one's end, and looks every poll.
+func Resend(ctx context.Context, r Resender, webhookID string, since time.Time, poll time.Duration, progress func(queue.Resend)) (queue.Resend, error) {
+	job, err := r.StartResend(ctx, webhookID, since)
+	for err == nil && !job.Finished {
+		if job.Elsewhere {
+			if err = pause(ctx, poll); err != nil {
+				return job, err
 			}
 		}
-		return job, err
-	})
+		if job, err = r.ContinueResend(ctx, job); err == nil {
+			progress(job)
+		}
+	}
+	return job, err
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -12,7 +12,8 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// CreateOrder records a PENDING order of a store. It refuses with store_not_found and as
+// CreateOrder records a PENDING order of a store. Like the operations that move an order it is
+// carried out once under shop.WithIdempotencyKey. It refuses with store_not_found and as
 // shop.RecordOrder does.
 func (o *Operator) CreateOrder(ctx context.Context, storeName string, d shop.OrderDraft) (*storefrontv1.Order, error) {
 	ctx, err := o.In(ctx, storeName)
@@ -48,11 +49,35 @@ func (o *Operator) RefundOrder(ctx context.Context, id string) (*storefrontv1.Or
 }
 
 func (o *Operator) move(ctx context.Context, id string, to func(context.Context, string) (*storefrontv1.Order, error)) (*storefrontv1.Order, error) {
-	ctx, err := o.inOwner(ctx, id, refusal.OrderNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.store.Client().Order.Query().Where(order.ID(id)).QueryStore()
-	})
+	ctx, err := o.inOrder(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return to(ctx, id)
+}
+
+// ListOrders returns a page of a store's orders, newest first. It refuses with store_not_found or
+// validation_failed.
+func (o *Operator) ListOrders(ctx context.Context, storeName string, in *storefrontv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
+	ctx, err := o.In(ctx, storeName)
+	if err != nil {
+		return nil, err
+	}
+	return o.shop.ListOrders(ctx, in)
+}
+
+// GetOrder returns an order. It refuses with order_not_found.
+func (o *Operator) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
+	ctx, err := o.inOrder(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return o.shop.GetOrder(ctx, in)
+}
+
+// inOrder is In for the store that owns the order.
+func (o *Operator) inOrder(ctx context.Context, id string) (context.Context, error) {
+	return o.inOwner(ctx, id, refusal.OrderNotFound, func(id uuid.UUID) *ent.StoreQuery {
+		return o.store.Client().Order.Query().Where(order.ID(id)).QueryStore()
+	})
 }

@@ -22,14 +22,38 @@ func (o *Operator) CreateProduct(ctx context.Context, storeName string, d shop.P
 	return o.shop.CreateProduct(ctx, d)
 }
 
+// ListProducts returns a page of a store's products, newest first. It refuses with store_not_found
+// or validation_failed.
+func (o *Operator) ListProducts(ctx context.Context, storeName string, in *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
+	ctx, err := o.In(ctx, storeName)
+	if err != nil {
+		return nil, err
+	}
+	return o.shop.ListProducts(ctx, in)
+}
+
+// GetProduct returns a product. It refuses with product_not_found.
+func (o *Operator) GetProduct(ctx context.Context, in *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
+	ctx, err := o.inProduct(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return o.shop.GetProduct(ctx, in)
+}
+
 // UpdateProduct changes the named fields of a product, those of the operator's side included. It
 // refuses as shop.ChangeProduct does.
 func (o *Operator) UpdateProduct(ctx context.Context, id string, c shop.ProductChange) (*storefrontv1.Product, error) {
-	ctx, err := o.inOwner(ctx, id, refusal.ProductNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.store.Client().Product.Query().Where(product.ID(id)).QueryStore()
-	})
+	ctx, err := o.inProduct(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return o.shop.ChangeProduct(ctx, id, c)
+}
+
+// inProduct is In for the store that owns the product.
+func (o *Operator) inProduct(ctx context.Context, id string) (context.Context, error) {
+	return o.inOwner(ctx, id, refusal.ProductNotFound, func(id uuid.UUID) *ent.StoreQuery {
+		return o.store.Client().Product.Query().Where(product.ID(id)).QueryStore()
+	})
 }

@@ -9,7 +9,7 @@ import (
 
 // CreateStore creates a store. It refuses with validation_failed, phone_invalid or slug_taken.
 func (o *Operator) CreateStore(ctx context.Context, d shop.StoreDraft) (*storefrontv1.Store, error) {
-	return o.shop.CreateStore(ctx, operator, d)
+	return o.shop.CreateStore(ctx, actorOf(ctx), d)
 }
 
 // ListStores returns the newest stores, at most limit.
