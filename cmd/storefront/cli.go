@@ -26,7 +26,8 @@ type cli struct {
 	Delivery   deliveryCmd   `cmd:"" help:"Read the journal of deliveries, and send again."`
 	Activity   activityCmd   `cmd:"" help:"Read a store's activity journal."`
 	Import     importCmd     `cmd:"" help:"Load existing products, customers or orders in bulk."`
-	Secret     secretCmd     `cmd:"" help:"Make secrets for the service's settings."`
+	Secret     secretCmd     `cmd:"" help:"Make secrets for the service's settings, and replace the secret key."`
+	Backup     backupCmd     `cmd:"" help:"Copy a SQLite database while it is used."`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
 	Version    versionCmd    `cmd:"" help:"Show version, commit and Go version."`
 }

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"go.storefront.example/ent/store"
+)
+
+type backupCmd struct {
+	database
+	To string `required:"" placeholder:"FILE" help:"File to write; it must not be there yet."`
+}
+
+// Help shows an example.
+func (backupCmd) Help() string {
+	return `Copies a SQLite database into one file while servers and workers use it. The file gets its name once it is whole, and is readable by its owner only. For PostgreSQL it names the line of pg_dump to use.
+
+The secret key is not in it: keep a copy of <database file>.key, or of STOREFRONT_SECRET_KEY, in another place than the backups, for without it no signing secret in them can be read.
+
+To restore, stop what uses the database, remove <database file>-wal and -shm, and put the copy in the place of the database file and the key in that of the key file.
+
+Example:
+
+    storefront backup --to /var/backups/storefront-$(date +%F).db`
+}
+
+// backedUp is what a backup wrote, as it is shown.
+type backedUp struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+	// SecretKeyFile is the file whose key opens the copy's secrets, null when there is none.
+	SecretKeyFile *string `json:"secretKeyFile"`
+}
+
+// Run copies the database.
+func (c *backupCmd) Run(s *session) error {
+	path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:")
+	if strings.HasPrefix(c.DatabaseURL, "postgres") {
+		return fmt.Errorf("%w; for PostgreSQL run: pg_dump --format=custom --no-owner --file=%s \"$STOREFRONT_DATABASE_URL\"", store.ErrNotEmbedded, c.To)
+	}
+	if _, err := os.Stat(path); embedded && err != nil {
+		// Opening it would make an empty one.
+		return fmt.Errorf("back up: %w", err)
+	}
+	// Whatever its schema is: before an upgrade is when a backup matters.
+	db, err := store.Open(s.ctx, store.Config{URL: c.DatabaseURL, MaxConns: 1})
+	if err != nil {
+		return err
+	}
+	bytes, err := db.Backup(s.ctx, c.To)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	done := backedUp{File: c.To, Bytes: bytes}
+	if key, _ := keyFile(c.DatabaseURL); exists(key) {
+		done.SecretKeyFile = &key
+	}
+	if s.json {
+		return s.value(done)
+	}
+	_, err = fmt.Fprintf(s.out, "%s: %d bytes\n", done.File, done.Bytes)
+	if err == nil && done.SecretKeyFile != nil {
+		_, err = fmt.Fprintf(s.out, "its secrets are encrypted with the key in %s: keep a copy of that too, in another place\n", *done.SecretKeyFile)
+	}
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
