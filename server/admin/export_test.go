@@ -1,0 +1,4 @@
+package admin
+
+// Fingerprint is what is kept of a secret.
+var Fingerprint = fingerprintOf
