@@ -10,6 +10,7 @@ import (
 
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/span"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
@@ -29,6 +30,8 @@ func Flush(ctx context.Context, tx *ent.Tx, database string) (queued bool, err e
 		return false, nil
 	}
 	store, actor, _ := tenant.From(ctx)
+	ctx, written := r.begin(ctx)
+	defer func() { span.End(written, err) }()
 	entries := r.journal(store, actor)
 	events, err := r.outbox(ctx, tx, store)
 	if err != nil {
@@ -81,7 +84,7 @@ const (
 	entryColumns = `activity_entries
  (id, store_id, actor_type, actor_id, actor_name, action, resource_type, resource_id, changes, created_at)`
 	insertEntry = `INSERT INTO ` + entryColumns + ` VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
-	insertEvent = `INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)`
+	insertEvent = `INSERT INTO events (id, store_id, type, payload, created_at, request_id, trace) VALUES ($1, $2, $3, $4, $5, $6, $7)`
 	intoOutbox  = `INSERT INTO outbox (event_id, store_id, type) SELECT $1, $2, $3 WHERE EXISTS (`
 
 	subscribed = intoOutbox + `SELECT 1 FROM webhooks w WHERE w.store_id = $2 AND w.enabled AND w.events ? $3::text)`
@@ -97,7 +100,7 @@ type statements struct {
 var (
 	postgres = statements{
 		both: `WITH event AS (` + insertEvent + `), entry AS (INSERT INTO ` + entryColumns +
-			` VALUES ($6, $7, $8, $9, $10, $11, $12, $13, $14, $15)) ` + subscribed,
+			` VALUES ($8, $9, $10, $11, $12, $13, $14, $15, $16, $17)) ` + subscribed,
 		outbox: `WITH event AS (` + insertEvent + `) ` + subscribed,
 	}
 	sqlite = statements{
@@ -121,6 +124,7 @@ func (r *recorder) journal(store tenant.Store, actor tenant.Actor) [][]any {
 // outbox is the arguments of insertEvent for each event.
 func (r *recorder) outbox(ctx context.Context, tx *ent.Tx, store tenant.Store) ([][]any, error) {
 	rows := make([][]any, len(r.events))
+	request, trace := cause(ctx)
 	orders := map[uuid.UUID]proto.Message{}
 	for i, e := range r.events {
 		data, err := r.data(ctx, tx, store, e, orders)
@@ -128,7 +132,8 @@ func (r *recorder) outbox(ctx context.Context, tx *ent.Tx, store tenant.Store) (
 			return nil, fmt.Errorf("render %s: %w", e.kind, err)
 		}
 		eventID := id.At(r.now)
-		rows[i] = []any{eventID, store.ID, e.kind, wire.Envelope(eventID, e.kind, r.now, store.ID, store.Slug, data), r.now}
+		rows[i] = []any{eventID, store.ID, e.kind, wire.Envelope(eventID, e.kind, r.now, store.ID, store.Slug, data), r.now, request, trace}
+		r.made = append(r.made, eventID)
 	}
 	return rows, nil
 }

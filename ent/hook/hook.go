@@ -4,7 +4,7 @@
 //	mutation ──► hook: notes the change ──┐
 //	mutation ──► hook: notes the change ──┤ one transaction
 //	Flush ──► journal rows, outbox rows ◄─┘
-//	COMMIT
+//	COMMIT ──► Committed: the request learns which events it caused
 //
 // The rows are written at the end of the transaction, because an event shows what a GET answers
 // right after the commit: the customer of a first purchase already has that order counted. A
@@ -37,6 +37,8 @@ type recorder struct {
 	rows    map[uuid.UUID]ent.Value
 	entries []entry
 	events  []event
+	// made are the events' ids, once they are written.
+	made []uuid.UUID
 }
 
 type entry struct {

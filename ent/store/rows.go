@@ -4,9 +4,12 @@ import (
 	"context"
 	"database/sql/driver"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 type transaction struct {
+	ctx   context.Context // of its beginning
 	inner driver.Tx
 	conn  *conn
 }
@@ -15,14 +18,20 @@ type transaction struct {
 func (t *transaction) Commit() error {
 	t.conn.inTx = false
 	t.conn.observe(tripCommit)
-	return t.inner.Commit()
+	trip := t.conn.begin(t.ctx, tripCommit)
+	err := t.inner.Commit()
+	end(trip, err)
+	return err
 }
 
 // Rollback implements driver.Tx.
 func (t *transaction) Rollback() error {
 	t.conn.inTx = false
 	t.conn.observe(tripRollback)
-	return t.inner.Rollback()
+	trip := t.conn.begin(t.ctx, tripRollback)
+	err := t.inner.Rollback()
+	end(trip, err)
+	return err
 }
 
 // rows is the result of a query; its statement may run again once it is closed.
@@ -31,6 +40,7 @@ type rows struct {
 	conn      *conn
 	statement *statement // nil when the driver ran the query by itself
 	ctx       context.Context
+	trip      trace.Span // ends when the rows have been read
 	closed    bool
 	// times are the columns that SQLite holds as integers and that are times.
 	times []int
@@ -72,6 +82,7 @@ func (r *rows) Close() error {
 	err := r.Rows.Close()
 	r.conn.open--
 	r.conn.abandon(r.ctx)
+	end(r.trip, err)
 	if r.statement != nil {
 		r.conn.release(r.statement)
 	}

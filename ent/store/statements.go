@@ -147,10 +147,12 @@ func (c *conn) close(s *statement) {
 }
 
 // ExecContext implements driver.ExecerContext.
-func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Result, err error) {
 	if c.remote && c.open > 0 {
 		return nil, errRowsOpen
 	}
+	trip := c.begin(ctx, query)
+	defer func() { end(trip, err) }()
 	if !c.keeps(query, args) {
 		c.observeUnkept(query, args)
 		return c.innerConn.ExecContext(ctx, query, args)
@@ -161,7 +163,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	}
 	defer c.release(s)
 	c.observe(query)
-	result, err := s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
+	result, err = s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 	return result, c.check(ctx, err)
 }
 
@@ -170,6 +172,17 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if c.remote && c.open > 0 {
 		return nil, errRowsOpen
 	}
+	trip := c.begin(ctx, query)
+	result, err := c.query(ctx, query, args)
+	if err != nil {
+		end(trip, err)
+		return nil, err
+	}
+	result.trip = trip
+	return result, nil
+}
+
+func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue) (*rows, error) {
 	if !c.keeps(query, args) {
 		c.observeUnkept(query, args)
 		inner, err := c.innerConn.QueryContext(ctx, query, args)
@@ -245,12 +258,14 @@ func (c *conn) Begin() (driver.Tx, error) {
 // BeginTx implements driver.ConnBeginTx.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	c.observe(tripBegin)
+	trip := c.begin(ctx, tripBegin)
 	inner, err := c.innerConn.BeginTx(ctx, opts)
+	end(trip, err)
 	if err != nil {
 		return nil, err
 	}
 	c.inTx = true
-	return &transaction{inner, c}, nil
+	return &transaction{ctx, inner, c}, nil
 }
 
 // Ping implements driver.Pinger.

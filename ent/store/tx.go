@@ -10,6 +10,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/span"
 	"go.storefront.example/gen/ent"
 )
 
@@ -57,7 +58,9 @@ func (s *Store) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent
 	}
 }
 
-func (s *Store) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
+func (s *Store) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) (err error) {
+	ctx, transaction := span.Child(ctx, "transaction")
+	defer func() { span.End(transaction, err) }()
 	tx, err := s.tx.Tx(ctx)
 	if err != nil {
 		return fmt.Errorf("begin the transaction: %w", err)
@@ -82,6 +85,7 @@ func (s *Store) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit the transaction: %w", err)
 	}
+	hook.Committed(ctx)
 	if queued {
 		s.Announce()
 	}

@@ -1,0 +1,46 @@
+package hook
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"go.storefront.example/ent/span"
+	"go.storefront.example/ent/tenant"
+)
+
+// cause is what led to the change, as the columns request_id and trace of its events: nil for a
+// change without a request, and while there are no traces.
+func cause(ctx context.Context) (request, traceparent any) {
+	if r := tenant.RequestOf(ctx); r != nil {
+		request = r.ID
+	}
+	if parent := span.Traceparent(ctx); parent != "" {
+		traceparent = parent
+	}
+	return request, traceparent
+}
+
+// Committed notes the events of the transaction with the request that it was made for. It is
+// called once the transaction has been committed.
+func Committed(ctx context.Context) {
+	tenant.RequestOf(ctx).Caused(from(ctx).made...)
+}
+
+// begin begins the span of what is written beside the change. Deliveries are children of an
+// outbox's.
+func (r *recorder) begin(ctx context.Context) (context.Context, trace.Span) {
+	if len(r.events) == 0 {
+		return span.Child(ctx, "journal")
+	}
+	ctx, s := span.Child(ctx, "outbox")
+	if s.IsRecording() {
+		types := make([]string, len(r.events))
+		for i, e := range r.events {
+			types[i] = e.kind
+		}
+		s.SetAttributes(attribute.StringSlice("storefront.event.types", types))
+	}
+	return ctx, s
+}

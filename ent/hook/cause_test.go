@@ -1,0 +1,70 @@
+package hook_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"go.storefront.example/ent/span"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/product"
+)
+
+func TestAnEventTellsWhatCausedIt(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		ctx, id := inStore(t, s)
+		archive := func(ctx context.Context, status product.Status) error {
+			return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+				row, err := tx.Product.Get(ctx, id)
+				if err != nil {
+					return err
+				}
+				return row.Update().SetStatus(status).Exec(ctx)
+			})
+		}
+		newest := func() *ent.Event { return s.Client().Event.Query().Order(ent.Desc("id")).FirstX(ctx) }
+
+		require.NoError(t, archive(ctx, product.StatusARCHIVED))
+		require.Nil(t, newest().RequestID, "a command on this machine is no request")
+		require.Nil(t, newest().Trace, "traces are off")
+
+		request := &tenant.Request{ID: uuid.New()}
+		inRequest, root := span.Tracer(sdktrace.NewTracerProvider()).Start(tenant.WithRequest(ctx, request), "request")
+		require.NoError(t, archive(inRequest, product.StatusPUBLISHED))
+		event := newest()
+		require.Equal(t, &request.ID, event.RequestID)
+		require.Contains(t, *event.Trace, root.SpanContext().TraceID().String())
+		require.NotContains(t, *event.Trace, root.SpanContext().SpanID().String(), "the outbox's own span is the parent")
+		require.Equal(t, []uuid.UUID{event.ID}, request.Events)
+
+		// What is rolled back has caused nothing.
+		require.Error(t, s.WithTx(inRequest, func(ctx context.Context, tx *ent.Tx) error {
+			row, err := tx.Product.Get(ctx, id)
+			require.NoError(t, err)
+			require.NoError(t, row.Update().SetStatus(product.StatusARCHIVED).Exec(ctx))
+			return errors.New("after all not")
+		}))
+		require.Len(t, request.Events, 1)
+	})
+}
+
+func TestARequestNotesAFewOfItsEvents(t *testing.T) {
+	t.Parallel()
+	many := make([]uuid.UUID, 15)
+	for i := range many {
+		many[i] = uuid.New()
+	}
+	var request tenant.Request
+	request.Caused(many[:4]...)
+	request.Caused(many[4:]...)
+	require.Equal(t, many[:10], request.Events)
+	tenant.RequestOf(t.Context()).Caused(many...) // of no request
+}
