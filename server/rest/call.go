@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/refusal"
 )
@@ -78,6 +79,9 @@ func (e *Edge) serveCall(x *exchange, r *http.Request, c *call) error {
 	}
 	if r.ContentLength > limit {
 		return tooLarge()
+	}
+	if !c.method.safe {
+		ctx = tenant.WithRequest(ctx, &x.request)
 	}
 	inner := r.WithContext(ctx)
 	if r.Body != nil && r.Body != http.NoBody {

@@ -39,6 +39,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/tenant"
@@ -85,6 +86,9 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// Logger gets one line a request. Nil discards.
 	Logger *slog.Logger
+	// Traces makes the spans of requests; nil makes none. A traceparent that a client sends becomes a
+	// link: whether the service records a request, and in which trace, is not the client's to say.
+	Traces trace.TracerProvider
 	// Observe is called once a request, after the answer, for metrics. It may be nil and must
 	// not block.
 	Observe func(Request)
@@ -143,6 +147,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{writer: w, edge: e, start: time.Now(), face: FaceNone, method: r.Method, address: e.address(r)}
 	x.setID()
 	x.setRate(ratelimit.Free(e.config.Now()))
+	r = e.beginSpan(x, r)
 	defer e.finish(x, r)
 	defer e.recover(x, r)
 

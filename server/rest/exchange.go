@@ -6,8 +6,10 @@ import (
 	"net/netip"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/refusal"
 )
@@ -22,6 +24,8 @@ type exchange struct {
 	edge   *Edge
 
 	id      [1]string // as a header value
+	request tenant.Request
+	span    trace.Span // nil while there are no traces
 	start   time.Time
 	method  string
 	address netip.Addr

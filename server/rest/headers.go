@@ -56,7 +56,8 @@ func (x *exchange) setRate(rate ratelimit.Rate) {
 
 // setID gives the request an identifier of its own and writes it.
 func (x *exchange) setID() {
-	x.id[0] = uuid.NewString()
+	x.request.ID = uuid.New()
+	x.id[0] = x.request.ID.String()
 	x.writer.Header()[headerRequestID] = x.id[:]
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"go.storefront.example/server/refusal"
 )
 
 // Face is the protocol that a request came in.
@@ -21,6 +23,12 @@ const (
 	FaceGRPCWeb Face = "grpc-web"
 )
 
+// The limits that a Request can be beyond (specification, Limits).
+const (
+	LimitKey     = "key"
+	LimitAddress = "address"
+)
+
 // unmatched is the route of a request that found none.
 const unmatched = "unmatched"
 
@@ -34,7 +42,9 @@ type Request struct {
 	// Status is the HTTP status that was sent; 0 when the connection was broken off.
 	Status int
 	// Code is the refusal's code, empty when the request was served.
-	Code     string
+	Code string
+	// Limit is which limit the request was beyond, LimitKey or LimitAddress; empty when none.
+	Limit    string
 	Duration time.Duration
 }
 
@@ -49,11 +59,24 @@ func (e *Edge) finish(x *exchange, r *http.Request) {
 		code = string(x.refusal.Code)
 	}
 	e.log(x, r, code, duration)
+	x.endSpan(code)
 	if e.config.Observe != nil {
 		e.config.Observe(Request{
-			Face: x.face, Method: knownMethod(x.method), Route: x.route, Status: x.status, Code: code, Duration: duration,
+			Face: x.face, Method: knownMethod(x.method), Route: x.route, Status: x.status, Code: code, Limit: x.limit(), Duration: duration,
 		})
 	}
+}
+
+// limit is which limit refused the request. An address that is beyond its own is refused before its
+// key is looked at.
+func (x *exchange) limit() string {
+	switch {
+	case x.refusal == nil || x.refusal.Code != refusal.RateLimited:
+		return ""
+	case x.principal.KeyID == uuid.Nil:
+		return LimitAddress
+	}
+	return LimitKey
 }
 
 // log writes the request's line. It has nothing of the client's own text but its address.
@@ -67,7 +90,7 @@ func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Dura
 	if !e.config.Logger.Enabled(r.Context(), level) {
 		return
 	}
-	var line [12]slog.Attr
+	var line [14]slog.Attr
 	attrs := append(line[:0],
 		slog.String("request_id", x.id[0]),
 		slog.String("face", string(x.face)),
@@ -84,6 +107,12 @@ func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Dura
 	}
 	if x.address.IsValid() {
 		attrs = append(attrs, slog.String("address", x.address.String()))
+	}
+	if len(x.request.Events) > 0 {
+		attrs = append(attrs, slog.Any("event_ids", x.request.Events))
+	}
+	if x.span != nil {
+		attrs = append(attrs, slog.String("trace_id", x.span.SpanContext().TraceID().String()))
 	}
 	if failed {
 		attrs = append(attrs, slog.String("error", x.refusal.Cause.Error()))

@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/vanguard"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/refusal"
 )
@@ -83,6 +84,9 @@ func (e *Edge) invalid(ctx context.Context, message proto.Message, invalid *wire
 // client's: no header, query or body that could mean something to it or to Connect.
 func (e *Edge) transcode(ctx context.Context, x *exchange, r *http.Request, m *method, message proto.Message) error {
 	x.message = message
+	if !m.safe {
+		ctx = tenant.WithRequest(ctx, &x.request)
+	}
 	inner := r.WithContext(ctx)
 	inner.Method = m.verb
 	inner.URL = &url.URL{Path: m.stand}
