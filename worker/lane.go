@@ -14,7 +14,7 @@ const (
 	// leastWindow is what failures shrink it to.
 	leastWindow = 2
 	// claimBatch is how many deliveries one claim leases: few, so that none waits long for its turn.
-	claimBatch = 64
+	claimBatch = 32
 	// forgetAfter is how long a webhook without work is remembered.
 	forgetAfter = 10 * time.Minute
 )
