@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
@@ -10,14 +11,14 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// cause is what led to the change, as the columns request_id and trace of its events: nil for a
+// Cause is what led to a change, as the columns request_id and trace of its events: nil for a
 // change without a request, and while there are no traces.
-func cause(ctx context.Context) (request, traceparent any) {
+func Cause(ctx context.Context) (request *uuid.UUID, traceparent *string) {
 	if r := tenant.RequestOf(ctx); r != nil {
-		request = r.ID
+		request = &r.ID
 	}
 	if parent := span.Traceparent(ctx); parent != "" {
-		traceparent = parent
+		traceparent = &parent
 	}
 	return request, traceparent
 }

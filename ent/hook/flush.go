@@ -124,7 +124,7 @@ func (r *recorder) journal(store tenant.Store, actor tenant.Actor) [][]any {
 // outbox is the arguments of insertEvent for each event.
 func (r *recorder) outbox(ctx context.Context, tx *ent.Tx, store tenant.Store) ([][]any, error) {
 	rows := make([][]any, len(r.events))
-	request, trace := cause(ctx)
+	request, trace := Cause(ctx)
 	orders := map[uuid.UUID]proto.Message{}
 	for i, e := range r.events {
 		data, err := r.data(ctx, tx, store, e, orders)

@@ -38,10 +38,10 @@ leased AS (
  FROM due WHERE d.ctid = due.place
  RETURNING d.*, due.due_at AS was_due_at)
 SELECT l.id, l.lease, l.store_id, l.webhook_id, l.retry, l.event_id, l.event_type, l.attempts, l.created_at, l.was_due_at,
- COALESCE(w.enabled, false), w.url, w.secret, w.secret_key, e.payload
+ COALESCE(w.enabled, false), w.url, w.secret, w.secret_key, e.payload, e.request_id, e.trace
  FROM leased l
  LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = l.store_id AND w.id = l.webhook_id AND w.enabled LIMIT 1) w ON true
- LEFT JOIN LATERAL (SELECT payload FROM events WHERE id >= l.event_id AND id <= l.event_id ORDER BY id LIMIT 1) e ON true
+ LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events WHERE id >= l.event_id AND id <= l.event_id ORDER BY id LIMIT 1) e ON true
  ORDER BY l.was_due_at, l.id`
 
 	// The lease is the same for all rows of a claim; a token need only differ from those before.
@@ -50,7 +50,7 @@ SELECT l.id, l.lease, l.store_id, l.webhook_id, l.retry, l.event_id, l.event_typ
  ORDER BY due_at, id LIMIT $8)`
 
 	claimedSQLite = `SELECT l.id, l.lease, l.store_id, l.webhook_id, l.retry, l.event_id, l.event_type, l.attempts, l.created_at, l.created_at,
- COALESCE(w.enabled, false), w.url, w.secret, w.secret_key, e.payload
+ COALESCE(w.enabled, false), w.url, w.secret, w.secret_key, e.payload, e.request_id, e.trace
  FROM deliveries l
  LEFT JOIN webhooks w ON w.store_id = l.store_id AND w.id = l.webhook_id AND w.enabled
  LEFT JOIN events e ON e.id = l.event_id
@@ -133,12 +133,14 @@ func (c *Claimed) scan(rows *sql.Rows) error {
 			d                  Delivery
 			due                time.Time
 			address, secretKey sql.NullString
+			caused             cause
 		)
 		err := rows.Scan(&d.ID, &d.Lease, &d.StoreID, &d.WebhookID, &d.Retry, &d.EventID, &d.EventType, &d.Attempts, &d.CreatedAt, &due,
-			&d.Enabled, &address, &d.Secret, &secretKey, &d.Payload)
+			&d.Enabled, &address, &d.Secret, &secretKey, &d.Payload, &caused.request, &caused.trace)
 		if err != nil {
 			return err
 		}
+		caused.tell(&d)
 		d.URL, d.SecretKey = address.String, secretKey.String
 		c.Deliveries = append(c.Deliveries, d)
 		c.Ends[d.Lane] = due

@@ -96,7 +96,19 @@ type Delivery struct {
 	SecretKey string
 	// Payload is the body to send, in its exact bytes; nil when the event is kept no longer.
 	Payload []byte
+	// RequestID is the request that caused the event, the zero UUID when none did.
+	RequestID uuid.UUID
+	// Trace is W3C's traceparent of the change; empty when there was none.
+	Trace string
 }
+
+// cause is the part of an event that tells what led to it.
+type cause struct {
+	request uuid.NullUUID
+	trace   sql.NullString
+}
+
+func (c cause) tell(d *Delivery) { d.RequestID, d.Trace = c.request.UUID, c.trace.String }
 
 // floor is where searches of the outbox start: at id, and every fullInterval at the beginning. A
 // search from the beginning goes on where its last batch ended until it has caught up, so that it

@@ -29,13 +29,13 @@ const (
 	takePostgres = `WITH taken AS (
  DELETE FROM outbox WHERE id = ANY (ARRAY(SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
  RETURNING id, event_id, store_id, type)
-SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, e.payload
+SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, e.payload, e.request_id, e.trace
  FROM taken t
  LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = t.store_id AND w.enabled AND w.events ? t.type OFFSET 0) w ON true
- LEFT JOIN LATERAL (SELECT payload FROM events WHERE id >= t.event_id AND id <= t.event_id ORDER BY id LIMIT 1) e ON true
+ LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events WHERE id >= t.event_id AND id <= t.event_id ORDER BY id LIMIT 1) e ON true
  ORDER BY t.id, w.id`
 
-	takeSQLite = `SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, e.payload
+	takeSQLite = `SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, e.payload, e.request_id, e.trace
  FROM (SELECT * FROM outbox WHERE id > $1 ORDER BY id LIMIT $2) t
  LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled
   AND EXISTS (SELECT 1 FROM json_each(w.events) s WHERE s.value = t.type)
@@ -123,10 +123,13 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 			d                  Delivery
 			webhook            uuid.NullUUID
 			address, secretKey sql.NullString
+			caused             cause
 		)
-		if err := rows.Scan(&entry, &d.EventID, &d.StoreID, &d.EventType, &webhook, &address, &d.Secret, &secretKey, &d.Payload); err != nil {
+		if err := rows.Scan(&entry, &d.EventID, &d.StoreID, &d.EventType, &webhook, &address, &d.Secret, &secretKey, &d.Payload,
+			&caused.request, &caused.trace); err != nil {
 			return err
 		}
+		caused.tell(&d)
 		if entry != highest {
 			done.Entries++
 			highest = entry

@@ -31,8 +31,10 @@ func (s *Shop) PingWebhook(ctx context.Context, webhookID string) (queue.Entry, 
 	return s.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error) {
 		now := hook.Time(ctx)
 		eventID = id.At(now)
+		request, trace := hook.Cause(ctx)
 		err = tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(wire.PingType).
-			SetPayload(wire.Ping(eventID, now, t.ID, t.Slug, pingMessage)).SetCreatedAt(now).Exec(ctx)
+			SetPayload(wire.Ping(eventID, now, t.ID, t.Slug, pingMessage)).SetCreatedAt(now).
+			SetNillableRequestID(request).SetNillableTrace(trace).Exec(ctx)
 		if err != nil {
 			return eventID, "", fmt.Errorf("create event: %w", err)
 		}

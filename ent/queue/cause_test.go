@@ -1,0 +1,41 @@
+package queue_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store"
+)
+
+func TestADeliveryTellsWhatCausedItsEvent(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+		request := uuid.New()
+		caused, uncaused := o.emit(hook.OrderPaid), o.emit(hook.OrderPaid)
+		o.exec("UPDATE events SET request_id = $1, trace = $2 WHERE id = $3", request, parent, caused)
+		check := func(deliveries []queue.Delivery) {
+			require.Equal(t, []uuid.UUID{caused, uncaused}, []uuid.UUID{deliveries[0].EventID, deliveries[1].EventID})
+			require.Equal(t, request, deliveries[0].RequestID)
+			require.Equal(t, parent, deliveries[0].Trace)
+			require.Zero(t, deliveries[1].RequestID)
+			require.Empty(t, deliveries[1].Trace)
+		}
+		q := queue.On(s)
+		relayed := o.relay(q, 10, everyLane)
+		check(relayed.Leased)
+		require.NoError(t, q.Release(o.ctx, relayed.Leased))
+		o.exec("UPDATE deliveries SET retry = (event_id <> $1)", caused) // which sets their order
+		got := o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 1}, queue.Want{Lane: o.lane(o.webhook, true), Max: 1})
+		require.Len(t, got.Deliveries, 2)
+		if got.Deliveries[0].EventID != caused {
+			got.Deliveries[0], got.Deliveries[1] = got.Deliveries[1], got.Deliveries[0]
+		}
+		check(got.Deliveries)
+	})
+}
