@@ -31,10 +31,12 @@ const (
 type commands struct {
 	API      apiCommand      `cmd:"" default:"withargs" name:"api" help:"Measure the public API against the yardstick (the default)."`
 	Webhooks webhooksCommand `cmd:"" help:"Measure the way from a commit to the delivery of its event."`
+	Chaos    chaosCommand    `cmd:"" help:"Kill processes under load and account for every event."`
 	Subject  subjectCommand  `cmd:"" hidden:"" help:"Serve one of the two sides; started by api."`
 	Pay      payCommand      `cmd:"" hidden:"" help:"Pay orders; started by webhooks."`
 	Post     postCommand     `cmd:"" hidden:"" help:"Post events and store nothing; started by webhooks."`
 	Receive  receiveCommand  `cmd:"" hidden:"" help:"Receive deliveries; started by webhooks."`
+	Trade    tradeCommand    `cmd:"" hidden:"" help:"Record and pay orders until it is killed; started by chaos."`
 }
 
 func main() {

@@ -27,6 +27,9 @@ import (
 // maxBodyBytes bounds the body of a delivery; the largest event is far below.
 const maxBodyBytes = 1 << 20
 
+// errBrokenOff is a request that ended before its end, as that of a worker that was killed.
+var errBrokenOff = errors.New("the request was broken off")
+
 // Hook is one path of a receiver.
 type Hook struct {
 	// Secret is the signing secret of the webhook that leads there.
@@ -53,7 +56,9 @@ type Request struct {
 // Succeeded tells whether the request was answered with success.
 func (r Request) Succeeded() bool { return r.Status >= 200 && r.Status <= 299 }
 
-// Answer decides how a delivery is answered: after how long, and with which status.
+// Answer decides how a delivery is answered: after how long, and with which status. An event that
+// was accepted before is accepted again, whatever the status, as a receiver that looks at the
+// event's id does.
 type Answer func() (delay time.Duration, status int)
 
 // OK answers at once, with success.
@@ -156,7 +161,7 @@ func (r *Receiver) Close() error { return r.server.Close() }
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	got, hook, err := r.read(request)
 	if err != nil {
-		if request.Context().Err() == nil { // else it was broken off, as by a kill
+		if !errors.Is(err, errBrokenOff) {
 			r.mu.Lock()
 			if r.wrong++; r.why == nil {
 				r.why = err
@@ -179,6 +184,9 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		time.Sleep(delay)
 	}
 	r.mu.Lock()
+	if _, accepted := r.events[got.Event]; accepted {
+		status = http.StatusNoContent
+	}
 	// Forget may have been called meanwhile.
 	if place < len(r.requests) && r.requests[place].Arrived.Equal(got.Arrived) {
 		r.requests[place].Status, r.requests[place].Answered = status, time.Now()
@@ -208,7 +216,7 @@ func (r *Receiver) read(request *http.Request) (Request, Hook, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(request.Body, maxBodyBytes))
 	if err != nil {
-		return Request{}, hook, err
+		return Request{}, hook, errBrokenOff
 	}
 	now := time.Now()
 	if err := signature.Verify(request.Header.Get(signature.Header), body, hook.Secret, now, signature.Tolerance); err != nil {

@@ -102,6 +102,23 @@ func TestARefusedDeliveryIsNoSuccess(t *testing.T) {
 	require.False(t, r.Requests()[0].Succeeded())
 }
 
+func TestAnAcceptedEventIsAcceptedAgain(t *testing.T) {
+	t.Parallel()
+	statuses := []int{http.StatusOK, http.StatusInternalServerError, http.StatusInternalServerError}
+	r, client := start(t, func() (time.Duration, int) {
+		status := statuses[0]
+		statuses = statuses[1:]
+		return 0, status
+	})
+	event, body := uuid.New(), []byte(`{}`)
+	post := func(event uuid.UUID) int {
+		return client.Post(t.Context(), r.URL(0), header(event, "whsec_0", body), body).Status
+	}
+	require.Equal(t, http.StatusOK, post(event))
+	require.Equal(t, http.StatusNoContent, post(event), "its second delivery is nothing to fail about")
+	require.Equal(t, http.StatusInternalServerError, post(uuid.New()), "another event is")
+}
+
 func TestAHookThatHangsRemembersAndNeverAnswers(t *testing.T) {
 	t.Parallel()
 	r, _ := start(t, receiver.OK)

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+// killedAt is when something was killed in the accounts below.
+var killedAt = time.Date(2026, 9, 1, 12, 0, 0, int(300*time.Microsecond), time.UTC)
+
+// sound is an account that balances: two events, the first delivered at its second attempt, the
+// second in flight at a kill, accepted then and accepted again two seconds later.
+type sound struct {
+	account
+	plain, orphan uuid.UUID // the events
+}
+
+func newSound(t *testing.T) *sound {
+	t.Helper()
+	s := &sound{plain: uuid.New(), orphan: uuid.New()}
+	customer, order := uuid.New(), uuid.New()
+	s.events = []committed{{s.plain, customer, "customer.created"}, {s.orphan, order, "order.paid"}}
+	s.customers, s.orders = []uuid.UUID{customer}, []uuid.UUID{order}
+	s.see(s.plain, 1, -10*time.Second, 500)
+	s.see(s.plain, 2, -9*time.Second, 200)
+	s.see(s.orphan, 1, -50*time.Millisecond, 200)
+	s.see(s.orphan, 1, 2*time.Second, 200)
+	s.finish(t, s.plain, queue.Attempt{Number: 1, StartedAt: killedAt.Add(-10 * time.Second), StatusCode: 500, Error: "status 500"},
+		queue.Attempt{Number: 2, StartedAt: killedAt.Add(-9 * time.Second), StatusCode: 200})
+	s.finish(t, s.orphan, queue.Attempt{Number: 1, StartedAt: killedAt.Add(2 * time.Second), StatusCode: 200})
+	s.inFlight = []inFlight{{s.journal[1].ID, 1, killedAt}}
+	return s
+}
+
+func (s *sound) see(event uuid.UUID, number int, after time.Duration, status int) {
+	s.requests = append(s.requests, receiver.Request{Event: event, Attempt: number, Arrived: killedAt.Add(after), Status: status})
+}
+
+func (s *sound) finish(t *testing.T, event uuid.UUID, attempts ...queue.Attempt) {
+	t.Helper()
+	text, err := json.Marshal(attempts)
+	require.NoError(t, err)
+	s.journal = append(s.journal, &ent.FinishedDelivery{
+		ID: uuid.New(), EventID: event, Status: finisheddelivery.StatusSucceeded, Attempts: text,
+	})
+}
+
+func TestASoundAccountBalances(t *testing.T) {
+	t.Parallel()
+	s := newSound(t)
+	s.outages = []outage{
+		{killedAt.Add(-time.Minute), killedAt.Add(-time.Second)},
+		{killedAt.Add(-time.Second), killedAt.Add(500 * time.Millisecond)},
+		{killedAt.Add(1900 * time.Millisecond), killedAt.Add(time.Minute)},
+	}
+	b := s.settleUp()
+	require.NoError(t, b.err())
+	require.Equal(t, 2, b.events)
+	require.Equal(t, 4, b.requests)
+	require.Equal(t, 1, b.orphans)
+	require.Equal(t, 1, b.duplicates)
+	// The journal keeps milliseconds, so the start is a little before the moment it was made of.
+	require.InDelta(t, 2*time.Second, b.longest, float64(time.Millisecond))
+	require.InDelta(t, 1400*time.Millisecond, b.longestUp, float64(time.Millisecond), "without the two outages within it")
+}
+
+func TestAnAttemptThatWasWrittenDownIsNoOrphan(t *testing.T) {
+	t.Parallel()
+	s := newSound(t)
+	// The same worker lived on: one request, whose attempt began in the millisecond before the kill.
+	s.requests = s.requests[:3]
+	s.journal = s.journal[:1]
+	s.finish(t, s.orphan, queue.Attempt{Number: 1, StartedAt: killedAt.Add(-50 * time.Millisecond), StatusCode: 200})
+	s.inFlight[0].delivery = s.journal[1].ID
+	b := s.settleUp()
+	require.NoError(t, b.err())
+	require.Zero(t, b.orphans)
+	require.Zero(t, b.duplicates)
+}
+
+func TestFaultsAreFound(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		why, says string
+		change    func(t *testing.T, s *sound)
+	}{
+		{"an event is lost", "committed and never received: 1 (", func(_ *testing.T, s *sound) {
+			s.requests = s.requests[:2]
+		}},
+		{"an event was only ever failed", "committed and never received: 1", func(_ *testing.T, s *sound) { s.requests[1].Status = 500 }},
+		{"an event of a transaction that was rolled back is sent", "received and never committed: 1", func(_ *testing.T, s *sound) {
+			s.events = s.events[:1]
+			s.orders = nil
+		}},
+		{"an acknowledged customer has no event", "without an event customer.created: 1", func(_ *testing.T, s *sound) {
+			s.customers = append(s.customers, uuid.New())
+		}},
+		{"an acknowledged payment has another event only", "without an event order.paid: 1", func(_ *testing.T, s *sound) { s.events[1].kind = "order.failed" }},
+		{"an event was never passed on", "exactly one delivery in the journal: 1", func(_ *testing.T, s *sound) {
+			s.events = append(s.events, committed{uuid.New(), uuid.New(), "order.paid"})
+		}},
+		{"an event was passed on twice", "exactly one delivery in the journal: 1", func(t *testing.T, s *sound) {
+			s.finish(t, s.plain, queue.Attempt{Number: 1, StartedAt: killedAt, StatusCode: 200})
+		}},
+		{"a delivery was given up", "did not succeed: 1", func(_ *testing.T, s *sound) { s.journal[0].Status = finisheddelivery.StatusFailed }},
+		{"a duplicate without a kill", "duplicates of no attempt in flight at a kill: 1", func(_ *testing.T, s *sound) { s.inFlight = nil }},
+		{"a second duplicate of one kill", "duplicates of no attempt in flight at a kill: 1", func(_ *testing.T, s *sound) { s.see(s.orphan, 1, time.Minute, 200) }},
+		{"a duplicate of another event than the orphan's", "duplicates of no attempt in flight at a kill: 1", func(_ *testing.T, s *sound) {
+			s.see(s.plain, 2, time.Minute, 200)
+		}},
+		{"an attempt is repeated though it was failed and written down", "arrived too often: 1", func(_ *testing.T, s *sound) {
+			s.see(s.plain, 1, -9500*time.Millisecond, 500)
+		}},
+		{"the journal has another status than the receiver gave", "otherwise than the journal has it: 1", func(_ *testing.T, s *sound) {
+			s.requests[0].Status = 503
+		}},
+		{"an attempt is missing in the journal", "arrived and are not in the journal: 1", func(_ *testing.T, s *sound) { s.see(s.plain, 3, -8*time.Second, 500) }},
+		{"the orphan waited too long", "waited too long: 1", func(t *testing.T, s *sound) {
+			s.journal = s.journal[:1]
+			s.finish(t, s.orphan, queue.Attempt{Number: 1, StartedAt: killedAt.Add(orphanBound + time.Millisecond), StatusCode: 200})
+			s.inFlight[0].delivery = s.journal[1].ID
+		}},
+		{"the orphan never came to an end", "never made again: 1", func(_ *testing.T, s *sound) { s.inFlight[0].delivery = uuid.New() }},
+		{"the journal skips a number", "attempts out of order: 1", func(t *testing.T, s *sound) {
+			s.journal = s.journal[1:]
+			s.finish(t, s.plain, queue.Attempt{Number: 2, StartedAt: killedAt, StatusCode: 200})
+		}},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			t.Parallel()
+			s := newSound(t)
+			row.change(t, s)
+			b := s.settleUp()
+			require.ErrorContains(t, b.err(), row.says)
+		})
+	}
+}

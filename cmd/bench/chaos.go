@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"go.storefront.example/cmd/bench/cluster"
+	"go.storefront.example/cmd/bench/receiver"
+)
+
+// chaosCommand kills the service's processes under load, with the database restarted in between,
+// and accounts for every event.
+type chaosCommand struct {
+	Rounds      int           `default:"50" help:"Rounds; after each one everything must be accounted for."`
+	SQLite      bool          `name:"sqlite" help:"On an SQLite file, which does not crash by itself, instead of a PostgreSQL server of its own."`
+	PostgresBin string        `type:"path" placeholder:"DIR" help:"The folder with initdb and pg_ctl; without it, the path and then Debian's folders are searched."`
+	Binary      string        `type:"path" placeholder:"FILE" help:"The storefront program; without it, it is built."`
+	Seed        uint64        `placeholder:"N" help:"Of what is killed and when; any, unless given."`
+	Rate        float64       `default:"40" help:"Customers created through the API in a second, and as many orders paid by the shop."`
+	Length      time.Duration `default:"4s" help:"How long a round's load lasts at least."`
+	Timeout     time.Duration `default:"10s" help:"How long the worker lets an attempt take: leases last two seconds longer."`
+}
+
+// Help is shown below the usage line.
+func (chaosCommand) Help() string {
+	return `Example: bench chaos --rounds 50
+
+It starts a server, two workers, a receiver that verifies and takes its time and fails now and then,
+clients that create customers through the API, and a process in which the shop records and pays
+orders. In each round it kills some of server, workers and shop, as kill -9 does, at random moments,
+and on PostgreSQL makes the database crash in some of them; starts again what is dead; stops the
+load, waits until nothing is left to deliver, and draws the balance:
+
+- every change that was acknowledged has its event, every event was received, and no other;
+- every delivery succeeded and is in the journal, which agrees with the receiver on each attempt;
+- an attempt came twice only if it was in flight at a kill: its delivery was under a lease then, and
+  its number was given again because it was not written down;
+- each of those was made again within 15 s, not counting the time without a worker or a database.
+
+It exits with 1 on the first round that does not balance. It needs Linux, where SSL_CERT_FILE names
+whom the worker trusts.`
+}
+
+// Validate refuses numbers that make no chaos.
+func (c *chaosCommand) Validate() error {
+	switch {
+	case c.Rounds < 1 || c.Rounds > 100_000:
+		return errors.New("--rounds must be a whole number from 1")
+	case c.Rate < 1 || c.Rate > 1000:
+		return errors.New("--rate must be from 1 to 1000")
+	case c.Length < 100*time.Millisecond || c.Timeout < time.Second:
+		return errors.New("--length must be from 100ms and --timeout from 1s")
+	case c.SQLite && c.PostgresBin != "":
+		return errors.New("--sqlite needs no --postgres-bin")
+	}
+	return nil
+}
+
+const (
+	chaosStores = 6
+	// chaosKeys is how many keys a store has: enough for any rate within the limit of each.
+	chaosKeys = 80
+	// failShare is the share of deliveries that the receiver fails, and answerDelay the longest
+	// that it takes.
+	failShare   = 0.1
+	answerDelay = 200 * time.Millisecond
+	// retryDelays are the worker's: short, so that rounds are.
+	retryDelays = "1s,1s,1s,1s,1s,1s,1s"
+)
+
+// Run sets everything up and runs the rounds.
+func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		return errors.New("here no file can name whom the worker trusts; run it on Linux")
+	}
+	if c.Seed == 0 {
+		c.Seed = rand.Uint64()
+	}
+	folder, err := os.MkdirTemp("", "storefront-chaos-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	binary, err := serviceBinary(ctx, c.Binary, folder)
+	if err != nil {
+		return err
+	}
+	server, err := c.startCluster(ctx)
+	if err != nil {
+		return fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	if server != nil {
+		defer func() { err = errors.Join(err, server.Close()) }()
+	}
+	r, err := receiver.Start(unsteady)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	i, data, err := c.install(ctx, server, r, folder)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, i.close()) }()
+	i.binary = binary
+
+	run := newChaosRun(c, i, server, r, data)
+	fmt.Fprintf(io.out, "%s, seed %d, %d rounds\n", run.name, c.Seed, c.Rounds)
+	if err := run.begin(ctx); err != nil {
+		return errors.Join(err, run.end())
+	}
+	for n := range c.Rounds {
+		line, err := run.round(ctx)
+		if err != nil {
+			return errors.Join(fmt.Errorf("round %d of seed %d: %s: %w", n+1, c.Seed, line, err), run.end())
+		}
+		fmt.Fprintf(io.out, "round %d/%d: %s\n", n+1, c.Rounds, line)
+	}
+	if err := run.end(); err != nil {
+		return err
+	}
+	fmt.Fprintln(io.out, run.summary())
+	return nil
+}
+
+// unsteady is how the receiver answers.
+func unsteady() (time.Duration, int) {
+	if rand.Float64() < failShare {
+		return rand.N(answerDelay), http.StatusInternalServerError
+	}
+	return rand.N(answerDelay), http.StatusOK
+}
+
+// startCluster starts PostgreSQL, if that is wanted.
+func (c *chaosCommand) startCluster(ctx context.Context) (*cluster.Cluster, error) {
+	if c.SQLite {
+		return nil, nil
+	}
+	programs := c.PostgresBin
+	if programs == "" {
+		var err error
+		if programs, err = cluster.Find(); err != nil {
+			return nil, err
+		}
+	}
+	return cluster.Start(ctx, programs)
+}
+
+// install makes the database and its stores.
+func (c *chaosCommand) install(ctx context.Context, server *cluster.Cluster, r *receiver.Receiver, folder string) (*installation, *dataset, error) {
+	db := &database{url: "sqlite:" + filepath.Join(folder, "chaos.db")}
+	data := newDataset(shape{
+		stores: chaosStores, keys: chaosKeys, products: 10 * chaosStores, orders: chaosStores, customers: chaosStores, pending: true,
+	}, time.Now())
+	if server != nil {
+		var err error
+		if db, err = newDatabase(ctx, server.URL()); err != nil {
+			return nil, nil, err
+		}
+		// The crashes to come would break it, and the whole server is thrown away in the end.
+		if err := db.server.Close(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := db.fill(ctx, data); err != nil {
+		return nil, nil, fmt.Errorf("make the data set: %w", err)
+	}
+	i, err := openInstallation(ctx, db.url, data, r.URL)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.SetHooks(i.hooks)
+	i.authority = filepath.Join(folder, "authority.pem")
+	if err := os.WriteFile(i.authority, r.Authority(), 0o600); err != nil {
+		return nil, nil, errors.Join(err, i.close())
+	}
+	return i, data, nil
+}
+
+// names lists what was hit, for a line.
+func names(list []string) string {
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/cmd/bench/cluster"
+	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/gen/ent/delivery"
+)
+
+const (
+	// leaseMargin is how much longer than an attempt the worker's leases last.
+	leaseMargin = 2 * time.Second
+	// crashShare is the share of blows at which the database crashes too.
+	crashShare = 0.3
+	// deadTime is the longest that what was killed stays dead.
+	deadTime = time.Second
+	// maxBlows is how many blows there are in a round at most.
+	maxBlows = 3
+	// calmTimeout bounds the wait until everything is delivered: leases, retries, and a slow machine.
+	calmTimeout = 90 * time.Second
+)
+
+// chaosRun is the rounds of a run. What has been seen is kept from the first round to the last, and
+// the balance is drawn over all of it.
+type chaosRun struct {
+	command  *chaosCommand
+	troupe   *troupe
+	cluster  *cluster.Cluster // nil on SQLite
+	receiver *receiver.Receiver
+	visitors *visitors
+	random   *rand.Rand
+	name     string
+
+	inFlight []inFlight
+	leases   map[[2]uuid.UUID]bool // delivery and lease of each in flight
+	outages  []outage
+	without  time.Time // since when no worker or no database has been there; zero while they are
+	kills    map[string]int
+	last     balance
+
+	leave   context.CancelFunc
+	visited sync.WaitGroup
+}
+
+func newChaosRun(c *chaosCommand, i *installation, server *cluster.Cluster, r *receiver.Receiver, data *dataset) *chaosRun {
+	run := &chaosRun{
+		command: c, cluster: server, receiver: r, visitors: newVisitors(data, c.Rate),
+		random: rand.New(rand.NewPCG(c.Seed, 5)), //nolint:gosec // Nothing secret is made of it.
+		name:   "PostgreSQL, fsync on", leases: map[[2]uuid.UUID]bool{}, kills: map[string]int{},
+	}
+	if server == nil {
+		run.name = "SQLite"
+	}
+	run.troupe = &troupe{installation: i, timeout: c.Timeout, rate: c.Rate, serving: func(a string) { run.visitors.address.Store(&a) }}
+	return run
+}
+
+// begin starts everything, with the visitors still waiting at the gate.
+func (r *chaosRun) begin(ctx context.Context) error {
+	ctx, r.leave = context.WithCancel(ctx)
+	r.visitors.gate.Lock()
+	if err := r.troupe.raise(ctx); err != nil {
+		return err
+	}
+	r.visited.Go(func() { r.visitors.visit(ctx) })
+	return nil
+}
+
+// end ends everything; every part must end well.
+func (r *chaosRun) end() error {
+	r.leave()
+	r.visitors.gate.Unlock()
+	r.visited.Wait()
+	return r.troupe.end()
+}
+
+// round puts everything under load, strikes, waits until all is delivered, and draws the balance.
+// It returns the round in a line.
+func (r *chaosRun) round(ctx context.Context) (string, error) {
+	before := r.last
+	inFlight := len(r.inFlight)
+	if err := r.troupe.raise(ctx); err != nil {
+		return "", err
+	}
+	r.visitors.gate.Unlock()
+	hit, err := r.strike(ctx)
+	r.visitors.gate.Lock()
+	line := "hit " + names(hit)
+	if err = errors.Join(err, r.troupe.rest()); err != nil {
+		return line, err
+	}
+	calm := time.Now()
+	if err := r.troupe.settle(ctx, calmTimeout); err != nil {
+		return line, err
+	}
+	if err := r.troupe.alive(); err != nil {
+		return line, err
+	}
+	b, err := r.balance(ctx)
+	if err != nil {
+		return line, err
+	}
+	r.last = b
+	line += fmt.Sprintf("; %d events, %d requests, %d in flight at kills, %d orphans, %d duplicates, settled after %s; longest wait so far %s, %s of it with a worker",
+		b.events-before.events, b.requests-before.requests, len(r.inFlight)-inFlight, b.orphans-before.orphans, b.duplicates-before.duplicates,
+		short(time.Since(calm)), short(b.longest), short(b.longestUp))
+	return line, b.err()
+}
+
+func short(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }
+
+// strike deals some blows over the length of a round, and returns what was hit.
+func (r *chaosRun) strike(ctx context.Context) (hit []string, err error) {
+	blows := 1 + r.random.IntN(maxBlows)
+	for range blows {
+		if err := r.wait(ctx, time.Duration(r.random.Float64()*2*float64(r.command.Length)/float64(blows+1))); err != nil {
+			return hit, err
+		}
+		if err := r.troupe.alive(); err != nil {
+			return hit, err
+		}
+		names, err := r.blow(ctx)
+		hit = append(hit, names...)
+		if err != nil {
+			return hit, err
+		}
+		if err := r.wait(ctx, time.Duration(r.random.Float64()*float64(deadTime))); err != nil {
+			return hit, err
+		}
+		if err := r.troupe.raise(ctx); err != nil {
+			return hit, err
+		}
+		r.there()
+	}
+	return hit, r.wait(ctx, r.command.Length/4)
+}
+
+func (*chaosRun) wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// blow kills some parts, and maybe the database, which it starts again; it notes what was in
+// flight.
+func (r *chaosRun) blow(ctx context.Context) ([]string, error) {
+	var victims []int
+	var hit []string
+	chosen := 1 + r.random.IntN(1<<partCount-1) // a part for each bit, at least one
+	for part := range partCount {
+		if chosen&(1<<part) != 0 {
+			victims = append(victims, part)
+			hit = append(hit, partNames[part])
+			r.kills[partNames[part]]++
+		}
+	}
+	at := time.Now()
+	r.troupe.kill(victims)
+	if !r.troupe.delivers() {
+		r.gone(at)
+	}
+	if r.cluster != nil && r.random.Float64() < crashShare {
+		hit = append(hit, "database")
+		r.kills["database"]++
+		at = time.Now()
+		r.gone(at)
+		if err := errors.Join(r.cluster.Crash(ctx), r.cluster.Restart(ctx)); err != nil {
+			return hit, err
+		}
+		if r.troupe.delivers() {
+			r.there()
+		}
+	}
+	return hit, r.note(ctx, at)
+}
+
+// gone and there keep the outages: the times without a worker or a database.
+func (r *chaosRun) gone(at time.Time) {
+	if r.without.IsZero() {
+		r.without = at
+	}
+}
+
+func (r *chaosRun) there() {
+	if !r.without.IsZero() {
+		r.outages = append(r.outages, outage{r.without, time.Now()})
+		r.without = time.Time{}
+	}
+}
+
+// note takes down the deliveries that were under a lease at a moment just past.
+func (r *chaosRun) note(ctx context.Context, at time.Time) error {
+	rows, err := r.troupe.store.Client().Delivery.Query().Where(delivery.LeaseNotNil()).All(ctx)
+	if err != nil {
+		return fmt.Errorf("read the deliveries in flight: %w", err)
+	}
+	for _, row := range rows {
+		leased := row.DueAt.Add(-r.command.Timeout - leaseMargin)
+		key := [2]uuid.UUID{row.ID, *row.Lease}
+		// One that a worker left which was killed before is known already.
+		if leased.After(at) || r.leases[key] {
+			continue
+		}
+		r.leases[key] = true
+		made, err := queue.Attempts(row.Attempts)
+		if err != nil {
+			return err
+		}
+		r.inFlight = append(r.inFlight, inFlight{row.ID, len(made) + 1, at})
+	}
+	return nil
+}
+
+// balance draws the balance of all that has been seen so far.
+func (r *chaosRun) balance(ctx context.Context) (balance, error) {
+	if _, err := r.receiver.Count(); err != nil {
+		return balance{}, err
+	}
+	customers, err := r.visitors.acknowledged()
+	if err != nil {
+		return balance{}, err
+	}
+	a := account{
+		customers: customers, orders: r.troupe.acknowledged(), requests: r.receiver.Requests(), inFlight: r.inFlight, outages: r.outages,
+	}
+	if a.events, err = r.troupe.committedSince(ctx, time.Time{}); err != nil {
+		return balance{}, err
+	}
+	if a.journal, err = r.troupe.store.Client().FinishedDelivery.Query().All(ctx); err != nil {
+		return balance{}, fmt.Errorf("read the journal: %w", err)
+	}
+	return a.settleUp(), nil
+}
+
+// summary is the whole run in a few lines.
+func (r *chaosRun) summary() string {
+	b := r.last
+	customers, _ := r.visitors.acknowledged() // looked at in each round
+	return fmt.Sprintf(`committed %d events (%d customers and %d payments acknowledged), received all of them: 0 lost
+killed: %d servers, %d workers, %d shops; the database crashed %d times
+%d attempts in flight at the kills, %d of them orphans, %d duplicates; every orphan made again, the longest after %s (%s of it with a worker and a database)`,
+		b.events, len(customers), len(r.troupe.acknowledged()),
+		r.kills[partNames[partServer]], r.kills[partNames[partWorkerA]]+r.kills[partNames[partWorkerB]], r.kills[partNames[partTrader]], r.kills["database"],
+		len(r.inFlight), b.orphans, b.duplicates, short(b.longest), short(b.longestUp))
+}
