@@ -1,0 +1,146 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+)
+
+func TestBacklogIsReadOffIndexes(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		if s.Dialect() == dialect.SQLite {
+			plan := explainWith(t, s, "EXPLAIN QUERY PLAN ", backlogSQLite)
+			require.Equal(t, 2, strings.Count(plan, "SCAN deliveries USING COVERING INDEX"), plan)
+			require.NotContains(t, plan, "B-TREE", "nothing is sorted: %s", plan)
+			return
+		}
+		owner := uuid.New()
+		fill := []string{
+			`INSERT INTO outbox (event_id, store_id, type) SELECT gen_random_uuid(), $1, 'order.paid' FROM generate_series(1, 30000)`,
+			`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, created_at)
+ SELECT gen_random_uuid(), $1, (ARRAY['00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002']::uuid[])[n % 2 + 1],
+ gen_random_uuid(), 'order.paid', n % 10 = 0, now(), '[]', now() FROM generate_series(1, 30000) n`,
+		}
+		for _, statement := range fill {
+			_, err := s.Writer().Exec(statement, owner)
+			require.NoError(t, err)
+		}
+		for _, tables := range []string{"full since the statistics were taken", "full and known to be"} {
+			// A server's connections, without a worker's settings.
+			plan := explainWith(t, s, "EXPLAIN ", backlogPostgres)
+			require.NotContains(t, plan, "Seq Scan", "%s\n%s", tables, plan)
+			require.Len(t, wasteful(plan), 3, "the oldest entry, 10000 of the outbox, and the first lane: %s\n%s", tables, plan)
+			_, err := s.Writer().Exec("ANALYZE")
+			require.NoError(t, err)
+		}
+		b, err := ReadBacklog(t.Context(), s)
+		require.NoError(t, err)
+		require.Equal(t, Backlog{Lag: b.Lag, Outbox: MaxCounted, First: MaxCounted, Retries: 3000}, b)
+	})
+}
+
+func explainWith(t *testing.T, s *store.Store, verb, statement string) string {
+	t.Helper()
+	rows, err := s.Reader().Query(verb + statement)
+	require.NoError(t, err)
+	columns, err := rows.Columns()
+	require.NoError(t, err)
+	var text strings.Builder
+	require.NoError(t, each(rows, func() error {
+		into := make([]any, len(columns))
+		for i := range into {
+			into[i] = new(any)
+		}
+		var line string
+		into[len(into)-1] = &line
+		err := rows.Scan(into...)
+		text.WriteString(line + "\n")
+		return err
+	}))
+	return text.String()
+}
+
+func TestBacklogTellsWhatThereIsToDo(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	storetest.RunWith(t, store.Config{Clock: func() time.Time { return now }}, func(t *testing.T, s *store.Store) {
+		expect := func(c *Collector, text string) {
+			t.Helper()
+			require.NoError(t, testutil.CollectAndCompare(c, strings.NewReader(text)))
+		}
+		log := slog.New(slog.DiscardHandler)
+		const help = `# HELP storefront_deliveries_waiting Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each. Read from the database: every server and worker on it tells the same, so take the max and do not add.
+# TYPE storefront_deliveries_waiting gauge
+storefront_deliveries_waiting{attempt="first"} FIRST
+storefront_deliveries_waiting{attempt="retry"} RETRY
+# HELP storefront_outbox_lag_seconds Age of the oldest event that no worker has taken from the outbox. Read from the database: every server and worker on it tells the same, so take the max and do not add.
+# TYPE storefront_outbox_lag_seconds gauge
+storefront_outbox_lag_seconds LAG
+# HELP storefront_outbox_rows Events in the outbox, counted up to 10000. Read from the database: every server and worker on it tells the same, so take the max and do not add.
+# TYPE storefront_outbox_rows gauge
+storefront_outbox_rows ROWS
+`
+		text := func(lag, rows, first, retry string) string {
+			return strings.NewReplacer("LAG", lag, "ROWS", rows, "FIRST", first, "RETRY", retry).Replace(help)
+		}
+		expect(NewCollector(s, log), text("0", "0", "0", "0"))
+
+		owner, webhook := uuid.New(), uuid.New()
+		for _, age := range []time.Duration{90 * time.Second, time.Second} {
+			_, err := s.Writer().Exec("INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, 'order.paid')", id.At(now.Add(-age)), owner)
+			require.NoError(t, err)
+		}
+		for i, retry := range []bool{false, true, true} {
+			_, err := s.Writer().Exec(`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, created_at)
+ VALUES ($1, $2, $3, $4, 'order.paid', $5, $6, $7, $6)`, uuid.New(), owner, webhook, uuid.New(), retry, now.Add(time.Duration(i)), []byte("[]"))
+			require.NoError(t, err)
+		}
+		expect(NewCollector(s, log), text("90", "2", "1", "2"))
+	})
+}
+
+func TestBacklogIsNotReadAtEveryScrape(t *testing.T) {
+	t.Parallel()
+	var said strings.Builder
+	c := NewCollector(nil, slog.New(slog.NewTextHandler(&said, nil)))
+	looks, away := 0, errors.New("away")
+	c.read = func(ctx context.Context, _ *store.Store) (Backlog, error) {
+		_, bounded := ctx.Deadline()
+		require.True(t, bounded)
+		if looks++; looks == 2 {
+			return Backlog{}, away
+		}
+		return Backlog{Outbox: looks}, nil
+	}
+	start := time.Now()
+	for _, row := range []struct {
+		after time.Duration
+		want  int
+		err   error
+	}{
+		{0, 1, nil}, {collectEvery - 1, 1, nil},
+		{collectEvery, 0, away}, {2*collectEvery - 1, 0, away}, // nor asked again and again while it is away
+		{2 * collectEvery, 3, nil},
+	} {
+		b, err := c.look(start.Add(row.after))
+		require.Equal(t, row.want, b.Outbox)
+		require.ErrorIs(t, err, row.err)
+	}
+	require.Equal(t, 3, looks)
+	require.Equal(t, 1, strings.Count(said.String(), "backlog not read"))
+	c.at, c.err = time.Now(), away
+	require.Zero(t, testutil.CollectAndCount(c), "what is not known is not told")
+}
