@@ -1,13 +1,24 @@
-// Bench measures the service against a yardstick: handlers of the same operations written by hand,
-// which do the same work on the same database in the same minutes. What counts is the ratio of the
-// two, taken round by round; the absolute figures are those of the machine.
+// Bench measures the service against yardsticks that do the same work in the same minutes. What
+// counts is the ratio of the two, taken round by round; the absolute figures are those of the
+// machine. Whatever it measures runs in processes of its own on loopback addresses, over a database
+// that it makes and removes. It sees nothing of the network and, beyond a warm page cache, nothing
+// of a disk.
 //
 //	bench api --database-url postgres://postgres@127.0.0.1:5432/postgres
 //
-// It makes a database of its own and removes it, runs both services as processes of their own on
-// loopback addresses, and asks them in turns through kept-alive connections. It refuses to go on
-// when the two do not answer alike, and fails on the first answer that is not a success. It sees
-// nothing of the network and, beyond a warm page cache, nothing of a disk.
+// measures the public API against handlers of the same operations written by hand, and asks both in
+// turns through kept-alive connections. It refuses to go on when the two do not answer alike, and
+// fails on the first answer that is not a success.
+//
+//	bench webhooks --database-url postgres://postgres@127.0.0.1:5432/postgres
+//
+// measures the way from a commit to the verified delivery of its event, beside a loop that signs and
+// posts the same events and stores nothing. It fails unless every event arrived once.
+//
+//	bench chaos --rounds 50
+//
+// measures nothing: it kills the service's processes under load, lets the database crash, and
+// accounts for every event.
 package main
 
 import (
@@ -56,7 +67,7 @@ type streams struct {
 func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer) int {
 	var c commands
 	parser, err := kong.New(&c, kong.Name("bench"), kong.Writers(out, stderr),
-		kong.Description("Measures the service against handlers written by hand."),
+		kong.Description("Measures the service against code written by hand, and breaks it."),
 		kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "bench:", err)

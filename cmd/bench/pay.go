@@ -98,10 +98,13 @@ func (c *payCommand) orders(ctx context.Context, s *store.Store, rules *shop.Sho
 		each[owner]++
 		orders = append(orders, dueOrder{order, t})
 	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
 	if len(orders) < max(c.Events, c.Each*c.Stores) {
 		return nil, fmt.Errorf("there are only %d orders left to pay", len(orders))
 	}
-	return orders, rows.Err()
+	return orders, nil
 }
 
 // pay pays the orders and returns the payments in the order of the orders.
