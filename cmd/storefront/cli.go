@@ -28,6 +28,7 @@ type cli struct {
 	Import     importCmd     `cmd:"" help:"Load existing products, customers or orders in bulk."`
 	Secret     secretCmd     `cmd:"" help:"Make secrets for the service's settings, and replace the secret key."`
 	Backup     backupCmd     `cmd:"" help:"Copy a SQLite database while it is used."`
+	Doctor     doctorCmd     `cmd:"" help:"Look at this set-up, and say what is wrong with it and what to do."`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
 	Version    versionCmd    `cmd:"" help:"Show version, commit and Go version."`
 }

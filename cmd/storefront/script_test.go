@@ -57,6 +57,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"rows":    rowsAre,
 	"link":    makeLink,
 	"ndjson":  makeLines,
+	"finding": findingIs,
 }
 
 // exitCode runs a command that must end with this status and say one line on standard error:

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"entgo.io/ent/dialect"
+	"github.com/alecthomas/kong"
+
+	"go.storefront.example/cmd/storefront/doctor"
+	"go.storefront.example/ent/store"
+)
+
+type doctorCmd struct {
+	database
+	secretKey
+	AdminToken  string   `placeholder:"TOKEN" help:"The operator's token, as the server is told it. Better set as STOREFRONT_ADMIN_TOKEN."`
+	Addr        string   `default:":8080" placeholder:"ADDR" help:"Address of the public API, as the server is told it."`
+	AdminAddr   string   `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener, as the server is told it."`
+	EgressProxy proxyURL `placeholder:"URL" help:"Proxy for all deliveries, as the worker is told it."`
+	CheckURL    string   `name:"check-url" placeholder:"URL|none" help:"An https address that must be reachable from here, to which one TLS connection is made; none to skip that."`
+}
+
+// Help shows an example.
+func (doctorCmd) Help() string {
+	return `Looks at what a server and a worker would meet here, with the same flags, environment and settings file: settings, database, schema, clock, secret key, addresses, the way out, what waits. Prints what it finds and what to do about it, and ends with 1 when something fails. It changes nothing and can be run at any time, also while the service runs.
+
+Example:
+
+    storefront doctor --check-url https://www.example.com`
+}
+
+// Run looks at everything.
+func (c *doctorCmd) Run(s *session, set *settings, k *kong.Context) error {
+	known := []string{variable("config")}
+	for _, flag := range flagNamesOf(k.Model.Node) {
+		known = append(known, variable(flag))
+	}
+	found := []doctor.Finding{doctor.Variables(os.Environ(), known)}
+	for _, command := range []string{"server", "worker"} {
+		found = append(found, doctor.Command(command, readable(set, command)))
+	}
+	found = append(found, doctor.AdminToken(c.AdminToken))
+	found = append(found, c.databases(s.ctx)...)
+	found = append(found, doctor.Addr(s.ctx, c.Addr), doctor.AdminAddr(s.ctx, c.AdminAddr),
+		doctor.Outbound(s.ctx, c.CheckURL, c.EgressProxy.url))
+	if err := s.findings(found); err != nil {
+		return err
+	}
+	failed := 0
+	for _, f := range found {
+		if f.Status == doctor.Fail {
+			failed++
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d checks failed", failed, len(found))
+	}
+	return nil
+}
+
+// readable tells what a command refuses of the settings, without running it.
+func readable(set *settings, command string) error {
+	exited := false
+	parser, err := kong.New(&cli{}, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard),
+		kong.Exit(func(int) { exited = true }), kong.Resolvers(set), kong.Bind(set))
+	if err != nil {
+		return err
+	}
+	args := []string{command}
+	if set.path != "" {
+		args = append(args, "--config", set.path)
+	}
+	_, err = parser.Parse(args)
+	if err == nil && exited {
+		err = errors.New("it only shows its help")
+	}
+	return err
+}
+
+// databases looks at the database and at all that can be seen in it.
+func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
+	keys := c.keys() // before the database is opened, beside which it may be
+	db, reached := doctor.Open(ctx, store.Config{URL: c.DatabaseURL, MaxConns: 2})
+	found := []doctor.Finding{reached}
+	if path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:"); embedded && exists(path) {
+		key, _ := keyFile(c.DatabaseURL)
+		found = append(found, doctor.Files(path, key)...)
+	}
+	if db == nil {
+		return append(found, doctor.Secrets(ctx, nil, keys)) // the rest of the checks need it
+	}
+	defer func() { _ = db.Close() }()
+	found = append(found, doctor.Database(ctx, db)...)
+	for _, f := range found {
+		if f.Check == "schema" && f.Status != doctor.OK {
+			return append(found, doctor.Secrets(ctx, nil, keys)) // what follows reads its tables
+		}
+	}
+	found = append(found, doctor.Secrets(ctx, db, keys), doctor.Outbox(ctx, db))
+	if db.Dialect() == dialect.Postgres {
+		found = append(found, doctor.Transactions(ctx, db, doctor.LongTransaction))
+	}
+	return found
+}
+
+// keys are the secret keys; a missing file is not made.
+func (c *doctorCmd) keys() doctor.SecretKeys {
+	path, embedded := keyFile(c.DatabaseURL)
+	if c.SecretKey == "" && (!embedded || !exists(path)) {
+		return doctor.SecretKeys{Made: embedded}
+	}
+	ring, err := c.ring(c.database)
+	return doctor.SecretKeys{Ring: ring, Err: err}
+}
+
+// findings prints what was found.
+func (s *session) findings(found []doctor.Finding) error {
+	if s.json {
+		text, err := plainJSON(found)
+		if err == nil {
+			_, err = s.out.Write(append(text, '\n'))
+		}
+		return err
+	}
+	for _, f := range found {
+		line := fmt.Sprintf("%-5s %-17s %s\n", f.Status, f.Check, visible(f.Message))
+		if f.Remedy != "" {
+			line += fmt.Sprintf("%24s→ %s\n", "", visible(f.Remedy))
+		}
+		if _, err := io.WriteString(s.out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

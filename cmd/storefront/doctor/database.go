@@ -1,0 +1,202 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"entgo.io/ent/dialect"
+
+	"go.storefront.example/ent/store"
+)
+
+const (
+	// leastPostgres is the oldest major version of PostgreSQL that the migrations run on.
+	leastPostgres = 15
+	// mostSkew is how far this machine's clock may be from the database's: signatures are dated by
+	// the one, leases and retries by the other.
+	mostSkew = time.Second
+)
+
+// extensions are those of PostgreSQL that the indexes need.
+var extensions = []string{"btree_gin", "pg_trgm"}
+
+// Open opens the database, if it is there. The store is nil unless the finding is OK; the caller
+// closes it.
+func Open(ctx context.Context, c store.Config) (*store.Store, Finding) {
+	const check = "database"
+	if path, embedded := strings.CutPrefix(c.URL, "sqlite:"); embedded {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fail(check, "name the file with --database-url, or make it with `storefront migrate up`", "there is no database %s", path)
+		}
+	}
+	s, err := store.Open(ctx, c)
+	switch {
+	case errors.Is(err, store.ErrURL):
+		return nil, fail(check, "set STOREFRONT_DATABASE_URL to sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME", "%v", err)
+	case err != nil && strings.HasPrefix(c.URL, "sqlite:"):
+		return nil, fail(check, "make the file readable and writable for this user, or restore a backup if it is damaged", "%v", err)
+	case err != nil:
+		return nil, fail(check, "start PostgreSQL, or correct host, port, user, password and name in STOREFRONT_DATABASE_URL; "+
+			"a firewall may be between", "%v", err)
+	}
+	return s, ok(check, "reached")
+}
+
+// Database looks at an open database: its version, its extensions, its schema, its clock, and the
+// days that it is cut into.
+func Database(ctx context.Context, s *store.Store) []Finding {
+	if s.Dialect() == dialect.SQLite {
+		return []Finding{sqliteVersion(ctx, s), schema(ctx, s)}
+	}
+	return []Finding{postgresVersion(ctx, s), extensionsOf(ctx, s), schema(ctx, s), clock(ctx, s), partitions(ctx, s)}
+}
+
+// broken is the finding of a check whose look at the database failed.
+func broken(check string, err error) Finding {
+	return fail(check, "see what the database's own log says", "the database refuses to say: %v", err)
+}
+
+func sqliteVersion(ctx context.Context, s *store.Store) Finding {
+	const check = "database-version"
+	var version string
+	if err := s.Reader().QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+		return broken(check, err)
+	}
+	return ok(check, "SQLite %s, built in", version)
+}
+
+func postgresVersion(ctx context.Context, s *store.Store) Finding {
+	const check = "database-version"
+	var number int
+	err := s.Reader().QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number)
+	if err != nil {
+		return broken(check, err)
+	}
+	return versionFinding(number / 10_000)
+}
+
+func versionFinding(major int) Finding {
+	const check = "database-version"
+	if major < leastPostgres {
+		return fail(check, fmt.Sprintf("upgrade the server to PostgreSQL %d or later", leastPostgres), "PostgreSQL %d", major)
+	}
+	return ok(check, "PostgreSQL %d", major)
+}
+
+func extensionsOf(ctx context.Context, s *store.Store) Finding {
+	const check = "extensions"
+	rows, err := s.Reader().QueryContext(ctx, "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE name IN ($1, $2)",
+		extensions[0], extensions[1])
+	if err != nil {
+		return broken(check, err)
+	}
+	defer func() { _ = rows.Close() }()
+	available := map[string]bool{} // and whether created
+	for rows.Next() {
+		var name string
+		var created bool
+		if err := rows.Scan(&name, &created); err != nil {
+			return broken(check, err)
+		}
+		available[name] = created
+	}
+	if err := rows.Err(); err != nil {
+		return broken(check, err)
+	}
+	return extensionsFinding(available)
+}
+
+// extensionsFinding judges the extensions that the server has, and whether each is created.
+func extensionsFinding(available map[string]bool) Finding {
+	const check = "extensions"
+	var missing, create []string
+	for _, name := range extensions {
+		switch created, found := available[name]; {
+		case !found:
+			missing = append(missing, name)
+		case !created:
+			create = append(create, "CREATE EXTENSION "+name+";")
+		}
+	}
+	if len(missing) > 0 {
+		return fail(check, "install PostgreSQL's contrib modules on its server (the package postgresql-contrib, where it is one of its own)",
+			"the server has no %s", strings.Join(missing, ", "))
+	}
+	if len(create) > 0 {
+		return warn(check, "run `storefront migrate up`, or as an administrator: "+strings.Join(create, " "), "not created in this database yet")
+	}
+	return ok(check, "%s", strings.Join(extensions, ", "))
+}
+
+func schema(ctx context.Context, s *store.Store) Finding {
+	const check = "schema"
+	steps, err := s.Migrations(ctx)
+	if err != nil {
+		return broken(check, err)
+	}
+	var missing []string
+	for _, m := range steps {
+		if m.AppliedAt == nil {
+			missing = append(missing, m.Name)
+		}
+	}
+	if len(missing) > 0 {
+		return fail(check, "run `storefront migrate up`", "%s of %d not applied: %s", plural(len(missing), "migration"), len(steps), strings.Join(missing, ", "))
+	}
+	return ok(check, "current")
+}
+
+// clock compares this machine's clock with the database's, less what the question itself took.
+func clock(ctx context.Context, s *store.Store) Finding {
+	const check = "clock"
+	var there time.Time
+	asked := s.Now()
+	err := s.Reader().QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there)
+	if err != nil {
+		return broken(check, err)
+	}
+	took := s.Now().Sub(asked)
+	skew := there.Sub(asked.Add(took / 2)).Round(time.Millisecond)
+	switch {
+	case skew.Abs()-took/2 <= mostSkew:
+		return ok(check, "within %v of the database's", mostSkew)
+	case skew > 0:
+		return warn(check, "let NTP set the clocks of both machines", "the database's clock is %v ahead of this machine's", skew)
+	default:
+		return warn(check, "let NTP set the clocks of both machines", "the database's clock is %v behind this machine's", -skew)
+	}
+}
+
+// leastDaysAhead is how many days to come must have their partitions before it is worth a word.
+const leastDaysAhead = 3
+
+func partitions(ctx context.Context, s *store.Store) Finding {
+	const check = "partitions"
+	there, err := s.Partitions(ctx)
+	if err != nil {
+		return broken(check, err)
+	}
+	today := s.Now().Truncate(24 * time.Hour)
+	ahead := 1 << 30
+	for _, table := range store.Partitioned() {
+		days := 0
+		for slices.Contains(there, store.Partition{Table: table, Day: today.AddDate(0, 0, days)}) {
+			days++
+		}
+		ahead = min(ahead, days)
+	}
+	const remedy = "run a worker, which makes them each day, or `storefront migrate up` once"
+	switch {
+	case ahead == 0:
+		return warn(check, remedy, "today has none: its events and deliveries share one table with all days that have none")
+	case ahead < leastDaysAhead:
+		return warn(check, remedy, "made for %s only", plural(ahead, "day"))
+	}
+	return ok(check, "made for %d days", ahead)
+}

@@ -1,0 +1,147 @@
+package doctor
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+)
+
+func requireFinding(t *testing.T, f Finding, status Status, message, remedy string) {
+	t.Helper()
+	require.Equal(t, status, f.Status, "%+v", f)
+	require.Regexp(t, message, f.Message)
+	require.Regexp(t, remedy, f.Remedy)
+	require.Equal(t, f.Status == OK, f.Remedy == "")
+}
+
+func TestVersionOfPostgres(t *testing.T) {
+	t.Parallel()
+	requireFinding(t, versionFinding(14), Fail, "PostgreSQL 14", "15 or later")
+	requireFinding(t, versionFinding(15), OK, "PostgreSQL 15", "")
+	requireFinding(t, versionFinding(18), OK, "PostgreSQL 18", "")
+}
+
+func TestExtensions(t *testing.T) {
+	t.Parallel()
+	requireFinding(t, extensionsFinding(map[string]bool{"btree_gin": true}), Fail, "has no pg_trgm$", "postgresql-contrib")
+	requireFinding(t, extensionsFinding(map[string]bool{"btree_gin": true, "pg_trgm": false}), Warn, "not created", "CREATE EXTENSION pg_trgm;$")
+	requireFinding(t, extensionsFinding(map[string]bool{"btree_gin": true, "pg_trgm": true}), OK, "btree_gin, pg_trgm", "")
+
+	s := storetest.NewEmpty(t, storetest.Postgres, store.Config{})
+	requireFinding(t, extensionsOf(t.Context(), s), Warn, "not created", "migrate up.*CREATE EXTENSION btree_gin; CREATE EXTENSION pg_trgm;")
+	requireFinding(t, schema(t.Context(), s), Fail, "not applied: init, ", "migrate up")
+	s = storetest.New(t, storetest.Postgres, store.Config{})
+	requireFinding(t, extensionsOf(t.Context(), s), OK, "", "")
+	requireFinding(t, schema(t.Context(), s), OK, "", "")
+	requireFinding(t, postgresVersion(t.Context(), s), OK, "", "")
+}
+
+func TestClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		off     time.Duration
+		status  Status
+		message string
+	}{
+		{0, OK, "within 1s"},
+		{-500 * time.Millisecond, OK, "within 1s"}, // and the time that the question takes
+		{-3 * time.Second, Warn, "ahead of this"},
+		{3 * time.Second, Warn, "behind this"},
+	} {
+		s := storetest.New(t, storetest.Postgres, store.Config{Clock: func() time.Time { return time.Now().Add(row.off) }})
+		f := clock(t.Context(), s)
+		require.Equal(t, row.status, f.Status, "%v: %+v", row.off, f)
+		require.Contains(t, f.Message, row.message)
+	}
+}
+
+func TestPartitionsRunOut(t *testing.T) {
+	t.Parallel()
+	var later time.Duration // than when they were made
+	s := storetest.NewEmpty(t, storetest.Postgres, store.Config{Clock: func() time.Time { return time.Now().Add(later) }})
+	require.NoError(t, s.Migrate(t.Context(), func(store.Migration) {}))
+	const day = 24 * time.Hour
+	for _, row := range []struct {
+		later           time.Duration
+		status          Status
+		message, remedy string
+	}{
+		{0, OK, "made for 14 days", ""},
+		{11 * day, OK, "made for 3 days", ""},
+		{12 * day, Warn, "made for 2 days only", "run a worker"},
+		{13 * day, Warn, "made for 1 day only", "run a worker"},
+		{14 * day, Warn, "today has none", "migrate up"},
+	} {
+		later = row.later
+		requireFinding(t, partitions(t.Context(), s), row.status, row.message, row.remedy)
+	}
+	// The remedy.
+	require.NoError(t, s.Migrate(t.Context(), func(store.Migration) {}))
+	requireFinding(t, partitions(t.Context(), s), OK, "made for 14 days", "")
+}
+
+func TestOpenTransactions(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.Postgres, store.Config{})
+	requireFinding(t, Transactions(t.Context(), s, LongTransaction), OK, "none open for more than 15m", "")
+	tx, err := s.Writer().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = tx.Exec("SELECT 1")
+	require.NoError(t, err)
+	requireFinding(t, Transactions(t.Context(), s, 0), Warn, `process \d+ \("storefront", idle in transaction\)`, `SELECT pg_terminate_backend\(\d+\);`)
+	require.NoError(t, tx.Rollback())
+	requireFinding(t, Transactions(t.Context(), s, 0), OK, "", "")
+}
+
+func TestRoomOnTheDisk(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "shop.db")
+	require.NoError(t, os.WriteFile(path, make([]byte, 4096), 0o600))
+	left := func(bytes uint64, err error) func(string) (uint64, error) {
+		return func(folder string) (uint64, error) {
+			require.Equal(t, filepath.Dir(path), folder)
+			return bytes, err
+		}
+	}
+	requireFinding(t, space(path, left(1<<40, nil)), OK, "1048576 MiB left", "")
+	requireFinding(t, space(path, left(512<<20, nil)), Warn, "512 MiB left.*a backup may not fit", "make room")
+	requireFinding(t, space(path, left(1<<20, nil)), Fail, "1 MiB left.*writes will fail", "make room")
+	requireFinding(t, space(path, left(0, errors.ErrUnsupported)), OK, "not looked at", "")
+	requireFinding(t, space(path, left(0, os.ErrPermission)), Warn, "not known", "mounted")
+	bytes, err := freeBytes(filepath.Dir(path))
+	if !errors.Is(err, errors.ErrUnsupported) {
+		require.NoError(t, err)
+		require.Positive(t, bytes)
+	}
+}
+
+func TestNamesThatAreNearlyRight(t *testing.T) {
+	t.Parallel()
+	known := []string{"STOREFRONT_DATABASE_URL", "STOREFRONT_ADDR"}
+	for _, row := range []struct{ environ, status, message, remedy string }{
+		{"STOREFRONT_ADDR=:80", "ok", "1 setting of", ""},
+		{"STOREFRONT_DATABASE_ULR=", "ok", "0 settings", ""}, // an empty one is none
+		{"PATH=/bin", "ok", "0 settings", ""},
+		{"STOREFRONT_DATABASE=x", "warn", "nothing reads STOREFRONT_DATABASE$", "--help"}, // four letters are too far
+		{"STOREFRONT_ADR=:80", "warn", "nothing reads STOREFRONT_ADR$", "perhaps STOREFRONT_ADDR was"},
+	} {
+		f := Variables([]string{row.environ}, known)
+		require.Equal(t, Status(row.status), f.Status, row.environ)
+		require.Regexp(t, row.message, f.Message)
+		require.Contains(t, f.Remedy, row.remedy)
+	}
+	for _, row := range []struct {
+		a, b string
+		n    int
+	}{{"", "", 0}, {"a", "", 1}, {"kitten", "sitting", 3}, {"abc", "acb", 2}} {
+		require.Equal(t, row.n, distance(row.a, row.b), row)
+		require.Equal(t, row.n, distance(row.b, row.a), row)
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/cmd/storefront/doctor"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+)
+
+// findingIs compares what a check says, message and remedy as regular expressions:
+// finding CHECK STATUS MESSAGE REMEDY.
+func findingIs(ts *testscript.TestScript, _ bool, args []string) {
+	var found []doctor.Finding
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &found))
+	i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Check == args[0] })
+	if i < 0 {
+		ts.Fatalf("there is no check %s in %v", args[0], found)
+	}
+	f := found[i]
+	if string(f.Status) != args[1] || !regexp.MustCompile(args[2]).MatchString(f.Message) || !regexp.MustCompile(args[3]).MatchString(f.Remedy) {
+		ts.Fatalf("%+v is not %q", f, args[1:])
+	}
+	if (f.Status == doctor.OK) != (f.Remedy == "") {
+		ts.Fatalf("%+v: what is well needs no remedy, and what is not one", f)
+	}
+}
+
+// examine runs the doctor and returns what it finds by check.
+func (i installation) examine(args ...string) map[string]doctor.Finding {
+	i.t.Helper()
+	c := i.command("storefront", append([]string{"doctor", "-o", "json"}, args...)...)
+	out, _ := c.Output()
+	var found []doctor.Finding
+	require.NoError(i.t, json.Unmarshal(out, &found), "%s", out)
+	by := map[string]doctor.Finding{}
+	for _, f := range found {
+		by[f.Check] = f
+	}
+	return by
+}
+
+func TestDoctorTellsServersOfOursFromOthers(t *testing.T) {
+	t.Parallel()
+	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": storetest.URL(t, storetest.SQLite)}}
+	server := i.server("storefront")
+	found := i.examine("--addr", server.Addr, "--admin-addr", server.AdminAddr)
+	require.Regexp(t, "taken by a server that runs", found["addr"].Message)
+	require.Regexp(t, "taken by a server that runs", found["admin-addr"].Message)
+
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	taken := strings.TrimPrefix(other.URL, "http://")
+	for _, check := range []string{"addr", "admin-addr"} {
+		f := i.examine("--"+check, taken)[check]
+		require.Equal(t, doctor.Fail, f.Status)
+		require.Contains(t, f.Remedy, "--"+check)
+	}
+	// Each answers at its own address only.
+	found = i.examine("--addr", server.AdminAddr, "--admin-addr", server.Addr)
+	require.Equal(t, doctor.Fail, found["addr"].Status)
+	require.Equal(t, doctor.Fail, found["admin-addr"].Status)
+	server.stop()
+	require.Equal(t, server.Addr+" is free", i.examine("--addr", server.Addr)["addr"].Message)
+}
+
+func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
+	t.Parallel()
+	for _, name := range storetest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := newInbox(t)
+			url := storetest.URL(t, name)
+			i := newInstallation(t, url, in).with("STOREFRONT_SECRET_KEY", seal.NewKey())
+			var shop struct{ ID string }
+			i.run(&shop, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
+			var webhook struct{ ID, Secret string }
+			i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
+			in.knows(webhook.Secret)
+
+			db, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 2})
+			require.NoError(t, err)
+			defer db.Close()
+			happened := db.Now().Add(-2 * doctor.MostLag)
+			event := id.At(happened)
+			_, err = db.Writer().Exec(`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', $3, $4)`,
+				event, shop.ID, []byte(`{"id":"`+event.String()+`","type":"order.paid"}`), happened)
+			require.NoError(t, err)
+			_, err = db.Writer().Exec(`INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, 'order.paid')`, event, shop.ID)
+			require.NoError(t, err)
+
+			f := i.examine()["outbox"]
+			require.Equal(t, doctor.Fail, f.Status)
+			require.Regexp(t, `^1 event waiting, the oldest for 2m\d+s: no worker takes them$`, f.Message)
+			require.Contains(t, f.Remedy, "start `storefront worker`")
+			worker := i.worker()
+			require.Equal(t, event.String(), in.next().ID)
+			require.Equal(t, doctor.OK, i.examine()["outbox"].Status)
+			worker.stop()
+		})
+	}
+}
+
+func TestDoctorTriesTheWayOut(t *testing.T) {
+	t.Parallel()
+	in := newInbox(t)
+	i := newInstallation(t, storetest.URL(t, storetest.SQLite), in)
+	require.Equal(t, doctor.OK, i.examine("--check-url", in.url)["outbound-https"].Status, "the receiver's authority is trusted")
+	untrusting := i.with("SSL_CERT_FILE", t.TempDir()+"/none.pem")
+	for target, want := range map[string]struct{ message, remedy string }{
+		in.url:                          {"certificate is not trusted", "ca-certificates"},
+		"https://127.0.0.1:1":           {"connection refused", "firewall"},
+		"https://nowhere.invalid":       {"cannot be looked up", "offline"},
+		"http://127.0.0.1":              {"no https address", "--check-url"},
+		"https://ada:hunter2@127.0.0.1": {"no https address", "--check-url"},
+		"":                              {"not checked", "--check-url none"},
+	} {
+		f := untrusting.examine("--check-url", target)["outbound-https"]
+		require.NotEqual(t, doctor.OK, f.Status, target)
+		require.Contains(t, f.Message, want.message, target)
+		require.Contains(t, f.Remedy, want.remedy, target)
+		require.NotContains(t, f.Message+f.Remedy, "hunter2")
+	}
+	require.Equal(t, doctor.OK, untrusting.examine("--check-url", "none")["outbound-https"].Status)
+}
