@@ -4,8 +4,11 @@ import (
 	"net"
 	"net/http"
 
+	"go.storefront.example/ent/store"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/shop"
 )
 
 // mount is a handler of the operator's listener and where it stands, as a pattern of http.ServeMux.
@@ -18,11 +21,15 @@ type mount struct {
 // while it can serve, /metrics in Prometheus text form, all three to anybody; what stands behind the
 // gate is there only when there is one.
 func (s *Server) mounts() []mount {
-	return []mount{
+	mounts := []mount{
 		{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "ok") })},
 		{"GET /readyz", http.HandlerFunc(s.serveReady)},
 		{"GET /metrics", s.metrics.handler()},
 	}
+	if s.operator != nil {
+		mounts = append(mounts, s.serviceMounts()...)
+	}
+	return mounts
 }
 
 func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
@@ -53,4 +60,16 @@ func newOperatorGate(c Config, listens net.Addr) *rpc.Gate {
 		return rpc.NewLocalGate()
 	}
 	return nil
+}
+
+// serviceMounts is the operator's services, behind the gate.
+func (s *Server) serviceMounts() []mount {
+	services := rpc.Services(admin.New(s.config.Store, shop.New(s.config.Store, s.config.Shop)), rpc.Config{
+		Gate: s.operator, Logger: s.config.Logger, Unreachable: store.IsUnreachable, Now: s.config.Store.Now,
+	})
+	mounts := make([]mount, len(services))
+	for i, one := range services {
+		mounts[i] = mount{one.Path, one.Handler}
+	}
+	return mounts
 }

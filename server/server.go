@@ -118,8 +118,13 @@ func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 // once.
 func (s *Server) Run(ctx context.Context) error {
 	public := s.edge.Server()
+	// HTTP/2 without TLS too, as gRPC needs it.
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
 	admin := &http.Server{
 		Handler: s.adminHandler(), ReadHeaderTimeout: rest.ReadHeaderTimeout, ReadTimeout: rest.ReadTimeout, IdleTimeout: rest.IdleTimeout,
+		MaxHeaderBytes: rest.MaxHeaderBytes, Protocols: protocols,
 	}
 	group, running := errgroup.WithContext(ctx)
 	gateContext, stopGate := context.WithCancel(context.WithoutCancel(ctx))

@@ -25,6 +25,7 @@ type cli struct {
 	Webhook    webhookCmd    `cmd:"" help:"Register, change and test the webhooks of a store."`
 	Delivery   deliveryCmd   `cmd:"" help:"Read the journal of deliveries, and send again."`
 	Activity   activityCmd   `cmd:"" help:"Read a store's activity journal."`
+	Dashboard  dashboardCmd  `cmd:"" help:"Let members in to the dashboard of their store."`
 	Import     importCmd     `cmd:"" help:"Load existing products, customers or orders in bulk."`
 	Secret     secretCmd     `cmd:"" help:"Make secrets for the service's settings, and replace the secret key."`
 	Backup     backupCmd     `cmd:"" help:"Copy a SQLite database while it is used."`

@@ -45,6 +45,8 @@ const (
 	devKeyName = "dev"
 	// devKeyLifetime lets a forgotten key die.
 	devKeyLifetime = "30d"
+	// devMember is who the link that dev prints signs in.
+	devMember = "Developer"
 )
 
 // Run serves the demo store.
@@ -86,7 +88,8 @@ func (c *devCmd) serve(s *session, db *store.Store, data database, logger *slog.
 		return err
 	}
 	config := server.Config{
-		Addr: c.Addr, AdminAddr: c.AdminAddr, Store: db, Logger: logger, Shop: shop.Options{Secrets: ring, Targets: targets},
+		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminOpen: true, Store: db, Logger: logger,
+		Shop: shop.Options{Secrets: ring, Targets: targets},
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
 	// The key is made once the addresses are taken: a second dev on the same ones must not revoke
@@ -108,6 +111,13 @@ func (c *devCmd) serve(s *session, db *store.Store, data database, logger *slog.
 			g := greeting{
 				Store: wire.Marshal(demo), Key: key, URL: baseURL(running.Addr()), AdminURL: baseURL(running.AdminAddr()), Data: c.Data,
 				Receiver: receives.url(),
+			}
+			if running.HasDashboard() {
+				link, err := operator.CreateSignInLink(ctx, demoSlug, devMember, admin.RoleOwner, admin.MaxSignInExpiry)
+				if err != nil {
+					return err
+				}
+				g.Dashboard = link.URL(g.AdminURL)
 			}
 			if err := greet(s, g, demo, db); err != nil {
 				return err
@@ -152,14 +162,16 @@ func newDevKey(ctx context.Context, o *admin.Operator) (string, error) {
 
 // greeting is what dev prints once it is ready.
 type greeting struct {
-	Store     rawJSON `json:"store"`
-	Key       string  `json:"key"`
-	URL       string  `json:"url"`
-	AdminURL  string  `json:"adminUrl"`
-	Receiver  string  `json:"receiver"`
-	Data      string  `json:"data"`
-	Curl      string  `json:"curl"`
-	CurlEvent string  `json:"curlEvent"`
+	Store    rawJSON `json:"store"`
+	Key      string  `json:"key"`
+	URL      string  `json:"url"`
+	AdminURL string  `json:"adminUrl"`
+	// Dashboard is a link that signs in to the dashboard once; empty where others could reach it.
+	Dashboard string `json:"dashboard"`
+	Receiver  string `json:"receiver"`
+	Data      string `json:"data"`
+	Curl      string `json:"curl"`
+	CurlEvent string `json:"curlEvent"`
 }
 
 // rawJSON is JSON that is printed as it is.
@@ -193,6 +205,7 @@ func greet(s *session, g greeting, demo *storefrontv1.Store, db *store.Store) er
   key       %s
             every scope; new at each start, the one before is revoked
   operator  %s  (/healthz, /readyz, /metrics)
+  dashboard %s
   webhook   %s
             a receiver in this process; what it gets is shown here
   data      %s
@@ -202,8 +215,16 @@ Try it:
   %s
 %s
 Ctrl-C stops it.
-`, demo.GetName(), demo.GetSlug(), g.URL, g.Key, g.AdminURL, g.Receiver, g.Data, g.Curl, g.event())
+`, demo.GetName(), demo.GetSlug(), g.URL, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event())
 	return err
+}
+
+// dashboard is the link, or why there is none.
+func (g greeting) dashboard() string {
+	if g.Dashboard == "" {
+		return "off: --admin-addr is no loopback address"
+	}
+	return g.Dashboard + "\n            signs in once"
 }
 
 // event shows how to make an event happen.

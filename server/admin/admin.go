@@ -31,9 +31,15 @@ func As(ctx context.Context, member string) context.Context {
 	return context.WithValue(ctx, memberKey{}, member)
 }
 
+// MemberOf returns the member that As put into the context, or "".
+func MemberOf(ctx context.Context) string {
+	member, _ := ctx.Value(memberKey{}).(string)
+	return member
+}
+
 // actorOf is who the activity journal names.
 func actorOf(ctx context.Context) tenant.Actor {
-	if member, ok := ctx.Value(memberKey{}).(string); ok {
+	if member := MemberOf(ctx); member != "" {
 		return tenant.Actor{Type: tenant.ActorMember, Name: member}
 	}
 	return operator

@@ -101,9 +101,14 @@ func (g *Gate) Guard(next http.Handler) http.Handler {
 		refused := refusal.Of(err, func(error) bool { return false })
 		id := uuid.NewString()
 		w.Header().Set("X-Request-Id", id)
-		if refused.Status() == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="Service operator"`)
-		}
+		challenge(w, refused)
 		_ = errors.Write(w, r, refused.Connect(id, time.Now()))
 	})
+}
+
+// challenge says with a 401 what is asked for (RFC 9110, section 11.6.1).
+func challenge(w http.ResponseWriter, r *refusal.Refusal) {
+	if r.Status() == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="Service operator"`)
+	}
 }

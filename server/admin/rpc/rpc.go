@@ -8,3 +8,76 @@
 // not the operator, and a request that cannot be read; the rest is the shop's to refuse, and comes
 // back to the client's caller as the same refusal.
 package rpc
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpcreflect"
+
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
+	"go.storefront.example/server/admin"
+)
+
+// Config says how the services answer. Every field is required.
+type Config struct {
+	// Gate lets the operator in.
+	Gate *Gate
+	// Logger gets one line a call.
+	Logger *slog.Logger
+	// Unreachable tells whether an error means that the database is away.
+	Unreachable func(error) bool
+	// Now is the clock that refusals are dated by.
+	Now func() time.Time
+}
+
+// Service is a handler and the prefix of the paths that it is served at, such as
+// /storefront.admin.v1.StoreService/.
+type Service struct {
+	Path    string
+	Handler http.Handler
+}
+
+// service serves all services of storefront.admin.v1.
+type service struct{ operator *admin.Operator }
+
+// Services makes the handlers of the operator's services, and of gRPC reflection for them, all
+// behind the gate.
+func Services(o *admin.Operator, c Config) []Service {
+	options := []connect.HandlerOption{
+		connect.WithCodec(wire.Codec{}), connect.WithCodec(wire.CharsetCodec{}), connect.WithCodec(wire.BinaryCodec{}),
+		connect.WithReadMaxBytes(MaxBodyBytes),
+		connect.WithInterceptors(connect.UnaryInterceptorFunc(c.intercept)),
+	}
+	behind := func(path string, handler http.Handler) Service { return Service{path, c.serve(handler)} }
+	s := service{o}
+	reflector := grpcreflect.NewStaticReflector(Names()...)
+	return []Service{
+		behind(adminv1connect.NewStoreServiceHandler(s, options...)),
+		behind(adminv1connect.NewProductServiceHandler(s, options...)),
+		behind(adminv1connect.NewOrderServiceHandler(s, options...)),
+		behind(adminv1connect.NewCustomerServiceHandler(s, options...)),
+		behind(adminv1connect.NewPaymentLinkServiceHandler(s, options...)),
+		behind(adminv1connect.NewKeyServiceHandler(s, options...)),
+		behind(adminv1connect.NewWebhookServiceHandler(s, options...)),
+		behind(adminv1connect.NewDeliveryServiceHandler(s, options...)),
+		behind(adminv1connect.NewActivityServiceHandler(s, options...)),
+		behind(adminv1connect.NewEventServiceHandler(s, options...)),
+		behind(adminv1connect.NewDashboardServiceHandler(s, options...)),
+		behind(grpcreflect.NewHandlerV1(reflector)),
+		behind(grpcreflect.NewHandlerV1Alpha(reflector)),
+	}
+}
+
+// Names lists the full names of the operator's services.
+func Names() []string {
+	return []string{
+		adminv1connect.StoreServiceName, adminv1connect.ProductServiceName, adminv1connect.OrderServiceName,
+		adminv1connect.CustomerServiceName, adminv1connect.PaymentLinkServiceName, adminv1connect.KeyServiceName,
+		adminv1connect.WebhookServiceName, adminv1connect.DeliveryServiceName, adminv1connect.ActivityServiceName,
+		adminv1connect.EventServiceName, adminv1connect.DashboardServiceName,
+	}
+}

@@ -1,0 +1,219 @@
+// Package dashboard serves Settings › Developer of a store in a browser: API keys, webhooks, the
+// journal of deliveries and the activity journal. It belongs on the operator's listener, under
+// Path, and needs no file beside the binary.
+//
+//	sign-in link ──► page with one button ──► session cookie, 12 hours ──► the store's pages
+//	   (used up by the button, not by the page: previews of links fetch pages)
+//
+// A member is signed in to one store, and every id in an address is looked up within that store
+// by the rules that hold for the API. It refuses whoever is not signed in; a change whose form
+// carries no token of the session, or that a page of another site sends; and to be shown in a
+// frame. Keys and secrets stand on the page that answers their making and nowhere else.
+//
+// Every page reads and every form works without JavaScript.
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/shop"
+)
+
+// Path is where the dashboard is mounted.
+const Path = "/dashboard"
+
+// maxFormBytes bounds a form: the longest is a webhook's URL, description and events.
+const maxFormBytes = 64 << 10
+
+// Config says what the dashboard stands on. Every field is needed.
+type Config struct {
+	// Operator signs members in; its rules and Shop work on the same database.
+	Operator *admin.Operator
+	Shop     *shop.Shop
+	// Now is the store's clock.
+	Now func() time.Time
+	// Unreachable tells errors of a database that is away from all others.
+	Unreachable func(error) bool
+	// Logger gets sign-ins, refused forms and failures; never a secret.
+	Logger *slog.Logger
+}
+
+type dashboard struct {
+	Config
+}
+
+// New returns the dashboard, to be mounted at Path and below. Goroutines may share it.
+func New(c Config) http.Handler {
+	d := &dashboard{c}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+Path+"/static/{name}", serveAsset)
+	mux.HandleFunc("GET "+Path+"/sign-in", d.signInPage)
+	mux.HandleFunc("POST "+Path+"/sign-in", d.signIn)
+	for pattern, do := range map[string]func(*visit) error{
+		"GET /{$}":       func(v *visit) error { return v.to("/keys", "") },
+		"POST /sign-out": d.signOut,
+
+		"GET /keys":              d.keys,
+		"GET /keys/new":          d.newKey,
+		"POST /keys":             d.createKey,
+		"GET /keys/{id}/revoke":  d.askRevoke,
+		"POST /keys/{id}/revoke": d.revokeKey,
+
+		"GET /webhooks":              d.webhooks,
+		"GET /webhooks/new":          d.newWebhook,
+		"POST /webhooks":             d.createWebhook,
+		"GET /webhooks/{id}":         d.webhook,
+		"GET /webhooks/{id}/edit":    d.editWebhook,
+		"POST /webhooks/{id}/edit":   d.updateWebhook,
+		"GET /webhooks/{id}/{ask}":   d.askWebhook,
+		"POST /webhooks/{id}/{move}": d.moveWebhook,
+
+		"GET /deliveries":              d.deliveries,
+		"GET /deliveries/{id}":         d.delivery,
+		"GET /deliveries/{id}/payload": d.payload,
+		"POST /deliveries/{id}/resend": d.resendDelivery,
+
+		"GET /activity": d.activity,
+
+		"/": func(v *visit) error { return noPage() },
+	} {
+		method, path, ok := strings.Cut(pattern, " ")
+		if !ok {
+			method, path = "", pattern
+		}
+		mux.Handle(strings.TrimSpace(method+" "+Path+path), d.member(do))
+	}
+	mux.Handle("GET "+Path, http.RedirectHandler(Path+"/", http.StatusSeeOther))
+
+	foreign := http.NewCrossOriginProtection()
+	foreign.SetDenyHandler(http.HandlerFunc(d.refuseForeign))
+	guarded := foreign.Handler(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		protect(w.Header())
+		r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
+		guarded.ServeHTTP(w, r)
+	})
+}
+
+// protect sets what every answer of the dashboard says to a browser.
+func protect(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+		"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// visit is a request of a member who is signed in. Its context is one in which the shop works on
+// the member's store.
+type visit struct {
+	context.Context
+	w       http.ResponseWriter
+	r       *http.Request
+	now     time.Time
+	member  admin.Member
+	store   tenant.Store
+	session string
+}
+
+// member lets a member in, and a change only with the token of the member's session.
+func (d *dashboard) member(do func(*visit) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		secret := sessionOf(r)
+		ctx, member, err := d.Operator.InSession(r.Context(), secret)
+		switch {
+		case errors.Is(err, admin.ErrNoSession):
+			d.say(w, r, http.StatusUnauthorized, "Please sign in", "You are not signed in, or your session has ended. Ask whoever runs the platform for a new sign-in link.")
+			return
+		case err != nil:
+			d.fail(w, r, err)
+			return
+		}
+		in, _, _ := tenant.From(ctx)
+		v := &visit{Context: ctx, w: w, r: r.WithContext(ctx), now: d.Now(), member: member, store: in, session: secret}
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			if err := v.r.ParseForm(); err != nil {
+				d.show(v, http.StatusBadRequest, message("This form cannot be read", "Go back, reload the page and try again."))
+				return
+			}
+			if !tokenFits(secret, v.r.PostForm.Get("csrf")) {
+				d.Logger.WarnContext(ctx, "refused a form without the session's token", "store_id", in.ID, "path", r.URL.Path)
+				d.show(v, http.StatusForbidden, message("This form was not accepted", "It does not belong to your session, perhaps because you signed in again meanwhile. Go back, reload the page and try again."))
+				return
+			}
+		}
+		if err := do(v); err != nil {
+			d.refuse(v, err)
+		}
+	})
+}
+
+// to sends the browser on to a page, which tells what was done.
+func (v *visit) to(path, done string) error {
+	if done != "" {
+		path += "?done=" + done
+	}
+	http.Redirect(v.w, v.r, Path+path, http.StatusSeeOther)
+	return nil
+}
+
+// refuse shows why something was not done.
+func (d *dashboard) refuse(v *visit, err error) {
+	r := refusal.Of(err, d.Unreachable)
+	shown := message("This was not done", r.Message)
+	switch {
+	case r.Code == refusal.Unavailable, r.Code == refusal.InternalError:
+		shown = d.failed(v.r, r)
+	case r.Status() == http.StatusNotFound:
+		shown = message("Not found", r.Message)
+	}
+	for _, f := range r.Details.GetFields() {
+		shown.Body.(*notice).Fields = append(shown.Body.(*notice).Fields, f.GetField()+": "+f.GetMessage())
+	}
+	d.show(v, r.Status(), shown)
+}
+
+// fail is refuse for whoever is not known to be signed in.
+func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
+	f := refusal.Of(err, d.Unreachable)
+	d.write(w, r, f.Status(), d.failed(r, f))
+}
+
+// failed is the page of a failure of the service; its reference finds the cause in the log.
+func (d *dashboard) failed(r *http.Request, f *refusal.Refusal) view {
+	reference := uuid.NewString()
+	d.Logger.ErrorContext(r.Context(), "the dashboard failed", "reference", reference, "path", r.URL.Path, "error", f.Cause)
+	return message("Something went wrong", f.Message+" If it stays so, tell whoever runs the platform this reference: "+reference)
+}
+
+// refuseForeign answers a change that a page of another site sent.
+func (d *dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
+	d.Logger.WarnContext(r.Context(), "refused a form of another site", "path", r.URL.Path, "origin", r.Header.Get("Origin"))
+	d.say(w, r, http.StatusForbidden, "This form was not accepted",
+		"It was not sent by a page of this dashboard. If the address in your browser begins with http://, open the dashboard with https:// instead.")
+}
+
+// say shows a page to whoever is not signed in.
+func (d *dashboard) say(w http.ResponseWriter, r *http.Request, status int, title, text string) {
+	// The rest of the body would be read as the next request.
+	_, _ = io.Copy(io.Discard, r.Body)
+	d.write(w, r, status, message(title, text))
+}
+
+func noPage() error {
+	return refusal.New(refusal.NotFound, "There is no such page.")
+}

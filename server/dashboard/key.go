@@ -1,0 +1,123 @@
+package dashboard
+
+import (
+	"math"
+	"net/http"
+	"strings"
+
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/shop"
+)
+
+// keysBody is the page of a store's keys: those that are in use, and those that are over.
+type keysBody struct {
+	Active, Over []shop.Key
+	Limit        int
+}
+
+// keys lists the keys.
+func (d *dashboard) keys(v *visit) error {
+	all, err := d.Shop.ListKeys(v, math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	body := keysBody{Limit: shop.MaxActiveKeys}
+	for _, k := range all {
+		if k.Status == "active" {
+			body.Active = append(body.Active, k)
+		} else {
+			body.Over = append(body.Over, k)
+		}
+	}
+	d.show(v, http.StatusOK, view{Title: "API keys", Section: "keys", Template: "keys", Body: body})
+	return nil
+}
+
+// lifetime is a choice of when a key expires.
+type lifetime struct{ Value, Name string }
+
+// lifetimes are the choices (specification, Authentication).
+var lifetimes = []lifetime{{"30d", "After 30 days"}, {"90d", "After 90 days"}, {"1y", "After 1 year"}, {"never", "Never"}}
+
+// keyForm is the form of a new key.
+type keyForm struct {
+	Name      string
+	Scopes    []string
+	Chosen    map[string]bool
+	Lifetime  string
+	Lifetimes []lifetime
+	Problems  problems
+}
+
+func (d *dashboard) showKeyForm(v *visit, status int, f keyForm) error {
+	f.Scopes, f.Lifetimes = auth.Scopes(), lifetimes
+	d.show(v, status, view{Title: "Create an API key", Section: "keys", Template: "key_new", Body: f})
+	return nil
+}
+
+// newKey shows the form of a new key.
+func (d *dashboard) newKey(v *visit) error {
+	return d.showKeyForm(v, http.StatusOK, keyForm{Lifetime: "90d"})
+}
+
+// createKey makes a key and shows it, this once: the answer itself is the page, so that the key
+// stands in no address and is kept nowhere.
+func (d *dashboard) createKey(v *visit) error {
+	form := v.r.PostForm
+	k, err := d.Shop.CreateKey(v, shop.KeyDraft{Name: form.Get("name"), Scopes: form["scopes"], Lifetime: form.Get("expires")})
+	if err != nil {
+		wrong, err := problemsOf(err, map[refusal.Code]string{refusal.APIKeyLimit: ""})
+		if err != nil {
+			return err
+		}
+		if wrong["scopes"] != "" && len(form["scopes"]) == 0 {
+			wrong["scopes"] = "Choose at least one."
+		}
+		return d.showKeyForm(v, http.StatusUnprocessableEntity, keyForm{
+			Name: form.Get("name"), Chosen: set(form["scopes"]), Lifetime: form.Get("expires"), Problems: wrong,
+		})
+	}
+	d.show(v, http.StatusOK, view{Title: "Your new API key", Section: "keys", Template: "key_created", Body: k})
+	return nil
+}
+
+// question asks before something is done that cannot be taken back.
+type question struct {
+	// Text says what will happen, in paragraphs.
+	Text []string
+	// What is the thing that it happens to.
+	What string
+	// Action is where the form leads, Button what its button says, and Back where to go instead.
+	Action, Button, Back string
+	// Grave marks what cannot be undone.
+	Grave bool
+}
+
+// ask shows a question on a page of its own; the script shows the same in a dialog.
+func (d *dashboard) ask(v *visit, title, section string, q question) error {
+	d.show(v, http.StatusOK, view{Title: title, Section: section, Template: "ask", Body: q})
+	return nil
+}
+
+func (d *dashboard) askRevoke(v *visit) error {
+	k, err := d.Shop.GetKey(v, v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return d.ask(v, "Revoke this key?", "keys", question{
+		What: k.Name + " · " + strings.ReplaceAll(k.Hint, "...", "…"),
+		Text: []string{
+			"The next request with this key is refused, on every server. This cannot be undone.",
+			"To replace a key without a gap, create the new one and deploy it first.",
+		},
+		Action: "/keys/" + k.ID.String() + "/revoke", Button: "Revoke key", Back: "/keys", Grave: true,
+	})
+}
+
+func (d *dashboard) revokeKey(v *visit) error {
+	if _, err := d.Shop.RevokeKey(v, v.r.PathValue("id")); err != nil {
+		return err
+	}
+	return v.to("/keys", "key-revoked")
+}

@@ -1,0 +1,156 @@
+package dashboard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"html/template"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/admin"
+)
+
+//go:embed page/*.html
+var pageFiles embed.FS
+
+//go:embed static
+var staticFiles embed.FS
+
+// view is a page to show.
+type view struct {
+	// Title names the page, in its heading and in the browser's tab.
+	Title string
+	// Section is the part of the dashboard that the page belongs to, as its address spells it.
+	Section string
+	// Template is the page's file, without .html.
+	Template string
+	// Refresh tells the browser to load the page anew after some seconds, where no script does.
+	Refresh int
+	Body    any
+}
+
+// notice is the body of a page that says something and no more.
+type notice struct {
+	Text   string
+	Fields []string
+}
+
+func message(title, text string) view {
+	return view{Title: title, Template: "notice", Body: &notice{Text: text}}
+}
+
+// frame is what every page's template gets.
+type frame struct {
+	view
+	// Member is nil on the pages of whoever is not signed in.
+	Member *admin.Member
+	Store  tenant.Store
+	// Token is for the forms.
+	Token string
+	// Done is what the form before this page did.
+	Done string
+	Now  time.Time
+}
+
+// Path is where the dashboard's addresses begin.
+func (frame) Path() string { return Path }
+
+// done spells what a form did, by the word in the address that it led to.
+var done = map[string]string{
+	"key-revoked":      "The key is revoked. It is refused from now on.",
+	"webhook-saved":    "The webhook is saved.",
+	"webhook-disabled": "The webhook is disabled. It receives nothing until you enable it.",
+	"webhook-enabled":  "The webhook is enabled. It receives what happens from now on.",
+	"webhook-deleted":  "The webhook is deleted.",
+	"resent":           "This is the new delivery of the same event.",
+}
+
+// show answers a member with a page.
+func (d *dashboard) show(v *visit, status int, page view) {
+	d.render(v.w, v.r, status, frame{
+		view: page, Member: &v.member, Store: v.store, Token: formToken(v.session), Done: done[v.r.URL.Query().Get("done")], Now: v.now,
+	})
+}
+
+// write answers whoever is not signed in with a page.
+func (d *dashboard) write(w http.ResponseWriter, r *http.Request, status int, page view) {
+	d.render(w, r, status, frame{view: page, Now: d.Now()})
+}
+
+func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, f frame) {
+	// Into memory first: half a page with status 200 would look whole to a browser.
+	var page bytes.Buffer
+	if err := pages[f.Template].Execute(&page, f); err != nil {
+		d.Logger.ErrorContext(r.Context(), "a page of the dashboard cannot be made", "page", f.Template, "error", err)
+		http.Error(w, "This page cannot be shown.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = page.WriteTo(w)
+}
+
+// pages are the templates by their files' names. Each has the layout and the parts that pages
+// share beside it.
+var pages = func() map[string]*template.Template {
+	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "page/layout.html", "page/part.html"))
+	all := map[string]*template.Template{}
+	files, err := pageFiles.ReadDir("page")
+	if err != nil {
+		panic(err) // what is embedded can be read
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".html")
+		if name != "layout" && name != "part" {
+			all[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, path.Join("page", f.Name())))
+		}
+	}
+	return all
+}()
+
+// asset is a file that pages load.
+type asset struct {
+	content []byte
+	kind    string
+	// version changes with the content, so that a browser may keep the file for good.
+	version string
+}
+
+var assets = func() map[string]asset {
+	kinds := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+	all := map[string]asset{}
+	files, err := staticFiles.ReadDir("static")
+	if err != nil {
+		panic(err) // what is embedded can be read
+	}
+	for _, f := range files {
+		content, err := staticFiles.ReadFile(path.Join("static", f.Name()))
+		if err != nil {
+			panic(err)
+		}
+		sum := sha256.Sum256(content)
+		all[f.Name()] = asset{content, kinds[path.Ext(f.Name())], hex.EncodeToString(sum[:6])}
+	}
+	return all
+}()
+
+// assetAddress is where a file is, with its version.
+func assetAddress(name string) string { return Path + "/static/" + name + "?v=" + assets[name].version }
+
+func serveAsset(w http.ResponseWriter, r *http.Request) {
+	a, known := assets[r.PathValue("name")]
+	if !known {
+		http.NotFound(w, r)
+		return
+	}
+	if r.URL.Query().Get("v") == a.version {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	w.Header().Set("Content-Type", a.kind)
+	_, _ = w.Write(a.content)
+}

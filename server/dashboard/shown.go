@@ -1,0 +1,140 @@
+package dashboard
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/shop"
+)
+
+// functions are what the templates spell values with.
+var functions = template.FuncMap{
+	"asset":  assetAddress,
+	"iso":    func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") },
+	"day":    func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
+	"exact":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
+	"left":   left,
+	"ago":    func(now, t time.Time) string { return span(now.Sub(t)) + " ago" },
+	"took":   took,
+	"plural": plural,
+	"short":  func(id uuid.UUID) string { return id.String()[:8] },
+	"badge":  badge,
+	"role": func(role string) string {
+		return map[string]string{admin.RoleOwner: "Owner", admin.RoleAdmin: "Admin"}[role]
+	},
+	"meaning": func(name string) string { return meanings[name] },
+	"result":  result,
+	"field":   func(p problems, name string) problem { return problem{name, p[name]} },
+	"secret":  func(label, text, hint string) secret { return secret{label, text, hint} },
+	"rows": func(f frame, caption string, webhook bool, deliveries []listed) rows {
+		return rows{f, caption, webhook, deliveries}
+	},
+}
+
+// secret is a text to be copied, which is shown once.
+type secret struct{ Label, Text, Hint string }
+
+// rows is a table of deliveries; Webhook tells whether it has a column of their webhooks.
+type rows struct {
+	frame
+	Caption    string
+	Webhook    bool
+	Deliveries []listed
+}
+
+// span is a length of time for a reader, in its two largest units at most.
+func span(d time.Duration) string {
+	d = max(d, 0)
+	days, hours, minutes := int(d/(24*time.Hour)), int(d/time.Hour)%24, int(d/time.Minute)%60
+	two := func(a int, of string, b int, by string) string {
+		if b == 0 {
+			return strconv.Itoa(a) + " " + of
+		}
+		return strconv.Itoa(a) + " " + of + " " + strconv.Itoa(b) + " " + by
+	}
+	switch {
+	case days > 0:
+		return two(days, "d", hours, "h")
+	case hours > 0:
+		return two(hours, "h", minutes, "min")
+	case minutes > 0:
+		return strconv.Itoa(minutes) + " min"
+	}
+	return strconv.Itoa(int(d/time.Second)) + " s"
+}
+
+// left is the time until something happens.
+func left(now, t time.Time) string {
+	if !t.After(now) {
+		return "now"
+	}
+	return "in " + span(t.Sub(now))
+}
+
+// took is how long an attempt lasted.
+func took(d time.Duration) string {
+	if d < time.Second {
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// badge is the look of a state; its word stands beside it, so that nobody depends on the colour.
+func badge(state string) string {
+	switch state {
+	case queue.Succeeded, "active", shop.WebhookEnabled:
+		return "good"
+	case queue.Failed, "revoked":
+		return "bad"
+	case shop.WebhookFailing:
+		return "warn"
+	case queue.Pending:
+		return "busy"
+	}
+	return "quiet"
+}
+
+// result says how an attempt ended.
+func result(a queue.Attempt) string {
+	switch {
+	case a.StatusCode != 0 && a.Error != "" && !strings.Contains(a.Error, strconv.Itoa(a.StatusCode)):
+		return fmt.Sprintf("%d, %s", a.StatusCode, a.Error)
+	case a.Error != "":
+		return a.Error
+	}
+	return strconv.Itoa(a.StatusCode)
+}
+
+// meanings says what scopes allow and when events are sent (specification, Scopes, Event types).
+var meanings = map[string]string{
+	"store:read":          "Read the store's own data",
+	"products:read":       "List and read products, whatever their status",
+	"products:write":      "Change titles, texts, prices and status of products; includes reading",
+	"orders:read":         "List and read orders",
+	"customers:read":      "List, search and read customers",
+	"customers:write":     "Create and change customers; includes reading",
+	"payment_links:read":  "List and read payment links and what they took",
+	"payment_links:write": "Create, change and enable payment links; includes reading",
+
+	"order.paid":        "An order is paid, from the catalogue or through a payment link",
+	"order.failed":      "The payment provider says that an order's payment failed",
+	"customer.created":  "A customer is new to the store",
+	"product.published": "A product is published",
+	"product.archived":  "A product is archived",
+	"payment_link.paid": "A payment link is paid; order.paid is sent for the same order too",
+	"ping":              "Somebody pressed the test button",
+}

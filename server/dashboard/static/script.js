@@ -1,0 +1,90 @@
+// What the pages do beyond what they do without a script: dates in the reader's zone, copy buttons,
+// questions in a dialog, and a delivery that shows its attempt as soon as it was made.
+(() => {
+  "use strict";
+  const live = document.getElementById("live");
+  const say = (text) => { live.textContent = text; };
+  document.documentElement.classList.add("js");
+
+  // The shape is that of the page without a script, so that nothing moves.
+  const zoned = new Intl.DateTimeFormat("en-GB", {
+    day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short",
+  });
+  const showTimes = (scope) => {
+    for (const time of scope.querySelectorAll("time")) time.textContent = zoned.format(new Date(time.dateTime));
+  };
+  showTimes(document);
+  for (const zone of document.querySelectorAll("[data-zone]")) {
+    zone.textContent = "your time zone, " + zoned.resolvedOptions().timeZone.replaceAll("_", " ");
+  }
+
+  const copy = async (button) => {
+    const from = document.getElementById(button.dataset.copy);
+    const text = from.value ?? from.textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // Without the right to the clipboard the text is left selected for the reader.
+      if (from.select) from.select(); else getSelection().selectAllChildren(from);
+      say("Press the copy keys of your system to copy what is selected.");
+      return;
+    }
+    button.textContent = "Copied";
+    say("Copied.");
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  };
+
+  const pageOf = async (address) => {
+    const answer = await fetch(address, { credentials: "same-origin" });
+    if (!answer.ok) throw new Error(answer.statusText);
+    return new DOMParser().parseFromString(await answer.text(), "text/html");
+  };
+
+  const dialog = document.getElementById("dialog");
+  const ask = async (link) => {
+    try {
+      const question = (await pageOf(link.href)).getElementById("ask");
+      dialog.replaceChildren(document.importNode(question, true));
+      showTimes(dialog);
+      dialog.showModal();
+      dialog.querySelector("[data-cancel]").focus();
+    } catch {
+      location.assign(link.href);
+    }
+  };
+
+  document.addEventListener("click", (event) => {
+    const at = event.target.closest("[data-copy], [data-ask], [data-cancel]");
+    const other = event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;
+    if (!at || other) return;
+    if (at.dataset.copy !== undefined) {
+      copy(at);
+    } else if (at.dataset.ask !== undefined && dialog.showModal) {
+      event.preventDefault();
+      ask(at);
+    } else if (at.dataset.cancel !== undefined && dialog.open) {
+      event.preventDefault();
+      dialog.close();
+    }
+  });
+
+  // A page that waits for an attempt looks again, slower and slower.
+  const watch = (pause) => {
+    const shown = document.querySelector("#delivery[data-waits]");
+    if (!shown) return;
+    setTimeout(async () => {
+      try {
+        const fresh = (await pageOf(location.pathname)).getElementById("delivery");
+        if (!fresh) return;
+        const news = fresh.dataset.state !== shown.dataset.state;
+        showTimes(fresh);
+        if (news || !shown.contains(document.activeElement)) shown.replaceWith(document.importNode(fresh, true));
+        if (news) say("The delivery is " + fresh.dataset.state + ".");
+      } catch {
+        // The next look may find the service again.
+      }
+      watch(Math.min(pause * 1.3, 5000));
+    }, pause);
+  };
+  watch(700);
+})();
