@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// browser is a real browser on one tab. Every page that it sees is examined for accessibility, and
+// with STOREFRONT_SCREENSHOTS set to a folder pictures of it are left there.
+type browser struct {
+	t           *testing.T
+	ctx         context.Context
+	axe         string
+	screenshots string
+}
+
+// browserTime bounds one step of a test: the slowest waits for a delivery.
+const browserTime = 30 * time.Second
+
+// newBrowser starts a browser with a fresh profile that reaches nothing but this machine. Without
+// Chromium, or axe among the Node modules, the test is skipped, and fails where nothing may be.
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	missing := func(format string, args ...any) {
+		t.Helper()
+		if os.Getenv("STOREFRONT_TEST_REQUIRE") == "1" {
+			t.Fatalf(format, args...)
+		}
+		t.Skipf(format, args...)
+	}
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			program = found
+			break
+		}
+	}
+	if program == "" {
+		missing("there is no Chromium to look at the dashboard with; Debian's package is called chromium")
+	}
+	axe, err := os.ReadFile(filepath.Join("..", "..", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		missing("axe is not there, run npm ci once: %v", err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("no-proxy-server", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+	)
+	allocated, end := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(end)
+	ctx, closeTab := chromedp.NewContext(allocated, chromedp.WithErrorf(t.Logf))
+	t.Cleanup(closeTab)
+	b := &browser{t: t, ctx: ctx, axe: string(axe), screenshots: os.Getenv("STOREFRONT_SCREENSHOTS")}
+	require.NoError(t, chromedp.Do(ctx)) // starts it, for as long as the test lasts
+	require.NoError(t, chromedp.Listen(ctx, func(event any) {
+		if thrown, ok := event.(*runtime.EventExceptionThrown); ok {
+			t.Errorf("a script failed: %s", thrown.ExceptionDetails.Text)
+		}
+	}))
+	b.run(order(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Africa/Douala"}), chromedp.EmulateViewport(1280, 900))
+	return b
+}
+
+// step is something that the browser does.
+type step = chromedp.Action[chromedp.Void]
+
+// order is a step of the protocol's own.
+func order[P, R any](command cdp.Command[P, R], params P) step {
+	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, command, params)
+		return err
+	})
+}
+
+// within bounds what the browser does, and tells what it showed if that fails.
+func within[T any](b *browser, action chromedp.Action[T]) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, browserTime)
+	defer cancel()
+	v, err := chromedp.Run(ctx, action)
+	if err != nil {
+		page, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
+		if b.screenshots != "" {
+			png, _ := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+			_ = os.WriteFile(filepath.Join(b.screenshots, "failed.png"), png, 0o600)
+		}
+		require.NoError(b.t, err, "the page is %s", page)
+	}
+	return v
+}
+
+func (b *browser) run(steps ...step) {
+	b.t.Helper()
+	within(b, chromedp.Steps(steps...))
+}
+
+// open goes to an address.
+func (b *browser) open(address string) {
+	b.t.Helper()
+	b.run(chromedp.Navigate(address))
+}
+
+// press clicks the button or link with this text and waits for the page with the heading.
+func (b *browser) press(text, heading string) {
+	b.t.Helper()
+	b.run(click(fmt.Sprintf(`//*[self::a or self::button][normalize-space(.)=%q]`, text)))
+	b.heading(heading)
+}
+
+// heading waits for a page, or a dialog, with this heading.
+func (b *browser) heading(text string) {
+	b.t.Helper()
+	b.shows(fmt.Sprintf(`//h1[contains(normalize-space(.), %q)]`, text))
+}
+
+// shows waits until the page shows what the XPath finds.
+func (b *browser) shows(path string) {
+	b.t.Helper()
+	b.run(chromedp.WaitVisible(path))
+}
+
+// fill types into the field with this id.
+func (b *browser) fill(id, text string) {
+	b.t.Helper()
+	b.run(chromedp.Clear(chromedp.ID(id)), chromedp.SendKeys(chromedp.ID(id), text))
+}
+
+// value is what a script on the page comes to.
+func value[T any](b *browser, script string) T {
+	b.t.Helper()
+	return within(b, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+}
+
+// click is a click on what the XPath or the CSS selector finds first.
+func click(on string) step { return chromedp.Click(on) }
+
+// finding is something that axe finds wrong.
+type finding struct {
+	ID, Impact, Help string
+	Nodes            []struct {
+		HTML           string
+		FailureSummary string
+	}
+}
+
+// sizes and schemes are what pages are looked at in.
+var (
+	sizes   = []int64{1280, 390}
+	schemes = []string{"light", "dark"}
+)
+
+// see examines the page that is open, at every width and in both colour schemes: axe finds
+// nothing, and nothing sticks out at the side.
+func (b *browser) see(name string) {
+	b.t.Helper()
+	for _, width := range sizes {
+		for _, scheme := range schemes {
+			b.run(chromedp.EmulateViewport(width, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+			}))
+			at := fmt.Sprintf("%s-%d-%s", name, width, scheme)
+			found := value[[]finding](b, b.axe+`;axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations)`)
+			for _, f := range found {
+				said, _ := json.MarshalIndent(f.Nodes, "", "  ")
+				b.t.Errorf("%s: %s (%s): %s\n%s", at, f.Help, f.ID, f.Impact, said)
+			}
+			require.LessOrEqual(b.t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s is wider than the window", at)
+			b.picture(at)
+		}
+	}
+	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
+}
+
+// picture leaves a picture of the whole page, if pictures are wanted.
+func (b *browser) picture(name string) {
+	b.t.Helper()
+	if b.screenshots == "" {
+		return
+	}
+	take := chromedp.FullScreenshot(100)
+	if strings.Contains(name, "dialog") {
+		take = chromedp.CaptureScreenshot() // it lies over what the window shows
+	}
+	png := within(b, take)
+	require.NoError(b.t, os.MkdirAll(b.screenshots, 0o755))
+	require.NoError(b.t, os.WriteFile(filepath.Join(b.screenshots, name+".png"), png, 0o600))
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/worker/signature"
+)
+
+// owners is an owner's server: it verifies what it gets, and answers as it is told.
+type owners struct {
+	*httptest.Server
+	mu     sync.Mutex
+	secret string
+	status int
+	got    []string // types of what verified
+}
+
+func newOwners(t *testing.T) *owners {
+	o := &owners{status: http.StatusOK}
+	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if err == nil {
+			err = signature.Verify(r.Header.Get(signature.Header), body, o.secret, time.Now(), signature.Tolerance)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
+		o.got = append(o.got, r.Header.Get(signature.EventTypeHeader))
+		w.WriteHeader(o.status)
+	}))
+	t.Cleanup(o.Close)
+	return o
+}
+
+func (o *owners) set(secret string, status int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if secret != "" {
+		o.secret = secret
+	}
+	o.status = status
+}
+
+func (o *owners) received() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]string(nil), o.got...)
+}
+
+// What a store's owner does in a browser, from the sign-in link to the delivery that succeeds at last.
+func TestDashboardInABrowser(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	dev := startCommand(t, "}", devArgs(t.TempDir(), "-o", "json")...)
+	defer func() { require.Equal(t, 0, dev.stop()) }()
+	var said struct{ URL, AdminURL, Dashboard, Key string }
+	require.NoError(t, json.Unmarshal([]byte(dev.said), &said))
+
+	b.open(said.AdminURL + "/dashboard/keys")
+	b.heading("Please sign in")
+	b.see("signed-out")
+	b.open(said.Dashboard)
+	b.heading("Sign in to Atelier Mboa")
+	b.see("sign-in")
+	b.press("Sign in", "API keys")
+	require.Empty(t, value[string](b, "document.cookie"), "the session is out of scripts' reach")
+	b.see("keys")
+
+	b.press("Create API key", "Create an API key")
+	b.see("key-new")
+	b.fill("name", "CRM")
+	b.press("Create key", "Create an API key")
+	b.shows(`//*[@role="alert"]`)
+	b.see("key-new-wrong")
+	b.run(click(`input[value="products:read"]`), click(`input[value="customers:write"]`), click(`input[value="30d"]`))
+	b.press("Create key", "Your new API key")
+	b.see("key-created")
+	key := value[string](b, `document.getElementById("secret").value`)
+	status, _ := get(t, said.URL+"/v1/products", "Bearer "+key)
+	require.Equal(t, http.StatusOK, status)
+	b.run(click(`[data-copy=secret]`))
+	b.shows(`//button[normalize-space(.)="Copied"] | //*[@id="live"][contains(., "copy keys")]`)
+	b.press("I have copied it", "API keys")
+	require.NotContains(t, value[string](b, "document.documentElement.outerHTML"), key, "shown once")
+	shown := value[string](b, `document.querySelector("td time").textContent`)
+	require.Contains(t, shown, "GMT+1", "in the reader's zone")
+	require.Contains(t, value[string](b, `document.querySelector("td time").title`), "UTC")
+
+	b.press("Revoke CRM", "Revoke this key?")
+	require.True(t, value[bool](b, `document.getElementById("dialog").open`), "asked in a dialog")
+	b.see("key-revoke-dialog")
+	b.run(click("[data-cancel]"))
+	require.False(t, value[bool](b, `document.getElementById("dialog").open`))
+	require.Contains(t, value[string](b, "document.activeElement.textContent"), "Revoke", "the focus is back")
+	b.open(value[string](b, "document.activeElement.href"))
+	b.heading("Revoke this key?")
+	b.see("key-revoke")
+	b.press("Revoke key", "API keys")
+	b.shows(`//*[@role="status"][contains(., "revoked")]`)
+	b.see("keys-revoked")
+	status, body := get(t, said.URL+"/v1/products", "Bearer "+key)
+	require.Equal(t, http.StatusUnauthorized, status)
+	require.Equal(t, "api_key_revoked", body["code"])
+
+	o := newOwners(t)
+	b.press("Webhooks", "Webhooks")
+	b.see("webhooks")
+	b.press("Add webhook", "Add a webhook")
+	b.see("webhook-new")
+	b.fill("url", "https://user:password@shop.example/")
+	b.press("Add webhook", "Add a webhook")
+	b.shows(`//*[@id="url-wrong"]`)
+	b.see("webhook-new-wrong")
+	b.fill("url", o.URL+"/webhooks")
+	b.fill("description", "The shop's own server")
+	b.press("Add webhook", "Your webhook is registered")
+	b.see("webhook-secret")
+	o.set(value[string](b, `document.getElementById("secret").value`), http.StatusOK)
+	b.press("I have copied it", o.URL)
+	b.see("webhook-empty")
+
+	// The test button: a ping is delivered and verified, and its page shows it by itself.
+	b.press("Send a test event", "ping")
+	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
+	require.Equal(t, []string{"ping"}, o.received())
+	b.see("delivery-succeeded")
+
+	// The receiver fails: the attempt is shown, when the next one is, and when the webhook would be
+	// disabled.
+	o.set("", http.StatusInternalServerError)
+	newCustomer(t, said.URL, said.Key)
+	mine := fmt.Sprintf(`//tr[contains(., %q)]//a[contains(., "customer.created")]`, o.URL)
+	failing := func() bool {
+		b.open(said.AdminURL + "/dashboard/deliveries?type=customer.created")
+		return value[bool](b, `[...document.querySelectorAll("tr")].some((r) => r.textContent.includes("`+o.URL+`") && r.textContent.includes("500"))`)
+	}
+	require.Eventually(t, failing, browserTime, 200*time.Millisecond)
+	b.see("deliveries")
+	b.run(click(mine))
+	b.heading("customer.created")
+	b.shows(`//h1/span[normalize-space(.)="pending"]`)
+	b.shows(`//td[contains(., "failed")]`)
+	b.shows(`//dt[.="Next attempt"]`)
+	b.see("delivery-failing")
+	b.run(click(fmt.Sprintf(`//dd/a[contains(., %q)]`, o.URL)))
+	b.heading(o.URL)
+	b.shows(`//*[contains(@class, "warn")][contains(., "disabled automatically") and contains(., "in 2 d 23 h")]`)
+	b.see("webhook-failing")
+	b.press("Webhooks", "Webhooks")
+	b.see("webhooks-failing")
+
+	// A ping that failed is sent again, and arrives.
+	b.run(click(fmt.Sprintf(`//h3/a[contains(., %q)]`, o.URL)))
+	b.heading(o.URL)
+	b.press("Send a test event", "ping")
+	b.shows(`//h1/span[normalize-space(.)="failed"]`)
+	b.see("delivery-failed")
+	o.set("", http.StatusNoContent)
+	b.run(click(".head button"))
+	b.shows(`//*[@role="status"][contains(., "new delivery")]`)
+	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
+
+	// What was cancelled while it was disabled is sent again since a time.
+	b.run(click(fmt.Sprintf(`//dd/a[contains(., %q)]`, o.URL)))
+	b.heading(o.URL)
+	b.press("Disable", "Disable this webhook?")
+	b.see("webhook-disable-dialog")
+	b.press("Disable webhook", o.URL)
+	b.shows(`//*[@role="status"][contains(., "is disabled")]`)
+	b.see("webhook-disabled")
+	b.press("Enable", o.URL)
+	b.shows(`//*[@role="status"][contains(., "is enabled")]`)
+	b.press("Send again", o.URL)
+	b.shows(`//*[@role="status"][contains(., "on the way again")]`)
+	b.see("webhook-resent")
+	require.Eventually(t, func() bool { return slices.Contains(o.received()[3:], "customer.created") }, browserTime, 50*time.Millisecond)
+
+	// A new secret signs at once, and the old one no longer.
+	b.press("New secret", "Make a new signing secret?")
+	b.press("Make a new secret", "Your new signing secret")
+	secret := value[string](b, `document.getElementById("secret").value`)
+	b.press("I have copied it", o.URL)
+	b.press("Send a test event", "ping")
+	b.shows(`//td[contains(., "401")]`)
+	o.set(secret, http.StatusOK)
+	b.run(click(".head button"))
+	b.shows(`//*[@role="status"][contains(., "new delivery")]`)
+	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
+
+	b.run(click(fmt.Sprintf(`//dd/a[contains(., %q)]`, o.URL)))
+	b.heading(o.URL)
+	b.press("Edit", "Edit the webhook")
+	b.see("webhook-edit")
+	b.run(click(`input[value="product.archived"]`))
+	b.press("Save changes", o.URL)
+	b.shows(`//*[@role="status"][contains(., "saved")]`)
+	b.press("Delete", "Delete this webhook?")
+	b.press("Delete webhook", "Webhooks")
+	b.shows(`//*[@role="status"][contains(., "deleted")]`)
+
+	b.press("Deliveries", "Deliveries")
+	b.shows(`//td[contains(., "deleted")]`)
+	b.see("deliveries-all")
+	b.press("Activity", "Activity")
+	b.shows(`//li[contains(., "webhook deleted") and contains(., "Developer")]`)
+	b.see("activity")
+	b.press("Older", "Activity")
+	b.shows(`//a[normalize-space(.)="Newest"]`)
+	b.open(said.AdminURL + "/dashboard/nothing")
+	b.heading("Not found")
+	b.see("not-found")
+	b.press("Sign out", "You are signed out")
+	b.open(said.AdminURL + "/dashboard/keys")
+	b.heading("Please sign in")
+	b.open(said.Dashboard)
+	b.heading("This link no longer works")
+	b.see("link-over")
+}
+
+// newCustomer makes an event.
+func newCustomer(t *testing.T, url, key string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/customers", strings.NewReader(`{"name":"Nadège Fotso","email":"nadege@example.com"}`))
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusCreated, answer.StatusCode)
+}
