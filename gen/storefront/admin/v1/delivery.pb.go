@@ -718,10 +718,10 @@ type Delivery_Attempt struct {
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
 	// How long it took, in milliseconds.
 	DurationMs int64 `protobuf:"varint,3,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
-	// The receiver's HTTP status; 0 when there was no answer.
-	StatusCode int32 `protobuf:"varint,4,opt,name=status_code,json=statusCode,proto3" json:"status_code,omitempty"`
-	// Why it failed; empty when it succeeded or the status says it.
-	Error         string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	// The status of the receiver's answer; null when there was none.
+	StatusCode *int32 `protobuf:"varint,4,opt,name=status_code,json=statusCode,proto3,oneof" json:"status_code,omitempty"`
+	// Why it failed, in a few words; null when it succeeded.
+	Error         *string `protobuf:"bytes,5,opt,name=error,proto3,oneof" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -778,15 +778,15 @@ func (x *Delivery_Attempt) GetDurationMs() int64 {
 }
 
 func (x *Delivery_Attempt) GetStatusCode() int32 {
-	if x != nil {
-		return x.StatusCode
+	if x != nil && x.StatusCode != nil {
+		return *x.StatusCode
 	}
 	return 0
 }
 
 func (x *Delivery_Attempt) GetError() string {
-	if x != nil {
-		return x.Error
+	if x != nil && x.Error != nil {
+		return *x.Error
 	}
 	return ""
 }
@@ -795,7 +795,7 @@ var File_storefront_admin_v1_delivery_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\n" +
-	"\"storefront/admin/v1/delivery.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdb\x05\n" +
+	"\"storefront/admin/v1/delivery.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xff\x05\n" +
 	"\bDelivery\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bevent_id\x18\x02 \x01(\tR\aeventId\x12\x1d\n" +
@@ -811,16 +811,18 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\vfinished_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"finishedAt\x12\x19\n" +
 	"\bstore_id\x18\n" +
-	" \x01(\tR\astoreId\x1a\xb4\x01\n" +
+	" \x01(\tR\astoreId\x1a\xd8\x01\n" +
 	"\aAttempt\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x129\n" +
 	"\n" +
 	"started_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x1f\n" +
 	"\vduration_ms\x18\x03 \x01(\x03R\n" +
-	"durationMs\x12\x1f\n" +
-	"\vstatus_code\x18\x04 \x01(\x05R\n" +
-	"statusCode\x12\x14\n" +
-	"\x05error\x18\x05 \x01(\tR\x05error\"W\n" +
+	"durationMs\x12$\n" +
+	"\vstatus_code\x18\x04 \x01(\x05H\x00R\n" +
+	"statusCode\x88\x01\x01\x12\x19\n" +
+	"\x05error\x18\x05 \x01(\tH\x01R\x05error\x88\x01\x01B\x0e\n" +
+	"\f_status_codeB\b\n" +
+	"\x06_error\"W\n" +
 	"\x06Status\x12\x16\n" +
 	"\x12STATUS_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\apending\x10\x01\x12\r\n" +
@@ -938,6 +940,7 @@ func file_storefront_admin_v1_delivery_proto_init() {
 	}
 	file_storefront_admin_v1_delivery_proto_msgTypes[1].OneofWrappers = []any{}
 	file_storefront_admin_v1_delivery_proto_msgTypes[4].OneofWrappers = []any{}
+	file_storefront_admin_v1_delivery_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
