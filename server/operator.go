@@ -27,7 +27,7 @@ func (s *Server) mounts() []mount {
 		{"GET /metrics", s.metrics.handler()},
 	}
 	if s.operator != nil {
-		mounts = append(mounts, s.serviceMounts()...)
+		mounts = append(append(mounts, s.serviceMounts()...), s.dashboardMounts()...)
 	}
 	return mounts
 }
