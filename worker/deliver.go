@@ -7,7 +7,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
+
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/span"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
 )
@@ -35,6 +39,8 @@ type result struct {
 
 // deliver makes the attempt of a leased delivery and hands its result on.
 func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time) {
+	w.tells.running.Inc()
+	defer w.tells.running.Dec()
 	w.results <- w.attempt(ctx, d, leased)
 }
 
@@ -62,15 +68,21 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	if err != nil {
 		w.config.Logger.ErrorContext(ctx, "a webhook's secret cannot be opened", "webhook_id", d.WebhookID, "error", err)
 		attempt.Error = "signing secret cannot be read"
+		w.tells.attempted(attempt)
 		w.failed(&r, attempt, false)
 		return r
 	}
+	ctx, s := w.begin(ctx, d, number)
 	answer := w.client.Post(ctx, d.URL, header(d, secret, number, attempt.StartedAt), d.Payload)
 	if answer.Problem == egress.ProblemInterrupted {
+		span.Fail(s, answer.Problem)
+		s.End()
 		r.released = true
 		return r
 	}
 	attempt.Duration, attempt.StatusCode, attempt.Error = answer.Duration, answer.Status, answer.Problem
+	w.tells.attempted(attempt)
+	end(s, attempt)
 	level := slog.LevelDebug
 	if answer.Succeeded() {
 		r.verdict = answeredWell
@@ -80,11 +92,28 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		r.verdict = answeredBadly
 		w.failed(&r, attempt, d.EventType != pingType)
 	}
-	w.config.Logger.LogAttrs(ctx, level, "attempt", slog.String("event_id", d.EventID.String()), slog.String("event_type", d.EventType),
-		slog.String("store_id", d.StoreID.String()), slog.String("webhook_id", d.WebhookID.String()),
-		slog.String("delivery_id", d.ID.String()), slog.Int("attempt", number), slog.Int("status", answer.Status),
-		slog.String("error", answer.Problem), slog.Float64("duration_ms", inMilliseconds(answer.Duration)))
+	if w.config.Logger.Enabled(ctx, level) {
+		w.config.Logger.LogAttrs(ctx, level, "attempt", line(d, attempt, s)...)
+	}
 	return r
+}
+
+// line is what the log tells of an attempt. The request's line has the same request_id, and names
+// the event.
+func line(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
+	attrs := []slog.Attr{
+		slog.String("event_id", d.EventID.String()), slog.String("event_type", d.EventType),
+		slog.String("store_id", d.StoreID.String()), slog.String("webhook_id", d.WebhookID.String()),
+		slog.String("delivery_id", d.ID.String()), slog.Int("attempt", a.Number), slog.Int("status", a.StatusCode),
+		slog.String("error", a.Error), slog.Float64("duration_ms", inMilliseconds(a.Duration)),
+	}
+	if d.RequestID != uuid.Nil {
+		attrs = append(attrs, slog.String("request_id", d.RequestID.String()))
+	}
+	if c := s.SpanContext(); c.IsValid() {
+		attrs = append(attrs, slog.String("trace_id", c.TraceID().String()))
+	}
+	return attrs
 }
 
 // failed decides what follows a failure: another attempt, or the end. A ping is somebody's test

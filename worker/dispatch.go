@@ -114,6 +114,7 @@ func (d *dispatcher) relay(ctx context.Context) error {
 		return err
 	}
 	d.relays.took(time.Since(start))
+	d.tells.took(opRelay, start)
 	for _, lane := range relayed.Waiting {
 		d.lanes.wait(lane)
 	}
@@ -141,6 +142,7 @@ func (d *dispatcher) claim(ctx context.Context) error {
 		return err
 	}
 	d.claims.took(time.Since(start))
+	d.tells.took(opClaim, start)
 	d.lanes.claimed(wants, got)
 	d.claiming = len(got.Deliveries) >= claimBatch
 	for _, delivery := range got.Deliveries {

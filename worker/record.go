@@ -77,10 +77,13 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 		return err
 	}
 	if len(outcomes) > 0 {
+		start := time.Now()
 		lost, err := w.queue.Finish(ctx, outcomes)
 		if err != nil {
 			return err
 		}
+		w.tells.took(opFinish, start)
+		w.tells.ended(outcomes, lost)
 		if lost > 0 {
 			w.config.Logger.WarnContext(ctx, "leases were lost before the outcome was written", "deliveries", lost)
 		}
@@ -91,6 +94,7 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 			return err
 		}
 		if disabled {
+			w.tells.disabled.Inc()
 			w.config.Logger.WarnContext(ctx, "webhook disabled: it failed for too long", "webhook_id", webhook, "store_id", store)
 		}
 	}

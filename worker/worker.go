@@ -28,6 +28,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"go.storefront.example/ent/queue"
@@ -85,6 +87,10 @@ type Config struct {
 	Resolver egress.Resolver
 	// Deaf makes the worker poll only, for databases behind a pooler that carries no notifications.
 	Deaf bool
+	// Metrics gets the worker's metrics; nil for none. One registerer takes one worker.
+	Metrics prometheus.Registerer
+	// Traces makes the spans of attempts; nil makes none.
+	Traces trace.TracerProvider
 	// Logger gets a line for each attempt that failed, and at level debug for each that did not; nil
 	// discards them.
 	Logger *slog.Logger
@@ -96,6 +102,7 @@ type Worker struct {
 	queue  *queue.Queue
 	client *egress.Client
 	lanes  *lanes
+	tells  *metrics
 	// relays and claims are how long the latest took.
 	relays, claims pace
 	results        chan result
@@ -131,6 +138,10 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	}
 	if err := w.checkSecrets(ctx); err != nil {
 		return nil, err
+	}
+	var err error
+	if w.tells, err = newMetrics(c.Metrics, c.Concurrency); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	w.client = egress.New(egress.Options{
 		Policy: c.Targets, Timeout: c.Timeout, Proxy: c.Proxy, RootCAs: c.RootCAs, Resolver: c.Resolver,

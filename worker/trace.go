@@ -1,0 +1,49 @@
+package worker
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/span"
+)
+
+// begin begins the span of an attempt. It is a child of the change that made the event, however
+// much later it comes: one look at the trace of a payment shows whether its receivers were told,
+// and a change that was chosen to be recorded is recorded to its end, which a trace of its own,
+// linked, would leave to chance. The receiver is sent nothing of it.
+func (w *Worker) begin(ctx context.Context, d queue.Delivery, number int) (context.Context, trace.Span) {
+	if w.config.Traces == nil {
+		return ctx, noop.Span{}
+	}
+	ctx, s := span.Tracer(w.config.Traces).Start(span.Remote(ctx, d.Trace), "attempt "+d.EventType, trace.WithSpanKind(trace.SpanKindClient))
+	if s.IsRecording() {
+		s.SetAttributes(
+			attribute.String("storefront.event.id", d.EventID.String()), attribute.String("storefront.event.type", d.EventType),
+			attribute.String("storefront.store_id", d.StoreID.String()), attribute.String("storefront.webhook_id", d.WebhookID.String()),
+			attribute.String("storefront.delivery_id", d.ID.String()), attribute.Int("storefront.attempt", number),
+		)
+		if d.RequestID != uuid.Nil {
+			s.SetAttributes(attribute.String("storefront.request_id", d.RequestID.String()))
+		}
+	}
+	return ctx, s
+}
+
+// end ends the span of an attempt with what the journal tells of it.
+func end(s trace.Span, a queue.Attempt) {
+	if !s.IsRecording() {
+		return
+	}
+	if a.StatusCode != 0 {
+		s.SetAttributes(attribute.Int("http.response.status_code", a.StatusCode))
+	}
+	if !a.Succeeded() {
+		span.Fail(s, kindOf(a.Error))
+	}
+	s.End()
+}
