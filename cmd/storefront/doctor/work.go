@@ -52,7 +52,7 @@ func Outbox(ctx context.Context, s *store.Store) Finding {
 	if overdue > 0 && leased == 0 {
 		return fail(check, remedy, "%d deliveries are due, some for more than %v, and no attempt is under way: no worker makes them", overdue, MostLag)
 	}
-	return ok(check, "%s waiting, %s due for more than %v%s", plural(waiting, "event"), plural(overdue, "delivery"), MostLag, listening(ctx, s))
+	return ok(check, "waiting: %s; deliveries overdue: %d%s", plural(waiting, "event"), overdue, listening(ctx, s))
 }
 
 // listening says how many workers wait for events, where that can be seen.
@@ -66,7 +66,7 @@ func listening(ctx context.Context, s *store.Store) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("; %s listening", plural(n, "process"))
+	return fmt.Sprintf("; workers listening: %d", n)
 }
 
 // Transactions looks for transactions on PostgreSQL that have been open for longer than long: while

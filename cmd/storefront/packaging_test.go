@@ -1,0 +1,188 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+// grace is how long servers and workers take to end, at the most.
+const grace = 10 * time.Second
+
+// requireCommand makes sure that a command line is one.
+func requireCommand(t *testing.T, args ...string) {
+	t.Helper()
+	none := &settings{env: func(string) (string, bool) { return "", false }}
+	parser, err := kong.New(&cli{}, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard), kong.Resolvers(none), kong.Bind(none))
+	require.NoError(t, err)
+	_, err = parser.Parse(args)
+	require.NoError(t, err, "%v", args)
+}
+
+// requireVariable makes sure that a variable is one that a flag reads.
+func requireVariable(t *testing.T, name string) {
+	t.Helper()
+	parser, err := kong.New(&cli{}, kong.Bind(&settings{}))
+	require.NoError(t, err)
+	known := flagNamesOf(parser.Model.Node)
+	require.True(t, slices.ContainsFunc(known, func(flag string) bool { return variable(flag) == name }), "%s is read by nothing", name)
+}
+
+var anyVariable = regexp.MustCompile(`STOREFRONT_[A-Z_]+`)
+
+func TestComposeFileFitsTheCommands(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../compose.yaml")
+	require.NoError(t, err)
+	var file struct {
+		Services map[string]struct {
+			Image       string
+			Command     []string
+			Environment map[string]string
+			ReadOnly    bool          `yaml:"read_only"`
+			Grace       time.Duration `yaml:"stop_grace_period"`
+			CapDrop     []string      `yaml:"cap_drop"`
+			Ports       []string
+			DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
+			Healthcheck struct{ Test []string }
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(text, &file))
+	require.Len(t, file.Services, 4)
+	require.NotEmpty(t, file.Services["postgres"].Healthcheck.Test)
+	for _, name := range []string{"migrate", "server", "worker"} {
+		s := file.Services[name]
+		requireCommand(t, s.Command...)
+		require.Equal(t, name, s.Command[0])
+		for v := range s.Environment {
+			requireVariable(t, v)
+		}
+		for _, needed := range []string{"STOREFRONT_DATABASE_URL", "STOREFRONT_SECRET_KEY", "STOREFRONT_ADMIN_TOKEN"} {
+			require.Contains(t, s.Environment[needed], ":?", "%s of %s has no default", needed, name)
+		}
+		require.True(t, s.ReadOnly, name)
+		require.Equal(t, []string{"ALL"}, s.CapDrop, name)
+		if name != "migrate" {
+			require.Greater(t, s.Grace, grace, name)
+			require.Equal(t, "service_completed_successfully", s.DependsOn["migrate"].Condition, name)
+		}
+		for _, port := range s.Ports {
+			require.Regexp(t, `^127\.0\.0\.1:`, port, "nothing is open to the network by itself")
+		}
+	}
+	for _, name := range anyVariable.FindAllString(string(text), -1) {
+		requireVariable(t, name)
+	}
+}
+
+// unit is a systemd unit: the values of each key in their order, by "Section.Key".
+type unit map[string][]string
+
+func parseUnit(t *testing.T, path string) unit {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, name := range anyVariable.FindAllString(string(text), -1) {
+		requireVariable(t, name)
+	}
+	u, section := unit{}, ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		key, value, assigned := strings.Cut(line, "=")
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "["):
+			section = strings.Trim(line, "[]")
+		default:
+			require.True(t, assigned, "%s: %q", path, line)
+			u[section+"."+key] = append(u[section+"."+key], value)
+		}
+	}
+	return u
+}
+
+// installed is where the units expect the binary.
+const installed = "/usr/local/bin/storefront"
+
+func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("systemd/*.service")
+	require.NoError(t, err)
+	require.Len(t, paths, 3)
+	first := parseUnit(t, paths[0])
+	for _, path := range paths {
+		u := parseUnit(t, path)
+		require.Len(t, u["Service.ExecStart"], 1)
+		command := strings.Fields(u["Service.ExecStart"][0])
+		require.Equal(t, installed, command[0])
+		requireCommand(t, command[1:]...)
+		for _, key := range []string{
+			"User", "EnvironmentFile", "StateDirectory", "WorkingDirectory", "CapabilityBoundingSet", "NoNewPrivileges", "ProtectSystem", "ProtectHome",
+			"PrivateDevices", "PrivateTmp", "MemoryDenyWriteExecute", "RestrictAddressFamilies", "SystemCallFilter", "UMask",
+		} {
+			require.NotEmpty(t, u["Service."+key], "%s: %s", path, key)
+			require.Equal(t, first["Service."+key], u["Service."+key], "%s: %s", path, key)
+		}
+		if !strings.Contains(path, "migrate") {
+			stop, err := time.ParseDuration(u["Service.TimeoutStopSec"][0] + "s")
+			require.NoError(t, err)
+			require.Greater(t, stop, grace, path)
+			require.Equal(t, []string{"storefront-migrate.service"}, u["Unit.Requires"], path)
+			require.Contains(t, u["Unit.After"][0], "storefront-migrate.service", path)
+		}
+	}
+}
+
+func TestSystemdAcceptsTheUnits(t *testing.T) {
+	t.Parallel()
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("there is no systemd-analyze here")
+	}
+	binary, err := exec.LookPath("storefront")
+	require.NoError(t, err)
+	folder := t.TempDir()
+	paths, err := filepath.Glob("systemd/*.service")
+	require.NoError(t, err)
+	args := []string{"verify", "--man=no"}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		copied := filepath.Join(folder, filepath.Base(path))
+		require.NoError(t, os.WriteFile(copied, []byte(strings.ReplaceAll(string(text), installed, binary)), 0o600))
+		args = append(args, copied)
+	}
+	verify := exec.CommandContext(t.Context(), analyze, args...)
+	verify.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+folder+":") // none of this machine's own
+	out, err := verify.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Empty(t, string(out))
+}
+
+// The image is built from what .dockerignore lets through, and nothing that the binary is made of
+// may be missing there.
+func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
+	t.Parallel()
+	ignore, err := os.ReadFile("../../.dockerignore")
+	require.NoError(t, err)
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", ".")
+	out, err := list.Output()
+	require.NoError(t, err)
+	packages := strings.Fields(string(out))
+	require.Greater(t, len(packages), 20)
+	for _, p := range packages {
+		_, below, _ := strings.Cut(p, "/")
+		room, _, _ := strings.Cut(below, "/")
+		require.Contains(t, strings.Split(string(ignore), "\n"), "!"+room, p)
+	}
+}
