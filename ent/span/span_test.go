@@ -53,7 +53,7 @@ func TestATraceGoesOnElsewhere(t *testing.T) {
 		sampler sdktrace.Sampler
 		made    int
 	}{
-		"what is recorded":                                {sdktrace.AlwaysSample(), 2},
+		"what is recorded": {sdktrace.AlwaysSample(), 2},
 		"what is not recorded has no descendants that are": {sdktrace.NeverSample(), 0},
 	} {
 		p, kept := record(sdktrace.WithSampler(sdktrace.ParentBased(row.sampler)))
