@@ -93,7 +93,10 @@ func (q *Queue) Claim(ctx context.Context, wants []Want, lease time.Duration) (C
 	if err != nil {
 		return done, wrap("claim", err)
 	}
-	return done, wrap("claim", done.scan(found))
+	if err := done.scan(found); err != nil {
+		return done, wrap("claim", err)
+	}
+	return done, wrap("claim", lookAgain(ctx, q.store.Writer(), done.Deliveries))
 }
 
 // claimEach claims one lane after the other in one transaction.

@@ -111,11 +111,9 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 	if err != nil {
 		return 0, err
 	}
-	now := q.store.Now()
 	var (
 		highest int64
-		inserts []newRow
-		waiting = map[Lane]bool{}
+		found   []Delivery
 	)
 	err = each(rows, func() error {
 		var (
@@ -134,11 +132,38 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 			done.Entries++
 			highest = entry
 		}
-		if !webhook.Valid || d.Payload == nil {
-			return nil
+		if webhook.Valid {
+			d.WebhookID, d.URL, d.SecretKey = webhook.UUID, address.String, secretKey.String
+			found = append(found, d)
 		}
-		d.ID, d.WebhookID, d.Enabled, d.CreatedAt = id.At(now), webhook.UUID, true, now
-		d.URL, d.SecretKey, d.Attempts = address.String, secretKey.String, []byte(noAttempts)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	if err := lookAgain(ctx, tx, found); err != nil {
+		return 0, err
+	}
+	now := q.store.Now()
+	inserts := distribute(found, now, room, done)
+	if q.sqlite() && done.Entries > 0 {
+		// Nothing was added below the highest: there is one writer, and it is this transaction.
+		if _, err := tx.ExecContext(ctx, `DELETE FROM outbox WHERE id <= $1`, highest); err != nil {
+			return 0, err
+		}
+	}
+	return highest, q.insert(ctx, tx, inserts, now, lease)
+}
+
+// distribute makes deliveries of what was found, and leases those that there is room for.
+func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Relayed) []newRow {
+	var inserts []newRow
+	waiting := map[Lane]bool{}
+	for _, d := range found {
+		if d.Payload == nil {
+			continue // there is no such event
+		}
+		d.ID, d.Enabled, d.CreatedAt, d.Attempts = id.At(now), true, now, []byte(noAttempts)
 		row := newRow{ID: d.ID, StoreID: d.StoreID, WebhookID: d.WebhookID, EventID: d.EventID, EventType: d.EventType}
 		if room(d.Lane) {
 			d.Lease = uuid.New()
@@ -149,18 +174,8 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 			done.Waiting = append(done.Waiting, d.Lane)
 		}
 		inserts = append(inserts, row)
-		return nil
-	})
-	if err != nil {
-		return 0, err
 	}
-	if q.sqlite() && done.Entries > 0 {
-		// Nothing was added below the highest: there is one writer, and it is this transaction.
-		if _, err := tx.ExecContext(ctx, `DELETE FROM outbox WHERE id <= $1`, highest); err != nil {
-			return 0, err
-		}
-	}
-	return highest, q.insert(ctx, tx, inserts, now, lease)
+	return inserts
 }
 
 // insert adds the rows.
