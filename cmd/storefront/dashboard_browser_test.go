@@ -216,7 +216,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//td[contains(., "deleted")]`)
 	b.see("deliveries-all")
 	b.press("Activity", "Activity")
-	b.shows(`//li[contains(., "webhook deleted") and contains(., "Developer")]`)
+	b.shows(`//li[contains(., "Webhook deleted") and contains(., "Developer")]`)
 	b.see("activity")
 	b.press("Older", "Activity")
 	b.shows(`//a[normalize-space(.)="Newest"]`)

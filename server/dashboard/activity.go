@@ -29,8 +29,18 @@ type entry struct {
 	Changes   []change
 }
 
-// change is a field with its old and new value.
-type change struct{ Field, From, To string }
+// change is a field with its old and new value; New tells that there was none before.
+type change struct {
+	Field    string
+	From, To value
+	New      bool
+}
+
+// value is what a field was or became: a time, or a text, or nothing.
+type value struct {
+	Text string
+	At   *time.Time
+}
 
 // activity lists the journal, newest first.
 func (d *dashboard) activity(v *visit) error {
@@ -58,9 +68,10 @@ func (d *dashboard) activity(v *visit) error {
 // actors say who made a change.
 var actors = map[string]string{tenant.ActorAPIKey: "API key", tenant.ActorOperator: "Platform", tenant.ActorMember: "Member"}
 
-// spaced makes words of an action: payment_link.created is "payment link created".
+// spaced makes words of an action: payment_link.created is "Payment link created".
 func spaced(action string) string {
-	return strings.NewReplacer("_", " ", ".", " ").Replace(action)
+	words := strings.NewReplacer("api_key", "API key", "_", " ", ".", " ").Replace(action)
+	return strings.ToUpper(words[:min(1, len(words))]) + words[min(1, len(words)):]
 }
 
 // changesOf reads the changes of an entry in the order in which they were written.
@@ -81,7 +92,7 @@ func changesOf(column []byte, currency string) ([]change, error) {
 			return nil, err
 		}
 		field := name.(string)
-		changes = append(changes, change{field, said(field, values.From, currency), said(field, values.To, currency)})
+		changes = append(changes, change{field, said(field, values.From, currency), said(field, values.To, currency), values.From == nil})
 	}
 	return changes, nil
 }
@@ -90,37 +101,34 @@ func changesOf(column []byte, currency string) ([]change, error) {
 const maxSaidRunes = 200
 
 // said is a value for a reader. Amounts are in the store's currency.
-func said(field string, value any, currency string) string {
-	switch v := value.(type) {
+func said(field string, v any, currency string) value {
+	switch v := v.(type) {
 	case nil:
-		return "nothing"
+		return value{}
 	case bool:
 		if v {
-			return "yes"
+			return value{Text: "yes"}
 		}
-		return "no"
+		return value{Text: "no"}
 	case json.Number:
 		if n, err := v.Int64(); err == nil && strings.HasSuffix(strings.ToLower(field), "amount") {
-			return amount(n, currency)
+			return value{Text: amount(n, currency)}
 		}
-		return v.String()
+		return value{Text: v.String()}
 	case string:
 		if at, err := time.Parse(time.RFC3339, v); err == nil && strings.HasSuffix(field, "At") {
-			return at.UTC().Format("2 Jan 2006, 15:04 UTC")
+			return value{At: &at}
 		}
-		if v == "" {
-			return "nothing"
-		}
-		return cut(v)
+		return value{Text: cut(v)}
 	case []any:
 		texts := make([]string, len(v))
 		for i, one := range v {
-			texts[i] = said("", one, currency)
+			texts[i] = said("", one, currency).Text
 		}
-		return cut(strings.Join(texts, ", "))
+		return value{Text: cut(strings.Join(texts, ", "))}
 	}
-	text, _ := json.Marshal(value) // what was read from JSON can be written as JSON
-	return cut(string(text))
+	text, _ := json.Marshal(v) // what was read from JSON can be written as JSON
+	return value{Text: cut(string(text))}
 }
 
 func cut(text string) string {

@@ -1,10 +1,8 @@
 package dashboard
 
 import (
-	"fmt"
 	"html/template"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -80,6 +78,9 @@ func left(now, t time.Time) string {
 
 // took is how long an attempt lasted.
 func took(d time.Duration) string {
+	if d < time.Millisecond {
+		return "under 1 ms"
+	}
 	if d < time.Second {
 		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
 	}
@@ -108,15 +109,15 @@ func badge(state string) string {
 	return "quiet"
 }
 
-// result says how an attempt ended.
+// result says what an attempt was answered with, or why there was no answer.
 func result(a queue.Attempt) string {
 	switch {
-	case a.StatusCode != 0 && a.Error != "" && !strings.Contains(a.Error, strconv.Itoa(a.StatusCode)):
-		return fmt.Sprintf("%d, %s", a.StatusCode, a.Error)
-	case a.Error != "":
+	case a.StatusCode == 0:
 		return a.Error
+	case a.Error == "" || a.Error == "status "+strconv.Itoa(a.StatusCode):
+		return strconv.Itoa(a.StatusCode)
 	}
-	return strconv.Itoa(a.StatusCode)
+	return strconv.Itoa(a.StatusCode) + ", " + a.Error
 }
 
 // meanings says what scopes allow and when events are sent (specification, Scopes, Event types).
