@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
 )
 
@@ -22,7 +21,7 @@ func (activityCmd) Help() string {
 }
 
 type activityListCmd struct {
-	database
+	place
 	Store string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	limit
 }
@@ -62,7 +61,7 @@ func activityEntryOf(row *ent.ActivityEntry) activityEntry {
 
 // Run lists the activity.
 func (c *activityListCmd) Run(s *session) error {
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		found, err := o.ListActivity(ctx, c.Store, int(c.Limit))
 		if err != nil {
 			return err

@@ -20,7 +20,7 @@ func (dashboardCmd) Help() string {
 }
 
 type dashboardLinkCmd struct {
-	database
+	place
 	Store   string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	Member  string   `required:"" placeholder:"NAME" help:"The member's name, as the activity journal is to show it."`
 	Role    string   `required:"" enum:"owner,admin" placeholder:"ROLE" help:"owner or admin; no other role manages keys and webhooks."`
@@ -41,7 +41,7 @@ type shownLink struct {
 
 // Run makes the link.
 func (c *dashboardLinkCmd) Run(s *session) error {
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		link, err := o.CreateSignInLink(ctx, c.Store, c.Member, c.Role, time.Duration(c.Expires))
 		if err != nil {
 			return err

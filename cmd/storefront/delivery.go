@@ -11,7 +11,6 @@ import (
 
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
 )
 
@@ -68,7 +67,7 @@ func (d deliveryEntry) last() string {
 }
 
 type deliveryListCmd struct {
-	database
+	place
 	Store   string `placeholder:"SLUG" help:"The store, by slug or id; deliveries to its deleted webhooks are shown too."`
 	Webhook string `placeholder:"ID" help:"The webhook's id; of a deleted one only with --store."`
 	Status  string `enum:"pending,succeeded,failed,cancelled," default:"" placeholder:"STATUS" help:"pending, succeeded, failed or cancelled."`
@@ -85,7 +84,7 @@ func (c *deliveryListCmd) Run(s *session) error {
 	if c.Store == "" && c.Webhook == "" {
 		return usage("name whose deliveries to list: --store or --webhook")
 	}
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		which := shop.DeliverySearch{WebhookID: c.Webhook, Status: c.Status, Limit: int(c.Limit)}
 		list := o.ListDeliveriesTo
 		if c.Store != "" {
@@ -116,7 +115,7 @@ func (c *deliveryListCmd) Run(s *session) error {
 }
 
 type deliveryShowCmd struct {
-	database
+	place
 	ID string `arg:"" help:"The delivery's id."`
 }
 
@@ -134,7 +133,7 @@ type shownDelivery struct {
 
 // Run shows the delivery.
 func (c *deliveryShowCmd) Run(s *session) error {
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		d, err := o.GetDelivery(ctx, c.ID)
 		if err != nil {
 			return err
@@ -161,7 +160,7 @@ func (i *instant) UnmarshalText(text []byte) error {
 }
 
 type deliveryResendCmd struct {
-	database
+	place
 	ID      string   `arg:"" optional:"" help:"The delivery whose event to send again."`
 	Webhook string   `placeholder:"ID" help:"The webhook to send to again, with --since."`
 	Since   *instant `placeholder:"TIME" help:"Send every event since this time that the webhook subscribes to and that never succeeded there, also those that came while it was disabled."`
@@ -195,11 +194,11 @@ func (c *deliveryResendCmd) Run(s *session) error {
 	case c.ID != "" && (c.Webhook != "" || c.Since != nil):
 		return usage("a delivery's id cannot be used with --webhook or --since")
 	case c.ID != "":
-		return s.delivery(c.database, c.ID, (*admin.Operator).ResendDelivery)
+		return s.delivery(c.place, c.ID, operations.ResendDelivery)
 	case c.Webhook == "" || c.Since == nil:
 		return usage("name what to send again: a delivery's id, or --webhook and --since")
 	}
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		bar := newProgress(s.errs, "resend", -1)
 		done, err := o.ResendSince(ctx, c.Webhook, time.Time(*c.Since), resendPoll, func(so queue.Resend) {
 			bar.tell(fmt.Sprintf("resend %d deliveries", so.Resent))

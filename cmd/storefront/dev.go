@@ -29,7 +29,8 @@ import (
 
 type devCmd struct {
 	Addr      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the public API."`
-	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener."`
+	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener; on a loopback address the admin services need no token."`
+	adminToken
 	Data      string `default:".storefront" placeholder:"DIR" help:"Folder of the embedded database; delete it to start anew."`
 	LogFormat string `enum:"json,text" default:"text" placeholder:"FORMAT" help:"json or text."`
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
@@ -51,6 +52,9 @@ const (
 
 // Run serves the demo store.
 func (c *devCmd) Run(s *session) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
@@ -88,7 +92,7 @@ func (c *devCmd) serve(s *session, db *store.Store, data database, logger *slog.
 		return err
 	}
 	config := server.Config{
-		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminOpen: true, Store: db, Logger: logger,
+		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, Store: db, Logger: logger,
 		Shop: shop.Options{Secrets: ring, Targets: targets},
 	}
 	group, ctx := errgroup.WithContext(s.ctx)

@@ -12,10 +12,11 @@ import (
 
 type importCmd struct {
 	database
-	Store  string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	Events bool   `help:"Send the events that the same rows would send if they were new."`
-	Kind   string `arg:"" enum:"products,customers,orders" help:"What the lines hold: products, customers or orders."`
-	File   string `arg:"" help:"File with one object a line, as the API returns it; - reads standard input."`
+	AdminURL string `name:"admin-url" hidden:""` // to be refused: the environment may have it for the others
+	Store    string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	Events   bool   `help:"Send the events that the same rows would send if they were new."`
+	Kind     string `arg:"" enum:"products,customers,orders" help:"What the lines hold: products, customers or orders."`
+	File     string `arg:"" help:"File with one object a line, as the API returns it; - reads standard input."`
 }
 
 // Help shows an example.
@@ -23,6 +24,8 @@ func (importCmd) Help() string {
 	return `Loads whole objects of the API, one a line: ids, dates, statuses, references and counters are kept. What the store has already, by its id, is left as it is, so that running it again adds nothing twice.
 
 500 lines are stored at a time. A bad line ends the load: it is reported with its number and nothing of its 500 is stored; those before it are.
+
+It works on the database itself and not through a server.
 
 An order's payment link must be in the store. Its customer is taken from the store by its id, or made of what the order tells of it. The counters of the customers of the orders loaded are reckoned anew from all their orders.
 
@@ -41,6 +44,9 @@ type loaded struct {
 
 // Run loads the file.
 func (c *importCmd) Run(s *session) error {
+	if c.AdminURL != "" {
+		return usage("import works on the database itself and not through a server; leave --admin-url out, or unset STOREFRONT_ADMIN_URL, and say --database-url")
+	}
 	lines, size := s.in, int64(-1)
 	if c.File != "-" {
 		f, err := os.Open(c.File)
@@ -53,7 +59,7 @@ func (c *importCmd) Run(s *session) error {
 		}
 		lines = f
 	}
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.onDatabase(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
 		bar := newProgress(s.errs, c.Kind, size)
 		done, err := o.Import(ctx, c.Store, lines, shop.Import{
 			Kind: shop.ImportKind(c.Kind), Events: c.Events,

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
 )
 
@@ -48,7 +47,7 @@ func keyEntryOf(k shop.Key) keyEntry {
 }
 
 type keyCreateCmd struct {
-	database
+	place
 	Store   string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	Name    string   `required:"" placeholder:"NAME" help:"The tool that uses the key; it appears in the activity journal."`
 	Scopes  []string `required:"" placeholder:"SCOPE,…" help:"What the key may do: store:read, products:read, products:write, orders:read, customers:read, customers:write, payment_links:read, payment_links:write. Write implies read."`
@@ -62,7 +61,7 @@ func (keyCreateCmd) Help() string {
 
 // Run creates the key.
 func (c *keyCreateCmd) Run(s *session) error {
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		k, err := o.CreateKey(ctx, c.Store, shop.KeyDraft{Name: c.Name, Scopes: c.Scopes, Lifetime: c.Expires})
 		if err != nil {
 			return err
@@ -72,7 +71,7 @@ func (c *keyCreateCmd) Run(s *session) error {
 }
 
 type keyListCmd struct {
-	database
+	place
 	Store string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	limit
 }
@@ -82,7 +81,7 @@ func (keyListCmd) Help() string { return "Example:\n\n    storefront key list --
 
 // Run lists the keys.
 func (c *keyListCmd) Run(s *session) error {
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		keys, err := o.ListKeys(ctx, c.Store, int(c.Limit))
 		if err != nil {
 			return err
@@ -103,7 +102,7 @@ func (c *keyListCmd) Run(s *session) error {
 }
 
 type keyRevokeCmd struct {
-	database
+	place
 	ID string `arg:"" help:"The key's id, as key list shows it."`
 }
 
@@ -114,7 +113,7 @@ func (keyRevokeCmd) Help() string {
 
 // Run revokes the key.
 func (c *keyRevokeCmd) Run(s *session) error {
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		k, err := o.RevokeKey(ctx, c.ID)
 		if err != nil {
 			return err

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
 )
 
@@ -17,7 +16,7 @@ func (linkCmd) Help() string {
 }
 
 type linkDisableCmd struct {
-	database
+	place
 	ID string `arg:"" help:"The payment link's id."`
 }
 
@@ -28,7 +27,7 @@ func (linkDisableCmd) Help() string {
 
 // Run disables the link.
 func (c *linkDisableCmd) Run(s *session) error {
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		disabled, err := o.DisablePaymentLink(ctx, c.ID)
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
 )
 
@@ -22,7 +21,7 @@ func (orderCmd) Help() string {
 }
 
 type orderCreateCmd struct {
-	database
+	place
 	Store         string      `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	Customer      string      `placeholder:"ID" help:"The customer's id; or say who it is with the next three."`
 	CustomerName  string      `placeholder:"NAME" help:"Name of the buyer."`
@@ -32,6 +31,7 @@ type orderCreateCmd struct {
 	PaymentLink   string      `placeholder:"ID" help:"The payment link that the order comes through, in place of products."`
 	Amount        *amount     `placeholder:"N" help:"What the buyer chose to pay through an OPEN payment link, in minor units."`
 	Note          *string     `placeholder:"TEXT" help:"What the buyer left."`
+	once
 }
 
 // Help shows an example.
@@ -62,8 +62,8 @@ func (c *orderCreateCmd) Run(s *session) error {
 	for _, line := range c.Product {
 		draft.Lines = append(draft.Lines, shop.OrderLine(line))
 	}
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
-		recorded, err := o.CreateOrder(ctx, c.Store, draft)
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+		recorded, err := o.CreateOrder(c.under(ctx), c.Store, draft)
 		if err != nil {
 			return err
 		}
@@ -71,15 +71,25 @@ func (c *orderCreateCmd) Run(s *session) error {
 	})
 }
 
-// orderMove is a command that tells what became of an order.
-type orderMove struct {
-	database
-	ID string `arg:"" help:"The order's id."`
+// once is the setting of what a checkout would repeat.
+type once struct {
+	IdempotencyKey string `placeholder:"KEY" help:"Said again with the same key within 24 hours, the command changes nothing and prints the same."`
 }
 
-func (c *orderMove) run(s *session, move func(*admin.Operator, context.Context, string) (*storefrontv1.Order, error)) error {
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
-		moved, err := move(o, ctx, c.ID)
+func (o once) under(ctx context.Context) context.Context {
+	return shop.WithIdempotencyKey(ctx, o.IdempotencyKey)
+}
+
+// orderMove is a command that tells what became of an order.
+type orderMove struct {
+	place
+	ID string `arg:"" help:"The order's id."`
+	once
+}
+
+func (c *orderMove) run(s *session, move func(operations, context.Context, string) (*storefrontv1.Order, error)) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+		moved, err := move(o, c.under(ctx), c.ID)
 		if err != nil {
 			return err
 		}
@@ -115,13 +125,13 @@ func (orderRefundCmd) Help() string {
 }
 
 // Run pays the order.
-func (c *orderPayCmd) Run(s *session) error { return c.run(s, (*admin.Operator).PayOrder) }
+func (c *orderPayCmd) Run(s *session) error { return c.run(s, operations.PayOrder) }
 
 // Run fails the order.
-func (c *orderFailCmd) Run(s *session) error { return c.run(s, (*admin.Operator).FailOrder) }
+func (c *orderFailCmd) Run(s *session) error { return c.run(s, operations.FailOrder) }
 
 // Run cancels the order.
-func (c *orderCancelCmd) Run(s *session) error { return c.run(s, (*admin.Operator).CancelOrder) }
+func (c *orderCancelCmd) Run(s *session) error { return c.run(s, operations.CancelOrder) }
 
 // Run refunds the order.
-func (c *orderRefundCmd) Run(s *session) error { return c.run(s, (*admin.Operator).RefundOrder) }
+func (c *orderRefundCmd) Run(s *session) error { return c.run(s, operations.RefundOrder) }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
 )
 
@@ -19,7 +18,7 @@ func (productCmd) Help() string {
 }
 
 type productCreateCmd struct {
-	database
+	place
 	Store        string  `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	Title        string  `required:"" placeholder:"TITLE" help:"Title, 1 to 200 characters."`
 	Type         string  `required:"" enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"FILE, COURSE, LICENSE, MEETING or EVENT."`
@@ -41,7 +40,7 @@ func (productCreateCmd) Help() string {
 // Run creates the product.
 func (c *productCreateCmd) Run(s *session) error {
 	compareAt, status, cover := (*int64)(c.CompareAt), product.Status(c.Status), c.CoverURL
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		created, err := o.CreateProduct(ctx, c.Store, shop.ProductDraft{
 			ProductChange: shop.ProductChange{
 				Title: &c.Title, Summary: c.Summary, Description: c.Description, PriceAmount: (*int64)(&c.Price),
@@ -57,7 +56,7 @@ func (c *productCreateCmd) Run(s *session) error {
 }
 
 type productUpdateCmd struct {
-	database
+	place
 	ID           string        `arg:"" help:"The product's id."`
 	Title        *string       `placeholder:"TITLE" help:"Title, 1 to 200 characters."`
 	Price        *amount       `placeholder:"N" help:"Price in minor units of the store's currency."`
@@ -86,7 +85,7 @@ func (c *productUpdateCmd) Run(s *session) error {
 	if c.CoverURL != nil {
 		change.CoverURL = &c.CoverURL.value
 	}
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		updated, err := o.UpdateProduct(ctx, c.ID, change)
 		if err != nil {
 			return err

@@ -35,7 +35,9 @@ func TestCommandsOnEveryDatabase(t *testing.T) {
 			testscript.Run(t, testscript.Params{
 				Dir: "testdata/script", Cmds: scriptCommands, RequireUniqueNames: true,
 				Setup: func(e *testscript.Env) error {
-					e.Setenv("STOREFRONT_DATABASE_URL", storetest.URL(t, name))
+					url := storetest.URL(t, name)
+					e.Setenv("STOREFRONT_DATABASE_URL", url)
+					e.Setenv("DATABASE_URL", url)
 					e.Setenv("EMPTY_DATABASE_URL", storetest.EmptyURL(t, name))
 					return nil
 				},
@@ -130,7 +132,7 @@ func jsonEnv(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func open(ts *testscript.TestScript) *store.Store {
-	s, err := store.Open(context.Background(), store.Config{URL: ts.Getenv("STOREFRONT_DATABASE_URL"), MaxConns: 2})
+	s, err := store.Open(context.Background(), store.Config{URL: ts.Getenv("DATABASE_URL"), MaxConns: 2})
 	ts.Check(err)
 	return s
 }

@@ -3,16 +3,23 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"go.storefront.example/ent/store"
 	"go.storefront.example/server"
+	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/shop"
 )
 
 type serverCmd struct {
 	database
-	Addr           string    `default:":8080" placeholder:"ADDR" help:"Address of the public API."`
-	AdminAddr      string    `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics."`
+	secretKey
+	targets
+	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API."`
+	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics and, with --admin-token, the admin services and the dashboard."`
+	adminToken
+	PublicURL      string    `name:"public-url" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug."`
+	DisableAfter   positive  `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is told."`
 	Migrate        bool      `help:"Bring the schema up to date first."`
 	TrustedProxies []network `placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For tells the client's address."`
 	PaymentLinks   onOff     `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
@@ -25,8 +32,40 @@ func (serverCmd) Help() string {
 	return "Serves until it is interrupted, then lets the requests in flight end. Any number of servers work on one PostgreSQL database. Refuses to start on a schema that is not current, unless --migrate.\n\nExample:\n\n    storefront server --addr :8080 --database-url postgres://storefront@localhost/storefront --trusted-proxies 10.0.0.0/8"
 }
 
+// adminToken is the setting of what has an operator's side.
+type adminToken struct {
+	AdminToken string `name:"admin-token" placeholder:"TOKEN" help:"Lets the operator in to the admin services, at least 32 characters; without it they and the dashboard are off. Better set as STOREFRONT_ADMIN_TOKEN."`
+}
+
+func (t adminToken) check() error {
+	if t.AdminToken == "" {
+		return nil
+	}
+	if err := rpc.CheckToken(t.AdminToken); err != nil {
+		return usage("--admin-token: %w; `openssl rand -hex 32` makes one", err)
+	}
+	return nil
+}
+
+// options are the platform's choices. A secret key is needed only where webhooks are registered, and
+// on PostgreSQL what needs it refuses while there is none.
+func (c *serverCmd) options() (shop.Options, error) {
+	o := shop.Options{
+		PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: c.PublicURL, Targets: c.policy(), DisableAfter: time.Duration(c.DisableAfter),
+	}
+	if _, embedded := keyFile(c.DatabaseURL); c.AdminToken == "" || c.SecretKey == "" && !embedded {
+		return o, nil
+	}
+	var err error
+	o.Secrets, err = c.ring(c.database)
+	return o, err
+}
+
 // Run serves.
 func (c *serverCmd) Run(s *session) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
@@ -42,9 +81,12 @@ func (c *serverCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
+	options, err := c.options()
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
 	config := server.Config{
-		Addr: c.Addr, AdminAddr: c.AdminAddr, Store: db, Logger: logger,
-		Shop: shop.Options{PaymentLinksOff: !bool(c.PaymentLinks)},
+		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, Store: db, Logger: logger, Shop: options,
 	}
 	for _, n := range c.TrustedProxies {
 		config.TrustedProxies = append(config.TrustedProxies, n.prefix)

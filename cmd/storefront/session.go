@@ -7,6 +7,7 @@ import (
 
 	"go.storefront.example/ent/store"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/shop"
 )
 
@@ -49,8 +50,33 @@ func (d database) openWith(ctx context.Context, conns int, settings map[string]s
 	return s, nil
 }
 
-// operate carries out one of the operator's operations on the database.
-func (s *session) operate(d database, o shop.Options, do func(ctx context.Context, operator *admin.Operator) error) error {
+// place is the setting of every command that operates stores: a database, or a server that has one.
+type place struct {
+	database
+	AdminURL   string `name:"admin-url" placeholder:"URL" help:"A server's operator's listener, such as https://operator.example.com, to work through in place of the database; what is set of the database then counts for nothing."`
+	AdminToken string `name:"admin-token" placeholder:"TOKEN" help:"The --admin-token of that server. Better set as STOREFRONT_ADMIN_TOKEN."`
+}
+
+// operate carries out what a command does, on the database or through the server. The options are
+// those of the database's side; a server has its own.
+func (s *session) operate(p place, o shop.Options, do func(ctx context.Context, o operations) error) error {
+	if p.AdminURL == "" {
+		return s.onDatabase(p.database, o, func(ctx context.Context, o *admin.Operator) error { return do(ctx, o) })
+	}
+	if p.AdminToken != "" {
+		if err := rpc.CheckToken(p.AdminToken); err != nil {
+			return usage("--admin-token: %w", err)
+		}
+	}
+	client, err := rpc.NewClient(p.AdminURL, p.AdminToken)
+	if err != nil {
+		return usage("--admin-url: %w", err)
+	}
+	return do(s.ctx, client)
+}
+
+// onDatabase carries out one of the operator's operations on the database.
+func (s *session) onDatabase(d database, o shop.Options, do func(ctx context.Context, operator *admin.Operator) error) error {
 	db, err := d.open(s.ctx)
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 
 	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
 )
 
@@ -61,7 +60,7 @@ func (f *storeFields) change(name *string) shop.StoreChange {
 }
 
 type storeCreateCmd struct {
-	database
+	place
 	Name     string `required:"" placeholder:"NAME" help:"Name of the store."`
 	Slug     string `required:"" placeholder:"SLUG" help:"Short name: lower-case letters, digits and hyphens."`
 	Currency string `required:"" placeholder:"CODE" help:"ISO 4217 code, such as XAF; it cannot be changed."`
@@ -77,10 +76,13 @@ func (storeCreateCmd) Help() string {
 
 // Run creates the store.
 func (c *storeCreateCmd) Run(s *session) error {
-	return s.operate(c.database, shop.Options{PublicURL: c.PublicURL}, func(ctx context.Context, o *admin.Operator) error {
-		created, err := o.CreateStore(ctx, shop.StoreDraft{
-			StoreChange: c.change(&c.Name), Slug: c.Slug, Currency: c.Currency, Country: c.Country,
-		})
+	draft := shop.StoreDraft{StoreChange: c.change(&c.Name), Slug: c.Slug, Currency: c.Currency, Country: c.Country}
+	if c.PublicURL != "" && draft.URL == nil {
+		address := shop.StoreURL(c.PublicURL, c.Slug)
+		draft.URL = &address
+	}
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+		created, err := o.CreateStore(ctx, draft)
 		if err != nil {
 			return err
 		}
@@ -89,7 +91,7 @@ func (c *storeCreateCmd) Run(s *session) error {
 }
 
 type storeListCmd struct {
-	database
+	place
 	limit
 }
 
@@ -100,7 +102,7 @@ func (storeListCmd) Help() string {
 
 // Run lists the stores.
 func (c *storeListCmd) Run(s *session) error {
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		stores, err := o.ListStores(ctx, int(c.Limit))
 		if err != nil {
 			return err
@@ -122,7 +124,7 @@ func storeRow(st *storefrontv1.Store) []string {
 }
 
 type storeShowCmd struct {
-	database
+	place
 	Store string `arg:"" name:"slug" help:"The store's slug or id."`
 }
 
@@ -131,7 +133,7 @@ func (storeShowCmd) Help() string { return "Example:\n\n    storefront store sho
 
 // Run shows the store.
 func (c *storeShowCmd) Run(s *session) error {
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		found, err := o.GetStore(ctx, c.Store)
 		if err != nil {
 			return err
@@ -141,7 +143,7 @@ func (c *storeShowCmd) Run(s *session) error {
 }
 
 type storeUpdateCmd struct {
-	database
+	place
 	Store string  `arg:"" name:"slug" help:"The store's slug or id."`
 	Name  *string `placeholder:"NAME" help:"Name of the store."`
 	storeFields
@@ -154,7 +156,7 @@ func (storeUpdateCmd) Help() string {
 
 // Run changes the store.
 func (c *storeUpdateCmd) Run(s *session) error {
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		updated, err := o.UpdateStore(ctx, c.Store, c.change(c.Name))
 		if err != nil {
 			return err

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/worker/egress"
 )
@@ -84,7 +83,7 @@ func (e webhookEntry) said() string {
 }
 
 type webhookCreateCmd struct {
-	database
+	place
 	secretKey
 	targets
 	Store       string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
@@ -100,7 +99,7 @@ func (webhookCreateCmd) Help() string {
 
 // Run registers the webhook.
 func (c *webhookCreateCmd) Run(s *session) error {
-	return s.seal(c.database, c.secretKey, shop.Options{Targets: c.policy()}, func(ctx context.Context, o *admin.Operator) error {
+	return s.seal(c.place, c.secretKey, shop.Options{Targets: c.policy()}, func(ctx context.Context, o operations) error {
 		w, err := o.CreateWebhook(ctx, c.Store, shop.WebhookDraft{URL: c.URL, Description: c.Description, Events: c.Events})
 		if err != nil {
 			return err
@@ -109,20 +108,22 @@ func (c *webhookCreateCmd) Run(s *session) error {
 	})
 }
 
-// seal is operate for what seals a secret: the operator's rules have the key.
-func (s *session) seal(d database, k secretKey, options shop.Options, do func(ctx context.Context, o *admin.Operator) error) error {
-	ring, err := k.ring(d)
-	if err != nil {
-		return err
+// seal is operate for what seals a secret: on the database, the operator's rules have the key.
+func (s *session) seal(p place, k secretKey, options shop.Options, do func(ctx context.Context, o operations) error) error {
+	if p.AdminURL == "" {
+		ring, err := k.ring(p.database)
+		if err != nil {
+			return err
+		}
+		options.Secrets = ring
 	}
-	options.Secrets = ring
-	return s.operate(d, options, do)
+	return s.operate(p, options, do)
 }
 
 type webhookListCmd struct {
-	database
-	Store        string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	DisableAfter positive `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is told."`
+	place
+	Store        string    `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	DisableAfter *positive `placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is told (default: 72h, or what the server was told)."`
 	limit
 }
 
@@ -133,8 +134,7 @@ func (webhookListCmd) Help() string {
 
 // Run lists the webhooks.
 func (c *webhookListCmd) Run(s *session) error {
-	options := shop.Options{DisableAfter: time.Duration(c.DisableAfter)}
-	return s.operate(c.database, options, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		webhooks, err := o.ListWebhooks(ctx, c.Store, int(c.Limit))
 		if err != nil {
 			return err
@@ -142,6 +142,10 @@ func (c *webhookListCmd) Run(s *session) error {
 		entries := make([]webhookEntry, len(webhooks))
 		rows := make([][]string, len(webhooks))
 		for i, w := range webhooks {
+			if c.DisableAfter != nil && w.FailingSince != nil {
+				disables := w.FailingSince.Add(time.Duration(*c.DisableAfter))
+				w.DisablesAt = &disables
+			}
 			e := webhookEntryOf(w)
 			entries[i] = e
 			rows[i] = []string{e.ID.String(), e.URL, e.said(), strings.Join(e.Events, ","), e.CreatedAt.String(), e.Description}
@@ -155,7 +159,7 @@ func (c *webhookListCmd) Run(s *session) error {
 }
 
 type webhookUpdateCmd struct {
-	database
+	place
 	targets
 	ID          string   `arg:"" help:"The webhook's id."`
 	URL         *string  `name:"url" placeholder:"URL" help:"Where events are sent from now on, those that wait included."`
@@ -170,7 +174,7 @@ func (webhookUpdateCmd) Help() string {
 
 // Run changes the webhook.
 func (c *webhookUpdateCmd) Run(s *session) error {
-	return s.operate(c.database, shop.Options{Targets: c.policy()}, func(ctx context.Context, o *admin.Operator) error {
+	return s.operate(c.place, shop.Options{Targets: c.policy()}, func(ctx context.Context, o operations) error {
 		w, err := o.UpdateWebhook(ctx, c.ID, shop.WebhookChange{URL: c.URL, Description: c.Description, Events: c.Events})
 		if err != nil {
 			return err
@@ -181,12 +185,12 @@ func (c *webhookUpdateCmd) Run(s *session) error {
 
 // webhookMove is a command that needs nothing but a webhook.
 type webhookMove struct {
-	database
+	place
 	ID string `arg:"" help:"The webhook's id."`
 }
 
-func (c *webhookMove) run(s *session, move func(*admin.Operator, context.Context, string) (shop.Webhook, error)) error {
-	return s.operate(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+func (c *webhookMove) run(s *session, move func(operations, context.Context, string) (shop.Webhook, error)) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
 		w, err := move(o, ctx, c.ID)
 		if err != nil {
 			return err
@@ -203,7 +207,7 @@ func (webhookEnableCmd) Help() string {
 }
 
 // Run enables the webhook.
-func (c *webhookEnableCmd) Run(s *session) error { return c.run(s, (*admin.Operator).EnableWebhook) }
+func (c *webhookEnableCmd) Run(s *session) error { return c.run(s, operations.EnableWebhook) }
 
 type webhookDisableCmd struct{ webhookMove }
 
@@ -213,7 +217,7 @@ func (webhookDisableCmd) Help() string {
 }
 
 // Run disables the webhook.
-func (c *webhookDisableCmd) Run(s *session) error { return c.run(s, (*admin.Operator).DisableWebhook) }
+func (c *webhookDisableCmd) Run(s *session) error { return c.run(s, operations.DisableWebhook) }
 
 type webhookDeleteCmd struct{ webhookMove }
 
@@ -223,10 +227,10 @@ func (webhookDeleteCmd) Help() string {
 }
 
 // Run deletes the webhook.
-func (c *webhookDeleteCmd) Run(s *session) error { return c.run(s, (*admin.Operator).DeleteWebhook) }
+func (c *webhookDeleteCmd) Run(s *session) error { return c.run(s, operations.DeleteWebhook) }
 
 type webhookRotateCmd struct {
-	database
+	place
 	secretKey
 	ID string `arg:"" help:"The webhook's id."`
 }
@@ -244,7 +248,7 @@ type newSecret struct {
 
 // Run makes the secret.
 func (c *webhookRotateCmd) Run(s *session) error {
-	return s.seal(c.database, c.secretKey, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.seal(c.place, c.secretKey, shop.Options{}, func(ctx context.Context, o operations) error {
 		w, err := o.RotateSecret(ctx, c.ID)
 		if err != nil {
 			return err
@@ -254,7 +258,7 @@ func (c *webhookRotateCmd) Run(s *session) error {
 }
 
 type webhookPingCmd struct {
-	database
+	place
 	ID string `arg:"" help:"The webhook's id."`
 }
 
@@ -265,12 +269,12 @@ func (webhookPingCmd) Help() string {
 
 // Run sends the ping.
 func (c *webhookPingCmd) Run(s *session) error {
-	return s.delivery(c.database, c.ID, (*admin.Operator).PingWebhook)
+	return s.delivery(c.place, c.ID, operations.PingWebhook)
 }
 
 // delivery does what makes a delivery and prints it.
-func (s *session) delivery(d database, id string, do func(*admin.Operator, context.Context, string) (queue.Entry, error)) error {
-	return s.operate(d, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+func (s *session) delivery(p place, id string, do func(operations, context.Context, string) (queue.Entry, error)) error {
+	return s.operate(p, shop.Options{}, func(ctx context.Context, o operations) error {
 		made, err := do(o, ctx, id)
 		if err != nil {
 			return err

@@ -131,6 +131,10 @@ func (p *problems) storeFields(c *StoreChange, country string) {
 	}
 }
 
+// StoreURL is the address of a store that has none of its own: its slug under the public address
+// setting.
+func StoreURL(public, slug string) string { return strings.TrimSuffix(public, "/") + "/" + slug }
+
 // CreateStore creates a store under an id of its own; the actor in the context makes it.
 //
 // It refuses with validation_failed, phone_invalid or slug_taken.
@@ -163,7 +167,7 @@ func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, d StoreDraft
 		if taken {
 			return refusal.New(refusal.SlugTaken, "The slug "+d.Slug+" is taken; choose another.")
 		}
-		address := strings.TrimSuffix(s.options.PublicURL, "/") + "/" + d.Slug
+		address := StoreURL(s.options.PublicURL, d.Slug)
 		setIfNamed(&address, d.URL)
 		create := tx.Store.Create().SetID(id).SetName(*d.Name).SetSlug(d.Slug).SetURL(address).
 			SetCurrency(d.Currency).SetCountry(d.Country).

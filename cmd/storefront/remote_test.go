@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store/storetest"
+)
+
+// remoteToken is the operator's token of the servers that scripts work through.
+const remoteToken = "a-token-of-the-operator-for-tests"
+
+// startServer runs the server command on a database until the test ends, and returns the address of
+// its operator's listener.
+func startServer(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	logs, w := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		noEnv := func(string) (string, bool) { return "", false }
+		ended <- run(ctx, append([]string{"server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"}, args...), noEnv, strings.NewReader(""), io.Discard, w)
+		_ = w.Close()
+	}()
+	lines := bufio.NewScanner(logs)
+	var line struct {
+		AdminAddr string `json:"admin_addr"`
+	}
+	var all strings.Builder
+	for line.AdminAddr == "" && lines.Scan() {
+		all.WriteString(lines.Text() + "\n")
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &line), lines.Text())
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		for lines.Scan() {
+			all.WriteString(lines.Text() + "\n")
+		}
+	}()
+	t.Cleanup(func() {
+		stop()
+		require.Equal(t, 0, <-ended)
+		<-drained
+		require.NotContains(t, all.String(), remoteToken, "no token is logged")
+		require.NotRegexp(t, "svc_live_[0-9A-Za-z]{42}|whsec_", all.String(), "no key and no secret is logged")
+	})
+	require.NotEmpty(t, line.AdminAddr, all.String())
+	return "http://" + line.AdminAddr
+}
+
+// The commands say and do the same through a server as on its database: the same scripts, with a
+// database setting that leads nowhere.
+func TestCommandsThroughAServer(t *testing.T) {
+	t.Parallel()
+	for _, name := range storetest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.EmptyURL(t, name) // skips here where there is no such database
+			scripts := []string{"testdata/remote/same.txtar", "testdata/remote/refused.txtar"}
+			// Not those of commands that work on the database itself.
+			for _, script := range []string{"store", "key", "product", "order", "webhook", "delivery"} {
+				scripts = append(scripts, "testdata/script/"+script+".txtar")
+			}
+			testscript.Run(t, testscript.Params{
+				Files: scripts, Cmds: scriptCommands, RequireUniqueNames: true,
+				Setup: func(e *testscript.Env) error {
+					url := storetest.URL(t, name)
+					e.Setenv("DATABASE_URL", url)
+					e.Setenv("STOREFRONT_DATABASE_URL", "postgres://nobody@127.0.0.1:1/nowhere")
+					e.Setenv("STOREFRONT_ADMIN_URL", startServer(t, "--database-url", url, "--admin-token", remoteToken,
+						"--secret-key", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="))
+					e.Setenv("STOREFRONT_ADMIN_TOKEN", remoteToken)
+					return nil
+				},
+			})
+		})
+	}
+}
