@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -66,8 +65,16 @@ func forEach(t *testing.T, f func(t *testing.T, in *installation)) {
 
 func newInstallation(t testing.TB, database string) *installation {
 	t.Helper()
+	return newInstallationAt(t, storetest.URL(t, database))
+}
+
+// newInstallationAt is an installation on a migrated database.
+func newInstallationAt(t testing.TB, url string) *installation {
+	t.Helper()
 	clock := newHandClock()
-	s := storetest.New(t, database, store.Config{Clock: clock.now, Settings: queue.Settings()})
+	s, err := store.Open(context.Background(), store.Config{URL: url, Clock: clock.now, Settings: queue.Settings(), MaxConns: 8})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return &installation{
 		Store: s, t: t, clock: clock, ring: seal.NewRing(newKey(t)), receiver: newReceiver(t), secrets: map[uuid.UUID]string{},
 	}
@@ -275,15 +282,6 @@ func (in *installation) journal(webhook, event uuid.UUID) (status string, attemp
 	attempts, err = queue.Attempts(rows[0].Attempts)
 	require.NoError(in.t, err)
 	return string(rows[0].Status), attempts
-}
-
-// errorsOf are the errors of attempts, in their order.
-func errorsOf(attempts []queue.Attempt) string {
-	texts := make([]string, len(attempts))
-	for i, a := range attempts {
-		texts[i] = a.Error
-	}
-	return strings.Join(texts, ", ")
 }
 
 // attemptsOf reads the attempts of a delivery's row.

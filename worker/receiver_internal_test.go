@@ -3,6 +3,7 @@ package worker
 import (
 	"crypto/x509"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -43,6 +44,8 @@ type receiver struct {
 	headers  http.Header
 	// arrived gets a value for each request, before its answer, when somebody made it.
 	arrived chan request
+	// gate, when somebody made it, holds answers back until it is closed.
+	gate    chan struct{}
 	closing chan struct{}
 }
 
@@ -52,7 +55,7 @@ func newReceiver(t testing.TB) *receiver {
 	r := &receiver{closing: make(chan struct{}), answer: func(request) int { return http.StatusNoContent }}
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(r.receive))
 	// A client that gives up in the handshake is no line in the test's output.
-	r.Config.ErrorLog = nil
+	r.Config.ErrorLog = log.New(io.Discard, "", 0)
 	r.StartTLS()
 	t.Cleanup(func() {
 		close(r.closing)
@@ -70,11 +73,17 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 	r.mu.Lock()
 	got.answered = r.answer(got)
 	r.requests = append(r.requests, got)
-	arrived, headers := r.arrived, r.headers
+	arrived, gate, headers := r.arrived, r.gate, r.headers
 	r.mu.Unlock()
 	if arrived != nil {
 		select {
 		case arrived <- got:
+		case <-r.closing:
+		}
+	}
+	if gate != nil {
+		select {
+		case <-gate:
 		case <-r.closing:
 		}
 	}
@@ -104,6 +113,22 @@ func (r *receiver) answers(answer func(request) int) {
 
 // always makes the receiver answer everything alike.
 func (r *receiver) always(status int) { r.answers(func(request) int { return status }) }
+
+// watch makes arrived, which somebody must then read.
+func (r *receiver) watch() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.arrived = make(chan request)
+}
+
+// hold holds answers back until open is called.
+func (r *receiver) hold() (open func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	gate := make(chan struct{})
+	r.gate = gate
+	return sync.OnceFunc(func() { close(gate) })
+}
 
 // got returns what arrived so far.
 func (r *receiver) got() []request {

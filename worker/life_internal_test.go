@@ -1,0 +1,279 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/gen/ent"
+)
+
+// running is a worker that runs until it is stopped.
+type running struct {
+	*Worker
+	t     testing.TB
+	stop  context.CancelFunc
+	ended chan error
+	label string
+}
+
+// run runs a worker of the installation; the test ends only once it has.
+func (in *installation) run(change ...func(*Worker)) *running {
+	in.t.Helper()
+	w, err := New(context.Background(), in.config())
+	require.NoError(in.t, err)
+	for _, f := range change {
+		f(w)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	r := &running{Worker: w, t: in.t, stop: stop, ended: make(chan error, 1), label: uuid.NewString()}
+	in.Announce() // who announces for the store lives as long as the store, and is none of the worker's
+	go pprof.Do(ctx, pprof.Labels("worker", r.label), func(ctx context.Context) { r.ended <- w.Run(ctx) })
+	in.t.Cleanup(func() {
+		stop()
+		require.Eventually(in.t, func() bool { return len(r.ended) > 0 }, hangGuard, time.Millisecond)
+	})
+	return r
+}
+
+// wait waits for the end, which must be in good order and leave no goroutine.
+func (r *running) wait() {
+	r.t.Helper()
+	select {
+	case err := <-r.ended:
+		require.NoError(r.t, err)
+		r.ended <- nil
+	case <-time.After(hangGuard):
+		require.FailNow(r.t, "the worker does not stop")
+	}
+	require.Eventually(r.t, func() bool {
+		var all bytes.Buffer
+		require.NoError(r.t, pprof.Lookup("goroutine").WriteTo(&all, 1))
+		left := ""
+		for stack := range strings.SplitSeq(all.String(), "\n\n") {
+			if strings.Contains(stack, r.label) {
+				left += stack
+			}
+		}
+		return left == ""
+	}, hangGuard, 5*time.Millisecond, "no goroutine is left")
+}
+
+// arrives waits for a request.
+func (in *installation) arrives() request {
+	in.t.Helper()
+	select {
+	case r := <-in.receiver.arrived:
+		return r
+	case <-time.After(hangGuard):
+		require.FailNow(in.t, "nothing arrives")
+		return request{}
+	}
+}
+
+// becomes waits until an event has come to an end at a webhook.
+func (in *installation) becomes(webhook, event uuid.UUID, want string) []queue.Attempt {
+	in.t.Helper()
+	var attempts []queue.Attempt
+	require.Eventually(in.t, func() bool {
+		status, made := in.journal(webhook, event)
+		attempts = made
+		return status == want
+	}, hangGuard, 5*time.Millisecond)
+	return attempts
+}
+
+func TestAWorkerThatIsToldToStop(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		in.receiver.watch()
+		open := in.receiver.hold()
+		defer open()
+		w := in.run()
+		event := m.emit(hook.OrderPaid, 1)[0]
+		in.arrives()
+		w.stop()
+		later := m.emit(hook.OrderPaid, 1)[0]
+		require.Empty(t, w.ended, "it waits for the attempt under way")
+		open()
+		w.wait()
+		status, attempts := in.journal(webhook, event)
+		require.Equal(t, "succeeded", status, "what was under way is written down")
+		require.Len(t, attempts, 1)
+		require.Len(t, in.receiver.got(), 1, "nothing more was begun")
+		require.Equal(t, later, in.Client().OutboxEntry.Query().OnlyX(m.ctx).EventID)
+		require.Zero(t, in.Client().Delivery.Query().CountX(m.ctx))
+	})
+}
+
+func TestWhatDoesNotEndInTimeIsGivenBack(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		in.receiver.watch()
+		in.receiver.always(hang)
+		w := in.run(func(w *Worker) { w.stopTimeout = 10 * time.Millisecond })
+		event := m.emit(hook.OrderPaid, 1)[0]
+		in.arrives()
+		w.stop()
+		w.wait()
+		row := in.Client().Delivery.Query().OnlyX(m.ctx)
+		require.Nil(t, row.Lease)
+		require.True(t, in.Now().Equal(row.DueAt), "due at once")
+		require.Equal(t, "[]", string(row.Attempts), "it is no failure")
+		require.Nil(t, m.webhook(webhook).FailingSince)
+
+		in.receiver.always(http.StatusOK)
+		in.run()
+		require.Equal(t, 1, in.arrives().attempt)
+		in.becomes(webhook, event, "succeeded")
+	})
+}
+
+// A worker is slow, its lease ends, and another makes the attempt: what the first one says later
+// counts no more.
+func TestALeaseThatEnds(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		event := m.emit(hook.OrderPaid, 1)[0]
+		in.receiver.always(http.StatusInternalServerError)
+		slow, quick := in.worker(), in.worker()
+		require.Equal(t, 1, slow.begin())
+		in.clock.advance(slow.lease() - time.Millisecond)
+		require.Zero(t, quick.pass())
+		in.clock.advance(time.Millisecond)
+		r := slow.one() // answered, and not written down yet
+		in.receiver.always(http.StatusNoContent)
+		require.Equal(t, 1, quick.pass())
+		require.NoError(t, slow.writeOnce(m.ctx, []result{r}))
+		status, attempts := in.journal(webhook, event)
+		require.Equal(t, "succeeded", status)
+		require.Len(t, attempts, 1)
+		require.Zero(t, in.Client().Delivery.Query().CountX(m.ctx))
+	})
+}
+
+func TestAWorkerThatIsKilled(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		events := m.emit(hook.OrderPaid, 10)
+		killed := in.worker()
+		begun := killed.begin()
+		require.Positive(t, begun)
+		killed.die()
+		require.LessOrEqual(t, in.worker().lease(), hangGuard+15*time.Second)
+		survivor := in.worker()
+		require.Equal(t, len(events)-begun, survivor.pass(), "what nobody has leased")
+		in.clock.advance(survivor.lease())
+		require.Equal(t, begun, survivor.pass(), "and the rest once the leases end")
+		for _, event := range events {
+			status, attempts := in.journal(webhook, event)
+			require.Equal(t, "succeeded", status)
+			require.Len(t, attempts, 1)
+		}
+		require.Len(t, in.receiver.got(), len(events)+begun)
+	})
+}
+
+// The journal cannot be written for a while: what was delivered meanwhile is written down later.
+func TestADatabaseThatRefusesOutcomes(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		in.receiver.watch()
+		open := in.receiver.hold()
+		defer open()
+		var said lines
+		w := in.run(func(w *Worker) { w.config.Logger = said.logger() })
+		event := m.emit(hook.OrderPaid, 1)[0]
+		in.arrives()
+		in.exec("ALTER TABLE finished_deliveries RENAME TO away")
+		open()
+		said.hear(t, "write outcomes down")
+		w.stop() // it does not end before it has written
+		in.exec("ALTER TABLE away RENAME TO finished_deliveries")
+		w.wait()
+		status, attempts := in.journal(webhook, event)
+		require.Equal(t, "succeeded", status)
+		require.Len(t, attempts, 1)
+		require.Len(t, in.receiver.got(), 1, "it is not sent again")
+	})
+}
+
+// All connections to PostgreSQL break while an attempt is under way, and none can be made for a
+// while; the listening one breaks with them.
+func TestADatabaseThatIsAway(t *testing.T) {
+	t.Parallel()
+	way := newWay(t, storetest.URL(t, storetest.Postgres))
+	in := newInstallationAt(t, way.url)
+	m := in.newMerchant("atelier")
+	webhook := m.newWebhook()
+	in.receiver.watch()
+	open := in.receiver.hold()
+	defer open()
+	var said lines
+	w := in.run(func(w *Worker) { w.config.Logger = said.logger() })
+	event := m.emit(hook.OrderPaid, 1)[0]
+	in.arrives()
+	way.close()
+	open()
+	said.hear(t, "write outcomes down")
+	way.open()
+	require.Len(t, in.becomes(webhook, event, "succeeded"), 1)
+	later := m.emit(hook.OrderPaid, 1)[0]
+	require.Equal(t, later, in.arrives().event, "it goes on")
+	in.becomes(webhook, later, "succeeded")
+	w.stop()
+	w.wait()
+	require.Len(t, in.receiver.got(), 2, "nothing is sent twice")
+}
+
+// A resend whose process died goes on, and what is too old is forgotten, by any worker that runs.
+func TestWhatElseAWorkerSeesTo(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		event, old := id.At(in.Now()), id.At(in.Now().Add(-31*24*time.Hour))
+		m.change(func(ctx context.Context, tx *ent.Tx) error {
+			for _, made := range []uuid.UUID{event, old} {
+				if err := tx.Event.Create().SetID(made).SetStoreID(m.id).SetType(hook.OrderPaid).SetPayload([]byte("{}")).
+					SetCreatedAt(id.Time(made)).Exec(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		in.clock.advance(time.Second)
+		m.change(func(ctx context.Context, tx *ent.Tx) error {
+			_, err := queue.OrderResend(ctx, tx, in.Store, m.id, webhook, noon)
+			return err
+		})
+		in.clock.advance(time.Minute)
+		w := in.run()
+		require.Len(t, in.becomes(webhook, event, "succeeded"), 1)
+		require.Eventually(t, func() bool { return in.Client().Event.Query().CountX(m.ctx) == 1 }, hangGuard, 5*time.Millisecond)
+		w.stop()
+		w.wait()
+		require.Equal(t, event, in.Client().Event.Query().OnlyX(m.ctx).ID)
+	})
+}

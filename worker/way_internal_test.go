@@ -1,0 +1,120 @@
+package worker
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// way is a way to PostgreSQL that can be closed and opened again.
+type way struct {
+	net.Listener
+	url   string
+	to    string
+	mu    sync.Mutex
+	shut  bool
+	conns map[net.Conn]struct{}
+	ended sync.WaitGroup
+}
+
+func newWay(t testing.TB, database string) *way {
+	t.Helper()
+	u, err := url.Parse(database)
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	w := &way{Listener: listener, to: u.Host, conns: map[net.Conn]struct{}{}}
+	u.Host = listener.Addr().String()
+	w.url = u.String()
+	w.ended.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			w.ended.Go(func() { w.pass(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		w.close()
+		w.ended.Wait()
+	})
+	return w
+}
+
+// pass connects a connection to the database, unless the way is closed.
+func (w *way) pass(from net.Conn) {
+	defer func() { _ = from.Close() }()
+	to, err := net.Dial("tcp", w.to)
+	if err != nil {
+		return
+	}
+	defer func() { _ = to.Close() }()
+	w.mu.Lock()
+	if w.shut {
+		w.mu.Unlock()
+		return
+	}
+	w.conns[from], w.conns[to] = struct{}{}, struct{}{}
+	w.mu.Unlock()
+	var both sync.WaitGroup
+	both.Go(func() { _, _ = io.Copy(to, from); _ = to.Close() })
+	both.Go(func() { _, _ = io.Copy(from, to); _ = from.Close() })
+	both.Wait()
+}
+
+// close breaks all connections and lets none through.
+func (w *way) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shut = true
+	for conn := range w.conns {
+		_ = conn.Close()
+	}
+	clear(w.conns)
+}
+
+func (w *way) open() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shut = false
+}
+
+// lines is a log that can be read while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds to the log.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String is all that was logged.
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *lines) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// hear waits until something was logged.
+func (l *lines) hear(t testing.TB, message string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(l.String(), message) }, hangGuard, time.Millisecond)
+}
