@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/cmd/storefront/doctor"
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/store/storetest"
+)
+
+// postgresTool finds a program of PostgreSQL's, also where Debian keeps those of each version.
+func postgresTool(t *testing.T, name string) string {
+	t.Helper()
+	if path, err := exec.LookPath(name); err == nil {
+		return path
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	require.NoError(t, err)
+	if len(found) == 0 {
+		if os.Getenv("STOREFRONT_TEST_REQUIRE") == "1" {
+			t.Fatalf("there is no %s here", name)
+		}
+		t.Skipf("there is no %s here", name)
+	}
+	return found[len(found)-1]
+}
+
+// copied backs the installation up while it runs and restores it elsewhere, as the README says.
+type copied func(t *testing.T, i installation) (restored installation)
+
+func restoreSQLite(t *testing.T, i installation) installation {
+	source := strings.TrimPrefix(i.env["STOREFRONT_DATABASE_URL"], "sqlite:")
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	var done struct {
+		SecretKeyFile string
+	}
+	i.run(&done, "backup", "--to", backup)
+	require.Equal(t, source+".key", done.SecretKeyFile)
+	target := filepath.Join(t.TempDir(), "storefront.db")
+	for from, to := range map[string]string{backup: target, done.SecretKeyFile: target + ".key"} {
+		text, err := os.ReadFile(from)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(to, text, 0o600))
+	}
+	return i.with("STOREFRONT_DATABASE_URL", "sqlite:"+target)
+}
+
+func restorePostgres(t *testing.T, i installation) installation {
+	dump, restore := postgresTool(t, "pg_dump"), postgresTool(t, "pg_restore")
+	file := filepath.Join(t.TempDir(), "storefront.dump")
+	target := storetest.EmptyURL(t, storetest.Postgres)
+	for _, c := range []*exec.Cmd{
+		i.command(dump, "--format=custom", "--no-owner", "--file="+file, i.env["STOREFRONT_DATABASE_URL"]),
+		i.command(restore, "--exit-on-error", "--no-owner", "--dbname="+target, file),
+	} {
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, "%v: %s", c.Args, out)
+	}
+	return i.with("STOREFRONT_DATABASE_URL", target)
+}
+
+func TestRestoredInstallationGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, restore := range map[string]copied{storetest.SQLite: restoreSQLite, storetest.Postgres: restorePostgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := newInbox(t)
+			i := newInstallation(t, storetest.URL(t, name), in)
+			if name == storetest.Postgres {
+				i = i.with("STOREFRONT_SECRET_KEY", seal.NewKey())
+			}
+			since := time.Now().UTC().Add(-time.Hour).Format(time.RFC3339)
+			i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
+			var key struct{ Key string }
+			i.run(&key, "key", "create", "--store", "s", "--name", "k", "--expires", "never", "--scopes", "customers:write")
+			var webhook struct{ ID, Secret string }
+			i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
+			in.knows(webhook.Secret)
+
+			// One event that is delivered, one that waits for a worker, while the server runs.
+			server := i.server("storefront")
+			create := func(p *process, name string) {
+				call(t, http.StatusCreated, "POST", "http://"+p.Addr+"/v1/customers", key.Key, fmt.Sprintf(`{"email":"%s@example.com"}`, name))
+			}
+			worker := i.worker()
+			create(server, "delivered")
+			delivered := in.next()
+			worker.stop()
+			create(server, "waiting")
+			restored := restore(t, i)
+			create(server, "afterwards")
+			server.stop()
+
+			var steps []struct{ AppliedAt *string }
+			restored.run(&steps, "migrate", "status")
+			require.NotEmpty(t, steps)
+			for _, step := range steps {
+				require.NotNil(t, step.AppliedAt)
+			}
+			for check, f := range restored.examine("--check-url", "none", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0") {
+				require.Equal(t, doctor.OK, f.Status, "%s: %+v", check, f)
+			}
+			server = restored.server("storefront")
+			listed := call(t, http.StatusOK, "GET", "http://"+server.Addr+"/v1/customers", key.Key, "")
+			require.EqualValues(t, 2, listed["total"], "as it was at that moment")
+
+			// Deliveries go on: what waited, and what happens from now on.
+			worker = restored.worker()
+			require.Contains(t, string(in.next().Data), "waiting@")
+			create(server, "again")
+			require.Contains(t, string(in.next().Data), "again@")
+			// The journal is whole, and from it and the events sending again works.
+			var deliveries []struct{ ID, EventID, Status string }
+			restored.run(&deliveries, "delivery", "list", "--store", "s")
+			require.Len(t, deliveries, 3)
+			require.Equal(t, delivered.ID, deliveries[2].EventID)
+			require.Equal(t, "succeeded", deliveries[2].Status)
+			restored.run(nil, "delivery", "resend", deliveries[2].ID)
+			require.Equal(t, delivered.ID, in.next().ID)
+			worker.stop() // which writes down what came of all
+			var resent struct{ Resent int }
+			restored.run(&resent, "delivery", "resend", "--webhook", webhook.ID, "--since", since)
+			require.Zero(t, resent.Resent, "all have succeeded")
+			server.stop()
+		})
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+)
+
+// history is the top of the project, whose history holds the release before.
+const history = "../.."
+
+// firstNew is the first migration that the release before does not know.
+const firstNew = "ent/migrations/sqlite/00002_webhooks.sql"
+
+// before builds the binary of the newest commit that lacks firstNew: the release before. It skips
+// the test where the history does not go back to it, as in a shallow checkout.
+func before(t *testing.T) (binary string) {
+	t.Helper()
+	git := func(args ...string) ([]byte, error) {
+		// The tree may belong to another user than the one who tests it.
+		return exec.CommandContext(t.Context(), "git", append([]string{"-C", history, "-c", "safe.directory=*"}, args...)...).Output()
+	}
+	added, err := git("log", "--diff-filter=A", "--format=%H", "--", firstNew)
+	if err != nil || len(added) == 0 {
+		t.Skip("there is no git history here")
+	}
+	commit, err := git("rev-parse", "--verify", "--quiet", strings.Fields(string(added))[0]+"^^{commit}")
+	if err != nil {
+		t.Skip("the git history here is too shallow to hold the release before")
+	}
+	tree, err := git("archive", "--format=tar", strings.TrimSpace(string(commit)))
+	require.NoError(t, err)
+	folder := t.TempDir()
+	unpack := exec.CommandContext(t.Context(), "tar", "-x", "-C", folder)
+	unpack.Stdin = bytes.NewReader(tree)
+	out, err := unpack.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	binary = filepath.Join(folder, "before.exe")
+	// -trimpath, so that the build is cached whatever the folder is called.
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", binary, "./cmd/storefront")
+	build.Dir = folder
+	out, err = build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return binary
+}
+
+// call sends a request of the API and returns the decoded answer, whose status must be this one.
+func call(t *testing.T, status int, method, url, key, body string) map[string]any {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+key)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	var decoded map[string]any
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&decoded))
+	require.Equal(t, status, answer.StatusCode, "%s %s: %v", method, url, decoded)
+	return decoded
+}
+
+// An installation is upgraded while it serves: the schema first, then one process after the other.
+func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it builds the release before, which takes a minute")
+	}
+	newInbox(t) // skips here where there can be none
+	binary := before(t)
+	for _, name := range storetest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := newInbox(t)
+			url := storetest.EmptyURL(t, name)
+			i := newInstallation(t, url, in).with("STOREFRONT_SECRET_KEY", seal.NewKey())
+			i.runOf(binary, nil, "migrate", "up")
+			i.runOf(binary, nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
+			var key struct{ Key string }
+			i.runOf(binary, &key, "key", "create", "--store", "s", "--name", "k", "--expires", "never",
+				"--scopes", "products:write,orders:read,customers:write,payment_links:write")
+			var product struct{ ID string }
+			i.runOf(binary, &product, "product", "create", "--store", "s", "--title", "Guide", "--type", "FILE", "--price", "1500",
+				"--description", "x", "--content-ready", "--status", "PUBLISHED")
+			older := i.server(binary)
+			api := func(p *process, path string) string { return "http://" + p.Addr + "/v1" + path }
+			// What it has prepared on its connections must survive the migration.
+			for n := range 5 {
+				call(t, http.StatusCreated, "POST", api(older, "/customers"), key.Key, fmt.Sprintf(`{"email":"early%d@example.com"}`, n))
+				call(t, http.StatusOK, "GET", api(older, "/customers?q=early"), key.Key, "")
+			}
+
+			// The new schema under the server of the release before.
+			since := time.Now().UTC().Add(-time.Hour).Format(time.RFC3339)
+			i.run(nil, "migrate", "up")
+			var webhook struct{ ID, Secret string }
+			i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
+			in.knows(webhook.Secret)
+			for n := range 5 {
+				call(t, http.StatusCreated, "POST", api(older, "/customers"), key.Key, fmt.Sprintf(`{"email":"late%d@example.com"}`, n))
+			}
+			require.EqualValues(t, 10, call(t, http.StatusOK, "GET", api(older, "/customers"), key.Key, "")["total"])
+			call(t, http.StatusOK, "PATCH", api(older, "/products/"+product.ID), key.Key, `{"priceAmount":1600}`)
+			call(t, http.StatusOK, "PATCH", api(older, "/products/"+product.ID), key.Key, `{"status":"ARCHIVED"}`)
+			require.EqualValues(t, 0, call(t, http.StatusOK, "GET", api(older, "/orders"), key.Key, "")["total"])
+			var order struct{ ID string }
+			i.runOf(binary, &order, "order", "create", "--store", "s", "--customer-email", "late1@example.com", "--product", product.ID)
+			i.runOf(binary, nil, "order", "pay", order.ID)
+			status, _ := get(t, "http://"+older.AdminAddr+"/readyz", "")
+			require.Equal(t, http.StatusOK, status, "a schema that is ahead is ready")
+
+			// Its events are kept, and none is lost with the table that was rebuilt.
+			db, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 2})
+			require.NoError(t, err)
+			defer db.Close()
+			count := func(query string) (n int) {
+				require.NoError(t, db.Reader().QueryRow(query).Scan(&n))
+				return n
+			}
+			// 10 customers, product.published, product.archived, order.paid.
+			const events = 13
+			require.Equal(t, events, count("SELECT count(*) FROM events"))
+			require.Equal(t, 0, count("SELECT count(*) FROM outbox"), "it knows no outbox")
+
+			// The new binaries take over, without a moment in which neither serves.
+			newer := i.server("storefront")
+			worker := i.worker()
+			require.EqualValues(t, 1600, call(t, http.StatusOK, "GET", api(newer, "/products/"+product.ID), key.Key, "")["priceAmount"])
+			made := call(t, http.StatusCreated, "POST", api(newer, "/customers"), key.Key, `{"email":"new@example.com"}`)
+			require.Equal(t, made["id"], call(t, http.StatusOK, "GET", api(older, "/customers/"+made["id"].(string)), key.Key, "")["id"])
+			arrived := in.next()
+			require.Equal(t, "customer.created", arrived.Type)
+			require.Contains(t, string(arrived.Data), "new@example.com")
+			older.stop()
+
+			// What the release before recorded is sent by hand, and nothing twice.
+			var resent struct{ Resent int }
+			i.run(&resent, "delivery", "resend", "--webhook", webhook.ID, "--since", since)
+			require.Equal(t, events, resent.Resent)
+			types := map[string]int{}
+			for _, kind := range in.collect(events) {
+				types[kind]++
+			}
+			require.Equal(t, map[string]int{"customer.created": 10, "product.published": 1, "product.archived": 1, "order.paid": 1}, types)
+			worker.stop()
+			newer.stop()
+			require.Empty(t, in.arrived)
+			for _, p := range []*process{older, newer, worker} {
+				require.NotContains(t, p.log(), `"level":"ERROR"`)
+			}
+		})
+	}
+}
