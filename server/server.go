@@ -81,7 +81,7 @@ func New(c Config) (*Server, error) {
 	reflection := func(path string, handler http.Handler) rest.Service {
 		return rest.Service{Path: path, Handler: handler}
 	}
-	reflector := grpcreflect.NewStaticReflector(names...)
+	reflector := publicReflector(names)
 	var err error
 	s.edge, err = rest.New(rest.Config{
 		Gate: s.gate, Check: rules.Check, Services: api{rules}.services,

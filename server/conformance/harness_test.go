@@ -69,6 +69,8 @@ type settings struct {
 	observe func(query string)
 	// url is the database to use instead of a fresh one; it may go away.
 	url string
+	// token is the operator's; without it the operator's side is off.
+	token string
 	// realTime leaves both clocks as the service has them.
 	realTime bool
 }
@@ -92,7 +94,7 @@ func newService(t *testing.T, database string, o settings) *service {
 	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
 	s.Shop = shop.New(s.store, o.shop)
 	running, err := server.New(server.Config{
-		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: s.store, Shop: o.shop, Clock: clocks,
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: o.token, Store: s.store, Shop: o.shop, Clock: clocks,
 		// Each store of the tests calls from an address of its own, which it says itself.
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Logger:         slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
