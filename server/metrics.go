@@ -1,28 +1,23 @@
 package server
 
 import (
-	"net/http"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"go.storefront.example/ent/store"
 	"go.storefront.example/server/rest"
 )
 
-// metrics are what /metrics shows. Every label is of bounded variety: none holds a store, a key
-// or a path as a client wrote it.
+// metrics are what a server tells of the public API. Every label is of bounded variety: none holds
+// a store, a key or a path as a client wrote it.
 type metrics struct {
-	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
+	limits   *prometheus.CounterVec
 }
 
-func newMetrics(s *store.Store) *metrics {
+func newMetrics(into prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
-		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "storefront_request_duration_seconds",
 			Help:    "How long requests to the public API took, by face, route, method and status.",
@@ -32,14 +27,21 @@ func newMetrics(s *store.Store) *metrics {
 			Name: "storefront_refusals_total",
 			Help: "Requests to the public API that were refused, by code.",
 		}, []string{"code"}),
+		limits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "storefront_rate_limit_hits_total",
+			Help: "Requests to the public API that were beyond a limit: that of their key, or that of their address for unknown keys.",
+		}, []string{"limit"}),
 	}
-	m.registry.MustRegister(m.requests, m.refusals,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		collectors.NewDBStatsCollector(s.Reader(), "read"))
-	if s.Writer() != s.Reader() {
-		m.registry.MustRegister(collectors.NewDBStatsCollector(s.Writer(), "write"))
+	// What has not happened yet is told, too: a rate needs a start.
+	for _, limit := range []string{rest.LimitKey, rest.LimitAddress} {
+		m.limits.WithLabelValues(limit)
 	}
-	return m
+	for _, c := range []prometheus.Collector{m.requests, m.refusals, m.limits} {
+		if err := into.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
 }
 
 func (m *metrics) observe(r rest.Request) {
@@ -47,8 +49,7 @@ func (m *metrics) observe(r rest.Request) {
 	if r.Code != "" {
 		m.refusals.WithLabelValues(r.Code).Inc()
 	}
-}
-
-func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	if r.Limit != "" {
+		m.limits.WithLabelValues(r.Limit).Inc()
+	}
 }

@@ -7,7 +7,7 @@ import (
 	"go.storefront.example/ent/store"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/shop"
 )
 
@@ -17,14 +17,12 @@ type mount struct {
 	handler http.Handler
 }
 
-// mounts is everything on the operator's listener: /healthz answers while the process lives, /readyz
-// while it can serve, /metrics in Prometheus text form, all three to anybody; what stands behind the
-// gate is there only when there is one.
+// mounts is everything on the operator's listener: health and metrics, to anybody; what stands behind
+// the gate is there only when there is one.
 func (s *Server) mounts() []mount {
-	mounts := []mount{
-		{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "ok") })},
-		{"GET /readyz", http.HandlerFunc(s.serveReady)},
-		{"GET /metrics", s.metrics.handler()},
+	var mounts []mount
+	for _, m := range monitor.Mounts(s.monitor()) {
+		mounts = append(mounts, mount{m.Pattern, m.Handler})
 	}
 	if s.operator != nil {
 		mounts = append(append(mounts, s.serviceMounts()...), s.dashboardMounts()...)
@@ -32,13 +30,14 @@ func (s *Server) mounts() []mount {
 	return mounts
 }
 
-func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
-	if err := s.check(r.Context()); err != nil {
-		s.config.Logger.WarnContext(r.Context(), "not ready", "error", err)
-		writeStatus(w, http.StatusServiceUnavailable, refusal.Of(err, nil).Message)
-		return
+// monitor says what those who keep the process running are shown. Profiles need the token,
+// whatever else this machine may see without one.
+func (s *Server) monitor() monitor.Config {
+	c := monitor.Config{Ready: s.check, Metrics: s.config.Metrics, Logger: s.config.Logger}
+	if s.config.AdminToken != "" {
+		c.Guard = s.operator.Guard
 	}
-	writeStatus(w, http.StatusOK, "ready")
+	return c
 }
 
 func (s *Server) adminHandler() http.Handler {
@@ -46,7 +45,7 @@ func (s *Server) adminHandler() http.Handler {
 	for _, m := range s.mounts() {
 		mux.Handle(m.pattern, m.handler)
 	}
-	return mux
+	return monitor.Traced(s.config.Traces, mux)
 }
 
 // newOperatorGate returns what the operator's side stands behind, or nil when it is off: the token;

@@ -16,12 +16,15 @@ import (
 
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"go.storefront.example/ent/store"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/shop"
 )
@@ -50,6 +53,11 @@ type Config struct {
 	// Clock replaces the clock that the minutes of limits and the expiry of keys are judged by;
 	// nil is the one that all servers on the database share.
 	Clock func() time.Time
+	// Metrics is what /metrics shows, to which the server adds its own; nil makes a registry with
+	// those of the process.
+	Metrics *prometheus.Registry
+	// Traces makes the spans of requests on both listeners; nil makes none.
+	Traces trace.TracerProvider
 	// Logger gets one line a request.
 	Logger *slog.Logger
 }
@@ -59,7 +67,6 @@ type Server struct {
 	config        Config
 	edge          *rest.Edge
 	gate          *auth.Gate
-	metrics       *metrics
 	operator      *rpc.Gate // nil: the operator's side is off
 	ready         atomic.Bool
 	public, admin net.Listener
@@ -68,7 +75,14 @@ type Server struct {
 // New puts a server together and binds both listeners, so that a port in use is known before
 // anything is served.
 func New(c Config) (*Server, error) {
-	s := &Server{config: c, gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger}), metrics: newMetrics(c.Store)}
+	if c.Metrics == nil {
+		c.Metrics = monitor.NewRegistry(c.Store, c.Logger)
+	}
+	tells, err := newMetrics(c.Metrics)
+	if err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	s := &Server{config: c, gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger})}
 	rules := shop.New(c.Store, c.Shop)
 	names := []string{
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
@@ -82,14 +96,13 @@ func New(c Config) (*Server, error) {
 		return rest.Service{Path: path, Handler: handler}
 	}
 	reflector := publicReflector(names)
-	var err error
 	s.edge, err = rest.New(rest.Config{
 		Gate: s.gate, Check: rules.Check, Services: api{rules}.services,
 		Public: []rest.Service{
 			health(), reflection(grpcreflect.NewHandlerV1(reflector)), reflection(grpcreflect.NewHandlerV1Alpha(reflector)),
 		},
 		Ready: s.ready.Load, TrustedProxies: c.TrustedProxies, Logger: c.Logger,
-		Observe: s.metrics.observe, Unreachable: store.IsUnreachable, Now: c.Store.Now,
+		Traces: c.Traces, Observe: tells.observe, Unreachable: store.IsUnreachable, Now: c.Store.Now,
 	})
 	if err != nil {
 		return nil, err

@@ -52,6 +52,7 @@ func (c Config) serve(next http.Handler) http.Handler {
 			_ = errors.Write(w, r, x.refusal.Connect(x.request.ID.String(), c.Now()))
 		}
 		c.log(x, r, time.Since(start))
+		x.tell(r)
 	})
 }
 

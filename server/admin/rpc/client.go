@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/span"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/refusal"
@@ -54,6 +55,9 @@ func NewClient(address, token string) (*Client, error) {
 			}
 			if member := admin.MemberOf(ctx); member != "" {
 				call.Header().Set(memberHeader, url.PathEscape(member))
+			}
+			if parent := span.Traceparent(ctx); parent != "" {
+				call.Header().Set("Traceparent", parent)
 			}
 			return next(ctx, call)
 		}

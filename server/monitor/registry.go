@@ -1,0 +1,35 @@
+package monitor
+
+import (
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store"
+)
+
+// NewRegistry returns the registry of a process that works on a database, with what every such
+// process tells: the Go runtime, the process, its version, the pools of connections, and the
+// backlog of deliveries. A server and a worker in one process share it.
+func NewRegistry(s *store.Store, log *slog.Logger) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	version := "(devel)"
+	if build, ok := debug.ReadBuildInfo(); ok && build.Main.Version != "" {
+		version = build.Main.Version
+	}
+	r.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewDBStatsCollector(s.Reader(), "read"),
+		queue.NewCollector(s, log),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "storefront_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": version},
+		}, func() float64 { return 1 }),
+	)
+	if s.Writer() != s.Reader() {
+		r.MustRegister(collectors.NewDBStatsCollector(s.Writer(), "write"))
+	}
+	return r
+}

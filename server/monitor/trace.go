@@ -1,0 +1,68 @@
+package monitor
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"go.storefront.example/ent/span"
+)
+
+// probes are asked every few seconds, and have no trace.
+var probes = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
+
+// Traced puts a span around each request of the operator's side, below that of the caller: unlike a
+// client of the public API the operator may say what is recorded. A nil provider makes none.
+func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
+	if traces == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if probes[r.URL.Path] || strings.HasPrefix(r.URL.Path, "/debug/") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ctx, s := span.Tracer(traces).Start(span.Remote(r.Context(), r.Header.Get("Traceparent")), "operator request",
+			trace.WithSpanKind(trace.SpanKindServer))
+		defer s.End()
+		inner := r.WithContext(ctx)
+		answer := &status{ResponseWriter: w}
+		next.ServeHTTP(answer, inner)
+		s.SetAttributes(attribute.String("http.route", inner.Pattern), attribute.Int("http.response.status_code", max(answer.code, http.StatusOK)))
+		if answer.code >= http.StatusInternalServerError {
+			span.Fail(s, strconv.Itoa(answer.code))
+		}
+	})
+}
+
+// status remembers the status of an answer, 0 until there is one.
+type status struct {
+	http.ResponseWriter
+	code int
+}
+
+func (s *status) WriteHeader(code int) {
+	if s.code == 0 && code >= http.StatusOK {
+		s.code = code
+	}
+	s.ResponseWriter.WriteHeader(code)
+}
+
+func (s *status) Write(p []byte) (int, error) {
+	s.code = max(s.code, http.StatusOK)
+	return s.ResponseWriter.Write(p)
+}
+
+// Flush sends what was written so far, as streams need it.
+func (s *status) Flush() {
+	s.code = max(s.code, http.StatusOK)
+	_ = http.NewResponseController(s.ResponseWriter).Flush()
+}
+
+// Unwrap returns the writer beneath, for http.ResponseController.
+func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+var _ http.Flusher = (*status)(nil)
