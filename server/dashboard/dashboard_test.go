@@ -1,0 +1,542 @@
+package dashboard_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/dashboard"
+	"go.storefront.example/server/shop"
+)
+
+// place is a dashboard over two stores, one and two.
+type place struct {
+	t        *testing.T
+	url      string
+	store    *store.Store
+	operator *admin.Operator
+	shop     *shop.Shop
+	logs     *log
+}
+
+// log keeps what is logged.
+type log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *log) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func newPlace(t *testing.T, s *store.Store) place {
+	t.Helper()
+	key, err := seal.ParseKey(seal.NewKey())
+	require.NoError(t, err)
+	rules := shop.New(s, shop.Options{Secrets: seal.NewRing(key)})
+	p := place{t: t, store: s, operator: admin.New(s, rules), shop: rules, logs: &log{}}
+	for slug, currency := range map[string]string{"one": "XAF", "two": "EUR"} {
+		_, err := p.operator.CreateStore(t.Context(), shop.StoreDraft{
+			StoreChange: shop.StoreChange{Name: new("Store " + slug)}, Slug: slug, Currency: currency, Country: "CM",
+		})
+		require.NoError(t, err)
+	}
+	server := httptest.NewServer(dashboard.New(dashboard.Config{
+		Operator: p.operator, Shop: rules, Now: s.Now, Unreachable: store.IsUnreachable, Logger: slog.New(slog.NewTextHandler(p.logs, nil)),
+	}))
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	return p
+}
+
+// link makes a sign-in link and returns its secret.
+func (p place) link(slug string) string {
+	p.t.Helper()
+	link, err := p.operator.CreateSignInLink(p.t.Context(), slug, "Awa Ngo", admin.RoleOwner, time.Minute)
+	require.NoError(p.t, err)
+	return link.Secret
+}
+
+// reader is a browser without scripts that keeps cookies and follows no redirect.
+type reader struct {
+	place
+	*http.Client
+}
+
+func (p place) reader() reader {
+	jar, err := cookiejar.New(nil)
+	require.NoError(p.t, err)
+	return reader{p, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// signedIn is a reader signed in to a store.
+func (p place) signedIn(slug string) reader {
+	p.t.Helper()
+	r := p.reader()
+	a := r.send(http.MethodPost, "/sign-in", url.Values{"token": {p.link(slug)}})
+	require.Equal(p.t, http.StatusSeeOther, a.status)
+	return r
+}
+
+// answer is what came back.
+type answer struct {
+	status   int
+	header   http.Header
+	text     string
+	location string
+}
+
+func (r reader) send(method, path string, form url.Values, headers ...string) answer {
+	r.t.Helper()
+	request, err := http.NewRequestWithContext(r.t.Context(), method, r.url+dashboard.Path+path, strings.NewReader(form.Encode()))
+	require.NoError(r.t, err)
+	if form != nil {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	a, err := r.Do(request)
+	require.NoError(r.t, err)
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	require.NoError(r.t, err)
+	return answer{a.StatusCode, a.Header, string(text), a.Header.Get("Location")}
+}
+
+func (r reader) get(path string) answer {
+	r.t.Helper()
+	return r.send(http.MethodGet, path, nil)
+}
+
+var tokenField = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
+
+// token is what the reader's forms carry.
+func (r reader) token() string {
+	r.t.Helper()
+	found := tokenField.FindStringSubmatch(r.get("/keys").text)
+	require.NotNil(r.t, found)
+	return found[1]
+}
+
+// post sends a form of the reader's session; fields are names and values in turn.
+func (r reader) post(path string, fields ...string) answer {
+	r.t.Helper()
+	form := url.Values{"csrf": {r.token()}}
+	for i := 0; i < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	return r.send(http.MethodPost, path, form)
+}
+
+// things are a store's own.
+type things struct {
+	key, webhook, delivery, entry string
+}
+
+// fill makes one of everything in a store.
+func (p place) fill(slug string) things {
+	p.t.Helper()
+	ctx := p.t.Context()
+	k, err := p.operator.CreateKey(ctx, slug, shop.KeyDraft{Name: "key of " + slug, Scopes: []string{"store:read"}, Lifetime: "30d"})
+	require.NoError(p.t, err)
+	w, err := p.operator.CreateWebhook(ctx, slug, shop.WebhookDraft{URL: "https://" + slug + ".example.com/hooks"})
+	require.NoError(p.t, err)
+	ping, err := p.operator.PingWebhook(ctx, w.ID.String())
+	require.NoError(p.t, err)
+	entries, err := p.operator.ListActivity(ctx, slug, 1)
+	require.NoError(p.t, err)
+	return things{k.ID.String(), w.ID.String(), ping.ID.String(), entries[0].ID.String()}
+}
+
+// pages are all addresses that are read, and forms all that are posted to, of a store's things.
+func pages(o things) []string {
+	return []string{
+		"/keys/" + o.key + "/revoke", "/webhooks/" + o.webhook, "/webhooks/" + o.webhook + "/edit", "/webhooks/" + o.webhook + "/disable",
+		"/webhooks/" + o.webhook + "/delete", "/webhooks/" + o.webhook + "/rotate", "/deliveries/" + o.delivery, "/deliveries/" + o.delivery + "/payload",
+	}
+}
+
+func forms(o things) []string {
+	return []string{
+		"/keys/" + o.key + "/revoke", "/webhooks/" + o.webhook + "/edit", "/webhooks/" + o.webhook + "/disable", "/webhooks/" + o.webhook + "/enable",
+		"/webhooks/" + o.webhook + "/delete", "/webhooks/" + o.webhook + "/rotate", "/webhooks/" + o.webhook + "/ping",
+		"/webhooks/" + o.webhook + "/resend", "/deliveries/" + o.delivery + "/resend",
+	}
+}
+
+// What a form needs besides the token, for those that need anything.
+var filled = []string{"url", "https://taken.example.com/", "description", "x", "events", "order.paid", "window", "24h"}
+
+func TestSessionReachesItsStoreOnly(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		p := newPlace(t, s)
+		mine, theirs := p.fill("one"), p.fill("two")
+		r := p.signedIn("one")
+		before := p.state("two")
+
+		for _, path := range pages(mine) {
+			require.Equal(t, http.StatusOK, r.get(path).status, path)
+		}
+		for _, path := range pages(theirs) {
+			a := r.get(path)
+			require.Equal(t, http.StatusNotFound, a.status, path)
+			require.NotContains(t, a.text, "two.example.com", path)
+			require.NotContains(t, a.text, "key of two", path)
+		}
+		for _, path := range forms(theirs) {
+			a := r.post(path, filled...)
+			require.Equal(t, http.StatusNotFound, a.status, path)
+			require.NotContains(t, a.text, "two.example.com", path)
+		}
+		// An id of one kind is none of another.
+		for _, path := range append(pages(things{mine.webhook, mine.key, mine.webhook, ""}), pages(things{"x", "x", "x", ""})...) {
+			require.Equal(t, http.StatusNotFound, r.get(path).status, path)
+		}
+		for _, list := range []string{"/keys", "/webhooks", "/deliveries", "/activity", "/deliveries?webhook=" + theirs.webhook, "/deliveries?before=" + uuid.Max.String()} {
+			a := r.get(list)
+			require.Equal(t, http.StatusOK, a.status, list)
+			require.NotContains(t, a.text, "two.example.com", list)
+			require.NotContains(t, a.text, "key of two", list)
+			require.NotContains(t, a.text, theirs.delivery, list)
+		}
+		require.Equal(t, http.StatusBadRequest, r.get("/activity?before="+theirs.entry).status)
+		require.Equal(t, before, p.state("two"), "nothing of the other store changed")
+	})
+}
+
+// state is what a store has, in words.
+func (p place) state(slug string) string {
+	p.t.Helper()
+	entries, err := p.operator.ListActivity(p.t.Context(), slug, 100)
+	require.NoError(p.t, err)
+	deliveries, err := p.operator.ListDeliveries(p.t.Context(), slug, shop.DeliverySearch{Limit: 100})
+	require.NoError(p.t, err)
+	var words []string
+	for _, e := range entries {
+		words = append(words, e.Action+" "+e.ResourceID.String()+" by "+e.ActorType+" "+e.ActorName)
+	}
+	for _, d := range deliveries {
+		words = append(words, d.ID.String()+" "+d.Status)
+	}
+	return strings.Join(words, "\n")
+}
+
+func TestEveryFormNeedsTheTokenOfItsSession(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		p := newPlace(t, s)
+		o := p.fill("one")
+		r, other := p.signedIn("one"), p.signedIn("one")
+		own, foreign := r.token(), other.token()
+		require.NotEqual(t, own, foreign)
+		before := p.state("one")
+		for _, path := range append(forms(o), "/keys", "/webhooks", "/sign-out") {
+			form := func(token ...string) url.Values {
+				v := url.Values{"csrf": token, "name": {"n"}, "scopes": {"store:read"}, "expires": {"30d"}}
+				for i := 0; i < len(filled); i += 2 {
+					v.Set(filled[i], filled[i+1])
+				}
+				return v
+			}
+			for because, a := range map[string]answer{
+				"no token":                     r.send(http.MethodPost, path, form()),
+				"an empty token":               r.send(http.MethodPost, path, form("")),
+				"the token of another session": r.send(http.MethodPost, path, form(foreign)),
+				"a token in the address":       r.send(http.MethodPost, path+"?csrf="+own, form()),
+				"a page of another site":       r.send(http.MethodPost, path, form(own), "Sec-Fetch-Site", "cross-site"),
+				"a page of a sister site":      r.send(http.MethodPost, path, form(own), "Sec-Fetch-Site", "same-site"),
+				"another origin":               r.send(http.MethodPost, path, form(own), "Origin", "https://evil.example"),
+				"an origin that hides itself":  r.send(http.MethodPost, path, form(own), "Origin", "null"),
+			} {
+				require.Equal(t, http.StatusForbidden, a.status, "%s: %s", path, because)
+				require.Contains(t, a.text, "This form was not accepted", path)
+			}
+			a := p.reader().send(http.MethodPost, path, form(own))
+			require.Equal(t, http.StatusUnauthorized, a.status, "%s: nobody is signed in", path)
+		}
+		require.Equal(t, before, p.state("one"), "nothing was done")
+		a := r.send(http.MethodPost, "/keys/"+o.key+"/revoke", url.Values{"csrf": {own}}, "Sec-Fetch-Site", "same-origin")
+		require.Equal(t, http.StatusSeeOther, a.status, "its own pages' forms are accepted")
+		require.Contains(t, p.logs.String(), "refused a form without the session's token")
+	})
+}
+
+func TestLinkWorksOnceAndIsNotUsedUpByLooking(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		p := newPlace(t, s)
+		link := p.link("one")
+		r := p.reader()
+		for range 3 {
+			a := r.get("/sign-in?token=" + link)
+			require.Equal(t, http.StatusOK, a.status)
+			require.Contains(t, a.text, "Sign in to Store one")
+		}
+		require.Equal(t, http.StatusUnauthorized, r.get("/keys").status)
+		foreign := r.send(http.MethodPost, "/sign-in", url.Values{"token": {link}}, "Sec-Fetch-Site", "cross-site")
+		require.Equal(t, http.StatusForbidden, foreign.status, "no other site signs a reader in")
+
+		a := r.send(http.MethodPost, "/sign-in", url.Values{"token": {link}})
+		require.Equal(t, http.StatusSeeOther, a.status)
+		require.Equal(t, "/dashboard/keys", a.location)
+		cookie := a.header.Get("Set-Cookie")
+		require.Regexp(t, `^storefront_session=[\w-]{43}; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax$`, cookie)
+		require.Contains(t, r.get("/keys").text, "Awa Ngo")
+
+		for _, form := range []url.Values{{"token": {link}}, {"token": {"x"}}, {}} {
+			again := p.reader().send(http.MethodPost, "/sign-in", form)
+			require.Equal(t, http.StatusGone, again.status)
+			require.Empty(t, again.header.Get("Set-Cookie"))
+		}
+		require.Equal(t, http.StatusGone, p.reader().get("/sign-in?token="+link).status)
+		in := p.reader().send(http.MethodPost, "/sign-in?token="+p.link("one"), url.Values{})
+		require.Equal(t, http.StatusGone, in.status, "the address alone signs nobody in")
+
+		out := r.post("/sign-out")
+		require.Equal(t, http.StatusSeeOther, out.status)
+		require.Contains(t, out.header.Get("Set-Cookie"), "Max-Age=0")
+		kept, _, _ := strings.Cut(cookie, ";")
+		require.Equal(t, http.StatusUnauthorized, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", kept).status, "the cookie's copy is over too")
+		require.NotContains(t, p.logs.String(), link)
+	})
+}
+
+func TestCookieIsForHTTPSOnlyBeyondThisMachine(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.SQLite, store.Config{})
+	p := newPlace(t, s)
+	for _, row := range []struct {
+		host, proto string
+		secure      bool
+		because     string
+	}{
+		{"127.0.0.1:8081", "", false, "this machine without TLS"},
+		{"localhost:8081", "", false, "this machine by name"},
+		{"[::1]:8081", "", false, "this machine by its other address"},
+		{"demo.localhost", "", false, "names under localhost are this machine"},
+		{"localhost", "https", true, "a proxy with TLS in front"},
+		{"operator.example.com", "", true, "whatever is before us: the cookie never travels in the clear"},
+		{"10.0.0.5:8081", "", true, "another machine"},
+		{"localhost.example.com", "", true, "a name that only begins so"},
+	} {
+		form := url.Values{"token": {p.link("one")}}
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/dashboard/sign-in", strings.NewReader(form.Encode()))
+		require.NoError(t, err)
+		request.Host = row.host
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if row.proto != "" {
+			request.Header.Set("X-Forwarded-Proto", row.proto)
+		}
+		answer, err := p.reader().Do(request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusSeeOther, answer.StatusCode)
+		cookie := answer.Header.Get("Set-Cookie")
+		require.Equal(t, row.secure, strings.HasPrefix(cookie, "__Host-storefront_session="), row.because)
+		require.Equal(t, row.secure, strings.Contains(cookie, "; Secure"), row.because)
+		require.Contains(t, cookie, "; Path=/;", row.because)
+	}
+}
+
+func TestEveryAnswerProtectsItself(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.SQLite, store.Config{})
+	p := newPlace(t, s)
+	r := p.signedIn("one")
+	for _, a := range []answer{
+		p.reader().get("/keys"), p.reader().get("/sign-in"), p.reader().get(""), r.get("/"), r.get("/keys"), r.get("/keys/new"), r.get("/webhooks"),
+		r.get("/deliveries"), r.get("/activity"), r.get("/nothing"), r.send(http.MethodPost, "/keys", nil), r.send(http.MethodPut, "/keys", nil),
+		r.get("/static/nothing.js"),
+	} {
+		for name, value := range map[string]string{
+			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+		} {
+			require.Equal(t, value, a.header.Get(name))
+		}
+		policy := a.header.Get("Content-Security-Policy")
+		require.Contains(t, policy, "default-src 'none'; script-src 'self'; style-src 'self'")
+		require.Contains(t, policy, "frame-ancestors 'none'")
+		require.NotContains(t, policy, "unsafe")
+		// Nothing that the policy would refuse, and nothing from elsewhere.
+		require.NotRegexp(t, `(?i)<script>|\son\w+=|\sstyle=|<style|src="http|href="//|href="http`, a.text)
+	}
+	styles := regexp.MustCompile(`/dashboard(/static/style\.css\?v=\w+)`).FindStringSubmatch(r.get("/keys").text)
+	require.NotNil(t, styles)
+	a := p.reader().get(styles[1])
+	require.Equal(t, http.StatusOK, a.status)
+	require.Contains(t, a.header.Get("Cache-Control"), "immutable")
+	require.Equal(t, "text/css; charset=utf-8", a.header.Get("Content-Type"))
+}
+
+func TestSecretsAreShownOnceAndInNoAddress(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		p := newPlace(t, s)
+		r := p.signedIn("one")
+		created := r.post("/keys", "name", "CRM", "scopes", "orders:read", "scopes", "customers:write", "expires", "30d")
+		require.Equal(t, http.StatusOK, created.status)
+		require.Equal(t, "no-store", created.header.Get("Cache-Control"))
+		key := regexp.MustCompile(`svc_live_[0-9A-Za-z]{42}`).FindString(created.text)
+		require.NotEmpty(t, key)
+		registered := r.post("/webhooks", "url", "https://shop.example.com/hooks", "events", "order.paid")
+		require.Equal(t, http.StatusOK, registered.status)
+		secret := regexp.MustCompile(`whsec_[\w-]{43}`).FindString(registered.text)
+		require.NotEmpty(t, secret)
+		id := regexp.MustCompile(`/dashboard/webhooks/([0-9a-f-]{36})`).FindStringSubmatch(registered.text)[1]
+		rotated := r.post("/webhooks/" + id + "/rotate")
+		next := regexp.MustCompile(`whsec_[\w-]{43}`).FindString(rotated.text)
+		require.NotEqual(t, secret, next)
+		keys, err := p.operator.ListKeys(t.Context(), "one", 5)
+		require.NoError(t, err)
+		require.Equal(t, []string{"customers:write", "orders:read"}, keys[0].Scopes)
+		for _, path := range []string{"/keys", "/webhooks", "/webhooks/" + id, "/webhooks/" + id + "/edit", "/activity", "/keys/" + keys[0].ID.String() + "/revoke"} {
+			text := r.get(path).text
+			for _, canary := range []string{key, secret, next} {
+				require.NotContains(t, text, canary, path)
+			}
+		}
+		for _, canary := range []string{key, secret, next} {
+			require.NotContains(t, p.logs.String(), canary)
+		}
+		entries, err := p.operator.ListActivity(t.Context(), "one", 1)
+		require.NoError(t, err)
+		require.Equal(t, "webhook.secret_rotated", entries[0].Action)
+		require.Equal(t, tenant.ActorMember, entries[0].ActorType)
+		require.Equal(t, "Awa Ngo", entries[0].ActorName)
+	})
+}
+
+func TestWrongFormsSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.SQLite, store.Config{})
+	p := newPlace(t, s)
+	o := p.fill("one")
+	r := p.signedIn("one")
+	for _, row := range []struct {
+		because, path string
+		fields        []string
+		status        int
+		says          string
+	}{
+		{"no name", "/keys", []string{"scopes", "store:read", "expires", "30d"}, 422, "Must say which tool uses the key."},
+		{"no scope", "/keys", []string{"name", "n", "expires", "30d"}, 422, "Choose at least one."},
+		{"a scope that there is not", "/keys", []string{"name", "n", "scopes", "orders:write", "expires", "30d"}, 422, "&#34;orders:write&#34; is none of"},
+		{"no expiry", "/keys", []string{"name", "n", "scopes", "store:read"}, 422, "Must be 30d, 90d, 1y or never."},
+		{"plain http", "/webhooks", []string{"url", "http://shop.example.com/", "events", "order.paid"}, 422, `id="url-wrong"`},
+		{"a private address", "/webhooks", []string{"url", "https://10.0.0.1/", "events", "order.paid"}, 422, `id="url-wrong"`},
+		{"a user name", "/webhooks", []string{"url", "https://a@shop.example.com/", "events", "order.paid"}, 422, `id="url-wrong"`},
+		{"no event, which means none and not all", "/webhooks", []string{"url", "https://shop.example.com/"}, 422, "Choose at least one."},
+		{"ping cannot be subscribed to", "/webhooks", []string{"url", "https://shop.example.com/", "events", "ping"}, 422, "&#34;ping&#34; is none of"},
+		{"no event left", "/webhooks/" + o.webhook + "/edit", []string{"url", "https://shop.example.com/"}, 422, "Choose at least one."},
+		{"what was typed stays", "/webhooks", []string{"url", "https://10.0.0.1/x", "description", `<b>"mine"`, "events", "order.paid"}, 422, "&lt;b&gt;&#34;mine&#34;"},
+		{"a time that is none", "/webhooks/" + o.webhook + "/resend", []string{"since", "yesterday"}, 400, "must be a date and time"},
+		{"no time", "/webhooks/" + o.webhook + "/resend", nil, 400, "Choose since when"},
+		{"a delivery that has not ended", "/deliveries/" + o.delivery + "/resend", nil, 409, "still pending"},
+		{"a form that is too long", "/keys", []string{"name", strings.Repeat("n", 100<<10)}, 400, "cannot be read"},
+	} {
+		a := r.post(row.path, row.fields...)
+		require.Equal(t, row.status, a.status, row.because)
+		require.Contains(t, a.text, row.says, row.because)
+	}
+	for len(mustList(t, p)) < shop.MaxWebhooks {
+		require.Equal(t, http.StatusOK, r.post("/webhooks", "url", "https://shop.example.com/", "events", "order.paid").status)
+	}
+	a := r.post("/webhooks", "url", "https://shop.example.com/", "events", "order.paid")
+	require.Equal(t, http.StatusUnprocessableEntity, a.status)
+	require.Contains(t, a.text, "which is the limit")
+	for _, path := range []string{"/deliveries?status=lost", "/deliveries?type=lost", "/deliveries?before=x", "/activity?before=x"} {
+		require.Equal(t, http.StatusBadRequest, r.get(path).status, path)
+	}
+	require.Equal(t, http.StatusNotFound, r.get("/deliveries?webhook=x").status)
+}
+
+func mustList(t *testing.T, p place) []shop.Webhook {
+	t.Helper()
+	all, err := p.operator.ListWebhooks(t.Context(), "one", shop.MaxWebhooks)
+	require.NoError(t, err)
+	return all
+}
+
+func TestJournalsAreReadPageByPage(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		p := newPlace(t, s)
+		o := p.fill("one")
+		for range 30 {
+			_, err := p.operator.PingWebhook(t.Context(), o.webhook)
+			require.NoError(t, err)
+		}
+		for range 13 {
+			for _, do := range []func() error{
+				func() error { _, err := p.operator.DisableWebhook(t.Context(), o.webhook); return err },
+				func() error { _, err := p.operator.EnableWebhook(t.Context(), o.webhook); return err },
+			} {
+				require.NoError(t, do())
+			}
+		}
+		r := p.signedIn("one")
+		older := regexp.MustCompile(`rel="next" href="/dashboard([^"]+)"`)
+		for path, entry := range map[string]*regexp.Regexp{
+			"/deliveries?status=cancelled&type=ping&webhook=" + o.webhook: regexp.MustCompile(`href="/dashboard/deliveries/([0-9a-f-]{36})"`),
+			"/activity": regexp.MustCompile(`<h2>([^<]+)</h2>`),
+		} {
+			count, sizes := 0, []int{}
+			for path != "" {
+				a := r.get(strings.ReplaceAll(path, "&amp;", "&"))
+				require.Equal(t, http.StatusOK, a.status, path)
+				n := len(entry.FindAllString(a.text, -1))
+				count, sizes = count+n, append(sizes, n)
+				next := older.FindStringSubmatch(a.text)
+				path = ""
+				if next != nil {
+					path = next[1]
+				}
+			}
+			require.Len(t, sizes, 2, "%v", sizes)
+			require.Equal(t, 25, sizes[0])
+			require.GreaterOrEqual(t, count, 29)
+		}
+		require.Contains(t, r.get("/deliveries?status=succeeded").text, "No delivery matches.")
+	})
+}
+
+func TestDeliveryShowsWhatWasSent(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		p := newPlace(t, s)
+		o := p.fill("one")
+		r := p.signedIn("one")
+		a := r.get("/deliveries/" + o.delivery)
+		require.Contains(t, a.text, "data-waits", "its attempt is near")
+		require.Contains(t, a.text, `<noscript><meta http-equiv="refresh" content="3"></noscript>`)
+		found, err := p.operator.GetDelivery(t.Context(), o.delivery)
+		require.NoError(t, err)
+		require.Equal(t, string(found.Payload), r.get("/deliveries/"+o.delivery+"/payload").text, "byte for byte")
+	})
+}

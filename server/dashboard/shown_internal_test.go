@@ -1,0 +1,148 @@
+package dashboard
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/worker/signature"
+)
+
+func TestAmountsHaveTheDecimalsOfTheirCurrency(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		minor    int64
+		currency string
+		want     string
+		because  string
+	}{
+		{1234567, "XAF", "1,234,567 XAF", "the franc has no smaller unit"},
+		{0, "XAF", "0 XAF", "nothing"},
+		{1234567, "EUR", "12,345.67 EUR", "a hundred cents"},
+		{5, "EUR", "0.05 EUR", "less than one"},
+		{100000, "EUR", "1,000.00 EUR", "whole ones keep their decimals"},
+		{1234567, "KWD", "1,234.567 KWD", "a thousand fils"},
+		{1, "KWD", "0.001 KWD", "the smallest"},
+		{1500, "IQD", "1.500 IQD", "three in ISO 4217, though tables for display say none"},
+		{50, "CLF", "0.0050 CLF", "four"},
+		{-1250, "EUR", "−12.50 EUR", "what is owed"},
+		{999, "XTS", "9.99 XTS", "two where nothing else is known"},
+		{1<<53 - 1, "XOF", "9,007,199,254,740,991 XOF", "the largest"},
+	} {
+		require.Equal(t, strings.ReplaceAll(row.want, " ", "\u00a0"), amount(row.minor, row.currency), row.because)
+	}
+}
+
+func TestSpansNameTheirTwoLargestUnits(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		-time.Hour: "0 s", 0: "0 s", 59 * time.Second: "59 s", time.Minute: "1 min", 61 * time.Minute: "1 h 1 min", 2 * time.Hour: "2 h",
+		72 * time.Hour: "3 d", 71*time.Hour + 59*time.Minute: "2 d 23 h", 24*time.Hour + time.Minute: "1 d",
+	} {
+		require.Equal(t, want, span(d))
+	}
+	now := time.Now()
+	require.Equal(t, "now", left(now, now))
+	require.Equal(t, "in 1 h", left(now, now.Add(time.Hour)))
+}
+
+func TestAttemptsSayWhatTheyWereAnsweredWith(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		attempt queue.Attempt
+		want    string
+	}{
+		{queue.Attempt{StatusCode: 204}, "204"},
+		{queue.Attempt{StatusCode: 500, Error: "status 500"}, "500"},
+		{queue.Attempt{StatusCode: 302, Error: "redirects are not followed"}, "302, redirects are not followed"},
+		{queue.Attempt{Error: "connection refused"}, "connection refused"},
+	} {
+		require.Equal(t, row.want, result(row.attempt))
+	}
+	require.Equal(t, "under 1 ms", took(0))
+	require.Equal(t, "999 ms", took(999*time.Millisecond))
+	require.Equal(t, "10.0 s", took(10*time.Second))
+}
+
+// The headers that are shown are those that a worker sends, but for the signature itself.
+func TestHeadersAreThoseOfTheAttempt(t *testing.T) {
+	t.Parallel()
+	e := queue.Entry{EventID: uuid.New(), EventType: "order.paid"}
+	at := time.Date(2026, 11, 21, 9, 30, 0, 999e6, time.UTC)
+	shown := map[string]string{}
+	for _, h := range headersOf(e, queue.Attempt{Number: 3, StartedAt: at}) {
+		shown[h.Name] = h.Value
+	}
+	seconds, _, _ := strings.Cut(signature.Sign("whsec_x", at, nil), ",")
+	require.Equal(t, map[string]string{
+		"Content-Type": "application/json", "User-Agent": "Service-Webhooks/1.0", "Service-Event-Id": e.EventID.String(),
+		"Service-Event-Type": "order.paid", "Service-Delivery-Attempt": "3", "Service-Signature": seconds + ",v1=…",
+	}, shown)
+}
+
+func TestPayloadIsIndentedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ payload, indented, about, because string }{
+		{
+			`{"type":"order.paid","data":{"reference":"A-1","amount":1500,"currency":"XAF","customer":{"name":"Awa"},"a":1.0}}`,
+			"{\n  \"type\": \"order.paid\",\n  \"data\": {\n    \"reference\": \"A-1\",\n    \"amount\": 1500,\n    \"currency\": \"XAF\",\n    \"customer\": {\n      \"name\": \"Awa\"\n    },\n    \"a\": 1.0\n  }\n}",
+			"Order A-1 · 1,500\u00a0XAF · Awa", "numbers stay as they are spelt",
+		},
+		{`{"type":"product.published","data":{"title":"Guide","priceAmount":150,"currency":"EUR"}}`, "", "Guide · 1.50\u00a0EUR", "a product"},
+		{`{"type":"customer.created","data":{"name":"","email":null,"phone":"+237670000001"}}`, "", "Customer +237670000001", "a customer without a name"},
+		{`{"type":"ping","data":{"message":"This is a test event.","sentAt":"x"}}`, "", "This is a test event.", "a ping"},
+		{`no JSON`, "no JSON", "", "whatever it is, it is shown"},
+	} {
+		if row.indented != "" {
+			require.Equal(t, row.indented, indented([]byte(row.payload)), row.because)
+		}
+		require.Equal(t, row.about, about([]byte(row.payload)), row.because)
+	}
+}
+
+func TestChangesAreSaidForReaders(t *testing.T) {
+	t.Parallel()
+	changes, err := changesOf([]byte(`{"priceAmount":{"from":1000,"to":1250},"expiresAt":{"from":null,"to":"2026-11-21T09:30:00.000Z"},`+
+		`"enabled":{"from":true,"to":false},"events":{"from":["a","b"],"to":[]},"title":{"from":"","to":"`+strings.Repeat("é", 201)+`"},`+
+		`"platformFeePercent":{"from":2.5,"to":3},"socialLinks":{"from":null,"to":{"x":"y"}}}`), "EUR")
+	require.NoError(t, err)
+	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
+	require.Equal(t, []change{
+		{"priceAmount", value{Text: "10.00\u00a0EUR"}, value{Text: "12.50\u00a0EUR"}, false},
+		{"expiresAt", value{}, value{At: &at}, true},
+		{"enabled", value{Text: "yes"}, value{Text: "no"}, false},
+		{"events", value{Text: "a, b"}, value{}, false},
+		{"title", value{}, value{Text: strings.Repeat("é", 200) + "…"}, false},
+		{"platformFeePercent", value{Text: "2.5"}, value{Text: "3"}, false},
+		{"socialLinks", value{}, value{Text: `{"x":"y"}`}, true},
+	}, changes)
+	require.Equal(t, "API key created", spaced("api_key.created"))
+	require.Equal(t, "Payment link enabled", spaced("payment_link.enabled"))
+}
+
+func TestEveryScopeAndEventHasAMeaning(t *testing.T) {
+	t.Parallel()
+	for _, name := range append(append(auth.Scopes(), shop.EventTypes()...), wire.PingType) {
+		require.NotEmpty(t, meanings[name], name)
+	}
+}
+
+func FuzzChangesOf(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"a":{"from":null,"to":1}}`, `{"amount":{"from":1e3,"to":-5}}`, `{"x":{"from":[1,[2]],"to":{"y":null}}}`, `[`, `{"a":5}`, ``} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, column string) {
+		changes, _ := changesOf([]byte(column), "XAF")
+		for _, c := range changes {
+			require.LessOrEqual(t, utf8.RuneCountInString(c.To.Text), maxSaidRunes+1, "a journal's page stays readable")
+		}
+	})
+}
