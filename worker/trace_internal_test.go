@@ -50,7 +50,7 @@ func TestAnAttemptIsPartOfTheTraceThatCausedIt(t *testing.T) {
 		require.Equal(t, []string{traceID, spanID}, []string{made.SpanContext.TraceID().String(), made.Parent.SpanID().String()})
 		said := map[string]string{}
 		for _, a := range made.Attributes {
-			said[string(a.Key)] = a.Value.Emit()
+			said[string(a.Key)] = a.Value.String()
 		}
 		require.Equal(t, webhook.String(), said["storefront.webhook_id"])
 		require.Equal(t, event.String(), said["storefront.event.id"])

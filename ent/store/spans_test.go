@@ -46,7 +46,7 @@ func as(ctx context.Context, owner uuid.UUID) context.Context {
 func shown(s tracetest.SpanStub) string {
 	all := s.Name + s.Status.Description
 	for _, a := range s.Attributes {
-		all += " " + string(a.Key) + "=" + a.Value.Emit()
+		all += " " + string(a.Key) + "=" + a.Value.String()
 	}
 	return all
 }
