@@ -68,7 +68,12 @@ func (j *journal) String() string {
 
 func newBench(t *testing.T, database string, config store.Config) *bench {
 	t.Helper()
-	b := &bench{T: t, store: storetest.New(t, database, config), log: &journal{}}
+	return newBenchOn(t, storetest.New(t, database, config))
+}
+
+func newBenchOn(t *testing.T, s *store.Store) *bench {
+	t.Helper()
+	b := &bench{T: t, store: s, log: &journal{}}
 	key, err := seal.ParseKey("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	require.NoError(t, err)
 	b.operator = admin.New(b.store, shop.New(b.store, shop.Options{Secrets: seal.NewRing(key)}))

@@ -1,0 +1,219 @@
+package rpc_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/admin/rpc"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/shop"
+)
+
+// post calls a method in Connect's JSON without a client, and returns the answer and its refusal.
+func (b *bench) post(method, body string, headers ...string) (*http.Response, []byte, *storefrontv1.Error) {
+	b.Helper()
+	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, b.url+"/storefront.admin.v1."+method, strings.NewReader(body))
+	require.NoError(b, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+token)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header[headers[i]] = append(r.Header[headers[i]], headers[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(b, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(b, err)
+	if answer.StatusCode == http.StatusOK {
+		return answer, text, nil
+	}
+	var refused struct {
+		Details []struct{ Type, Value string }
+	}
+	require.NoError(b, json.Unmarshal(text, &refused), "%s", text)
+	require.Len(b, refused.Details, 1, "%s", text)
+	value, err := base64.RawStdEncoding.DecodeString(refused.Details[0].Value)
+	require.NoError(b, err)
+	detail := &storefrontv1.Error{}
+	require.NoError(b, proto.Unmarshal(value, detail))
+	require.Equal(b, answer.Header.Get("X-Request-Id"), detail.GetRequestId())
+	return answer, text, detail
+}
+
+// A refusal has its code, its details and the identifier under which the log tells of it.
+func TestRefusalsComeAsTheyAre(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, storetest.SQLite, store.Config{})
+	none := uuid.NewString()
+	for name, row := range map[string]struct {
+		method, body string
+		headers      []string
+		status       int
+		code         refusal.Code
+		fields       []string
+	}{
+		"no such store":        {"StoreService/GetStore", `{"store":"nowhere"}`, nil, 404, refusal.StoreNotFound, nil},
+		"no such product":      {"ProductService/GetProduct", `{"id":"` + none + `"}`, nil, 404, refusal.ProductNotFound, nil},
+		"no such order":        {"OrderService/PayOrder", `{"id":"` + none + `"}`, nil, 404, refusal.OrderNotFound, nil},
+		"no such customer":     {"CustomerService/GetCustomer", `{"id":""}`, nil, 404, refusal.CustomerNotFound, nil},
+		"no such payment link": {"PaymentLinkService/DisablePaymentLink", `{"id":"x"}`, nil, 404, refusal.PaymentLinkNotFound, nil},
+		"no such key":          {"KeyService/RevokeKey", `{"id":"` + none + `"}`, nil, 404, refusal.APIKeyNotFound, nil},
+		"no such webhook":      {"WebhookService/EnableWebhook", `{"id":"` + none + `"}`, nil, 404, refusal.WebhookNotFound, nil},
+		"no such delivery":     {"DeliveryService/GetDelivery", `{"id":"` + none + `"}`, nil, 404, refusal.DeliveryNotFound, nil},
+		"no such event":        {"EventService/GetEvent", `{"id":"` + none + `"}`, nil, 404, refusal.EventNotFound, nil},
+		"no such resend":       {"DeliveryService/ContinueResend", `{"id":"` + none + `"}`, nil, 404, refusal.ResendNotFound, nil},
+		"a resend by no id":    {"DeliveryService/ContinueResend", `{"id":"x"}`, nil, 404, refusal.ResendNotFound, nil},
+		"a hold of nobody":     {"DeliveryService/ContinueResend", `{"id":"` + none + `","hold":"now"}`, nil, 400, refusal.ValidationFailed, []string{"hold"}},
+		"a resend since never": {"DeliveryService/StartResend", `{"webhookId":"` + none + `"}`, nil, 400, refusal.ValidationFailed, []string{"since"}},
+		"a slug that is taken": {"StoreService/CreateStore", `{"name":"S","slug":"s","currency":"XAF","country":"CM"}`, nil, 409, refusal.SlugTaken, nil},
+		"a phone that is none": {"CustomerService/CreateCustomer", `{"store":"s","phone":"12"}`, nil, 400, refusal.PhoneInvalid, nil},
+		"nobody":               {"CustomerService/CreateCustomer", `{"store":"s","name":"A"}`, nil, 400, refusal.CustomerIdentifierRequired, nil},
+		"a private address":    {"WebhookService/CreateWebhook", `{"store":"s","url":"https://127.0.0.1/"}`, nil, 400, refusal.WebhookURLInvalid, nil},
+		"every field that does not decode": {
+			"ProductService/UpdateProduct", `{"id":"` + none + `","status":"SOLD","price":5,"id":"x"}`, nil, 400,
+			refusal.ValidationFailed, []string{"status", "price", "id"},
+		},
+		"no JSON":                          {"StoreService/GetStore", `{`, nil, 400, refusal.ValidationFailed, nil},
+		"null for what cannot be null":     {"StoreService/UpdateStore", `{"store":"s","name":null,"paymentLinksOpen":null}`, nil, 400, refusal.ValidationFailed, []string{"name", "paymentLinksOpen"}},
+		"the zero of an enum":              {"StoreService/UpdateStore", `{"store":"s","status":"STATUS_UNSPECIFIED"}`, nil, 400, refusal.ValidationFailed, []string{"status"}},
+		"a mask that names nothing":        {"StoreService/UpdateStore", `{"store":"s","updateMask":"store,slug"}`, nil, 400, refusal.ValidationFailed, []string{"updateMask"}},
+		"a list of none":                   {"StoreService/ListStores", `{"limit":0}`, nil, 400, refusal.ValidationFailed, []string{"limit"}},
+		"deliveries of nobody":             {"DeliveryService/ListDeliveries", `{}`, nil, 400, refusal.ValidationFailed, []string{"store"}},
+		"a page of too many":               {"OrderService/ListOrders", `{"store":"s","pageSize":101}`, nil, 400, refusal.ValidationFailed, []string{"pageSize"}},
+		"another role":                     {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"editor"}`, nil, 400, refusal.ValidationFailed, []string{"role"}},
+		"a link for no time":               {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"owner","expiresSeconds":0}`, nil, 400, refusal.ValidationFailed, []string{"expires"}},
+		"an idempotency key of 256":        {"OrderService/PayOrder", `{"id":"ORDER","idempotencyKey":"` + strings.Repeat("k", 256) + `"}`, nil, 400, refusal.ValidationFailed, []string{"idempotencyKey"}},
+		"a member of no name":              {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", " "}, 400, refusal.ValidationFailed, []string{"Storefront-Member"}},
+		"a member of too long a name":      {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", strings.Repeat("x", 101)}, 400, refusal.ValidationFailed, []string{"Storefront-Member"}},
+		"a member with a line feed":        {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A%0D%0AB"}, 400, refusal.ValidationFailed, []string{"Storefront-Member"}},
+		"a member that does not decode":    {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "100%"}, 400, refusal.ValidationFailed, []string{"Storefront-Member"}},
+		"two members":                      {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A", "Storefront-Member", "B"}, 400, refusal.ValidationFailed, []string{"Storefront-Member"}},
+		"a body of more than one megabyte": {"StoreService/GetStore", `{"store":"` + strings.Repeat("s", rpc.MaxBodyBytes) + `"}`, nil, 429, refusal.PayloadTooLarge, nil},
+	} {
+		body := row.body
+		if strings.Contains(body, "ORDER") {
+			body = strings.Replace(body, "ORDER", b.order(), 1)
+		}
+		answer, text, refused := b.post(row.method, body, row.headers...)
+		require.NotNil(t, refused, "%s: %s", name, text)
+		require.EqualValues(t, row.code, refused.GetCode(), name)
+		require.Equal(t, row.status, answer.StatusCode, name)
+		var fields []string
+		for _, f := range refused.GetDetails().GetFields() {
+			fields = append(fields, f.GetField())
+		}
+		require.Equal(t, row.fields, fields, name)
+		require.Contains(t, b.log.String(), `"request_id":"`+refused.GetRequestId()+`"`, name)
+	}
+}
+
+// order records an order of the bench's store.
+func (b *bench) order() string {
+	b.Helper()
+	p, err := b.operator.CreateProduct(b.Context(), "s", shop.ProductDraft{
+		ProductChange: shop.ProductChange{Title: new("P"), PriceAmount: new(int64(5))}, Type: "FILE",
+	})
+	require.NoError(b, err)
+	o, err := b.operator.CreateOrder(b.Context(), "s", shop.OrderDraft{
+		Buyer: shop.Buyer{Email: new("a@example.com")}, Lines: []shop.OrderLine{{ProductID: p.GetId(), Quantity: 1}},
+	})
+	require.NoError(b, err)
+	return o.GetId()
+}
+
+// In JSON the names that are present are what is changed, and null clears.
+func TestTheNamesInJSONAreTheChange(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, storetest.SQLite, store.Config{})
+	_, text, _ := b.post("ProductService/CreateProduct", `{"store":"s","title":"P","type":"FILE","priceAmount":5,"compareAtAmount":9,"coverUrl":"https://s.example/a.png"}`)
+	var p struct{ ID string }
+	require.NoError(t, json.Unmarshal(text, &p))
+	_, text, refused := b.post("ProductService/UpdateProduct", `{"id":"`+p.ID+`","compareAtAmount":null,"contentReady":true}`)
+	require.Nil(t, refused, "%s", text)
+	require.Contains(t, string(text), `"compareAtAmount":null`)
+	require.Contains(t, string(text), `"coverUrl":"https://s.example/a.png"`, "what is not named stays")
+	_, text, refused = b.post("StoreService/UpdateStore", `{"store":"s","socialLinks":{"x":"https://x.example/s"},"unavailableTypes":["EVENT"]}`)
+	require.Nil(t, refused, "%s", text)
+	require.Contains(t, string(text), `"socialLinks":{"x":"https://x.example/s"}`)
+	_, text, refused = b.post("StoreService/UpdateStore", `{"store":"s","socialLinks":{}}`)
+	require.Nil(t, refused, "%s", text)
+	require.Contains(t, string(text), `"socialLinks":{}`)
+}
+
+// The journal names the member on whose behalf a call is made, and the operator otherwise.
+func TestTheJournalNamesTheMember(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		b := newBenchOn(t, s)
+		_, _, refused := b.post("StoreService/UpdateStore", `{"store":"s","name":"A"}`, "Storefront-Member", " Awa%20Ng%C3%B4%20100%25")
+		require.Nil(t, refused)
+		client, err := rpc.NewClient(b.url+"/", token)
+		require.NoError(t, err)
+		_, err = client.UpdateStore(admin.As(t.Context(), "Zoé % /"), "s", shop.StoreChange{Name: new("B")})
+		require.NoError(t, err)
+		_, _, refused = b.post("StoreService/CreateStore", `{"name":"T","slug":"t","currency":"XAF","country":"CM"}`, "Storefront-Member", "Awa")
+		require.Nil(t, refused)
+		entries, err := client.ListActivity(t.Context(), "s", 10)
+		require.NoError(t, err)
+		require.Len(t, entries, 3)
+		for i, want := range []tenant.Actor{
+			{Type: tenant.ActorMember, Name: "Zoé % /"}, {Type: tenant.ActorMember, Name: "Awa Ngô 100%"}, {Type: tenant.ActorOperator, Name: "operator"},
+		} {
+			require.Equal(t, want, tenant.Actor{Type: entries[i].ActorType, ID: entries[i].ActorID, Name: entries[i].ActorName})
+		}
+		entries, err = client.ListActivity(t.Context(), "t", 10)
+		require.NoError(t, err)
+		require.Equal(t, tenant.ActorMember, entries[0].ActorType)
+		require.Contains(t, b.log.String(), `"member":"Awa Ngô 100%"`)
+	})
+}
+
+// The line of a call tells what it caused, and nothing of what was in it.
+func TestTheLogTellsWhatACallCaused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, storetest.SQLite, store.Config{})
+	id := b.order()
+	answer, _, refused := b.post("OrderService/PayOrder", `{"id":"`+id+`"}`)
+	require.Nil(t, refused)
+	event, err := b.operator.ListEvents(t.Context(), "s", shop.EventSearch{Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, answer.Header.Get("X-Request-Id"), event[0].RequestID.String())
+	lines := bytes.Split(bytes.TrimSpace([]byte(b.log.String())), []byte("\n"))
+	var line struct {
+		Route    string
+		Request  string   `json:"request_id"`
+		EventIDs []string `json:"event_ids"`
+	}
+	require.NoError(t, json.Unmarshal(lines[len(lines)-1], &line))
+	require.Equal(t, "/storefront.admin.v1.OrderService/PayOrder", line.Route)
+	require.Equal(t, answer.Header.Get("X-Request-Id"), line.Request)
+	require.Equal(t, []string{event[0].ID.String()}, line.EventIDs)
+	require.NotContains(t, b.log.String(), "a@example.com")
+}
+
+// What is no method is refused in the protocol, and its address is not logged.
+func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, storetest.SQLite, store.Config{})
+	_, err := connect.NewClient[adminv1.GetStoreRequest, storefrontv1.Store](b.http(true), b.url+"/storefront.admin.v1.StoreService/Hunter2",
+		connect.WithGRPC(), b.as(token)).CallUnary(t.Context(), connect.NewRequest(&adminv1.GetStoreRequest{}))
+	require.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
+	require.NotContains(t, b.log.String(), "Hunter2")
+	require.Contains(t, b.log.String(), `"route":"unmatched"`)
+}
