@@ -2,9 +2,12 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -83,4 +86,39 @@ func TestCommandsThroughAServer(t *testing.T) {
 			})
 		})
 	}
+}
+
+var operatorLine = regexp.MustCompile(`operator +(http://[^ ]+)`)
+
+// dev is operated without a token by programs of this machine, and by no page in a browser on it.
+func TestDevIsOperatedWithoutAToken(t *testing.T) {
+	t.Parallel()
+	dev := startCommand(t, "Ctrl-C", devArgs(t.TempDir())...)
+	line := operatorLine.FindStringSubmatch(dev.said)
+	require.NotNil(t, line, dev.said)
+	var out, errs bytes.Buffer
+	noEnv := func(string) (string, bool) { return "", false }
+	require.Equal(t, 0, run(t.Context(), []string{"store", "show", demoSlug, "--admin-url", line[1], "-o", "json"}, noEnv, strings.NewReader(""), &out, &errs), &errs)
+	require.Contains(t, out.String(), `"slug":"demo"`)
+
+	for name, row := range map[string]struct{ host, header, value string }{
+		"a page of another site":                {"", "Origin", "https://evil.example"},
+		"a page that is served from here":       {"", "Sec-Fetch-Site", "same-origin"},
+		"a name that was made to point to here": {"evil.example", "X-Any", "x"},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, line[1]+"/storefront.admin.v1.StoreService/ListStores", strings.NewReader("{}"))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set(row.header, row.value)
+		if row.host != "" {
+			r.Host = row.host
+		}
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusForbidden, answer.StatusCode, "%s: %s", name, text)
+	}
+	require.Equal(t, 0, dev.stop())
 }
