@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/store/storetest"
 )
@@ -144,4 +147,48 @@ func TestNamesThatAreNearlyRight(t *testing.T) {
 		require.Equal(t, row.n, distance(row.a, row.b), row)
 		require.Equal(t, row.n, distance(row.b, row.a), row)
 	}
+}
+
+func TestSecretsAreTriedOneByOne(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		keys := make([]seal.Key, 3)
+		for i := range keys {
+			var err error
+			keys[i], err = seal.ParseKey(seal.NewKey())
+			require.NoError(t, err)
+		}
+		owner := uuid.New()
+		_, err := s.Writer().Exec(`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
+ VALUES ($1, 'S', 's', 'https://s.example', 'XAF', 'CM', '{}', '[]', $2, $2)`, owner, s.Now())
+		require.NoError(t, err)
+		register := func(key seal.Key, count int) (last uuid.UUID) {
+			tx, err := s.Writer().Begin()
+			require.NoError(t, err)
+			for range count {
+				last = id.At(s.Now())
+				sealed, by := seal.NewRing(key).Seal("whsec_canary", last[:])
+				_, err := tx.Exec(`INSERT INTO webhooks (id, store_id, url, description, events, secret, secret_key, enabled, disabled_automatically, created_at, updated_at)
+ VALUES ($1, $2, 'https://receiver.example', '', '[]', $3, $4, true, false, $5, $5)`, last, owner, sealed, by, s.Now())
+				require.NoError(t, err)
+			}
+			require.NoError(t, tx.Commit())
+			return last
+		}
+		ring := seal.NewRing(keys[0], keys[1])
+		requireFinding(t, Secrets(t.Context(), s, SecretKeys{}), Warn, "not set: workers do not start", "secret generate")
+		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Made: true}), OK, "one is made", "")
+		register(keys[0], page) // the last page may be a whole one
+		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), OK, "secrets of 1000 webhooks", "")
+		register(keys[1], 1)
+		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), OK, "secrets of 1001 webhooks", "")
+		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Made: true}), Fail, "not given: ", "STOREFRONT_SECRET_KEY")
+
+		moved := register(keys[0], 1)
+		_, err = s.Writer().Exec("UPDATE webhooks SET secret_key = $1 WHERE id = $2", keys[1].ID(), moved)
+		require.NoError(t, err)
+		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), Fail, "^1 secret that the right key does not open.*"+moved.String(), "webhook rotate")
+		register(keys[2], 2)
+		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), Fail, "of 1004 secrets, .*: "+keys[2].ID()+` \(2\)$`, "STOREFRONT_OLD_SECRET_KEYS")
+	})
 }

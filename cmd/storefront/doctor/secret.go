@@ -71,29 +71,31 @@ func Secrets(ctx context.Context, s *store.Store, keys SecretKeys) Finding {
 
 // eachSecret visits the webhooks in the order of their ids.
 func eachSecret(ctx context.Context, s *store.Store, visit func(webhook uuid.UUID, sealed []byte, key string)) error {
-	after := uuid.Nil
-	for {
-		rows, err := s.Reader().QueryContext(ctx, "SELECT id, secret, secret_key FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2", after, page)
-		if err != nil {
-			return err
-		}
-		n := 0
-		for rows.Next() {
-			var sealed []byte
-			var key string
-			if err := rows.Scan(&after, &sealed, &key); err != nil {
-				return errors.Join(err, rows.Close())
-			}
-			n++
-			visit(after, sealed, key)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return err
-		}
-		if n < page {
-			return nil
-		}
+	last, n, err := uuid.Nil, page, error(nil)
+	for err == nil && n == page {
+		last, n, err = secretsAfter(ctx, s, last, visit)
 	}
+	return err
+}
+
+// secretsAfter visits a page behind an id, and returns its last id and how many there were.
+func secretsAfter(ctx context.Context, s *store.Store, last uuid.UUID, visit func(webhook uuid.UUID, sealed []byte, key string)) (uuid.UUID, int, error) {
+	rows, err := s.Reader().QueryContext(ctx, "SELECT id, secret, secret_key FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2", last, page)
+	if err != nil {
+		return last, 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	n := 0
+	for rows.Next() {
+		var sealed []byte
+		var key string
+		if err := rows.Scan(&last, &sealed, &key); err != nil {
+			return last, n, err
+		}
+		n++
+		visit(last, sealed, key)
+	}
+	return last, n, rows.Err()
 }
 
 // idsOf lists keys by their ids, which say nothing of the keys, with how many secrets each sealed.
