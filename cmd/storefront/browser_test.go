@@ -163,10 +163,24 @@ var (
 	schemes = []string{"light", "dark"}
 )
 
+// layoutShift is how much of the page moved by itself so far (Layout Instability API, W3C).
+const layoutShift = `new Promise((done) => {
+  let sum = 0;
+  new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value; }).observe({type: "layout-shift", buffered: true});
+  setTimeout(() => done(sum), 50);
+})`
+
+// maxLayoutShift is a fifth of what counts as good (web.dev/cls): dates change into the reader's
+// zone, and what a page waits for appears.
+const maxLayoutShift = 0.02
+
 // see examines the page that is open, at every width and in both colour schemes: axe finds
-// nothing, and nothing sticks out at the side.
+// nothing, nothing sticks out at the side, and nothing moved while it was loaded.
 func (b *browser) see(name string) {
 	b.t.Helper()
+	if shift := value[float64](b, layoutShift); shift > maxLayoutShift {
+		b.t.Errorf("%s: its parts moved by %f while it was loaded", name, shift)
+	}
 	for _, width := range sizes {
 		for _, scheme := range schemes {
 			b.run(chromedp.EmulateViewport(width, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{

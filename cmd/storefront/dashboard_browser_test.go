@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/worker/signature"
@@ -79,6 +81,10 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Sign in", "API keys")
 	require.Empty(t, value[string](b, "document.cookie"), "the session is out of scripts' reach")
 	b.see("keys")
+	b.run(chromedp.KeyEvent(kb.Tab))
+	require.Equal(t, "Skip to the content", value[string](b, "document.activeElement.textContent"), "the first key leads past the navigation")
+	b.run(chromedp.KeyEvent(kb.Enter))
+	require.Equal(t, "main", value[string](b, "document.activeElement.id"))
 
 	b.press("Create API key", "Create an API key")
 	b.see("key-new")

@@ -100,8 +100,8 @@ func TestDevSaysItAllInJSON(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "}", devArgs(t.TempDir(), "-o", "json")...)
 	var said struct {
-		Store                    struct{ Slug string }
-		Key, URL, AdminURL, Curl string
+		Store                               struct{ Slug string }
+		Key, URL, AdminURL, Curl, Dashboard string
 	}
 	require.NoError(t, json.Unmarshal([]byte(dev.said), &said))
 	require.Equal(t, demoSlug, said.Store.Slug)
@@ -109,7 +109,29 @@ func TestDevSaysItAllInJSON(t *testing.T) {
 	status, body := get(t, said.AdminURL+"/readyz", "")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, "ready", body["status"])
+	require.Regexp(t, "^"+regexp.QuoteMeta(said.AdminURL)+`/dashboard/sign-in\?token=[\w-]{43}$`, said.Dashboard)
+	require.Equal(t, http.StatusOK, statusOf(t, said.Dashboard))
 	require.Equal(t, 0, dev.stop())
+}
+
+// Whoever reaches the listener could otherwise ask the admin services, which dev leaves open.
+func TestDevKeepsTheOperatorsSideToThisMachine(t *testing.T) {
+	t.Parallel()
+	dev := startCommand(t, "}", "dev", "--addr", "127.0.0.1:0", "--admin-addr", "0.0.0.0:0", "--data", t.TempDir(), "-o", "json")
+	var said struct{ AdminURL, Dashboard string }
+	require.NoError(t, json.Unmarshal([]byte(dev.said), &said))
+	require.Empty(t, said.Dashboard)
+	require.Equal(t, http.StatusNotFound, statusOf(t, said.AdminURL+"/dashboard"))
+	require.Equal(t, http.StatusOK, statusOf(t, said.AdminURL+"/healthz"))
+	require.Equal(t, 0, dev.stop())
+}
+
+func statusOf(t *testing.T, url string) int {
+	t.Helper()
+	answer, err := http.Get(url)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	return answer.StatusCode
 }
 
 func TestDevKeepsTheKeyOfAnotherDevOnTheSamePort(t *testing.T) {
