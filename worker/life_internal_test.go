@@ -102,11 +102,11 @@ func TestAWorkerThatIsToldToStop(t *testing.T) {
 		in.receiver.watch()
 		open := in.receiver.hold()
 		defer open()
-		w := in.run()
+		w := in.run(func(w *Worker) { w.lanes = newLanes(1) })
 		event := m.emit(hook.OrderPaid, 1)[0]
 		in.arrives()
+		later := m.emit(hook.OrderPaid, 1)[0] // there will be room for it only once it must not be begun
 		w.stop()
-		later := m.emit(hook.OrderPaid, 1)[0]
 		require.Empty(t, w.ended, "it waits for the attempt under way")
 		open()
 		w.wait()
@@ -251,6 +251,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 func TestWhatElseAWorkerSeesTo(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
+		require.NoError(t, in.MakePartitions(t.Context()), "as a migration does")
 		m := in.newMerchant("atelier")
 		webhook := m.newWebhook()
 		event, old := id.At(in.Now()), id.At(in.Now().Add(-31*24*time.Hour))
