@@ -444,7 +444,7 @@ func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 		status        int
 		says          string
 	}{
-		{"no name", "/keys", []string{"scopes", "store:read", "expires", "30d"}, 422, "Must say which tool uses the key."},
+		{"no name", "/keys", []string{"scopes", "store:read", "expires", "30d"}, 422, "Name: Must say which tool uses the key."},
 		{"no scope", "/keys", []string{"name", "n", "expires", "30d"}, 422, "Choose at least one."},
 		{"a scope that there is not", "/keys", []string{"name", "n", "scopes", "orders:write", "expires", "30d"}, 422, "&#34;orders:write&#34; is none of"},
 		{"no expiry", "/keys", []string{"name", "n", "scopes", "store:read"}, 422, "Must be 30d, 90d, 1y or never."},

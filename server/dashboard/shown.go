@@ -29,6 +29,7 @@ var functions = template.FuncMap{
 	},
 	"meaning": func(name string) string { return meanings[name] },
 	"result":  result,
+	"label":   func(field string) string { return labels[field] },
 	"field":   func(p problems, name string) problem { return problem{name, p[name]} },
 	"secret":  func(label, text, hint string) secret { return secret{label, text, hint} },
 	"rows": func(f frame, caption string, webhook bool, deliveries []listed) rows {
@@ -118,6 +119,11 @@ func result(a queue.Attempt) string {
 		return strconv.Itoa(a.StatusCode)
 	}
 	return strconv.Itoa(a.StatusCode) + ", " + a.Error
+}
+
+// labels are the names that the forms give their fields.
+var labels = map[string]string{
+	"name": "Name", "scopes": "Scopes", "expires": "Expires", "url": "URL", "description": "Description", "events": "Events",
 }
 
 // meanings says what scopes allow and when events are sent (specification, Scopes, Event types).
