@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -76,5 +77,8 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	case err != nil:
 		return complain(errs, misread(err), "")
 	}
-	return complain(errs, k.Run(&session{ctx: ctx, in: in, out: out, errs: errs, json: c.Output == "json"}), k.Command())
+	name, _, _ := strings.Cut(k.Command(), " <") // arguments
+	return complain(errs, k.Run(&session{
+		ctx: ctx, in: in, out: out, errs: errs, json: c.Output == "json", command: name, env: env,
+	}), k.Command())
 }

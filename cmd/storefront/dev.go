@@ -21,6 +21,7 @@ import (
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/refusal"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/worker"
@@ -83,7 +84,15 @@ func (c *devCmd) serve(s *session, db *store.Store, data database, logger *slog.
 		return err
 	}
 	targets := egress.Policy{AllowPrivate: true, AllowHTTP: true}
-	deliveries, err := worker.New(s.ctx, worker.Config{Store: db, Secrets: ring, Targets: targets, Logger: logger})
+	t, err := s.openTraces(unsent(logger))
+	if err != nil {
+		return err
+	}
+	defer t.flush(s.ctx)
+	registry := monitor.NewRegistry(db, logger)
+	deliveries, err := worker.New(s.ctx, worker.Config{
+		Store: db, Secrets: ring, Targets: targets, Metrics: registry, Traces: t.to(), Logger: logger,
+	})
 	if err != nil {
 		return err
 	}
@@ -92,7 +101,7 @@ func (c *devCmd) serve(s *session, db *store.Store, data database, logger *slog.
 		return err
 	}
 	config := server.Config{
-		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, Store: db, Logger: logger,
+		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, Store: db, Metrics: registry, Traces: t.to(), Logger: logger,
 		Shop: shop.Options{Secrets: ring, Targets: targets},
 	}
 	group, ctx := errgroup.WithContext(s.ctx)

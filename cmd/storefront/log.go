@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"log/slog"
 )
@@ -16,4 +17,9 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 		return slog.New(slog.NewJSONHandler(w, options)), nil
 	}
 	return slog.New(slog.NewTextHandler(w, options)), nil
+}
+
+// unsent logs what keeps spans from being sent.
+func unsent(logger *slog.Logger) func(error) {
+	return func(err error) { logger.WarnContext(context.Background(), "traces are not sent", "error", err) }
 }

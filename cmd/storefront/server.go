@@ -85,8 +85,13 @@ func (c *serverCmd) Run(s *session) error {
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
+	t, err := s.openTraces(unsent(logger))
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	defer t.flush(s.ctx)
 	config := server.Config{
-		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, Store: db, Logger: logger, Shop: options,
+		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, Store: db, Logger: logger, Shop: options,
 	}
 	for _, n := range c.TrustedProxies {
 		config.TrustedProxies = append(config.TrustedProxies, n.prefix)

@@ -17,6 +17,9 @@ type session struct {
 	in        io.Reader
 	out, errs io.Writer
 	json      bool // -o json
+	// command is the command's name, such as order pay.
+	command string
+	env     func(string) (string, bool)
 }
 
 // database is the setting of every command that works on the database.
@@ -61,7 +64,9 @@ type place struct {
 // those of the database's side; a server has its own.
 func (s *session) operate(p place, o shop.Options, do func(ctx context.Context, o operations) error) error {
 	if p.AdminURL == "" {
-		return s.onDatabase(p.database, o, func(ctx context.Context, o *admin.Operator) error { return do(ctx, o) })
+		return s.onDatabase(p.database, o, func(_ context.Context, o *admin.Operator) error {
+			return s.trace(func(ctx context.Context) error { return do(ctx, o) })
+		})
 	}
 	if p.AdminToken != "" {
 		if err := rpc.CheckToken(p.AdminToken); err != nil {
@@ -72,7 +77,7 @@ func (s *session) operate(p place, o shop.Options, do func(ctx context.Context, 
 	if err != nil {
 		return usage("--admin-url: %w", err)
 	}
-	return do(s.ctx, client)
+	return s.trace(func(ctx context.Context) error { return do(ctx, client) })
 }
 
 // onDatabase carries out one of the operator's operations on the database.

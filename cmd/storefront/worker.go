@@ -1,13 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
 	"time"
 
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/server/monitor"
 	"go.storefront.example/worker"
 	"go.storefront.example/worker/egress"
 )
@@ -15,6 +20,7 @@ import (
 type workerCmd struct {
 	database
 	secretKey
+	monitored
 	Concurrency         count    `default:"256" placeholder:"N" help:"How many attempts to make at a time."`
 	RetryDelays         delays   `default:"1m,5m,15m,1h,3h,6h,12h" placeholder:"WAIT,…" help:"The waits between attempts; each is lengthened by up to a tenth at random."`
 	Timeout             positive `default:"10s" placeholder:"TIME" help:"How long an attempt may take, from the look-up of the name to the answer's headers."`
@@ -50,16 +56,30 @@ func (c *workerCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
+	return errors.Join(c.deliver(s, db, ring, logger), db.Close())
+}
+
+// deliver runs the worker, with the operator's listener beside it.
+func (c *workerCmd) deliver(s *session, db *store.Store, ring *seal.Ring, logger *slog.Logger) error {
+	t, err := s.openTraces(unsent(logger))
+	if err != nil {
+		return err
+	}
+	defer t.flush(s.ctx)
+	registry := monitor.NewRegistry(db, logger)
 	w, err := worker.New(s.ctx, worker.Config{
-		Store: db, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits, Timeout: time.Duration(c.Timeout),
+		Metrics: registry, Traces: t.to(), Store: db, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits, Timeout: time.Duration(c.Timeout),
 		DisableAfter: time.Duration(c.DisableAfter), Retention: time.Duration(c.Retention), Proxy: c.EgressProxy.url,
 		Targets: egress.Policy{AllowPrivate: c.AllowPrivateTargets}, Deaf: !bool(c.Listen), Logger: logger,
 	})
-	if err == nil {
-		logger.InfoContext(s.ctx, "delivering", "concurrency", int(c.Concurrency), "attempts", len(c.RetryDelays.waits)+1)
-		err = w.Run(s.ctx)
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, db.Close())
+	shown := monitor.Config{Metrics: registry, Logger: logger, Ready: func(ctx context.Context) error { return monitor.Ready(ctx, db) }}
+	return c.beside(s.ctx, shown, func(ctx context.Context) error {
+		logger.InfoContext(ctx, "delivering", "concurrency", int(c.Concurrency), "attempts", len(c.RetryDelays.waits)+1)
+		return w.Run(ctx)
+	})
 }
 
 // positive is a time that is more than nothing.

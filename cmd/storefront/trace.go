@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"go.storefront.example/ent/span"
+)
+
+// flushTimeout bounds the sending of the last spans when a process ends.
+const flushTimeout = 5 * time.Second
+
+// traces are where the spans of a process go. The zero value makes none.
+type traces struct {
+	provider *sdktrace.TracerProvider
+	tell     func(error)
+}
+
+// openTraces reads the standard OTEL_ variables (OpenTelemetry's "Environment Variable
+// Specification" and that of its OTLP exporter). Traces are on when an endpoint is set, or
+// OTEL_TRACES_EXPORTER is otlp; what else is set the SDK reads itself. What keeps spans from being
+// sent is told, and changes nothing else.
+func (s *session) openTraces(tell func(error)) (traces, error) {
+	on, err := s.traced()
+	if err != nil || !on {
+		return traces{}, err
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(tell))
+	exporter, err := otlptracehttp.New(s.ctx)
+	if err != nil {
+		return traces{}, fmt.Errorf("open the exporter of traces: %w", err)
+	}
+	attributes := []attribute.KeyValue{attribute.String("service.name", "storefront")}
+	if build, ok := debug.ReadBuildInfo(); ok {
+		attributes = append(attributes, attribute.String("service.version", build.Main.Version))
+	}
+	// Nothing of the process: its command line may hold a password.
+	origin, err := resource.New(s.ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attributes...), resource.WithFromEnv())
+	if err != nil {
+		return traces{}, usage("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	return traces{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(origin)), tell}, nil
+}
+
+// variable returns a variable of OpenTelemetry's; an empty one is not set.
+func (s *session) variable(name string) string {
+	value, _ := s.env("OTEL_" + name)
+	return strings.TrimSpace(value)
+}
+
+// traced tells whether the variables turn traces on. It refuses what would silently send nothing.
+func (s *session) traced() (bool, error) {
+	if strings.EqualFold(s.variable("SDK_DISABLED"), "true") {
+		return false, nil
+	}
+	endpoint := ""
+	for _, name := range []string{"EXPORTER_OTLP_ENDPOINT", "EXPORTER_OTLP_TRACES_ENDPOINT"} {
+		value := s.variable(name)
+		if value == "" {
+			continue
+		}
+		if u, err := url.Parse(value); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			return false, usage("OTEL_%s: must be an address such as http://collector.example:4318", name)
+		}
+		endpoint = value
+	}
+	switch exporter := s.variable("TRACES_EXPORTER"); exporter {
+	case "none":
+		return false, nil
+	case "":
+		if endpoint == "" {
+			return false, nil
+		}
+	case "otlp":
+	default:
+		return false, usage("OTEL_TRACES_EXPORTER: must be otlp or none, not %q", exporter)
+	}
+	for _, name := range []string{"EXPORTER_OTLP_PROTOCOL", "EXPORTER_OTLP_TRACES_PROTOCOL"} {
+		if protocol := s.variable(name); protocol != "" && protocol != "http/protobuf" {
+			return false, usage("OTEL_%s: must be http/protobuf, not %q; collectors take it at port 4318", name, protocol)
+		}
+	}
+	return true, nil
+}
+
+// to is the provider of spans, nil while traces are off.
+func (t traces) to() trace.TracerProvider {
+	if t.provider == nil {
+		return nil
+	}
+	return t.provider
+}
+
+// flush sends the last spans. It works also once the context has ended.
+func (t traces) flush(ctx context.Context) {
+	if t.provider == nil {
+		return
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
+	if err := t.provider.Shutdown(ending); err != nil {
+		t.tell(err)
+	}
+}
+
+// trace puts a span around what a command does, and sends it before the command ends.
+func (s *session) trace(do func(ctx context.Context) error) (err error) {
+	t, err := s.openTraces(func(err error) {
+		_, _ = fmt.Fprintln(s.errs, "storefront: traces are not sent:", err)
+	})
+	if err != nil {
+		return err
+	}
+	if t.provider == nil {
+		return do(s.ctx)
+	}
+	defer t.flush(s.ctx)
+	ctx, root := span.Tracer(t.provider).Start(s.ctx, "storefront "+s.command)
+	defer func() { span.End(root, err) }()
+	return do(ctx)
+}
