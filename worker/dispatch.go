@@ -18,7 +18,8 @@ type dispatcher struct {
 	// relaying and looking tell what is to be done next: look into the outbox, and for deliveries
 	// that became due.
 	relaying, looking bool
-	// claiming tells that the last claim was a whole batch, so that there may be more.
+	// claiming tells that there may be more to claim at once: the last claim was a whole batch, or
+	// a lane had less than was asked for, and its webhook's other one comes next.
 	claiming bool
 }
 
@@ -144,7 +145,11 @@ func (d *dispatcher) claim(ctx context.Context) error {
 	d.claims.took(time.Since(start))
 	d.tells.took(opClaim, start)
 	d.lanes.claimed(wants, got)
-	d.claiming = len(got.Deliveries) >= claimBatch
+	asked := 0
+	for _, want := range wants {
+		asked += want.Max
+	}
+	d.claiming = len(got.Deliveries) >= claimBatch || len(got.Deliveries) < asked
 	for _, delivery := range got.Deliveries {
 		go d.deliver(d.working, delivery, start)
 	}

@@ -254,7 +254,7 @@ func (s *stepped) pass() int {
 	for {
 		begun := s.begin()
 		ended += begun
-		if begun == 0 && !s.dispatcher.relaying {
+		if begun == 0 && !s.dispatcher.relaying && !s.dispatcher.claiming {
 			return ended
 		}
 		s.finish()

@@ -33,6 +33,7 @@ func (in *installation) run(change ...func(*Worker)) *running {
 	in.t.Helper()
 	w, err := New(context.Background(), in.config())
 	require.NoError(in.t, err)
+	require.NoError(in.t, in.MakePartitions(context.Background()), "as a migration does")
 	for _, f := range change {
 		f(w)
 	}
@@ -251,7 +252,6 @@ func TestADatabaseThatIsAway(t *testing.T) {
 func TestWhatElseAWorkerSeesTo(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
-		require.NoError(t, in.MakePartitions(t.Context()), "as a migration does")
 		m := in.newMerchant("atelier")
 		webhook := m.newWebhook()
 		event, old := id.At(in.Now()), id.At(in.Now().Add(-31*24*time.Hour))
