@@ -234,14 +234,22 @@ func lockResend(ctx context.Context, tx *ent.Tx, s *store.Store, resendID uuid.U
 // the holder shows to go on.
 func hold(ctx context.Context, tx *ent.Tx, s *store.Store, resendID uuid.UUID) (time.Time, error) {
 	if s.Dialect() == dialect.SQLite {
+		job, err := tx.Resend.Get(ctx, resendID)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("hold the resend: %w", err)
+		}
 		until := s.Now().Add(resendHold)
-		_, err := tx.ExecContext(ctx, "UPDATE resends SET due_at = $1 WHERE id = $2", until, resendID)
+		if !until.After(job.DueAt) {
+			until = job.DueAt.Add(time.Millisecond) // two holds of one millisecond are two
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE resends SET due_at = $1 WHERE id = $2", until, resendID)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("hold the resend: %w", err)
 		}
 		return until, nil
 	}
-	rows, err := tx.QueryContext(ctx, `UPDATE resends SET due_at = COALESCE($1::timestamptz, clock_timestamp()) + make_interval(secs => $2)
+	rows, err := tx.QueryContext(ctx, `UPDATE resends SET due_at = GREATEST(
+  COALESCE($1::timestamptz, clock_timestamp()) + make_interval(secs => $2), due_at + interval '1 millisecond')
  WHERE id = $3 RETURNING due_at`, s.Moment(), resendHold.Seconds(), resendID)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("hold the resend: %w", err)

@@ -154,7 +154,7 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 		require.True(t, early.Elsewhere)
 		require.Equal(t, 500, early.Resent, "it tells how far the other one is")
 		require.Len(t, o.live(o.webhook), 500)
-		c.advance(15 * time.Second)
+		c.advance(16 * time.Second)
 		due, err = queue.DueResends(o.ctx, s, 10)
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{r.ID}, due)

@@ -17,6 +17,9 @@ import (
 // wait for it no longer than for a request of their own.
 const sweepBatch = 1000
 
+// keyAge is how long the operator's idempotency keys are remembered, at the least.
+const keyAge = 24 * time.Hour
+
 // Swept is what one Sweep did.
 type Swept struct {
 	// Partitions are the names of the tables that were dropped, each a day.
@@ -31,7 +34,7 @@ type Swept struct {
 // Sweep forgets the events and finished deliveries made before the time, and makes room for those
 // of the days to come. What deliveries under way still need is kept. On PostgreSQL a whole day is
 // dropped at once, once all of it is too old; otherwise rows are deleted in the order of their
-// ids, in small transactions. It is safe from several processes at once.
+// ids, in small transactions. Idempotency keys go by their own age. It is safe from several processes at once.
 func (q *Queue) Sweep(ctx context.Context, before time.Time) (Swept, error) {
 	var done Swept
 	if err := q.store.MakePartitions(ctx); err != nil {
@@ -80,7 +83,7 @@ func (q *Queue) Sweep(ctx context.Context, before time.Time) (Swept, error) {
 	for _, table := range []struct {
 		name  string
 		below uuid.UUID
-	}{{events, eventsBefore}, {finished, oldest}, {"resends", oldest}} {
+	}{{events, eventsBefore}, {finished, oldest}, {"resends", oldest}, {"idempotency_keys", id.Floor(q.store.Now().Add(-keyAge))}} {
 		n, err := q.deleteBelow(ctx, table.name, table.below)
 		done.Rows += n
 		if err != nil {

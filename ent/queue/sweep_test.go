@@ -164,3 +164,24 @@ func TestSweepLeavesWhatIsLocked(t *testing.T) {
 	require.Equal(t, []string{"finished_deliveries_20261001"}, o.sweep().Partitions)
 	require.Empty(t, o.journal())
 }
+
+// What a checkout was answered is remembered for a day.
+func TestSweepForgetsIdempotencyKeysAfterADay(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2031, 3, 2, 10, 0, 0, 0, time.UTC)
+	storetest.RunWith(t, store.Config{Clock: func() time.Time { return now }}, func(t *testing.T, s *store.Store) {
+		ctx := t.Context()
+		add := func(age time.Duration) {
+			_, err := s.Writer().ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
+ VALUES ($1, $2, 'order.create', $3, $4, $5, $6)`, id.At(now.Add(-age)), id.At(now), age.String(), make([]byte, 32), []byte{1}, now.Add(-age))
+			require.NoError(t, err)
+		}
+		add(23 * time.Hour)
+		add(25 * time.Hour)
+		_, err := queue.On(s).Sweep(ctx, now.AddDate(0, 0, -30))
+		require.NoError(t, err)
+		var left string
+		require.NoError(t, s.Reader().QueryRowContext(ctx, "SELECT key FROM idempotency_keys").Scan(&left))
+		require.Equal(t, "23h0m0s", left)
+	})
+}
