@@ -1,0 +1,210 @@
+package worker
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"go.storefront.example/ent/queue"
+)
+
+func laneOf(store, webhook byte, retry bool) queue.Lane {
+	return queue.Lane{StoreID: uuid.UUID{store}, WebhookID: uuid.UUID{store, webhook}, Retry: retry}
+}
+
+// fill begins attempts until there is no room, and returns how many there were.
+func fill(l *lanes, of queue.Lane) int {
+	n := 0
+	for l.begin(of) {
+		n++
+	}
+	return n
+}
+
+func TestWindowOfAWebhook(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		reason string
+		was    []verdict
+		want   int
+	}{
+		{"nothing is known of it", nil, 4},
+		{"it grows with each success", []verdict{answeredWell, answeredWell}, 6},
+		{"up to an eighth of all", slices.Repeat([]verdict{answeredWell}, 100), 16},
+		{"a failure halves it", append(slices.Repeat([]verdict{answeredWell}, 100), answeredBadly), 8},
+		{"and so on, down to two", append(slices.Repeat([]verdict{answeredWell}, 100), slices.Repeat([]verdict{answeredBadly}, 10)...), 2},
+		{"what was not made says nothing", []verdict{notMade, notMade, notMade}, 4},
+		{"it recovers", []verdict{answeredBadly, answeredBadly, answeredWell, answeredWell}, 4},
+	}
+	for _, row := range rows {
+		l, of := newLanes(128), laneOf(1, 1, false)
+		for _, v := range row.was {
+			require.True(t, l.begin(of))
+			l.end(of, v, time.Time{})
+		}
+		require.Equal(t, row.want, fill(l, of), row.reason)
+	}
+}
+
+func TestBoundsOfStoresAndOfTheUnproven(t *testing.T) {
+	t.Parallel()
+	prove := func(l *lanes, of queue.Lane) {
+		for range 20 {
+			require.True(t, l.begin(of))
+			l.end(of, answeredWell, time.Time{})
+		}
+	}
+	l := newLanes(64)
+	total := 0
+	for n := range byte(5) {
+		prove(l, laneOf(1, n, false))
+	}
+	for n := range byte(5) {
+		total += fill(l, laneOf(1, n, false))
+	}
+	require.Equal(t, 16, total, "a store has a quarter")
+
+	l, total = newLanes(64), 0
+	for store := range byte(100) {
+		total += fill(l, laneOf(store, 0, false))
+	}
+	require.Equal(t, 32, total, "what nothing is known of has a half in all")
+	known := laneOf(200, 0, false)
+	w := l.of(known)
+	w.proven, w.window = true, l.widest
+	require.Equal(t, 8, fill(l, known), "and leaves the other to what answers")
+
+	l = newLanes(1)
+	require.Equal(t, 1, fill(l, known), "one is enough to go on with")
+	l.end(known, answeredBadly, time.Time{})
+	require.Equal(t, 1, fill(l, known))
+}
+
+func TestWhatWaitsGoesFirst(t *testing.T) {
+	t.Parallel()
+	l := newLanes(64)
+	first, retry := laneOf(1, 1, false), laneOf(1, 1, true)
+	l.wait(retry)
+	require.True(t, l.begin(first), "a new event goes before retries")
+	l.wait(first)
+	require.False(t, l.begin(first), "and behind older events")
+	wants := l.wants()
+	require.Equal(t, []queue.Want{{Lane: first, Max: 3}}, wants)
+	end := time.Unix(5, 0)
+	l.claimed(wants, queue.Claimed{Deliveries: []queue.Delivery{{Lane: first}}, Ends: map[queue.Lane]time.Time{first: end}})
+	wants = l.wants()
+	require.Equal(t, []queue.Want{{Lane: retry, Max: 2}}, wants, "fewer than it might: the first attempts are through")
+	l.claimed(wants, queue.Claimed{Deliveries: []queue.Delivery{{Lane: retry}, {Lane: retry}}, Ends: map[queue.Lane]time.Time{retry: end}})
+	require.Empty(t, l.wants(), "its window is full")
+	for range 4 {
+		l.end(first, answeredWell, time.Time{})
+	}
+	require.Equal(t, []queue.Want{{Lane: retry, Max: 8, After: end}}, l.wants(), "where the last claim ended")
+	l.rewind()
+	require.Equal(t, []queue.Want{{Lane: retry, Max: 8}}, l.wants(), "from the oldest")
+}
+
+func TestWebhooksWithoutWorkAreForgotten(t *testing.T) {
+	t.Parallel()
+	l, now := newLanes(64), time.Unix(1_000_000, 0)
+	idle, busy, waiting := laneOf(1, 1, false), laneOf(2, 1, false), laneOf(3, 1, false)
+	l.begin(idle)
+	l.end(idle, answeredWell, now)
+	l.begin(busy)
+	l.wait(waiting)
+	l.forget(now.Add(forgetAfter - time.Second))
+	require.Len(t, l.webhooks, 3)
+	l.forget(now.Add(3 * forgetAfter))
+	require.ElementsMatch(t, []uuid.UUID{busy.WebhookID, waiting.WebhookID}, slices.Collect(maps.Keys(l.webhooks)))
+}
+
+// Whatever happens in whatever order, the sums are those of the webhooks, and the bounds hold.
+func TestLanesKeepTheirBooks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		l := newLanes(rapid.IntRange(1, 40).Draw(t, "concurrency"))
+		var flying []queue.Lane
+		failed := 0 // of those under way, at most, begun by one that was proven then
+		lane := func(retry bool) queue.Lane {
+			return laneOf(rapid.ByteRange(1, 3).Draw(t, "store"), rapid.ByteRange(1, 3).Draw(t, "webhook"), retry)
+		}
+		land := func() queue.Lane {
+			if len(flying) == 0 {
+				t.Skip()
+			}
+			at := rapid.IntRange(0, len(flying)-1).Draw(t, "which")
+			of := flying[at]
+			flying = slices.Delete(flying, at, at+1)
+			return of
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"begin": func(*rapid.T) {
+				if of := lane(false); l.begin(of) {
+					flying = append(flying, of)
+				}
+			},
+			"wait": func(t *rapid.T) { l.wait(lane(rapid.Bool().Draw(t, "retry"))) },
+			"claim": func(t *rapid.T) {
+				wants := l.wants()
+				got := queue.Claimed{Ends: map[queue.Lane]time.Time{}}
+				for _, want := range wants {
+					if want.Max <= 0 {
+						t.Fatalf("a want of %d", want.Max)
+					}
+					for range rapid.IntRange(0, want.Max).Draw(t, "got") {
+						got.Deliveries = append(got.Deliveries, queue.Delivery{Lane: want.Lane})
+						flying = append(flying, want.Lane)
+					}
+				}
+				l.claimed(wants, got)
+			},
+			"end": func(t *rapid.T) {
+				of, v := land(), rapid.SampledFrom([]verdict{notMade, answeredWell, answeredBadly}).Draw(t, "verdict")
+				if v == answeredBadly && l.of(of).proven {
+					failed += l.of(of).inFlight
+				}
+				l.end(of, v, time.Unix(1, 0))
+			},
+			"give back": func(*rapid.T) { l.giveBack(land()) },
+			"rewind":    func(*rapid.T) { l.rewind() },
+			"forget":    func(*rapid.T) { l.forget(l.swept.Add(forgetAfter)) },
+			"": func(t *rapid.T) {
+				inFlight, doubtful, stores := 0, 0, map[uuid.UUID]int{}
+				count := map[uuid.UUID]int{}
+				for _, of := range flying {
+					count[of.WebhookID]++
+				}
+				for id, w := range l.webhooks {
+					inFlight += w.inFlight
+					doubtful += w.doubtful
+					if w.inFlight > 0 {
+						stores[w.store] += w.inFlight
+					}
+					require.Equal(t, count[id], w.inFlight)
+					if w.proven {
+						require.Zero(t, w.doubtful)
+					} else {
+						require.Equal(t, w.inFlight, w.doubtful)
+					}
+					require.GreaterOrEqual(t, w.window, 1)
+					require.LessOrEqual(t, w.window, l.widest)
+					require.LessOrEqual(t, w.inFlight, l.widest)
+				}
+				require.Equal(t, len(flying), inFlight)
+				require.Equal(t, inFlight, l.inFlight)
+				require.Equal(t, doubtful, l.doubtful)
+				require.Equal(t, stores, l.stores)
+				require.LessOrEqual(t, l.inFlight, l.total)
+				for _, n := range stores {
+					require.LessOrEqual(t, n, l.perStore)
+				}
+				require.LessOrEqual(t, l.doubtful, l.unproven+failed, "only those that failed lately are above")
+			},
+		})
+	})
+}
