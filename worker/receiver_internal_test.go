@@ -3,7 +3,7 @@ package worker
 import (
 	"crypto/x509"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -55,7 +55,7 @@ func newReceiver(t testing.TB) *receiver {
 	r := &receiver{closing: make(chan struct{}), answer: func(request) int { return http.StatusNoContent }}
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(r.receive))
 	// A client that gives up in the handshake is no line in the test's output.
-	r.Config.ErrorLog = log.New(io.Discard, "", 0)
+	r.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	r.StartTLS()
 	t.Cleanup(func() {
 		close(r.closing)
