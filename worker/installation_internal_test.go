@@ -209,13 +209,14 @@ func (in *installation) worker(change ...func(*Config)) *stepped {
 // stepped is a worker without a goroutine of its own: the dispatcher is driven by hand.
 type stepped struct {
 	*Worker
-	t          testing.TB
+	t          require.TestingT
 	dispatcher *dispatcher
+	// written, when it is set, is told of each batch that was written down.
+	written func([]result)
 }
 
 // begin relays and claims, and begins the attempts; it returns how many.
 func (s *stepped) begin() int {
-	s.t.Helper()
 	before := s.lanes.inFlight
 	s.dispatcher.relaying, s.dispatcher.looking = true, true
 	require.NoError(s.t, s.dispatcher.step(s.dispatcher.working))
@@ -224,7 +225,6 @@ func (s *stepped) begin() int {
 
 // finish waits for all attempts under way and writes them down.
 func (s *stepped) finish() {
-	s.t.Helper()
 	for s.lanes.inFlight > 0 {
 		batch := []result{s.one()}
 		for len(batch) < s.lanes.inFlight {
@@ -232,12 +232,14 @@ func (s *stepped) finish() {
 		}
 		require.NoError(s.t, s.writeOnce(context.Background(), batch))
 		s.dispatcher.end(batch)
+		if s.written != nil {
+			s.written(batch)
+		}
 	}
 }
 
 // one is the next attempt that ends.
 func (s *stepped) one() result {
-	s.t.Helper()
 	select {
 	case r := <-s.results:
 		return r
@@ -249,7 +251,6 @@ func (s *stepped) one() result {
 
 // pass works until there is nothing more to do at this time, and returns how many attempts ended.
 func (s *stepped) pass() int {
-	s.t.Helper()
 	ended := 0
 	for {
 		begun := s.begin()

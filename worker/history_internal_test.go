@@ -1,0 +1,378 @@
+package worker
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+// historyTime is how long histories are made up on one database.
+const historyTime = 5 * time.Second
+
+// pair is an event at a webhook.
+type pair struct{ event, webhook uuid.UUID }
+
+// subscriber is a webhook as the model sees it.
+type subscriber struct {
+	merchant merchant
+	id       uuid.UUID
+	types    []string
+	enabled  bool
+	deleted  bool
+	since    time.Time // its first failure in a row, zero when there is none
+	ended    bool      // it was disabled or deleted at some time
+	mood     int       // what its receiver answers
+}
+
+// history is an installation beside the model of what must become of it.
+type history struct {
+	*installation
+	rt          *rapid.T
+	merchants   []merchant
+	subscribers []*subscriber
+	outbox      []emitted
+	expected    map[pair]bool
+	uncertain   map[pair]bool // under way when their worker stood still or died
+	workers     [2]*stepped
+}
+
+type emitted struct {
+	merchant merchant
+	event    uuid.UUID
+	kind     string
+}
+
+// Events, webhooks, receivers, clocks and two workers do whatever they may in any order, workers
+// die or stand still; and at the end every event has come to its end at every webhook.
+func TestAnyHistory(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		start, broken := time.Now(), false
+		rapid.Check(t, func(rt *rapid.T) {
+			if !broken && time.Since(start) > historyTime {
+				return
+			}
+			defer func() { broken = broken || rt.Failed() }()
+			h := newHistory(in, rt)
+			for range 3 {
+				rt.Repeat(map[string]func(*rapid.T){
+					"emit": h.emit, "emit more": h.emit, "create": h.create, "mood": h.mood, "subscribe": h.subscribe,
+					"disable": h.disable, "enable": h.enable, "enable more": h.enable, "delete": h.delete,
+					"pass": h.pass, "pass more": h.pass, "begin": h.begin, "finish": h.finish, "kill": h.kill,
+					"advance": h.advance, "advance more": h.advance,
+				})
+			}
+			h.end()
+		})
+	})
+}
+
+func newHistory(in *installation, rt *rapid.T) *history {
+	in.exec("DELETE FROM outbox")
+	in.exec("DELETE FROM deliveries")
+	in.receiver.forget()
+	h := &history{installation: in, rt: rt, expected: map[pair]bool{}, uncertain: map[pair]bool{}}
+	in.receiver.answers(func(r request) int {
+		for _, s := range h.subscribers {
+			if s.id == r.webhook {
+				return s.mood
+			}
+		}
+		return http.StatusGone
+	})
+	for range 2 {
+		h.merchants = append(h.merchants, in.newMerchant("s"+uuid.NewString()))
+		h.create(rt)
+	}
+	for i := range h.workers {
+		h.hire(i)
+	}
+	return h
+}
+
+// hire puts a new worker into a place.
+func (h *history) hire(i int) {
+	w := h.worker(func(c *Config) { c.Timeout = time.Second })
+	w.t, w.written = h.rt, h.learn
+	h.workers[i] = w
+}
+
+func (h *history) draw(t *rapid.T) *subscriber {
+	return rapid.SampledFrom(h.subscribers).Draw(t, "webhook")
+}
+
+var bothTypes = []string{hook.OrderPaid, hook.OrderFailed}
+
+func drawTypes(t *rapid.T) []string {
+	return rapid.SampledFrom([][]string{bothTypes, bothTypes[:1], bothTypes[1:]}).Draw(t, "types")
+}
+
+func (h *history) create(t *rapid.T) {
+	if len(h.subscribers) >= 6 {
+		t.Skip()
+	}
+	s := &subscriber{merchant: rapid.SampledFrom(h.merchants).Draw(t, "merchant"), types: drawTypes(t), enabled: true, mood: drawMood(t)}
+	s.id = s.merchant.newWebhook(s.types...)
+	// The receiver reads them while it answers.
+	h.receiver.mu.Lock()
+	defer h.receiver.mu.Unlock()
+	h.subscribers = append(h.subscribers, s)
+}
+
+func (h *history) mood(t *rapid.T) {
+	s := h.draw(t)
+	h.receiver.mu.Lock()
+	defer h.receiver.mu.Unlock()
+	s.mood = drawMood(t)
+}
+
+func drawMood(t *rapid.T) int {
+	return rapid.SampledFrom([]int{http.StatusNoContent, http.StatusOK, http.StatusInternalServerError, http.StatusFound, drop}).Draw(t, "mood")
+}
+
+func (h *history) emit(t *rapid.T) {
+	m := rapid.SampledFrom(h.merchants).Draw(t, "merchant")
+	kind := rapid.SampledFrom(bothTypes).Draw(t, "kind")
+	if !slices.ContainsFunc(h.subscribers, func(s *subscriber) bool { return s.wants(m, kind) }) {
+		t.Skip() // the hook writes no entry
+	}
+	for _, event := range m.emit(kind, rapid.IntRange(1, 6).Draw(t, "events")) {
+		h.outbox = append(h.outbox, emitted{m, event, kind})
+	}
+}
+
+// wants tells whether the relay makes a delivery for it now.
+func (s *subscriber) wants(m merchant, kind string) bool {
+	return s.merchant.id == m.id && s.enabled && !s.deleted && slices.Contains(s.types, kind)
+}
+
+// alive draws a webhook that is there.
+func (h *history) alive(t *rapid.T) *subscriber {
+	s := h.draw(t)
+	if s.deleted {
+		t.Skip()
+	}
+	return s
+}
+
+func (h *history) subscribe(t *rapid.T) {
+	s := h.alive(t)
+	s.types = drawTypes(t)
+	s.merchant.edit(s.id, func(u *ent.WebhookUpdateOne) { u.SetEvents(s.types) })
+}
+
+func (h *history) disable(t *rapid.T) {
+	s := h.alive(t)
+	s.enabled, s.ended = false, true
+	s.merchant.change(func(ctx context.Context, tx *ent.Tx) error {
+		if err := tx.Webhook.UpdateOneID(s.id).SetEnabled(false).Exec(ctx); err != nil {
+			return err
+		}
+		_, err := queue.Cancel(ctx, tx, h.Store, s.merchant.id, s.id)
+		return err
+	})
+}
+
+func (h *history) enable(t *rapid.T) {
+	s := h.alive(t)
+	s.enabled, s.since = true, time.Time{}
+	s.merchant.enable(s.id)
+}
+
+func (h *history) delete(t *rapid.T) {
+	s := h.alive(t)
+	if rapid.IntRange(0, 3).Draw(t, "rarely") != 0 {
+		t.Skip()
+	}
+	s.deleted, s.ended = true, true
+	s.merchant.change(func(ctx context.Context, tx *ent.Tx) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM webhooks WHERE id = $1", s.id); err != nil {
+			return err
+		}
+		_, err := queue.Cancel(ctx, tx, h.Store, s.merchant.id, s.id)
+		return err
+	})
+}
+
+// relayed is what a worker that looks does first.
+func (h *history) relayed() {
+	for _, e := range h.outbox {
+		for _, s := range h.subscribers {
+			if s.wants(e.merchant, e.kind) {
+				h.expected[pair{e.event, s.id}] = true
+			}
+		}
+	}
+	h.outbox = nil
+}
+
+func (h *history) drawWorker(t *rapid.T) int {
+	return rapid.IntRange(0, len(h.workers)-1).Draw(t, "worker")
+}
+
+func (h *history) pass(t *rapid.T) {
+	w := h.workers[h.drawWorker(t)]
+	w.finish() // what it has begun and not written down
+	h.relayed()
+	w.pass()
+}
+
+// begin lets a worker begin attempts and stand still before it writes them down.
+func (h *history) begin(t *rapid.T) {
+	w := h.workers[h.drawWorker(t)]
+	w.finish()
+	h.relayed()
+	w.begin()
+	live, err := h.Client().Delivery.Query().All(context.Background())
+	require.NoError(t, err)
+	for _, d := range live {
+		if d.Lease != nil {
+			h.uncertain[pair{d.EventID, d.WebhookID}] = true
+		}
+	}
+	// Its receivers answer by what they are now.
+	answered := make([]result, w.lanes.inFlight)
+	for i := range answered {
+		answered[i] = w.one()
+	}
+	for _, r := range answered {
+		w.results <- r
+	}
+}
+
+func (h *history) finish(t *rapid.T) { h.workers[h.drawWorker(t)].finish() }
+
+func (h *history) kill(t *rapid.T) {
+	i := h.drawWorker(t)
+	h.workers[i].die()
+	h.hire(i)
+}
+
+func (h *history) advance(t *rapid.T) {
+	h.clock.advance(rapid.SampledFrom([]time.Duration{
+		100 * time.Millisecond, 4 * time.Second, time.Minute, 10 * time.Minute, 2 * time.Hour, 13 * time.Hour, 30 * time.Hour, 71 * time.Hour,
+	}).Draw(t, "time"))
+}
+
+// learn takes in what a worker has written down, and compares what it made of the webhooks.
+func (h *history) learn(batch []result) {
+	now := h.Now()
+	for _, s := range h.subscribers {
+		well, badly := false, false
+		for _, r := range batch {
+			if r.outcome.Delivery.WebhookID == s.id {
+				well, badly = well || r.verdict == answeredWell, badly || r.verdict == answeredBadly
+			}
+		}
+		if s.deleted {
+			continue
+		}
+		row, err := h.Client().Webhook.Get(context.Background(), s.id)
+		require.NoError(h.rt, err)
+		switch {
+		case well && badly:
+			// A machine under load may let a good answer come too late.
+			s.since = time.Time{}
+			if row.FailingSince != nil {
+				s.since = row.FailingSince.UTC()
+			}
+		case well:
+			s.since = time.Time{}
+		case badly && s.enabled && s.since.IsZero():
+			s.since = now
+		case badly && s.enabled && now.Sub(s.since) >= DefaultDisableAfter:
+			s.enabled, s.ended = false, true
+		}
+		require.Equal(h.rt, s.enabled, row.Enabled, "failing since %s, now %s", s.since, now)
+		if s.enabled {
+			require.Equal(h.rt, s.since.IsZero(), row.FailingSince == nil)
+			if row.FailingSince != nil {
+				require.Equal(h.rt, s.since, row.FailingSince.UTC())
+			}
+		}
+	}
+}
+
+// end lets the whole schedule pass and compares the journal with the model and with what arrived.
+func (h *history) end() {
+	for range 10 {
+		for _, w := range h.workers {
+			w.finish()
+			h.relayed()
+			w.pass()
+		}
+		h.clock.advance(14 * time.Hour)
+	}
+	for _, w := range h.workers {
+		w.client.Close()
+	}
+	ctx := context.Background()
+	live, err := h.Client().Delivery.Query().Count(ctx)
+	require.NoError(h.rt, err)
+	require.Zero(h.rt, live, "everything comes to an end")
+	arrived := map[pair][]request{}
+	for _, r := range h.receiver.got() {
+		arrived[pair{r.event, r.webhook}] = append(arrived[pair{r.event, r.webhook}], r)
+	}
+	found := map[pair]bool{}
+	for _, s := range h.subscribers {
+		rows, err := h.Client().FinishedDelivery.Query().Where(finisheddelivery.WebhookID(s.id)).All(ctx)
+		require.NoError(h.rt, err)
+		for _, row := range rows {
+			p := pair{row.EventID, row.WebhookID}
+			require.False(h.rt, found[p], "an event once at a webhook")
+			found[p] = true
+			h.judge(s, row, arrived[p], h.uncertain[p])
+		}
+	}
+	require.Equal(h.rt, h.expected, found)
+	for p := range arrived {
+		require.True(h.rt, h.expected[p], "nothing else arrives")
+	}
+}
+
+// judge judges one delivery.
+func (h *history) judge(s *subscriber, row *ent.FinishedDelivery, arrived []request, uncertain bool) {
+	attempts, err := queue.Attempts(row.Attempts)
+	require.NoError(h.rt, err)
+	delays := DefaultRetryDelays()
+	require.LessOrEqual(h.rt, len(attempts), len(delays)+1)
+	successes := 0
+	for i, a := range attempts {
+		require.Equal(h.rt, i+1, a.Number)
+		if i > 0 {
+			require.False(h.rt, a.StartedAt.Before(attempts[i-1].StartedAt.Add(delays[i-1])), "attempt %d came too soon", a.Number)
+		}
+		if a.Succeeded() {
+			successes++
+			require.Equal(h.rt, len(attempts), a.Number, "nothing follows a success")
+		}
+		require.True(h.rt, slices.ContainsFunc(arrived, func(r request) bool {
+			return r.attempt == a.Number && (r.answered == a.StatusCode || a.StatusCode == 0 && (r.answered == drop || a.Error == "timeout"))
+		}), "attempt %d is as its receiver saw it: %+v", a.Number, a)
+	}
+	if !uncertain {
+		require.Len(h.rt, arrived, len(attempts), "an attempt is one request")
+	}
+	switch row.Status {
+	case finisheddelivery.StatusSucceeded:
+		require.Equal(h.rt, 1, successes)
+	case finisheddelivery.StatusFailed:
+		require.Zero(h.rt, successes)
+		require.Len(h.rt, attempts, len(delays)+1)
+	default:
+		require.Zero(h.rt, successes)
+		require.True(h.rt, s.ended, "only what is disabled or deleted has its deliveries cancelled")
+	}
+}
