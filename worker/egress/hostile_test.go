@@ -125,8 +125,9 @@ func TestHostileReceivers(t *testing.T) {
 		inFlight = 200
 		timeout  = time.Second
 		slack    = 500 * time.Millisecond
-		// Two hundred receivers take their time from the same cores, a race detector's even more.
-		crowded   = 2 * time.Second
+		// Two hundred receivers take their time from the same cores, a race detector's and whatever
+		// else runs there even more: among them only a hang is told from slowness.
+		crowded   = 20 * time.Second
 		heapBytes = 64 << 20
 	)
 	good()
@@ -147,10 +148,16 @@ func TestHostileReceivers(t *testing.T) {
 				body = make([]byte, 8<<20) // more than the buffers of a connection hold
 			}
 
-			// Alone, the problem is told; among two hundred on few cores, only the bounds are.
-			alone := client.Post(t.Context(), target, headers(), body)
-			require.Equal(t, row.want, alone.Problem)
-			require.LessOrEqual(t, alone.Duration, timeout+slack)
+			// Alone, the problem is told; among two hundred on few cores, only the bounds are. A machine
+			// that is busy elsewhere is given three tries.
+			for try := 1; ; try++ {
+				alone := client.Post(t.Context(), target, headers(), body)
+				require.Equal(t, row.want, alone.Problem)
+				if alone.Duration <= timeout+slack {
+					break
+				}
+				require.Less(t, try, 3, "it took %s", alone.Duration)
+			}
 
 			results, most := make(chan Result, inFlight), watchHeap()
 			for range inFlight {
@@ -167,10 +174,10 @@ func TestHostileReceivers(t *testing.T) {
 			require.LessOrEqual(t, slowest.Duration, timeout+crowded, slowest.Problem)
 			client.Close()
 			if !row.long { // whoever does not read what was sent does not see the end either
-				require.Eventually(t, r.idle, time.Second, 5*time.Millisecond, "the client has closed every connection")
+				require.Eventually(t, r.idle, crowded, 5*time.Millisecond, "the client has closed every connection")
 			}
 			r.stop()
-			require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, 5*time.Second, 5*time.Millisecond,
+			require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, crowded, 5*time.Millisecond,
 				"%d goroutines before; the one that counts is the only new one", goroutines)
 		})
 	}
