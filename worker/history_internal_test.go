@@ -43,7 +43,8 @@ type history struct {
 	subscribers []*subscriber
 	outbox      []emitted
 	expected    map[pair]bool
-	uncertain   map[pair]bool // under way when their worker stood still or died
+	uncertain   map[pair]bool   // under way when their worker stood still or died
+	late        []*ent.Delivery // under another's lease by now, as they were before the batch
 	workers     [2]*stepped
 }
 
@@ -69,7 +70,7 @@ func TestAnyHistory(t *testing.T) {
 				rt.Repeat(map[string]func(*rapid.T){
 					"emit": h.emit, "emit more": h.emit, "create": h.create, "mood": h.mood, "subscribe": h.subscribe,
 					"disable": h.disable, "enable": h.enable, "enable more": h.enable, "delete": h.delete,
-					"pass": h.pass, "pass more": h.pass, "begin": h.begin, "finish": h.finish, "kill": h.kill,
+					"pass": h.pass, "pass more": h.pass, "begin": h.begin, "finish": h.finish, "kill": h.kill, "late": h.beLate,
 					"advance": h.advance, "advance more": h.advance,
 				})
 			}
@@ -104,7 +105,7 @@ func newHistory(in *installation, rt *rapid.T) *history {
 // hire puts a new worker into a place.
 func (h *history) hire(i int) {
 	w := h.worker(func(c *Config) { c.Timeout = time.Second })
-	w.t, w.written = h.rt, h.learn
+	w.t, w.writing, w.written = h.rt, h.remember, h.learn
 	h.workers[i] = w
 }
 
@@ -130,11 +131,12 @@ func (h *history) create(t *rapid.T) {
 	h.subscribers = append(h.subscribers, s)
 }
 
-func (h *history) mood(t *rapid.T) {
-	s := h.draw(t)
+func (h *history) mood(t *rapid.T) { h.setMood(h.draw(t), drawMood(t)) }
+
+func (h *history) setMood(s *subscriber, mood int) {
 	h.receiver.mu.Lock()
 	defer h.receiver.mu.Unlock()
-	s.mood = drawMood(t)
+	s.mood = mood
 }
 
 func drawMood(t *rapid.T) int {
@@ -229,13 +231,14 @@ func (h *history) pass(t *rapid.T) {
 }
 
 // begin lets a worker begin attempts and stand still before it writes them down.
-func (h *history) begin(t *rapid.T) {
-	w := h.workers[h.drawWorker(t)]
+func (h *history) begin(t *rapid.T) { h.beginOn(h.workers[h.drawWorker(t)]) }
+
+func (h *history) beginOn(w *stepped) {
 	w.finish()
 	h.relayed()
 	w.begin()
 	live, err := h.Client().Delivery.Query().All(context.Background())
-	require.NoError(t, err)
+	require.NoError(h.rt, err)
 	for _, d := range live {
 		if d.Lease != nil {
 			h.uncertain[pair{d.EventID, d.WebhookID}] = true
@@ -253,6 +256,22 @@ func (h *history) begin(t *rapid.T) {
 
 func (h *history) finish(t *rapid.T) { h.workers[h.drawWorker(t)].finish() }
 
+// beLate lets a worker stand still until its leases have ended and the other one has begun the
+// same attempts; then both write down what they know, the late one first.
+func (h *history) beLate(t *rapid.T) {
+	i := h.drawWorker(t)
+	slow, quick := h.workers[i], h.workers[1-i]
+	quick.finish()
+	h.beginOn(slow)
+	h.clock.advance(slow.lease())
+	for _, s := range h.subscribers {
+		h.setMood(s, drawMood(t))
+	}
+	h.beginOn(quick)
+	slow.finish()
+	quick.finish()
+}
+
 func (h *history) kill(t *rapid.T) {
 	i := h.drawWorker(t)
 	h.workers[i].die()
@@ -263,6 +282,36 @@ func (h *history) advance(t *rapid.T) {
 	h.clock.advance(rapid.SampledFrom([]time.Duration{
 		100 * time.Millisecond, 4 * time.Second, time.Minute, 10 * time.Minute, 2 * time.Hour, 13 * time.Hour, 30 * time.Hour, 71 * time.Hour,
 	}).Draw(t, "time"))
+}
+
+// remember notes the deliveries of a batch that are not its worker's any more.
+func (h *history) remember(batch []result) {
+	h.late = nil
+	for _, r := range batch {
+		row, err := h.Client().Delivery.Get(context.Background(), r.outcome.Delivery.ID)
+		if ent.IsNotFound(err) {
+			continue
+		}
+		require.NoError(h.rt, err)
+		if row.Lease == nil || *row.Lease != r.outcome.Delivery.Lease {
+			h.late = append(h.late, row)
+		}
+	}
+}
+
+// unchanged makes sure that what came too late changed nothing; a webhook that it disabled has
+// what is not under way cancelled.
+func (h *history) unchanged() {
+	for _, was := range h.late {
+		row, err := h.Client().Delivery.Get(context.Background(), was.ID)
+		disabled := slices.ContainsFunc(h.subscribers, func(s *subscriber) bool { return s.id == was.WebhookID && s.ended })
+		if ent.IsNotFound(err) && disabled && (was.Lease == nil || !was.DueAt.After(h.Now())) {
+			continue
+		}
+		require.NoError(h.rt, err)
+		require.Equal(h.rt, []any{was.Lease, was.DueAt.UTC(), was.Retry, string(was.Attempts)},
+			[]any{row.Lease, row.DueAt.UTC(), row.Retry, string(row.Attempts)}, "who was too slow changes nothing")
+	}
 }
 
 // learn takes in what a worker has written down, and compares what it made of the webhooks.
@@ -302,6 +351,7 @@ func (h *history) learn(batch []result) {
 			}
 		}
 	}
+	h.unchanged()
 }
 
 // end lets the whole schedule pass and compares the journal with the model and with what arrived.

@@ -24,7 +24,7 @@ import (
 )
 
 // hangGuard ends a test that waits for something that never comes.
-const hangGuard = 30 * time.Second
+const hangGuard = 2 * time.Minute
 
 var noon = time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC)
 
@@ -211,8 +211,9 @@ type stepped struct {
 	*Worker
 	t          require.TestingT
 	dispatcher *dispatcher
-	// written, when it is set, is told of each batch that was written down.
-	written func([]result)
+	// writing and written, when they are set, are told of each batch before and after it is
+	// written down.
+	writing, written func([]result)
 }
 
 // begin relays and claims, and begins the attempts; it returns how many.
@@ -229,6 +230,9 @@ func (s *stepped) finish() {
 		batch := []result{s.one()}
 		for len(batch) < s.lanes.inFlight {
 			batch = append(batch, s.one())
+		}
+		if s.writing != nil {
+			s.writing(batch)
 		}
 		require.NoError(s.t, s.writeOnce(context.Background(), batch))
 		s.dispatcher.end(batch)

@@ -159,10 +159,14 @@ func TestALeaseThatEnds(t *testing.T) {
 		in.clock.advance(slow.lease() - time.Millisecond)
 		require.Zero(t, quick.pass())
 		in.clock.advance(time.Millisecond)
-		r := slow.one() // answered, and not written down yet
+		late := slow.one() // answered, and not written down yet
 		in.receiver.always(http.StatusNoContent)
-		require.Equal(t, 1, quick.pass())
-		require.NoError(t, slow.writeOnce(m.ctx, []result{r}))
+		require.Equal(t, 1, quick.begin())
+		during := in.Client().Delivery.Query().OnlyX(m.ctx)
+		require.NoError(t, slow.writeOnce(m.ctx, []result{late}))
+		require.Equal(t, during.String(), in.Client().Delivery.Query().OnlyX(m.ctx).String(), "it is the other's now")
+		quick.finish()
+		require.NoError(t, slow.writeOnce(m.ctx, []result{late}))
 		status, attempts := in.journal(webhook, event)
 		require.Equal(t, "succeeded", status)
 		require.Len(t, attempts, 1)

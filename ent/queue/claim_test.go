@@ -204,3 +204,20 @@ func TestClaimsAtOnceShareNoRow(t *testing.T) {
 		}
 	})
 }
+
+// A row that another transaction holds is passed, not waited for.
+func TestClaimPassesWhatAnotherHolds(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.Postgres, store.Config{Clock: newHandClock(0).now, Settings: map[string]string{"lock_timeout": "2000"}})
+	o := newOutlet(t, s, "atelier")
+	held, free := o.put(o.webhook, s.Now(), false), o.put(o.webhook, s.Now(), false)
+	tx, err := s.Writer().Begin()
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback() }()
+	_, err = tx.Exec("SELECT 1 FROM deliveries WHERE id = $1 FOR UPDATE", held.ID)
+	require.NoError(t, err)
+	q, want := queue.On(s), queue.Want{Lane: o.lane(o.webhook, false), Max: 10}
+	require.Equal(t, []uuid.UUID{free.ID}, ids(o.claim(q, want).Deliveries))
+	require.NoError(t, tx.Rollback())
+	require.Equal(t, []uuid.UUID{held.ID}, ids(o.claim(q, want).Deliveries))
+}
