@@ -40,8 +40,9 @@ type result struct {
 // deliver makes the attempt of a leased delivery and hands its result on.
 func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time) {
 	w.tells.running.Inc()
-	defer w.tells.running.Dec()
-	w.results <- w.attempt(ctx, d, leased)
+	r := w.attempt(ctx, d, leased)
+	w.tells.running.Dec() // before anybody knows of the result
+	w.results <- r
 }
 
 // attempt makes one attempt. It never fails: whatever goes wrong is the attempt's outcome.
