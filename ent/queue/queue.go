@@ -53,6 +53,8 @@ const (
 func Settings() map[string]string {
 	return map[string]string{
 		"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
+		// Where one index has the order, another one and a sort are never cheaper.
+		"enable_sort": "off", "enable_incremental_sort": "off",
 	}
 }
 
