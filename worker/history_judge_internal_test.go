@@ -1,0 +1,156 @@
+package worker
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+// remember notes the deliveries of a batch that are not its worker's any more.
+func (h *history) remember(batch []result) {
+	h.late = nil
+	for _, r := range batch {
+		row, err := h.Client().Delivery.Get(context.Background(), r.outcome.Delivery.ID)
+		if ent.IsNotFound(err) {
+			continue
+		}
+		require.NoError(h.rt, err)
+		if row.Lease == nil || *row.Lease != r.outcome.Delivery.Lease {
+			h.late = append(h.late, row)
+		}
+	}
+}
+
+// unchanged makes sure that what came too late changed nothing; a webhook that it disabled has
+// what is not under way cancelled.
+func (h *history) unchanged() {
+	for _, was := range h.late {
+		row, err := h.Client().Delivery.Get(context.Background(), was.ID)
+		disabled := slices.ContainsFunc(h.subscribers, func(s *subscriber) bool { return s.id == was.WebhookID && s.ended })
+		if ent.IsNotFound(err) && disabled && (was.Lease == nil || !was.DueAt.After(h.Now())) {
+			continue
+		}
+		require.NoError(h.rt, err)
+		require.Equal(h.rt, []any{was.Lease, was.DueAt.UTC(), was.Retry, string(was.Attempts)},
+			[]any{row.Lease, row.DueAt.UTC(), row.Retry, string(row.Attempts)}, "who was too slow changes nothing")
+	}
+}
+
+// learn takes in what a worker has written down, and compares what it made of the webhooks.
+func (h *history) learn(batch []result) {
+	now := h.Now()
+	for _, s := range h.subscribers {
+		well, badly := false, false
+		for _, r := range batch {
+			if r.outcome.Delivery.WebhookID == s.id {
+				well, badly = well || r.verdict == answeredWell, badly || r.verdict == answeredBadly
+			}
+		}
+		if s.deleted {
+			continue
+		}
+		row, err := h.Client().Webhook.Get(context.Background(), s.id)
+		require.NoError(h.rt, err)
+		switch {
+		case well && badly:
+			// A machine under load may let a good answer come too late.
+			s.since = time.Time{}
+			if row.FailingSince != nil {
+				s.since = row.FailingSince.UTC()
+			}
+		case well:
+			s.since = time.Time{}
+		case badly && s.enabled && s.since.IsZero():
+			s.since = now
+		case badly && s.enabled && now.Sub(s.since) >= DefaultDisableAfter:
+			s.enabled, s.ended = false, true
+		}
+		require.Equal(h.rt, s.enabled, row.Enabled, "failing since %s, now %s", s.since, now)
+		if s.enabled {
+			require.Equal(h.rt, s.since.IsZero(), row.FailingSince == nil)
+			if row.FailingSince != nil {
+				require.Equal(h.rt, s.since, row.FailingSince.UTC())
+			}
+		}
+	}
+	h.unchanged()
+}
+
+// end lets the whole schedule pass and compares the journal with the model and with what arrived.
+func (h *history) end() {
+	for range 10 {
+		for _, w := range h.workers {
+			w.finish()
+			h.relayed()
+			w.pass()
+		}
+		h.clock.advance(14 * time.Hour)
+	}
+	for _, w := range h.workers {
+		w.client.Close()
+	}
+	ctx := context.Background()
+	live, err := h.Client().Delivery.Query().Count(ctx)
+	require.NoError(h.rt, err)
+	require.Zero(h.rt, live, "everything comes to an end")
+	arrived := map[pair][]request{}
+	for _, r := range h.receiver.got() {
+		arrived[pair{r.event, r.webhook}] = append(arrived[pair{r.event, r.webhook}], r)
+	}
+	found := map[pair]bool{}
+	for _, s := range h.subscribers {
+		rows, err := h.Client().FinishedDelivery.Query().Where(finisheddelivery.WebhookID(s.id)).All(ctx)
+		require.NoError(h.rt, err)
+		for _, row := range rows {
+			p := pair{row.EventID, row.WebhookID}
+			require.False(h.rt, found[p], "an event once at a webhook")
+			found[p] = true
+			h.judge(s, row, arrived[p], h.uncertain[p])
+		}
+	}
+	require.Equal(h.rt, h.expected, found)
+	for p := range arrived {
+		require.True(h.rt, h.expected[p], "nothing else arrives")
+	}
+}
+
+// judge judges one delivery.
+func (h *history) judge(s *subscriber, row *ent.FinishedDelivery, arrived []request, uncertain bool) {
+	attempts, err := queue.Attempts(row.Attempts)
+	require.NoError(h.rt, err)
+	delays := DefaultRetryDelays()
+	require.LessOrEqual(h.rt, len(attempts), len(delays)+1)
+	successes := 0
+	for i, a := range attempts {
+		require.Equal(h.rt, i+1, a.Number)
+		if i > 0 {
+			require.False(h.rt, a.StartedAt.Before(attempts[i-1].StartedAt.Add(delays[i-1])), "attempt %d came too soon", a.Number)
+		}
+		if a.Succeeded() {
+			successes++
+			require.Equal(h.rt, len(attempts), a.Number, "nothing follows a success")
+		}
+		require.True(h.rt, slices.ContainsFunc(arrived, func(r request) bool {
+			return r.attempt == a.Number && (r.answered == a.StatusCode || a.StatusCode == 0 && (r.answered == drop || a.Error == "timeout"))
+		}), "attempt %d is as its receiver saw it: %+v", a.Number, a)
+	}
+	if !uncertain {
+		require.Len(h.rt, arrived, len(attempts), "an attempt is one request")
+	}
+	switch row.Status {
+	case finisheddelivery.StatusSucceeded:
+		require.Equal(h.rt, 1, successes)
+	case finisheddelivery.StatusFailed:
+		require.Zero(h.rt, successes)
+		require.Len(h.rt, attempts, len(delays)+1)
+	default:
+		require.Zero(h.rt, successes)
+		require.True(h.rt, s.ended, "only what is disabled or deleted has its deliveries cancelled")
+	}
+}
