@@ -16,6 +16,7 @@ import (
 // SQLSTATE codes of PostgreSQL, its documentation's appendix A.
 const (
 	codeUniqueViolation      = "23505"
+	codeCheckViolation       = "23514"
 	codeSerializationFailure = "40001"
 	codeDeadlockDetected     = "40P01"
 	codeFeatureNotSupported  = "0A000" // what a changed result type of a cached plan comes as
@@ -79,7 +80,7 @@ func IsUnreachable(err error) bool {
 // may be run again.
 func isRetryable(err error) bool {
 	if code, ok := postgresCode(err); ok {
-		return code == codeSerializationFailure || code == codeDeadlockDetected || isStale(err)
+		return code == codeSerializationFailure || code == codeDeadlockDetected || isStale(err) || isRepartitioned(err)
 	}
 	return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
 }
@@ -90,6 +91,13 @@ func isStale(err error) bool {
 	code, _ := postgresCode(err)
 	return code == codeUnknownStatement ||
 		code == codeFeatureNotSupported && strings.Contains(err.Error(), "cached plan must not change result type")
+}
+
+// isRepartitioned reports whether a row was on its way to the default partition while its day was
+// given a partition of its own.
+func isRepartitioned(err error) bool {
+	code, _ := postgresCode(err)
+	return code == codeCheckViolation && strings.Contains(err.Error(), "violates partition constraint")
 }
 
 func postgresCode(err error) (string, bool) {

@@ -10,6 +10,7 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/gen/ent"
 )
 
 func addEvent(t *testing.T, s *store.Store, at time.Time) {
@@ -83,4 +84,41 @@ func TestPartitionsAreMadeByTwoAtOnce(t *testing.T) {
 	}
 	require.NoError(t, s.MakePartitions(ctx))
 	require.Equal(t, 14, count(t, s, "SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass AND inhrelid::regclass::text LIKE 'events_2033%'"))
+}
+
+// A change whose event was on its way to the default partition, while its day was given one of its
+// own, is made again and finds it.
+func TestATransactionThatMeetsANewPartitionIsRunAgain(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	now := time.Date(2035, 6, 7, 8, 0, 0, 0, time.UTC)
+	s := storetest.New(t, storetest.Postgres, store.Config{Clock: func() time.Time { return now }})
+	holder, err := s.Writer().BeginTx(ctx, nil)
+	require.NoError(t, err)
+	// What makes the partition, step by step: the insert below waits for it to commit.
+	p := store.Partition{Table: "events", Day: now.Truncate(24 * time.Hour)}
+	for _, statement := range []string{
+		"CREATE TABLE " + p.Name() + " (LIKE events INCLUDING DEFAULTS)",
+		"LOCK TABLE events_default IN ACCESS EXCLUSIVE MODE",
+		"ALTER TABLE events ATTACH PARTITION " + p.Name() + " FOR VALUES FROM ('" + id.Floor(p.Day).String() + "') TO ('" + id.Floor(p.End()).String() + "')",
+	} {
+		_, err := holder.ExecContext(ctx, statement)
+		require.NoError(t, err)
+	}
+	tries, done := 0, make(chan error, 1)
+	go func() {
+		done <- s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			tries++
+			_, err := tx.ExecContext(ctx, `INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', '{}', $3)`,
+				id.At(now), id.At(now), now)
+			return err
+		})
+	}()
+	require.Eventually(t, func() bool {
+		return count(t, s, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") > 0
+	}, hang, 5*time.Millisecond)
+	require.NoError(t, holder.Commit())
+	require.NoError(t, <-done)
+	require.Equal(t, 2, tries)
+	require.Equal(t, 1, count(t, s, "SELECT count(*) FROM "+p.Name()))
 }
