@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
@@ -187,25 +188,41 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 		dialect.SQLite: `WITH RECURSIVE n(i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000000000)
 			SELECT max(i) FROM n`,
 	}
-	observed := make(chan string, 64)
-	c := store.Config{MaxConns: 1, Observe: func(query string) {
-		select {
-		case observed <- query:
-		default:
-		}
-	}}
 	for _, name := range storetest.Databases() {
 		t.Run(name, func(t *testing.T) {
-			s := storetest.New(t, name, c)
+			observed := make(chan string, 64)
+			url := storetest.URL(t, name)
+			s := openAt(t, store.Config{URL: url, MaxConns: 1, Observe: func(query string) {
+				select {
+				case observed <- query:
+				default:
+				}
+			}})
 			query := slow[s.Dialect()]
+			// A second look at the database, because the only connection of the first is busy.
+			running := func() bool { return true }
+			if s.Dialect() == dialect.Postgres {
+				other := openAt(t, store.Config{URL: url})
+				running = func() bool {
+					var n int
+					err := other.Reader().QueryRow("SELECT count(*) FROM pg_stat_activity " +
+						"WHERE datname = current_database() AND wait_event = 'PgSleep'").Scan(&n)
+					return err == nil && n == 1
+				}
+			}
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			go func() {
 				for seen := range observed {
-					if seen == query {
-						cancel()
-						return
+					if seen != query {
+						continue
 					}
+					// PostgreSQL ignores the request to cancel a query that it has not received yet.
+					for !running() && t.Context().Err() == nil {
+						time.Sleep(time.Millisecond)
+					}
+					cancel()
+					return
 				}
 			}()
 			rows, err := s.Reader().QueryContext(ctx, query, 100)
@@ -222,6 +239,15 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openAt opens a migrated database a first or another time.
+func openAt(t *testing.T, c store.Config) *store.Store {
+	t.Helper()
+	s, err := store.Open(context.Background(), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
 }
 
 func one(t *testing.T, s *store.Store) int {
