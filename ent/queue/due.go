@@ -39,7 +39,7 @@ SELECT n.at, d.store_id, d.webhook_id, d.retry FROM (SELECT ` + present + ` AS a
 // time, it returns every lane in which anything is due, and tells so.
 func (q *Queue) Due(ctx context.Context) (lanes []Lane, all bool, err error) {
 	now := q.store.Now()
-	since := q.due.at.Add(-overlap)
+	since := q.due.at.Add(-farReach)
 	all = q.due.at.IsZero() || !now.Before(q.due.full.Add(fullInterval)) || now.Before(q.due.full)
 	var rows *sql.Rows
 	switch {

@@ -19,15 +19,14 @@
 // much waits for a webhook that hangs is never looked at.
 //
 // PostgreSQL cannot forget deleted rows while any transaction is open that might see them, and a
-// search that starts at the oldest passes them all. So searches start where the last one ended,
-// and only every fullInterval from the beginning, for what was written late.
+// search that starts at the oldest passes them all. So searches start where the last one ended or
+// a moment before, and the further back they look, the seldomer they do: for what was written late.
 package queue
 
 import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"math"
 	"time"
 
 	"entgo.io/ent/dialect"
@@ -39,9 +38,12 @@ import (
 const (
 	// fullInterval is how often a search starts from the beginning.
 	fullInterval = 10 * time.Second
-	// overlap is how far behind the last one's end a search starts: rows of transactions that
-	// overlapped it may have appeared there.
-	overlap = 2 * time.Second
+	// nearReach is how far behind the present every search of the outbox looks, at least. Each
+	// passes what was there in the meantime once more, dead rows too: a moment's at most.
+	nearReach = 50 * time.Millisecond
+	// farReach is how far behind the present a search looks every farInterval, at least.
+	farReach    = 2 * time.Second
+	farInterval = time.Second
 )
 
 // Settings are what a worker's connections to PostgreSQL should have. The tables are mostly empty
@@ -112,37 +114,73 @@ type cause struct {
 
 func (c cause) tell(d *Delivery) { d.RequestID, d.Trace = c.request.UUID, c.trace.String }
 
-// floor is where searches of the outbox start: at id, and every fullInterval at the beginning. A
-// search from the beginning goes on where its last batch ended until it has caught up, so that it
-// neither leaves anything behind nor passes what it has taken again.
+// trail remembers where a search had come to some time ago. Below that place only transactions
+// that took their ids earlier still can put anything.
+type trail struct {
+	id   int64 // where it had come to, one to two spans ago
+	next int64 // becomes id after another span
+	at   time.Time
+}
+
+func (t *trail) pass(now time.Time, seen int64, span time.Duration) {
+	if now.Sub(t.at) >= span || now.Before(t.at) {
+		t.id, t.next, t.at = t.next, seen, now
+	}
+}
+
+// floor is above which id the outbox is searched. Each search looks back over moments, for
+// transactions that committed in another order than they took their ids in; every farInterval one
+// looks back over seconds, and every fullInterval one begins at the beginning. While there is
+// more than a batch, each search goes on where the last one ended: then nothing is passed twice,
+// however many dead rows there are.
 type floor struct {
-	id        int64 // nothing at or below it is looked for
-	next      int64 // becomes id after overlap
-	at        time.Time
 	seen      int64 // the highest id that came
-	fullFrom  int64 // where a search from the beginning has come to
+	near, far trail
+	farAfter  time.Time
 	fullAfter time.Time
+	// behind is set while a search is not at its end, which is from then on above resume.
+	behind bool
+	resume int64
 }
 
 // start returns the id above which to look.
 func (f *floor) start(now time.Time) int64 {
-	if now.Sub(f.at) >= overlap || now.Before(f.at) {
-		f.id, f.next, f.at = f.next, f.seen, now
+	f.near.pass(now, f.seen, nearReach)
+	f.far.pass(now, f.seen, farReach)
+	if isOver(&f.farAfter, now, farInterval) {
+		f.goBack(f.far.id)
 	}
-	if now.After(f.fullAfter) || now.Before(f.fullAfter.Add(-fullInterval)) {
-		f.fullAfter, f.fullFrom = now.Add(fullInterval), 0
+	if isOver(&f.fullAfter, now, fullInterval) {
+		f.goBack(0)
 	}
-	return min(f.id, f.fullFrom)
+	if f.behind {
+		return f.resume
+	}
+	return f.near.id
+}
+
+// goBack makes the next search start above id, if it did not start lower anyway.
+func (f *floor) goBack(id int64) {
+	if !f.behind || id < f.resume {
+		f.behind, f.resume = true, id
+	}
 }
 
 // found takes in how a search ended: the highest id that it took, and whether it took as many as
 // it might, so that there may be more above.
 func (f *floor) found(highest int64, more bool) {
 	f.seen = max(f.seen, highest)
-	f.fullFrom = math.MaxInt64
-	if more {
-		f.fullFrom = highest
+	f.behind, f.resume = more, highest
+}
+
+// isOver tells whether it is after a time, and if so sets that to an interval from now. A clock
+// that was set back does not make anybody wait.
+func isOver(after *time.Time, now time.Time, interval time.Duration) bool {
+	if !now.After(*after) && !now.Before(after.Add(-interval)) {
+		return false
 	}
+	*after = now.Add(interval)
+	return true
 }
 
 // rowset is the one JSON parameter that carries the rows of a statement.

@@ -193,7 +193,8 @@ func TestEntriesThatCommitLateAreFound(t *testing.T) {
 		open   time.Duration // from when it took the ids to its commit
 		wait   time.Duration // from there until its entries must be found
 	}{
-		{"transactions overlap by moments all the time", 1500 * time.Millisecond, 0},
+		{"transactions overlap by moments all the time", 40 * time.Millisecond, 0},
+		{"one that took seconds is found a second later", 1500 * time.Millisecond, time.Second},
 		{"one that is later still is found by the search from the beginning", 8 * time.Second, 10 * time.Second},
 	}
 	for _, row := range rows {
@@ -214,10 +215,11 @@ func TestEntriesThatCommitLateAreFound(t *testing.T) {
 				require.NoError(t, err)
 			}
 			q := queue.On(s)
-			for range row.open / (500 * time.Millisecond) {
+			const steps = 4
+			for range steps {
 				o.emit(hook.OrderPaid)
 				require.Equal(t, 1, o.relay(q, 2, noLane).Entries)
-				c.advance(500 * time.Millisecond)
+				c.advance(row.open / steps)
 			}
 			require.NoError(t, tx.Commit())
 			c.advance(row.wait + time.Millisecond)

@@ -125,27 +125,39 @@ func TestFloorOfTheOutbox(t *testing.T) {
 		reason  string
 	}{
 		{0, 0, 500, true, "the first search is from the beginning"},
-		{1, 0, 700, false, "nothing is far enough behind yet"},
-		{2000, 0, 800, false, "800 is seen, and is the floor after two spans"},
-		{4000, 700, 0, false, "what was seen two seconds ago is the floor"},
-		{6000, 800, 900, false, "and so on"},
-		{10001, 0, 100, true, "a search from the beginning, every ten seconds"},
-		{10002, 100, 300, true, "goes on where its batch ended"},
-		{10003, 300, 1000, true, "until it is past the floor"},
-		{10004, 800, 1000, false, "and then starts there again"},
-		{13000, 900, 0, false, "a floor never sinks"},
-		{5000, 0, 0, false, "a clock that was set back: from the beginning, to be safe"},
+		{1, 500, 700, true, "goes on where its batch ended"},
+		{2, 700, 710, false, "until it finds less than a batch"},
+		{3, 0, 720, false, "nothing is a moment behind yet"},
+		{50, 0, 730, false, "730 is seen, and is a moment behind after two spans"},
+		{100, 720, 740, false, "what was seen a moment ago is the floor"},
+		{150, 730, 900, true, "and so on"},
+		{500, 900, 1000, true, "a whole batch: the next one is above it"},
+		{700, 1000, 1010, false, "for as long as there is more"},
+		{750, 1000, 1020, false, "then moments are looked back over again"},
+		{1001, 0, 1030, false, "every second, seconds: nothing is that far behind yet"},
+		{2000, 1020, 1100, false, "between them, moments"},
+		{2003, 0, 1200, false, "seconds again"},
+		{3950, 0, 1250, false, "and again"},
+		{4000, 1200, 1300, false, "between them, moments"},
+		{4951, 1030, 1300, true, "what was seen two seconds ago is as far as it looks back"},
+		{4952, 1300, 1310, false, "and it goes on too until it finds less than a batch"},
+		{10002, 0, 100, true, "from the beginning, every ten seconds"},
+		{11004, 100, 300, true, "looking back over seconds never skips what that has still to pass"},
+		{11005, 300, 2000, false, "and it ends where everything has been passed"},
+		{5000, 0, 2000, false, "a clock that was set back: from the beginning, to be safe"},
 	}
 	for _, step := range steps {
 		require.Equal(t, step.from, f.start(at(step.at)), "%d: %s", step.at, step.reason)
 		f.found(step.highest, step.more)
 	}
 	f = floor{}
-	require.Zero(t, f.start(at(0)))
+	f.start(at(0))
 	f.found(900, false)
-	f.start(at(2000))
-	f.found(900, false)
-	f.start(at(4000))
+	for ms := range 100 {
+		f.start(at(100 * ms))
+		f.found(900, false)
+	}
+	require.Equal(t, int64(900), f.start(at(9950)))
 	f.found(900, false)
 	require.Zero(t, f.start(at(10001)))
 	require.Zero(t, f.start(at(10002)), "a search from the beginning that failed is made again")
