@@ -23,6 +23,13 @@ func Cause(ctx context.Context) (request *uuid.UUID, traceparent *string) {
 	return request, traceparent
 }
 
+// Made notes an event that the transaction of the context wrote for itself, as one that no change
+// of a row causes. Committed tells of it like of the others.
+func Made(ctx context.Context, eventID uuid.UUID) {
+	r := from(ctx)
+	r.made = append(r.made, eventID)
+}
+
 // Committed notes the events of the transaction with the request that it was made for. It is
 // called once the transaction has been committed.
 func Committed(ctx context.Context) {

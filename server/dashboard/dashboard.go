@@ -22,8 +22,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/refusal"
@@ -45,7 +43,7 @@ type Config struct {
 	Now func() time.Time
 	// Unreachable tells errors of a database that is away from all others.
 	Unreachable func(error) bool
-	// Logger gets sign-ins, refused forms and failures; never a secret.
+	// Logger gets a line a request, sign-ins, refused forms and failures; never a secret.
 	Logger *slog.Logger
 }
 
@@ -99,11 +97,11 @@ func New(c Config) http.Handler {
 	foreign := http.NewCrossOriginProtection()
 	foreign.SetDenyHandler(http.HandlerFunc(d.refuseForeign))
 	guarded := foreign.Handler(mux)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return d.identified(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protect(w.Header())
 		r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 		guarded.ServeHTTP(w, r)
-	})
+	}))
 }
 
 // protect sets what every answer of the dashboard says to a browser.
@@ -193,10 +191,11 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	d.write(w, r, f.Status(), d.failed(r, f))
 }
 
-// failed is the page of a failure of the service; its reference finds the cause in the log.
+// failed is the page of a failure of the service; its reference, the request's identifier, finds
+// the cause in the log.
 func (d *dashboard) failed(r *http.Request, f *refusal.Refusal) view {
-	reference := uuid.NewString()
-	d.Logger.ErrorContext(r.Context(), "the dashboard failed", "reference", reference, "path", r.URL.Path, "error", f.Cause)
+	reference := tenant.RequestOf(r.Context()).ID.String()
+	d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", reference, "path", r.URL.Path, "error", f.Cause)
 	return message("Something went wrong", f.Message+" If it stays so, tell whoever runs the platform this reference: "+reference)
 }
 

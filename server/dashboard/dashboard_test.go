@@ -20,6 +20,7 @@ import (
 	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
 	"go.storefront.example/server/shop"
@@ -538,5 +539,23 @@ func TestDeliveryShowsWhatWasSent(t *testing.T) {
 		found, err := p.operator.GetDelivery(t.Context(), o.delivery)
 		require.NoError(t, err)
 		require.Equal(t, string(found.Payload), r.get("/deliveries/"+o.delivery+"/payload").text, "byte for byte")
+	})
+}
+
+func TestEventsCarryTheRequestOfThePage(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		p := newPlace(t, s)
+		o := p.fill("one")
+		a := p.signedIn("one").post("/webhooks/" + o.webhook + "/ping")
+		require.Equal(t, http.StatusSeeOther, a.status, a.text)
+		request := a.header.Get("X-Request-Id")
+		ping := s.Client().Event.Query().Where(event.Type("ping"), event.RequestIDNotNil()).OnlyX(t.Context())
+		require.Equal(t, request, ping.RequestID.String())
+		require.Eventually(t, func() bool {
+			return regexp.MustCompile(`msg="dashboard request" request_id=` + request + ` method=POST .* status=303 .*event_ids=\[` + ping.ID.String() + `]`).
+				MatchString(p.logs.String())
+		}, time.Minute, time.Millisecond, "the line is written after the answer")
+		require.NotContains(t, p.logs.String(), "token=")
 	})
 }

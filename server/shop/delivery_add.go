@@ -38,6 +38,7 @@ func (s *Shop) PingWebhook(ctx context.Context, webhookID string) (queue.Entry, 
 		if err != nil {
 			return eventID, "", fmt.Errorf("create event: %w", err)
 		}
+		hook.Made(ctx, eventID)
 		return eventID, wire.PingType, nil
 	})
 }
