@@ -1,0 +1,288 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Exchange is one request under /v1 and its answer, bodies included.
+type Exchange struct {
+	Method string
+	URL    *url.URL
+	// Sent are the request's headers, SentBody its body.
+	Sent     http.Header
+	SentBody []byte
+	Status   int
+	Header   http.Header
+	Body     []byte
+}
+
+// transport are the headers of an answer that HTTP itself brings (RFC 9110, section 6.6.1; RFC 9112,
+// sections 6 and 9.6). OpenAPI describes Content-Type as the key of content.
+var transport = []string{"Connection", "Content-Length", "Content-Type", "Date"}
+
+// Check tells what document and exchange disagree about: an answer that the document does not name,
+// or a request that was served although the document refuses it. The error names the operation,
+// the status and each place. What agrees is counted as seen.
+func (d *Document) Check(x Exchange) error {
+	op := d.operationFor(x.Method, x.URL.EscapedPath())
+	if op == nil {
+		if err := d.stray(x); err != nil {
+			return fmt.Errorf("%s %s, which is no operation: %d: %w", x.Method, x.URL.Path, x.Status, err)
+		}
+		return nil
+	}
+	value, err := op.received(x)
+	if err != nil {
+		return fmt.Errorf("%s: answer %d: %w", op.ID, x.Status, err)
+	}
+	op.sawAnswer(x, value)
+	if x.Status >= http.StatusBadRequest {
+		return nil
+	}
+	if err := op.Allows(x); err != nil {
+		return fmt.Errorf("%s: answered %d to a request that the document refuses: %w", op.ID, x.Status, err)
+	}
+	op.sawRequest(x)
+	return nil
+}
+
+// stray judges the answer to a request that no operation answers: a refusal with the error body.
+func (d *Document) stray(x Exchange) error {
+	if x.Status < http.StatusBadRequest {
+		return errors.New("it was served")
+	}
+	if x.Method == http.MethodHead {
+		return nil
+	}
+	value, err := decode(x.Body)
+	if err != nil {
+		return err
+	}
+	return d.refusal.judge(value)
+}
+
+// received judges an answer and returns its body's value.
+func (op *Operation) received(x Exchange) (any, error) {
+	a := op.answers[x.Status]
+	if a == nil {
+		return nil, fmt.Errorf("the document has no such status: %.300s", x.Body)
+	}
+	for name, values := range x.Header {
+		header := a.headers[name]
+		switch {
+		case header != nil:
+			if err := header.judge(values); err != nil {
+				return nil, err
+			}
+		case !slices.Contains(transport, name):
+			return nil, fmt.Errorf("the document has no header %s", name)
+		}
+	}
+	for name, header := range a.headers {
+		if header.required && len(x.Header[name]) == 0 {
+			return nil, fmt.Errorf("the header %s is missing", header.name)
+		}
+	}
+	if x.Method == http.MethodHead && op.Method != http.MethodHead {
+		return nil, nil
+	}
+	if a.body == nil {
+		if len(x.Body) > 0 {
+			return nil, fmt.Errorf("the document has no body: %.300s", x.Body)
+		}
+		return nil, nil
+	}
+	return a.body.judge(x.Header, x.Body)
+}
+
+// sawAnswer marks what a valid answer shows.
+func (op *Operation) sawAnswer(x Exchange, value any) {
+	a := op.answers[x.Status]
+	a.seen.see()
+	for name := range x.Header {
+		if header := a.headers[name]; header != nil {
+			header.saw(x.Header[name])
+		}
+	}
+	if value == nil {
+		return
+	}
+	a.body.typed(x.Header).see(value)
+	if refusal, ok := value.(map[string]any); ok && a.codes != nil {
+		code, _ := refusal["code"].(string)
+		a.codes[code].see()
+	}
+}
+
+// Allows tells why the document refuses a request of this operation; nil when it does not.
+func (op *Operation) Allows(x Exchange) error {
+	query, err := url.ParseQuery(x.URL.RawQuery)
+	if err != nil {
+		return fmt.Errorf("the query: %w", err)
+	}
+	steps := strings.Split(x.URL.Path, "/")
+	for i, step := range strings.Split(op.Path, "/") {
+		if name, is := strings.CutPrefix(step, "{"); is && i < len(steps) {
+			query[pathPrefix+strings.TrimSuffix(name, "}")] = []string{steps[i]}
+		}
+	}
+	for name, values := range query {
+		p := op.parameter(name)
+		if p == nil {
+			return fmt.Errorf("the document has no parameter %s", name)
+		}
+		if err := p.judge(values); err != nil {
+			return err
+		}
+	}
+	for _, p := range op.parameters {
+		if p.required && len(query[p.key()]) == 0 {
+			return fmt.Errorf("the parameter %s is missing", p.name)
+		}
+	}
+	switch {
+	case op.body == nil: // what is sent is not looked at
+	case len(x.SentBody) > 0:
+		_, err := op.body.judge(x.Sent, x.SentBody)
+		return err
+	case op.body.required:
+		return errors.New("the body is missing")
+	}
+	return nil
+}
+
+// sawRequest marks what a request that was served shows.
+func (op *Operation) sawRequest(x Exchange) {
+	for name, values := range x.URL.Query() {
+		op.parameter(name).saw(values)
+	}
+	for _, p := range op.parameters {
+		if p.in == "path" {
+			p.seen.see()
+		}
+	}
+	if op.body == nil || len(x.SentBody) == 0 {
+		return
+	}
+	if value, err := decode(x.SentBody); err == nil {
+		op.body.typed(x.Sent).see(value)
+	}
+}
+
+// pathPrefix keeps variables of the path and parameters of the query apart: it is in no name.
+const pathPrefix = "path "
+
+// key is the parameter's name among all of a request.
+func (p *parameter) key() string {
+	if p.in == "path" {
+		return pathPrefix + p.name
+	}
+	return p.name
+}
+
+func (op *Operation) parameter(key string) *parameter {
+	for _, p := range op.parameters {
+		if p.key() == key {
+			return p
+		}
+	}
+	return nil
+}
+
+// judge tells what is wrong with the values of a parameter or a header, which must be one.
+func (p *parameter) judge(values []string) error {
+	if len(values) != 1 {
+		return fmt.Errorf("the %s parameter %s stands %d times", p.in, p.name, len(values))
+	}
+	if err := p.shape.judge(p.value(values[0])); err != nil {
+		return fmt.Errorf("the %s parameter %s is %.100q: %w", p.in, p.name, values[0], err)
+	}
+	return nil
+}
+
+func (p *parameter) saw(values []string) {
+	p.seen.see()
+	p.shape.see(p.value(values[0]))
+}
+
+var (
+	integer = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+	number  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+)
+
+// value reads a text as the type that the schema asks for; a text that is none stays a text.
+func (p *parameter) value(text string) any {
+	for _, kind := range p.shape.types() {
+		if kind == "integer" && integer.MatchString(text) || kind == "number" && number.MatchString(text) {
+			if value, err := decode([]byte(text)); err == nil {
+				return value
+			}
+		}
+		if kind == "boolean" && (text == "true" || text == "false") {
+			return text == "true"
+		}
+	}
+	return trimmed(text)
+}
+
+// typed is the schema of a body by the Content-Type of its headers, nil when the document has none.
+func (b *body) typed(header http.Header) *shape {
+	kind, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil || len(parameters) > 1 || len(parameters) == 1 && !strings.EqualFold(parameters["charset"], "utf-8") {
+		return nil
+	}
+	return b.types[kind]
+}
+
+// judge tells what is wrong with a body, and returns its value.
+func (b *body) judge(header http.Header, text []byte) (any, error) {
+	s := b.typed(header)
+	if s == nil {
+		return nil, fmt.Errorf("the document has no content of type %q", header.Get("Content-Type"))
+	}
+	value, err := decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("the body is no JSON: %w", err)
+	}
+	if err := s.judge(b.normal(value)); err != nil {
+		return nil, fmt.Errorf("the body: %w", err)
+	}
+	return value, nil
+}
+
+// normal is what the schema of a body is about.
+func (b *body) normal(value any) any {
+	if b.sent {
+		return trimmed(value)
+	}
+	return value
+}
+
+// trimmed is a value whose texts have no white space around them. The service counts lengths after
+// trimming, which JSON Schema cannot say.
+func trimmed(value any) any {
+	switch value := value.(type) {
+	case string:
+		return strings.TrimSpace(value)
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for name, in := range value {
+			out[name] = trimmed(in)
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, in := range value {
+			out[i] = trimmed(in)
+		}
+		return out
+	}
+	return value
+}

@@ -1,0 +1,297 @@
+// Package openapi holds what is said under /v1, and what is delivered to webhooks, against an OpenAPI
+// 3.1 document, in both directions: an answer must be one that the document names, down to the last
+// header and property, and a request that was served must be one that it allows. It keeps count
+// of every place of the document that was seen alive, so that what the document says and the
+// service never does comes out too; and it derives requests that the document refuses.
+//
+// Schemas are judged by a validator of JSON Schema 2020-12 with formats asserted. Around them only
+// the part of OpenAPI is read that a description of this service needs, and everything else is an
+// error of Read: parameters in paths, queries and headers that are one scalar each, JSON bodies, and
+// statuses that are numbers. It knows no operation, no field and no code by itself.
+package openapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+)
+
+// Document is an OpenAPI document that was read. Goroutines may share it.
+type Document struct {
+	root       any
+	compiler   *jsonschema.Compiler
+	shapes     map[string]*shape
+	marks      map[string]*mark
+	operations []*Operation
+	webhooks   map[string]*webhook
+	// refusal is the body of an answer to what is no operation.
+	refusal *shape
+}
+
+// Operation is one operation of the document.
+type Operation struct {
+	// ID is its operationId.
+	ID string
+	// Method is its HTTP method in capitals, and Path its path, variables in braces.
+	Method, Path string
+	node         map[string]any
+	parameters   []*parameter
+	body         *body
+	answers      map[int]*answer
+}
+
+// parameter is one parameter of an operation, or a header of an answer or a delivery.
+type parameter struct {
+	name, in string
+	required bool
+	shape    *shape
+	seen     *mark
+}
+
+// body is the content of a request, an answer or a delivery, by media type.
+type body struct {
+	sent     bool // by a client, and not by the service
+	required bool
+	types    map[string]*shape
+	node     map[string]any
+}
+
+// answer is one status that an operation answers.
+type answer struct {
+	seen    *mark
+	body    *body
+	headers map[string]*parameter // by canonical name
+	codes   map[string]*mark      // of the error body; nil when every code may be there
+}
+
+// location is where the validator finds the document; it is never fetched.
+const location = "openapi.json"
+
+// Read reads a document in JSON or YAML and compiles all its schemas.
+func Read(text []byte) (*Document, error) {
+	var loose any
+	if err := yaml.Unmarshal(text, &loose); err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	strict, err := json.Marshal(loose)
+	if err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	d := &Document{compiler: jsonschema.NewCompiler(), shapes: map[string]*shape{}, marks: map[string]*mark{}, webhooks: map[string]*webhook{}}
+	if d.root, err = decode(strict); err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	d.compiler.DefaultDraft(jsonschema.Draft2020)
+	d.compiler.AssertFormat()
+	if err := d.compiler.AddResource(location, d.root); err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	if err := d.read(); err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	return d, nil
+}
+
+func (d *Document) read() error {
+	paths, err := d.object("/paths")
+	if err != nil {
+		return err
+	}
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		at := "/paths/" + escape(path)
+		item, err := d.object(at)
+		if err != nil {
+			return err
+		}
+		for _, method := range methods {
+			if item[strings.ToLower(method)] == nil {
+				continue
+			}
+			op, err := d.operation(method, path, at)
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", method, path, err)
+			}
+			d.operations = append(d.operations, op)
+		}
+	}
+	if d.refusal, err = d.shapeAt("/components/schemas/Error"); err != nil {
+		return err
+	}
+	return d.readWebhooks()
+}
+
+// methods are the HTTP methods that a path of OpenAPI 3.1 may have.
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodTrace,
+}
+
+// operation reads one operation of the path at a place of the document.
+func (d *Document) operation(method, path, item string) (*Operation, error) {
+	at := item + "/" + strings.ToLower(method)
+	node, err := d.object(at)
+	if err != nil {
+		return nil, err
+	}
+	op := &Operation{Method: method, Path: path, node: node, answers: map[int]*answer{}}
+	if op.ID, _ = node["operationId"].(string); op.ID == "" {
+		return nil, errors.New("no operationId")
+	}
+	for _, place := range []string{item, at} {
+		parameters, err := d.parameters(op.ID, place+"/parameters", "path", "query")
+		if err != nil {
+			return nil, err
+		}
+		op.parameters = append(op.parameters, parameters...)
+	}
+	if op.body, err = d.body(at + "/requestBody"); err != nil {
+		return nil, err
+	}
+	if op.body != nil {
+		op.body.sent = true
+	}
+	responses, err := d.object(at + "/responses")
+	if err != nil {
+		return nil, err
+	}
+	for _, status := range slices.Sorted(maps.Keys(responses)) {
+		number, err := strconv.Atoi(status)
+		if err != nil {
+			return nil, fmt.Errorf("the answer %s is no single status", status)
+		}
+		if op.answers[number], err = d.answer(op.ID+" "+status, at+"/responses/"+status); err != nil {
+			return nil, err
+		}
+	}
+	return op, nil
+}
+
+// parameters reads the list at a place, which may be missing. Only parameters of these kinds are
+// understood; the names that OpenAPI takes from elsewhere (Accept, Content-Type, Authorization)
+// may not stand among headers.
+func (d *Document) parameters(owner, at string, kinds ...string) ([]*parameter, error) {
+	list, _ := d.find(at).([]any)
+	var out []*parameter
+	for i := range list {
+		place, node, err := d.resolve(at + "/" + strconv.Itoa(i))
+		if err != nil {
+			return nil, err
+		}
+		p := &parameter{}
+		p.name, _ = node["name"].(string)
+		p.in, _ = node["in"].(string)
+		p.required, _ = node["required"].(bool)
+		if p.name == "" || !slices.Contains(kinds, p.in) || node["content"] != nil {
+			return nil, fmt.Errorf("%s: the parameter %q in %q is of no kind that is understood", owner, p.name, p.in)
+		}
+		if p.shape, err = d.shapeAt(place + "/schema"); err != nil {
+			return nil, err
+		}
+		p.seen = d.mark(owner + " " + p.in + " parameter " + p.name)
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// body reads the content of the object at a place; nil when there is none.
+func (d *Document) body(at string) (*body, error) {
+	if d.find(at) == nil {
+		return nil, nil
+	}
+	place, node, err := d.resolve(at)
+	if err != nil {
+		return nil, err
+	}
+	content, ok := node["content"].(map[string]any)
+	if !ok {
+		return nil, nil
+	}
+	b := &body{types: map[string]*shape{}, node: content}
+	b.required, _ = node["required"].(bool)
+	for kind := range content {
+		if b.types[kind], err = d.shapeAt(place + "/content/" + escape(kind) + "/schema"); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func (d *Document) answer(owner, at string) (*answer, error) {
+	place, node, err := d.resolve(at)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{seen: d.mark(owner), headers: map[string]*parameter{}}
+	if a.body, err = d.body(at); err != nil {
+		return nil, err
+	}
+	headers, _ := node["headers"].(map[string]any)
+	for name := range headers {
+		where, header, err := d.resolve(place + "/headers/" + escape(name))
+		if err != nil {
+			return nil, err
+		}
+		p := &parameter{name: name, in: "header", seen: d.mark(owner + " header " + name)}
+		p.required, _ = header["required"].(bool)
+		if p.shape, err = d.shapeAt(where + "/schema"); err != nil {
+			return nil, err
+		}
+		a.headers[http.CanonicalHeaderKey(name)] = p
+	}
+	if a.body == nil {
+		return a, nil
+	}
+	for _, s := range a.body.types {
+		if codes := s.words("code"); codes != nil && s.property("statusCode") != nil {
+			a.codes = map[string]*mark{}
+			for _, code := range codes {
+				a.codes[code] = d.mark(owner + " " + code)
+			}
+		}
+	}
+	return a, nil
+}
+
+// Operations are all operations, in the order of their paths and methods.
+func (d *Document) Operations() []*Operation { return d.operations }
+
+// Codes are the codes that the operation answers a status with, in order.
+func (op *Operation) Codes(status int) []string {
+	if a := op.answers[status]; a != nil {
+		return slices.Sorted(maps.Keys(a.codes))
+	}
+	return nil
+}
+
+// Statuses are the statuses that the operation answers, in order.
+func (op *Operation) Statuses() []int { return slices.Sorted(maps.Keys(op.answers)) }
+
+// operationFor finds the operation that answers a method at a path that stands as it was sent. HEAD is
+// GET's where the document does not name it (RFC 9110, section 9.3.2).
+func (d *Document) operationFor(method, path string) *Operation {
+	segments := strings.Split(path, "/")
+	var get *Operation
+	for _, op := range d.operations {
+		want := strings.Split(op.Path, "/")
+		if !slices.EqualFunc(want, segments, func(w, s string) bool { return w == s || strings.HasPrefix(w, "{") && s != "" }) {
+			continue
+		}
+		switch op.Method {
+		case method:
+			return op
+		case http.MethodGet:
+			get = op
+		}
+	}
+	if method == http.MethodHead {
+		return get
+	}
+	return nil
+}

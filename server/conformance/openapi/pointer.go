@@ -1,0 +1,63 @@
+package openapi
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Places in the document are JSON pointers (RFC 6901), without the # before them.
+
+var escaper, unescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewReplacer("~1", "/", "~0", "~")
+
+func escape(name string) string { return escaper.Replace(name) }
+
+// find returns what is at a place, nil when nothing is.
+func (d *Document) find(at string) any {
+	value := d.root
+	for _, step := range strings.Split(at, "/")[1:] {
+		step = unescaper.Replace(step)
+		switch node := value.(type) {
+		case map[string]any:
+			value = node[step]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(node) {
+				return nil
+			}
+			value = node[i]
+		default:
+			return nil
+		}
+	}
+	return value
+}
+
+// resolve follows the references from a place to the object that they end at.
+func (d *Document) resolve(at string) (place string, node map[string]any, err error) {
+	for range 10 {
+		node, ok := d.find(at).(map[string]any)
+		if !ok {
+			return "", nil, fmt.Errorf("no object at %s", at)
+		}
+		ref, ok := node["$ref"].(string)
+		if !ok {
+			return at, node, nil
+		}
+		if at, ok = strings.CutPrefix(ref, "#"); !ok {
+			return "", nil, fmt.Errorf("%s refers to another document", ref)
+		}
+	}
+	return "", nil, fmt.Errorf("references at %s do not end", at)
+}
+
+func (d *Document) object(at string) (map[string]any, error) {
+	_, node, err := d.resolve(at)
+	return node, err
+}
+
+// decode reads one JSON value and nothing after it, numbers as they are spelt.
+func decode(text []byte) (any, error) { return jsonschema.UnmarshalJSON(bytes.NewReader(text)) }

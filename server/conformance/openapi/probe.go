@@ -1,0 +1,257 @@
+package openapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Probe is a request of an operation with one thing in it that is worth asking. Its exchange has no
+// answer, and the variables of its path are as the operation writes them.
+type Probe struct {
+	Exchange
+	// Field is the name of what is probed, in the body or the query; empty for the whole.
+	Field string
+	// Plain tells that the service must take the value if the document does. It is false for values
+	// near the edge of a format, where a service may know more than a schema can say.
+	Plain bool
+}
+
+// Example is a request of the operation as the document shows it; without a body where it shows none.
+func (op *Operation) Example() Exchange {
+	x := Exchange{Method: op.Method, URL: &url.URL{Path: op.Path}, Sent: http.Header{}}
+	if value := op.body.example(); value != nil {
+		x = x.carrying(value)
+	}
+	return x
+}
+
+// example is the first example of a JSON body, nil when there is none.
+func (b *body) example() any {
+	if b == nil {
+		return nil
+	}
+	media, _ := b.node["application/json"].(map[string]any)
+	if value, ok := media["example"]; ok {
+		return value
+	}
+	examples, _ := media["examples"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(examples)) {
+		if example, ok := examples[name].(map[string]any); ok && example["value"] != nil {
+			return example["value"]
+		}
+	}
+	return nil
+}
+
+func (x Exchange) carrying(value any) Exchange {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // a value that was read from JSON
+	}
+	x.SentBody, x.Sent = text, http.Header{"Content-Type": {"application/json"}}
+	return x
+}
+
+// Probes are requests around everything that the document says of the operation's own: each parameter and
+// each property is missing, of every type, at its bounds and beyond them, and there are ones
+// that the operation does not have.
+func (op *Operation) Probes() []Probe {
+	return append(op.queryProbes(), op.bodyProbes()...)
+}
+
+func (op *Operation) queryProbes() []Probe {
+	var out []Probe
+	ask := func(name string, plain bool, values ...string) {
+		x := op.Example()
+		x.URL = &url.URL{Path: op.Path, RawQuery: url.Values{name: values}.Encode()}
+		out = append(out, Probe{x, name, plain})
+	}
+	ask("unknown", true, "1")
+	for _, p := range op.parameters {
+		if p.in != "query" {
+			continue
+		}
+		ask(strings.ToUpper(p.name), true, "1")
+		for _, v := range p.shape.values() {
+			text, isText := v.value.(string)
+			if !isText {
+				text = spell(v.value)
+			}
+			if v.value != nil && (isText || text != "") {
+				ask(p.name, v.plain, text)
+				ask(p.name, v.plain, text, text)
+			}
+		}
+		for _, text := range []string{"", " ", "+5", "05", "1e2", "1.0", "0x1", "null", "\x00"} {
+			ask(p.name, false, text)
+		}
+	}
+	return out
+}
+
+func (op *Operation) bodyProbes() []Probe {
+	base, ok := op.body.example().(map[string]any)
+	if !ok {
+		return nil
+	}
+	s := op.body.types["application/json"]
+	var out []Probe
+	ask := func(name string, plain bool, change func(map[string]any)) {
+		body := map[string]any{}
+		if op.Method != http.MethodPatch || name == "" {
+			body = maps.Clone(base)
+		}
+		change(body)
+		out = append(out, Probe{op.Example().carrying(body), name, plain})
+	}
+	ask("", true, func(map[string]any) {})
+	for _, whole := range []any{nil, true, json.Number("5"), "text", []any{}, []any{base}} {
+		out = append(out, Probe{op.Example().carrying(whole), "", true})
+	}
+	own := s.names()
+	for _, name := range own {
+		if op.Method != http.MethodPatch {
+			ask(name, true, func(body map[string]any) { delete(body, name) })
+		}
+		for _, v := range s.property(name).values() {
+			ask(name, v.plain, func(body map[string]any) { body[name] = v.value })
+		}
+		ask(strings.ToUpper(name), true, func(body map[string]any) { body[strings.ToUpper(name)] = base[name] })
+	}
+	others := []string{"unknown"}
+	for _, status := range []int{http.StatusOK, http.StatusCreated} {
+		if a := op.answers[status]; a != nil && a.body != nil {
+			others = append(others, a.body.types["application/json"].names()...)
+		}
+	}
+	slices.Sort(others)
+	for _, name := range slices.Compact(others) {
+		if !slices.Contains(own, name) {
+			ask(name, true, func(body map[string]any) { body[name] = "x" })
+		}
+	}
+	return out
+}
+
+// names are the names of a schema's properties, through references, in order.
+func (s *shape) names() []string {
+	found := slices.Collect(maps.Keys(s.properties))
+	for _, part := range slices.Concat(s.all, s.some) {
+		found = append(found, part.names()...)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// value is what a property or a parameter may be asked with.
+type value struct {
+	value any
+	plain bool
+}
+
+// values are one of every JSON type, what lies on both sides of every bound, and what is near the
+// format.
+func (s *shape) values() []value {
+	var out []value
+	plain := func(values ...any) {
+		for _, v := range values {
+			out = append(out, value{v, true})
+		}
+	}
+	plain(nil, true, json.Number("1.5"), []any{}, map[string]any{}, "nothing of the kind")
+	for _, text := range s.texts() {
+		plain(text, strings.ToLower(text), strings.ToUpper(text))
+	}
+	format := s.text("format")
+	for _, edge := range edges[format] {
+		out = append(out, value{edge, false})
+	}
+	for _, keyword := range []string{"minimum", "maximum"} {
+		if bound, ok := s.number(keyword); ok {
+			for _, beside := range []int64{-1, 0, 1} {
+				plain(json.Number(new(big.Int).Add(bound, big.NewInt(beside)).String()))
+			}
+		}
+	}
+	out = append(out, value{json.Number("1e30"), true}, value{json.Number("5"), true})
+	for _, keyword := range []string{"minLength", "maxLength"} {
+		bound, ok := s.number(keyword)
+		if !ok {
+			continue
+		}
+		for _, beside := range []int64{-1, 0, 1} {
+			if n := int(bound.Int64() + beside); n >= 0 {
+				plain(sized(format, n))
+			}
+		}
+	}
+	if slices.Contains(s.types(), "string") && format == "" && s.texts() == nil {
+		for _, text := range []string{"", " ", "a\x00b", "a\tb", "a\r\nb", "a\u0085b", "é😀", "\u2028"} {
+			out = append(out, value{text, s.text("pattern") == ""})
+		}
+	}
+	return out
+}
+
+// edges are texts near the edge of a format, on either side.
+var edges = map[string][]any{
+	"date-time": {
+		"2099-10-01", "2099-02-30T00:00:00Z", "2099-10-01T00:00:00", "2099-10-01 00:00:00Z", "2099-10-01t00:00:00z", "2099-10-01T00:00:00.123456789Z",
+		"2099-10-01T00:00:00+01:00", "2099-10-01T24:00:00Z", "2098-12-31T23:59:60Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "2099-10-01T00:00:00+24:00",
+		"2099-10-01T00:00:00,5Z", "2099-10-01T0:00:00Z", "2099-10-01T00:00Z",
+	},
+	"email": {
+		"a", "a@b", "a@b.example", "A <a@b.example>", "é@b.example", "a b@b.example", "a@b..example", `"a b"@b.example`, "a@[127.0.0.1]", "a@é.example",
+		"a..b@b.example", "@b.example", "a@b.example.", "a@b.example,c@d.example",
+	},
+	"uri": {
+		"/a", "//b.example/a", "https://", "ftp://b.example/", "https://b.example/a b", "https://b.example/é", "https://é.example/", "HTTPS://b.example/",
+		"javascript:alert(1)", "https://b.example:0/", "https://b.example/%zz", "https://u:p@b.example/", "https:b.example",
+	},
+	"uuid": {"0195e000-0000-7000-8000-00000000000", "0195E000-0000-7000-8000-000000000000", "{0195e000-0000-7000-8000-000000000000}"},
+}
+
+// sized is a text of so many code points that has a format.
+func sized(format string, length int) string {
+	const label = 60
+	switch {
+	case format == "email" && length > 80:
+		domain := strings.Repeat(strings.Repeat("b", label-1)+".", 10)
+		return strings.Repeat("a", label) + "@" + domain[len(domain)-(length-label-1)+3:] + "com"
+	case format == "uri" && length > 20:
+		return "https://b.example/" + strings.Repeat("a", length-len("https://b.example/"))
+	}
+	return strings.Repeat("é", length)
+}
+
+// text is a keyword of the schema that is a text, through references.
+func (s *shape) text(keyword string) string {
+	if text, ok := s.node[keyword].(string); ok {
+		return text
+	}
+	for _, part := range slices.Concat(s.all, s.some) {
+		if text := part.text(keyword); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// number is a keyword of the schema that is a whole number, through references.
+func (s *shape) number(keyword string) (*big.Int, bool) {
+	if n, ok := s.node[keyword].(json.Number); ok {
+		return new(big.Int).SetString(fmt.Sprint(n), 10)
+	}
+	for _, part := range slices.Concat(s.all, s.some) {
+		if n, ok := part.number(keyword); ok {
+			return n, true
+		}
+	}
+	return nil, false
+}

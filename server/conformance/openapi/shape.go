@@ -1,0 +1,296 @@
+package openapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// mark tells whether a place of the document was seen alive.
+type mark struct{ seen atomic.Bool }
+
+func (m *mark) see() {
+	// Most places are seen again and again, and reading is cheap where writing is shared.
+	if m != nil && !m.seen.Load() {
+		m.seen.Store(true)
+	}
+}
+
+// mark returns the mark of a place, in words that tell a reader where to look.
+func (d *Document) mark(place string) *mark {
+	if d.marks[place] == nil {
+		d.marks[place] = &mark{}
+	}
+	return d.marks[place]
+}
+
+// shape is a schema at one place of the document, with what it says of its parts laid open.
+type shape struct {
+	at     string
+	node   map[string]any
+	schema *jsonschema.Schema
+	// here is the mark of a property, an item or a branch; nil for the rest.
+	here *mark
+	null *mark            // where null is one of several types
+	enum map[string]*mark // by the value's JSON
+
+	properties map[string]*shape
+	rest       *shape // of properties that have no name
+	items      *shape
+	all        []*shape // what applies too: references and allOf
+	some       []*shape // of which one or more apply: oneOf and anyOf
+}
+
+// shapeAt compiles the schema at a place.
+func (d *Document) shapeAt(at string) (*shape, error) {
+	if s := d.shapes[at]; s != nil {
+		return s, nil
+	}
+	node, ok := d.find(at).(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("no schema at %s", at)
+	}
+	s := &shape{at: at, node: node}
+	d.shapes[at] = s // before its parts, which may lead back to it
+	var err error
+	if s.schema, err = d.compiler.Compile(location + "#" + (&url.URL{Fragment: at}).EscapedFragment()); err != nil {
+		return nil, fmt.Errorf("schema at %s: %w", at, err)
+	}
+	if ref, ok := node["$ref"].(string); ok {
+		target, local := strings.CutPrefix(ref, "#")
+		if !local {
+			return nil, fmt.Errorf("schema at %s: %s refers to another document", at, ref)
+		}
+		part, err := d.shapeAt(target)
+		if err != nil {
+			return nil, err
+		}
+		s.all = append(s.all, part)
+	}
+	if types, ok := node["type"].([]any); ok && len(types) > 1 && slices.Contains(types, any("null")) {
+		s.null = d.mark(at + " null")
+	}
+	if values, ok := node["enum"].([]any); ok {
+		s.enum = map[string]*mark{}
+		for _, value := range values {
+			s.enum[spell(value)] = d.mark(at + " " + spell(value))
+		}
+	}
+	return s, d.parts(s)
+}
+
+// parts reads the schemas within a schema.
+func (d *Document) parts(s *shape) error {
+	part := func(step string) (*shape, error) {
+		in, err := d.shapeAt(s.at + step)
+		if err == nil {
+			in.here = d.mark(in.at)
+		}
+		return in, err
+	}
+	var err error
+	if named, ok := s.node["properties"].(map[string]any); ok {
+		s.properties = map[string]*shape{}
+		for name := range named {
+			if s.properties[name], err = part("/properties/" + escape(name)); err != nil {
+				return err
+			}
+		}
+	}
+	if _, ok := s.node["additionalProperties"].(map[string]any); ok {
+		if s.rest, err = part("/additionalProperties"); err != nil {
+			return err
+		}
+	}
+	if _, ok := s.node["items"].(map[string]any); ok {
+		if s.items, err = part("/items"); err != nil {
+			return err
+		}
+	}
+	for _, keyword := range []string{"allOf", "oneOf", "anyOf"} {
+		list, _ := s.node[keyword].([]any)
+		for i := range list {
+			step := "/" + keyword + "/" + strconv.Itoa(i)
+			if keyword == "allOf" {
+				in, err := d.shapeAt(s.at + step)
+				if err != nil {
+					return err
+				}
+				s.all = append(s.all, in)
+				continue
+			}
+			in, err := part(step)
+			if err != nil {
+				return err
+			}
+			s.some = append(s.some, in)
+		}
+	}
+	return nil
+}
+
+// judge tells what is wrong with a value, by where it is.
+func (s *shape) judge(value any) error {
+	err := s.schema.Validate(value)
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	return errors.Join(leaves(invalid)...)
+}
+
+// english words what is wrong. It is made for each use, because goroutines may not share one.
+func english() *message.Printer { return message.NewPrinter(language.English) }
+
+// leaves are what is wrong in the end, without the schemas that lead there.
+func leaves(e *jsonschema.ValidationError) []error {
+	if len(e.Causes) == 0 {
+		return []error{fmt.Errorf("/%s: %s", strings.Join(e.InstanceLocation, "/"), e.ErrorKind.LocalizedString(english()))}
+	}
+	var out []error
+	for _, cause := range e.Causes {
+		out = append(out, leaves(cause)...)
+	}
+	return out
+}
+
+// see marks every place of a valid value.
+func (s *shape) see(value any) {
+	if value == nil && s.null != nil {
+		s.null.see()
+	} else {
+		s.here.see()
+	}
+	s.enum[spell(value)].see()
+	for _, part := range s.all {
+		part.see(value)
+	}
+	for _, part := range s.some {
+		if part.schema.Validate(value) == nil {
+			part.see(value)
+		}
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for name, in := range value {
+			if part := s.properties[name]; part != nil {
+				part.see(in)
+			} else if s.rest != nil {
+				s.rest.see(in)
+			}
+		}
+	case []any:
+		for _, in := range value {
+			if s.items != nil {
+				s.items.see(in)
+			}
+		}
+	}
+}
+
+// spell is a scalar as JSON writes it, which is its name among the marks; empty for the rest.
+func spell(value any) string {
+	switch value := value.(type) {
+	case string:
+		return strconv.Quote(value)
+	case json.Number:
+		return value.String()
+	case bool:
+		return strconv.FormatBool(value)
+	}
+	return ""
+}
+
+// property finds the schema of a property, through references and what applies too.
+func (s *shape) property(name string) *shape {
+	if p := s.properties[name]; p != nil {
+		return p
+	}
+	for _, part := range s.all {
+		if p := part.property(name); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// words are the texts that a property may have; nil when the schema does not enumerate them.
+func (s *shape) words(name string) []string {
+	var out []string
+	narrow := func(words []string) {
+		switch {
+		case words == nil:
+		case out == nil:
+			out = slices.Clone(words)
+		default:
+			out = slices.DeleteFunc(out, func(w string) bool { return !slices.Contains(words, w) })
+		}
+	}
+	if p := s.properties[name]; p != nil {
+		narrow(p.texts())
+	}
+	for _, part := range s.all {
+		narrow(part.words(name))
+	}
+	var either []string
+	for _, part := range s.some {
+		words := part.words(name)
+		if words == nil {
+			return out
+		}
+		either = append(either, words...)
+	}
+	narrow(either)
+	return out
+}
+
+// texts are the texts that a schema enumerates.
+func (s *shape) texts() []string {
+	if text, ok := s.node["const"].(string); ok {
+		return []string{text}
+	}
+	var out []string
+	if values, ok := s.node["enum"].([]any); ok {
+		for _, value := range values {
+			if text, ok := value.(string); ok {
+				out = append(out, text)
+			}
+		}
+		return out
+	}
+	for _, part := range s.all {
+		out = append(out, part.texts()...)
+	}
+	return out
+}
+
+// types are the JSON types that a schema allows, through references; nil when it does not say.
+func (s *shape) types() []string {
+	switch types := s.node["type"].(type) {
+	case string:
+		return []string{types}
+	case []any:
+		out := make([]string, 0, len(types))
+		for _, kind := range types {
+			out = append(out, fmt.Sprint(kind))
+		}
+		return out
+	}
+	found := map[string]bool{}
+	for _, part := range slices.Concat(s.all, s.some) {
+		for _, kind := range part.types() {
+			found[kind] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
