@@ -176,6 +176,9 @@ func TestEveryArrowIsReadAsTheLinterReadsIt(t *testing.T) {
 		{"ent-wire", "ent/read/read.go", "go.storefront.example/server/shop", false, "the rule is about another room"},
 		{"server", "server/server.go", "go.storefront.example/worker", true, "files of the room itself count"},
 		{"server", "server/rest/edge_test.go", "go.storefront.example/cmd/storefront", true, "tests count where they are not left out"},
+		{"client", "client/client.go", "go.storefront.example/gen/ent", true, "tables are nothing of a caller's"},
+		{"client", "client/webhook/webhook.go", "go.storefront.example/worker/signature", false, "the leaf that signs"},
+		{"client", "client/webhook/webhook.go", "go.storefront.example/worker/egress", true, "the other leaf"},
 		{"vanguard", "server/shop/shop.go", "connectrpc.com/vanguard", true, "everywhere but behind its door"},
 		{"vanguard", "server/rest/transcode.go", "connectrpc.com/vanguard", false, "behind its door"},
 		{"logging", "server/server.go", "log", true, "an exact path"},
@@ -231,7 +234,7 @@ func TestEveryFileIsShortEnoughToRead(t *testing.T) {
 
 func TestEveryPackageIsNamedAfterWhatItOwns(t *testing.T) {
 	t.Parallel()
-	rooms := []string{"cmd", "ent", "proto", "server", "worker"}
+	rooms := []string{"client", "cmd", "ent", "proto", "server", "worker"}
 	catchAll := []string{"common", "helpers", "misc", "models", "shared", "types", "util", "utils"}
 	for _, s := range sources(t) {
 		folder := path.Dir(s.path)

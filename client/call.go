@@ -1,0 +1,126 @@
+package client
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+)
+
+const (
+	// firstDelay and maxDelay bound the pauses before reads are sent again.
+	firstDelay = 250 * time.Millisecond
+	maxDelay   = 8 * time.Second
+	// maxRetryAfter is the longest wait that is done for the caller: the service's limits count by
+	// the minute (specification, Limits), so whatever asks for more is better decided by a person.
+	maxRetryAfter = time.Minute
+)
+
+// caller sends requests, and sends them again.
+type caller struct{ maxRetries int }
+
+// attempt is what one sending of a request came to. It travels in the context, because the
+// generated methods return a message or an error and nothing else.
+type attempt struct {
+	spec     connect.Spec
+	sent     bool
+	response *http.Response // for its status and headers
+}
+
+type attemptKey struct{}
+
+// operation is the name of the method that is called, without its service.
+func (a *attempt) operation() string {
+	return a.spec.Procedure[strings.LastIndexByte(a.spec.Procedure, '/')+1:]
+}
+
+// call calls a method of the API, as often as it takes and is allowed.
+func call[Q, A any](ctx context.Context, c *caller, method func(context.Context, *Q) (*A, error), request *Q) (*A, error) {
+	for retries := 0; ; retries++ {
+		a := &attempt{}
+		answer, err := method(context.WithValue(ctx, attemptKey{}, a), request)
+		if err == nil {
+			return answer, nil
+		}
+		failed := newError(ctx, a, err)
+		if retries == c.maxRetries || !a.repeatable(failed) {
+			return nil, failed
+		}
+		pause := delay(retries)
+		if failed.RetryAfter > 0 {
+			pause = failed.RetryAfter
+		}
+		if deadline, set := ctx.Deadline(); pause > maxRetryAfter || set && time.Until(deadline) <= pause {
+			return nil, failed
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, newError(ctx, a, ctx.Err())
+		}
+	}
+}
+
+// repeatable tells whether the request may be sent again after what it failed with: the table of
+// the package comment.
+func (a *attempt) repeatable(e *Error) bool {
+	switch a.spec.Procedure {
+	case storefrontv1connect.PaymentLinkServiceCreatePaymentLinkProcedure,
+		storefrontv1connect.PaymentLinkServiceEnablePaymentLinkProcedure:
+		return false
+	}
+	if e.Status == http.StatusTooManyRequests {
+		return true
+	}
+	reads := a.spec.IdempotencyLevel == connect.IdempotencyNoSideEffects
+	return reads && (e.Status >= http.StatusInternalServerError || e.Code == NetworkError || e.Code == Timeout)
+}
+
+// delay is the pause after so many retries: it doubles, and half of it is chance, so that clients
+// which failed together do not come back together.
+func delay(retries int) time.Duration {
+	full := maxDelay
+	if retries < 5 { // 250 ms << 5 is maxDelay
+		full = firstDelay << retries
+	}
+	return full/2 + rand.N(full/2) //nolint:gosec // Nobody gains by guessing a pause.
+}
+
+// signer puts the key and the program's name on every request. The key lives in this function
+// alone: what a program prints of a Client, with whatever verb, cannot reach it.
+func signer(key, userAgent string) connect.UnaryInterceptorFunc {
+	return func(next connect.UnaryFunc) connect.UnaryFunc {
+		return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+			request.Header().Set("Authorization", "Bearer "+key)
+			request.Header().Set("User-Agent", userAgent)
+			a, _ := ctx.Value(attemptKey{}).(*attempt)
+			a.spec = request.Spec()
+			// Connect sends an empty request in place of one that it cannot encode.
+			if _, err := proto.Marshal(request.Any().(proto.Message)); err != nil {
+				return nil, err
+			}
+			a.sent = true
+			return next(ctx, request)
+		}
+	}
+}
+
+// door is the HTTP client of the generated code, with an eye on what comes back: Connect keeps
+// neither the status nor the headers of an answer that is not its own.
+type door struct{ httpClient *http.Client }
+
+// Do sends a request, once.
+func (d *door) Do(r *http.Request) (*http.Response, error) {
+	response, err := d.httpClient.Do(r)
+	a, _ := r.Context().Value(attemptKey{}).(*attempt)
+	a.response = response
+	return response, err
+}

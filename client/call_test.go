@@ -1,0 +1,200 @@
+package client_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/client"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/refusal"
+)
+
+// serving returns the address of a server on this machine.
+func serving(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+var (
+	limited     = refuses(refusal.New(refusal.RateLimited, "Wait."), "Retry-After", "17")
+	unavailable = refuses(refusal.New(refusal.Unavailable, "Not now."))
+	internal    = refuses(refusal.New(refusal.InternalError, "Sorry."))
+	refused     = refuses(refusal.New(refusal.StoreUnavailable, "Closed."))
+	gateway     = says(502, "text/html", "<html>")
+	proxyLimit  = says(429, "text/html", "<html>", "Retry-After", "2")
+	dead        = breaks(syscall.ECONNRESET)
+	done        = says(200, "application/proto", "")
+)
+
+// The operations by how they may be repeated.
+var operations = map[string]func(context.Context, *client.Client) error{
+	"GetStore": func(ctx context.Context, c *client.Client) error { _, err := c.Store.Get(ctx); return err },
+	"ListOrders": func(ctx context.Context, c *client.Client) error {
+		_, err := c.Orders.Page(ctx, nil)
+		return err
+	},
+	"UpdateProduct": func(ctx context.Context, c *client.Client) error {
+		_, err := c.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: "x"})
+		return err
+	},
+	"CreateCustomer": func(ctx context.Context, c *client.Client) error {
+		_, err := c.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Name: "Awa"})
+		return err
+	},
+	"CreatePaymentLink": func(ctx context.Context, c *client.Client) error {
+		_, err := c.PaymentLinks.Create(ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "x"})
+		return err
+	},
+	"EnablePaymentLink": func(ctx context.Context, c *client.Client) error {
+		_, err := c.PaymentLinks.Enable(ctx, "x")
+		return err
+	},
+}
+
+func TestRequestsAreSentAgain(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		reason    string
+		operation string
+		answers   []answer
+		timeout   time.Duration // of the context; 0 is none
+		requests  int
+		want      client.Code // "" is success
+	}{
+		{"what succeeds is sent once", "GetStore", []answer{done}, 0, 1, ""},
+		{"a limit is waited for", "GetStore", []answer{limited, done}, 0, 2, ""},
+		{"of writes too: a refused request changed nothing", "UpdateProduct", []answer{limited, limited, done}, 0, 3, ""},
+		{"a proxy's limit as well", "CreateCustomer", []answer{proxyLimit, done}, 0, 2, ""},
+		{"a limit is not waited for in vain", "GetStore", []answer{limited, done}, 17 * time.Second, 1, client.RateLimited},
+		{"the deadline leaves time for it", "GetStore", []answer{limited, done}, 18 * time.Second, 2, ""},
+		{"nor for longer than a minute", "GetStore", []answer{says(429, "", "", "Retry-After", "61"), done}, 0, 1, client.UnexpectedAnswer},
+		{"a minute is waited for", "GetStore", []answer{says(429, "", "", "Retry-After", "60"), done}, 0, 2, ""},
+		{"reads outlive a failure of the service", "ListOrders", []answer{internal, unavailable, done}, 0, 3, ""},
+		{"and of what stands before it", "ListOrders", []answer{gateway, done}, 0, 2, ""},
+		{"and of the network", "GetStore", []answer{dead, dead, done}, 0, 3, ""},
+		{"but not for ever", "GetStore", []answer{dead}, 0, 4, client.NetworkError},
+		{"the last failure is what is told", "GetStore", []answer{dead, dead, dead, unavailable}, 0, 4, client.Unavailable},
+		{"a write may have been carried out", "UpdateProduct", []answer{internal, done}, 0, 1, client.InternalError},
+		{"or its answer was lost", "UpdateProduct", []answer{dead, done}, 0, 1, client.NetworkError},
+		{"or a proxy gave up on it", "CreateCustomer", []answer{gateway, done}, 0, 1, client.UnexpectedAnswer},
+		{"a payment link is made once", "CreatePaymentLink", []answer{unavailable, done}, 0, 1, client.Unavailable},
+		{"whatever", "CreatePaymentLink", []answer{dead, done}, 0, 1, client.NetworkError},
+		{"comes back", "CreatePaymentLink", []answer{limited, done}, 0, 1, client.RateLimited},
+		{"and enabled once", "EnablePaymentLink", []answer{limited, done}, 0, 1, client.RateLimited},
+		{"though that would change nothing more", "EnablePaymentLink", []answer{unavailable, done}, 0, 1, client.Unavailable},
+		{"a refusal stays one", "GetStore", []answer{refused, done}, 0, 1, client.StoreUnavailable},
+		{"so does a wrong address", "GetStore", []answer{says(404, "text/html", ""), done}, 0, 1, client.UnexpectedAnswer},
+		{"nobody waits for a context that ends", "GetStore", []answer{hangs, done}, time.Second, 1, client.Timeout},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			service := playing(row.answers...)
+			ctx := t.Context()
+			if row.timeout > 0 {
+				bounded, cancel := context.WithTimeout(ctx, row.timeout)
+				defer cancel()
+				ctx = bounded
+			}
+			err := operations[row.operation](ctx, service.open(t))
+			require.Len(t, service.requests, row.requests, row.reason)
+			if row.want == "" {
+				require.NoError(t, err, row.reason)
+				return
+			}
+			var got *client.Error
+			require.ErrorAs(t, err, &got, row.reason)
+			require.Equal(t, row.want, got.Code, row.reason)
+		})
+	}
+}
+
+// pauses are the times between the requests.
+func (s *script) pauses() []time.Duration {
+	var all []time.Duration
+	for i := 1; i < len(s.at); i++ {
+		all = append(all, s.at[i].Sub(s.at[i-1]))
+	}
+	return all
+}
+
+func TestPausesGrow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := playing(dead)
+		_, err := service.open(t, client.WithMaxRetries(8)).Store.Get(t.Context())
+		require.Error(t, err)
+		pauses := service.pauses()
+		require.Len(t, pauses, 8)
+		most := 250 * time.Millisecond
+		for i, pause := range pauses {
+			require.GreaterOrEqual(t, pause, most/2, "pause %d", i)
+			require.Less(t, pause, most, "pause %d", i)
+			most = min(2*most, 8*time.Second)
+		}
+		once := slices.Clone(pauses)
+		service.at = nil
+		_, err = service.open(t, client.WithMaxRetries(8)).Store.Get(t.Context())
+		require.Error(t, err)
+		require.NotEqual(t, once, service.pauses(), "chance keeps clients apart")
+	})
+}
+
+func TestPausesAreWhatTheServiceAsksFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := playing(limited, proxyLimit, says(503, "", "", "Retry-After", "5"), done)
+		_, err := service.open(t).Store.Get(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []time.Duration{17 * time.Second, 2 * time.Second, 5 * time.Second}, service.pauses())
+	})
+}
+
+func TestAPauseEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := playing(limited)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(3*time.Second, cancel)
+		start := time.Now()
+		_, err := service.open(t).Store.Get(ctx)
+		require.Equal(t, 3*time.Second, time.Since(start))
+		require.ErrorIs(t, err, context.Canceled)
+		var got *client.Error
+		require.ErrorAs(t, err, &got)
+		require.Equal(t, client.Canceled, got.Code)
+		require.Len(t, service.requests, 1)
+	})
+}
+
+func TestEachAttemptIsWhole(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var bodies []string
+		collect := func(next answer) answer {
+			return func(w http.ResponseWriter, r *http.Request) error {
+				body := make([]byte, r.ContentLength)
+				_, _ = r.Body.Read(body)
+				bodies = append(bodies, string(body))
+				return next(w, r)
+			}
+		}
+		service := playing(collect(limited), collect(done))
+		_, err := service.open(t, client.WithUserAgent("crm/1.4")).Customers.Create(t.Context(), &storefrontv1.CreateCustomerRequest{Name: "Awa Ngo"})
+		require.NoError(t, err)
+		require.Equal(t, []string{"\n\x07Awa Ngo", "\n\x07Awa Ngo"}, bodies)
+		for _, r := range service.requests {
+			require.Equal(t, "https://api.example.com/storefront.v1.CustomerService/CreateCustomer", r.URL.String())
+			require.Equal(t, []string{"Bearer " + key}, r.Header["Authorization"])
+			require.Equal(t, []string{"crm/1.4 storefront-go"}, r.Header["User-Agent"])
+		}
+	})
+}

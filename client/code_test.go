@@ -1,0 +1,47 @@
+package client_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// constants are the text constants of a file's declarations, by name, one map a declaration.
+func constants(t *testing.T, path string) []map[string]string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	require.NoError(t, err)
+	var all []map[string]string
+	for _, declared := range file.Decls {
+		group, is := declared.(*ast.GenDecl)
+		if !is || group.Tok != token.CONST {
+			continue
+		}
+		found := map[string]string{}
+		for _, spec := range group.Specs {
+			value := spec.(*ast.ValueSpec)
+			found[value.Names[0].Name] = value.Values[0].(*ast.BasicLit).Value
+		}
+		all = append(all, found)
+	}
+	return all
+}
+
+// The client may not import the server, so each says the codes once; here they are compared. The
+// first constants of both are what the public API answers with.
+func TestCodesAreTheServices(t *testing.T) {
+	t.Parallel()
+	ours, theirs := constants(t, "code.go"), constants(t, "../server/refusal/refusal.go")
+	require.Greater(t, len(theirs[0]), 20)
+	require.Equal(t, theirs[0], ours[0])
+	for name, code := range ours[1] {
+		for _, group := range theirs {
+			for _, other := range group {
+				require.NotEqual(t, code, other, "%s is the client's own", name)
+			}
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// Error is why a call did not succeed. Every error of a call is one:
+//
+//	var refused *client.Error
+//	if errors.As(err, &refused) && refused.Code == client.ProductIncomplete {
+type Error struct {
+	// Operation is the method of the API that was called, such as UpdateProduct.
+	Operation string
+	// Code is the reason.
+	Code Code
+	// Status is the HTTP status that the specification gives the reason, or the status of an
+	// UnexpectedAnswer; 0 where nothing answered.
+	Status int
+	// Message explains the reason in English, for people. It may change at any time.
+	Message string
+	// Details is set for ValidationFailed (Fields), InsufficientScope (Required) and
+	// ProductIncomplete (Missing), and nil for most others; its getters may be called on nil.
+	Details *storefrontv1.ErrorDetails
+	// RequestID is the service's name of the request, to quote when asking for help; empty where the
+	// service did not answer.
+	RequestID string
+	// RetryAfter is how long the service asks to wait before the next attempt, in whole seconds; 0
+	// where it asks for nothing.
+	RetryAfter time.Duration
+
+	cause error
+}
+
+// Error tells the operation, the code, the message with its details, and the request's identifier.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "storefront: %s: %s: %s", e.Operation, e.Code, e.Message)
+	var more []string
+	for _, f := range e.Details.GetFields() {
+		more = append(more, f.GetField()+" "+f.GetMessage())
+	}
+	more = append(more, e.Details.GetMissing()...)
+	if scope := e.Details.GetRequired(); scope != "" {
+		more = append(more, scope)
+	}
+	if len(more) > 0 {
+		fmt.Fprintf(&b, " [%s]", strings.Join(more, "; "))
+	}
+	if e.RequestID != "" {
+		fmt.Fprintf(&b, " (request %s)", e.RequestID)
+	}
+	return b.String()
+}
+
+// Unwrap returns what the call ended with: a *connect.Error, with the answer's headers as its
+// metadata, or the context's error.
+func (e *Error) Unwrap() error { return e.cause }
+
+// newError makes of the end of an attempt what a caller can branch on. Connect's own codes are no
+// help there: a connection that was reset is canceled to it, and a proxy's 404 unimplemented.
+func newError(ctx context.Context, a *attempt, err error) *Error {
+	e := &Error{Operation: a.operation(), cause: err}
+	if a.response != nil {
+		e.Status = a.response.StatusCode
+		e.RetryAfter = retryAfter(a.response.Header)
+	}
+	refusal := refusalOf(err)
+	switch {
+	case refusal != nil:
+		e.Code, e.Message, e.Status = Code(refusal.GetCode()), refusal.GetMessage(), int(refusal.GetStatusCode())
+		e.Details, e.RequestID = refusal.GetDetails(), refusal.GetRequestId()
+	case errors.Is(ctx.Err(), context.Canceled):
+		e.Code, e.Message, e.cause = Canceled, "the context was canceled", errors.Join(ctx.Err(), err)
+	case ctx.Err() != nil:
+		e.Code, e.Message, e.cause = Timeout, "the context's deadline passed", errors.Join(ctx.Err(), err)
+	case !a.sent:
+		e.Code, e.Message = InvalidRequest, "the request cannot be encoded: "+reason(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Code, e.Message = Timeout, "no answer in time: "+reason(err)
+	case a.response == nil || a.brokeOff():
+		e.Code, e.Message = NetworkError, "no whole answer: "+reason(err)
+	default:
+		e.Code, e.Message = UnexpectedAnswer, fmt.Sprintf("answered %s with %q, which is not the service's: check the base URL and what stands before the service",
+			a.response.Status, a.contentType())
+	}
+	return e
+}
+
+// refusalOf is the service's error that an answer carries, or nil.
+func refusalOf(err error) *storefrontv1.Error {
+	var answered *connect.Error
+	if !errors.As(err, &answered) {
+		return nil
+	}
+	for _, detail := range answered.Details() {
+		if value, err := detail.Value(); err == nil {
+			if refusal, is := value.(*storefrontv1.Error); is {
+				return refusal
+			}
+		}
+	}
+	return nil
+}
+
+// reason is the text of an error below Connect's code, which says nothing that is meant.
+func reason(err error) string {
+	var coded *connect.Error
+	if errors.As(err, &coded) {
+		return coded.Message()
+	}
+	return err.Error()
+}
+
+// retryAfter reads the header of that name, which the service sends in seconds. The form with a
+// date, which proxies may send, counts as none.
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 31)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second //nolint:gosec // It has 31 bits.
+}
+
+// brokeOff tells whether the service began an answer of success: what went wrong came after.
+func (a *attempt) brokeOff() bool {
+	return a.response.StatusCode == http.StatusOK && a.contentType() == "application/proto"
+}
+
+func (a *attempt) contentType() string {
+	kind, _, _ := mime.ParseMediaType(a.response.Header.Get("Content-Type"))
+	return kind
+}

@@ -1,0 +1,108 @@
+package client
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+)
+
+// Option is a setting of New.
+type Option func(*settings)
+
+type settings struct {
+	httpClient http.Client
+	maxRetries int
+	userAgent  string
+	plainHTTP  bool
+}
+
+// agent names this package to the service.
+const agent = "storefront-go"
+
+// WithHTTPClient sends requests through an HTTP client, for a proxy, certificates, connection
+// pools or traces of your own. It is copied, and the copy follows no redirect. Without this
+// option, or with nil, the standard connections are used and each attempt may take a minute.
+func WithHTTPClient(c *http.Client) Option {
+	return func(s *settings) {
+		if c != nil {
+			s.httpClient = *c
+		}
+	}
+}
+
+// WithMaxRetries says how often a request is sent again at the most; 0 is never, and the default
+// is DefaultMaxRetries.
+func WithMaxRetries(n int) Option {
+	return func(s *settings) { s.maxRetries = n }
+}
+
+// WithUserAgent names your program in the User-Agent header, such as crm/1.4, before this
+// package's own name.
+func WithUserAgent(program string) Option {
+	return func(s *settings) { s.userAgent = program + " " + agent }
+}
+
+// WithPlainHTTP accepts a base URL of http:// on any host. The key then crosses the network
+// readable: use it only where the network itself is private, as between containers of one host.
+func WithPlainHTTP() Option {
+	return func(s *settings) { s.plainHTTP = true }
+}
+
+func (s *settings) check() error {
+	switch {
+	case s.maxRetries < 0:
+		return errors.New("max retries must be 0 or more")
+	case strings.ContainsFunc(s.userAgent, unicode.IsControl):
+		return errors.New("the user agent must be one line of text")
+	}
+	return nil
+}
+
+// address returns the base URL in the form that paths are appended to.
+func address(baseURL string, plainHTTP bool) (string, error) {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		// The error would repeat the text, and a password in it.
+		return "", errors.New("is no URL; give one such as https://api.example.com")
+	}
+	path := strings.TrimRight(u.Path, "/")
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
+		return "", errors.New("must start with https:// and a host, such as https://api.example.com")
+	case u.User != nil:
+		return "", errors.New("must hold no user name or password; the API key is given beside it")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return "", errors.New("must end before ? and #")
+	case path == "/v1" || strings.HasSuffix(path, "/v1"):
+		return "", errors.New("must be the address of the service without /v1")
+	case u.Scheme == "http" && !plainHTTP && !loopback(u.Hostname()):
+		return "", errors.New("must be https, or the key crosses the network readable; where that network is private, use WithPlainHTTP")
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// loopback tells whether a host is this machine, so that nothing crosses a network.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// keyPrefix is what every API key starts with (specification, Authentication).
+const keyPrefix = "svc_live_"
+
+// checkKey refuses what cannot be a key, so that a mistaken setting is found at the start and not
+// by a 401 later. Its errors say nothing of the text.
+func checkKey(key string) error {
+	switch {
+	case key == "":
+		return errors.New("is empty; set it to a key of the store's dashboard, under Settings, Developer, API keys")
+	case !strings.HasPrefix(key, keyPrefix):
+		return errors.New("does not start with " + keyPrefix)
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= unicode.MaxASCII }):
+		return errors.New("holds white space or a character that no key has, such as the end of a line")
+	}
+	return nil
+}

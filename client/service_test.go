@@ -1,0 +1,201 @@
+package client_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/client"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+	"go.storefront.example/server/refusal"
+)
+
+const (
+	key       = "svc_live_0123456789abcdefghijklmnopqrstuvwxyzABCDEF"
+	baseURL   = "https://api.example.com"
+	requestID = "79a8915a-dfa3-4478-8f40-8432eb1c2055"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// script is a service that answers each request with the next of its answers, the last one over
+// and over. It is called in process, so that a bubble of synctest has nothing to wait for but
+// time.
+type script struct {
+	answers []answer
+
+	mu       sync.Mutex
+	requests []*http.Request
+	at       []time.Time
+}
+
+// answer is what comes back for a request: an answer that is written, or an error of the network.
+type answer func(w http.ResponseWriter, r *http.Request) error
+
+// RoundTrip implements http.RoundTripper.
+func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	next := s.answers[min(len(s.requests), len(s.answers)-1)]
+	s.requests = append(s.requests, r)
+	s.at = append(s.at, time.Now())
+	s.mu.Unlock()
+	if r.Body == nil {
+		r = r.Clone(r.Context())
+		r.Body = http.NoBody
+	}
+	w := httptest.NewRecorder()
+	if err := next(w, r); err != nil {
+		return nil, err
+	}
+	return w.Result(), nil
+}
+
+// open returns a client of the script.
+func (s *script) open(t *testing.T, options ...client.Option) *client.Client {
+	t.Helper()
+	shop, err := client.New(baseURL, key, append([]client.Option{client.WithHTTPClient(&http.Client{Transport: s})}, options...)...)
+	require.NoError(t, err)
+	return shop
+}
+
+func playing(answers ...answer) *script { return &script{answers: answers} }
+
+// refuses answers as the service does, in its own words.
+func refuses(r *refusal.Refusal, headers ...string) answer {
+	return func(w http.ResponseWriter, request *http.Request) error {
+		for i := 0; i < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		return connect.NewErrorWriter().Write(w, request, r.Connect(requestID, noon))
+	}
+}
+
+// says answers as something that is not the service does.
+func says(status int, contentType, body string, headers ...string) answer {
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Type", contentType)
+		for i := 0; i < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		w.WriteHeader(status)
+		_, err := w.Write([]byte(body))
+		return err
+	}
+}
+
+// breaks is a network that fails.
+func breaks(err error) answer {
+	return func(http.ResponseWriter, *http.Request) error { return err }
+}
+
+// sends answers with a message, whatever is asked.
+func sends(m proto.Message) answer {
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		content, err := proto.Marshal(m)
+		if err != nil {
+			return err
+		}
+		w.Header().Set("Content-Type", "application/proto")
+		_, err = w.Write(content)
+		return err
+	}
+}
+
+// hangs answers nothing until the caller gives up.
+func hangs(_ http.ResponseWriter, r *http.Request) error {
+	<-r.Context().Done()
+	return r.Context().Err()
+}
+
+// catalogue is a service with a few products, for lists and examples. The newest comes first.
+type catalogue struct {
+	storefrontv1connect.UnimplementedProductServiceHandler
+	products []*storefrontv1.Product
+	// asked are the pages that were asked for.
+	asked []int64
+	// before is called before a page is made.
+	before func(page int64) error
+}
+
+func titled(titles ...string) *catalogue {
+	c := &catalogue{}
+	for i, title := range titles {
+		c.products = append(c.products, &storefrontv1.Product{
+			Id: "0198c1f0-0000-7000-8000-00000000000" + string(rune('0'+i)), Title: title,
+			Status: storefrontv1.Product_DRAFT, PriceAmount: 1500, CompareAtAmount: new(int64(2500)), Currency: "XAF",
+		})
+	}
+	return c
+}
+
+// ListProducts answers a page.
+func (c *catalogue) ListProducts(_ context.Context, r *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
+	page, size := int64(1), int32(25)
+	if r.Page != nil {
+		page = *r.Page
+	}
+	if r.PageSize != nil {
+		size = *r.PageSize
+	}
+	c.asked = append(c.asked, page)
+	if page < 1 {
+		return nil, refusal.New(refusal.ValidationFailed, "The request has fields that cannot be used.").Connect(requestID, noon)
+	}
+	if c.before != nil {
+		if err := c.before(page); err != nil {
+			return nil, err
+		}
+	}
+	total := int64(len(c.products))
+	from, to := min((page-1)*int64(size), total), min(page*int64(size), total)
+	return &storefrontv1.ListProductsResponse{Page: page, PageSize: size, Total: total, Data: c.products[from:to]}, nil
+}
+
+// UpdateProduct changes a title, a price or a reference price, and publishes nothing.
+func (c *catalogue) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
+	if r.GetStatus() == storefrontv1.Product_PUBLISHED {
+		incomplete := refusal.New(refusal.ProductIncomplete, "The product cannot be published yet; details.missing lists what it lacks.")
+		incomplete.Details = &storefrontv1.ErrorDetails{Missing: []string{"description", "content"}}
+		return nil, incomplete.Connect(requestID, noon)
+	}
+	for _, p := range c.products {
+		if p.GetId() != r.GetId() {
+			continue
+		}
+		if r.Title != nil {
+			p.Title = *r.Title
+		}
+		for _, path := range r.GetUpdateMask().GetPaths() {
+			if path == "compare_at_amount" {
+				p.CompareAtAmount = r.CompareAtAmount
+			}
+		}
+		return p, nil
+	}
+	return nil, refusal.New(refusal.ProductNotFound, "There is no such product.").Connect(requestID, noon)
+}
+
+// handler serves the catalogue.
+func (c *catalogue) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(storefrontv1connect.NewProductServiceHandler(c))
+	return mux
+}
+
+// open returns a client of the catalogue.
+func (c *catalogue) open(t *testing.T, options ...client.Option) *client.Client {
+	t.Helper()
+	handler := c.handler()
+	return playing(func(w http.ResponseWriter, r *http.Request) error {
+		handler.ServeHTTP(w, r)
+		return nil
+	}).open(t, options...)
+}
