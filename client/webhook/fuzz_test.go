@@ -1,0 +1,45 @@
+package webhook_test
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/client/webhook"
+)
+
+// readCloser is a body that needs no closing.
+type readCloser struct{ io.Reader }
+
+// Close does nothing.
+func (readCloser) Close() error { return nil }
+
+// Whatever bytes and header come: without the service's own signature there is no event, and with
+// it there is one, or the one error that says that it is none.
+func FuzzVerify(f *testing.F) {
+	ping := envelope("ping", `{"message":"hello","sentAt":"2026-11-21T12:00:00.123Z"}`)
+	f.Add(ping, webhook.Sign(ping, secret, noon))
+	f.Add(envelope("order.paid", `{"id":"o","amount":1e2,"items":[{"quantity":1}],"paidAt":null}`), "t=1,v1=00")
+	f.Add(envelope("product.archived", `{"status":"NEWER","x":{"y":[]}}`), "")
+	f.Add([]byte(`{"id":"x","type":"y"}`), "t=,v1=")
+	f.Fuzz(func(t *testing.T, body []byte, header string) {
+		right := webhook.Sign(body, secret, noon)
+		event, err := webhook.Verify(body, header, secret, atNoon())
+		if err == nil || errors.Is(err, webhook.ErrPayload) {
+			require.Subset(t, strings.Split(header, ","), strings.Split(right, ","), "only a signature of ours is accepted")
+		}
+		require.Equal(t, err == nil, event != nil)
+
+		event, err = webhook.Verify(body, right, secret, atNoon())
+		if err != nil {
+			require.ErrorIs(t, err, webhook.ErrPayload)
+			require.Nil(t, event)
+			return
+		}
+		require.NotEmpty(t, event.ID)
+		require.NotEmpty(t, event.Type)
+	})
+}

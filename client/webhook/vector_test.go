@@ -1,0 +1,45 @@
+package webhook_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/client/webhook"
+)
+
+// The vectors that every verifier of the project answers. Their bodies are not all events, so a
+// signature that holds may end in ErrPayload.
+func TestVerifyAnswersTheVectors(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../worker/signature/testdata/vectors.json")
+	require.NoError(t, err)
+	var vectors []struct {
+		Name, Secret, Body, Header, Want string
+		Now, ToleranceSeconds            int64
+	}
+	require.NoError(t, json.Unmarshal(text, &vectors))
+	require.Greater(t, len(vectors), 40)
+	reasons := map[string]error{
+		"no_signature": webhook.ErrNoSignature, "mismatch": webhook.ErrMismatch, "timestamp": webhook.ErrTimestamp,
+	}
+	events := 0
+	for _, v := range vectors {
+		event, err := webhook.Verify([]byte(v.Body), v.Header, v.Secret,
+			webhook.WithNow(func() time.Time { return time.Unix(v.Now, 0) }), webhook.WithTolerance(time.Duration(v.ToleranceSeconds)*time.Second))
+		switch {
+		case v.Want != "ok":
+			require.ErrorIs(t, err, reasons[v.Want], v.Name)
+			require.Nil(t, event, v.Name)
+		case err != nil:
+			require.ErrorIs(t, err, webhook.ErrPayload, v.Name)
+		default:
+			require.Equal(t, webhook.Ping, event.Type, v.Name)
+			events++
+		}
+	}
+	require.Greater(t, events, 5)
+}
