@@ -112,6 +112,7 @@ func (q *Queue) exhausted(ctx context.Context, tx *ent.Tx, webhookID uuid.UUID, 
 	if err != nil {
 		return false, fmt.Errorf("judge it: %w", err)
 	}
+	defer func() { _ = rows.Close() }()
 	var exhausted sql.NullBool
 	err = each(rows, func() error { return rows.Scan(new(uuid.UUID), &exhausted) })
 	return exhausted.Bool, err

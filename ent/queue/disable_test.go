@@ -94,7 +94,7 @@ func TestDisableCancelsWhatWaits(t *testing.T) {
 
 		require.Equal(t, entries+1, s.Client().ActivityEntry.Query().CountX(o.ctx))
 		entry := s.Client().ActivityEntry.Query().Where(activityentry.ActorName("automatic disabling")).OnlyX(o.ctx)
-		require.Equal(t, "operator", string(entry.ActorType))
+		require.Equal(t, "operator", entry.ActorType)
 		require.Equal(t, "webhook.disabled", entry.Action)
 		require.Equal(t, []any{"webhook", o.webhook, o.owner}, []any{entry.ResourceType, entry.ResourceID, entry.StoreID})
 		require.JSONEq(t, `{"enabled":{"from":true,"to":false},"disabledAutomatically":{"from":false,"to":true}}`, string(entry.Changes))

@@ -117,7 +117,7 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 		}
 	}
 	// A failure is known before a delivery that waits because of it can be claimed again.
-	kept := int64(0)
+	var kept int64
 	if q.sqlite() {
 		kept, err = q.finishSQLite(ctx, ends, waits, failing)
 	} else {

@@ -130,7 +130,7 @@ func FuzzVerify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string) {
 		err := signature.Verify(header, body, secret, noon, signature.Tolerance)
 		if err != nil {
-			require.True(t, err == signature.ErrNoSignature || err == signature.ErrMismatch || err == signature.ErrTimestamp)
+			require.Contains(t, []error{signature.ErrNoSignature, signature.ErrMismatch, signature.ErrTimestamp}, err)
 			return
 		}
 		// Nobody can write another time's signature by chance, so what is accepted holds ours.
