@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// publicPackage is the package of the public API.
+const publicPackage = "storefront.v1"
+
+// completion is one document on its way from the plugin's to ours.
+type completion struct {
+	doc     *document
+	files   *protoregistry.Files
+	goldens []golden
+	prober  *prober
+	// methods are the methods by the plugin's names of their operations.
+	methods ordered[protoreflect.MethodDescriptor]
+	// bounds are what requests may hold, by the message that answers them and the field's JSON name.
+	bounds map[protoreflect.FullName]map[string]bounds
+}
+
+// complete makes the plugin's document ours.
+func complete(doc *document, files *protoregistry.Files, goldens []golden) error {
+	c := &completion{
+		doc: doc, files: files, goldens: goldens, prober: newProber(),
+		bounds: map[protoreflect.FullName]map[string]bounds{},
+	}
+	files.RangeFilesByPackage(publicPackage, func(f protoreflect.FileDescriptor) bool {
+		for i := range f.Services().Len() {
+			methods := f.Services().Get(i).Methods()
+			for j := range methods.Len() {
+				d := methods.Get(j)
+				c.methods.set(string(d.Parent().Name()+"_"+d.Name()), d)
+			}
+		}
+		return true
+	})
+	doc.Info.Description = strings.TrimSpace(doc.Info.Description)
+	for _, step := range []func() error{c.completeRequests, c.completeSchemas, c.completeOperations, c.addErrors, c.addWebhooks, c.orderPaths} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// address returns the method's HTTP method and path template.
+func address(d protoreflect.MethodDescriptor) (verb, template string, err error) {
+	rule, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
+	switch p := rule.GetPattern().(type) {
+	case *annotations.HttpRule_Get:
+		return "GET", p.Get, nil
+	case *annotations.HttpRule_Post:
+		return "POST", p.Post, nil
+	case *annotations.HttpRule_Patch:
+		return "PATCH", p.Patch, nil
+	}
+	return "", "", fmt.Errorf("%s has no HTTP binding that the document can tell", d.FullName())
+}
+
+// hasBody tells whether the method reads a body.
+func hasBody(d protoreflect.MethodDescriptor) bool {
+	rule, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
+	return rule.GetBody() != ""
+}
+
+// comment returns the comment that stands before a declaration, one line a paragraph. Every
+// declaration of the public API has one.
+func comment(d protoreflect.Descriptor) (string, error) {
+	text := d.ParentFile().SourceLocations().ByDescriptor(d).LeadingComments
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "buf:") {
+			lines = append(lines, line)
+		}
+	}
+	text = strings.TrimSpace(strings.Join(lines, "\n"))
+	if text == "" {
+		return "", fmt.Errorf("%s has no comment: the document would not say what it is", d.FullName())
+	}
+	return oneLine.ReplaceAllString(text, "$1 $2"), nil
+}
+
+// oneLine matches a line's end inside a paragraph.
+var oneLine = regexp.MustCompile(`(\S)\n(\S)`)
+
+// plain is the name of a message or an enum in the document: Order.Status is OrderStatus.
+func plain(name protoreflect.FullName) string {
+	return strings.ReplaceAll(strings.TrimPrefix(string(name), publicPackage+"."), ".", "")
+}
+
+// reference points to a schema of the document.
+func reference(name string) *schema {
+	return &schema{Ref: "#/components/schemas/" + name}
+}
+
+// orderPaths puts the paths into the order of their tags.
+func (c *completion) orderPaths() error {
+	var paths ordered[*pathItem]
+	for _, t := range c.doc.Tags {
+		for path, item := range c.doc.Paths.all() {
+			for _, op := range item.operations().all() {
+				if len(op.Tags) == 1 && op.Tags[0] == t.Name {
+					paths.set(path, item)
+				}
+			}
+		}
+	}
+	if len(paths.names) != len(c.doc.Paths.names) {
+		return fmt.Errorf("%s names a tag for %d of %d paths only", basePath, len(paths.names), len(c.doc.Paths.names))
+	}
+	c.doc.Paths = paths
+	return nil
+}
+
+// operations returns the operations of a path by their HTTP methods.
+func (p *pathItem) operations() ordered[*operation] {
+	var found ordered[*operation]
+	for _, o := range []struct {
+		verb string
+		op   *operation
+	}{{"GET", p.Get}, {"POST", p.Post}, {"PATCH", p.Patch}} {
+		if o.op != nil {
+			found.set(o.verb, o.op)
+		}
+	}
+	return found
+}

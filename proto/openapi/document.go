@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// document is the part of an OpenAPI 3.1 document that this one has, in the order in which it is
+// written (https://spec.openapis.org/oas/v3.1.1.html).
+type document struct {
+	OpenAPI    string              `json:"openapi"`
+	Info       info                `json:"info"`
+	Servers    []server            `json:"servers"`
+	Security   []ordered[[]string] `json:"security,omitempty"`
+	Tags       []tag               `json:"tags"`
+	Paths      ordered[*pathItem]  `json:"paths"`
+	Webhooks   ordered[*pathItem]  `json:"webhooks"`
+	Components components          `json:"components"`
+}
+
+type info struct {
+	Title       string `json:"title"`
+	Version     string `json:"version"`
+	Summary     string `json:"summary,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+type server struct {
+	URL         string                   `json:"url"`
+	Description string                   `json:"description,omitempty"`
+	Variables   ordered[*serverVariable] `json:"variables"`
+}
+
+type serverVariable struct {
+	Default     string `json:"default"`
+	Description string `json:"description,omitempty"`
+}
+
+type tag struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+type pathItem struct {
+	Get        *operation  `json:"get,omitempty"`
+	Post       *operation  `json:"post,omitempty"`
+	Patch      *operation  `json:"patch,omitempty"`
+	Parameters []parameter `json:"parameters,omitempty"`
+}
+
+type operation struct {
+	Tags        []string            `json:"tags,omitempty"`
+	Summary     string              `json:"summary,omitempty"`
+	Description string              `json:"description,omitempty"`
+	OperationID string              `json:"operationId,omitempty"`
+	Security    []ordered[[]string] `json:"security"`
+	Parameters  []*parameter        `json:"parameters,omitempty"`
+	RequestBody *requestBody        `json:"requestBody,omitempty"`
+	Responses   ordered[*response]  `json:"responses"`
+}
+
+type parameter struct {
+	Ref         string  `json:"$ref,omitempty"`
+	Name        string  `json:"name,omitempty"`
+	In          string  `json:"in,omitempty"`
+	Description string  `json:"description,omitempty"`
+	Required    bool    `json:"required,omitempty"`
+	Schema      *schema `json:"schema,omitempty"`
+	Example     any     `json:"example,omitempty"`
+}
+
+type requestBody struct {
+	Description string              `json:"description,omitempty"`
+	Content     ordered[*mediaType] `json:"content"`
+	Required    bool                `json:"required,omitempty"`
+}
+
+type response struct {
+	Ref         string              `json:"$ref,omitempty"`
+	Description string              `json:"description,omitempty"`
+	Headers     ordered[*header]    `json:"headers,omitzero"`
+	Content     ordered[*mediaType] `json:"content,omitzero"`
+}
+
+type header struct {
+	Ref         string  `json:"$ref,omitempty"`
+	Description string  `json:"description,omitempty"`
+	Required    bool    `json:"required,omitempty"`
+	Schema      *schema `json:"schema,omitempty"`
+}
+
+type mediaType struct {
+	Schema   *schema           `json:"schema,omitempty"`
+	Examples ordered[*example] `json:"examples,omitzero"`
+}
+
+type example struct {
+	Summary string          `json:"summary,omitempty"`
+	Value   json.RawMessage `json:"value"`
+}
+
+type components struct {
+	SecuritySchemes ordered[*securityScheme] `json:"securitySchemes,omitzero"`
+	Parameters      ordered[*parameter]      `json:"parameters,omitzero"`
+	Headers         ordered[*header]         `json:"headers,omitzero"`
+	Responses       ordered[*response]       `json:"responses,omitzero"`
+	Schemas         ordered[*schema]         `json:"schemas"`
+}
+
+type securityScheme struct {
+	Type         string `json:"type"`
+	Scheme       string `json:"scheme"`
+	BearerFormat string `json:"bearerFormat,omitempty"`
+	Description  string `json:"description,omitempty"`
+}
+
+// schema is a JSON Schema of the dialect of OpenAPI 3.1.
+type schema struct {
+	Ref                  string           `json:"$ref,omitempty"`
+	Title                string           `json:"title,omitempty"`
+	Description          string           `json:"description,omitempty"`
+	Type                 types            `json:"type,omitempty"`
+	Format               string           `json:"format,omitempty"`
+	Pattern              string           `json:"pattern,omitempty"`
+	Enum                 []any            `json:"enum,omitempty"`
+	Default              any              `json:"default,omitempty"`
+	MinLength            *int             `json:"minLength,omitempty"`
+	MaxLength            *int             `json:"maxLength,omitempty"`
+	Minimum              *int64           `json:"minimum,omitempty"`
+	Maximum              *int64           `json:"maximum,omitempty"`
+	MaxItems             *int64           `json:"maxItems,omitempty"`
+	Items                *schema          `json:"items,omitempty"`
+	Required             []string         `json:"required,omitempty"`
+	Properties           ordered[*schema] `json:"properties,omitzero"`
+	AdditionalProperties any              `json:"additionalProperties,omitempty"`
+	OneOf                []*schema        `json:"oneOf,omitempty"`
+	Discriminator        *discriminator   `json:"discriminator,omitempty"`
+	Examples             []any            `json:"examples,omitempty"`
+}
+
+type discriminator struct {
+	PropertyName string          `json:"propertyName"`
+	Mapping      ordered[string] `json:"mapping,omitzero"`
+}
+
+// types are the values of the keyword type: one is written as a string, several as an array.
+type types []string
+
+func (t types) MarshalJSON() ([]byte, error) {
+	if len(t) == 1 {
+		return json.Marshal(t[0])
+	}
+	return json.Marshal([]string(t))
+}
+
+func (t *types) UnmarshalJSON(text []byte) error {
+	if text[0] == '[' {
+		return json.Unmarshal(text, (*[]string)(t))
+	}
+	*t = types{""}
+	return json.Unmarshal(text, &(*t)[0])
+}
+
+// ordered is a JSON object that keeps the order of its names.
+type ordered[T any] struct {
+	names  []string
+	values map[string]T
+}
+
+// one returns an object of one name.
+func one[T any](name string, value T) ordered[T] {
+	var o ordered[T]
+	o.set(name, value)
+	return o
+}
+
+func (o *ordered[T]) get(name string) T { return o.values[name] }
+
+func (o *ordered[T]) has(name string) bool {
+	_, ok := o.values[name]
+	return ok
+}
+
+// set puts a new name at the end and leaves a known one at its place.
+func (o *ordered[T]) set(name string, value T) {
+	if o.values == nil {
+		o.values = map[string]T{}
+	}
+	if !o.has(name) {
+		o.names = append(o.names, name)
+	}
+	o.values[name] = value
+}
+
+// remove takes a name away.
+func (o *ordered[T]) remove(name string) {
+	delete(o.values, name)
+	o.names = slices.DeleteFunc(o.names, func(n string) bool { return n == name })
+}
+
+func (o ordered[T]) all() iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) {
+		for _, name := range o.names {
+			if !yield(name, o.values[name]) {
+				return
+			}
+		}
+	}
+}
+
+// IsZero tells whether the object is empty, for omitzero.
+func (o ordered[T]) IsZero() bool { return len(o.names) == 0 }
+
+func (o ordered[T]) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, name := range o.names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		key, err := encode(name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := encode(o.values[name])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		b = append(append(append(b, key...), ':'), value...)
+	}
+	return append(b, '}'), nil
+}
+
+func (o *ordered[T]) UnmarshalJSON(text []byte) error {
+	*o = ordered[T]{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return err
+		}
+		var value T
+		if err := decode(raw, &value); err != nil {
+			return fmt.Errorf("%v: %w", name, err)
+		}
+		o.set(name.(string), value)
+	}
+	return nil
+}
+
+// encode spells a value without the escapes that only HTML needs.
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(value)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
+
+// decode reads a value and refuses what the document's types do not have, so that nothing that
+// the plugin says is lost unseen.
+func decode(text []byte, value any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(value)
+}

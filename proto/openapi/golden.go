@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// golden is one exchange of the wire tests, which is what the service really answers: its example.
+type golden struct {
+	name   string
+	method string
+	path   string     // with the placeholders of the file
+	query  url.Values // nil without one
+	sent   json.RawMessage
+	status int
+	code   string // of a refusal; empty for a success
+	answer json.RawMessage
+}
+
+// readGoldens reads every exchange with an answer in JSON, in the order of the files' names.
+func readGoldens(files fs.FS) ([]golden, error) {
+	names, err := fs.Glob(files, "*.golden")
+	if err != nil {
+		return nil, err
+	}
+	var goldens []golden
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		g, err := readGolden(strings.TrimSuffix(path.Base(name), ".golden"), text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if g.answer != nil {
+			goldens = append(goldens, g)
+		}
+	}
+	return goldens, nil
+}
+
+// readGolden reads a file: the request's line, its headers and body, then the same of the answer.
+func readGolden(name string, text []byte) (golden, error) {
+	g := golden{name: name}
+	request, answer, ok := bytes.Cut(text, []byte("\n\nHTTP/1.1 "))
+	if !ok {
+		return g, fmt.Errorf("no answer")
+	}
+	line, rest, _ := bytes.Cut(request, []byte("\n"))
+	method, address, _ := strings.Cut(string(line), " ")
+	address, query, asked := strings.Cut(address, "?")
+	g.method, g.path = method, address
+	if asked {
+		var err error
+		if g.query, err = url.ParseQuery(query); err != nil {
+			return g, err
+		}
+	}
+	if _, body, ok := bytes.Cut(rest, []byte("\n\n")); ok && json.Valid(body) {
+		g.sent = realistic(name, body)
+	}
+	line, rest, _ = bytes.Cut(answer, []byte("\n"))
+	digits, _, _ := strings.Cut(string(line), " ")
+	var err error
+	if g.status, err = strconv.Atoi(digits); err != nil {
+		return g, err
+	}
+	if _, body, ok := bytes.Cut(rest, []byte("\n\n")); ok && json.Valid(body) {
+		g.answer = realistic(name, body)
+	}
+	if g.status >= http.StatusBadRequest {
+		var refused struct{ Code string }
+		if err := json.Unmarshal(g.answer, &refused); err != nil {
+			return g, err
+		}
+		g.code = refused.Code
+	}
+	return g, nil
+}
+
+// exampleID is the identifier in the examples of paths.
+const exampleID = "0199a1f0-52d3-7c4e-9b1a-6f2d8e3c0a11"
+
+var placeholder = regexp.MustCompile(`<([a-z-]+?)(?:-(\d+))?>`)
+
+// realistic puts values in the place of a golden file's placeholders, and one store's name in that
+// of the store that each test has to itself.
+func realistic(name string, body []byte) json.RawMessage {
+	body = placeholder.ReplaceAllFunc(body, func(found []byte) []byte {
+		parts := placeholder.FindSubmatch(found)
+		number, _ := strconv.Atoi(string(parts[2]))
+		switch string(parts[1]) {
+		case "id":
+			return fmt.Appendf(nil, "0199a1f0-52d3-7c4e-9b1a-6f2d8e3c0a%02x", 16*number+1)
+		case "request-id":
+			return []byte("7d0c3f52-9a41-4e0b-8f6d-2b1c5a9e4d37")
+		case "code":
+			return []byte([]string{"", "k7m2q9xw4t", "b3r8n5vh1c"}[number])
+		case "reference":
+			return []byte([]string{"", "ORD-7K2M9QXW4T", "ORD-B3R8N5VH1C"}[number])
+		}
+		return found
+	})
+	body = bytes.ReplaceAll(body, []byte("//"+name+".example"), []byte("//atelier.example"))
+	return bytes.ReplaceAll(body, []byte(`"slug":"`+name+`"`), []byte(`"slug":"atelier"`))
+}
+
+// matches tells whether the exchange belongs to an operation: its method and its path's template.
+func (g golden) matches(method, template string) bool {
+	before, after, variable := strings.Cut(template, "{id}")
+	if !variable {
+		return g.method == method && g.path == template
+	}
+	id, ok := strings.CutPrefix(g.path, before)
+	id, ends := strings.CutSuffix(id, after)
+	return g.method == method && ok && ends && id != "" && !strings.Contains(id, "/")
+}
+
+// refusing returns an exchange that was refused with the code, one of the same method where there is one.
+func refusing(goldens []golden, method, code string) (golden, bool) {
+	var found golden
+	for _, g := range goldens {
+		if g.code == code && (found.name == "" || g.method == method && found.method != method) {
+			found = g
+		}
+	}
+	return found, found.name != ""
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"time"
+
+	"go.storefront.example/server/ratelimit"
+)
+
+// headers are what answers carry beside their type (specification, Limits and Authentication errors).
+var headers = []struct {
+	name, description string
+	everywhere        bool
+	schema            schema
+}{
+	{"X-RateLimit-Limit", "Requests that the key may make in a minute.", true, whole(ratelimit.RequestsPerMinute, ratelimit.RequestsPerMinute)},
+	{"X-RateLimit-Remaining", "Requests that are left in this minute.", true, whole(0, ratelimit.RequestsPerMinute)},
+	{"X-RateLimit-Reset", "Seconds until the counter restarts from zero.", true, whole(1, int64(time.Minute/time.Second))},
+	{"X-Request-Id", "The identifier of the request, as in `requestId` of an error.", true, schema{Type: types{"string"}, Format: "uuid"}},
+	{"Retry-After", "Seconds to wait before the next request.", false, whole(1, int64(time.Minute/time.Second))},
+	{"WWW-Authenticate", "The scheme that is asked for.", false, schema{Type: types{"string"}, Enum: []any{`Bearer realm="Service API"`}}},
+}
+
+// whole is a whole number within bounds.
+func whole(least, most int64) schema {
+	return schema{Type: types{"integer"}, Minimum: &least, Maximum: &most}
+}
+
+func (c *completion) addHeaders() {
+	for _, h := range headers {
+		c.doc.Components.Headers.set(h.name, &header{Description: h.description, Required: true, Schema: &h.schema})
+	}
+}
+
+// everywhere refers to the headers that every answer carries.
+func everywhere() ordered[*header] {
+	var found ordered[*header]
+	for _, h := range headers {
+		if h.everywhere {
+			found.set(h.name, &header{Ref: "#/components/headers/" + h.name})
+		}
+	}
+	return found
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+const mediaTypeJSON = "application/json"
+
+// saysStatus finds a status of success in a method's comment; without one it is 200.
+var saysStatus = regexp.MustCompile(`\((2\d\d)\)`)
+
+// completeOperations completes every operation of the plugin's paths.
+func (c *completion) completeOperations() error {
+	c.addHeaders()
+	if err := c.addCommonResponses(); err != nil {
+		return err
+	}
+	found := 0
+	for path, item := range c.doc.Paths.all() {
+		for verb, op := range item.operations().all() {
+			d := c.methods.get(op.OperationID)
+			if d == nil {
+				return fmt.Errorf("%s %s: the plugin's operation %q is no method", verb, path, op.OperationID)
+			}
+			if err := c.completeOperation(verb, path, op, d); err != nil {
+				return fmt.Errorf("%s: %w", d.FullName(), err)
+			}
+			found++
+		}
+	}
+	if found != len(c.methods.names) {
+		return fmt.Errorf("the plugin tells %d of %d methods", found, len(c.methods.names))
+	}
+	return nil
+}
+
+func (c *completion) completeOperation(verb, path string, op *operation, d protoreflect.MethodDescriptor) error {
+	text, err := comment(d)
+	if err != nil {
+		return err
+	}
+	scope, _ := proto.GetExtension(d.Options(), storefrontv1.E_Scope).(string)
+	if scope == "" {
+		return fmt.Errorf("no scope")
+	}
+	if err := c.tag(path, op, d.Parent()); err != nil {
+		return err
+	}
+	name := []rune(d.Name())
+	op.OperationID = strings.ToLower(string(name[:1])) + string(name[1:])
+	op.Summary = sentence(name)
+	op.Description = text + "\n\nNeeds the scope `" + scope + "`."
+	op.Security = []ordered[[]string]{one("apiKey", []string{scope})}
+	for _, p := range op.Parameters {
+		fd := d.Input().Fields().ByJSONName(p.Name)
+		if fd == nil {
+			return fmt.Errorf("the plugin's parameter %s is no field", p.Name)
+		}
+		if p.In == "path" {
+			p.Description, err = comment(fd)
+			p.Schema, p.Example = value(fd, true), exampleID
+		} else {
+			err = c.queryParameter(p, fd)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	op.RequestBody = nil
+	if hasBody(d) {
+		op.RequestBody = &requestBody{Required: true, Content: one(mediaTypeJSON, &mediaType{
+			Schema: reference(plain(d.Input().FullName())),
+		})}
+	}
+	return c.addResponses(verb, path, op, d, text)
+}
+
+// tag gives the operation the tag of its resource, which the service's comment describes.
+func (c *completion) tag(path string, op *operation, service protoreflect.Descriptor) error {
+	words := []rune(strings.ReplaceAll(strings.Split(path, "/")[2], "-", " "))
+	words[0] = unicode.ToUpper(words[0])
+	at := slices.IndexFunc(c.doc.Tags, func(t tag) bool { return t.Name == string(words) })
+	if at < 0 {
+		return fmt.Errorf("%s has no tag %q", basePath, string(words))
+	}
+	op.Tags = []string{c.doc.Tags[at].Name}
+	var err error
+	c.doc.Tags[at].Description, err = comment(service)
+	return err
+}
+
+// sentence takes a method's name apart: EnablePaymentLink is "Enable payment link".
+func sentence(name []rune) string {
+	var b strings.Builder
+	for i, r := range name {
+		if i > 0 && unicode.IsUpper(r) {
+			b.WriteByte(' ')
+			r = unicode.ToLower(r)
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// addResponses adds every answer that the operation can give.
+func (c *completion) addResponses(verb, path string, op *operation, d protoreflect.MethodDescriptor, text string) error {
+	op.Responses = ordered[*response]{}
+	statuses := []int{http.StatusOK}
+	if found := saysStatus.FindAllStringSubmatch(text, -1); found != nil {
+		statuses = nil
+		for _, match := range found {
+			status, _ := strconv.Atoi(match[1])
+			statuses = append(statuses, status)
+		}
+		slices.Sort(statuses)
+	}
+	for _, status := range statuses {
+		content := &mediaType{Schema: reference(plain(d.Output().FullName()))}
+		for _, g := range c.goldens {
+			if g.status != status || !g.matches(verb, path) {
+				continue
+			}
+			content.Examples.set(g.name, &example{Value: g.answer})
+			if g.sent != nil && op.RequestBody != nil {
+				op.RequestBody.Content.get(mediaTypeJSON).Examples.set(g.name, &example{Value: g.sent})
+			}
+		}
+		if content.Examples.IsZero() {
+			return fmt.Errorf("no golden file shows a %d", status)
+		}
+		op.Responses.set(strconv.Itoa(status), &response{
+			Description: http.StatusText(status), Headers: everywhere(), Content: one(mediaTypeJSON, content),
+		})
+	}
+	return c.addRefusals(verb, op, d, text)
+}

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/refusal"
+)
+
+// meanings say what each code of the public API means, in the words of the specification's Errors
+// part. They are the codes that the document knows.
+var meanings = map[refusal.Code]string{
+	refusal.ValidationFailed:           "A parameter or a field of the body is invalid; `details.fields` lists every one.",
+	refusal.CompareAtInvalid:           "`compareAtAmount` would not be above `priceAmount`.",
+	refusal.PhoneInvalid:               "The phone is no possible number.",
+	refusal.CustomerIdentifierRequired: "The customer would have neither an e-mail nor a phone.",
+	refusal.PaymentLinkExpiryInvalid:   "`expiresAt` is no RFC 3339 date-time.",
+	refusal.APIKeyMissing:              "There is no `Authorization` header, or it is not of the form `Bearer <key>`.",
+	refusal.APIKeyInvalid:              "The key does not exist.",
+	refusal.APIKeyRevoked:              "The key was revoked.",
+	refusal.APIKeyExpired:              "The key is past its expiry date.",
+	refusal.InsufficientScope:          "The key lacks the scope that `details.required` names.",
+	refusal.StoreUnavailable:           "The store is suspended or closed; its keys are refused while it stays so.",
+	refusal.ProductNotFound:            "The store has no product with this id.",
+	refusal.OrderNotFound:              "The store has no order with this id.",
+	refusal.CustomerNotFound:           "The store has no customer with this id.",
+	refusal.PaymentLinkNotFound:        "The store has no payment link with this id.",
+	refusal.NotFound:                   "There is nothing at this address.",
+	refusal.MethodNotAllowed:           "The address does not answer this method; the header `Allow` names those that it answers.",
+	refusal.CustomerConflict:           "Another customer of the store already has that e-mail or phone.",
+	refusal.PayloadTooLarge:            "The body is larger than 1 MiB.",
+	refusal.UnsupportedMediaType:       "The body is not sent as `application/json` in UTF-8.",
+	refusal.ProductIncomplete:          "The product cannot be published; `details.missing` says what it lacks.",
+	refusal.ProductTypeUnavailable:     "Products of this type cannot be published in this store just now.",
+	refusal.FeatureDisabled:            "Payment links cannot be created just now.",
+	refusal.PaymentLinkInvalidPricing:  "FIXED needs `amount` and no `minAmount`; OPEN needs `minAmount` and no `amount`.",
+	refusal.PaymentLinkExpiryPast:      "`expiresAt` is not in the future.",
+	refusal.RateLimited:                "Too many requests in this minute; wait as long as `Retry-After` says.",
+	refusal.InternalError:              "The service failed; try again later, with a growing delay.",
+	refusal.Unavailable:                "The service cannot answer just now; try again later, with a growing delay.",
+}
+
+// commonCodes are answered by every operation and decided before the operation is: by the key, the
+// limit and the state of the service.
+var commonCodes = []refusal.Code{
+	refusal.APIKeyMissing, refusal.APIKeyInvalid, refusal.APIKeyRevoked, refusal.APIKeyExpired,
+	refusal.InsufficientScope, refusal.StoreUnavailable,
+	refusal.RateLimited, refusal.InternalError, refusal.Unavailable,
+}
+
+// bodyCodes are answered by every operation with a body.
+var bodyCodes = []refusal.Code{refusal.PayloadTooLarge, refusal.UnsupportedMediaType}
+
+var (
+	// saysRefused finds, in a method's comment, the sentence that lists its codes.
+	saysRefused = regexp.MustCompile(`Refused with ([^.]*)\.`)
+	quoted      = regexp.MustCompile("`([^`]+)`")
+)
+
+// statusOf is the status of a code.
+func statusOf(code refusal.Code) int { return refusal.New(code, "").Status() }
+
+// codesOf reads the codes of its own that a method's comment lists.
+func codesOf(text string) ([]refusal.Code, error) {
+	var codes []refusal.Code
+	for _, sentence := range saysRefused.FindAllStringSubmatch(text, -1) {
+		for _, name := range quoted.FindAllStringSubmatch(sentence[1], -1) {
+			code := refusal.Code(name[1])
+			if meanings[code] == "" {
+				return nil, fmt.Errorf("the comment says refused with `%s`, which is no code of the public API", code)
+			}
+			codes = append(codes, code)
+		}
+	}
+	return codes, nil
+}
+
+// byStatus groups codes by their statuses, in the order of the statuses.
+func byStatus(codes []refusal.Code) ordered[[]refusal.Code] {
+	codes = slices.Clone(codes)
+	slices.SortStableFunc(codes, func(a, b refusal.Code) int { return statusOf(a) - statusOf(b) })
+	var grouped ordered[[]refusal.Code]
+	for _, code := range codes {
+		status := strconv.Itoa(statusOf(code))
+		grouped.set(status, append(grouped.get(status), code))
+	}
+	return grouped
+}
+
+// addRefusals adds every refusal that an operation can answer with: those of its comment, and those
+// that every operation shares.
+func (c *completion) addRefusals(verb string, op *operation, d protoreflect.MethodDescriptor, text string) error {
+	own, err := codesOf(text)
+	if err != nil {
+		return err
+	}
+	codes := append([]refusal.Code{refusal.ValidationFailed}, own...)
+	codes = append(codes, commonCodes...)
+	if hasBody(d) {
+		codes = append(codes, bodyCodes...)
+	}
+	for status, group := range byStatus(codes).all() {
+		if name := componentName(group[0]); c.doc.Components.Responses.has(name) {
+			op.Responses.set(status, &response{Ref: "#/components/responses/" + name})
+			continue
+		}
+		refused, err := c.refused(verb, group)
+		if err != nil {
+			return err
+		}
+		op.Responses.set(status, refused)
+	}
+	return nil
+}
+
+// componentName is the name of the response that a code's status shares between operations.
+func componentName(code refusal.Code) string {
+	return strings.ReplaceAll(http.StatusText(statusOf(code)), " ", "")
+}
+
+// addCommonResponses adds the refusals that are the same for every operation.
+func (c *completion) addCommonResponses() error {
+	for _, group := range byStatus(slices.Concat(commonCodes, bodyCodes)).all() {
+		r, err := c.refused("", group)
+		if err != nil {
+			return err
+		}
+		c.doc.Components.Responses.set(componentName(group[0]), r)
+	}
+	return nil
+}
+
+// refused is the answer with one of several codes of a status.
+func (c *completion) refused(verb string, codes []refusal.Code) (*response, error) {
+	content := &mediaType{Schema: anyOf(codes)}
+	var text []string
+	for _, code := range codes {
+		g, ok := refusing(c.goldens, verb, string(code))
+		if !ok {
+			return nil, fmt.Errorf("no golden file shows %s", code)
+		}
+		content.Examples.set(string(code), &example{Value: g.answer})
+		text = append(text, fmt.Sprintf("- `%s`: %s", code, meanings[code]))
+	}
+	status := statusOf(codes[0])
+	r := &response{
+		Description: http.StatusText(status) + "\n\n" + strings.Join(text, "\n"),
+		Headers:     everywhere(), Content: one(mediaTypeJSON, content),
+	}
+	switch status {
+	case http.StatusUnauthorized:
+		r.Headers.set("WWW-Authenticate", &header{Ref: "#/components/headers/WWW-Authenticate"})
+	case http.StatusTooManyRequests:
+		r.Headers.set("Retry-After", &header{Ref: "#/components/headers/Retry-After"})
+	}
+	return r, nil
+}
+
+// anyOf is the body of a refusal with one of the codes; which one tells its shape.
+func anyOf(codes []refusal.Code) *schema {
+	if len(codes) == 1 {
+		return reference(pascal(string(codes[0])))
+	}
+	s := &schema{Discriminator: &discriminator{PropertyName: "code"}}
+	for _, code := range codes {
+		r := reference(pascal(string(code)))
+		s.OneOf = append(s.OneOf, r)
+		s.Discriminator.Mapping.set(string(code), r.Ref)
+	}
+	return s
+}
+
+// pascal is a code as the name of a schema: api_key_missing is ApiKeyMissing.
+func pascal(code string) string {
+	parts := strings.FieldsFunc(code, func(r rune) bool { return r == '_' || r == '.' })
+	for i, p := range parts {
+		parts[i] = strings.ToUpper(p[:1]) + p[1:]
+	}
+	return strings.Join(parts, "")
+}
+
+// addErrors adds a schema for every code, and the one that is any of them.
+func (c *completion) addErrors() error {
+	body, err := c.message("Error")
+	if err != nil {
+		return err
+	}
+	details, err := c.message("ErrorDetails")
+	if err != nil {
+		return err
+	}
+	// Each field of the details is of one code, which its comment names first.
+	detailed := map[refusal.Code]protoreflect.FieldDescriptor{}
+	for i := range details.Fields().Len() {
+		fd := details.Fields().Get(i)
+		text, err := comment(fd)
+		if err != nil {
+			return err
+		}
+		if found := quoted.FindStringSubmatch(text); found != nil {
+			detailed[refusal.Code(found[1])] = fd
+		}
+	}
+	codes := make([]refusal.Code, 0, len(meanings))
+	for code := range meanings {
+		codes = append(codes, code)
+	}
+	slices.Sort(codes)
+	groups := byStatus(codes)
+	codes = nil
+	for _, group := range groups.all() {
+		codes = append(codes, group...)
+		for _, code := range group {
+			s, err := c.errorSchema(body, code, detailed[code])
+			if err != nil {
+				return err
+			}
+			c.doc.Components.Schemas.set(pascal(string(code)), s)
+		}
+	}
+	whole := anyOf(codes)
+	if whole.Description, err = comment(body); err != nil {
+		return err
+	}
+	c.doc.Components.Schemas.set("Error", whole)
+	fieldError, err := c.message("FieldError")
+	if err != nil {
+		return err
+	}
+	return c.addSchema(fieldError.FullName(), false)
+}
+
+func (c *completion) message(name protoreflect.Name) (protoreflect.MessageDescriptor, error) {
+	d, err := c.files.FindDescriptorByName(protoreflect.FullName(publicPackage).Append(name))
+	if err != nil {
+		return nil, err
+	}
+	m, ok := d.(protoreflect.MessageDescriptor)
+	if !ok {
+		return nil, fmt.Errorf("%s is no message", name)
+	}
+	return m, nil
+}
+
+// errorSchema is the body of a refusal with a code. Only some codes have details, of one field.
+func (c *completion) errorSchema(body protoreflect.MessageDescriptor, code refusal.Code, detail protoreflect.FieldDescriptor) (*schema, error) {
+	s, err := c.messageSchema(body, false)
+	if err != nil {
+		return nil, err
+	}
+	s.Description = meanings[code]
+	s.Properties.get("statusCode").Enum = []any{statusOf(code)}
+	s.Properties.get("statusCode").Minimum = nil
+	s.Properties.get("code").Enum = []any{code}
+	if detail == nil {
+		s.Properties.remove("details")
+		s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return name == "details" })
+		return s, nil
+	}
+	about, err := c.property(detail, false)
+	if err != nil {
+		return nil, err
+	}
+	listed := quoted.FindAllStringSubmatch(about.Description, -1)[1:]
+	switch {
+	case code == refusal.InsufficientScope:
+		for _, scope := range auth.Scopes() {
+			about.Enum = append(about.Enum, scope)
+		}
+	case len(listed) > 0:
+		for _, word := range listed {
+			about.Items.Enum = append(about.Items.Enum, word[1])
+		}
+	}
+	d := &schema{Type: types{"object"}, AdditionalProperties: false, Required: []string{detail.JSONName()}}
+	d.Description = s.Properties.get("details").Description
+	d.Properties.set(detail.JSONName(), about)
+	s.Properties.set("details", d)
+	return s, nil
+}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// formats say what texts of a name hold, wherever the API has the name.
+var formats = map[string]schema{
+	"id":        {Format: "uuid"},
+	"productId": {Format: "uuid"},
+	"requestId": {Format: "uuid"},
+	"currency":  {Pattern: "^[A-Z]{3}$"},
+	"country":   {Pattern: "^[A-Z]{2}$"},
+	"url":       {Format: "uri"},
+	"coverUrl":  {Format: "uri"},
+	"email":     {Format: "email"},
+}
+
+// momentPattern is the one spelling of a moment in answers: UTC, with milliseconds.
+const momentPattern = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
+
+var (
+	// saysNull finds, in a field's comment, that the field can be null: a message's presence does not tell.
+	saysNull = regexp.MustCompile(`\bnull\b`)
+	// saysDefault finds what a parameter that is left out stands for.
+	saysDefault = regexp.MustCompile(`\bdefault (\d+)`)
+)
+
+// completeRequests replaces the schemas of bodies, asks for the bounds of every request's fields, and
+// keeps them for the messages that answer the requests.
+func (c *completion) completeRequests() error {
+	for _, d := range c.methods.all() {
+		verb, template, err := address(d)
+		if err != nil {
+			return err
+		}
+		sample := fields{}
+		for _, g := range c.goldens {
+			if g.sent != nil && g.status < 300 && g.matches(verb, template) {
+				if err := decode(g.sent, &sample); err != nil {
+					return fmt.Errorf("%s: %w", g.name, err)
+				}
+			}
+		}
+		output := d.Output().FullName()
+		if c.bounds[output] == nil {
+			c.bounds[output] = map[string]bounds{}
+		}
+		own := map[string]bounds{}
+		c.bounds[d.Input().FullName()] = own
+		for _, fd := range inBody(d.Input()) {
+			b, err := c.prober.probe(fd, sample)
+			if err != nil {
+				return err
+			}
+			own[fd.JSONName()] = b
+			c.bounds[output][fd.JSONName()] = b
+		}
+	}
+	return nil
+}
+
+// inBody returns the fields that a request names in its body or its query: neither the path's
+// variable nor the mask, which under /v1 the names of the body are.
+func inBody(d protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
+	var found []protoreflect.FieldDescriptor
+	for i := range d.Fields().Len() {
+		if fd := d.Fields().Get(i); fd.Name() != "id" && fd.Name() != "update_mask" {
+			found = append(found, fd)
+		}
+	}
+	return found
+}
+
+// completeSchemas rewrites the plugin's schemas under their plain names, in the order of the files,
+// those of requests with a body included.
+func (c *completion) completeSchemas() error {
+	var bodies, queries ordered[bool]
+	for _, d := range c.methods.all() {
+		if hasBody(d) {
+			bodies.set(string(d.Input().FullName()), true)
+		} else {
+			queries.set(string(d.Input().FullName()), true)
+		}
+	}
+	known := c.doc.Components.Schemas
+	c.doc.Components.Schemas = ordered[*schema]{}
+	for _, name := range known.names {
+		full := protoreflect.FullName(name)
+		if full.Parent() == "google.protobuf" || queries.has(name) {
+			continue
+		}
+		if err := c.addSchema(full, bodies.has(name)); err != nil {
+			return err
+		}
+	}
+	// The plugin writes the bodies of requests with a path variable in place.
+	for _, name := range bodies.names {
+		if err := c.addSchema(protoreflect.FullName(name), true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addSchema adds the schema of a message or an enum.
+func (c *completion) addSchema(name protoreflect.FullName, request bool) error {
+	d, err := c.files.FindDescriptorByName(name)
+	if err != nil {
+		return fmt.Errorf("the plugin's schema %s: %w", name, err)
+	}
+	var s *schema
+	switch d := d.(type) {
+	case protoreflect.EnumDescriptor:
+		s, err = enumSchema(d)
+	case protoreflect.MessageDescriptor:
+		if d.IsMapEntry() {
+			return nil
+		}
+		s, err = c.messageSchema(d, request)
+	default:
+		err = fmt.Errorf("the plugin's schema %s is neither a message nor an enum", name)
+	}
+	if err != nil {
+		return err
+	}
+	c.doc.Components.Schemas.set(plain(name), s)
+	return nil
+}
+
+// enumSchema lists the words of an enum. That of 0 is never sent and no word of the API's.
+func enumSchema(d protoreflect.EnumDescriptor) (*schema, error) {
+	text, err := comment(d)
+	if err != nil {
+		return nil, err
+	}
+	s := &schema{Type: types{"string"}, Description: text + "\n"}
+	for i := range d.Values().Len() {
+		v := d.Values().Get(i)
+		if v.Number() == 0 {
+			continue
+		}
+		meaning, err := comment(v)
+		if err != nil {
+			return nil, err
+		}
+		s.Enum = append(s.Enum, string(v.Name()))
+		s.Description += fmt.Sprintf("\n- `%s`: %s", v.Name(), meaning)
+	}
+	return s, nil
+}
+
+// messageSchema tells the fields of a message. An answer has every one of them.
+func (c *completion) messageSchema(d protoreflect.MessageDescriptor, request bool) (*schema, error) {
+	text, err := comment(d)
+	if err != nil {
+		return nil, err
+	}
+	s := &schema{Type: types{"object"}, Description: text, AdditionalProperties: false}
+	bounds := c.bounds[d.FullName()]
+	for i := range d.Fields().Len() {
+		fd := d.Fields().Get(i)
+		name := fd.JSONName()
+		b, known := bounds[name]
+		if request && !known {
+			continue
+		}
+		property, err := c.property(fd, request)
+		if err != nil {
+			return nil, err
+		}
+		property.bound(b)
+		nullable := b.nullable
+		if !request {
+			nullable = fd.HasPresence() && (fd.Message() == nil || saysNull.MatchString(property.Description))
+			if fd.IsList() {
+				property.MaxItems = bounds["pageSize"].maximum
+			}
+		}
+		if nullable {
+			property = property.orNull()
+		}
+		s.Properties.set(name, property)
+		if !request || b.required {
+			s.Required = append(s.Required, name)
+		}
+	}
+	return s, nil
+}
+
+// property is the schema of a field, before its bounds.
+func (c *completion) property(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
+	text, err := comment(fd)
+	if err != nil {
+		return nil, err
+	}
+	var s *schema
+	switch {
+	case fd.IsMap():
+		s = &schema{Type: types{"object"}, AdditionalProperties: value(fd.MapValue(), request)}
+	case fd.IsList():
+		s = &schema{Type: types{"array"}, Items: value(fd, request)}
+	default:
+		s = value(fd, request)
+	}
+	s.Description = text
+	return s, nil
+}
+
+// value is the schema of one value of a field.
+func value(fd protoreflect.FieldDescriptor, request bool) *schema {
+	switch fd.Kind() {
+	case protoreflect.StringKind:
+		s := formats[fd.JSONName()]
+		s.Type = types{"string"}
+		return &s
+	case protoreflect.BoolKind:
+		return &schema{Type: types{"boolean"}}
+	case protoreflect.Int32Kind, protoreflect.Int64Kind:
+		s := &schema{Type: types{"integer"}, Format: fd.Kind().String()}
+		if !request {
+			s.Minimum = new(int64) // amounts and counts are never negative
+		}
+		return s
+	case protoreflect.DoubleKind:
+		return &schema{Type: types{"number"}, Format: "double"}
+	case protoreflect.EnumKind:
+		return reference(plain(fd.Enum().FullName()))
+	case protoreflect.MessageKind:
+		if fd.Message().FullName() != "google.protobuf.Timestamp" {
+			return reference(plain(fd.Message().FullName()))
+		}
+		s := &schema{Type: types{"string"}, Format: "date-time"}
+		if !request {
+			s.Pattern = momentPattern
+		}
+		return s
+	default:
+		// Written as a schema that nothing satisfies, so that the check of examples shows it.
+		return &schema{Type: types{"null"}, Title: "unknown kind " + fd.Kind().String()}
+	}
+}
+
+// bound adds what the service bounds the value to.
+func (s *schema) bound(b bounds) {
+	s.MinLength, s.MaxLength = b.minLength, b.maxLength
+	if b.minimum != nil {
+		s.Minimum = b.minimum
+	}
+	s.Maximum = b.maximum
+}
+
+// orNull is the schema of a value that can be null.
+func (s *schema) orNull() *schema {
+	if s.Ref == "" {
+		s.Type = append(s.Type, "null")
+		return s
+	}
+	return &schema{Description: s.Description, OneOf: []*schema{{Ref: s.Ref}, {Type: types{"null"}}}}
+}
+
+// queryParameter completes a parameter of a query.
+func (c *completion) queryParameter(p *parameter, fd protoreflect.FieldDescriptor) error {
+	s, err := c.property(fd, true)
+	if err != nil {
+		return err
+	}
+	s.bound(c.bounds[fd.ContainingMessage().FullName()][fd.JSONName()])
+	if found := saysDefault.FindStringSubmatch(s.Description); found != nil {
+		if s.Default, err = strconv.Atoi(found[1]); err != nil {
+			return err
+		}
+	}
+	p.Description, s.Description = s.Description, ""
+	p.Schema = s
+	return nil
+}
