@@ -17,13 +17,14 @@ type mount struct {
 	handler http.Handler
 }
 
-// mounts is everything on the operator's listener: health and metrics, to anybody; what stands behind
-// the gate is there only when there is one.
+// mounts is everything on the operator's listener: health, metrics and the reference, to anybody; what
+// stands behind the gate is there only when there is one.
 func (s *Server) mounts() []mount {
 	var mounts []mount
 	for _, m := range monitor.Mounts(s.monitor()) {
 		mounts = append(mounts, mount{m.Pattern, m.Handler})
 	}
+	mounts = append(mounts, docsMounts()...)
 	if s.operator != nil {
 		mounts = append(append(mounts, s.serviceMounts()...), s.dashboardMounts()...)
 	}

@@ -53,6 +53,8 @@ type Config struct {
 	// Clock replaces the clock that the minutes of limits and the expiry of keys are judged by;
 	// nil is the one that all servers on the database share.
 	Clock func() time.Time
+	// PublicDocs serves the reference on the public listener too, for development; the operator's has it always.
+	PublicDocs bool
 	// Metrics is what /metrics shows, to which the server adds its own; nil makes a registry with
 	// those of the process.
 	Metrics *prometheus.Registry
@@ -131,6 +133,9 @@ func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 // once.
 func (s *Server) Run(ctx context.Context) error {
 	public := s.edge.Server()
+	if s.config.PublicDocs {
+		public.Handler = withDocs(public.Handler)
+	}
 	// HTTP/2 without TLS too, as gRPC needs it.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

@@ -21,6 +21,7 @@ import (
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/docs"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/refusal"
 	"go.storefront.example/server/shop"
@@ -102,7 +103,7 @@ func (c *devCmd) serve(s *session, db *store.Store, data database, logger *slog.
 	}
 	config := server.Config{
 		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, Store: db, Metrics: registry, Traces: t.to(), Logger: logger,
-		Shop: shop.Options{Secrets: ring, Targets: targets},
+		Shop: shop.Options{Secrets: ring, Targets: targets}, PublicDocs: true,
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
 	// The key is made once the addresses are taken: a second dev on the same ones must not revoke
@@ -123,7 +124,7 @@ func (c *devCmd) serve(s *session, db *store.Store, data database, logger *slog.
 			}
 			g := greeting{
 				Store: wire.Marshal(demo), Key: key, URL: baseURL(running.Addr()), AdminURL: baseURL(running.AdminAddr()), Data: c.Data,
-				Receiver: receives.url(),
+				Receiver: receives.url(), Docs: baseURL(running.Addr()) + docs.Path,
 			}
 			if running.HasDashboard() {
 				link, err := operator.CreateSignInLink(ctx, demoSlug, devMember, admin.RoleOwner, admin.MaxSignInExpiry)
@@ -179,6 +180,8 @@ type greeting struct {
 	Key      string  `json:"key"`
 	URL      string  `json:"url"`
 	AdminURL string  `json:"adminUrl"`
+	// Docs is the reference of the API, with its guide.
+	Docs string `json:"docs"`
 	// Dashboard is a link that signs in to the dashboard once; empty where others could reach it.
 	Dashboard string `json:"dashboard"`
 	Receiver  string `json:"receiver"`
@@ -215,6 +218,7 @@ func greet(s *session, g greeting, demo *storefrontv1.Store, db *store.Store) er
 	_, err = fmt.Fprintf(s.out, `
   store     %s (%s)
   API       %s/v1
+  reference %s
   key       %s
             every scope; new at each start, the one before is revoked
   operator  %s  (/healthz, /readyz, /metrics)
@@ -228,7 +232,7 @@ Try it:
   %s
 %s
 Ctrl-C stops it.
-`, demo.GetName(), demo.GetSlug(), g.URL, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event())
+`, demo.GetName(), demo.GetSlug(), g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event())
 	return err
 }
 

@@ -16,7 +16,7 @@ type serverCmd struct {
 	secretKey
 	targets
 	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API."`
-	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics and, with --admin-token, the admin services and the dashboard."`
+	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard."`
 	adminToken
 	PublicURL      string    `name:"public-url" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug."`
 	DisableAfter   positive  `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is told."`

@@ -1,0 +1,117 @@
+// Package docs serves the reference of the public API: one page that is whole in itself and reads
+// without JavaScript, and the OpenAPI document that it is made of. Both are public knowledge, so
+// nobody is asked who they are.
+//
+//	proto/openapi/guide.md ─┐
+//	protos ─► gen/openapi ──┴─► render.mjs (Redoc) ─► gen/docs ─► here
+//
+// It refuses everything but GET and HEAD, and to let the page load or send anything: what may run in
+// it is listed by its hashes. There is no form to try a call with, which would bring keys into
+// a browser; the snippets of the guide are tried in a shell.
+package docs
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.storefront.example/gen/docs"
+	"go.storefront.example/gen/openapi"
+)
+
+//go:generate node render.mjs ../../gen/openapi/storefront.json ../../gen/docs
+
+// Path is where the page is; what belongs to it lies below.
+const Path = "/docs"
+
+// DocumentPath is where the OpenAPI document is.
+const DocumentPath = Path + "/openapi.json"
+
+// closed is the policy for what is no page.
+const closed = "default-src 'none'; frame-ancestors 'none'"
+
+// New returns the handler of Path and what lies below. Goroutines may share it.
+func New() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET "+Path, newFile("text/html; charset=utf-8", docs.Policy, docs.Page))
+	mux.Handle("GET "+DocumentPath, newFile("application/json", closed, openapi.Document))
+	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(Path, http.StatusMovedPermanently))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		protect(w.Header())
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// Covers tells whether a path is the handler's.
+func Covers(path string) bool {
+	return path == Path || strings.HasPrefix(path, Path+"/")
+}
+
+// protect sets what every answer says to a browser.
+func protect(h http.Header) {
+	h.Set("Content-Security-Policy", closed)
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// file is a text that is served plain or compressed.
+type file struct {
+	kind, policy, tag string
+	plain             string
+	// packed is made for the first who asks: most processes never serve it.
+	packed func() []byte
+}
+
+func newFile(kind, policy, text string) *file {
+	sum := sha256.Sum256([]byte(text))
+	return &file{kind, policy, hex.EncodeToString(sum[:8]), text, sync.OnceValue(func() []byte {
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		// A buffer takes all that it is given.
+		_, _ = w.Write([]byte(text))
+		_ = w.Close()
+		return packed.Bytes()
+	})}
+}
+
+// ServeHTTP answers with the file, or that the client has it already.
+func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Content-Security-Policy", f.policy)
+	h.Set("Vary", "Accept-Encoding")
+	// Kept, but asked about each time: the next release has another.
+	h.Set("Cache-Control", "no-cache")
+	if !takesGzip(r) {
+		h.Set("ETag", `"`+f.tag+`"`)
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(f.plain))
+		return
+	}
+	// Another representation, another tag (RFC 9110, section 8.8.3.3).
+	h.Set("ETag", `"`+f.tag+`-gzip"`)
+	h.Set("Content-Encoding", "gzip")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.packed()))
+}
+
+// takesGzip tells whether the client names gzip and gives it any weight (RFC 9110, section 12.5.3).
+func takesGzip(r *http.Request) bool {
+	for one := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		coding, parameter, _ := strings.Cut(one, ";")
+		if !strings.EqualFold(strings.TrimSpace(coding), "gzip") {
+			continue
+		}
+		weight, weighted := strings.CutPrefix(strings.ToLower(strings.TrimSpace(parameter)), "q=")
+		value, err := strconv.ParseFloat(weight, 64)
+		return !weighted || err == nil && value > 0
+	}
+	return false
+}

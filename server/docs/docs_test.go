@@ -1,0 +1,181 @@
+package docs_test
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	page "go.storefront.example/gen/docs"
+	"go.storefront.example/gen/openapi"
+	"go.storefront.example/server/docs"
+)
+
+// ask answers a request with these headers, given as name and value in turns.
+func ask(method, path string, headers ...string) *http.Response {
+	r := httptest.NewRequest(method, path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	docs.New().ServeHTTP(w, r)
+	return w.Result()
+}
+
+func text(t *testing.T, from io.Reader) string {
+	t.Helper()
+	all, err := io.ReadAll(from)
+	require.NoError(t, err)
+	return string(all)
+}
+
+func TestThePageAndTheDocumentAreServedToAnybody(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]struct{ kind, body string }{
+		docs.Path:         {"text/html; charset=utf-8", page.Page},
+		docs.DocumentPath: {"application/json", openapi.Document},
+	} {
+		plain := ask(http.MethodGet, path)
+		require.Equal(t, http.StatusOK, plain.StatusCode, path)
+		require.Equal(t, want.kind, plain.Header.Get("Content-Type"), path)
+		require.True(t, want.body == text(t, plain.Body), path) // too long to be shown
+		require.Empty(t, plain.Header.Get("Content-Encoding"), path)
+
+		packed := ask(http.MethodGet, path, "Accept-Encoding", "br, gzip;q=0.8")
+		require.Equal(t, "gzip", packed.Header.Get("Content-Encoding"), path)
+		require.Less(t, packed.ContentLength*3, int64(len(want.body)), "%s: it is worth it", path)
+		unpacked, err := gzip.NewReader(packed.Body)
+		require.NoError(t, err)
+		require.True(t, want.body == text(t, unpacked), path)
+
+		require.NotEqual(t, plain.Header.Get("ETag"), packed.Header.Get("ETag"), "%s: they are two representations", path)
+		for _, answer := range []*http.Response{plain, packed} {
+			require.Equal(t, "Accept-Encoding", answer.Header.Get("Vary"), path)
+			require.Equal(t, "no-cache", answer.Header.Get("Cache-Control"), path)
+			again := ask(http.MethodGet, path, "Accept-Encoding", answer.Header.Get("Content-Encoding"), "If-None-Match", answer.Header.Get("ETag"))
+			require.Equal(t, http.StatusNotModified, again.StatusCode, path)
+			require.Empty(t, text(t, again.Body), path)
+		}
+
+		head := ask(http.MethodHead, path)
+		require.Equal(t, http.StatusOK, head.StatusCode, path)
+		require.Equal(t, int64(len(want.body)), head.ContentLength, path)
+		require.Empty(t, text(t, head.Body), path)
+	}
+}
+
+func TestWhatIsNotThereIsRefusedUnderTheSameProtection(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		method, path string
+		status       int
+		because      string
+	}{
+		{http.MethodGet, docs.Path, http.StatusOK, "the page"},
+		{http.MethodGet, docs.Path + "/", http.StatusMovedPermanently, "the page has one address"},
+		{http.MethodGet, docs.Path + "/openapi.yaml", http.StatusNotFound, "there is one form of the document"},
+		{http.MethodGet, docs.Path + "/../healthz", http.StatusTemporaryRedirect, "nothing else is below"},
+		{http.MethodPost, docs.Path, http.StatusMethodNotAllowed, "it is only read"},
+		{http.MethodDelete, docs.DocumentPath, http.StatusMethodNotAllowed, "it is only read"},
+	} {
+		answer := ask(row.method, row.path)
+		require.Equal(t, row.status, answer.StatusCode, "%s %s: %s", row.method, row.path, row.because)
+		require.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"), row.path)
+		require.Equal(t, "DENY", answer.Header.Get("X-Frame-Options"), row.path)
+		require.Equal(t, "no-referrer", answer.Header.Get("Referrer-Policy"), row.path)
+		require.Contains(t, answer.Header.Get("Content-Security-Policy"), "default-src 'none'", row.path)
+		require.Empty(t, answer.Header.Get("Access-Control-Allow-Origin"), row.path)
+	}
+	require.Equal(t, "GET, HEAD", ask(http.MethodPut, docs.Path).Header.Get("Allow"))
+}
+
+func TestGzipIsForWhoTakesIt(t *testing.T) {
+	t.Parallel()
+	for accepts, want := range map[string]string{
+		"":                    "",
+		"gzip":                "gzip",
+		"GZIP ; Q=1":          "gzip",
+		"deflate, gzip":       "gzip",
+		"gzip;q=0":            "", // refused by name
+		"gzip; q=0.000":       "",
+		"gzip;q=0.001":        "gzip",
+		"gzip;q=much":         "", // in doubt, what everybody reads
+		"identity, gzipped":   "",
+		"*":                   "",
+		"x-gzip;q=1, br;q=.5": "",
+	} {
+		require.Equal(t, want, ask(http.MethodGet, docs.DocumentPath, "Accept-Encoding", accepts).Header.Get("Content-Encoding"), accepts)
+	}
+}
+
+func TestCoversWhatIsItsOwn(t *testing.T) {
+	t.Parallel()
+	for path, own := range map[string]bool{
+		"/docs": true, "/docs/": true, "/docs/openapi.json": true, "/docsy": false, "/v1/docs": false, "/": false, "": false,
+	} {
+		require.Equal(t, own, docs.Covers(path), path)
+	}
+}
+
+// A reader without JavaScript, and a search engine, find every operation and every event.
+func TestThePageHoldsTheWholeDocumentBeforeAnyScriptRuns(t *testing.T) {
+	t.Parallel()
+	still, _, found := strings.Cut(page.Page, "<script>")
+	require.True(t, found)
+	type operations map[string]struct {
+		OperationID string `json:"operationId"`
+		Summary     string
+	}
+	var document struct {
+		Info            struct{ Description string }
+		Paths, Webhooks map[string]json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal([]byte(openapi.Document), &document))
+	seen := 0
+	for _, all := range []map[string]json.RawMessage{document.Paths, document.Webhooks} {
+		for path, item := range all {
+			var of map[string]json.RawMessage
+			require.NoError(t, json.Unmarshal(item, &of))
+			for method, text := range of {
+				if method == "parameters" || method == "summary" || method == "description" {
+					continue
+				}
+				one := operations{method: {}}
+				require.NoError(t, json.Unmarshal([]byte(`{"`+method+`":`+string(text)+`}`), &one))
+				require.Contains(t, still, `/operation/`+one[method].OperationID+`"`, "%s %s", method, path)
+				require.Contains(t, still, ">"+one[method].Summary, "%s %s", method, path)
+				seen++
+			}
+		}
+	}
+	require.Greater(t, seen, 20)
+	for _, heading := range regexp.MustCompile(`(?m)^##? (.+)$`).FindAllStringSubmatch(document.Info.Description, -1) {
+		require.Contains(t, still, heading[1]+"</h", "a part of the guide")
+	}
+}
+
+func TestThePageIsWholeInItself(t *testing.T) {
+	t.Parallel()
+	for _, loads := range []string{
+		`(?i)<(script|img|iframe|link|source|object|embed)\b[^>]*\b(src|href|data)=["']?(https?:)?//`,
+		`(\burl\(|@import\s)["']?(https?:)?//`,
+		`cdn\.redoc\.ly`, // Redoc's own
+	} {
+		require.Empty(t, regexp.MustCompile(loads).FindString(page.Page), loads)
+	}
+	require.NotContains(t, page.Policy, "unsafe-inline")
+	require.NotContains(t, page.Policy, "unsafe-eval")
+	require.NotContains(t, page.Policy, "http")
+	scripts := regexp.MustCompile(`(?s)<script[^>]*>(.*?)</script>`).FindAllStringSubmatch(page.Page, -1)
+	require.Len(t, scripts, 1)
+	sum := sha256.Sum256([]byte(scripts[0][1]))
+	require.Contains(t, page.Policy, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", "the policy is of this page")
+}
