@@ -1,0 +1,222 @@
+package client_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/client"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/tenant"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/shop"
+)
+
+// installation is the real server over a fresh database, with one store.
+type installation struct {
+	rules   *shop.Shop
+	ctx     context.Context // in which the operator acts on the store
+	baseURL string
+}
+
+func install(t *testing.T, database string) *installation {
+	t.Helper()
+	opened, err := store.Open(t.Context(), store.Config{URL: storetest.URL(t, database), MaxConns: 8})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, opened.Close()) })
+	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: opened, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- running.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-ended)
+	})
+
+	rules := shop.New(opened, shop.Options{})
+	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
+	_, err = rules.CreateStore(ctx, operator, shop.StoreDraft{StoreChange: shop.StoreChange{Name: new("Atelier")}, Slug: "atelier", Currency: "XAF", Country: "CM"})
+	require.NoError(t, err)
+	owner, err := rules.FindStore(ctx, "atelier")
+	require.NoError(t, err)
+	return &installation{rules, tenant.With(ctx, owner, operator), "http://" + running.Addr().String()}
+}
+
+// open returns a client with a new key of these scopes.
+func (i *installation) open(t *testing.T, scopes ...string) *client.Client {
+	t.Helper()
+	made, err := i.rules.CreateKey(i.ctx, shop.KeyDraft{Name: "program", Scopes: scopes, Lifetime: "never"})
+	require.NoError(t, err)
+	opened, err := client.New(i.baseURL, made.Text)
+	require.NoError(t, err)
+	return opened
+}
+
+// codeOf is the code and the status of a call's error.
+func codeOf(t *testing.T, err error) (client.Code, int) {
+	t.Helper()
+	var refused *client.Error
+	require.ErrorAs(t, err, &refused)
+	require.NotEmpty(t, refused.RequestID)
+	require.NotEmpty(t, refused.Message)
+	return refused.Code, refused.Status
+}
+
+// Every method, once done and once refused, by the real server.
+func TestEveryMethodOfTheService(t *testing.T) {
+	t.Parallel()
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			i := install(t, database)
+			c := i.open(t, auth.Scopes()...)
+			t.Run("store and keys", func(t *testing.T) { storeAndKeys(t, i, c) })
+			t.Run("products", func(t *testing.T) { products(t, i, c) })
+			t.Run("customers and orders", func(t *testing.T) { customersAndOrders(t, i, c) })
+			t.Run("payment links", func(t *testing.T) { paymentLinks(t, i, c) })
+		})
+	}
+}
+
+func refusedWith(t *testing.T, code client.Code, status int, err error) {
+	t.Helper()
+	gotCode, gotStatus := codeOf(t, err)
+	require.Equal(t, code, gotCode)
+	require.Equal(t, status, gotStatus)
+}
+
+const nobody = "0198c1f0-0000-7000-8000-000000000000"
+
+func storeAndKeys(t *testing.T, i *installation, c *client.Client) {
+	ctx := t.Context()
+	found, err := c.Store.Get(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "Atelier", found.GetName())
+
+	narrow := i.open(t, "store:read")
+	_, err = narrow.Products.Page(ctx, nil)
+	refusedWith(t, client.InsufficientScope, 403, err)
+	var refused *client.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "products:read", refused.Details.GetRequired())
+
+	unknown, err := client.New(i.baseURL, key)
+	require.NoError(t, err)
+	_, err = unknown.Store.Get(ctx)
+	refusedWith(t, client.APIKeyInvalid, 401, err)
+}
+
+func products(t *testing.T, i *installation, c *client.Client) {
+	ctx := t.Context()
+	var ids []string
+	for _, title := range []string{"a", "b", "c"} {
+		made, err := i.rules.CreateProduct(i.ctx, shop.ProductDraft{
+			Type:          "FILE",
+			ProductChange: shop.ProductChange{Title: &title, PriceAmount: new(int64(100))},
+		})
+		require.NoError(t, err)
+		ids = append(ids, made.GetId())
+	}
+	all, err := titles(c.Products.List(ctx, &storefrontv1.ListProductsRequest{PageSize: new(int32(1))}))
+	require.NoError(t, err)
+	require.Equal(t, "c b a", all)
+	page, err := c.Products.Page(ctx, &storefrontv1.ListProductsRequest{Page: new(int64(2)), PageSize: new(int32(2))})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, page.GetTotal())
+	require.Len(t, page.GetData(), 1)
+
+	updated, err := c.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: ids[0], Title: new("z"), CompareAtAmount: new(int64(200))})
+	require.NoError(t, err)
+	require.EqualValues(t, 200, updated.GetCompareAtAmount())
+	updated, err = c.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: ids[0], UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"compare_at_amount"}}})
+	require.NoError(t, err)
+	require.Nil(t, updated.CompareAtAmount, "the mask clears what has no value")
+	require.Equal(t, "z", updated.GetTitle(), "and leaves the rest")
+	got, err := c.Products.Get(ctx, ids[0])
+	require.NoError(t, err)
+	require.Equal(t, "z", got.GetTitle())
+
+	_, err = c.Products.Get(ctx, nobody)
+	refusedWith(t, client.ProductNotFound, 404, err)
+	_, err = c.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: ids[0], CompareAtAmount: new(int64(1))})
+	refusedWith(t, client.CompareAtInvalid, 400, err)
+	_, err = c.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: ids[0], Status: storefrontv1.Product_PUBLISHED.Enum()})
+	refusedWith(t, client.ProductIncomplete, 422, err)
+	_, err = titles(c.Products.List(ctx, &storefrontv1.ListProductsRequest{PageSize: new(int32(101))}))
+	refusedWith(t, client.ValidationFailed, 400, err)
+	require.ErrorContains(t, err, "[pageSize must be")
+}
+
+func customersAndOrders(t *testing.T, i *installation, c *client.Client) {
+	ctx := t.Context()
+	made, err := c.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Name: "Awa", Phone: new("670000001")})
+	require.NoError(t, err)
+	require.Equal(t, "+237670000001", made.GetPhone())
+	known, err := c.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Phone: new("+237670000001"), Email: new("awa@example.com")})
+	require.NoError(t, err)
+	require.Equal(t, made.GetId(), known.GetId())
+	changed, err := c.Customers.Update(ctx, &storefrontv1.UpdateCustomerRequest{Id: made.GetId(), Name: new("Awa Ngo")})
+	require.NoError(t, err)
+	require.Equal(t, "Awa Ngo", changed.GetName())
+	got, err := c.Customers.Get(ctx, made.GetId())
+	require.NoError(t, err)
+	require.Equal(t, "awa@example.com", got.GetEmail())
+	count := 0
+	for customer, err := range c.Customers.List(ctx, &storefrontv1.ListCustomersRequest{Q: new("AWA")}) {
+		require.NoError(t, err)
+		require.Equal(t, made.GetId(), customer.GetId())
+		count++
+	}
+	require.Equal(t, 1, count)
+	_, err = c.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Name: "Bo"})
+	refusedWith(t, client.CustomerIdentifierRequired, 400, err)
+	_, err = c.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Phone: new("abc")})
+	refusedWith(t, client.PhoneInvalid, 400, err)
+	_, err = c.Customers.Get(ctx, nobody)
+	refusedWith(t, client.CustomerNotFound, 404, err)
+
+	_, err = c.Orders.Get(ctx, nobody)
+	refusedWith(t, client.OrderNotFound, 404, err)
+	for range c.Orders.List(ctx, &storefrontv1.ListOrdersRequest{To: timestamppb.Now()}) {
+		t.Fatal("there is no order")
+	}
+	page, err := c.Orders.Page(ctx, nil)
+	require.NoError(t, err)
+	require.Zero(t, page.GetTotal())
+}
+
+func paymentLinks(t *testing.T, i *installation, c *client.Client) {
+	ctx := t.Context()
+	made, err := c.PaymentLinks.Create(ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "Acompte", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(500))})
+	require.NoError(t, err)
+	_, err = i.rules.DisablePaymentLink(i.ctx, made.GetId())
+	require.NoError(t, err)
+	got, err := c.PaymentLinks.Get(ctx, made.GetId())
+	require.NoError(t, err)
+	require.Equal(t, storefrontv1.PaymentLink_DISABLED, got.GetAvailability())
+	enabled, err := c.PaymentLinks.Enable(ctx, made.GetId())
+	require.NoError(t, err)
+	require.Equal(t, storefrontv1.PaymentLink_ACTIVE, enabled.GetAvailability())
+	changed, err := c.PaymentLinks.Update(ctx, &storefrontv1.UpdatePaymentLinkRequest{Id: made.GetId(), MaxPayments: new(int32(3))})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, changed.GetMaxPayments())
+	page, err := c.PaymentLinks.Page(ctx, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, page.GetTotal())
+	for link, err := range c.PaymentLinks.List(ctx, &storefrontv1.ListPaymentLinksRequest{Status: storefrontv1.ListPaymentLinksRequest_active.Enum()}) {
+		require.NoError(t, err)
+		require.Equal(t, made.GetId(), link.GetId())
+	}
+	_, err = c.PaymentLinks.Create(ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED})
+	refusedWith(t, client.PaymentLinkInvalidPricing, 422, err)
+	_, err = c.PaymentLinks.Enable(ctx, nobody)
+	refusedWith(t, client.PaymentLinkNotFound, 404, err)
+}
