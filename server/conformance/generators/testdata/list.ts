@@ -1,0 +1,33 @@
+// A client that openapi-typescript makes types for and openapi-fetch calls with them. It prints the
+// titles of all products, walking pages, and then what an unknown product is refused with.
+import createClient from "openapi-fetch";
+import type { components, paths } from "./api.js";
+
+type Product = components["schemas"]["Product"];
+
+const { STOREFRONT_URL: baseUrl = "", STOREFRONT_KEY: key = "" } = process.env;
+const client = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
+
+async function* products(): AsyncGenerator<Product> {
+  for (let page = 1; ; page++) {
+    const { data, error } = await client.GET("/v1/products", { params: { query: { page, pageSize: 5 } } });
+    if (error !== undefined) {
+      throw new Error(`${error.code}: ${error.message}`);
+    }
+    yield* data.data;
+    if (data.page * data.pageSize >= data.total) {
+      return;
+    }
+  }
+}
+
+for await (const product of products()) {
+  // Types that a wrong document would not have: an integer, null where there may be none, words.
+  const price: number = product.priceAmount;
+  const before: number | null = product.compareAtAmount;
+  const status: "DRAFT" | "PUBLISHED" | "ARCHIVED" = product.status;
+  console.log(`${product.title} ${price} ${before} ${status}`);
+}
+
+const { error } = await client.GET("/v1/products/{id}", { params: { path: { id: "0195e000-0000-7000-8000-000000000000" } } });
+console.log(error?.code);
