@@ -4,8 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -182,15 +184,31 @@ func customersAndOrders(t *testing.T, i *installation, c *client.Client) {
 	refusedWith(t, client.PhoneInvalid, 400, err)
 	_, err = c.Customers.Get(ctx, nobody)
 	refusedWith(t, client.CustomerNotFound, 404, err)
+	_, err = c.Customers.Update(ctx, &storefrontv1.UpdateCustomerRequest{Id: nobody, Name: new("Bo")})
+	refusedWith(t, client.CustomerNotFound, 404, err)
+	_, err = c.Customers.Page(ctx, &storefrontv1.ListCustomersRequest{PageSize: new(int32(0))})
+	refusedWith(t, client.ValidationFailed, 400, err)
 
+	product, err := i.rules.CreateProduct(i.ctx, shop.ProductDraft{
+		Type: "FILE", ProductChange: shop.ProductChange{Title: new("Guide"), PriceAmount: new(int64(100))},
+	})
+	require.NoError(t, err)
+	order, err := i.rules.RecordOrder(i.ctx, shop.OrderDraft{CustomerID: made.GetId(), Lines: []shop.OrderLine{{ProductID: product.GetId(), Quantity: 2}}})
+	require.NoError(t, err)
+	read, err := c.Orders.Get(ctx, order.GetId())
+	require.NoError(t, err)
+	require.True(t, proto.Equal(order, read))
+	require.EqualValues(t, 200, read.GetAmount())
+	for range c.Orders.List(ctx, &storefrontv1.ListOrdersRequest{To: order.GetCreatedAt()}) {
+		t.Fatal("To stays out")
+	}
+	page, err := c.Orders.Page(ctx, &storefrontv1.ListOrdersRequest{From: order.GetCreatedAt(), Status: storefrontv1.Order_PENDING.Enum()})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, page.GetTotal())
 	_, err = c.Orders.Get(ctx, nobody)
 	refusedWith(t, client.OrderNotFound, 404, err)
-	for range c.Orders.List(ctx, &storefrontv1.ListOrdersRequest{To: timestamppb.Now()}) {
-		t.Fatal("there is no order")
-	}
-	page, err := c.Orders.Page(ctx, nil)
-	require.NoError(t, err)
-	require.Zero(t, page.GetTotal())
+	_, err = c.Orders.Page(ctx, &storefrontv1.ListOrdersRequest{Page: new(int64(0))})
+	refusedWith(t, client.ValidationFailed, 400, err)
 }
 
 func paymentLinks(t *testing.T, i *installation, c *client.Client) {
@@ -217,6 +235,12 @@ func paymentLinks(t *testing.T, i *installation, c *client.Client) {
 	}
 	_, err = c.PaymentLinks.Create(ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED})
 	refusedWith(t, client.PaymentLinkInvalidPricing, 422, err)
+	_, err = c.PaymentLinks.Page(ctx, &storefrontv1.ListPaymentLinksRequest{Page: new(int64(0))})
+	refusedWith(t, client.ValidationFailed, 400, err)
+	_, err = c.PaymentLinks.Get(ctx, nobody)
+	refusedWith(t, client.PaymentLinkNotFound, 404, err)
+	_, err = c.PaymentLinks.Update(ctx, &storefrontv1.UpdatePaymentLinkRequest{Id: made.GetId(), ExpiresAt: timestamppb.New(time.Unix(0, 0))})
+	refusedWith(t, client.PaymentLinkExpiryPast, 422, err)
 	_, err = c.PaymentLinks.Enable(ctx, nobody)
 	refusedWith(t, client.PaymentLinkNotFound, 404, err)
 }
