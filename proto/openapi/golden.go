@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -53,7 +54,7 @@ func readGolden(name string, text []byte) (golden, error) {
 	g := golden{name: name}
 	request, answer, ok := bytes.Cut(text, []byte("\n\nHTTP/1.1 "))
 	if !ok {
-		return g, fmt.Errorf("no answer")
+		return g, errors.New("there is no answer")
 	}
 	line, rest, _ := bytes.Cut(request, []byte("\n"))
 	method, address, _ := strings.Cut(string(line), " ")
@@ -87,12 +88,16 @@ func readGolden(name string, text []byte) (golden, error) {
 	return g, nil
 }
 
-// exampleID is the identifier in the examples of paths.
-const exampleID = "0199a1f0-52d3-7c4e-9b1a-6f2d8e3c0a11"
+// What stands in examples for identifiers, codes and the store's slug.
+const (
+	exampleID   = "0199a1f0-52d3-7c4e-9b1a-6f2d8e3c0a11"
+	exampleCode = "k7m2q9xw4a"
+	exampleSlug = "atelier"
+)
 
 var placeholder = regexp.MustCompile(`<([a-z-]+?)(?:-(\d+))?>`)
 
-// realistic puts values in the place of a golden file's placeholders, and one store's name in that
+// realistic puts values in the place of a golden file's placeholders, and one store's slug in that
 // of the store that each test has to itself.
 func realistic(name string, body []byte) json.RawMessage {
 	body = placeholder.ReplaceAllFunc(body, func(found []byte) []byte {
@@ -100,18 +105,18 @@ func realistic(name string, body []byte) json.RawMessage {
 		number, _ := strconv.Atoi(string(parts[2]))
 		switch string(parts[1]) {
 		case "id":
-			return fmt.Appendf(nil, "0199a1f0-52d3-7c4e-9b1a-6f2d8e3c0a%02x", 16*number+1)
+			return fmt.Appendf(nil, "%s%02x", exampleID[:len(exampleID)-2], 16*number+1)
+		case "code":
+			return fmt.Appendf(nil, "%s%x", exampleCode[:len(exampleCode)-1], 9+number)
+		case "reference":
+			return fmt.Appendf(nil, "ORD-7K2M9QXW4%X", 9+number)
 		case "request-id":
 			return []byte("7d0c3f52-9a41-4e0b-8f6d-2b1c5a9e4d37")
-		case "code":
-			return []byte([]string{"", "k7m2q9xw4t", "b3r8n5vh1c"}[number])
-		case "reference":
-			return []byte([]string{"", "ORD-7K2M9QXW4T", "ORD-B3R8N5VH1C"}[number])
 		}
 		return found
 	})
-	body = bytes.ReplaceAll(body, []byte("//"+name+".example"), []byte("//atelier.example"))
-	return bytes.ReplaceAll(body, []byte(`"slug":"`+name+`"`), []byte(`"slug":"atelier"`))
+	body = bytes.ReplaceAll(body, []byte("//"+name+".example"), []byte("//"+exampleSlug+".example"))
+	return bytes.ReplaceAll(body, []byte(`"slug":"`+name+`"`), []byte(`"slug":"`+exampleSlug+`"`))
 }
 
 // matches tells whether the exchange belongs to an operation: its method and its path's template.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -52,7 +53,7 @@ func (c *completion) completeOperation(verb, path string, op *operation, d proto
 	}
 	scope, _ := proto.GetExtension(d.Options(), storefrontv1.E_Scope).(string)
 	if scope == "" {
-		return fmt.Errorf("no scope")
+		return errors.New("the method names no scope")
 	}
 	if err := c.tag(path, op, d.Parent()); err != nil {
 		return err
@@ -68,12 +69,12 @@ func (c *completion) completeOperation(verb, path string, op *operation, d proto
 			return fmt.Errorf("the plugin's parameter %s is no field", p.Name)
 		}
 		if p.In == "path" {
-			p.Description, err = comment(fd)
-			p.Schema, p.Example = value(fd, true), exampleID
-		} else {
-			err = c.queryParameter(p, fd)
-		}
-		if err != nil {
+			p.Schema, err = c.property(fd, true)
+			if err != nil {
+				return err
+			}
+			p.Description, p.Schema.Description, p.Example = p.Schema.Description, "", exampleID
+		} else if err := c.queryParameter(p, fd); err != nil {
 			return err
 		}
 	}

@@ -141,8 +141,7 @@ func (p *prober) probe(fd protoreflect.FieldDescriptor, sample fields) (b bounds
 // lengths returns the least and the most characters of a text, nil where there is no bound.
 func lengths(seed string, takes func(string) bool) (least, most *int) {
 	if !takes("") {
-		one := 1
-		least = &one
+		least = new(1)
 	}
 	length := utf8.RuneCountInString(seed)
 	found := edge(int64(length), longest, func(n int64) bool {
@@ -152,8 +151,7 @@ func lengths(seed string, takes func(string) bool) (least, most *int) {
 	if *found == longest {
 		return least, nil
 	}
-	n := int(*found)
-	return least, &n
+	return least, new(int(*found))
 }
 
 // edge returns the last value on the way from one that is taken to a limit, which it may be.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -20,8 +21,11 @@ var formats = map[string]schema{
 	"email":     {Format: "email"},
 }
 
-// momentPattern is the one spelling of a moment in answers: UTC, with milliseconds.
-const momentPattern = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
+// The one spelling of a moment in answers, UTC with milliseconds, and that of a phone number in E.164 form.
+const (
+	momentPattern = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
+	phonePattern  = `^\+[1-9]\d+$`
+)
 
 var (
 	// saysNull finds, in a field's comment, that the field can be null: a message's presence does not tell.
@@ -198,56 +202,64 @@ func (c *completion) property(fd protoreflect.FieldDescriptor, request bool) (*s
 	if err != nil {
 		return nil, err
 	}
-	var s *schema
+	of := fd
+	if fd.IsMap() {
+		of = fd.MapValue()
+	}
+	s, err := value(of, request)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case fd.IsMap():
-		s = &schema{Type: types{"object"}, AdditionalProperties: value(fd.MapValue(), request)}
+		s = &schema{Type: types{"object"}, AdditionalProperties: s}
 	case fd.IsList():
-		s = &schema{Type: types{"array"}, Items: value(fd, request)}
-	default:
-		s = value(fd, request)
+		s = &schema{Type: types{"array"}, Items: s}
+	case !request && strings.Contains(text, "E.164"):
+		s.Pattern = phonePattern
 	}
 	s.Description = text
 	return s, nil
 }
 
 // value is the schema of one value of a field.
-func value(fd protoreflect.FieldDescriptor, request bool) *schema {
+func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
 		s := formats[fd.JSONName()]
 		s.Type = types{"string"}
-		return &s
+		return &s, nil
 	case protoreflect.BoolKind:
-		return &schema{Type: types{"boolean"}}
+		return &schema{Type: types{"boolean"}}, nil
 	case protoreflect.Int32Kind, protoreflect.Int64Kind:
 		s := &schema{Type: types{"integer"}, Format: fd.Kind().String()}
 		if !request {
-			s.Minimum = new(int64) // amounts and counts are never negative
+			s.Minimum = new(int64(0)) // amounts and counts are never negative
 		}
-		return s
+		return s, nil
 	case protoreflect.DoubleKind:
-		return &schema{Type: types{"number"}, Format: "double"}
+		return &schema{Type: types{"number"}, Format: "double"}, nil
 	case protoreflect.EnumKind:
-		return reference(plain(fd.Enum().FullName()))
+		return reference(plain(fd.Enum().FullName())), nil
 	case protoreflect.MessageKind:
 		if fd.Message().FullName() != "google.protobuf.Timestamp" {
-			return reference(plain(fd.Message().FullName()))
+			return reference(plain(fd.Message().FullName())), nil
 		}
 		s := &schema{Type: types{"string"}, Format: "date-time"}
 		if !request {
 			s.Pattern = momentPattern
 		}
-		return s
+		return s, nil
 	default:
-		// Written as a schema that nothing satisfies, so that the check of examples shows it.
-		return &schema{Type: types{"null"}, Title: "unknown kind " + fd.Kind().String()}
+		return nil, fmt.Errorf("%s is of kind %s, which the document has no type for", fd.FullName(), fd.Kind())
 	}
 }
 
 // bound adds what the service bounds the value to.
 func (s *schema) bound(b bounds) {
-	s.MinLength, s.MaxLength = b.minLength, b.maxLength
+	if s.Pattern == "" { // which says more
+		s.MinLength, s.MaxLength = b.minLength, b.maxLength
+	}
 	if b.minimum != nil {
 		s.Minimum = b.minimum
 	}
@@ -277,5 +289,18 @@ func (c *completion) queryParameter(p *parameter, fd protoreflect.FieldDescripto
 	}
 	p.Description, s.Description = s.Description, ""
 	p.Schema = s
+	if s.Format == "date-time" {
+		p.Example = c.asked(fd.JSONName())
+	}
+	return nil
+}
+
+// asked returns what an exchange asked for by a parameter.
+func (c *completion) asked(name string) any {
+	for _, g := range c.goldens {
+		if g.status < 300 && g.query.Has(name) {
+			return g.query.Get(name)
+		}
+	}
 	return nil
 }

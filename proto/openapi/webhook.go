@@ -18,85 +18,123 @@ import (
 
 // event is a type of event (specification, Event types).
 type event struct {
-	name string
-	when string
-	data string
-	// golden shows the data; shown changes it into what the event carries.
+	name, when string
+	// data is an empty message of what the event carries, nil for a ping, which is no resource.
+	data proto.Message
+	// golden names the golden file that shows the data, and shown changes it into the event's.
 	golden string
-	shown  func(proto.Message)
-	empty  proto.Message
+	shown  func(data proto.Message)
 }
 
 var events = []event{
-	{hook.OrderPaid, "An order is paid, from the catalogue or through a payment link.", "Order", "order-retrieve", nil, &storefrontv1.Order{}},
-	{hook.OrderFailed, "The payment provider confirms that the payment of an order failed: `status` is FAILED and `paidAt` null. " +
-		"Nothing is sent for an order that is abandoned without an answer.", "Order", "order-retrieve", func(m proto.Message) {
-		o := m.(*storefrontv1.Order)
-		o.Status, o.PaidAt = storefrontv1.Order_FAILED, nil
-	}, &storefrontv1.Order{}},
-	{hook.CustomerCreated, "A new customer is recorded, by a first purchase or through the API. Nothing is sent for a customer who is known already.", "Customer", "customer-create", nil, &storefrontv1.Customer{}},
-	{hook.ProductPublished, "A product moves to PUBLISHED. Nothing is sent when its status stays as it was.", "Product", "product-retrieve", nil, &storefrontv1.Product{}},
-	{hook.ProductArchived, "A product moves to ARCHIVED.", "Product", "product-retrieve", func(m proto.Message) {
-		m.(*storefrontv1.Product).Status = storefrontv1.Product_ARCHIVED
-	}, &storefrontv1.Product{}},
-	{hook.PaymentLinkPaid, "A payment link is paid: the order that the payment made, with its `paymentLink`. `order.paid` is sent for the same order too.", "Order", "order-retrieve", func(m proto.Message) {
-		o := m.(*storefrontv1.Order)
-		o.Items, o.Note = nil, nil
-		o.PaymentLink = &storefrontv1.Order_PaymentLink{Id: exampleID, Code: "k7m2q9xw4t", Title: "Atelier"}
-	}, &storefrontv1.Order{}},
-	{wire.PingType, "The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only.", "Ping", "", nil, nil},
+	{
+		name: hook.OrderPaid, when: "An order is paid, from the catalogue or through a payment link.",
+		data: &storefrontv1.Order{}, golden: "order-retrieve",
+	},
+	{
+		name: hook.OrderFailed,
+		when: "The payment provider confirms that the payment of an order failed: `status` is FAILED and `paidAt` null. " +
+			"Nothing is sent for an order that is abandoned without an answer.",
+		data: &storefrontv1.Order{}, golden: "order-retrieve",
+		shown: func(data proto.Message) {
+			order := data.(*storefrontv1.Order)
+			order.Status, order.PaidAt = storefrontv1.Order_FAILED, nil
+		},
+	},
+	{
+		name: hook.CustomerCreated,
+		when: "A new customer is recorded, by a first purchase or through the API. Nothing is sent for a customer who is known already.",
+		data: &storefrontv1.Customer{}, golden: "customer-create",
+	},
+	{
+		name: hook.ProductPublished, when: "A product moves to PUBLISHED. Nothing is sent when its status stays as it was.",
+		data: &storefrontv1.Product{}, golden: "product-retrieve",
+	},
+	{
+		name: hook.ProductArchived, when: "A product moves to ARCHIVED.",
+		data: &storefrontv1.Product{}, golden: "product-retrieve",
+		shown: func(data proto.Message) { data.(*storefrontv1.Product).Status = storefrontv1.Product_ARCHIVED },
+	},
+	{
+		name: hook.PaymentLinkPaid,
+		when: "A payment link is paid: the order that the payment made, with its `paymentLink`. `order.paid` is sent for the same order too.",
+		data: &storefrontv1.Order{}, golden: "order-retrieve",
+		shown: func(data proto.Message) {
+			order := data.(*storefrontv1.Order)
+			order.Items = nil
+			order.PaymentLink = &storefrontv1.Order_PaymentLink{Id: exampleID, Code: exampleCode, Title: "Atelier"}
+		},
+	},
+	{name: wire.PingType, when: "The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only."},
 }
 
-// addWebhooks adds the webhooks: what the service sends, to whom it is sent, and what it expects.
+// addWebhooks adds the webhooks: what is sent when, and what is expected of its receiver.
 func (c *completion) addWebhooks() error {
 	var names []string
 	for _, e := range events {
-		if e.name != wire.PingType {
-			names = append(names, e.name)
-		}
+		names = append(names, e.name)
 	}
-	subscribed := shop.EventTypes()
-	slices.Sort(subscribed)
-	slices.Sort(names)
-	if !slices.Equal(names, subscribed) {
-		return fmt.Errorf("the document has the events %v, and webhooks subscribe to %v", names, subscribed)
+	if sent := append(shop.EventTypes(), wire.PingType); !equalSets(names, sent) {
+		return fmt.Errorf("the document knows the events %v, and the service sends %v", names, sent)
 	}
-	c.addDeliveryHeaders()
-	c.doc.Components.Schemas.set("EventStore", object("The store that the event is of.",
-		field{"id", "UUID; the same value as that of GET /v1/store.", text("uuid", "")},
+	c.addDeliveryHeaders(names)
+	schemas := &c.doc.Components.Schemas
+	schemas.set("EventStore", object("The store that an event is of.",
+		field{"id", "UUID; the same value as that of `GET /v1/store`.", text("uuid", "")},
 		field{"slug", "The store's short name in addresses.", text("", "")},
 	))
-	c.doc.Components.Schemas.set("Ping", object("What a ping says.",
+	schemas.set("Ping", object("What a ping says.",
 		field{"message", "A text for people.", text("", "")},
 		field{"sentAt", "When the test button was used.", text("date-time", momentPattern)},
 	))
 	union := &schema{
-		Description:   "An event, as the body of a delivery. `type` tells what `data` is.",
+		Description:   "An event, which is the body of a delivery. `type` tells what `data` is.",
 		Discriminator: &discriminator{PropertyName: "type"},
 	}
 	for _, e := range events {
 		name := pascal(e.name) + "Event"
-		kind := text("", "")
-		kind.Enum = []any{e.name}
-		c.doc.Components.Schemas.set(name, object(e.when,
-			field{"id", "UUID of the event, the same at every attempt: what tells repetitions.", text("uuid", "")},
-			field{"type", "The type of the event.", kind},
-			field{"createdAt", "When the event happened.", text("date-time", momentPattern)},
-			field{"store", "The store that the event is of.", reference("EventStore")},
-			field{"data", "The object as the public API returned it right after the event.", reference(e.data)},
-		))
+		schemas.set(name, e.schema())
 		union.OneOf = append(union.OneOf, reference(name))
 		union.Discriminator.Mapping.set(e.name, reference(name).Ref)
 		shown, err := c.envelope(e)
 		if err != nil {
-			return fmt.Errorf("%s: %w", e.name, err)
+			return fmt.Errorf("show %s: %w", e.name, err)
 		}
-		c.doc.Webhooks.set(e.name, &pathItem{Post: delivery(e, name, shown)})
+		c.doc.Webhooks.set(e.name, &pathItem{Post: e.delivery(name, shown)})
 	}
-	c.doc.Components.Schemas.set("Event", union)
+	schemas.set("Event", union)
 	return nil
 }
 
+func equalSets(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// schema is the envelope of an event (specification, Webhook event envelope).
+func (e event) schema() *schema {
+	kind := text("", "")
+	kind.Enum = []any{e.name}
+	data := field{"data", "The object as the public API returned it right after the event.", nil}
+	switch {
+	case e.data == nil:
+		data.description, data.schema = "What the ping says.", reference("Ping")
+	case e.name == hook.PaymentLinkPaid:
+		through := &schema{Required: []string{"paymentLink"}}
+		through.Properties.set("paymentLink", reference("OrderPaymentLink"))
+		data.schema = &schema{AllOf: []*schema{reference("Order"), through}}
+	default:
+		data.schema = reference(plain(e.data.ProtoReflect().Descriptor().FullName()))
+	}
+	return object(e.when,
+		field{"id", "UUID of the event, the same at every attempt: remember it to handle an event once.", text("uuid", "")},
+		field{"type", "The type of the event.", kind},
+		field{"createdAt", "When the event happened.", text("date-time", momentPattern)},
+		field{"store", "The store that the event is of.", reference("EventStore")},
+		data,
+	)
+}
+
+// field is a property of an object that no proto describes.
 type field struct {
 	name, description string
 	schema            *schema
@@ -122,55 +160,55 @@ func (c *completion) envelope(e event) ([]byte, error) {
 	at := time.Date(2026, 10, 1, 12, 0, 30, 0, time.UTC)
 	id := uuid.MustParse("0199a1f0-6b7e-7d20-8f41-3c9a5e7b1d02")
 	store := uuid.MustParse("0199a1ef-10c4-7a3b-9d5e-8b6f4a2c1e01")
-	if e.golden == "" {
-		return wire.Ping(id, at, store, "atelier", "This is a test event."), nil
+	if e.data == nil {
+		return wire.Ping(id, at, store, exampleSlug, "This is a test event."), nil
 	}
-	for _, g := range c.goldens {
-		if g.name != e.golden {
-			continue
-		}
-		m := proto.Clone(e.empty)
-		if err := wire.Unmarshal(g.answer, m); err != nil {
-			return nil, err
-		}
-		if e.shown != nil {
-			e.shown(m)
-		}
-		return wire.Envelope(id, e.name, at, store, "atelier", m), nil
+	i := slices.IndexFunc(c.goldens, func(g golden) bool { return g.name == e.golden })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no golden file %s", e.golden)
 	}
-	return nil, fmt.Errorf("there is no golden file %s", e.golden)
+	data := proto.Clone(e.data)
+	if err := wire.Unmarshal(c.goldens[i].answer, data); err != nil {
+		return nil, err
+	}
+	if e.shown != nil {
+		e.shown(data)
+	}
+	return wire.Envelope(id, e.name, at, store, exampleSlug, data), nil
 }
+
+// maxAttempts is how often a delivery is tried (specification, Delivery).
+const maxAttempts = 8
+
+// userAgentHeader is beside those that package signature names.
+const userAgentHeader = "User-Agent"
 
 // addDeliveryHeaders adds the headers of a delivery (specification, Delivery).
-func (c *completion) addDeliveryHeaders() {
+func (c *completion) addDeliveryHeaders(eventTypes []string) {
+	kind, sender, attempt := text("", ""), text("", ""), whole(1, maxAttempts)
+	for _, name := range eventTypes {
+		kind.Enum = append(kind.Enum, name)
+	}
+	sender.Enum = []any{signature.UserAgent}
 	for _, h := range []field{
-		{signature.Header, "`t=<time>,v1=<signature>`: the time of the attempt in Unix seconds, and the HMAC-SHA256 of `<time>.<body>`, in " +
-			"lower-case hex, keyed with the webhook's whole secret, `whsec_` included. The body is signed as it is sent, byte for byte. " +
-			"Refuse a delivery without a `v1` that matches, or whose time is more than five minutes away from yours.",
-			text("", `^t=\d+,v1=[0-9a-f]{64}$`)},
-		{signature.EventIDHeader, "The id of the event, the same at every attempt: the key under which to remember what was handled.", text("uuid", "")},
-		{signature.EventTypeHeader, "The type of the event.", text("", "")},
-		{signature.AttemptHeader, "The number of the attempt.", &schema{Type: types{"integer"}}},
-		{"User-Agent", "The sender.", text("", "")},
+		{signature.Header, fmt.Sprintf("`t=<time>,v1=<signature>`: the time of the attempt in Unix seconds, and the HMAC-SHA256 of "+
+			"`<time>.<body>` in lower-case hex. Its key is the webhook's whole secret, `%s` included, and the body is signed byte "+
+			"for byte as it is sent. There may be several `v1`. Refuse a delivery of which none matches, compared in constant time, or whose "+
+			"time is more than %d minutes from yours.", signature.SecretPrefix, int(signature.Tolerance.Minutes())),
+			text("", `^t=\d+(,v1=[0-9a-f]{64})+$`)},
+		{signature.EventIDHeader, "The id of the event, the same at every attempt: the idempotency key.", text("uuid", "")},
+		{signature.EventTypeHeader, "The type of the event.", kind},
+		{signature.AttemptHeader, "The number of the attempt.", &attempt},
+		{userAgentHeader, "The sender.", sender},
 	} {
-		s := h.schema
-		switch h.name {
-		case signature.EventTypeHeader:
-			for _, e := range events {
-				s.Enum = append(s.Enum, e.name)
-			}
-		case signature.AttemptHeader:
-			bounded := whole(1, 8)
-			s = &bounded
-		case "User-Agent":
-			s.Enum = []any{signature.UserAgent}
-		}
-		c.doc.Components.Parameters.set(h.name, &parameter{Name: h.name, In: "header", Description: h.description, Required: true, Schema: s})
+		c.doc.Components.Parameters.set(h.name, &parameter{
+			Name: h.name, In: "header", Description: h.description, Required: true, Schema: h.schema,
+		})
 	}
 }
 
-// delivery is the request that carries an event.
-func delivery(e event, schemaName string, shown []byte) *operation {
+// delivery is the request that carries an event, and what its answer means.
+func (e event) delivery(schemaName string, shown []byte) *operation {
 	op := &operation{
 		Tags: []string{"Webhooks"}, Summary: e.name, Description: e.when,
 		OperationID: strings.ToLower(schemaName[:1]) + schemaName[1:],
@@ -179,12 +217,18 @@ func delivery(e event, schemaName string, shown []byte) *operation {
 			Schema: reference(schemaName), Examples: one(e.name, &example{Value: shown}),
 		})},
 	}
-	for _, name := range []string{signature.Header, signature.EventIDHeader, signature.EventTypeHeader, signature.AttemptHeader, "User-Agent"} {
+	for _, name := range []string{
+		signature.Header, signature.EventIDHeader, signature.EventTypeHeader, signature.AttemptHeader, userAgentHeader,
+	} {
 		op.Parameters = append(op.Parameters, &parameter{Ref: "#/components/parameters/" + name})
 	}
-	op.Responses.set("2XX", &response{Description: "The delivery succeeded, if it is answered within 10 seconds. The body is not read."})
-	op.Responses.set("3XX", &response{Description: "A failure: redirects are not followed."})
-	op.Responses.set("4XX", &response{Description: "A failure: it is tried again, up to 8 attempts over a little more than 22 hours."})
-	op.Responses.set("5XX", &response{Description: "A failure, as any 4XX and no answer at all."})
+	for _, r := range []struct{ status, description string }{
+		{"2XX", "The delivery succeeded, if this comes within 10 seconds. The body is not read."},
+		{"3XX", "A failure: redirects are not followed."},
+		{"4XX", "A failure. All but a ping are tried again: up to 8 attempts over a little more than 22 hours."},
+		{"5XX", "A failure, as no answer at all is one."},
+	} {
+		op.Responses.set(r.status, &response{Description: r.description})
+	}
 	return op
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/gen/openapi"
+)
+
+// written is the document as it stands in gen.
+func written(t *testing.T) *document {
+	t.Helper()
+	doc := &document{}
+	require.NoError(t, decode([]byte(openapi.Document), doc))
+	return doc
+}
+
+func TestOrderAndTextSurviveReadingAndWriting(t *testing.T) {
+	t.Parallel()
+	const text = `{"zebra":{"description":"a <b> & c","type":"string"},"ant":{"type":["string","null"]}}`
+	var o ordered[*schema]
+	require.NoError(t, decode([]byte(text), &o))
+	require.Equal(t, []string{"zebra", "ant"}, o.names)
+	again, err := encode(o)
+	require.NoError(t, err)
+	require.Equal(t, text, string(again))
+
+	o.set("zebra", &schema{})
+	require.Equal(t, []string{"zebra", "ant"}, o.names, "a known name keeps its place")
+	o.remove("zebra")
+	require.Equal(t, []string{"ant"}, o.names)
+}
+
+func TestWhatTheDocumentHasNoPlaceForIsAnError(t *testing.T) {
+	t.Parallel()
+	var o ordered[*schema]
+	require.ErrorContains(t, decode([]byte(`{"a":{"xml":{}}}`), &o), `unknown field "xml"`,
+		"nothing that the plugin says may be lost unseen")
+}
+
+// TestEverySchemaIsClosedAndComplete looks at what no linter does.
+func TestEverySchemaIsClosedAndComplete(t *testing.T) {
+	t.Parallel()
+	require.NotContains(t, openapi.Document, "_UNSPECIFIED")
+	require.NotContains(t, openapi.Document, "google.protobuf")
+	require.NotContains(t, openapi.Document, "updateMask")
+	for name, s := range written(t).Components.Schemas.all() {
+		eachSchema(s, func(s *schema) {
+			if len(s.Type) > 1 {
+				require.Len(t, s.Type, 2, "%s has a choice of types", name)
+				require.Equal(t, "null", s.Type[1], "%s has a choice of types", name)
+			}
+			if len(s.Type) == 1 && s.Type[0] == "object" {
+				require.NotNil(t, s.AdditionalProperties, "%s takes names that it does not have", name)
+			}
+			for _, required := range s.Required {
+				require.True(t, s.Properties.has(required), "%s requires what it does not have", name)
+			}
+		})
+	}
+}
+
+// eachSchema visits a schema and those within it.
+func eachSchema(s *schema, visit func(*schema)) {
+	if s == nil {
+		return
+	}
+	visit(s)
+	eachSchema(s.Items, visit)
+	for _, inner := range s.Properties.all() {
+		eachSchema(inner, visit)
+	}
+	for _, inner := range append(s.OneOf, s.AllOf...) {
+		eachSchema(inner, visit)
+	}
+}
+
+// TestAnswersHaveEveryField: an absent value is null, never left out.
+func TestAnswersHaveEveryField(t *testing.T) {
+	t.Parallel()
+	doc := written(t)
+	for _, name := range []string{"Store", "Product", "Order", "OrderItem", "OrderCustomer", "OrderPaymentLink", "Customer", "PaymentLink", "ListOrdersResponse", "OrderPaidEvent"} {
+		s := doc.Components.Schemas.get(name)
+		require.NotNil(t, s, name)
+		require.ElementsMatch(t, s.Properties.names, s.Required, name)
+		require.Equal(t, false, s.AdditionalProperties, name)
+	}
+}
+
+func TestTheOrderOfAnObjectIsThatOfItsProto(t *testing.T) {
+	t.Parallel()
+	doc := written(t)
+	require.Equal(t, []string{"id", "name", "email", "phone", "ordersCount", "totalPaid", "currency", "createdAt"},
+		doc.Components.Schemas.get("Customer").Properties.names)
+	require.Equal(t, "/v1/store", doc.Paths.names[0], "the first tag's")
+	require.True(t, json.Valid([]byte(openapi.Document)))
+}

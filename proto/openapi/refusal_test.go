@@ -1,0 +1,44 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/refusal"
+)
+
+func TestCodesOfAComment(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		text    string
+		want    []refusal.Code
+		because string
+	}{
+		{"Lists orders.", nil, "nothing is refused"},
+		{"Gets an `order`. Refused with `order_not_found`.", []refusal.Code{refusal.OrderNotFound}, "only the sentence that says so counts"},
+		{
+			"Refused with `phone_invalid` or, when two differ, `customer_conflict`. Sends `customer.created`.",
+			[]refusal.Code{refusal.PhoneInvalid, refusal.CustomerConflict}, "conditions may stand between",
+		},
+	} {
+		codes, err := codesOf(row.text)
+		require.NoError(t, err, row.because)
+		require.Equal(t, row.want, codes, row.because)
+	}
+}
+
+func TestACodeThatIsNoneIsAnError(t *testing.T) {
+	t.Parallel()
+	_, err := codesOf("Refused with `order_lost`.")
+	require.ErrorContains(t, err, "`order_lost`, which is no code of the public API")
+	_, err = codesOf("Refused with `" + string(refusal.WebhookNotFound) + "`.")
+	require.Error(t, err, "a code of the operator's side")
+}
+
+func TestCodesAreGroupedByStatusInOrder(t *testing.T) {
+	t.Parallel()
+	groups := byStatus([]refusal.Code{refusal.RateLimited, refusal.PhoneInvalid, refusal.APIKeyMissing, refusal.ValidationFailed})
+	require.Equal(t, []string{"400", "401", "429"}, groups.names)
+	require.Equal(t, []refusal.Code{refusal.PhoneInvalid, refusal.ValidationFailed}, groups.get("400"))
+}
