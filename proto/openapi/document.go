@@ -137,7 +137,6 @@ type schema struct {
 	Properties           ordered[*schema] `json:"properties,omitzero"`
 	AdditionalProperties any              `json:"additionalProperties,omitempty"`
 	OneOf                []*schema        `json:"oneOf,omitempty"`
-	AllOf                []*schema        `json:"allOf,omitempty"`
 	Discriminator        *discriminator   `json:"discriminator,omitempty"`
 	Examples             []any            `json:"examples,omitempty"`
 }

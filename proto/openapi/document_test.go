@@ -72,7 +72,7 @@ func eachSchema(s *schema, visit func(*schema)) {
 	for _, inner := range s.Properties.all() {
 		eachSchema(inner, visit)
 	}
-	for _, inner := range append(s.OneOf, s.AllOf...) {
+	for _, inner := range s.OneOf {
 		eachSchema(inner, visit)
 	}
 }

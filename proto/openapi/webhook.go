@@ -87,6 +87,7 @@ func (c *completion) addWebhooks() error {
 		field{"message", "A text for people.", text("", "")},
 		field{"sentAt", "When the test button was used.", text("date-time", momentPattern)},
 	))
+	schemas.set(linkOrder, throughLink(schemas.get("Order")))
 	union := &schema{
 		Description:   "An event, which is the body of a delivery. `type` tells what `data` is.",
 		Discriminator: &discriminator{PropertyName: "type"},
@@ -106,6 +107,25 @@ func (c *completion) addWebhooks() error {
 	return nil
 }
 
+// linkOrder is the name of an order's schema that came through a payment link.
+const linkOrder = "PaymentLinkOrder"
+
+// throughLink is the schema of an order whose payment link is not null.
+func throughLink(order *schema) *schema {
+	through := *order
+	through.Description = "A purchase through a payment link."
+	through.Properties = ordered[*schema]{}
+	for name, property := range order.Properties.all() {
+		if name == "paymentLink" {
+			link := reference("OrderPaymentLink")
+			link.Description = "The payment link that the order came through."
+			property = link
+		}
+		through.Properties.set(name, property)
+	}
+	return &through
+}
+
 func equalSets(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
@@ -119,9 +139,7 @@ func (e event) schema() *schema {
 	case e.data == nil:
 		data.description, data.schema = "What the ping says.", reference("Ping")
 	case e.name == hook.PaymentLinkPaid:
-		through := &schema{Required: []string{"paymentLink"}}
-		through.Properties.set("paymentLink", reference("OrderPaymentLink"))
-		data.schema = &schema{AllOf: []*schema{reference("Order"), through}}
+		data.schema = reference(linkOrder)
 	default:
 		data.schema = reference(plain(e.data.ProtoReflect().Descriptor().FullName()))
 	}
