@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -196,5 +197,25 @@ func TestEachAttemptIsWhole(t *testing.T) {
 			require.Equal(t, []string{"Bearer " + key}, r.Header["Authorization"])
 			require.Equal(t, []string{"crm/1.4 storefront-go"}, r.Header["User-Agent"])
 		}
+	})
+}
+
+func TestGoroutinesShareAClient(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := playing(limited, dead, gateway, done)
+		shop := service.open(t, client.WithMaxRetries(9))
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				for _, operation := range []string{"GetStore", "ListOrders"} {
+					if err := operations[operation](t.Context(), shop); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		group.Wait()
+		require.Len(t, service.requests, 8*2+3)
 	})
 }

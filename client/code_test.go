@@ -4,9 +4,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/refusal"
 )
 
 // constants are the text constants of a file's declarations, by name, one map a declaration.
@@ -30,6 +35,19 @@ func constants(t *testing.T, path string) []map[string]string {
 	return all
 }
 
+// statuses are the statuses that the comments of a file's constants begin with, by code.
+func statuses(t *testing.T, path string) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	found := map[string]int{}
+	for _, match := range regexp.MustCompile(`Code = "(\w+)" +// (\d{3})`).FindAllStringSubmatch(string(text), -1) {
+		found[match[1]], err = strconv.Atoi(match[2])
+		require.NoError(t, err)
+	}
+	return found
+}
+
 // The client may not import the server, so each says the codes once; here they are compared. The
 // first constants of both are what the public API answers with.
 func TestCodesAreTheServices(t *testing.T) {
@@ -37,6 +55,11 @@ func TestCodesAreTheServices(t *testing.T) {
 	ours, theirs := constants(t, "code.go"), constants(t, "../server/refusal/refusal.go")
 	require.Greater(t, len(theirs[0]), 20)
 	require.Equal(t, theirs[0], ours[0])
+	documented := statuses(t, "code.go")
+	require.Len(t, documented, len(ours[0]))
+	for code, status := range documented {
+		require.Equal(t, refusal.New(refusal.Code(code), "").Status(), status, code)
+	}
 	for name, code := range ours[1] {
 		for _, group := range theirs {
 			for _, other := range group {
