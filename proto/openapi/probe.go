@@ -23,6 +23,7 @@ type bounds struct {
 	required, nullable   bool
 	minLength, maxLength *int
 	minimum, maximum     *int64
+	pattern              string
 }
 
 // prober finds bounds by sending requests to the service's own rules, as far as those need no
@@ -115,7 +116,9 @@ func (p *prober) probe(fd protoreflect.FieldDescriptor, sample fields) (b bounds
 	case protoreflect.StringKind:
 		for _, seed := range seeds {
 			if takes(seed) {
-				b.minLength, b.maxLength = lengths(seed, func(text string) bool { return takes(text) })
+				text := func(text string) bool { return takes(text) }
+				b.minLength, b.maxLength = lengths(seed, text)
+				b.pattern = characters(seed, text)
 				return b, nil
 			}
 		}
@@ -152,6 +155,18 @@ func lengths(seed string, takes func(string) bool) (least, most *int) {
 		return least, nil
 	}
 	return least, new(int(*found))
+}
+
+// characters returns the pattern of a text that refuses some.
+func characters(seed string, takes func(string) bool) string {
+	switch {
+	case takes(seed + "\x00"):
+		return ""
+	case takes(" "):
+		return linesPattern
+	default:
+		return nonBlankPattern
+	}
 }
 
 // edge returns the last value on the way from one that is taken to a limit, which it may be.

@@ -18,13 +18,26 @@ var formats = map[string]schema{
 	"country":   {Pattern: "^[A-Z]{2}$"},
 	"url":       {Format: "uri"},
 	"coverUrl":  {Format: "uri"},
-	"email":     {Format: "email"},
+	"email":     {Pattern: emailPattern},
 }
 
-// The one spelling of a moment in answers, UTC with milliseconds, and that of a phone number in E.164 form.
+// asked are formats of what requests may hold beyond what answers do.
+var asked = map[string]schema{
+	"coverUrl": {Pattern: `^([Hh][Tt][Tt][Pp][Ss]?://[^\s\x00-\x1F\x7F-\x9F]+)?$`}, // "" is null
+}
+
+// The patterns of texts, in the syntax that ECMA-262 and RE2 share.
 const (
+	// momentPattern is the one spelling of a moment in answers: UTC, with milliseconds.
 	momentPattern = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
-	phonePattern  = `^\+[1-9]\d+$`
+	// phonePattern is E.164 form.
+	phonePattern = `^\+[1-9]\d+$`
+	// emailPattern is wider than the format email, which has letters of ASCII alone.
+	emailPattern = `^[^\s@\x00-\x1F\x7F-\x9F]+@[^\s@.\x00-\x1F\x7F-\x9F]+(\.[^\s@.\x00-\x1F\x7F-\x9F]+)+$`
+	// linesPattern is text without control characters other than newline and tab.
+	linesPattern = `^[^\x00-\x08\x0B-\x1F\x7F-\x9F]*$`
+	// nonBlankPattern is such text with something to see.
+	nonBlankPattern = `^[^\x00-\x08\x0B-\x1F\x7F-\x9F]*[^\s\x00-\x1F\x7F-\x9F][^\x00-\x08\x0B-\x1F\x7F-\x9F]*$`
 )
 
 var (
@@ -178,6 +191,9 @@ func (c *completion) messageSchema(d protoreflect.MessageDescriptor, request boo
 			return nil, err
 		}
 		property.bound(b)
+		if request && property.Pattern == "" {
+			property.Pattern = b.pattern
+		}
 		nullable := b.nullable
 		if !request {
 			nullable = fd.HasPresence() && (fd.Message() == nil || saysNull.MatchString(property.Description))
@@ -227,6 +243,9 @@ func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
 		s := formats[fd.JSONName()]
+		if other, ok := asked[fd.JSONName()]; ok && request {
+			s = other
+		}
 		s.Type = types{"string"}
 		return &s, nil
 	case protoreflect.BoolKind:
@@ -257,7 +276,7 @@ func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 
 // bound adds what the service bounds the value to.
 func (s *schema) bound(b bounds) {
-	if s.Pattern == "" { // which says more
+	if s.Pattern != phonePattern { // a number is longer when it is asked for than when it is answered
 		s.MinLength, s.MaxLength = b.minLength, b.maxLength
 	}
 	if b.minimum != nil {
@@ -281,7 +300,9 @@ func (c *completion) queryParameter(p *parameter, fd protoreflect.FieldDescripto
 	if err != nil {
 		return err
 	}
-	s.bound(c.bounds[fd.ContainingMessage().FullName()][fd.JSONName()])
+	b := c.bounds[fd.ContainingMessage().FullName()][fd.JSONName()]
+	s.bound(b)
+	s.Pattern = b.pattern
 	if found := saysDefault.FindStringSubmatch(s.Description); found != nil {
 		if s.Default, err = strconv.Atoi(found[1]); err != nil {
 			return err
@@ -290,13 +311,13 @@ func (c *completion) queryParameter(p *parameter, fd protoreflect.FieldDescripto
 	p.Description, s.Description = s.Description, ""
 	p.Schema = s
 	if s.Format == "date-time" {
-		p.Example = c.asked(fd.JSONName())
+		p.Example = c.queried(fd.JSONName())
 	}
 	return nil
 }
 
-// asked returns what an exchange asked for by a parameter.
-func (c *completion) asked(name string) any {
+// queried returns what an exchange asked for by a parameter.
+func (c *completion) queried(name string) any {
 	for _, g := range c.goldens {
 		if g.status < 300 && g.query.Has(name) {
 			return g.query.Get(name)

@@ -110,18 +110,22 @@ func (c *completion) addWebhooks() error {
 // linkOrder is the name of an order's schema that came through a payment link.
 const linkOrder = "PaymentLinkOrder"
 
-// throughLink is the schema of an order whose payment link is not null.
+// throughLink is the schema of a paid order with its payment link: neither paidAt nor paymentLink is null.
 func throughLink(order *schema) *schema {
 	through := *order
-	through.Description = "A purchase through a payment link."
+	through.Description = "A purchase that was paid through a payment link."
 	through.Properties = ordered[*schema]{}
 	for name, property := range order.Properties.all() {
-		if name == "paymentLink" {
-			link := reference("OrderPaymentLink")
-			link.Description = "The payment link that the order came through."
-			property = link
+		changed := *property
+		switch name {
+		case "paymentLink":
+			changed = *reference("OrderPaymentLink")
+			changed.Description = "The payment link that the order came through."
+		case "paidAt":
+			changed.Type = types{"string"}
+			changed.Description = "When the order was paid."
 		}
-		through.Properties.set(name, property)
+		through.Properties.set(name, &changed)
 	}
 	return &through
 }
