@@ -1,5 +1,5 @@
-// The generated TypeScript client against a running service, on every protocol that it speaks.
-// STOREFRONT_URL and STOREFRONT_KEY say which service; typescript_test.go sets them.
+// The generated code with Connect's own transports for Node, on every protocol that they speak: for those who
+// prefer it to the package.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
@@ -12,14 +12,9 @@ import { CustomerService } from "../../../gen/ts/storefront/v1/customer_pb.js";
 import { ErrorSchema } from "../../../gen/ts/storefront/v1/error_pb.js";
 import { ListProductsResponseSchema, Product_Status, ProductService, type Product } from "../../../gen/ts/storefront/v1/product_pb.js";
 import { Store_Status, StoreService } from "../../../gen/ts/storefront/v1/store_pb.js";
+import { setting } from "./setting.js";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-function setting(name: string): string {
-  const value = process.env[name];
-  assert.ok(value, `${name} is not set`);
-  return value;
-}
 
 const baseUrl = setting("STOREFRONT_URL");
 const key = setting("STOREFRONT_KEY");

@@ -1,0 +1,86 @@
+package typescript_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestProgramInAnEmptyProject packs the package as it would be published, installs it in an empty
+// npm project and runs a caller's programs there, as a module and by require: they list three pages,
+// are refused by a 422, change a product, and verify the event that the worker of dev delivers.
+func TestProgramInAnEmptyProject(t *testing.T) {
+	t.Parallel()
+	needNode(t)
+	watch(t)
+	project := install(t)
+	_, modules := folders(t)
+	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
+	types := filepath.Join(modules, "@types")
+
+	// Programs resolve a package in one of two ways; the compiler says what is wrong with its types.
+	node(t, project, nil, compiler, "--typeRoots", types, "--noEmit", "--module", "ES2022", "--moduleResolution", "bundler")
+	node(t, project, nil, compiler, "--typeRoots", types)
+	require.FileExists(t, filepath.Join(project, "main.js"))
+
+	for _, program := range []string{"main.js", "main.cjs"} {
+		t.Run(program, func(t *testing.T) {
+			d := startDev(t)
+			port := freePort(t)
+			var webhook struct{ Secret string }
+			d.command(t, &webhook, "webhook", "create", "--store", "demo", "--url", "http://127.0.0.1:"+port, "--events", "product.archived")
+			said := node(t, project, []string{
+				"STOREFRONT_URL=" + d.URL, "STOREFRONT_KEY=" + d.Key, "WEBHOOK_SECRET=" + webhook.Secret, "PORT=" + port,
+			}, program)
+			for _, line := range []string{
+				`products 12`,
+				`refused 422 product_incomplete \[ 'content' \]`,
+				`refused no_signature`,
+				`forged 400`,
+				`archived The last one \d+ XAF`,
+				`event product\.archived The last one`,
+			} {
+				require.Regexp(t, `(?m)^`+line+`$`, said)
+			}
+		})
+	}
+}
+
+// install makes an empty project with the packed package in it. What the package depends on is packed
+// from node_modules too, so that nothing is asked of a registry and the version is the pinned one.
+func install(t *testing.T) string {
+	t.Helper()
+	top, modules := folders(t)
+	folder := t.TempDir()
+	built, project := filepath.Join(folder, "package"), filepath.Join(folder, "project")
+	node(t, ".", nil, "build.js", built)
+	for _, packed := range []string{built, filepath.Join(modules, "@bufbuild", "protobuf")} {
+		npm(t, packed, "pack", "--ignore-scripts", "--pack-destination", folder)
+	}
+	require.NoError(t, os.CopyFS(project, os.DirFS(filepath.Join(top, "client", "typescript", "testdata", "program"))))
+	require.NoError(t, os.WriteFile(filepath.Join(project, "package.json"), []byte(`{"name":"program","private":true,"type":"module"}`), 0o600))
+	tarballs, err := filepath.Glob(filepath.Join(folder, "*.tgz"))
+	require.NoError(t, err)
+	require.Len(t, tarballs, 2)
+	npm(t, project, append([]string{"install", "--offline", "--no-audit", "--no-fund"}, tarballs...)...)
+	return project
+}
+
+func npm(t *testing.T, folder string, arguments ...string) {
+	t.Helper()
+	run(t, folder, nil, "npm", arguments...)
+}
+
+// freePort is a port that nothing listens on. The system hands them out in turn, so that the program
+// finds it free a moment later.
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, listener.Close()) }()
+	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+}

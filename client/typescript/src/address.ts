@@ -1,0 +1,50 @@
+/** Returns the base URL in the form that paths are appended to. The errors hold nothing of it: it may contain a password. */
+export function checkBaseUrl(baseUrl: string, allowHttp: boolean): string {
+  let url: URL;
+  try {
+    url = new URL(baseUrl);
+  } catch {
+    throw new TypeError("baseUrl is no URL; give one such as https://api.example.com");
+  }
+  const path = url.pathname.replace(/\/+$/, "");
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    throw new TypeError("baseUrl must start with https://");
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError("baseUrl must hold no user name or password; the API key is given beside it");
+  }
+  if (/[?#]/.test(baseUrl)) {
+    throw new TypeError("baseUrl must end before ? and #");
+  }
+  if (path.endsWith("/v1")) {
+    throw new TypeError("baseUrl must be the address of the service without /v1");
+  }
+  if (url.protocol === "http:" && !allowHttp && !isLoopback(url.hostname)) {
+    throw new TypeError(
+      "baseUrl must be https, or the key crosses the network readable; where that network is private, set allowHttp",
+    );
+  }
+  return url.origin + path;
+}
+
+/** Tells whether a host is this machine, so that nothing crosses a network; URL spells every IPv4 address with four numbers. */
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/**
+ * Refuses what cannot be a key, so that a mistaken setting is found at the start and not by a 401
+ * later. The errors hold nothing of it.
+ */
+export function checkApiKey(key: unknown): string {
+  if (typeof key !== "string" || key === "") {
+    throw new TypeError("apiKey is empty; set it to a key of the store's dashboard, under Settings, Developer, API keys");
+  }
+  if (!key.startsWith("svc_live_")) {
+    throw new TypeError("apiKey does not start with svc_live_");
+  }
+  if (!/^[!-~]+$/.test(key)) {
+    throw new TypeError("apiKey holds white space or a character that no key has, such as the end of a line");
+  }
+  return key;
+}

@@ -1,0 +1,182 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { DescMethod } from "@bufbuild/protobuf";
+
+import { checkApiKey, checkBaseUrl } from "./address.js";
+import { answerError, StorefrontError } from "./error.js";
+import { parseObject } from "./json.js";
+import { Operation, type Input, type Wire } from "./operation.js";
+
+/** How to reach the service. */
+export interface StorefrontOptions {
+  /** The address of the service, without `/v1`: `https://api.example.com`. */
+  baseUrl: string;
+  /** An API key, `svc_live_…`. It is sent to `baseUrl` alone and appears in no error, and in nothing that is printed. */
+  apiKey: string;
+  /** How often a request is sent again at the most; 0 is never. Default 3. */
+  maxRetries?: number | undefined;
+  /** How many milliseconds a call may take, its waits and retries included. Default 120,000. */
+  timeoutMs?: number | undefined;
+  /** Accept an `http://` address of another machine, where the network between is private: the key crosses it readable. */
+  allowHttp?: boolean | undefined;
+  /** What sends the requests, for a proxy or traces of your own. Default the global `fetch`. */
+  fetch?: typeof fetch | undefined;
+}
+
+/** What one call does otherwise. */
+export interface CallOptions {
+  /** Ends the call when it is aborted: the call rejects with `canceled`, or with `timeout` if the signal is one of `AbortSignal.timeout`. */
+  signal?: AbortSignal | undefined;
+  /** How many milliseconds this call may take, its waits and retries included; for a list, each of its pages. */
+  timeoutMs?: number | undefined;
+}
+
+/** What passes time and throws dice; tests bring their own. */
+export interface Clock {
+  /** Milliseconds that only grow. */
+  now(): number;
+  /** Resolves after so many milliseconds, and rejects when the signal is aborted first. */
+  pause(milliseconds: number, signal: AbortSignal): Promise<unknown>;
+  /** From 0 up to 1. */
+  random(): number;
+}
+
+const systemClock: Clock = {
+  now: () => performance.now(),
+  pause: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }),
+  random: Math.random,
+};
+
+const defaultMaxRetries = 3;
+const defaultTimeoutMs = 120_000;
+/** How long one attempt may take, so that a connection that died silently leaves time for the next. */
+const attemptTimeoutMs = 30_000;
+/** The first pause before a read is sent again; it doubles up to the last. */
+const firstDelayMs = 250;
+const maxDelayMs = 8_000;
+/**
+ * The longest wait that is done for the caller: the service's limits count by the minute (specification,
+ * Limits), so what asks for more is better decided by a person.
+ */
+const maxRetryAfterSeconds = 60;
+
+/** Sends requests to one service with one key, and sends them again. */
+export class Connection {
+  // Private to the language, so that nothing that prints or serialises an object reaches the key.
+  readonly #apiKey: string;
+  readonly #baseUrl: string;
+  readonly #fetch: typeof fetch;
+  readonly #maxRetries: number;
+  readonly #timeoutMs: number;
+  readonly #clock: Clock;
+
+  constructor(options: StorefrontOptions, clock = systemClock) {
+    this.#apiKey = checkApiKey(options.apiKey);
+    this.#baseUrl = checkBaseUrl(options.baseUrl, options.allowHttp ?? false);
+    this.#fetch = options.fetch ?? fetch;
+    this.#maxRetries = count("maxRetries", options.maxRetries ?? defaultMaxRetries);
+    this.#timeoutMs = count("timeoutMs", options.timeoutMs ?? defaultTimeoutMs);
+    this.#clock = clock;
+  }
+
+  /**
+   * Calls a method of the API, as often as it takes and is allowed:
+   *
+   * | after                           | reads | writes | POSTs of payment links |
+   * | ------------------------------- | ----- | ------ | ---------------------- |
+   * | 429: waits `Retry-After`        | again | again  | once                   |
+   * | 5xx, no answer, no answer in time | again | once | once                   |
+   *
+   * A 429 refused the request before it did anything; after the others a write may have been done.
+   */
+  async call<T>(method: DescMethod, input: Input, options: CallOptions = {}): Promise<T> {
+    const operation = new Operation(method);
+    const wire = operation.request(input);
+    const timeoutMs = count("timeoutMs", options.timeoutMs ?? this.#timeoutMs);
+    const deadline = this.#clock.now() + timeoutMs;
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
+    for (let retries = 0; ; retries++) {
+      const answer = await this.#attempt(operation.name, wire, signal);
+      if (!(answer instanceof StorefrontError)) {
+        return answer as T;
+      }
+      const pauseMs = answer.retryAfterSeconds === undefined ? this.#delayMs(retries) : answer.retryAfterSeconds * 1000;
+      const late = pauseMs > maxRetryAfterSeconds * 1000 || this.#clock.now() + pauseMs >= deadline;
+      if (signal.aborted || late || retries >= this.#maxRetries || !isRepeatable(operation, answer)) {
+        throw answer;
+      }
+      await this.#clock.pause(pauseMs, signal).catch((cause: unknown) => {
+        throw aborted(operation.name, signal, cause);
+      });
+    }
+  }
+
+  /** Sends a request once, and returns the answer's object or what went wrong. */
+  async #attempt(operation: string, wire: Wire, signal: AbortSignal): Promise<object | StorefrontError> {
+    try {
+      const response = await this.#fetch(this.#baseUrl + wire.path, {
+        method: wire.verb,
+        headers: {
+          Accept: "application/json",
+          Authorization: `Bearer ${this.#apiKey}`,
+          "User-Agent": "storefront-typescript",
+          ...(wire.body === undefined ? {} : { "Content-Type": "application/json" }),
+        },
+        ...(wire.body === undefined ? {} : { body: wire.body }),
+        // The key would travel to wherever a redirect leads.
+        redirect: "manual",
+        signal: AbortSignal.any([signal, AbortSignal.timeout(attemptTimeoutMs)]),
+      });
+      const text = await response.text();
+      return (response.ok && parseObject(text)) || answerError(operation, response, text);
+    } catch (cause) {
+      if (signal.aborted) {
+        return aborted(operation, signal, cause);
+      }
+      if (isTimeout(cause)) {
+        return new StorefrontError({ operation, code: "timeout", message: "no answer in time", cause });
+      }
+      return new StorefrontError({ operation, code: "network_error", message: `no whole answer: ${reason(cause)}`, cause });
+    }
+  }
+
+  /** The pause after so many retries: half of it is chance, so that clients which failed together do not come back together. */
+  #delayMs(retries: number): number {
+    const full = Math.min(firstDelayMs * 2 ** retries, maxDelayMs);
+    return (full / 2) * (1 + this.#clock.random());
+  }
+}
+
+function isRepeatable(operation: Operation, { code, status = 0 }: StorefrontError): boolean {
+  if (operation.once) {
+    return false;
+  }
+  return status === 429 || (operation.reads && (status >= 500 || code === "network_error" || code === "timeout"));
+}
+
+/** The error of a call whose signal ended it: the caller's, or its deadline. */
+function aborted(operation: string, signal: AbortSignal, cause: unknown): StorefrontError {
+  if (isTimeout(signal.reason)) {
+    return new StorefrontError({ operation, code: "timeout", message: "the time of the call is over", cause });
+  }
+  return new StorefrontError({ operation, code: "canceled", message: "the call was canceled", cause });
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === "TimeoutError";
+}
+
+/** fetch says "fetch failed", and why in the cause. */
+function reason(error: unknown): string {
+  const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = inner instanceof Error && "code" in inner ? ` (${String(inner.code)})` : "";
+  return (inner instanceof Error ? inner.message : String(inner)) + code;
+}
+
+function count(name: string, value: number): number {
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new TypeError(`${name} must be a whole number from 0`);
+  }
+  return value;
+}

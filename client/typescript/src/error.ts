@@ -1,0 +1,131 @@
+import type { ErrorDetails as ErrorDetailsMessage } from "../../../gen/ts/storefront/v1/error_pb.js";
+import { parseObject, type Open, type Resource } from "./json.js";
+
+/** The service's codes (specification, Errors). */
+export const serviceCodes = [
+  "validation_failed",
+  "compare_at_invalid",
+  "phone_invalid",
+  "customer_identifier_required",
+  "payment_link_expiry_invalid",
+  "api_key_missing",
+  "api_key_invalid",
+  "api_key_revoked",
+  "api_key_expired",
+  "insufficient_scope",
+  "store_unavailable",
+  "product_not_found",
+  "order_not_found",
+  "customer_not_found",
+  "payment_link_not_found",
+  "not_found",
+  "method_not_allowed",
+  "customer_conflict",
+  "payload_too_large",
+  "unsupported_media_type",
+  "product_incomplete",
+  "product_type_unavailable",
+  "feature_disabled",
+  "payment_link_invalid_pricing",
+  "payment_link_expiry_past",
+  "rate_limited",
+  "internal_error",
+  "unavailable",
+] as const;
+
+/** A code of the service. */
+export type ServiceCode = (typeof serviceCodes)[number];
+
+/**
+ * A code of this package, for a request that the service gave no answer to.
+ *
+ * - `network_error`: no answer came, or it broke off. Whether a write was carried out is unknown.
+ * - `timeout`: the time ran out first. Whether a write was carried out is unknown.
+ * - `canceled`: the caller's signal was aborted.
+ * - `unexpected_answer`: something answered that is not the service, such as a proxy with a page of
+ *   its own; `status` is what it answered with.
+ */
+export type ClientCode = "network_error" | "timeout" | "canceled" | "unexpected_answer";
+
+/**
+ * Why a call did not succeed: branch on it, never on a message. A service newer than this package may
+ * send codes that it does not know; they are kept as they came.
+ */
+export type ErrorCode = Open<ServiceCode | ClientCode>;
+
+/** What a code alone does not say; each code fills at most one field. */
+export interface ErrorDetails extends Partial<Resource<ErrorDetailsMessage>> {}
+
+/** @internal */
+export interface ErrorParts {
+  operation: string;
+  code: ErrorCode;
+  message: string;
+  status?: number | undefined;
+  details?: ErrorDetails | undefined;
+  requestId?: string | undefined;
+  retryAfterSeconds?: number | undefined;
+  cause?: unknown;
+}
+
+/**
+ * Why a call did not succeed. Every rejection of a call is one, but for mistakes in the program such
+ * as an empty id, which are a TypeError.
+ *
+ * `message` explains the reason in English, for people, and may change at any time.
+ */
+export class StorefrontError extends Error {
+  override readonly name = "StorefrontError";
+  /** The operation of the API that was called, such as `UpdateProduct`. */
+  readonly operation: string;
+  /** The reason. */
+  readonly code: ErrorCode;
+  /** The HTTP status; undefined where nothing answered. */
+  readonly status: number | undefined;
+  /**
+   * Set for `validation_failed` (`fields`), `insufficient_scope` (`required`) and
+   * `product_incomplete` (`missing`), and undefined for most others.
+   */
+  readonly details: ErrorDetails | undefined;
+  /** The service's name of the request, to quote when asking for help; undefined where it did not answer. */
+  readonly requestId: string | undefined;
+  /** How many seconds the service asks to wait before the next attempt; undefined where it asks for nothing. */
+  readonly retryAfterSeconds: number | undefined;
+
+  /** @internal */
+  constructor({ message, cause, ...parts }: ErrorParts) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.operation = parts.operation;
+    this.code = parts.code;
+    this.status = parts.status;
+    this.details = parts.details;
+    this.requestId = parts.requestId;
+    this.retryAfterSeconds = parts.retryAfterSeconds;
+  }
+}
+
+/**
+ * The error of an answer that is no success, or not of the service.
+ *
+ * @internal
+ */
+export function answerError(operation: string, response: Response, text: string): StorefrontError {
+  const { status, headers } = response;
+  const retryAfter = headers.get("Retry-After") ?? "";
+  const retryAfterSeconds = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : undefined;
+  const body = parseObject(text);
+  if (!response.ok && typeof body?.["code"] === "string" && typeof body["requestId"] === "string") {
+    return new StorefrontError({
+      operation,
+      code: body["code"],
+      message: String(body["message"]),
+      status,
+      details: body["details"] as ErrorDetails | undefined,
+      requestId: body["requestId"],
+      retryAfterSeconds,
+    });
+  }
+  const kind = headers.get("Content-Type") ?? "no content type";
+  const message = `the answer, ${status} with ${kind}, is not the service's: check baseUrl and what stands before the service`;
+  return new StorefrontError({ operation, code: "unexpected_answer", message, status, retryAfterSeconds });
+}

@@ -1,0 +1,51 @@
+/**
+ * The client of one store's API and the verifier of its webhooks, for Node.
+ *
+ * The package owns the way from a program to the API: requests, retries, errors, pages, and the signatures
+ * of deliveries. It refuses to run ahead of the service: it checks no field, keeps no state, and
+ * passes on what it does not know. The messages and operations are generated from the protos (`gen/ts`);
+ * these files are their face.
+ *
+ * @packageDocumentation
+ */
+export type { CallOptions, StorefrontOptions } from "./connection.js";
+export type { Customer, CustomerChanges, CustomerFilter, Customers, NewCustomer } from "./customer.js";
+export { StorefrontError, type ClientCode, type ErrorCode, type ErrorDetails, type ServiceCode } from "./error.js";
+export type {
+  CustomerCreatedEvent,
+  Envelope,
+  OrderFailedEvent,
+  OrderPaidEvent,
+  PaymentLinkOrder,
+  PaymentLinkPaidEvent,
+  PingEvent,
+  ProductArchivedEvent,
+  ProductPublishedEvent,
+  StorefrontEvent,
+  StorefrontEventType,
+  UnknownEvent,
+} from "./event.js";
+export type { Open, Page } from "./json.js";
+export type { Order, OrderFilter, Orders, OrderStatus } from "./order.js";
+export type {
+  NewPaymentLink,
+  PaymentLink,
+  PaymentLinkAvailability,
+  PaymentLinkChanges,
+  PaymentLinkFilter,
+  PaymentLinkPricing,
+  PaymentLinks,
+} from "./paymentlink.js";
+export type { Product, ProductChanges, ProductFilter, Products, ProductStatus, ProductType } from "./product.js";
+export type { RawBody } from "./signature.js";
+export type { Store, StoreOperations, StoreStatus } from "./store.js";
+export { createStorefront, type Storefront } from "./storefront.js";
+export {
+  signatureHeader,
+  signWebhook,
+  verifyWebhook,
+  WebhookVerificationError,
+  type SignWebhookOptions,
+  type VerifyWebhookOptions,
+  type WebhookVerificationReason,
+} from "./webhook.js";

@@ -1,0 +1,118 @@
+// The JSON of the API as types, derived from the generated messages, so that no field is written
+// down twice. The service spells a message one way, in answers and in webhooks alike: 64-bit
+// integers as numbers, dates as text, the values of enums by their names, and null for what is not there.
+import type { Message } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+
+import type { Order_Status } from "../../../gen/ts/storefront/v1/order_pb.js";
+import type {
+  ListPaymentLinksRequest_Status,
+  PaymentLink_Availability,
+  PaymentLink_Pricing,
+} from "../../../gen/ts/storefront/v1/payment_link_pb.js";
+import type { Product_Status, Product_Type } from "../../../gen/ts/storefront/v1/product_pb.js";
+import type { Store_Status } from "../../../gen/ts/storefront/v1/store_pb.js";
+
+/** The names of an enum's values that are ever sent. */
+type Names<E> = Exclude<keyof E & string, `${string}_UNSPECIFIED`>;
+
+/** The names that a value of a generated enum goes by. */
+export type Word<T> =
+  T extends Product_Status ? Names<typeof Product_Status>
+  : T extends Product_Type ? Names<typeof Product_Type>
+  : T extends Order_Status ? Names<typeof Order_Status>
+  : T extends PaymentLink_Availability ? Names<typeof PaymentLink_Availability>
+  : T extends PaymentLink_Pricing ? Names<typeof PaymentLink_Pricing>
+  : T extends ListPaymentLinksRequest_Status ? Names<typeof ListPaymentLinksRequest_Status>
+  : T extends Store_Status ? Names<typeof Store_Status>
+  : never;
+
+/**
+ * One of the words that this version of the package knows, or one that the service has learnt
+ * since: an unknown word is kept as it came. Give a `switch` over it a `default`.
+ */
+export type Open<W extends string> = W | (string & {});
+
+/** Tells an enum from a plain number, whose text may be any number. */
+type IsNumber<T extends number> = `${number}` extends `${T}` ? true : false;
+
+type Answer<T> =
+  T extends bigint ? number
+  : T extends number ? (IsNumber<T> extends true ? number : Open<Word<T>>)
+  : T extends Timestamp ? string
+  : T extends Message ? Resource<T>
+  : T extends (infer Item)[] ? Answer<Item>[]
+  : T;
+
+type Internal = "$typeName" | "$unknown";
+
+/** Tells whether a field of a message may be missing. */
+type IsOptional<T, K extends keyof T> = {} extends Pick<T, K> ? true : false;
+
+/**
+ * A message as the service answers it. What may be missing is null; `Present` names the fields that
+ * never are, where the generated type cannot say so: dates and objects.
+ */
+export type Resource<T, Present extends keyof T = never> = {
+  [K in keyof T as Exclude<K, Internal>]-?: K extends Present
+    ? Answer<NonNullable<T[K]>>
+    : IsOptional<T, K> extends true
+      ? Answer<NonNullable<T[K]>> | null
+      : Answer<T[K]>;
+};
+
+type Given<T> =
+  T extends bigint ? number | bigint
+  : T extends number ? (IsNumber<T> extends true ? number : Word<T>)
+  : T extends Timestamp ? Date | string
+  : T;
+
+/** A message to send as a query: what is left out, or undefined, asks for nothing. */
+export type Filter<T> = {
+  [K in keyof T as Exclude<K, Internal>]?: Given<NonNullable<T[K]>> | undefined;
+};
+
+/** A message to create something from: null is the same as leaving an optional field out. */
+export type Draft<T> = {
+  [K in keyof T as Exclude<K, Internal>]: IsOptional<T, K> extends true
+    ? Given<NonNullable<T[K]>> | null | undefined
+    : Given<T[K]>;
+};
+
+/**
+ * The fields of a resource `R` to change: one that is left out, or undefined, stays as it is, and
+ * null clears one that may be null.
+ */
+export type Changes<T, R> = {
+  [K in keyof T as Exclude<K, Internal | "id" | "updateMask">]?:
+    | Given<NonNullable<T[K]>>
+    | (K extends keyof R ? (IsOptional<R, K> extends true ? null : never) : never)
+    | undefined;
+};
+
+/** One page of a list. While `page * pageSize < total`, more pages remain. */
+export interface Page<T> {
+  /** The page, from 1. */
+  page: number;
+  /** How many items a page holds. */
+  pageSize: number;
+  /** How many items match in all. */
+  total: number;
+  /** The items, newest first; empty beyond the last page. */
+  data: T[];
+}
+
+/**
+ * Reads a JSON object, and anything else as undefined.
+ *
+ * @internal
+ */
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,77 @@
+import { getOption, type DescMethod } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+
+import { http } from "../../../gen/ts/google/api/annotations_pb.js";
+import { PaymentLinkService } from "../../../gen/ts/storefront/v1/payment_link_pb.js";
+
+/** What a caller hands to an operation: the fields of its request, by their JSON names. */
+export type Input = Readonly<Record<string, unknown>>;
+
+/** A request as it goes over the wire, without address and key. */
+export interface Wire {
+  verb: string;
+  /** The path under the base URL, query included. */
+  path: string;
+  /** JSON, or undefined for a request without a body. */
+  body: string | undefined;
+}
+
+/** One operation of the API, as its method's options in the protos describe it. */
+export class Operation {
+  /** The method's name, such as UpdateProduct. */
+  readonly name: string;
+  /** Whether it changes nothing, so that it may be sent again after any failure. */
+  readonly reads: boolean;
+  /** Whether it must never be sent again by itself: the POSTs of payment links. */
+  readonly once: boolean;
+  readonly #verb: string;
+  readonly #path: string;
+
+  constructor(method: DescMethod) {
+    const { pattern } = getOption(method, http);
+    if (pattern.case === undefined || pattern.case === "custom") {
+      throw new TypeError(`${method.name} has no HTTP binding`);
+    }
+    this.name = method.name;
+    this.reads = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+    this.once = method.parent.typeName === PaymentLinkService.typeName && pattern.case === "post";
+    this.#verb = pattern.case.toUpperCase();
+    this.#path = pattern.value;
+  }
+
+  /** Spells a request: path parameters first, and the rest as the query of a GET or as the body. */
+  request(input: Input): Wire {
+    const rest = { ...input };
+    const path = this.#path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+      delete rest[name];
+      return segment(name, input[name]);
+    });
+    if (this.#verb === "GET") {
+      return { verb: this.#verb, path: path + query(rest), body: undefined };
+    }
+    return { verb: this.#verb, path, body: JSON.stringify(rest, integers) };
+  }
+}
+
+function segment(name: string, value: unknown): string {
+  // As segments, dots would lead to another address.
+  if (typeof value !== "string" || value === "" || value === "." || value === "..") {
+    throw new TypeError(`${name} must be the text of an identifier`);
+  }
+  return encodeURIComponent(value);
+}
+
+function query(input: Input): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(input)) {
+    if (value !== undefined && value !== null) {
+      parameters.set(name, value instanceof Date ? value.toISOString() : String(value));
+    }
+  }
+  return parameters.size > 0 ? `?${parameters}` : "";
+}
+
+/** JSON has numbers only, and every amount below 2^53 is one exactly. */
+function integers(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
+}

@@ -1,0 +1,48 @@
+import {
+  OrderService,
+  type ListOrdersRequest,
+  type Order as OrderMessage,
+  type Order_Status,
+} from "../../../gen/ts/storefront/v1/order_pb.js";
+import type { CallOptions, Connection } from "./connection.js";
+import type { Filter, Page, Resource, Word } from "./json.js";
+import { walk } from "./list.js";
+
+/** Where an order stands. */
+export type OrderStatus = Word<Order_Status>;
+
+/** A purchase. Amounts are in minor units of `currency`, dates are ISO 8601 in UTC. */
+export interface Order extends Resource<OrderMessage, "customer" | "createdAt"> {}
+
+/** Which orders to list: `from` is the first moment that counts, `to` the first that does not. */
+export interface OrderFilter extends Filter<ListOrdersRequest> {}
+
+/** The store's orders, which the platform's checkout writes. */
+export class Orders {
+  readonly #connection: Connection;
+
+  /** @internal */
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /**
+   * Walks all orders that match, newest first, a page at a time: `pageSize` is how many a request
+   * brings, `page` where to start. Orders that are made meanwhile move the others towards the end, so
+   * that one may come twice: the id tells. One that stops matching meanwhile moves them towards the
+   * front, so that one may be passed over. Needs the scope `orders:read`. Throws a StorefrontError.
+   */
+  list(filter: OrderFilter = {}, options?: CallOptions): AsyncGenerator<Order, void, undefined> {
+    return walk(filter.page, (page) => this.page({ ...filter, page }, options));
+  }
+
+  /** Retrieves one page of orders, for what shows pages itself. Needs the scope `orders:read`. Rejects with a StorefrontError: `validation_failed`. */
+  page(filter: OrderFilter = {}, options?: CallOptions): Promise<Page<Order>> {
+    return this.#connection.call(OrderService.method.listOrders, { ...filter }, options);
+  }
+
+  /** Retrieves an order. Needs the scope `orders:read`. Rejects with a StorefrontError: `order_not_found`. */
+  get(id: string, options?: CallOptions): Promise<Order> {
+    return this.#connection.call(OrderService.method.getOrder, { id }, options);
+  }
+}

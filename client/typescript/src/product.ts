@@ -1,0 +1,66 @@
+import {
+  ProductService,
+  type ListProductsRequest,
+  type Product as ProductMessage,
+  type Product_Status,
+  type Product_Type,
+  type UpdateProductRequest,
+} from "../../../gen/ts/storefront/v1/product_pb.js";
+import type { CallOptions, Connection } from "./connection.js";
+import type { Changes, Filter, Page, Resource, Word } from "./json.js";
+import { walk } from "./list.js";
+
+/** Where a product stands. */
+export type ProductStatus = Word<Product_Status>;
+
+/** The kind of a product. */
+export type ProductType = Word<Product_Type>;
+
+/** What the store sells in its catalogue. Amounts are in minor units of `currency`, dates are ISO 8601 in UTC. */
+export interface Product extends Resource<ProductMessage, "createdAt" | "updatedAt"> {}
+
+/** Which products to list. */
+export interface ProductFilter extends Filter<ListProductsRequest> {}
+
+/** What to change of a product: what is left out stays, null clears what may be null. */
+export interface ProductChanges extends Changes<UpdateProductRequest, ProductMessage> {}
+
+/** The store's products. */
+export class Products {
+  readonly #connection: Connection;
+
+  /** @internal */
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /**
+   * Walks all products that match, newest first and whatever their status, a page at a time:
+   * `pageSize` is how many a request brings, `page` where to start. Products that are created meanwhile
+   * move the others towards the end, so that one may come twice: the id tells. One that stops matching
+   * meanwhile moves them towards the front, so that one may be passed over. Needs the scope
+   * `products:read`. Throws a StorefrontError.
+   */
+  list(filter: ProductFilter = {}, options?: CallOptions): AsyncGenerator<Product, void, undefined> {
+    return walk(filter.page, (page) => this.page({ ...filter, page }, options));
+  }
+
+  /** Retrieves one page of products, for what shows pages itself. Needs the scope `products:read`. Rejects with a StorefrontError: `validation_failed`. */
+  page(filter: ProductFilter = {}, options?: CallOptions): Promise<Page<Product>> {
+    return this.#connection.call(ProductService.method.listProducts, { ...filter }, options);
+  }
+
+  /** Retrieves a product. Needs the scope `products:read`. Rejects with a StorefrontError: `product_not_found`. */
+  get(id: string, options?: CallOptions): Promise<Product> {
+    return this.#connection.call(ProductService.method.getProduct, { id }, options);
+  }
+
+  /**
+   * Changes a product and returns it as it is then. Needs the scope `products:write`. Rejects with a
+   * StorefrontError: `product_not_found`, `validation_failed`, `compare_at_invalid`,
+   * `product_type_unavailable`, or `product_incomplete` with `details.missing`.
+   */
+  update(id: string, changes: ProductChanges, options?: CallOptions): Promise<Product> {
+    return this.#connection.call(ProductService.method.updateProduct, { ...changes, id }, options);
+  }
+}

@@ -1,0 +1,106 @@
+import { parseEvent, type StorefrontEvent } from "./event.js";
+import { faultOf, sign, type RawBody, type SignatureFault } from "./signature.js";
+
+/** The header that carries the signature of a delivery, as Node spells it in `request.headers`. */
+export const signatureHeader = "service-signature";
+
+/**
+ * Why a delivery is refused.
+ *
+ * - `no_signature`: the header is missing, or is not of the form `t=…,v1=…`.
+ * - `mismatch`: the signature was made of another body or with another secret. A body that was parsed and
+ *   written anew is another body.
+ * - `timestamp`: the signature is right and its time is too far from now: a delivery that somebody recorded
+ *   and sent again, or a clock that is wrong.
+ * - `no_secret`: the secret is empty, so that anybody could have signed.
+ * - `payload`: the signature is right and the body is no event.
+ */
+export type WebhookVerificationReason = SignatureFault | "no_secret" | "payload";
+
+const messages: Record<WebhookVerificationReason, string> = {
+  no_signature: "the header holds no readable signature",
+  mismatch: "the signature was made of another body or with another secret; verify the bytes as they came",
+  timestamp: "the signature is outside the tolerated time",
+  no_secret: "the secret is empty; set it to the whsec_… that was shown when the webhook was made",
+  payload: "the body is no event",
+};
+
+/** Why verifyWebhook refused a delivery; it holds nothing of the header or the secret. Answer it with a 400. */
+export class WebhookVerificationError extends Error {
+  override readonly name = "WebhookVerificationError";
+  /** The reason to branch on. */
+  readonly reason: WebhookVerificationReason;
+
+  /** @internal */
+  constructor(reason: WebhookVerificationReason) {
+    super(messages[reason]);
+    this.reason = reason;
+  }
+}
+
+/** What verifyWebhook does otherwise. */
+export interface VerifyWebhookOptions {
+  /** How many seconds the signature's time may be from now, to either side. Default 300. */
+  toleranceSeconds?: number | undefined;
+  /** The time to compare with, for tests of deliveries that were recorded. Default the system's. */
+  now?: Date | undefined;
+}
+
+/** Five minutes, as other verifiers of this scheme have it. */
+const defaultToleranceSeconds = 300;
+
+/**
+ * Returns the event of a delivery after checking who signed it and when.
+ *
+ * The body is byte for byte what came: read it before anything parses it. The header is that of
+ * `signatureHeader`. The secret is the whole text that was shown, `whsec_` included; give several while a
+ * new one replaces an old one, and empty ones among them are left out. What is newer than this package
+ * is never refused: fields and words are kept as they came, and an event of an unknown type is an UnknownEvent. An event may come more than
+ * once, with the same `id`.
+ *
+ * Throws a WebhookVerificationError, and a TypeError for a body that is neither text nor bytes.
+ */
+export function verifyWebhook(
+  rawBody: RawBody,
+  header: string | readonly string[] | null | undefined,
+  secret: string | readonly string[],
+  options: VerifyWebhookOptions = {},
+): StorefrontEvent {
+  if (typeof rawBody !== "string" && !(rawBody instanceof Uint8Array)) {
+    throw new TypeError("rawBody must be the text or the bytes as they came, before anything parsed them");
+  }
+  const secrets = [secret].flat().filter((text) => text !== "" && text !== undefined);
+  const now = (options.now ?? new Date()).getTime() / 1000;
+  const tolerance = options.toleranceSeconds ?? defaultToleranceSeconds;
+  const text = [header ?? ""].flat().join(",");
+  let fault: WebhookVerificationReason | undefined = "no_secret";
+  for (const one of secrets) {
+    fault = faultOf(rawBody, text, one, now, tolerance);
+    if (fault !== "mismatch") {
+      break;
+    }
+  }
+  if (fault !== undefined) {
+    throw new WebhookVerificationError(fault);
+  }
+  const event = parseEvent(typeof rawBody === "string" ? rawBody : new TextDecoder().decode(rawBody));
+  if (event === undefined) {
+    throw new WebhookVerificationError("payload");
+  }
+  return event;
+}
+
+/** What to sign. */
+export interface SignWebhookOptions {
+  /** The body, byte for byte as it will be sent. */
+  body: RawBody;
+  /** The secret, `whsec_` included. */
+  secret: string;
+  /** When it is sent, in whole Unix seconds. Default now. */
+  timestamp?: number | undefined;
+}
+
+/** Returns the value of the signature's header as the service would make it: for tests of a receiver. */
+export function signWebhook({ body, secret, timestamp = Math.floor(Date.now() / 1000) }: SignWebhookOptions): string {
+  return `t=${timestamp},v1=${sign(body, secret, String(timestamp))}`;
+}

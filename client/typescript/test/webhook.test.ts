@@ -1,0 +1,127 @@
+// The verifier against the vectors that every verifier of the project answers, and against junk.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+
+import Stripe from "stripe";
+
+import { signWebhook, verifyWebhook, WebhookVerificationError, type StorefrontEvent } from "../src/index.js";
+import { setting } from "./setting.js";
+
+interface Vector {
+  name: string;
+  secret: string;
+  body: string;
+  header: string;
+  now: number;
+  toleranceSeconds: number;
+  want: "ok" | "no_signature" | "mismatch" | "timestamp";
+  stripeNode?: "ok" | "refused";
+}
+
+const vectors = JSON.parse(readFileSync(setting("STOREFRONT_VECTORS"), "utf8")) as Vector[];
+const stripe = new Stripe("unused");
+const secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+const body = JSON.stringify({ id: "1", type: "ping", createdAt: "2026-11-21T12:00:00.000Z", store: { id: "2", slug: "demo" }, data: { message: "hello", sentAt: "2026-11-21T12:00:00.000Z" } });
+
+/** "ok", or the reason of the refusal. */
+function verdict(verify: () => unknown): string {
+  try {
+    verify();
+    return "ok";
+  } catch (error) {
+    assert.ok(error instanceof WebhookVerificationError, String(error));
+    return error.reason;
+  }
+}
+
+describe("vectors", () => {
+  assert.ok(vectors.length > 20);
+  for (const v of vectors) {
+    it(v.name, () => {
+      const options = { toleranceSeconds: v.toleranceSeconds, now: new Date(v.now * 1000 + 999) };
+      for (const raw of [v.body, Buffer.from(v.body), new Uint8Array(Buffer.from(v.body))]) {
+        const said = verdict(() => verifyWebhook(raw, v.header, v.secret, options));
+        // Some bodies are signed rightly and are no event.
+        assert.equal(said === "payload" ? "ok" : said, v.want);
+      }
+      const theirs = (): unknown => stripe.webhooks.signature!.verifyHeader(v.body, v.header, v.secret, v.toleranceSeconds, undefined, v.now * 1000);
+      if ((v.stripeNode ?? v.want) === "ok") {
+        assert.equal(theirs(), true);
+      } else {
+        assert.throws(theirs);
+      }
+    });
+  }
+});
+
+it("verifies what it signs, and so does stripe", () => {
+  const header = signWebhook({ body, secret });
+  assert.equal(verifyWebhook(body, header, secret).id, "1");
+  assert.equal(stripe.webhooks.constructEvent(body, header, secret).id, "1");
+  assert.equal(stripe.webhooks.generateTestHeaderString({ payload: body, secret, timestamp: 1790000000 }), signWebhook({ body, secret, timestamp: 1790000000 }));
+});
+
+it("accepts one of several secrets, and never an empty one", () => {
+  const header = signWebhook({ body, secret });
+  assert.equal(verifyWebhook(body, header, ["", "whsec_new", secret]).id, "1");
+  const forged = signWebhook({ body, secret: "" });
+  for (const none of ["", [], [""], undefined as unknown as string]) {
+    assert.equal(verdict(() => verifyWebhook(body, forged, none)), "no_secret");
+  }
+  assert.equal(verdict(() => verifyWebhook(body, forged, ["", secret])), "mismatch");
+});
+
+it("says what is wrong with the rest", () => {
+  const header = signWebhook({ body, secret });
+  assert.equal(verdict(() => verifyWebhook(body, undefined, secret)), "no_signature");
+  assert.equal(verdict(() => verifyWebhook(body, null, secret)), "no_signature");
+  assert.equal(verdict(() => verifyWebhook(body, [header, header], secret)), "no_signature", "two times");
+  assert.equal(verdict(() => verifyWebhook(body, header, secret, { toleranceSeconds: Number.NaN })), "timestamp");
+  for (const text of ["", "[]", "null", "{}", '{"id":1,"type":"ping"}', "no JSON"]) {
+    assert.equal(verdict(() => verifyWebhook(text, signWebhook({ body: text, secret }), secret)), "payload", text);
+  }
+  assert.throws(() => verifyWebhook(JSON.parse(body) as string, header, secret), TypeError, "a body that something parsed");
+});
+
+it("answers any header, and accepts none by chance", () => {
+  const good = signWebhook({ body, secret });
+  const pieces = ["t=", "v1=", ",", "=", "0", "-", "1790000000", " ", "é", "\u0000", "v0=", good, good.slice(0, 40), good.slice(-64), "t=9".padEnd(40, "9"), "x".repeat(300)];
+  let seed = 1;
+  const next = (below: number): number => (seed = (seed * 48271) % 2147483647) % below;
+  for (let round = 0; round < 5000; round++) {
+    const header = Array.from({ length: next(12) }, () => pieces[next(pieces.length)]).join("");
+    if (verdict(() => verifyWebhook(body, header, secret)) === "ok") {
+      assert.ok(header.split(",").includes(good.slice(-67)), header);
+    }
+  }
+});
+
+describe("events", () => {
+  const event = (type: string, data: unknown): StorefrontEvent => {
+    const text = JSON.stringify({ id: "1", type, createdAt: "2026-11-21T12:00:00.000Z", store: { id: "2", slug: "demo" }, data });
+    return verifyWebhook(text, signWebhook({ body: text, secret }), secret);
+  };
+
+  it("are told apart by their type", () => {
+    const paid = event("payment_link.paid", { id: "3", amount: 2500, paymentLink: { id: "4", code: "abc", title: "Tickets" } });
+    assert.ok(paid.type === "payment_link.paid");
+    assert.equal(paid.data.amount + 1, 2501);
+    assert.equal(paid.data.paymentLink.code, "abc", "it is never null here");
+  });
+
+  it("keep words and fields that are newer", () => {
+    const published = event("product.published", { status: "PREORDER", rating: 5 });
+    assert.ok(published.type === "product.published");
+    assert.equal(published.data.status, "PREORDER");
+    assert.deepEqual(published.data, { status: "PREORDER", rating: 5 });
+  });
+
+  it("keep types that are newer", () => {
+    const unknown = event("coupon.used", { code: "X" });
+    assert.ok(unknown.type === "unknown");
+    assert.equal(unknown.unknownType, "coupon.used");
+    assert.deepEqual(unknown.data, { code: "X" });
+    assert.equal(event("toString", {}).type, "unknown");
+  });
+});

@@ -1,0 +1,36 @@
+package typescript_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTypeScript runs each file of test/ as a test of its own. All are compiled with the strictest
+// types first, and lie within node_modules then, from where Node finds the packages.
+func TestTypeScript(t *testing.T) {
+	t.Parallel()
+	needNode(t)
+	watch(t)
+	top, modules := folders(t)
+	out, err := os.MkdirTemp(modules, ".storefront-client-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(out)) })
+	require.NoError(t, os.WriteFile(filepath.Join(out, "package.json"), []byte(`{"type":"module"}`), 0o600))
+	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
+	node(t, ".", nil, compiler, "--project", "test", "--noEmit", "false", "--outDir", out)
+
+	files, err := filepath.Glob(filepath.Join(out, "client", "typescript", "test", "*.test.js"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			// A service of its own, because of the minute's limit and of what each one changes. Not in
+			// parallel: the parent takes the folder away when it ends.
+			output := node(t, ".", startDev(t).environment(top), "--test", "--test-reporter=tap", file)
+			require.Regexp(t, `(?m)^# pass [1-9]`, output, "a run that tests nothing passes nothing")
+		})
+	}
+}
