@@ -47,6 +47,8 @@ func TestBoundsAreThoseOfTheRules(t *testing.T) {
 		{&storefrontv1.CreatePaymentLinkRequest{}, link, "expiresAt", bounds{nullable: true}, "refused with a code of its own, were it not to be null"},
 		{&storefrontv1.CreatePaymentLinkRequest{}, link, "maxPayments", bounds{nullable: true, minimum: new(int64(1)), maximum: new(int64(math.MaxInt32))}, "32 bits"},
 		{&storefrontv1.CreateCustomerRequest{}, fields{"phone": "+237670000003"}, "email", bounds{nullable: true, minLength: new(1), maxLength: new(shop.MaxEmailRunes), pattern: nonBlankPattern}, "grown at its front"},
+		{&storefrontv1.CreateCustomerRequest{}, fields{"email": "ada@example.com"}, "phone", bounds{nullable: true, minLength: new(1), maxLength: new(250), pattern: nonBlankPattern},
+			"refused with a code of its own, and read by libphonenumber up to its MAX_INPUT_STRING_LENGTH"},
 		{&storefrontv1.ListOrdersRequest{}, fields{}, "page", bounds{nullable: true, minimum: new(int64(1))}, "64 bits are no bound"},
 	} {
 		fd := row.request.ProtoReflect().Descriptor().Fields().ByJSONName(row.name)
