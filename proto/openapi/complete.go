@@ -19,20 +19,23 @@ type completion struct {
 	doc     *document
 	files   *protoregistry.Files
 	goldens []golden
-	prober  *prober
 	// methods are the methods by the plugin's names of their operations.
 	methods ordered[protoreflect.MethodDescriptor]
 	// bounds are what requests may hold, by the message that answers them and the field's JSON name.
 	bounds map[protoreflect.FullName]map[string]bounds
 }
 
-// complete makes the plugin's document ours.
-func complete(doc *document, files *protoregistry.Files, goldens []golden) error {
+// complete makes the plugin's document of the named files ours.
+func complete(doc *document, files *protoregistry.Files, names []string, goldens []golden) error {
 	c := &completion{
-		doc: doc, files: files, goldens: goldens, prober: newProber(),
+		doc: doc, files: files, goldens: goldens,
 		bounds: map[protoreflect.FullName]map[string]bounds{},
 	}
-	files.RangeFilesByPackage(publicPackage, func(f protoreflect.FileDescriptor) bool {
+	for _, name := range names {
+		f, err := files.FindFileByPath(name)
+		if err != nil {
+			return err
+		}
 		for i := range f.Services().Len() {
 			methods := f.Services().Get(i).Methods()
 			for j := range methods.Len() {
@@ -40,9 +43,7 @@ func complete(doc *document, files *protoregistry.Files, goldens []golden) error
 				c.methods.set(string(d.Parent().Name()+"_"+d.Name()), d)
 			}
 		}
-		return true
-	})
-	doc.Info.Description = strings.TrimSpace(doc.Info.Description)
+	}
 	for _, step := range []func() error{c.completeRequests, c.completeSchemas, c.completeOperations, c.addErrors, c.addWebhooks, c.orderPaths} {
 		if err := step(); err != nil {
 			return err

@@ -5,7 +5,7 @@
 //
 // The plugin makes paths, parameters, schemas and descriptions of the HTTP bindings and comments. What a
 // proto cannot say is completed here, from where the service itself has it: the statuses of codes from
-// server/refusal, bounds and required fields by asking server/shop what it refuses (probe.go), examples from the
+// server/refusal, bounds and required fields by asking server/shop what it refuses (probe.go), and examples from the
 // golden files of the wire tests. A new field or method comes through by itself; one that lacks
 // what the document must say of it is an error.
 //
@@ -75,7 +75,7 @@ func run(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("read the examples: %w", err)
 	}
 	doc.Info.Description = string(bytes.TrimSpace(guide))
-	if err := complete(doc, files, goldens); err != nil {
+	if err := complete(doc, files, request.GetFileToGenerate(), goldens); err != nil {
 		return err
 	}
 	written, err := encode(doc)

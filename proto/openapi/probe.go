@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +15,7 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/refusal"
 	"go.storefront.example/server/shop"
 )
@@ -24,21 +26,6 @@ type bounds struct {
 	minLength, maxLength *int
 	minimum, maximum     *int64
 	pattern              string
-}
-
-// prober finds bounds by sending requests to the service's own rules, as far as those need no
-// database: what is refused is out of bounds.
-type prober struct {
-	shop *shop.Shop
-	ctx  context.Context
-}
-
-func newProber() *prober {
-	store := tenant.Store{Currency: "XAF", Country: "CM", Status: "open", PaymentLinksOpen: true}
-	return &prober{
-		shop: shop.New(nil, shop.Options{}),
-		ctx:  tenant.With(context.Background(), store, tenant.Actor{}),
-	}
 }
 
 // fields is a request's body; that of a list holds its query.
@@ -55,9 +42,72 @@ func (f fields) with(name string, value any) fields {
 	return changed
 }
 
-// accepts tells whether the service takes the request, as far as the named field goes.
-func (p *prober) accepts(d protoreflect.MessageDescriptor, body fields, name string) (bool, error) {
-	kind, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName())
+// seeds are values of which one is fit for any text.
+var seeds = []string{"a", "https://atelier.example/", "ada@example.com", "+237670000001"}
+
+// longest is beyond every bound of a text.
+const longest = 200_000
+
+// probe finds the bounds of a field around a request that is fine, by sending requests to the
+// service's own rules as far as those need no database: what is refused is out of bounds.
+func probe(fd protoreflect.FieldDescriptor, sample fields) (bounds, error) {
+	var b bounds
+	p := &prober{field: fd, sample: sample, shop: shop.New(nil, shop.Options{})}
+	b.nullable = p.takes(nil)
+	without := sample.with(fd.JSONName(), nil)
+	delete(without, fd.JSONName())
+	b.required = !p.accepts(without)
+	seeded := true
+	switch fd.Kind() {
+	case protoreflect.StringKind:
+		i := slices.IndexFunc(seeds, func(seed string) bool { return p.takes(seed) })
+		if seeded = i >= 0; seeded {
+			b.minLength, b.maxLength = p.lengths(seeds[i])
+			b.pattern = p.characters(seeds[i])
+		}
+	case protoreflect.Int32Kind:
+		seeded = p.takes(1)
+		b.minimum, b.maximum = p.edge(math.MinInt32), p.edge(math.MaxInt32)
+	case protoreflect.Int64Kind:
+		seeded = p.takes(1)
+		b.minimum, b.maximum = p.edge(math.MinInt64), p.edge(math.MaxInt64)
+		if *b.maximum == math.MaxInt64 {
+			b.maximum = nil // no bound but that of the format
+		}
+	}
+	if p.err == nil && !seeded {
+		p.err = errors.New("none of the values that bounds are looked for from is taken")
+	}
+	if p.err != nil {
+		return b, fmt.Errorf("ask what %s takes: %w", fd.FullName(), p.err)
+	}
+	return b, nil
+}
+
+// prober asks for one field. Its first error stays.
+type prober struct {
+	field  protoreflect.FieldDescriptor
+	sample fields
+	shop   *shop.Shop
+	err    error
+}
+
+// takes tells whether the service takes a value of the field.
+func (p *prober) takes(value any) bool {
+	return p.accepts(p.sample.with(p.field.JSONName(), value))
+}
+
+// accepts tells whether the service takes a request, as far as the field goes.
+func (p *prober) accepts(body fields) bool {
+	accepted, err := p.ask(body)
+	if p.err == nil {
+		p.err = err
+	}
+	return accepted
+}
+
+func (p *prober) ask(body fields) (bool, error) {
+	kind, err := protoregistry.GlobalTypes.FindMessageByName(p.field.ContainingMessage().FullName())
 	if err != nil {
 		return false, err
 	}
@@ -70,115 +120,68 @@ func (p *prober) accepts(d protoreflect.MessageDescriptor, body fields, name str
 	if err := wire.Unmarshal(text, m, "id", "updateMask"); err != nil && !errors.As(err, &invalid) {
 		return false, err
 	}
-	err = p.shop.Check(p.ctx, m, invalid)
-	if err == nil {
-		return true, nil
-	}
+	err = p.shop.Check(asStore, m, invalid)
 	var refused *refusal.Refusal
-	if !errors.As(err, &refused) {
+	switch {
+	case err == nil:
+		return true, nil
+	case !errors.As(err, &refused):
 		return false, err
 	}
-	for _, f := range refused.Details.GetFields() {
-		if f.GetField() == name {
-			return false, nil
-		}
-	}
-	// A field with a code of its own is named in the message.
-	return !strings.HasPrefix(refused.Message, name+" "), nil
+	name := p.field.JSONName()
+	listed := slices.ContainsFunc(refused.Details.GetFields(), func(f *storefrontv1.FieldError) bool { return f.GetField() == name })
+	// A field with a code of its own is named by the message.
+	return !listed && !strings.HasPrefix(refused.Message, name+" "), nil
 }
 
-// seeds are values of which one is fit for any text.
-var seeds = []string{"a", "https://atelier.example/", "ada@example.com", "+237670000001"}
-
-// longest is beyond every bound of a text.
-const longest = 200_000
-
-// probe finds the bounds of a field around a request that is fine.
-func (p *prober) probe(fd protoreflect.FieldDescriptor, sample fields) (b bounds, err error) {
-	name := fd.JSONName()
-	var failed error
-	accepts := func(body fields) bool {
-		ok, err := p.accepts(fd.ContainingMessage(), body, name)
-		failed = errors.Join(failed, err)
-		return ok && err == nil
-	}
-	takes := func(value any) bool { return accepts(sample.with(name, value)) }
-	defer func() {
-		if failed != nil {
-			err = fmt.Errorf("ask what %s takes: %w", fd.FullName(), failed)
-		}
-	}()
-	without := sample.with(name, nil)
-	b.nullable = accepts(without)
-	delete(without, name)
-	b.required = !accepts(without)
-	switch fd.Kind() {
-	case protoreflect.StringKind:
-		for _, seed := range seeds {
-			if takes(seed) {
-				text := func(text string) bool { return takes(text) }
-				b.minLength, b.maxLength = lengths(seed, text)
-				b.pattern = characters(seed, text)
-				return b, nil
-			}
-		}
-	case protoreflect.Int32Kind, protoreflect.Int64Kind:
-		low, high := int64(math.MinInt64), int64(math.MaxInt64)
-		if fd.Kind() == protoreflect.Int32Kind {
-			low, high = math.MinInt32, math.MaxInt32
-		}
-		if takes(int64(1)) {
-			b.minimum = edge(1, low, func(n int64) bool { return takes(n) })
-			b.maximum = edge(1, high, func(n int64) bool { return takes(n) })
-			if *b.maximum == math.MaxInt64 {
-				b.maximum = nil // no bound but that of the format
-			}
-			return b, nil
-		}
-	default:
-		return b, nil
-	}
-	return b, fmt.Errorf("%s takes none of the values that bounds are looked for from", fd.FullName())
-}
+// asStore is the context of a store that may do everything.
+var asStore = tenant.With(context.Background(), tenant.Store{
+	Currency: "XAF", Country: "CM", Status: "open", PaymentLinksOpen: true,
+}, tenant.Actor{})
 
 // lengths returns the least and the most characters of a text, nil where there is no bound.
-func lengths(seed string, takes func(string) bool) (least, most *int) {
-	if !takes("") {
+func (p *prober) lengths(seed string) (least, most *int) {
+	if !p.takes("") {
 		least = new(1)
 	}
 	length := utf8.RuneCountInString(seed)
 	found := edge(int64(length), longest, func(n int64) bool {
 		padding := strings.Repeat("a", int(n)-length)
-		return takes(seed+padding) || takes(padding+seed)
+		return p.takes(seed+padding) || p.takes(padding+seed)
 	})
-	if *found == longest {
+	if found == longest {
 		return least, nil
 	}
-	return least, new(int(*found))
+	return least, new(int(found))
 }
 
-// characters returns the pattern of a text that refuses some.
-func characters(seed string, takes func(string) bool) string {
+// characters returns the pattern of a text that may not hold every character.
+func (p *prober) characters(seed string) string {
 	switch {
-	case takes(seed + "\x00"):
+	case p.takes(seed + "\x00"):
 		return ""
-	case takes(" "):
+	case p.takes(" "):
 		return linesPattern
 	default:
 		return nonBlankPattern
 	}
 }
 
-// edge returns the last value on the way from one that is taken to a limit, which it may be.
-func edge(taken, limit int64, takes func(int64) bool) *int64 {
+// edge returns the last whole number that is taken on the way from 1 to a limit.
+func (p *prober) edge(limit int64) *int64 {
+	return new(edge(1, limit, func(n int64) bool { return p.takes(n) }))
+}
+
+// edge returns the last value that is taken on the way from one that is to a limit, which it may be.
+func edge(taken, limit int64, takes func(int64) bool) int64 {
 	if takes(limit) {
-		return &limit
+		return limit
 	}
 	for refused := limit; ; {
 		middle := taken&refused + (taken^refused)>>1 // their mean, rounded down, whatever their distance
 		switch {
 		case middle == taken || middle == refused:
-			return &taken
+			return taken
 		case takes(middle):
 			taken = middle
 		default:

@@ -47,8 +47,8 @@ var (
 	saysDefault = regexp.MustCompile(`\bdefault (\d+)`)
 )
 
-// completeRequests replaces the schemas of bodies, asks for the bounds of every request's fields, and
-// keeps them for the messages that answer the requests.
+// completeRequests asks for the bounds of every request's fields. They are those of the fields of the
+// same name in the message that answers, too.
 func (c *completion) completeRequests() error {
 	for _, d := range c.methods.all() {
 		verb, template, err := address(d)
@@ -70,7 +70,7 @@ func (c *completion) completeRequests() error {
 		own := map[string]bounds{}
 		c.bounds[d.Input().FullName()] = own
 		for _, fd := range inBody(d.Input()) {
-			b, err := c.prober.probe(fd, sample)
+			b, err := probe(fd, sample)
 			if err != nil {
 				return err
 			}
@@ -93,8 +93,8 @@ func inBody(d protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
 	return found
 }
 
-// completeSchemas rewrites the plugin's schemas under their plain names, in the order of the files,
-// those of requests with a body included.
+// completeSchemas rewrites the plugin's schemas under their plain names. The parameters of a query
+// stand with their operation and need none.
 func (c *completion) completeSchemas() error {
 	var bodies, queries ordered[bool]
 	for _, d := range c.methods.all() {
@@ -112,12 +112,6 @@ func (c *completion) completeSchemas() error {
 			continue
 		}
 		if err := c.addSchema(full, bodies.has(name)); err != nil {
-			return err
-		}
-	}
-	// The plugin writes the bodies of requests with a path variable in place.
-	for _, name := range bodies.names {
-		if err := c.addSchema(protoreflect.FullName(name), true); err != nil {
 			return err
 		}
 	}
