@@ -29,7 +29,7 @@ const startTimeout = time.Minute
 var built string
 
 func TestMain(m *testing.M) {
-	status := m.Run()
+	status := judged(m.Run())
 	if built != "" {
 		_ = os.RemoveAll(built)
 	}

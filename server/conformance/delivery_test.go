@@ -140,15 +140,17 @@ func TestDelivery(t *testing.T) {
 			failed := order()
 			operate("order", "fail", failed)
 			b.arrives(r, secret, "order.failed", "/v1/orders/"+failed)
-			linked := operate("order", "create", "--store", b.store.Slug, "--customer", ada, "--payment-link", b.link("Atelier"))["id"].(string)
-			operate("order", "pay", linked)
-			first, second := r.next(t), r.next(t)
-			if first.header.Get(signature.EventTypeHeader) != "order.paid" {
-				first, second = second, first
+			for _, note := range [][]string{nil, {"--note", "Merci !"}} {
+				linked := operate(append([]string{"order", "create", "--store", b.store.Slug, "--customer", ada, "--payment-link", b.link("Atelier")}, note...)...)["id"].(string)
+				operate("order", "pay", linked)
+				first, second := r.next(t), r.next(t)
+				if first.header.Get(signature.EventTypeHeader) != "order.paid" {
+					first, second = second, first
+				}
+				one := b.delivered(first, secret, "order.paid", 1, "/v1/orders/"+linked)
+				two := b.delivered(second, secret, "payment_link.paid", 1, "/v1/orders/"+linked)
+				require.NotEqual(t, one, two, "two events")
 			}
-			one := b.delivered(first, secret, "order.paid", 1, "/v1/orders/"+linked)
-			two := b.delivered(second, secret, "payment_link.paid", 1, "/v1/orders/"+linked)
-			require.NotEqual(t, one, two, "two events")
 
 			// A redirect and an error are failures; the same event comes again.
 			r.answers <- http.StatusFound
@@ -159,6 +161,13 @@ func TestDelivery(t *testing.T) {
 			for attempt := 2; attempt <= 3; attempt++ {
 				require.Equal(t, event, b.delivered(r.next(t), secret, "customer.created", attempt, "/v1/customers/"+bo))
 			}
+
+			hook, err := b.service.store.Client().Webhook.Query().OnlyID(b.ctx)
+			require.NoError(t, err)
+			operate("webhook", "ping", hook.String())
+			ping := r.next(t)
+			require.Equal(t, "ping", ping.header.Get(signature.EventTypeHeader))
+			require.NoError(t, noted(document().Delivery(ping.header, ping.body)))
 		})
 	}
 }
@@ -201,6 +210,7 @@ func (b *bench) arrives(r *receiver, secret, kind, target string) {
 // returns the event's id.
 func (b *bench) delivered(got arrival, secret, kind string, attempt int, target string) string {
 	b.Helper()
+	require.NoError(b, noted(document().Delivery(got.header, got.body)))
 	var envelope struct {
 		ID, Type, CreatedAt string
 		Store               struct{ ID, Slug string }

@@ -7,6 +7,11 @@
 // testdata/specification.txt, and a row that no case names fails a test, as does a case that
 // names a row that is not there.
 //
+// Every exchange under /v1 and every delivery of a webhook is held against the OpenAPI document, by the
+// transport that all cases send through: an answer that the document does not name fails the case,
+// as does a request that was served although the document refuses it. After a run of the whole
+// suite, what the document names and nothing has shown fails it too.
+//
 // The answers of REST are judged by encoding/json and by expectations spelt out by hand: nothing
 // here is compared with what the service's own encoder says. The exact bytes of the wire are kept
 // in testdata/wire, one file an exchange; -update rewrites them, and a change in them is a change

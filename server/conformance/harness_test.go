@@ -120,13 +120,14 @@ func newService(t *testing.T, database string, o settings) *service {
 	return s
 }
 
-// newClient is an HTTP client that adds nothing to what it is given.
+// newClient is an HTTP client that adds nothing to what it is given, and holds every answer under
+// /v1 against the OpenAPI document.
 func newClient(h2c bool) *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!h2c)
 	protocols.SetUnencryptedHTTP2(h2c)
 	return &http.Client{
-		Transport:     &http.Transport{Protocols: protocols, DisableCompression: true, MaxIdleConnsPerHost: 64},
+		Transport:     observed{&http.Transport{Protocols: protocols, DisableCompression: true, MaxIdleConnsPerHost: 64}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       time.Minute,
 	}

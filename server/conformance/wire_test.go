@@ -132,6 +132,7 @@ func (b *bench) exchange(r request) string {
 	require.NoError(b, err)
 	answer, err := io.ReadAll(connection)
 	require.NoError(b, err)
+	b.documented(r, answer)
 	head, body, found := bytes.Cut(answer, []byte("\r\n\r\n"))
 	require.True(b, found, "%s", answer)
 	lines := strings.Split(string(head), "\r\n")

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -33,7 +34,7 @@ var transport = []string{"Connection", "Content-Length", "Content-Type", "Date"}
 func (d *Document) Check(x Exchange) error {
 	op := d.operationFor(x.Method, x.URL.EscapedPath())
 	if op == nil {
-		if err := d.stray(x); err != nil {
+		if err := errors.Join(d.refused(x), d.usual(x)); err != nil {
 			return fmt.Errorf("%s %s, which is no operation: %d: %w", x.Method, x.URL.Path, x.Status, err)
 		}
 		return nil
@@ -42,10 +43,14 @@ func (d *Document) Check(x Exchange) error {
 	if err != nil {
 		return fmt.Errorf("%s: answer %d: %w", op.ID, x.Status, err)
 	}
-	op.sawAnswer(x, value)
 	if x.Status >= http.StatusBadRequest {
+		if err := d.refused(x); err != nil {
+			return fmt.Errorf("%s: answer %d: %w", op.ID, x.Status, err)
+		}
+		op.sawAnswer(x, value)
 		return nil
 	}
+	op.sawAnswer(x, value)
 	if err := op.Allows(x); err != nil {
 		return fmt.Errorf("%s: answered %d to a request that the document refuses: %w", op.ID, x.Status, err)
 	}
@@ -53,19 +58,36 @@ func (d *Document) Check(x Exchange) error {
 	return nil
 }
 
-// stray judges the answer to a request that no operation answers: a refusal with the error body.
-func (d *Document) stray(x Exchange) error {
+// refused judges any refusal, also of what is no operation: it has the one error body.
+func (d *Document) refused(x Exchange) error {
 	if x.Status < http.StatusBadRequest {
 		return errors.New("it was served")
 	}
 	if x.Method == http.MethodHead {
 		return nil
 	}
-	value, err := decode(x.Body)
+	value, err := (&body{types: map[string]*shape{"application/json": d.refusal}}).judge(x.Header, x.Body)
 	if err != nil {
-		return err
+		return fmt.Errorf("as a refusal: %w", err)
 	}
-	return d.refusal.judge(value)
+	d.refusal.see(value)
+	return nil
+}
+
+// usual judges the headers of an answer that belongs to no operation: it has those that every
+// answer has, and none that no answer has but Allow (RFC 9110, section 15.5.6).
+func (d *Document) usual(x Exchange) error {
+	for name, always := range d.headers {
+		if always && len(x.Header[name]) != 1 {
+			return fmt.Errorf("the header %s stands %d times", name, len(x.Header[name]))
+		}
+	}
+	for name := range x.Header {
+		if _, known := d.headers[name]; !known && name != "Allow" && !slices.Contains(transport, name) {
+			return fmt.Errorf("the document has no header %s", name)
+		}
+	}
+	return nil
 }
 
 // received judges an answer and returns its body's value.
@@ -213,17 +235,17 @@ func (p *parameter) saw(values []string) {
 }
 
 var (
-	integer = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
-	number  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+	integer      = regexp.MustCompile(`^-?[0-9]+$`)
+	number       = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+	leadingZeros = regexp.MustCompile(`^(-?)0+([0-9])`)
 )
 
-// value reads a text as the type that the schema asks for; a text that is none stays a text.
+// value reads a text as the type that the schema asks for; a text that is none stays a text. How a
+// number is written in a parameter OpenAPI leaves open: 05 is 5 here, as it is to the service.
 func (p *parameter) value(text string) any {
 	for _, kind := range p.shape.types() {
 		if kind == "integer" && integer.MatchString(text) || kind == "number" && number.MatchString(text) {
-			if value, err := decode([]byte(text)); err == nil {
-				return value
-			}
+			return json.Number(leadingZeros.ReplaceAllString(text, "$1$2"))
 		}
 		if kind == "boolean" && (text == "true" || text == "false") {
 			return text == "true"

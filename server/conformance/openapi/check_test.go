@@ -69,6 +69,7 @@ components:
           schema: {type: array, items: {$ref: '#/components/schemas/Book'}}
     Invalid:
       description: refused
+      headers: {X-Left: {$ref: '#/components/headers/Left'}}
       content:
         application/json:
           schema:
@@ -139,9 +140,7 @@ func exchange(t *testing.T, line, sent string, status int, body string) openapi.
 		Method: method, URL: u, Sent: http.Header{}, SentBody: []byte(sent), Status: status,
 		Header: http.Header{"Content-Type": kind, "Date": {"now"}}, Body: []byte(body),
 	}
-	if status < 300 {
-		x.Header.Set("X-Left", "5")
-	}
+	x.Header.Set("X-Left", "5")
 	if sent != "" {
 		x.Sent["Content-Type"] = kind
 	}
@@ -155,6 +154,7 @@ func TestAgreement(t *testing.T) {
 	for line, why := range map[string]string{
 		"GET /v1/books?pageSize=100&kind=SOUND&q=12345":      "every parameter at its bound",
 		"GET /v1/books?q=++12345%20":                         "texts are measured without the space around them",
+		"GET /v1/books?pageSize=0100":                        "a number may begin with zeros",
 		"HEAD /v1/books?pageSize=1":                          "HEAD is GET without a body",
 		"GET /v1/books/0195E000-0000-7000-8000-000000000000": "a UUID in capitals is the same",
 	} {
@@ -169,7 +169,15 @@ func TestAgreement(t *testing.T) {
 	}
 	require.NoError(t, d.Check(exchange(t, "POST /v1/books", `{"title":" Café ","price":100.0}`, 201, book)), "100.0 is an integer")
 	require.NoError(t, d.Check(exchange(t, "POST /v1/books", `{"title":5}`, 400, `{"statusCode":400,"code":"taken"}`)), "what is refused may be anything")
-	require.NoError(t, d.Check(exchange(t, "GET /v1/nothing", "", 404, `{"statusCode":404,"code":"away"}`)), "no operation, and the error body")
+	require.NoError(t, d.Check(nothing(t, `{"statusCode":404,"code":"away"}`)), "no operation, and the error body")
+}
+
+// nothing is the answer to what is no operation.
+func nothing(t *testing.T, body string) openapi.Exchange {
+	t.Helper()
+	x := exchange(t, "GET /v1/nothing", "", 404, body)
+	x.Header.Set("Allow", "POST")
+	return x
 }
 
 func TestDifference(t *testing.T) {
@@ -212,7 +220,7 @@ func TestDifference(t *testing.T) {
 	for line, sent := range map[string]string{
 		"GET /v1/books?pageSize=0":            "",
 		"GET /v1/books?pageSize=101":          "",
-		"GET /v1/books?pageSize=05":           "",
+		"GET /v1/books?pageSize=+5":           "",
 		"GET /v1/books?pageSize=":             "",
 		"GET /v1/books?pageSize=1&pageSize=1": "",
 		"GET /v1/books?kind=":                 "",
@@ -236,7 +244,12 @@ func TestDifference(t *testing.T) {
 	}
 	refused := `{"statusCode":400,"code":"away"}`
 	require.ErrorContains(t, d.Check(exchange(t, "GET /v1/books", "", 400, refused)), "/code", "a code that another answer has")
-	require.ErrorContains(t, d.Check(exchange(t, "GET /v1/nothing", "", 404, `{"error":"x"}`)), "missing properties")
+	require.ErrorContains(t, d.Check(nothing(t, `{"error":"x"}`)), "missing properties")
+	x := nothing(t, `{"statusCode":404,"code":"away"}`)
+	header("X-Right", "1")(&x)
+	require.ErrorContains(t, d.Check(x), "the document has no header X-Right")
+	header("X-Left", "")(&x)
+	require.ErrorContains(t, d.Check(x), "the header X-Left stands 0 times")
 }
 
 // replace changes the answer's body.

@@ -32,8 +32,10 @@ type Document struct {
 	marks      map[string]*mark
 	operations []*Operation
 	webhooks   map[string]*webhook
-	// refusal is the body of an answer to what is no operation.
+	// refusal is the body of every answer from 400 on.
 	refusal *shape
+	// headers are those of any answer, by canonical name, and whether every answer must have them.
+	headers map[string]bool
 }
 
 // Operation is one operation of the document.
@@ -91,6 +93,9 @@ func Read(text []byte) (*Document, error) {
 	}
 	d.compiler.DefaultDraft(jsonschema.Draft2020)
 	d.compiler.AssertFormat()
+	for name, bits := range integers {
+		d.compiler.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(v any) error { return fits(v, bits) }})
+	}
 	if err := d.compiler.AddResource(location, d.root); err != nil {
 		return nil, fmt.Errorf("read document: %w", err)
 	}
@@ -122,10 +127,26 @@ func (d *Document) read() error {
 			d.operations = append(d.operations, op)
 		}
 	}
+	d.headers = common(d.operations)
 	if d.refusal, err = d.shapeAt("/components/schemas/Error"); err != nil {
 		return err
 	}
 	return d.readWebhooks()
+}
+
+// common are the headers of all answers, and whether each of those must have them.
+func common(operations []*Operation) map[string]bool {
+	out := map[string]bool{}
+	var answers []*answer
+	for _, op := range operations {
+		answers = slices.AppendSeq(answers, maps.Values(op.answers))
+	}
+	for _, a := range answers {
+		for name := range a.headers {
+			out[name] = !slices.ContainsFunc(answers, func(other *answer) bool { return other.headers[name] == nil || !other.headers[name].required })
+		}
+	}
+	return out
 }
 
 // methods are the HTTP methods that a path of OpenAPI 3.1 may have.
@@ -257,6 +278,22 @@ func (d *Document) answer(owner, at string) (*answer, error) {
 		}
 	}
 	return a, nil
+}
+
+// Scopes are the scopes that the operation needs, by its first security requirement.
+func (op *Operation) Scopes() []string {
+	var out []string
+	requirements, _ := op.node["security"].([]any)
+	for _, requirement := range requirements[:min(1, len(requirements))] {
+		schemes, _ := requirement.(map[string]any)
+		for _, scopes := range schemes {
+			list, _ := scopes.([]any)
+			for _, scope := range list {
+				out = append(out, fmt.Sprint(scope))
+			}
+		}
+	}
+	return out
 }
 
 // Operations are all operations, in the order of their paths and methods.

@@ -22,31 +22,37 @@ type Probe struct {
 	Plain bool
 }
 
-// Example is a request of the operation as the document shows it; without a body where it shows none.
-func (op *Operation) Example() Exchange {
-	x := Exchange{Method: op.Method, URL: &url.URL{Path: op.Path}, Sent: http.Header{}}
-	if value := op.body.example(); value != nil {
-		x = x.carrying(value)
+// Examples are requests of the operation as the document shows them, at least one: without a body
+// where it shows none.
+func (op *Operation) Examples() []Exchange {
+	bare := func() Exchange { return Exchange{Method: op.Method, URL: &url.URL{Path: op.Path}, Sent: http.Header{}} }
+	var out []Exchange
+	for _, value := range op.body.examples() {
+		out = append(out, bare().carrying(value))
 	}
-	return x
+	if out == nil {
+		out = append(out, bare())
+	}
+	return out
 }
 
-// example is the first example of a JSON body, nil when there is none.
-func (b *body) example() any {
+// examples are the examples of a JSON body, in the order of their names.
+func (b *body) examples() []any {
 	if b == nil {
 		return nil
 	}
 	media, _ := b.node["application/json"].(map[string]any)
 	if value, ok := media["example"]; ok {
-		return value
+		return []any{value}
 	}
-	examples, _ := media["examples"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(examples)) {
-		if example, ok := examples[name].(map[string]any); ok && example["value"] != nil {
-			return example["value"]
+	var out []any
+	named, _ := media["examples"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if example, ok := named[name].(map[string]any); ok && example["value"] != nil {
+			out = append(out, example["value"])
 		}
 	}
-	return nil
+	return out
 }
 
 func (x Exchange) carrying(value any) Exchange {
@@ -65,10 +71,22 @@ func (op *Operation) Probes() []Probe {
 	return append(op.queryProbes(), op.bodyProbes()...)
 }
 
+// Defaults are requests of the operation that leave out a parameter which has a default, each by
+// the query that says it.
+func (op *Operation) Defaults() []string {
+	var out []string
+	for _, p := range op.parameters {
+		if value := p.shape.node["default"]; value != nil {
+			out = append(out, url.Values{p.name: {fmt.Sprint(value)}}.Encode())
+		}
+	}
+	return out
+}
+
 func (op *Operation) queryProbes() []Probe {
 	var out []Probe
 	ask := func(name string, plain bool, values ...string) {
-		x := op.Example()
+		x := op.Examples()[0]
 		x.URL = &url.URL{Path: op.Path, RawQuery: url.Values{name: values}.Encode()}
 		out = append(out, Probe{x, name, plain})
 	}
@@ -96,7 +114,11 @@ func (op *Operation) queryProbes() []Probe {
 }
 
 func (op *Operation) bodyProbes() []Probe {
-	base, ok := op.body.example().(map[string]any)
+	examples := op.body.examples()
+	if examples == nil {
+		return nil
+	}
+	base, ok := examples[0].(map[string]any)
 	if !ok {
 		return nil
 	}
@@ -108,11 +130,11 @@ func (op *Operation) bodyProbes() []Probe {
 			body = maps.Clone(base)
 		}
 		change(body)
-		out = append(out, Probe{op.Example().carrying(body), name, plain})
+		out = append(out, Probe{op.Examples()[0].carrying(body), name, plain})
 	}
 	ask("", true, func(map[string]any) {})
 	for _, whole := range []any{nil, true, json.Number("5"), "text", []any{}, []any{base}} {
-		out = append(out, Probe{op.Example().carrying(whole), "", true})
+		out = append(out, Probe{op.Examples()[0].carrying(whole), "", true})
 	}
 	own := s.names()
 	for _, name := range own {
@@ -168,10 +190,6 @@ func (s *shape) values() []value {
 	for _, text := range s.texts() {
 		plain(text, strings.ToLower(text), strings.ToUpper(text))
 	}
-	format := s.text("format")
-	for _, edge := range edges[format] {
-		out = append(out, value{edge, false})
-	}
 	for _, keyword := range []string{"minimum", "maximum"} {
 		if bound, ok := s.number(keyword); ok {
 			for _, beside := range []int64{-1, 0, 1} {
@@ -179,7 +197,7 @@ func (s *shape) values() []value {
 			}
 		}
 	}
-	out = append(out, value{json.Number("1e30"), true}, value{json.Number("5"), true})
+	plain(json.Number("5"), json.Number("1e30"), json.Number("2147483648"), json.Number("9223372036854775808"))
 	for _, keyword := range []string{"minLength", "maxLength"} {
 		bound, ok := s.number(keyword)
 		if !ok {
@@ -187,60 +205,47 @@ func (s *shape) values() []value {
 		}
 		for _, beside := range []int64{-1, 0, 1} {
 			if n := int(bound.Int64() + beside); n >= 0 {
-				plain(sized(format, n))
+				plain(sized(n)...)
 			}
 		}
 	}
-	if slices.Contains(s.types(), "string") && format == "" && s.texts() == nil {
-		for _, text := range []string{"", " ", "a\x00b", "a\tb", "a\r\nb", "a\u0085b", "é😀", "\u2028"} {
-			out = append(out, value{text, s.text("pattern") == ""})
+	if slices.Contains(s.types(), "string") && s.texts() == nil {
+		plain("", " ", "a\x00b", "a\tb", "a\r\nb", "a\u0085b", "é😀", "\u2028")
+		for _, edge := range edges {
+			out = append(out, value{edge, false})
 		}
 	}
 	return out
 }
 
-// edges are texts near the edge of a format, on either side.
-var edges = map[string][]any{
-	"date-time": {
-		"2099-10-01", "2099-02-30T00:00:00Z", "2099-10-01T00:00:00", "2099-10-01 00:00:00Z", "2099-10-01t00:00:00z", "2099-10-01T00:00:00.123456789Z",
-		"2099-10-01T00:00:00+01:00", "2099-10-01T24:00:00Z", "2098-12-31T23:59:60Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "2099-10-01T00:00:00+24:00",
-		"2099-10-01T00:00:00,5Z", "2099-10-01T0:00:00Z", "2099-10-01T00:00Z",
-	},
-	"email": {
-		"a", "a@b", "a@b.example", "A <a@b.example>", "é@b.example", "a b@b.example", "a@b..example", `"a b"@b.example`, "a@[127.0.0.1]", "a@é.example",
-		"a..b@b.example", "@b.example", "a@b.example.", "a@b.example,c@d.example",
-	},
-	"uri": {
-		"/a", "//b.example/a", "https://", "ftp://b.example/", "https://b.example/a b", "https://b.example/é", "https://é.example/", "HTTPS://b.example/",
-		"javascript:alert(1)", "https://b.example:0/", "https://b.example/%zz", "https://u:p@b.example/", "https:b.example",
-	},
-	"uuid": {"0195e000-0000-7000-8000-00000000000", "0195E000-0000-7000-8000-000000000000", "{0195e000-0000-7000-8000-000000000000}"},
+// edges are texts near the edge of what a date-time, an e-mail address, a URL and a UUID are, on either
+// side. Any text is asked with all of them, for a pattern may stand where a format could.
+var edges = []string{
+	"2099-10-01", "2099-02-30T00:00:00Z", "2099-10-01T00:00:00", "2099-10-01 00:00:00Z", "2099-10-01t00:00:00z", "2099-10-01T00:00:00.123456789Z",
+	"2099-10-01T00:00:00+01:00", "2099-10-01T24:00:00Z", "2098-12-31T23:59:60Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "2099-10-01T00:00:00+24:00",
+	"2099-10-01T00:00:00,5Z", "2099-10-01T0:00:00Z", "2099-10-01T00:00Z",
+
+	"a", "a@b", "A <a@b.example>", "é@b.example", "a b@b.example", "a@b..example", `"a b"@b.example`, `"a"@b.example`, `"@"@b.example`, "a@[127.0.0.1]",
+	"a@é.example", "a..b@b.example", "@b.example", "a@b.example.", "a@.b.example", "a@b.example,c@d.example", "<a@b.example>", "a@b.example (a)", "a@b_c.example",
+
+	"/a", "//b.example/a", "https://", "ftp://b.example/", "https://b.example", "https://b.example/a b", "https://b.example/é", "https://é.example/", "HTTPS://b.example/",
+	"hTTp://b.example?a#b", "javascript:alert(1)", "https://b.example:0/", "https://b.example/%zz", "https://u:p@b.example/", "https:b.example", "https:///a",
+	"https://[::1]/", "https://b.example/\u2028", "https://?", "https://b.example/\t", "https://:80/",
+
+	"0195e000-0000-7000-8000-00000000000", "0195E000-0000-7000-8000-000000000000", "{0195e000-0000-7000-8000-000000000000}",
 }
 
-// sized is a text of so many code points that has a format.
-func sized(format string, length int) string {
-	const label = 60
-	switch {
-	case format == "email" && length > 80:
-		domain := strings.Repeat(strings.Repeat("b", label-1)+".", 10)
-		return strings.Repeat("a", label) + "@" + domain[len(domain)-(length-label-1)+3:] + "com"
-	case format == "uri" && length > 20:
-		return "https://b.example/" + strings.Repeat("a", length-len("https://b.example/"))
+// sized are texts of so many code points: of letters, and of the forms that have a length of
+// their own to keep to.
+func sized(length int) []any {
+	const label, url = 60, "https://b.example/"
+	out := []any{strings.Repeat("é", length)}
+	if length > 2*label {
+		domain := strings.Repeat(strings.Repeat("b", label-1)+".", 2+length/label)
+		out = append(out, strings.Repeat("a", label)+"@"+domain[len(domain)-(length-label-1)+len("com"):]+"com")
+		out = append(out, url+strings.Repeat("a", length-len(url)))
 	}
-	return strings.Repeat("é", length)
-}
-
-// text is a keyword of the schema that is a text, through references.
-func (s *shape) text(keyword string) string {
-	if text, ok := s.node[keyword].(string); ok {
-		return text
-	}
-	for _, part := range slices.Concat(s.all, s.some) {
-		if text := part.text(keyword); text != "" {
-			return text
-		}
-	}
-	return ""
+	return out
 }
 
 // number is a keyword of the schema that is a whole number, through references.

@@ -129,10 +129,12 @@ func (d *Document) parts(s *shape) error {
 				s.all = append(s.all, in)
 				continue
 			}
-			in, err := part(step)
+			in, err := d.shapeAt(s.at + step)
 			if err != nil {
 				return err
 			}
+			ref, _ := in.node["$ref"].(string)
+			in.here = d.mark(strings.TrimSpace(in.at + " " + ref)) // a number alone says little
 			s.some = append(s.some, in)
 		}
 	}
@@ -211,12 +213,12 @@ func spell(value any) string {
 	return ""
 }
 
-// property finds the schema of a property, through references and what applies too.
+// property finds the schema of a property, through references and what may apply too.
 func (s *shape) property(name string) *shape {
 	if p := s.properties[name]; p != nil {
 		return p
 	}
-	for _, part := range s.all {
+	for _, part := range slices.Concat(s.all, s.some) {
 		if p := part.property(name); p != nil {
 			return p
 		}

@@ -1,0 +1,135 @@
+package conformance_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	generated "go.storefront.example/gen/openapi"
+	"go.storefront.example/server/conformance/openapi"
+)
+
+// recorded is an exchange of testdata/wire.
+func recorded(t *testing.T, file string) openapi.Exchange {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	// Texts of the forms that the names stand for; any will do.
+	plain := strings.NewReplacer("<request-id>", unknownID(), "<date>", "Thu, 01 Oct 2026 12:00:30 GMT", "<code-", "code-", "<reference-", "reference-").Replace(string(text))
+	for i := range 20 {
+		plain = strings.ReplaceAll(plain, fmt.Sprintf("<id-%d>", i), unknownID())
+	}
+	before, after, found := strings.Cut(plain, "\n\nHTTP/1.1 ")
+	require.True(t, found, file)
+	line, _, _ := strings.Cut(before, "\n")
+	method, target, _ := strings.Cut(line, " ")
+	u, err := url.ParseRequestURI(target)
+	require.NoError(t, err)
+	head, body, _ := strings.Cut("HTTP/1.1 "+after, "\n\n")
+	response, err := http.ReadResponse(bufio.NewReader(strings.NewReader(head+"\n\n")), &http.Request{Method: http.MethodHead})
+	require.NoError(t, err)
+	defer response.Body.Close()
+	x := openapi.Exchange{Method: method, URL: u, Sent: http.Header{}, Status: response.StatusCode, Header: response.Header, Body: []byte(strings.TrimSpace(body))}
+	if _, sent, has := strings.Cut(before, "\n\n"); has && strings.Contains(before, "Content-Type: application/json\n") {
+		x.Sent.Set("Content-Type", "application/json")
+		x.SentBody = []byte(sent)
+	}
+	return x
+}
+
+// misspelt returns every way in which one property of a value is wrong: left out, under another
+// name, and of a type that is none of its own; and with one property too many.
+func misspelt(value any, put func(changed any, how string)) {
+	switch value := value.(type) {
+	case []any:
+		for i, in := range value {
+			misspelt(in, func(changed any, how string) {
+				copied := append([]any{}, value...)
+				copied[i] = changed
+				put(copied, fmt.Sprintf("%d/%s", i, how))
+			})
+		}
+	case map[string]any:
+		with := func(how, name string, in any, without ...string) {
+			copied := map[string]any{name: in}
+			for n, v := range value {
+				if _, set := copied[n]; !set {
+					copied[n] = v
+				}
+			}
+			for _, n := range without {
+				delete(copied, n)
+			}
+			put(copied, how)
+		}
+		with("one more", "colour", "red")
+		for name, in := range value {
+			with(name+" left out", name, nil, name)
+			with(name+" misspelt", name+"s", in, name)
+			with(name+" of another type", name, true)
+			misspelt(in, func(changed any, how string) { with(name+"/"+how, name, changed) })
+		}
+	}
+}
+
+// free are the properties whose names are data.
+const free = "socialLinks/"
+
+var _ = shows(TestDocumentTellsEveryWrongField, "Common conventions/Encoding")
+
+// What the service really answered agrees with the document, and disagrees as soon as any property
+// of it, at any depth, is left out, misspelt, or of another type, or has one beside it.
+func TestDocumentTellsEveryWrongField(t *testing.T) {
+	t.Parallel()
+	d, err := openapi.Read([]byte(generated.Document)) // one that counts nothing for the suite
+	require.NoError(t, err)
+	files, err := filepath.Glob(filepath.Join(wireFolder, "*.golden"))
+	require.NoError(t, err)
+	wrong := 0
+	for _, file := range files {
+		x := recorded(t, file)
+		require.NoError(t, d.Check(x), file)
+		if len(x.Body) == 0 {
+			continue
+		}
+		var value any
+		decoder := json.NewDecoder(bytes.NewReader(x.Body))
+		decoder.UseNumber()
+		require.NoError(t, decoder.Decode(&value))
+		misspelt(value, func(changed any, how string) {
+			if strings.Contains(how, free) && !strings.HasSuffix(how, "of another type") {
+				return
+			}
+			wrong++
+			y := x
+			var err error
+			y.Body, err = json.Marshal(changed)
+			require.NoError(t, err)
+			require.Error(t, d.Check(y), "%s: %s", file, how)
+		})
+		for name := range x.Header {
+			if name == "Connection" || name == "Content-Length" || name == "Date" {
+				continue
+			}
+			y := x
+			y.Header = x.Header.Clone()
+			y.Header.Del(name)
+			if name != "Allow" { // of no operation, and the document tells operations
+				require.Error(t, d.Check(y), "%s: %s left out", file, name)
+			}
+			y.Header["X-"+name] = x.Header[name]
+			require.Error(t, d.Check(y), "%s: %s misspelt", file, name)
+		}
+	}
+	require.Greater(t, wrong, 1000)
+	t.Logf("%d wrong answers made of %d", wrong, len(files))
+}

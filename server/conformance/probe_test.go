@@ -1,0 +1,172 @@
+package conformance_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/server/conformance/openapi"
+	"go.storefront.example/server/shop"
+)
+
+// furnish makes one of every resource and returns how a path of the document is written with the
+// identifier of one that is there.
+func (b *bench) furnish() func(path string) string {
+	b.Helper()
+	product, order := b.stocked()
+	link := b.donation()
+	buyer, err := b.service.store.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).OnlyID(b.ctx)
+	require.NoError(b, err)
+	return func(path string) string {
+		for prefix, id := range map[string]string{"/v1/products/": product, "/v1/orders/": order, "/v1/customers/": buyer.String(), "/v1/payment-links/": link} {
+			if strings.HasPrefix(path, prefix) {
+				return strings.Replace(path, "{id}", id, 1)
+			}
+		}
+		return path
+	}
+}
+
+// ask sends what the document says a request looks like; the error is how the answer differs from
+// the document.
+func (b *bench) ask(x openapi.Exchange) (answer, error) {
+	b.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), x.Method, b.url+x.URL.RequestURI(), bytes.NewReader(x.SentBody))
+	require.NoError(b, err)
+	r.Header = x.Sent
+	b.authorize(r.Header)
+	response, err := b.plain.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(b, err)
+	return answer{status: response.StatusCode, header: response.Header, body: decodedObject(b, text)}, nil
+}
+
+var _ = shows(TestDocumentProbes, "Choices/unknown body fields and wrong JSON types")
+
+// Requests around every bound that the document names: what it refuses the service refuses, and
+// what it allows the service does not call invalid.
+func TestDocumentProbes(t *testing.T) {
+	t.Parallel()
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, database, settings{step: time.Millisecond})
+			b := s.newBench(t, restFace{})
+			at := b.furnish()
+			sent, refused := 0, 0
+			for _, op := range document().Operations() {
+				for _, probe := range op.Probes() {
+					if sent++; sent%100 == 0 {
+						s.gate.advance(time.Minute)
+					}
+					probe.URL.Path = at(op.Path)
+					a, err := b.ask(probe.Exchange)
+					if err != nil {
+						t.Errorf("%s %s", err, short(probe.SentBody)) // one difference hides no other
+						continue
+					}
+					require.Less(b, a.status, 500, "%v", a.body)
+					if op.Allows(probe.Exchange) != nil {
+						// That it is not served was judged already, as of every request.
+						require.GreaterOrEqual(b, a.status, 400)
+						refused++
+					} else if probe.Plain && slices.Contains(refusedNames(a), probe.Field) {
+						t.Errorf("%s: the document allows %s?%s %s, and the service refuses %s: %v", op.ID, probe.URL.Path, probe.URL.RawQuery, short(probe.SentBody), probe.Field, a.body["details"])
+					}
+				}
+			}
+			t.Logf("%d requests derived from the document, %d of them refused by it", sent, refused)
+		})
+	}
+}
+
+var _ = shows(TestDocumentExamples, "Endpoints/JSON bodies")
+
+// Every request that the document shows is served.
+func TestDocumentExamples(t *testing.T) {
+	t.Parallel()
+	for _, op := range document().Operations() {
+		for _, x := range op.Examples() {
+			t.Run(op.ID, func(t *testing.T) {
+				t.Parallel()
+				b := newService(t, storetest.SQLite, settings{}).newBench(t, restFace{})
+				x.URL.Path = b.furnish()(op.Path)
+				a, err := b.ask(x)
+				require.NoError(t, err)
+				require.Less(t, a.status, 300, "%s: %v", x.SentBody, a.body)
+			})
+		}
+	}
+}
+
+var _ = shows(TestDocumentDefaults, "Limits/page", "Limits/pageSize")
+
+// Saying a parameter's default is the same as leaving it out.
+func TestDocumentDefaults(t *testing.T) {
+	t.Parallel()
+	b := newService(t, storetest.SQLite, settings{}).newBench(t, restFace{})
+	b.furnish()
+	for i := range 30 {
+		b.customer(fmt.Sprint("Buyer ", i), fmt.Sprintf("buyer-%d@example.com", i))
+	}
+	said := 0
+	for _, op := range document().Operations() {
+		for _, query := range op.Defaults() {
+			require.Equal(t, string(b.get(op.Path)), string(b.get(op.Path+"?"+query)), "%s?%s", op.ID, query)
+			said++
+		}
+	}
+	require.NotZero(t, said)
+}
+
+// refusedNames are the fields that an answer calls invalid.
+func refusedNames(a answer) []string {
+	if a.status != http.StatusBadRequest || a.body["code"] != "validation_failed" {
+		return nil
+	}
+	names := []string{""} // the whole request
+	details, _ := a.body["details"].(map[string]any)
+	list, _ := details["fields"].([]any)
+	for _, entry := range list {
+		names = append(names, entry.(map[string]any)["field"].(string))
+	}
+	return names
+}
+
+func short(text []byte) string {
+	if len(text) > 300 {
+		return string(text[:300]) + "…"
+	}
+	return string(text)
+}
+
+var _ = cases(scenario{
+	name: "null stands wherever a request or an answer may have it",
+	rows: []string{"Choices/null when creating"},
+	on:   underV1(),
+	run: func(b *bench) {
+		o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
+			Buyer: shop.Buyer{Phone: new("+237670000004")}, Lines: []shop.OrderLine{{ProductID: b.product("Guide", 1500), Quantity: 1}},
+		})
+		require.NoError(b, err)
+		b.has(b.call(&getOrder{Id: o.GetId()})["customer"].(map[string]any), object{"email": nil, "phone": "+237670000004"})
+		a := b.json("POST", "/v1/payment-links", `{"title":"Don","pricing":"FIXED","amount":5,"minAmount":null}`)
+		require.Equal(b, http.StatusCreated, a.status, "%v", a.body)
+		a = b.json("PATCH", "/v1/payment-links/"+a.body["id"].(string), `{"pricing":"OPEN","minAmount":5,"amount":null}`)
+		b.has(a.body, object{"pricing": "OPEN", "amount": nil, "minAmount": 5})
+	},
+})

@@ -1,0 +1,144 @@
+package conformance_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/server/conformance/openapi"
+	"go.storefront.example/server/shop"
+)
+
+// occasion is how any operation comes to be refused with a code, whatever it is about. Codes of one
+// operation's own rules are shown where that is.
+type occasion struct {
+	code string
+	// service makes a service that the occasion breaks; nil shares one.
+	service func(t *testing.T, database string) *service
+	// on is the only database that it can be had on; empty means all.
+	on string
+	// prepare brings the bench to where the operation is refused, and returns what is to be changed of
+	// the request.
+	prepare func(b *bench) (*bench, func(x *openapi.Exchange))
+}
+
+// state is an occasion that no part of the request makes.
+func state(prepare func(b *bench) *bench) func(*bench) (*bench, func(*openapi.Exchange)) {
+	return func(b *bench) (*bench, func(*openapi.Exchange)) {
+		return prepare(b), func(*openapi.Exchange) {}
+	}
+}
+
+// asked is an occasion that the request alone makes.
+func asked(change func(x *openapi.Exchange)) func(*bench) (*bench, func(*openapi.Exchange)) {
+	return func(b *bench) (*bench, func(*openapi.Exchange)) { return b, change }
+}
+
+// nowhere asks for a resource that is not there.
+var nowhere = asked(func(x *openapi.Exchange) {
+	steps := strings.Split(x.URL.Path, "/")
+	steps[3] = unknownID()
+	x.URL.Path = strings.Join(steps, "/")
+})
+
+var occasions = []occasion{
+	{code: "api_key_missing", prepare: state(func(b *bench) *bench { return b.with("") })},
+	{code: "api_key_invalid", prepare: state(func(b *bench) *bench { return b.with("svc_live_unknown") })},
+	{code: "api_key_revoked", prepare: state(func(b *bench) *bench {
+		_, err := b.RevokeKey(b.ctx, b.keyID)
+		require.NoError(b, err)
+		return b
+	})},
+	{code: "api_key_expired", prepare: state(func(b *bench) *bench {
+		_, err := b.service.store.Writer().Exec("UPDATE api_keys SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), b.keyID)
+		require.NoError(b, err)
+		return b
+	})},
+	{code: "store_unavailable", prepare: state(func(b *bench) *bench {
+		b.change(shop.StoreChange{Status: new("suspended")})
+		return b
+	})},
+	{code: "insufficient_scope", prepare: state(func(b *bench) *bench {
+		// A key of no scope cannot be made.
+		_, err := b.service.store.Writer().Exec("UPDATE api_keys SET scopes = '[]' WHERE id = $1", b.keyID)
+		require.NoError(b, err)
+		return b
+	})},
+	{code: "rate_limited", prepare: state(func(b *bench) *bench {
+		for range 120 {
+			b.get("/v1/store")
+		}
+		return b
+	})},
+	{code: "internal_error", service: fresh, prepare: state(func(b *bench) *bench {
+		_, err := b.service.store.Writer().Exec("DROP TABLE api_keys")
+		require.NoError(b, err)
+		return b
+	})},
+	{code: "unavailable", service: throughCable, on: storetest.Postgres, prepare: state(func(b *bench) *bench {
+		b.cable.cut()
+		return b
+	})},
+	{code: "product_not_found", prepare: nowhere},
+	{code: "order_not_found", prepare: nowhere},
+	{code: "customer_not_found", prepare: nowhere},
+	{code: "payment_link_not_found", prepare: nowhere},
+	{code: "validation_failed", prepare: asked(func(x *openapi.Exchange) {
+		x.URL.RawQuery = "unknown=1"
+	})},
+	{code: "payload_too_large", prepare: asked(func(x *openapi.Exchange) {
+		x.SentBody = bytes.Repeat([]byte(" "), 1<<20+1)
+	})},
+	{code: "unsupported_media_type", prepare: asked(func(x *openapi.Exchange) { x.Sent.Set("Content-Type", "text/plain") })},
+}
+
+var _ = shows(TestDocumentRefusals, "Errors/code")
+
+// Every operation is refused with each code that the document gives it, and with no other of those
+// that any operation may meet.
+func TestDocumentRefusals(t *testing.T) {
+	t.Parallel()
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			shared := newService(t, database, settings{step: time.Millisecond})
+			for _, o := range occasions {
+				if o.on != "" && o.on != database {
+					continue
+				}
+				t.Run(o.code, func(t *testing.T) {
+					t.Parallel()
+					s := shared
+					if o.service != nil {
+						s = o.service(t, database)
+					}
+					b := s.newBench(t, restFace{})
+					at := b.furnish()
+					b, change := o.prepare(b)
+					met := 0
+					for _, op := range document().Operations() {
+						if !slices.ContainsFunc(op.Statuses(), func(status int) bool { return slices.Contains(op.Codes(status), o.code) }) {
+							continue
+						}
+						x := op.Examples()[0]
+						x.URL.Path = at(op.Path)
+						change(&x)
+						a, err := b.ask(x)
+						require.NoError(b, err)
+						require.Equal(b, o.code, a.body["code"], op.ID)
+						if o.code == "insufficient_scope" {
+							require.Equal(b, map[string]any{"required": op.Scopes()[0]}, a.body["details"], op.ID)
+						}
+						met++
+					}
+					require.NotZero(b, met, "the document has no operation that is refused with %s", o.code)
+				})
+			}
+		})
+	}
+}
