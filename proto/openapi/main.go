@@ -3,11 +3,11 @@
 //
 //	protos ─► protoc-gen-connect-openapi ─► complete ─► storefront.json, openapi.go
 //
-// The plugin makes paths, parameters, schemas and descriptions of the HTTP bindings and comments. What a
-// proto cannot say is completed here, from where the service itself has it: the statuses of codes from
-// server/refusal, bounds and required fields by asking server/shop what it refuses (probe.go), and examples from the
-// golden files of the wire tests. A new field or method comes through by itself; one that lacks
-// what the document must say of it is an error.
+// The plugin makes paths, parameters, schemas and descriptions of the HTTP bindings and comments.
+// What a proto cannot say is completed here, from where the service itself has it: the statuses of
+// codes from server/refusal, bounds and required fields by asking server/shop what it refuses
+// (probe.go), and examples from the golden files of the wire tests. A new field or method comes
+// through by itself; one that lacks what the document must say of it is an error.
 //
 // It refuses to describe anything but /v1 and webhooks: not the operator's services, not the other
 // faces of the same services.
