@@ -1,6 +1,6 @@
 // Package program_test builds the program in testdata in a new module that requires nothing but
-// this one, and runs it against the development server and its worker in a process of their own: what
-// a caller gets is what works.
+// this one, and runs it against the development server and its worker in a process of their own; and
+// it receives every type of event from that worker. What a caller gets is what works.
 package program_test
 
 import (
@@ -8,11 +8,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -28,11 +26,8 @@ func TestProgramInAnEmptyModule(t *testing.T) {
 	t.Parallel()
 	top, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
-	watch(t, top)
 	program := buildProgram(t, top)
-	storefront := filepath.Join(t.TempDir(), executable("storefront"))
-	run(t, top, nil, "go", "build", "-o", storefront, "./cmd/storefront")
-	server := startDev(t, storefront)
+	server := startDev(t, top)
 
 	command := exec.CommandContext(t.Context(), program)
 	command.Env = append(os.Environ(), "STOREFRONT_URL="+server.URL, "STOREFRONT_KEY="+server.Key)
@@ -49,10 +44,7 @@ func TestProgramInAnEmptyModule(t *testing.T) {
 	lines := bufio.NewReader(output)
 	address, err := lines.ReadString('\n')
 	require.NoError(t, err, "%s", &logs)
-	made := run(t, top, []string{"STOREFRONT_ADMIN_TOKEN="}, storefront, "webhook", "create", "-o", "json",
-		"--admin-url", server.AdminURL, "--store", "demo", "--events", "product.archived", "--url", strings.TrimSpace(address))
-	var hook struct{ Secret string }
-	require.NoError(t, json.Unmarshal(made, &hook))
+	hook := server.register(t, strings.TrimSpace(address), "product.archived")
 	_, err = io.WriteString(input, hook.Secret+"\n")
 	require.NoError(t, err)
 
@@ -98,69 +90,4 @@ func buildProgram(t *testing.T, top string) string {
 		"go.storefront.example", "connectrpc.com/connect", "google.golang.org/genproto/googleapis/api", "google.golang.org/protobuf",
 	}, required)
 	return program
-}
-
-// dev is what the development server says of itself.
-type dev struct{ URL, AdminURL, Key string }
-
-// startDev starts the development server on free ports and an empty folder.
-func startDev(t *testing.T, storefront string) dev {
-	t.Helper()
-	command := exec.Command(storefront, "dev", "-o", "json", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--data", t.TempDir())
-	var logs bytes.Buffer
-	command.Stderr = &logs
-	output, err := command.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, command.Start())
-	timer := time.AfterFunc(patience, func() { _ = command.Process.Kill() })
-	stop := func() {
-		timer.Stop()
-		_ = command.Process.Kill()
-		_ = command.Wait()
-	}
-	t.Cleanup(stop)
-	var said dev
-	if err := json.NewDecoder(output).Decode(&said); err != nil {
-		stop()
-		require.NoError(t, err, "%s", &logs)
-	}
-	timer.Stop()
-	return said
-}
-
-// run runs a command to its end and returns what it prints.
-func run(t *testing.T, folder string, environment []string, name string, args ...string) []byte {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), name, args...)
-	command.Dir = folder
-	command.Env = append(os.Environ(), environment...)
-	var errs bytes.Buffer
-	command.Stderr = &errs
-	out, err := command.Output()
-	require.NoError(t, err, "%s %s: %s", name, strings.Join(args, " "), &errs)
-	return out
-}
-
-func executable(name string) string {
-	if runtime.GOOS == "windows" {
-		return name + ".exe"
-	}
-	return name
-}
-
-// watch looks at every file that the run depends on. The go command repeats an old result until a
-// file that the test itself has seen changes, and the builds see theirs behind its back.
-func watch(t *testing.T, top string) {
-	t.Helper()
-	for _, room := range []string{"client", "cmd", "ent", "gen", "server", "worker"} {
-		err := filepath.WalkDir(filepath.Join(top, room), func(_ string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.IsDir() && entry.Name() == "typescript" {
-				return fs.SkipDir // where other tests write
-			}
-			return err
-		})
-		require.NoError(t, err)
-	}
-	_, err := os.ReadFile(filepath.Join(top, "go.mod"))
-	require.NoError(t, err)
 }

@@ -1,0 +1,137 @@
+package program_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	stripe "github.com/stripe/stripe-go/v85/webhook"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/client"
+	"go.storefront.example/client/webhook"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// delivery is one request that the worker sent.
+type delivery struct {
+	header string
+	body   []byte
+}
+
+// Every type of event, as the worker of the development server delivers it: the client's verifier
+// and one that others published accept it and refuse what is changed, and its data is what the API
+// answers.
+func TestEveryTypeOfEventIsVerified(t *testing.T) {
+	t.Parallel()
+	top, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	server := startDev(t, top)
+	shop, err := client.New(server.URL, server.Key)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	arrivals := make(chan delivery, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err == nil {
+			arrivals <- delivery{r.Header.Get(webhook.SignatureHeader), body}
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	made := server.register(t, receiver.URL, "order.paid", "order.failed", "customer.created", "product.published", "product.archived", "payment_link.paid")
+
+	// next waits for deliveries, in any order, and returns the events by their types.
+	next := func(count int) map[webhook.Type]*webhook.Event {
+		t.Helper()
+		events := map[webhook.Type]*webhook.Event{}
+		for range count {
+			select {
+			case got := <-arrivals:
+				event := verified(t, got, made.Secret)
+				events[event.Type] = event
+			case <-ctx.Done():
+				require.FailNow(t, "nothing arrives")
+			}
+		}
+		require.Len(t, events, count)
+		return events
+	}
+	is := func(want proto.Message, event *webhook.Event) {
+		t.Helper()
+		require.NotNil(t, event)
+		got, typed := event.Data.(proto.Message)
+		require.True(t, typed, "%T", event.Data)
+		require.True(t, proto.Equal(want, got), "%s: %v, not %v", event.Type, got, want)
+	}
+
+	var ping struct{ ID string }
+	server.operate(t, &ping, "webhook", "ping", made.ID)
+	pinged, typed := next(1)[webhook.Ping].Data.(*webhook.PingData)
+	require.True(t, typed)
+	require.NotEmpty(t, pinged.Message)
+	require.WithinDuration(t, time.Now(), pinged.SentAt, patience)
+
+	customer, err := shop.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Name: "Awa Ngó", Email: new("awa@example.net")})
+	require.NoError(t, err)
+	is(customer, next(1)[webhook.CustomerCreated])
+
+	page, err := shop.Products.Page(ctx, &storefrontv1.ListProductsRequest{Status: storefrontv1.Product_PUBLISHED.Enum(), PageSize: new(int32(1))})
+	require.NoError(t, err)
+	id := page.GetData()[0].GetId()
+	product, err := shop.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: id, Status: storefrontv1.Product_ARCHIVED.Enum()})
+	require.NoError(t, err)
+	is(product, next(1)[webhook.ProductArchived])
+	product, err = shop.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: id, Status: storefrontv1.Product_PUBLISHED.Enum()})
+	require.NoError(t, err)
+	is(product, next(1)[webhook.ProductPublished])
+
+	var order struct{ ID string }
+	server.operate(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--product", id)
+	server.operate(t, &order, "order", "fail", order.ID)
+	failed, err := shop.Orders.Get(ctx, order.ID)
+	require.NoError(t, err)
+	is(failed, next(1)[webhook.OrderFailed])
+
+	link, err := shop.PaymentLinks.Create(ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "Acompte", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(500))})
+	require.NoError(t, err)
+	server.operate(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--payment-link", link.GetId())
+	server.operate(t, &order, "order", "pay", order.ID)
+	paid, err := shop.Orders.Get(ctx, order.ID)
+	require.NoError(t, err)
+	both := next(2)
+	is(paid, both[webhook.OrderPaid])
+	is(paid, both[webhook.PaymentLinkPaid])
+	require.Equal(t, link.GetCode(), both[webhook.PaymentLinkPaid].Data.(*storefrontv1.Order).GetPaymentLink().GetCode())
+	require.NotEqual(t, both[webhook.OrderPaid].ID, both[webhook.PaymentLinkPaid].ID, "two events")
+}
+
+// verified holds a delivery against both verifiers.
+func verified(t *testing.T, got delivery, secret string) *webhook.Event {
+	t.Helper()
+	event, err := webhook.Verify(got.body, got.header, secret)
+	require.NoError(t, err)
+	require.NoError(t, stripe.ValidatePayload(got.body, got.header, secret))
+
+	changed := bytes.Replace(got.body, []byte(`"data":`), []byte(`"data" :`), 1)
+	_, err = webhook.Verify(changed, got.header, secret)
+	require.ErrorIs(t, err, webhook.ErrMismatch, "a changed body")
+	require.ErrorIs(t, stripe.ValidatePayload(changed, got.header, secret), stripe.ErrNoValidSignature)
+
+	_, err = webhook.Verify(got.body, got.header, secret+"x")
+	require.ErrorIs(t, err, webhook.ErrMismatch, "a wrong secret")
+	require.ErrorIs(t, stripe.ValidatePayload(got.body, got.header, secret+"x"), stripe.ErrNoValidSignature)
+
+	late := func() time.Time { return time.Now().Add(webhook.DefaultTolerance + time.Minute) }
+	_, err = webhook.Verify(got.body, got.header, secret, webhook.WithNow(late))
+	require.ErrorIs(t, err, webhook.ErrTimestamp, "an old timestamp")
+	// That verifier has no other clock: less than no age is as good as later.
+	require.ErrorIs(t, stripe.ValidatePayloadWithTolerance(got.body, got.header, secret, -time.Minute), stripe.ErrTooOld)
+	return event
+}
