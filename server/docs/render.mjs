@@ -26,24 +26,38 @@ const { createStore, Redoc } = require("redoc");
 const read = (name) => readFileSync(name, "utf8");
 const styles = read(new URL("page.css", import.meta.url));
 const document = JSON.parse(read(source));
+// What a format or the words beside it say already, a pattern says for programs.
+for (const schema of schemasIn(document)) {
+  if (schema.format || schema.pattern.includes("\\x")) {
+    delete schema.pattern;
+  }
+}
 // Redoc takes an address that begins with a variable for a path of the page's own host.
 document.servers = document.servers.map(({ url, description, variables = {} }) => ({
   url: url.replaceAll(/\{(\w+)\}/g, (_, name) => variables[name].default),
   description,
 }));
 
+// schemasIn finds the schemas with a pattern.
+function* schemasIn(node) {
+  if (node === null || typeof node !== "object") {
+    return;
+  }
+  if (typeof node.pattern === "string") {
+    yield node;
+  }
+  for (const below of Object.values(node)) {
+    yield* schemasIn(below);
+  }
+}
+
 const options = {
   downloadUrls: [{ title: "openapi.json", url: "/docs/openapi.json" }],
   expandResponses: "200,201",
   jsonSampleExpandLevel: 4,
   maxDisplayedEnumValues: 8,
-  menuToggle: true,
   nativeScrollbars: true,
-  pathInMiddlePanel: false,
   requiredPropsFirst: true,
-  scrollYOffset: 0,
-  showObjectSchemaExamples: true,
-  sortTagsAlphabetically: false,
   hideSchemaTitles: true,
   hideHostname: true,
   theme,
@@ -60,15 +74,19 @@ function replaceAll(text, what, by) {
 // Redoc's script with its licences, without the only picture that it loads from elsewhere, a logo: data
 // that is no picture makes it go without.
 const bundle = require.resolve("redoc/bundles/redoc.standalone.js");
-const script = read(`${bundle}.LICENSE.txt`) + replaceAll(
+const licences = `/*!\n${read(require.resolve("redoc/LICENSE"))}*/\n${read(`${bundle}.LICENSE.txt`)}`;
+const script = licences + replaceAll(
   replaceAll(read(bundle), /https:\/\/cdn\.redoc\.ly\/redoc\/logo-mini\.svg/g, "data:,"), /\n\/\/# sourceMappingURL=.*/g, "",
 );
+
+// Redoc colours JavaScript, and in a text neither TypeScript nor JSON.
+document.info.description = document.info.description.replaceAll(/^```(ts|json)$/gm, "```js");
 
 const store = await createStore(document, undefined, options);
 const sheet = new ServerStyleSheet();
 const rendered = renderToString(sheet.collectStyles(createElement(Redoc, { store })));
-// Code that is wider than the window is scrolled with the keys too.
-const body = rendered.replaceAll("<pre>", '<pre tabindex="0">');
+// Code and tables that are wider than the window are scrolled with the keys too.
+const body = rendered.replaceAll(/<(pre|table)>/g, '<$1 tabindex="0">');
 
 // A script ends at its first closing tag, wherever that stands.
 const inScript = (text) => text.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
