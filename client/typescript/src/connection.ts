@@ -60,6 +60,9 @@ const maxDelayMs = 8_000;
  */
 const maxRetryAfterSeconds = 60;
 
+/** What timers can hold; a longer one would end at once. */
+const longestTimer = 2 ** 31 - 1;
+
 /** Sends requests to one service with one key, and sends them again. */
 export class Connection {
   // Private to the language, so that nothing that prints or serialises an object reaches the key.
@@ -101,7 +104,8 @@ export class Connection {
       if (!(answer instanceof StorefrontError)) {
         return answer as T;
       }
-      const pauseMs = answer.retryAfterSeconds === undefined ? this.#delayMs(retries) : answer.retryAfterSeconds * 1000;
+      // A service that asks to be asked again at once still gets the growing pauses.
+      const pauseMs = answer.retryAfterSeconds ? answer.retryAfterSeconds * 1000 : this.#delayMs(retries);
       const late = pauseMs > maxRetryAfterSeconds * 1000 || this.#clock.now() + pauseMs >= deadline;
       if (signal.aborted || late || retries >= this.#maxRetries || !isRepeatable(operation, answer)) {
         throw answer;
@@ -175,8 +179,8 @@ function reason(error: unknown): string {
 }
 
 function count(name: string, value: number): number {
-  if (!Number.isSafeInteger(value) || value < 0) {
-    throw new TypeError(`${name} must be a whole number from 0`);
+  if (!Number.isInteger(value) || value < 0 || value > longestTimer) {
+    throw new TypeError(`${name} must be a whole number from 0 to ${longestTimer}`);
   }
   return value;
 }

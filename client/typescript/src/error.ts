@@ -114,7 +114,7 @@ export function answerError(operation: string, response: Response, text: string)
   const retryAfter = headers.get("Retry-After") ?? "";
   const retryAfterSeconds = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : undefined;
   const body = parseObject(text);
-  if (!response.ok && typeof body?.["code"] === "string" && typeof body["requestId"] === "string") {
+  if (typeof body?.["code"] === "string" && typeof body["requestId"] === "string") {
     return new StorefrontError({
       operation,
       code: body["code"],

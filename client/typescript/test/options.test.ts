@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { inspect } from "node:util";
 
+import { Connection } from "../src/connection.js";
 import { createStorefront, type StorefrontOptions } from "../src/index.js";
 import { refusal } from "./setting.js";
 
@@ -24,6 +25,7 @@ describe("options that cannot work", () => {
     { reason: "a secret in place of the key", options: { apiKey: "whsec_s3cret" }, message: /svc_live_/ },
     { reason: "a key with the end of its line", options: { apiKey: `${apiKey}\n` }, message: /white space/ },
     { reason: "retries that are no number", options: { maxRetries: -1 }, message: /maxRetries/ },
+    { reason: "a time that timers cannot hold", options: { timeoutMs: 2 ** 31 }, message: /timeoutMs/ },
     { reason: "a time that is no number", options: { timeoutMs: Number.NaN }, message: /timeoutMs/ },
   ];
   for (const row of rows) {
@@ -55,7 +57,7 @@ it("sends the key to the service and shows it nowhere", async () => {
   });
   const error = await refusal(shop.products.get("a b"));
   assert.deepEqual(sent, [{ url: `${baseUrl}/shop/v1/products/a%20b`, authorization: `Bearer ${apiKey}` }]);
-  const shown = [inspect(shop, { depth: 9, showHidden: true }), JSON.stringify(shop), inspect(error, { depth: 9, showHidden: true }), JSON.stringify(error), String(error.stack)];
+  const shown = [inspect(new Connection({ baseUrl, apiKey }), { depth: 9, showHidden: true }), inspect(shop, { depth: 9, showHidden: true }), JSON.stringify(shop), inspect(error, { depth: 9, showHidden: true }), JSON.stringify(error), String(error.stack)];
   for (const text of shown) {
     assert.ok(!text.includes("s3cret"), text);
   }

@@ -7,6 +7,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 
 import { Connection, type Clock, type StorefrontOptions } from "../src/connection.js";
 import { createStorefront, StorefrontError } from "../src/index.js";
+import { Products } from "../src/product.js";
 import { CustomerService } from "../../../gen/ts/storefront/v1/customer_pb.js";
 import { PaymentLinkService } from "../../../gen/ts/storefront/v1/payment_link_pb.js";
 import { ProductService } from "../../../gen/ts/storefront/v1/product_pb.js";
@@ -76,6 +77,7 @@ describe("what is sent again", () => {
     { reason: "no payment link after no answer", operation: link, answers: [breakOff], pauses: [], code: "network_error" },
     { reason: "no read after a refusal", operation: get, answers: [refused(404, "product_not_found")], pauses: [], code: "product_not_found" },
     { reason: "nothing that the service wants to wait for too long", operation: get, answers: [refused(429, "rate_limited", { "Retry-After": "61" })], pauses: [], code: "rate_limited" },
+    { reason: "a 429 that asks for no wait, with growing pauses", operation: get, answers: [refused(429, "rate_limited", { "Retry-After": "0" }), good], pauses: [250] },
     { reason: "a 429 without a time, with growing pauses", operation: update, answers: [refused(429, "rate_limited", { "Retry-After": "soon" }), good], pauses: [250] },
   ];
   for (const row of rows) {
@@ -195,6 +197,16 @@ describe("lists", () => {
     }
     assert.deepEqual(seen, ["1a", "1b", "2a"]);
     assert.deepEqual(requests, ["/v1/products?q=a%26b&pageSize=2&page=1", "/v1/products?q=a%26b&pageSize=2&page=2"]);
+  });
+
+  it("end with the page that reaches the total", async (t) => {
+    const { connection, requests } = await scripted(t, [page(1), page(2), json(200, { page: 3, pageSize: 2, total: 5, data: [{ id: "3a" }] })]);
+    const seen: string[] = [];
+    for await (const { id } of new Products(connection).list({ page: 1 })) {
+      seen.push(id);
+    }
+    assert.deepEqual(seen, ["1a", "1b", "2a", "2b", "3a"]);
+    assert.equal(requests.length, 3);
   });
 
   it("end where the total shrank meanwhile", async (t) => {

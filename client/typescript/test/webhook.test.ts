@@ -77,6 +77,7 @@ it("says what is wrong with the rest", () => {
   assert.equal(verdict(() => verifyWebhook(body, undefined, secret)), "no_signature");
   assert.equal(verdict(() => verifyWebhook(body, null, secret)), "no_signature");
   assert.equal(verdict(() => verifyWebhook(body, [header, header], secret)), "no_signature", "two times");
+  assert.equal(verdict(() => verifyWebhook(body, `${header},${"x".repeat(1024)}`, secret)), "no_signature", "longer than any header of the service's");
   assert.equal(verdict(() => verifyWebhook(body, header, secret, { toleranceSeconds: Number.NaN })), "timestamp");
   for (const text of ["", "[]", "null", "{}", '{"id":1,"type":"ping"}', "no JSON"]) {
     assert.equal(verdict(() => verifyWebhook(text, signWebhook({ body: text, secret }), secret)), "payload", text);
