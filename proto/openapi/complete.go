@@ -92,10 +92,15 @@ func comment(d protoreflect.Descriptor) (string, error) {
 // oneLine matches a line's end inside a paragraph.
 var oneLine = regexp.MustCompile(`(\S)\n(\S)`)
 
-// plain is the name of a message or an enum in the document: Order.Status is OrderStatus.
+// plain is the name of a message or an enum in the document: Order.Status is OrderStatus, and
+// ListOrdersResponse is OrderPage, because generators keep names of that form for what they make of operations.
 func plain(name protoreflect.FullName) string {
-	return strings.ReplaceAll(strings.TrimPrefix(string(name), publicPackage+"."), ".", "")
+	whole := strings.ReplaceAll(strings.TrimPrefix(string(name), publicPackage+"."), ".", "")
+	return page.ReplaceAllString(whole, "${1}Page")
 }
+
+// page matches the answer of a list.
+var page = regexp.MustCompile(`^List(\w+)sResponse$`)
 
 // reference points to a schema of the document.
 func reference(name string) *schema {

@@ -9,15 +9,16 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// formats say what texts of a name hold, wherever the API has the name.
+// formats say what texts of a name hold, wherever the API has the name. Addresses are answered as they
+// were given, with letters beyond ASCII too, which a uri cannot have and an iri (RFC 3987) can.
 var formats = map[string]schema{
 	"id":        {Format: "uuid"},
 	"productId": {Format: "uuid"},
 	"requestId": {Format: "uuid"},
 	"currency":  {Pattern: "^[A-Z]{3}$"},
 	"country":   {Pattern: "^[A-Z]{2}$"},
-	"url":       {Format: "uri"},
-	"coverUrl":  {Format: "uri"},
+	"url":       {Format: "iri"},
+	"coverUrl":  {Format: "iri"},
 	"email":     {Pattern: emailPattern},
 }
 
