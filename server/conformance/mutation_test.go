@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -24,10 +25,15 @@ func recorded(t *testing.T, file string) openapi.Exchange {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	// Texts of the forms that the names stand for; any will do.
-	plain := strings.NewReplacer("<request-id>", unknownID(), "<date>", "Thu, 01 Oct 2026 12:00:30 GMT", "<code-", "code-", "<reference-", "reference-").Replace(string(text))
-	for i := range 20 {
-		plain = strings.ReplaceAll(plain, fmt.Sprintf("<id-%d>", i), unknownID())
-	}
+	plain := names.ReplaceAllStringFunc(string(text), func(name string) string {
+		switch {
+		case name == "<date>":
+			return opening.Format(http.TimeFormat)
+		case strings.HasPrefix(name, "<id-"), name == "<request-id>":
+			return unknownID()
+		}
+		return "k7m2q9xw4t"
+	})
 	before, after, found := strings.Cut(plain, "\n\nHTTP/1.1 ")
 	require.True(t, found, file)
 	line, _, _ := strings.Cut(before, "\n")
@@ -45,6 +51,9 @@ func recorded(t *testing.T, file string) openapi.Exchange {
 	}
 	return x
 }
+
+// names are what stands in a file for what differs from run to run.
+var names = regexp.MustCompile(`<[a-z]+(-[a-z0-9]+)?>`)
 
 // misspelt returns every way in which one property of a value is wrong: left out, under another
 // name, and of a type that is none of its own; and with one property too many.

@@ -155,6 +155,19 @@ func short(text []byte) string {
 }
 
 var _ = cases(scenario{
+	name: "what the platform records with nothing in it, or at its bounds, is answered as documented",
+	rows: []string{"Resources/Store/socialLinks", "Choices/amount bounds"},
+	on:   underV1(),
+	run: func(b *bench) {
+		b.change(shop.StoreChange{Description: new(""), SupportEmail: new(""), Phone: new(""), WhatsappPhone: new(""), SocialLinks: map[string]string{}})
+		b.has(b.call(&getStore{}), object{"supportEmail": "", "phone": "", "whatsappPhone": "", "description": ""})
+		for _, price := range []int64{0, 1<<53 - 1} {
+			id := b.product("Guide", price, unready, func(d *shop.ProductDraft) { d.CoverURL = new(new("https://cdn.example/café.png")) })
+			b.has(b.call(&getProduct{Id: id}), object{"priceAmount": price, "coverUrl": "https://cdn.example/café.png"})
+			b.call(&getOrder{Id: b.order(id, 1, "ada@example.com")})
+		}
+	},
+}, scenario{
 	name: "null stands wherever a request or an answer may have it",
 	rows: []string{"Choices/null when creating"},
 	on:   underV1(),

@@ -123,7 +123,7 @@ func TestGeneratedGoListsProducts(t *testing.T) {
 	write(t, folder, "storefront.json", []byte(openapi.Document))
 	write(t, folder, "main.go", fixture(t, "list.go.txt"))
 	// Without skip-prune the generator leaves out what only webhooks refer to, and refers to it.
-	run(t, folder, nil, "go", "tool", "oapi-codegen", "-package", "main", "-generate", "types,client,skip-prune", "-response-type-suffix", "Answer", "-o", "api.go", "storefront.json")
+	run(t, folder, nil, "go", "tool", "oapi-codegen", "-package", "main", "-generate", "types,client,skip-prune", "-o", "api.go", "storefront.json")
 	run(t, folder, nil, "go", "vet", ".")
 	d := startDev(t)
 	require.Equal(t, d.products(t), run(t, folder, d.variables(), "go", "run", "."))

@@ -93,8 +93,8 @@ func Read(text []byte) (*Document, error) {
 	}
 	d.compiler.DefaultDraft(jsonschema.Draft2020)
 	d.compiler.AssertFormat()
-	for name, bits := range integers {
-		d.compiler.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(v any) error { return fits(v, bits) }})
+	for name, validate := range formats {
+		d.compiler.RegisterFormat(&jsonschema.Format{Name: name, Validate: validate})
 	}
 	if err := d.compiler.AddResource(location, d.root); err != nil {
 		return nil, fmt.Errorf("read document: %w", err)

@@ -2,9 +2,7 @@ package openapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"math/big"
 	"strconv"
 	"strings"
 
@@ -63,21 +61,3 @@ func (d *Document) object(at string) (map[string]any, error) {
 
 // decode reads one JSON value and nothing after it, numbers as they are spelt.
 func decode(text []byte) (any, error) { return jsonschema.UnmarshalJSON(bytes.NewReader(text)) }
-
-// integers are the formats of OpenAPI that JSON Schema does not know, by their bits
-// (https://spec.openapis.org/registry/format/).
-var integers = map[string]int{"int32": 32, "int64": 64}
-
-// fits tells whether a number is a whole one of so many bits, one of them its sign; the least of all
-// counts as one too many. What is no number has no such format.
-func fits(value any, bits int) error {
-	n, ok := value.(json.Number)
-	if !ok {
-		return nil
-	}
-	r, ok := new(big.Rat).SetString(n.String())
-	if !ok || !r.IsInt() || r.Num().BitLen() >= bits {
-		return fmt.Errorf("%s does not fit %d bits", n, bits)
-	}
-	return nil
-}
