@@ -1,14 +1,19 @@
 package typescript_test
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// snippet is a block of TypeScript in a page.
+var snippet = regexp.MustCompile("(?s)```ts\n(.*?)```")
 
 // TestProgramInAnEmptyProject packs the package as it would be published, installs it in an empty
 // npm project and runs a caller's programs there, as a module and by require: they list three pages,
@@ -21,6 +26,24 @@ func TestProgramInAnEmptyProject(t *testing.T) {
 	_, modules := folders(t)
 	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
 	types := filepath.Join(modules, "@types")
+
+	// What the package's page shows is checked as well; around it are a handler's request and an id.
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	const around = `import type { IncomingMessage } from "node:http";
+declare const id: string, request: IncomingMessage, rawBody: Buffer;
+`
+	blocks := snippet.FindAllSubmatch(readme, -1)
+	require.NotEmpty(t, blocks)
+	var files []string
+	for i, block := range blocks {
+		file := fmt.Sprintf("readme%d.ts", i)
+		require.NoError(t, os.WriteFile(filepath.Join(project, file), append([]byte(around), block[1]...), 0o600))
+		files = append(files, file)
+	}
+	node(t, project, nil, append([]string{
+		compiler, "--typeRoots", types, "--types", "node", "--noEmit", "--strict", "--target", "ES2022", "--module", "NodeNext",
+	}, files...)...)
 
 	// Programs resolve a package in one of two ways; the compiler says what is wrong with its types.
 	node(t, project, nil, compiler, "--typeRoots", types, "--noEmit", "--module", "ES2022", "--moduleResolution", "bundler")

@@ -107,6 +107,20 @@ describe("what is sent again", () => {
     assert.deepEqual(pauses, [250, 500, 1000, 2000, 4000, 8000, 8000]);
   });
 
+  it("a read after an attempt that took too long", async () => {
+    let attempts = 0;
+    const slow: typeof fetch = () => {
+      attempts++;
+      return Promise.reject(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
+    };
+    const pauses: number[] = [];
+    const connection = new Connection({ baseUrl: "https://api.example.com", apiKey, fetch: slow }, clock(pauses));
+    assert.equal((await refusal(connection.call(get.method, get.input))).code, "timeout");
+    assert.equal(attempts, 4);
+    assert.equal((await refusal(connection.call(update.method, update.input))).code, "timeout");
+    assert.equal(attempts, 5, "and no write");
+  });
+
   it("no wait that ends after the call's time", async (t) => {
     const { connection, pauses } = await scripted(t, [limited]);
     assert.equal((await refusal(connection.call(get.method, get.input, { timeoutMs: 20_000 }))).code, "rate_limited");
