@@ -71,13 +71,17 @@ function replaceAll(text, what, by) {
   return text.replaceAll(what, by);
 }
 
-// Redoc's script with its licences, without the only picture that it loads from elsewhere, a logo: data
-// that is no picture makes it go without.
+// What is changed of Redoc's script: the only picture that it loads from elsewhere, a logo, which it goes
+// without when it gets data that are none; names of menu items that leave out what they show; a map
+// of its source that is not there.
+const changes = [
+  [/https:\/\/cdn\.redoc\.ly\/redoc\/logo-mini\.svg/g, "data:,"],
+  [/role:"menuitem","aria-label":\w+\.sidebarLabel,/g, 'role:"menuitem",'],
+  [/\n\/\/# sourceMappingURL=.*/g, ""],
+];
 const bundle = require.resolve("redoc/bundles/redoc.standalone.js");
 const licences = `/*!\n${read(require.resolve("redoc/LICENSE"))}*/\n${read(`${bundle}.LICENSE.txt`)}`;
-const script = licences + replaceAll(
-  replaceAll(read(bundle), /https:\/\/cdn\.redoc\.ly\/redoc\/logo-mini\.svg/g, "data:,"), /\n\/\/# sourceMappingURL=.*/g, "",
-);
+const script = licences + changes.reduce((text, [what, by]) => replaceAll(text, what, by), read(bundle));
 
 // Redoc colours JavaScript, and in a text neither TypeScript nor JSON.
 document.info.description = document.info.description.replaceAll(/^```(ts|json)$/gm, "```js");
@@ -85,13 +89,15 @@ document.info.description = document.info.description.replaceAll(/^```(ts|json)$
 const store = await createStore(document, undefined, options);
 const sheet = new ServerStyleSheet();
 const rendered = renderToString(sheet.collectStyles(createElement(Redoc, { store })));
-// Code and tables that are wider than the window are scrolled with the keys too.
-const body = rendered.replaceAll(/<(pre|table)>/g, '<$1 tabindex="0">');
+const body = replaceAll(rendered, / role="menuitem" aria-label="[^"]*"/g, ' role="menuitem"')
+  // Code and tables that are wider than the window are scrolled with the keys too.
+  .replaceAll(/<(pre|table)>/g, '<$1 tabindex="0">');
 
 // A script ends at its first closing tag, wherever that stands.
 const inScript = (text) => text.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
 const hydrate = `${inScript(script)}
-Redoc.hydrate(${inScript(JSON.stringify(await store.toJS()))}, document.getElementById("redoc"));`;
+Redoc.hydrate(${inScript(JSON.stringify(await store.toJS()))}, document.getElementById("redoc"));
+${read(new URL("page.js", import.meta.url))}`;
 
 const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 const page = `<!DOCTYPE html>
