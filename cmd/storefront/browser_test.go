@@ -205,11 +205,23 @@ func (b *browser) picture(name string) {
 	if b.screenshots == "" {
 		return
 	}
-	take := chromedp.FullScreenshot(100)
 	if strings.Contains(name, "dialog") {
-		take = chromedp.CaptureScreenshot() // it lies over what the window shows
+		b.window(name) // it lies over what the window shows
+		return
 	}
-	png := within(b, take)
+	b.save(name, within(b, chromedp.FullScreenshot(100)))
+}
+
+// window leaves a picture of what the window shows, if pictures are wanted.
+func (b *browser) window(name string) {
+	b.t.Helper()
+	if b.screenshots != "" {
+		b.save(name, within(b, chromedp.CaptureScreenshot()))
+	}
+}
+
+func (b *browser) save(name string, png []byte) {
+	b.t.Helper()
 	require.NoError(b.t, os.MkdirAll(b.screenshots, 0o755))
 	require.NoError(b.t, os.WriteFile(filepath.Join(b.screenshots, name+".png"), png, 0o600))
 }
