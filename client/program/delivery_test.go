@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 
 	"go.storefront.example/client"
 	"go.storefront.example/client/webhook"
+	"go.storefront.example/cmd/storefront/devtest"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -30,12 +30,10 @@ type delivery struct {
 // answers.
 func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	t.Parallel()
-	top, err := filepath.Abs(filepath.Join("..", ".."))
-	require.NoError(t, err)
-	server := startDev(t, top)
+	server := devtest.Build(t).Start(t)
 	shop, err := client.New(server.URL, server.Key)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), devtest.Patience)
 	defer cancel()
 
 	arrivals := make(chan delivery, 10)
@@ -45,7 +43,7 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 		}
 	}))
 	t.Cleanup(receiver.Close)
-	made := server.register(t, receiver.URL, "order.paid", "order.failed", "customer.created", "product.published", "product.archived", "payment_link.paid")
+	made := server.Register(t, receiver.URL, "order.paid", "order.failed", "customer.created", "product.published", "product.archived", "payment_link.paid")
 
 	// next waits for deliveries, in any order, and returns the events by their types.
 	next := func(count int) map[webhook.Type]*webhook.Event {
@@ -72,11 +70,11 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	}
 
 	var ping struct{ ID string }
-	server.operate(t, &ping, "webhook", "ping", made.ID)
+	server.Operate(t, &ping, "webhook", "ping", made.ID)
 	pinged, typed := next(1)[webhook.Ping].Data.(*webhook.PingData)
 	require.True(t, typed)
 	require.NotEmpty(t, pinged.Message)
-	require.WithinDuration(t, time.Now(), pinged.SentAt, patience)
+	require.WithinDuration(t, time.Now(), pinged.SentAt, devtest.Patience)
 
 	customer, err := shop.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Name: "Awa Ngó", Email: new("awa@example.net")})
 	require.NoError(t, err)
@@ -93,16 +91,16 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	is(product, next(1)[webhook.ProductPublished])
 
 	var order struct{ ID string }
-	server.operate(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--product", id)
-	server.operate(t, &order, "order", "fail", order.ID)
+	server.Operate(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--product", id)
+	server.Operate(t, &order, "order", "fail", order.ID)
 	failed, err := shop.Orders.Get(ctx, order.ID)
 	require.NoError(t, err)
 	is(failed, next(1)[webhook.OrderFailed])
 
 	link, err := shop.PaymentLinks.Create(ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "Acompte", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(500))})
 	require.NoError(t, err)
-	server.operate(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--payment-link", link.GetId())
-	server.operate(t, &order, "order", "pay", order.ID)
+	server.Operate(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--payment-link", link.GetId())
+	server.Operate(t, &order, "order", "pay", order.ID)
 	paid, err := shop.Orders.Get(ctx, order.ID)
 	require.NoError(t, err)
 	both := next(2)

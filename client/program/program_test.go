@@ -16,21 +16,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-)
 
-// patience bounds each wait for a process: the server's start, demo data included, and the program's
-// whole run.
-const patience = time.Minute
+	"go.storefront.example/cmd/storefront/devtest"
+)
 
 func TestProgramInAnEmptyModule(t *testing.T) {
 	t.Parallel()
-	top, err := filepath.Abs(filepath.Join("..", ".."))
-	require.NoError(t, err)
-	program := buildProgram(t, top)
-	server := startDev(t, top)
+	program := buildProgram(t)
+	server := devtest.Build(t).Start(t)
 
 	command := exec.CommandContext(t.Context(), program)
-	command.Env = append(os.Environ(), "STOREFRONT_URL="+server.URL, "STOREFRONT_KEY="+server.Key)
+	command.Env = append(os.Environ(), server.Variables()...)
 	var logs bytes.Buffer
 	command.Stderr = &logs
 	input, err := command.StdinPipe()
@@ -38,13 +34,13 @@ func TestProgramInAnEmptyModule(t *testing.T) {
 	output, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
-	timer := time.AfterFunc(patience, func() { _ = command.Process.Kill() })
+	timer := time.AfterFunc(devtest.Patience, func() { _ = command.Process.Kill() })
 	defer timer.Stop()
 
 	lines := bufio.NewReader(output)
 	address, err := lines.ReadString('\n')
 	require.NoError(t, err, "%s", &logs)
-	hook := server.register(t, strings.TrimSpace(address), "product.archived")
+	hook := server.Register(t, strings.TrimSpace(address), "product.archived")
 	_, err = io.WriteString(input, hook.Secret+"\n")
 	require.NoError(t, err)
 
@@ -62,8 +58,9 @@ event: product.archived true true
 
 // buildProgram builds the program in a new module. What its go.mod comes to require is what a
 // caller takes on. Everything is in the module cache already, since this module needs it too.
-func buildProgram(t *testing.T, top string) string {
+func buildProgram(t *testing.T) string {
 	t.Helper()
+	top := devtest.Top(t)
 	folder := t.TempDir()
 	text, err := os.ReadFile(filepath.Join("testdata", "main.go"))
 	require.NoError(t, err)
@@ -74,14 +71,14 @@ func buildProgram(t *testing.T, top string) string {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "go.sum"), sums, 0o600))
 
 	environment := []string{"GOFLAGS=", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0"}
-	run(t, folder, environment, "go", "mod", "init", "crm.example")
-	run(t, folder, environment, "go", "mod", "edit", "-require=go.storefront.example@v0.0.0", "-replace=go.storefront.example="+top)
-	run(t, folder, environment, "go", "mod", "tidy")
-	program := filepath.Join(folder, executable("program"))
-	run(t, folder, environment, "go", "build", "-o", program, ".")
+	devtest.Run(t, folder, environment, "go", "mod", "init", "crm.example")
+	devtest.Run(t, folder, environment, "go", "mod", "edit", "-require=go.storefront.example@v0.0.0", "-replace=go.storefront.example="+top)
+	devtest.Run(t, folder, environment, "go", "mod", "tidy")
+	program := filepath.Join(folder, devtest.Executable("program"))
+	devtest.Run(t, folder, environment, "go", "build", "-o", program, ".")
 
 	var module struct{ Require []struct{ Path string } }
-	require.NoError(t, json.Unmarshal(run(t, folder, environment, "go", "mod", "edit", "-json"), &module))
+	require.NoError(t, json.Unmarshal([]byte(devtest.Run(t, folder, environment, "go", "mod", "edit", "-json")), &module))
 	var required []string
 	for _, r := range module.Require {
 		required = append(required, r.Path)

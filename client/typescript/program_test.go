@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/cmd/storefront/devtest"
 )
 
 // snippet is a block of TypeScript in a page.
@@ -20,10 +22,8 @@ var snippet = regexp.MustCompile("(?s)```ts\n(.*?)```")
 // are refused by a 422, change a product, and verify the event that the worker of dev delivers.
 func TestProgramInAnEmptyProject(t *testing.T) {
 	t.Parallel()
-	needNode(t)
-	watch(t)
-	project := install(t)
-	_, modules := folders(t)
+	modules := needNode(t)
+	project := install(t, modules)
 	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
 	types := filepath.Join(modules, "@types")
 
@@ -50,15 +50,12 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 	node(t, project, nil, compiler, "--typeRoots", types)
 	require.FileExists(t, filepath.Join(project, "main.js"))
 
+	storefront := devtest.Build(t)
 	for _, program := range []string{"main.js", "main.cjs"} {
 		t.Run(program, func(t *testing.T) {
-			d := startDev(t)
-			port := freePort(t)
-			var webhook struct{ Secret string }
-			d.command(t, &webhook, "webhook", "create", "--store", "demo", "--url", "http://127.0.0.1:"+port, "--events", "product.archived")
-			said := node(t, project, []string{
-				"STOREFRONT_URL=" + d.URL, "STOREFRONT_KEY=" + d.Key, "WEBHOOK_SECRET=" + webhook.Secret, "PORT=" + port,
-			}, program)
+			server, port := storefront.Start(t), freePort(t)
+			webhook := server.Register(t, "http://127.0.0.1:"+port, "product.archived")
+			said := node(t, project, append(server.Variables(), "WEBHOOK_SECRET="+webhook.Secret, "PORT="+port), program)
 			for _, line := range []string{
 				`products 12`,
 				`refused 422 product_incomplete \[ 'content' \]`,
@@ -75,16 +72,15 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 
 // install makes an empty project with the packed package in it. What the package depends on is packed
 // from node_modules too, so that nothing is asked of a registry and the version is the pinned one.
-func install(t *testing.T) string {
+func install(t *testing.T, modules string) string {
 	t.Helper()
-	top, modules := folders(t)
 	folder := t.TempDir()
 	built, project := filepath.Join(folder, "package"), filepath.Join(folder, "project")
 	node(t, ".", nil, "build.js", built)
 	for _, packed := range []string{built, filepath.Join(modules, "@bufbuild", "protobuf")} {
 		npm(t, packed, "pack", "--ignore-scripts", "--pack-destination", folder)
 	}
-	require.NoError(t, os.CopyFS(project, os.DirFS(filepath.Join(top, "client", "typescript", "testdata", "program"))))
+	require.NoError(t, os.CopyFS(project, os.DirFS(filepath.Join("testdata", "program"))))
 	require.NoError(t, os.WriteFile(filepath.Join(project, "package.json"), []byte(`{"name":"program","private":true,"type":"module"}`), 0o600))
 	tarballs, err := filepath.Glob(filepath.Join(folder, "*.tgz"))
 	require.NoError(t, err)
@@ -95,7 +91,7 @@ func install(t *testing.T) string {
 
 func npm(t *testing.T, folder string, arguments ...string) {
 	t.Helper()
-	run(t, folder, nil, "npm", arguments...)
+	devtest.Run(t, folder, nil, "npm", arguments...)
 }
 
 // freePort is a port that nothing listens on. The system hands them out in turn, so that the program

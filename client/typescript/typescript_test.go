@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/cmd/storefront/devtest"
 )
 
 // TestTypeScript runs each file of test/ as a test of its own. All are compiled with the strictest
 // types first, and lie within node_modules then, from where Node finds the packages.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
-	needNode(t)
-	watch(t)
-	top, modules := folders(t)
+	modules := needNode(t)
+	storefront := devtest.Build(t)
 	out, err := os.MkdirTemp(modules, ".storefront-client-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(out)) })
@@ -29,7 +30,7 @@ func TestTypeScript(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			// A service of its own, because of the minute's limit and of what each one changes. Not in
 			// parallel: the parent takes the folder away when it ends.
-			output := node(t, ".", startDev(t).environment(top), "--test", "--test-reporter=tap", file)
+			output := node(t, ".", tested(t, storefront.Start(t)), "--test", "--test-reporter=tap", file)
 			require.Regexp(t, `(?m)^# pass [1-9]`, output, "a run that tests nothing passes nothing")
 		})
 	}
