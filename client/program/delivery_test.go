@@ -15,8 +15,8 @@ import (
 
 	"go.storefront.example/client"
 	"go.storefront.example/client/webhook"
-	"go.storefront.example/cmd/storefront/devtest"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/conformance/devtest"
 )
 
 // delivery is one request that the worker sent.

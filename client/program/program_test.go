@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/cmd/storefront/devtest"
+	"go.storefront.example/server/conformance/devtest"
 )
 
 func TestProgramInAnEmptyModule(t *testing.T) {

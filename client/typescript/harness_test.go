@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.storefront.example/cmd/storefront/devtest"
+	"go.storefront.example/server/conformance/devtest"
 )
 
 // needNode asks for Node and what the tests need of npm's, and returns where that is.

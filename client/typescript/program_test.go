@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/cmd/storefront/devtest"
+	"go.storefront.example/server/conformance/devtest"
 )
 
 // snippet is a block of TypeScript in a page.

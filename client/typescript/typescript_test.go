@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/cmd/storefront/devtest"
+	"go.storefront.example/server/conformance/devtest"
 )
 
 // TestTypeScript runs each file of test/ as a test of its own. All are compiled with the strictest

@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/cmd/storefront/devtest"
 	"go.storefront.example/gen/openapi"
+	"go.storefront.example/server/conformance/devtest"
 )
 
 // write puts a file into a folder.
