@@ -1,0 +1,84 @@
+package guide_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// imports are the packages that the guide's functions may name; its first block, a whole program, has its own.
+var imports = map[string]string{
+	"client.":       `"go.storefront.example/client"`,
+	"context.":      `"context"`,
+	"errors.":       `"errors"`,
+	"fieldmaskpb.":  `"google.golang.org/protobuf/types/known/fieldmaskpb"`,
+	"fmt.":          `"fmt"`,
+	"http.":         `"net/http"`,
+	"os.":           `"os"`,
+	"storefrontv1.": `storefrontv1 "go.storefront.example/gen/storefront/v1"`,
+	"webhook.":      `"go.storefront.example/client/webhook"`,
+}
+
+// runGo builds the blocks in a new module that requires nothing but this one: the first is a
+// program, the others are functions that testdata/main.go calls.
+func runGo(t *testing.T, all []block, d dev, h *hook) {
+	folder := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	for i, b := range in(all, "go") {
+		if i == 0 {
+			write("start/main.go", b.text)
+			continue
+		}
+		var named []string
+		for use, path := range imports {
+			if regexp.MustCompile(`\b` + regexp.QuoteMeta(use)).MatchString(b.text) {
+				named = append(named, path)
+			}
+		}
+		slices.Sort(named)
+		write(fmt.Sprintf("parts/%d.go", i), "package main\n\nimport (\n"+strings.Join(named, "\n")+"\n)\n\n// From the section "+b.section+"\n\n"+b.text)
+	}
+	main, err := os.ReadFile(filepath.Join("testdata", "main.go"))
+	require.NoError(t, err)
+	write("parts/main.go", string(main))
+	// The sums of this module vouch for the same versions where there is no network.
+	sums, err := os.ReadFile(filepath.Join(top, "go.sum"))
+	require.NoError(t, err)
+	write("go.sum", string(sums))
+	here, err := filepath.Abs(top)
+	require.NoError(t, err)
+
+	goes := func(args ...string) string {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), "go", args...)
+		command.Dir, command.Env = folder, append(os.Environ(), "GOFLAGS=", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0")
+		command.Env = append(command.Env, h.environment(d.reader()...)...)
+		command.Stdin = strings.NewReader(string(h.body))
+		return output(t, command)
+	}
+	goes("mod", "init", "guide.example")
+	goes("mod", "edit", "-require=go.storefront.example@v0.0.0", "-replace=go.storefront.example="+here)
+	goes("mod", "tidy")
+	goes("vet", "./...")
+	require.Greater(t, strings.Count(goes("run", "./start"), "XAF\n"), 3, "the published products")
+	require.Equal(t, said, goes("run", "./parts"))
+}
+
+// said is what the functions of the guide come to, in Go and in TypeScript.
+const said = `no reference price: true
+missing: content
+paid: true
+customer.created Awa Ngo +237670000001
+answers: 204 400
+`

@@ -1,0 +1,178 @@
+// Package guide_test executes what the guide of the API shows: every block of a shell, of Go, of
+// TypeScript and of Python in proto/openapi/guide.md, against the development server and its worker in a
+// process of their own. A block in another language shows data. What the README shows to callers stands in
+// the guide too, letter for letter.
+package guide_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// top is the top of the project, seen from the folder that this test runs in.
+const top = "../../.."
+
+// block is a fenced block of a text.
+type block struct{ section, language, text string }
+
+var fence = regexp.MustCompile("(?ms)^# ([^\n]+)$|^```(\\w+)\n(.*?)^```$")
+
+// blocks are the fenced blocks of a text under its headings of the first level.
+func blocks(text string) []block {
+	var found []block
+	section := ""
+	for _, m := range fence.FindAllStringSubmatch(text, -1) {
+		if m[1] != "" {
+			section = m[1]
+			continue
+		}
+		found = append(found, block{section, m[2], m[3]})
+	}
+	return found
+}
+
+func guide(t *testing.T) []block {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(top, "proto", "openapi", "guide.md"))
+	require.NoError(t, err)
+	all := blocks(string(text))
+	shown := map[string]int{}
+	for _, b := range all {
+		shown[b.language]++
+	}
+	for _, language := range []string{"sh", "go", "ts"} {
+		require.GreaterOrEqual(t, shown[language], 4, "blocks in %s", language)
+	}
+	for language := range shown {
+		require.Contains(t, []string{"sh", "go", "ts", "python", "json", "http"}, language, "is it executed, or does it show data?")
+	}
+	return all
+}
+
+// in are the blocks in one language.
+func in(all []block, language string) []block {
+	var found []block
+	for _, b := range all {
+		if b.language == language {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join(top, "README.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(readme), "\n## For callers of the API\n")
+	require.True(t, found)
+	part, _, found := strings.Cut(rest, "\n## ")
+	require.True(t, found)
+	shown := blocks(part)
+	require.GreaterOrEqual(t, len(shown), 3)
+	var known []string
+	for _, b := range guide(t) {
+		known = append(known, b.language+"\n"+b.text)
+	}
+	for _, b := range shown {
+		require.Contains(t, known, b.language+"\n"+b.text, "what is not in the guide is not executed")
+	}
+}
+
+// The steps stand on each other: the shell's make the event whose delivery the others verify.
+func TestTheGuideRuns(t *testing.T) {
+	t.Parallel()
+	all := guide(t)
+	watch(t)
+	dev := startDev(t)
+	hook := newHook(t, dev)
+
+	if !t.Run("in a shell", func(t *testing.T) { runShell(t, all, dev) }) {
+		return // no event was made
+	}
+	hook.wait(t)
+	t.Run("a delivery, in a shell", func(t *testing.T) { verifyInShell(t, all, hook) })
+	t.Run("a delivery, in Python", func(t *testing.T) { verifyInPython(t, all, hook) })
+	t.Run("in Go", func(t *testing.T) { runGo(t, all, dev, hook) })
+	t.Run("in TypeScript", func(t *testing.T) { runTypeScript(t, all, dev, hook) })
+}
+
+// hook is a webhook that keeps the first delivery that it gets.
+type hook struct {
+	secret, signature string
+	body              []byte
+	arrived           chan struct{}
+}
+
+func newHook(t *testing.T, d dev) *hook {
+	t.Helper()
+	h := &hook{arrived: make(chan struct{}, 1)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil && h.body == nil {
+			h.body, h.signature = body, r.Header.Get("Service-Signature")
+			h.arrived <- struct{}{}
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(server.Close)
+	made := d.run(t, "webhook", "create", "--store", "demo", "--events", "customer.created", "--url", server.URL)
+	var said struct{ Secret string }
+	require.NoError(t, json.Unmarshal(made, &said))
+	h.secret = said.Secret
+	return h
+}
+
+func (h *hook) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-h.arrived:
+	case <-time.After(patience):
+		require.FailNow(t, "no delivery arrived of the customer that the guide records")
+	}
+}
+
+// environment is what the guide's reader has set.
+func (h *hook) environment(more ...string) []string {
+	return append(os.Environ(), append(more, "WEBHOOK_SECRET="+h.secret, "SIGNATURE="+h.signature)...)
+}
+
+// missing skips the test, or fails it where STOREFRONT_TEST_REQUIRE=1 says that nothing may be skipped.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("STOREFRONT_TEST_REQUIRE") == "1" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+func needs(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			missing(t, "the guide's snippets need %s: %v", program, err)
+		}
+	}
+}
+
+// output runs a command and returns what it prints on standard output.
+func output(t *testing.T, command *exec.Cmd) string {
+	t.Helper()
+	var errs bytes.Buffer
+	command.Stderr = &errs
+	out, err := command.Output()
+	require.NoError(t, err, "%s\n%s%s", command, out, &errs)
+	return string(out)
+}
