@@ -1,6 +1,7 @@
 package guide_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/conformance/devtest"
 )
 
 // imports are the packages that the guide's functions may name; its first block, a whole program, has its own.
@@ -28,7 +31,7 @@ var imports = map[string]string{
 
 // runGo builds the blocks in a new module that requires nothing but this one: the first is a
 // program, the others are functions that testdata/main.go calls.
-func runGo(t *testing.T, all []block, d dev, h *hook) {
+func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	folder := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
@@ -53,22 +56,18 @@ func runGo(t *testing.T, all []block, d dev, h *hook) {
 	require.NoError(t, err)
 	write("parts/main.go", string(main))
 	// The sums of this module vouch for the same versions where there is no network.
-	sums, err := os.ReadFile(filepath.Join(top, "go.sum"))
+	sums, err := os.ReadFile(filepath.Join(devtest.Top(t), "go.sum"))
 	require.NoError(t, err)
 	write("go.sum", string(sums))
-	here, err := filepath.Abs(top)
-	require.NoError(t, err)
 
 	goes := func(args ...string) string {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), "go", args...)
-		command.Dir, command.Env = folder, append(os.Environ(), "GOFLAGS=", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0")
-		command.Env = append(command.Env, h.environment(d.reader()...)...)
-		command.Stdin = strings.NewReader(string(h.body))
-		return output(t, command)
+		command.Dir, command.Stdin = folder, bytes.NewReader(h.body)
+		return output(t, command, slices.Concat(dev.Variables(), h.variables(), []string{"GOFLAGS=", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0"})...)
 	}
 	goes("mod", "init", "guide.example")
-	goes("mod", "edit", "-require=go.storefront.example@v0.0.0", "-replace=go.storefront.example="+here)
+	goes("mod", "edit", "-require=go.storefront.example@v0.0.0", "-replace=go.storefront.example="+devtest.Top(t))
 	goes("mod", "tidy")
 	goes("vet", "./...")
 	require.Greater(t, strings.Count(goes("run", "./start"), "XAF\n"), 3, "the published products")

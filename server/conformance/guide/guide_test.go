@@ -5,8 +5,6 @@
 package guide_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -19,10 +17,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-)
 
-// top is the top of the project, seen from the folder that this test runs in.
-const top = "../../.."
+	"go.storefront.example/server/conformance/devtest"
+)
 
 // block is a fenced block of a text.
 type block struct{ section, language, text string }
@@ -45,7 +42,7 @@ func blocks(text string) []block {
 
 func guide(t *testing.T) []block {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(top, "proto", "openapi", "guide.md"))
+	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "proto", "openapi", "guide.md"))
 	require.NoError(t, err)
 	all := blocks(string(text))
 	shown := map[string]int{}
@@ -74,7 +71,7 @@ func in(all []block, language string) []block {
 
 func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile(filepath.Join(top, "README.md"))
+	readme, err := os.ReadFile(filepath.Join(devtest.Top(t), "README.md"))
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(readme), "\n## For callers of the API\n")
 	require.True(t, found)
@@ -95,8 +92,7 @@ func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 func TestTheGuideRuns(t *testing.T) {
 	t.Parallel()
 	all := guide(t)
-	watch(t)
-	dev := startDev(t)
+	dev := devtest.Build(t).Start(t)
 	hook := newHook(t, dev)
 
 	if !t.Run("in a shell", func(t *testing.T) { runShell(t, all, dev) }) {
@@ -116,7 +112,7 @@ type hook struct {
 	arrived           chan struct{}
 }
 
-func newHook(t *testing.T, d dev) *hook {
+func newHook(t *testing.T, dev devtest.Server) *hook {
 	t.Helper()
 	h := &hook{arrived: make(chan struct{}, 1)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -128,10 +124,7 @@ func newHook(t *testing.T, d dev) *hook {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	t.Cleanup(server.Close)
-	made := d.run(t, "webhook", "create", "--store", "demo", "--events", "customer.created", "--url", server.URL)
-	var said struct{ Secret string }
-	require.NoError(t, json.Unmarshal(made, &said))
-	h.secret = said.Secret
+	h.secret = dev.Register(t, server.URL, "customer.created").Secret
 	return h
 }
 
@@ -139,39 +132,30 @@ func (h *hook) wait(t *testing.T) {
 	t.Helper()
 	select {
 	case <-h.arrived:
-	case <-time.After(patience):
+	case <-time.After(devtest.Patience):
 		require.FailNow(t, "no delivery arrived of the customer that the guide records")
 	}
 }
 
-// environment is what the guide's reader has set.
-func (h *hook) environment(more ...string) []string {
-	return append(os.Environ(), append(more, "WEBHOOK_SECRET="+h.secret, "SIGNATURE="+h.signature)...)
-}
-
-// missing skips the test, or fails it where STOREFRONT_TEST_REQUIRE=1 says that nothing may be skipped.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("STOREFRONT_TEST_REQUIRE") == "1" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
+// variables are what the guide's reader has set, beside the address and the key.
+func (h *hook) variables() []string {
+	return []string{"WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature}
 }
 
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
-			missing(t, "the guide's snippets need %s: %v", program, err)
+			devtest.Missing(t, "the guide's snippets need %s: %v", program, err)
 		}
 	}
 }
 
-// output runs a command and returns what it prints on standard output.
-func output(t *testing.T, command *exec.Cmd) string {
+// output runs a command, which may have an input, and returns what it prints.
+func output(t *testing.T, command *exec.Cmd, variables ...string) string {
 	t.Helper()
-	var errs bytes.Buffer
-	command.Stderr = &errs
+	var errs strings.Builder
+	command.Stderr, command.Env = &errs, append(os.Environ(), variables...)
 	out, err := command.Output()
 	require.NoError(t, err, "%s\n%s%s", command, out, &errs)
 	return string(out)

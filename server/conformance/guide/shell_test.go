@@ -1,6 +1,7 @@
 package guide_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/conformance/devtest"
 )
 
 // webhooks is the section whose blocks are run on a delivery.
@@ -18,7 +21,7 @@ const webhooks = "Receiving webhooks"
 const prelude = "set -eu\ncurl() { command curl -sS --fail-with-body \"$@\"; }\n"
 
 // runShell runs the blocks one after the other in one shell, as a reader would.
-func runShell(t *testing.T, all []block, d dev) {
+func runShell(t *testing.T, all []block, dev devtest.Server) {
 	needs(t, "sh", "curl", "grep", "cut")
 	var script strings.Builder
 	script.WriteString(prelude)
@@ -29,7 +32,7 @@ func runShell(t *testing.T, all []block, d dev) {
 	}
 	// The only words that a reader replaces.
 	text := script.String()
-	for placeholder, real := range map[string]string{"http://127.0.0.1:8080": d.URL, "svc_live_…": d.Key} {
+	for placeholder, real := range map[string]string{"http://127.0.0.1:8080": dev.URL, "svc_live_…": dev.Key} {
 		require.Equal(t, 1, strings.Count(text, placeholder), placeholder)
 		text = strings.ReplaceAll(text, placeholder, real)
 	}
@@ -64,11 +67,13 @@ func verifyInShell(t *testing.T, all []block, h *hook) {
 	check := func(body string) *exec.Cmd {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "body.json"), []byte(body), 0o600))
 		command := exec.CommandContext(t.Context(), "sh", "-c", script.String())
-		command.Dir, command.Env = folder, h.environment()
+		command.Dir = folder
 		return command
 	}
-	require.Regexp(t, `^signed -?\d+ seconds ago\n$`, output(t, check(string(h.body))))
-	require.Error(t, check(string(h.body)+" ").Run(), "another body")
+	require.Regexp(t, `^signed -?\d+ seconds ago\n$`, output(t, check(string(h.body)), h.variables()...))
+	changed := check(string(h.body) + " ")
+	changed.Env = append(os.Environ(), h.variables()...)
+	require.Error(t, changed.Run(), "another body")
 }
 
 func verifyInPython(t *testing.T, all []block, h *hook) {
@@ -85,6 +90,6 @@ print(verified(header, body, secret, now), verified(header, body + b" ", secret,
       verified(header, body, secret, now + 3600), verified(header, body, secret, now - 3600))
 `)
 	command := exec.CommandContext(t.Context(), "python3", "-c", script.String())
-	command.Env, command.Stdin = h.environment(), strings.NewReader(string(h.body))
-	require.Equal(t, "True False False False False\n", output(t, command))
+	command.Stdin = bytes.NewReader(h.body)
+	require.Equal(t, "True False False False False\n", output(t, command, h.variables()...))
 }

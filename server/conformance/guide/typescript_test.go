@@ -1,13 +1,17 @@
 package guide_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/conformance/devtest"
 )
 
 // parts are the modules that the blocks in TypeScript become, by section; testdata/main.ts imports them.
@@ -25,14 +29,8 @@ const compilerOptions = `{
 }`
 
 // runTypeScript compiles the blocks beside the package as npm would install it, and runs them.
-func runTypeScript(t *testing.T, all []block, d dev, h *hook) {
-	needs(t, "node")
-	modules, err := filepath.Abs(filepath.Join(top, "node_modules"))
-	require.NoError(t, err)
-	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
-	if _, err := os.Stat(compiler); err != nil {
-		missing(t, "the guide's snippets in TypeScript need the packages of package-lock.json: run npm ci at the top of the project")
-	}
+func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
+	modules := devtest.NeedNode(t, "typescript", "@types/node", "@bufbuild/protobuf")
 	// Within node_modules, from where Node finds what the package needs.
 	folder, err := os.MkdirTemp(modules, ".storefront-guide-")
 	require.NoError(t, err)
@@ -56,13 +54,11 @@ func runTypeScript(t *testing.T, all []block, d dev, h *hook) {
 	node := func(args ...string) string {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), "node", args...)
-		command.Dir, command.Env, command.Stdin = folder, h.environment(d.reader()...), strings.NewReader(string(h.body))
-		return output(t, command)
+		command.Dir, command.Stdin = folder, bytes.NewReader(h.body)
+		return output(t, command, slices.Concat(dev.Variables(), h.variables())...)
 	}
-	build, err := filepath.Abs(filepath.Join(top, "client", "typescript", "build.js"))
-	require.NoError(t, err)
-	node(build, filepath.Join(folder, "node_modules", "storefront-client"))
-	node(compiler, "--project", folder)
+	node(filepath.Join(devtest.Top(t), "client", "typescript", "build.js"), filepath.Join(folder, "node_modules", "storefront-client"))
+	node(filepath.Join(modules, "typescript", "bin", "tsc"), "--project", folder)
 	require.Greater(t, strings.Count(node("start.js"), "XAF\n"), 3, "the published products")
 	require.Equal(t, said, node("main.js"))
 }
