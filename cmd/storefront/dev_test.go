@@ -100,8 +100,8 @@ func TestDevSaysItAllInJSON(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "}", devArgs(t.TempDir(), "-o", "json")...)
 	var said struct {
-		Store                               struct{ Slug string }
-		Key, URL, AdminURL, Curl, Dashboard string
+		Store                                     struct{ Slug string }
+		Key, URL, AdminURL, Curl, Dashboard, Docs string
 	}
 	require.NoError(t, json.Unmarshal([]byte(dev.said), &said))
 	require.Equal(t, demoSlug, said.Store.Slug)
@@ -111,6 +111,9 @@ func TestDevSaysItAllInJSON(t *testing.T) {
 	require.Equal(t, "ready", body["status"])
 	require.Regexp(t, "^"+regexp.QuoteMeta(said.AdminURL)+`/dashboard/sign-in\?token=[\w-]{43}$`, said.Dashboard)
 	require.Equal(t, http.StatusOK, statusOf(t, said.Dashboard))
+	require.Equal(t, said.URL+"/docs", said.Docs)
+	require.Equal(t, http.StatusOK, statusOf(t, said.Docs))
+	require.Equal(t, http.StatusOK, statusOf(t, said.AdminURL+"/docs/openapi.json"))
 	require.Equal(t, 0, dev.stop())
 }
 

@@ -75,6 +75,14 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			status, _ = get(t, "http://"+line.AdminAddr+"/readyz", "")
 			require.Equal(t, http.StatusOK, status)
 
+			// The reference is the operator's to show; the public API is what it was.
+			require.Equal(t, http.StatusOK, statusOf(t, "http://"+line.AdminAddr+"/docs"))
+			for _, path := range []string{"/docs", "/docs/openapi.json"} {
+				status, body = get(t, "http://"+line.Addr+path, "")
+				require.Equal(t, http.StatusNotFound, status, path)
+				require.Equal(t, "not_found", body["code"], path)
+			}
+
 			if runtime.GOOS == "windows" { // which cannot be told to stop by a signal
 				require.NoError(t, server.Process.Kill())
 				return
