@@ -64,7 +64,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), "go", args...)
 		command.Dir, command.Stdin = folder, bytes.NewReader(h.body)
-		return output(t, command, slices.Concat(dev.Variables(), h.variables(), []string{"GOFLAGS=", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0"})...)
+		return output(t, command, append(variables(dev, h), "GOFLAGS=", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0")...)
 	}
 	goes("mod", "init", "guide.example")
 	goes("mod", "edit", "-require=go.storefront.example@v0.0.0", "-replace=go.storefront.example="+devtest.Top(t))

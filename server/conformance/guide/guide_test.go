@@ -99,8 +99,8 @@ func TestTheGuideRuns(t *testing.T) {
 		return // no event was made
 	}
 	hook.wait(t)
-	t.Run("a delivery, in a shell", func(t *testing.T) { verifyInShell(t, all, hook) })
-	t.Run("a delivery, in Python", func(t *testing.T) { verifyInPython(t, all, hook) })
+	t.Run("a delivery, in a shell", func(t *testing.T) { verifyInShell(t, all, dev, hook) })
+	t.Run("a delivery, in Python", func(t *testing.T) { verifyInPython(t, all, dev, hook) })
 	t.Run("in Go", func(t *testing.T) { runGo(t, all, dev, hook) })
 	t.Run("in TypeScript", func(t *testing.T) { runTypeScript(t, all, dev, hook) })
 }
@@ -137,9 +137,10 @@ func (h *hook) wait(t *testing.T) {
 	}
 }
 
-// variables are what the guide's reader has set, beside the address and the key.
-func (h *hook) variables() []string {
-	return []string{"WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature}
+// variables are what the guide's reader has set. They are no settings of the storefront command,
+// which reads STOREFRONT_URL as its flag --url.
+func variables(dev devtest.Server, h *hook) []string {
+	return []string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature}
 }
 
 func needs(t *testing.T, programs ...string) {

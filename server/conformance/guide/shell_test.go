@@ -54,7 +54,7 @@ func runShell(t *testing.T, all []block, dev devtest.Server) {
 	require.Len(t, seen, len(orders), "each once")
 }
 
-func verifyInShell(t *testing.T, all []block, h *hook) {
+func verifyInShell(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	needs(t, "sh", "openssl", "sed", "tr", "cut")
 	var script strings.Builder
 	script.WriteString(prelude)
@@ -70,13 +70,13 @@ func verifyInShell(t *testing.T, all []block, h *hook) {
 		command.Dir = folder
 		return command
 	}
-	require.Regexp(t, `^signed -?\d+ seconds ago\n$`, output(t, check(string(h.body)), h.variables()...))
+	require.Regexp(t, `^signed -?\d+ seconds ago\n$`, output(t, check(string(h.body)), variables(dev, h)...))
 	changed := check(string(h.body) + " ")
-	changed.Env = append(os.Environ(), h.variables()...)
+	changed.Env = append(os.Environ(), variables(dev, h)...)
 	require.Error(t, changed.Run(), "another body")
 }
 
-func verifyInPython(t *testing.T, all []block, h *hook) {
+func verifyInPython(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	needs(t, "python3")
 	var script strings.Builder
 	for _, b := range in(all, "python") {
@@ -91,5 +91,5 @@ print(verified(header, body, secret, now), verified(header, body + b" ", secret,
 `)
 	command := exec.CommandContext(t.Context(), "python3", "-c", script.String())
 	command.Stdin = bytes.NewReader(h.body)
-	require.Equal(t, "True False False False False\n", output(t, command, h.variables()...))
+	require.Equal(t, "True False False False False\n", output(t, command, variables(dev, h)...))
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -55,7 +54,7 @@ func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), "node", args...)
 		command.Dir, command.Stdin = folder, bytes.NewReader(h.body)
-		return output(t, command, slices.Concat(dev.Variables(), h.variables())...)
+		return output(t, command, variables(dev, h)...)
 	}
 	node(filepath.Join(devtest.Top(t), "client", "typescript", "build.js"), filepath.Join(folder, "node_modules", "storefront-client"))
 	node(filepath.Join(modules, "typescript", "bin", "tsc"), "--project", folder)

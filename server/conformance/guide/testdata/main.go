@@ -17,7 +17,7 @@ import (
 
 func main() {
 	ctx := context.Background()
-	shop, err := client.New(os.Getenv("STOREFRONT_URL"), os.Getenv("STOREFRONT_KEY"))
+	shop, err := client.New(os.Getenv("SHOP_URL"), os.Getenv("SHOP_KEY"))
 	check(err)
 	draft := ""
 	for product, err := range shop.Products.List(ctx, &storefrontv1.ListProductsRequest{Status: storefrontv1.Product_DRAFT.Enum()}) {

@@ -7,7 +7,7 @@ import { publish } from "./errors.js";
 import { countPaid } from "./lists.js";
 import { receiver } from "./receiver.js";
 
-const storefront = createStorefront({ baseUrl: process.env.STOREFRONT_URL!, apiKey: process.env.STOREFRONT_KEY! });
+const storefront = createStorefront({ baseUrl: process.env.SHOP_URL!, apiKey: process.env.SHOP_KEY! });
 let draft = "";
 for await (const product of storefront.products.list({ status: "DRAFT" })) {
   draft = product.id;
