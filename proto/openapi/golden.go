@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,6 +47,8 @@ func readGoldens(files fs.FS) ([]golden, error) {
 			goldens = append(goldens, g)
 		}
 	}
+	// A full list before an empty one: the first example is the one that a reader is shown.
+	slices.SortFunc(goldens, func(a, b golden) int { return strings.Compare(a.name, b.name) })
 	return goldens, nil
 }
 
