@@ -66,12 +66,14 @@ func newChaosRun(c *chaosCommand, i *installation, server *cluster.Cluster, r *r
 
 // begin starts everything, with the visitors still waiting at the gate.
 func (r *chaosRun) begin(ctx context.Context) error {
-	ctx, r.leave = context.WithCancel(ctx)
+	// The visitors' own: a process whose context ends is killed, and these are to end well.
+	visiting, leave := context.WithCancel(ctx)
+	r.leave = leave
 	r.visitors.gate.Lock()
 	if err := r.troupe.raise(ctx); err != nil {
 		return err
 	}
-	r.visited.Go(func() { r.visitors.visit(ctx) })
+	r.visited.Go(func() { r.visitors.visit(visiting) })
 	return nil
 }
 
