@@ -87,11 +87,11 @@ func (d *dispatcher) step(ctx context.Context) error {
 		}
 		d.looking = false
 		if all {
-			d.lanes.rewind()
+			d.lanes.rewind(due)
 			d.lanes.forget(time.Now())
 		}
-		for _, lane := range due {
-			d.lanes.wait(lane)
+		for _, waiting := range due {
+			d.lanes.wait(waiting.Lane)
 		}
 	}
 	return d.claim(ctx)

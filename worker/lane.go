@@ -146,10 +146,13 @@ func (l *lanes) end(of queue.Lane, verdict verdict, now time.Time) {
 // wait notes that something may be due in a lane.
 func (l *lanes) wait(of queue.Lane) { l.of(of).lane[index(of.Retry)].waiting = true }
 
-// rewind makes the next claim of every lane start from the oldest.
-func (l *lanes) rewind() {
+// rewind makes the next claim of every lane start from the oldest, where that is known to be.
+func (l *lanes) rewind(oldest []queue.Waiting) {
 	for _, w := range l.webhooks {
 		w.lane[0].after, w.lane[1].after = time.Time{}, time.Time{}
+	}
+	for _, o := range oldest {
+		l.of(o.Lane).lane[index(o.Retry)].after = o.Since
 	}
 }
 

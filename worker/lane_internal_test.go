@@ -105,8 +105,10 @@ func TestWhatWaitsGoesFirst(t *testing.T) {
 		l.end(first, answeredWell, time.Time{})
 	}
 	require.Equal(t, []queue.Want{{Lane: retry, Max: 8, After: end}}, l.wants(), "where the last claim ended")
-	l.rewind()
+	l.rewind(nil)
 	require.Equal(t, []queue.Want{{Lane: retry, Max: 8}}, l.wants(), "from the oldest")
+	l.rewind([]queue.Waiting{{Lane: retry, Since: end.Add(-time.Hour)}})
+	require.Equal(t, []queue.Want{{Lane: retry, Max: 8, After: end.Add(-time.Hour)}}, l.wants(), "which is known")
 }
 
 func TestWebhooksWithoutWorkAreForgotten(t *testing.T) {
@@ -171,7 +173,7 @@ func TestLanesKeepTheirBooks(t *testing.T) {
 				l.end(of, v, time.Unix(1, 0))
 			},
 			"give back": func(*rapid.T) { l.giveBack(land()) },
-			"rewind":    func(*rapid.T) { l.rewind() },
+			"rewind":    func(*rapid.T) { l.rewind(nil) },
 			"forget":    func(*rapid.T) { l.forget(l.swept.Add(forgetAfter)) },
 			"": func(t *rapid.T) {
 				inFlight, doubtful, stores := 0, 0, map[uuid.UUID]int{}

@@ -4,17 +4,31 @@ import (
 	"testing"
 	"time"
 
+	"entgo.io/ent/dialect"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/store"
+	"go.storefront.example/gen/ent/delivery"
 )
 
-// lanesDue asks for what is due and must not fail.
+// lanesDue asks for what is due and must not fail. On PostgreSQL a search through everything tells
+// since when something waits in each lane, and no other does.
 func (o outlet) lanesDue(q *queue.Queue) ([]queue.Lane, bool) {
 	o.t.Helper()
-	lanes, all, err := q.Due(o.ctx)
+	due, all, err := q.Due(o.ctx)
 	require.NoError(o.t, err)
+	var lanes []queue.Lane
+	for _, waiting := range due {
+		lanes = append(lanes, waiting.Lane)
+		var oldest time.Time
+		if all && o.Dialect() == dialect.Postgres {
+			oldest = o.Client().Delivery.Query().
+				Where(delivery.StoreID(waiting.StoreID), delivery.WebhookID(waiting.WebhookID), delivery.Retry(waiting.Retry)).
+				Order(delivery.ByDueAt()).FirstX(o.ctx).DueAt
+		}
+		require.True(o.t, oldest.Equal(waiting.Since), "%s instead of %s", waiting.Since, oldest)
+	}
 	return lanes, all
 }
 

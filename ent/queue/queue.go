@@ -27,6 +27,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"sort"
 	"time"
 
 	"entgo.io/ent/dialect"
@@ -40,10 +41,15 @@ const (
 	fullInterval = 10 * time.Second
 	// nearReach is how far behind the present every search of the outbox looks, at least. Each
 	// passes what was there in the meantime once more, dead rows too: a moment's at most.
-	nearReach = 50 * time.Millisecond
-	// farReach is how far behind the present a search looks every farInterval, at least.
-	farReach    = 2 * time.Second
+	nearReach = 100 * time.Millisecond
+	// farReach is how far behind the present a search looks every farInterval: far enough for a
+	// transaction of some seconds that committed right after the one before.
+	farReach    = 4 * time.Second
 	farInterval = time.Second
+	// dueReach is how far behind the last one a search of what became due begins.
+	dueReach = 2 * time.Second
+	// markGap is the least time between two marks.
+	markGap = 5 * time.Millisecond
 )
 
 // Settings are what a worker's connections to PostgreSQL should have. The tables are mostly empty
@@ -114,28 +120,19 @@ type cause struct {
 
 func (c cause) tell(d *Delivery) { d.RequestID, d.Trace = c.request.UUID, c.trace.String }
 
-// trail remembers where a search had come to some time ago. Below that place only transactions
-// that took their ids earlier still can put anything.
-type trail struct {
-	id   int64 // where it had come to, one to two spans ago
-	next int64 // becomes id after another span
-	at   time.Time
+// mark is how far the outbox had been taken at some time.
+type mark struct {
+	id int64
+	at time.Time
 }
 
-func (t *trail) pass(now time.Time, seen int64, span time.Duration) {
-	if now.Sub(t.at) >= span || now.Before(t.at) {
-		t.id, t.next, t.at = t.next, seen, now
-	}
-}
-
-// floor is above which id the outbox is searched. Each search looks back over moments, for
-// transactions that committed in another order than they took their ids in; every farInterval one
-// looks back over seconds, and every fullInterval one begins at the beginning. While there is
-// more than a batch, each search goes on where the last one ended: then nothing is passed twice,
-// however many dead rows there are.
+// floor is above which id the outbox is searched. Transactions may commit in another order than
+// they took their ids in, and what somebody else holds is passed by; so each search looks back
+// to where it was a moment ago, one every farInterval to where it was seconds ago, and one every
+// fullInterval begins at the beginning. While there is more than a batch, each search goes on where
+// the last one ended: then nothing is passed twice, however many dead rows there are.
 type floor struct {
-	seen      int64 // the highest id that came
-	near, far trail
+	marks     []mark // of the last farReach, and the one before; both ids and times grow
 	farAfter  time.Time
 	fullAfter time.Time
 	// behind is set while a search is not at its end, which is from then on above resume.
@@ -145,10 +142,16 @@ type floor struct {
 
 // start returns the id above which to look.
 func (f *floor) start(now time.Time) int64 {
-	f.near.pass(now, f.seen, nearReach)
-	f.far.pass(now, f.seen, farReach)
+	if len(f.marks) > 0 && now.Before(f.marks[len(f.marks)-1].at) {
+		f.marks = nil // the clock was set back
+	}
+	far := f.until(now.Add(-farReach))
+	if far > 0 {
+		f.marks = f.marks[far-1:]
+		far = 1
+	}
 	if isOver(&f.farAfter, now, farInterval) {
-		f.goBack(f.far.id)
+		f.goBack(f.id(far))
 	}
 	if isOver(&f.fullAfter, now, fullInterval) {
 		f.goBack(0)
@@ -156,7 +159,20 @@ func (f *floor) start(now time.Time) int64 {
 	if f.behind {
 		return f.resume
 	}
-	return f.near.id
+	return f.id(f.until(now.Add(-nearReach)))
+}
+
+// until counts the marks up to a time.
+func (f *floor) until(t time.Time) int {
+	return sort.Search(len(f.marks), func(i int) bool { return f.marks[i].at.After(t) })
+}
+
+// id is that of the n-th mark, the first being 1; 0 is before all.
+func (f *floor) id(n int) int64 {
+	if n == 0 {
+		return 0
+	}
+	return f.marks[n-1].id
 }
 
 // goBack makes the next search start above id, if it did not start lower anyway.
@@ -168,9 +184,11 @@ func (f *floor) goBack(id int64) {
 
 // found takes in how a search ended: the highest id that it took, and whether it took as many as
 // it might, so that there may be more above.
-func (f *floor) found(highest int64, more bool) {
-	f.seen = max(f.seen, highest)
+func (f *floor) found(highest int64, now time.Time, more bool) {
 	f.behind, f.resume = more, highest
+	if n := len(f.marks); highest > f.id(n) && (n == 0 || now.Sub(f.marks[n-1].at) >= markGap) {
+		f.marks = append(f.marks, mark{highest, now})
+	}
 }
 
 // isOver tells whether it is after a time, and if so sets that to an interval from now. A clock

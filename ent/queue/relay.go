@@ -95,7 +95,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 			return Relayed{}, wrap("relay", err)
 		}
 	}
-	q.outbox.found(highest, done.Entries == limit)
+	q.outbox.found(highest, q.store.Now(), done.Entries == limit)
 	return done, nil
 }
 

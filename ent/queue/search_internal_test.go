@@ -118,7 +118,7 @@ func TestFloorOfTheOutbox(t *testing.T) {
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	var f floor
 	steps := []struct {
-		at      int
+		at      int // of the search
 		from    int64
 		highest int64
 		more    bool
@@ -127,38 +127,38 @@ func TestFloorOfTheOutbox(t *testing.T) {
 		{0, 0, 500, true, "the first search is from the beginning"},
 		{1, 500, 700, true, "goes on where its batch ended"},
 		{2, 700, 710, false, "until it finds less than a batch"},
-		{3, 0, 720, false, "nothing is a moment behind yet"},
-		{50, 0, 730, false, "730 is seen, and is a moment behind after two spans"},
-		{100, 720, 740, false, "what was seen a moment ago is the floor"},
-		{150, 730, 900, true, "and so on"},
-		{500, 900, 1000, true, "a whole batch: the next one is above it"},
+		{3, 0, 720, false, "nothing is a moment ago yet"},
+		{100, 500, 730, false, "500 was, and 720 so soon after that it has no mark"},
+		{199, 500, 740, false, "730 was later"},
+		{200, 730, 750, false, "now it is a moment ago"},
+		{500, 740, 900, true, "where it was a moment ago, which stays until more comes"},
+		{501, 900, 1000, true, "a whole batch: the next one is above it"},
 		{700, 1000, 1010, false, "for as long as there is more"},
-		{750, 1000, 1020, false, "then moments are looked back over again"},
-		{1001, 0, 1030, false, "every second, seconds: nothing is that far behind yet"},
-		{2000, 1020, 1100, false, "between them, moments"},
-		{2003, 0, 1200, false, "seconds again"},
-		{3950, 0, 1250, false, "and again"},
-		{4000, 1200, 1300, false, "between them, moments"},
-		{4951, 1030, 1300, true, "what was seen two seconds ago is as far as it looks back"},
-		{4952, 1300, 1310, false, "and it goes on too until it finds less than a batch"},
+		{750, 900, 1020, false, "then moments are looked back over again"},
+		{1001, 0, 1030, false, "every second, seconds: nothing is that long ago yet"},
+		{2000, 1030, 1100, false, "between them, moments"},
+		{4200, 740, 1200, false, "where it was four seconds ago"},
+		{4300, 1200, 0, false, "nothing came"},
+		{4310, 1200, 1190, false, "one that came late moves nothing"},
 		{10002, 0, 100, true, "from the beginning, every ten seconds"},
 		{11004, 100, 300, true, "looking back over seconds never skips what that has still to pass"},
 		{11005, 300, 2000, false, "and it ends where everything has been passed"},
+		{11106, 2000, 2100, false, "moments, from there"},
 		{5000, 0, 2000, false, "a clock that was set back: from the beginning, to be safe"},
+		{5001, 0, 2010, false, "and what was known by it is forgotten"},
 	}
 	for _, step := range steps {
 		require.Equal(t, step.from, f.start(at(step.at)), "%d: %s", step.at, step.reason)
-		f.found(step.highest, step.more)
+		f.found(step.highest, at(step.at), step.more)
 	}
+
 	f = floor{}
-	f.start(at(0))
-	f.found(900, false)
-	for ms := range 100 {
-		f.start(at(100 * ms))
-		f.found(900, false)
+	for ms := range 10000 {
+		f.start(at(ms))
+		f.found(int64(ms+1), at(ms), false)
+		require.LessOrEqual(t, len(f.marks), int(farReach/markGap)+2, "only the last seconds are kept")
 	}
-	require.Equal(t, int64(900), f.start(at(9950)))
-	f.found(900, false)
+	require.GreaterOrEqual(t, f.start(at(10000)), int64(9890))
 	require.Zero(t, f.start(at(10001)))
 	require.Zero(t, f.start(at(10002)), "a search from the beginning that failed is made again")
 }
