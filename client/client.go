@@ -1,7 +1,7 @@
 // Package client is the Go client of a store's API: its store, products, orders, customers and
 // payment links, with one API key.
 //
-//	shop, err := client.New("https://api.example.com", os.Getenv("STOREFRONT_KEY"))
+//	shop, err := client.New("https://api.example.com", os.Getenv("SHOP_KEY"))
 //	…
 //	for product, err := range shop.Products.List(ctx, nil) {
 //
