@@ -33,7 +33,7 @@ func TestWebhooksAreMeasuredFromCommitToArrival(t *testing.T) {
 			"hanging: requests that hung",
 		}},
 		{"postgres", "pace,drain,together", []string{"--journal=3000", "--idle=1s"}, []string{
-			"pace: commit to arrival, p99", "drain: " + drainRate, "drain: write-ahead log", "drain: database",
+			"pace: commit to arrival, p99", "drain: " + drainRate, "drain: write-ahead log",
 			"together: from the first commit to the last arrival", "journal: drain over that with an empty journal",
 			"journal: the sweep of a day",
 		}},
@@ -62,6 +62,10 @@ func TestWebhooksAreMeasuredFromCommitToArrival(t *testing.T) {
 			}
 			for _, name := range row.figures {
 				require.Positive(t, values[name], name)
+			}
+			if row.database == "postgres" {
+				// So few events may take less than the tick that the system counts in.
+				require.Contains(t, values, "drain: database")
 			}
 		})
 	}

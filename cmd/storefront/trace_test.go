@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -171,18 +172,27 @@ func TestATraceOfAPayment(t *testing.T) {
 			request := valueOf(to.find(trace, call).GetAttributes(), "storefront.request_id")
 			require.NotEmpty(t, request)
 			require.Equal(t, request, valueOf(attempt.GetAttributes(), "storefront.request_id"))
-			require.Contains(t, server.log(), `"request_id":"`+request+`"`)
-			require.Contains(t, server.log(), `"event_ids":["`+event.ID+`"]`)
-			require.Regexp(t, `"event_id":"`+event.ID+`".*"duration_ms":[0-9.]+,"request_id":"`+request+`"`, worker.log())
+			// What was told of it is written down after its span has ended, and after the answer.
+			for what, log := range map[string]func() string{
+				`"request_id":"` + request + `"`:     server.log,
+				`"event_ids":\["` + event.ID + `"\]`: server.log,
+				`"event_id":"` + event.ID + `".*"duration_ms":[0-9.]+,"request_id":"` + request + `"`: worker.log,
+			} {
+				line := regexp.MustCompile(what)
+				require.Eventually(t, func() bool { return line.MatchString(log()) }, time.Minute, 10*time.Millisecond, "%s", what)
+			}
 
 			require.Equal(t, http.StatusOK, status(t, "http://"+worker.AdminAddr+"/readyz", ""))
 			require.Equal(t, http.StatusOK, status(t, "http://"+worker.AdminAddr+"/healthz", ""))
-			metrics := page(t, "http://"+worker.AdminAddr+"/metrics")
+			var metrics string
 			for _, want := range []string{
 				`storefront_deliveries_total{result="succeeded"} 1`, `storefront_attempt_duration_seconds_count{status="2xx"} 1`,
 				`storefront_delivery_latency_seconds_count 1`, `storefront_outbox_rows 0`,
 			} {
-				require.Contains(t, metrics, "\n"+want+"\n")
+				require.Eventually(t, func() bool {
+					metrics = page(t, "http://"+worker.AdminAddr+"/metrics")
+					return strings.Contains(metrics, "\n"+want+"\n")
+				}, time.Minute, 10*time.Millisecond, "%s", want)
 			}
 			for _, address := range []string{worker.AdminAddr, server.AdminAddr} {
 				require.Equal(t, http.StatusUnauthorized, status(t, "http://"+address+"/debug/pprof/heap", ""))
