@@ -32,8 +32,10 @@ func TestWebhooksAreMeasuredFromCommitToArrival(t *testing.T) {
 			"yardstick: posts, signed, nothing stored", "drain: drain over yardstick", "hanging: commit to arrival, longest",
 			"hanging: requests that hung",
 		}},
-		{"postgres", "pace,drain,together", []string{"--journal=3000", "--idle=1s"}, []string{
-			"pace: commit to arrival, p99", "drain: " + drainRate, "drain: write-ahead log",
+		// The database's processor time is counted in ticks of ten milliseconds, of which 60 events may
+		// take none.
+		{"postgres", "pace,drain,together", []string{"--journal=3000", "--idle=1s", "--events=600"}, []string{
+			"pace: commit to arrival, p99", "drain: " + drainRate, "drain: write-ahead log", "drain: database",
 			"together: from the first commit to the last arrival", "journal: drain over that with an empty journal",
 			"journal: the sweep of a day",
 		}},
@@ -62,10 +64,6 @@ func TestWebhooksAreMeasuredFromCommitToArrival(t *testing.T) {
 			}
 			for _, name := range row.figures {
 				require.Positive(t, values[name], name)
-			}
-			if row.database == "postgres" {
-				// So few events may take less than the tick that the system counts in.
-				require.Contains(t, values, "drain: database")
 			}
 		})
 	}
