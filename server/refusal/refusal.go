@@ -4,8 +4,6 @@
 package refusal
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -49,6 +47,15 @@ const (
 	RateLimited                Code = "rate_limited"
 	InternalError              Code = "internal_error"
 	Unavailable                Code = "unavailable"
+)
+
+// Codes of a call that its caller gave up. The typed protocols have them; under /v1 nobody reads
+// canceled any more, and a caller cannot set a deadline there.
+const (
+	// DeadlineExceeded is a call whose caller's own deadline passed.
+	DeadlineExceeded Code = "deadline_exceeded"
+	// Canceled is a request whose caller left before it was answered.
+	Canceled Code = "canceled"
 )
 
 // Codes that only the operator's side answers with; the public API never does.
@@ -109,6 +116,8 @@ var answers = map[Code]struct {
 	RateLimited:                {http.StatusTooManyRequests, connect.CodeResourceExhausted},
 	InternalError:              {http.StatusInternalServerError, connect.CodeInternal},
 	Unavailable:                {http.StatusServiceUnavailable, connect.CodeUnavailable},
+	DeadlineExceeded:           {http.StatusGatewayTimeout, connect.CodeDeadlineExceeded},
+	Canceled:                   {StatusGone, connect.CodeCanceled},
 	StoreNotFound:              {http.StatusNotFound, connect.CodeNotFound},
 	APIKeyNotFound:             {http.StatusNotFound, connect.CodeNotFound},
 	SlugTaken:                  {http.StatusConflict, connect.CodeAlreadyExists},
@@ -174,18 +183,3 @@ func (r *Refusal) Status() int { return answers[r.Code].status }
 
 // ConnectCode is the code of the Connect and gRPC protocols that goes with the code.
 func (r *Refusal) ConnectCode() connect.Code { return answers[r.Code].connect }
-
-// Of returns the refusal that an error stands for: itself if it is one, unavailable when the
-// database cannot be reached or the time ran out, internal_error for everything else. The cause
-// is kept for the log. The error must not be nil.
-func Of(err error, unreachable func(error) bool) *Refusal {
-	var r *Refusal
-	switch {
-	case errors.As(err, &r):
-		return r
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), unreachable(err):
-		return &Refusal{Code: Unavailable, Message: "The service cannot answer just now; try again later.", Cause: err}
-	default:
-		return &Refusal{Code: InternalError, Message: "The service failed to answer; try again later.", Cause: err}
-	}
-}
