@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,7 +57,7 @@ func open(ctx context.Context, c Config) (*Store, error) {
 }
 
 func openPostgres(ctx context.Context, c Config) (*Store, error) {
-	connect, err := postgresConnector(c.URL, c.Settings)
+	connect, err := postgresConnector(c.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func openPostgres(ctx context.Context, c Config) (*Store, error) {
 	}, nil
 }
 
-func postgresConnector(text string, settings map[string]string) (driver.Connector, error) {
+func postgresConnector(text string) (driver.Connector, error) {
 	// Neither error below is shown: both quote parts of the URL, and a password with a character
 	// that is not percent-encoded ends up in any part of it.
 	u, err := url.Parse(text)
@@ -101,7 +102,6 @@ func postgresConnector(text string, settings map[string]string) (driver.Connecto
 		cfg.Runtime = map[string]string{}
 	}
 	cfg.Runtime["timezone"] = "UTC"
-	maps.Copy(cfg.Runtime, settings)
 	// Sent in the binary format, text for a jsonb column is refused.
 	cfg.BinaryParameters = false
 	if cfg.ConnectTimeout == 0 {
@@ -223,5 +223,21 @@ func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 	if c.unkept {
 		kept = 0
 	}
-	return &connector{Connector: inner, kept: kept, remote: remote, observe: c.Observe}
+	made := &connector{Connector: inner, kept: kept, remote: remote, observe: c.Observe}
+	if remote {
+		made.settings, made.watch = settingsStatement(c.Settings), pq.SetNoticeHandler
+	}
+	return made
+}
+
+// settingsStatement is the statement that makes the settings a connection's own, "" for none.
+func settingsStatement(settings map[string]string) string {
+	if len(settings) == 0 {
+		return ""
+	}
+	var calls []string
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		calls = append(calls, "set_config("+pq.QuoteLiteral(name)+", "+pq.QuoteLiteral(settings[name])+", false)")
+	}
+	return "SELECT " + strings.Join(calls, ", ")
 }

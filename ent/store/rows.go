@@ -19,7 +19,7 @@ func (t *transaction) Commit() error {
 	t.conn.inTx = false
 	t.conn.observe(tripCommit)
 	trip := t.conn.begin(t.ctx, tripCommit)
-	err := t.inner.Commit()
+	err := t.conn.judge(t.inner.Commit())
 	end(trip, err)
 	return err
 }
@@ -63,7 +63,7 @@ func (c *conn) rows(ctx context.Context, inner driver.Rows, s *statement) *rows 
 // milliseconds for seconds, and so moves what is dated before September 2001 by millennia.
 func (r *rows) Next(dest []driver.Value) error {
 	if err := r.Rows.Next(dest); err != nil {
-		return err
+		return r.conn.judge(err)
 	}
 	for _, i := range r.times {
 		if at, ok := dest[i].(int64); ok {
@@ -79,7 +79,7 @@ func (r *rows) Close() error {
 		return nil
 	}
 	r.closed = true
-	err := r.Rows.Close()
+	err := r.conn.judge(r.Rows.Close())
 	r.conn.open--
 	r.conn.abandon(r.ctx)
 	end(r.trip, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/lib/pq"
 )
 
 const (
@@ -38,6 +39,11 @@ type connector struct {
 	driver.Connector
 	kept   int // statements kept by each connection; 0 keeps none
 	remote bool
+	// settings is the statement that each new connection runs first, "" for none. A pooler refuses
+	// settings that come with the connection itself.
+	settings string
+	// watch passes a connection's warnings on; nil where there are none.
+	watch func(conn driver.Conn, notice func(*pq.Error))
 	// observe is called once for each round trip.
 	observe func(query string)
 }
@@ -46,13 +52,21 @@ type connector struct {
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	inner, err := c.Connector.Connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, &connectError{err}
 	}
 	full, ok := inner.(innerConn)
 	if !ok {
 		return nil, fmt.Errorf("connections of type %T are not supported", inner)
 	}
+	if c.settings != "" {
+		if _, err := full.ExecContext(ctx, c.settings, nil); err != nil {
+			return nil, &connectError{errors.Join(err, full.Close())}
+		}
+	}
 	cn := &conn{innerConn: full, remote: c.remote, observe: c.observe}
+	if c.watch != nil {
+		c.watch(inner, cn.notice)
+	}
 	if c.kept > 0 {
 		// The size is positive, which is all that NewLRU asks for.
 		cn.kept, _ = simplelru.NewLRU(c.kept, func(_ string, s *statement) { cn.retire(s) })
@@ -94,6 +108,8 @@ type conn struct {
 	open    int // results being read
 	inTx    bool
 	broken  bool // to be dropped instead of used again
+	// unreplicated is set when the server stops waiting for its synchronous standby.
+	unreplicated bool
 }
 
 func (c *conn) keeps(query string, args []driver.NamedValue) bool {
@@ -155,11 +171,12 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	defer func() { end(trip, err) }()
 	if !c.keeps(query, args) {
 		c.observeUnkept(query, args)
-		return c.innerConn.ExecContext(ctx, query, args)
+		result, err = c.innerConn.ExecContext(ctx, query, args)
+		return result, c.judge(err)
 	}
 	s, err := c.acquire(ctx, query)
 	if err != nil {
-		return nil, err
+		return nil, c.judge(err)
 	}
 	defer c.release(s)
 	c.observe(query)
@@ -187,13 +204,13 @@ func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue
 		c.observeUnkept(query, args)
 		inner, err := c.innerConn.QueryContext(ctx, query, args)
 		if err != nil {
-			return nil, err
+			return nil, c.judge(err)
 		}
 		return c.rows(ctx, inner, nil), nil
 	}
 	s, err := c.acquire(ctx, query)
 	if err != nil {
-		return nil, err
+		return nil, c.judge(err)
 	}
 	c.observe(query)
 	inner, err := s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
@@ -218,6 +235,7 @@ func (c *conn) observeUnkept(query string, args []driver.NamedValue) {
 // transaction is lost, and WithTx runs it again. An error that stems from the context says so.
 func (c *conn) check(ctx context.Context, err error) error {
 	c.abandon(ctx)
+	err = c.judge(err)
 	code, _ := postgresCode(err)
 	switch {
 	case isStale(err):
@@ -229,6 +247,26 @@ func (c *conn) check(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return err
+}
+
+// judge drops the connection to a server that no longer serves it, and reports as an error what was
+// committed without its standby.
+func (c *conn) judge(err error) error {
+	if err != nil && isLost(err) {
+		c.broken = true
+	}
+	if c.unreplicated {
+		c.unreplicated = false
+		return errors.Join(errNotReplicated, err)
+	}
+	return err
+}
+
+// notice reads the server's warnings.
+func (c *conn) notice(warning *pq.Error) {
+	if warning.Routine == routineNotReplicated {
+		c.unreplicated = true
+	}
 }
 
 // abandon drops the connection to a server that may have been asked to cancel the query: the
@@ -262,7 +300,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	inner, err := c.innerConn.BeginTx(ctx, opts)
 	end(trip, err)
 	if err != nil {
-		return nil, err
+		return nil, c.judge(err)
 	}
 	c.inTx = true
 	return &transaction{ctx, inner, c}, nil
@@ -271,7 +309,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 // Ping implements driver.Pinger.
 func (c *conn) Ping(ctx context.Context) error {
 	c.observe(tripPing)
-	return c.innerConn.Ping(ctx)
+	return c.judge(c.innerConn.Ping(ctx))
 }
 
 // ResetSession implements driver.SessionResetter.

@@ -136,7 +136,7 @@ func TestAConnectionOfAServerCarriesOneResultAtATime(t *testing.T) {
 func TestAStaleStatementDropsItsConnection(t *testing.T) {
 	t.Parallel()
 	for name, stale := range map[string]*pq.Error{
-		"a migration changed its columns":              {Code: "0A000", Message: "cached plan must not change result type"},
+		"a migration changed its columns":              {Code: "0A000", Routine: "RevalidateCachedQuery"},
 		"a pooler gave the connection another session": {Code: "26000", Message: `prepared statement "1" does not exist`},
 	} {
 		t.Run(name, func(t *testing.T) {

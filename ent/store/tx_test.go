@@ -190,3 +190,58 @@ func TestWithTxGivesUpOnATransactionThatAlwaysLoses(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, 8, runs)
 }
+
+func TestAConnectionThatOnlyReadsIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.Postgres, store.Config{MaxConns: 1})
+	for name, write := range map[string]func() error{
+		"in a transaction": func() error {
+			return s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+				return newStore(ctx, tx, "shop", s.Now()).Exec(ctx)
+			})
+		},
+		"with parameters": func() error {
+			_, err := s.Writer().Exec("UPDATE stores SET slug = slug WHERE slug = $1", "shop")
+			return err
+		},
+		"without": func() error {
+			_, err := s.Writer().Exec("UPDATE stores SET slug = slug")
+			return err
+		},
+		"that returns rows": func() error {
+			return s.Writer().QueryRow("UPDATE stores SET slug = slug WHERE slug = 'shop' OR $1 RETURNING 1", true).Scan(new(int))
+		},
+	} {
+		_, err := s.Writer().Exec("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+		require.NoError(t, err, name)
+		err = write()
+		require.True(t, store.IsUnreachable(err), "%s: %v", name, err)
+		require.ErrorContains(t, err, "25006", name)
+		var only string
+		require.NoError(t, s.Reader().QueryRow("SHOW transaction_read_only").Scan(&only))
+		require.Equal(t, "off", only, "%s: another connection has taken its place", name)
+	}
+	addStore(t, s, "shop", s.Now())
+}
+
+func TestSettingsHoldOnEachConnection(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.Postgres, store.Config{MaxConns: 2, Settings: map[string]string{
+		"enable_sort": "off", "storefront.note": `it's "quoted"`,
+	}})
+	for range 2 {
+		conn, err := s.Reader().Conn(t.Context())
+		require.NoError(t, err)
+		defer func() { require.NoError(t, conn.Close()) }()
+		var sort, note string
+		require.NoError(t, conn.QueryRowContext(t.Context(), "SELECT current_setting('enable_sort'), current_setting('storefront.note')").Scan(&sort, &note))
+		require.Equal(t, []string{"off", `it's "quoted"`}, []string{sort, note})
+	}
+}
+
+func TestASettingThatTheServerDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	_, err := store.Open(t.Context(), store.Config{URL: storetest.EmptyURL(t, storetest.Postgres), Settings: map[string]string{"no_such": "1"}})
+	require.ErrorContains(t, err, "reach the database: ")
+	require.NotContains(t, err.Error(), "\n")
+}
