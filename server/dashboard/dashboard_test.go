@@ -144,10 +144,20 @@ func (r reader) token() string {
 	return found[1]
 }
 
-// post sends a form of the reader's session; fields are names and values in turn.
+var onceField = regexp.MustCompile(`name="once" value="([\w-]{22})"`)
+
+// once is what tells a new form from all others.
+func (r reader) once() string {
+	r.t.Helper()
+	found := onceField.FindStringSubmatch(r.get("/keys/new").text)
+	require.NotNil(r.t, found)
+	return found[1]
+}
+
+// post sends a new form of the reader's session; fields are names and values in turn.
 func (r reader) post(path string, fields ...string) answer {
 	r.t.Helper()
-	form := url.Values{"csrf": {r.token()}}
+	form := url.Values{"csrf": {r.token()}, "once": {r.once()}}
 	for i := 0; i < len(fields); i += 2 {
 		form.Add(fields[i], fields[i+1])
 	}

@@ -1,12 +1,57 @@
 package dashboard
 
 import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"errors"
+	"net/http"
 	"unicode"
 	"unicode/utf8"
 
 	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/shop"
 )
+
+// onceBytes is the randomness that tells a form from all others.
+const onceBytes = 16
+
+// once makes the field of a form by which it is known when it comes twice.
+func once() string {
+	var random [onceBytes]byte
+	_, _ = rand.Read(random[:]) // never fails: it ends the process instead
+	return base64.RawURLEncoding.EncodeToString(random[:])
+}
+
+// carriedOutOnce returns a context in which the shop does once what the visit's form asks for, however
+// often the form comes: a reader reloads the page that answers it, goes back to it, clicks twice.
+func carriedOutOnce(v *visit) (context.Context, error) {
+	key := v.r.PostForm.Get("once")
+	if random, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(random) != onceBytes {
+		return nil, refusal.Invalid("The form is not whole. Go back, reload the page and try again.")
+	}
+	return shop.WithIdempotencyKey(v, key), nil
+}
+
+// repeated is the page of a form that came again after it had shown a secret.
+type repeated struct {
+	// Text says what became of the secret, in paragraphs.
+	Text []string
+	// To is where what was made is found, Button what leads there.
+	To, Button string
+}
+
+// isRepeated reports whether an error refuses a form that was carried out before.
+func isRepeated(err error) bool {
+	var r *refusal.Refusal
+	return errors.As(err, &r) && r.Code == refusal.IdempotencyKeyReused
+}
+
+// showRepeated answers a form that came again. It shows no secret: only the first answer did.
+func (d *dashboard) showRepeated(v *visit, title, section string, body repeated) error {
+	d.show(v, http.StatusConflict, view{Title: title, Section: section, Template: "repeated", Body: body})
+	return nil
+}
 
 // problems says what is wrong with a form, by field; "" is about the whole of it.
 type problems map[string]string

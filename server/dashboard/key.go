@@ -62,10 +62,23 @@ func (d *dashboard) newKey(v *visit) error {
 }
 
 // createKey makes a key and shows it, this once: the answer itself is the page, so that the key
-// stands in no address and is kept nowhere.
+// stands in no address and is kept nowhere. The same form again makes no second key.
 func (d *dashboard) createKey(v *visit) error {
+	ctx, err := carriedOutOnce(v)
+	if err != nil {
+		return err
+	}
 	form := v.r.PostForm
-	k, err := d.Shop.CreateKey(v, shop.KeyDraft{Name: form.Get("name"), Scopes: form["scopes"], Lifetime: form.Get("expires")})
+	k, err := d.Shop.CreateKey(ctx, shop.KeyDraft{Name: form.Get("name"), Scopes: form["scopes"], Lifetime: form.Get("expires")})
+	if isRepeated(err) {
+		return d.showRepeated(v, "This key was created already", "keys", repeated{
+			Text: []string{
+				"The form came a second time and made no second key. The key was shown when the form came first, and is shown once.",
+				"If you did not copy it, revoke it in the list and create another.",
+			},
+			To: "/keys", Button: "To the API keys",
+		})
+	}
 	if err != nil {
 		wrong, err := problemsOf(err, map[refusal.Code]string{refusal.APIKeyLimit: ""})
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 // functions are what the templates spell values with.
 var functions = template.FuncMap{
 	"asset":  assetAddress,
+	"once":   once,
 	"iso":    func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") },
 	"day":    func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
 	"exact":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },

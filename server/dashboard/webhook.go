@@ -91,14 +91,28 @@ func (d *dashboard) editWebhook(v *visit) error {
 	return d.showWebhookForm(v, http.StatusOK, webhookForm{ID: w.ID.String(), URL: w.URL, Description: w.Description, Chosen: set(w.Events)})
 }
 
-// createWebhook registers a webhook and shows its secret, this once.
+// createWebhook registers a webhook and shows its secret, this once. The same form again registers no
+// second one.
 func (d *dashboard) createWebhook(v *visit) error {
+	ctx, err := carriedOutOnce(v)
+	if err != nil {
+		return err
+	}
 	form := v.r.PostForm
 	if len(form["events"]) == 0 {
 		// The rules take no choice for all, and a reader who unticked all of them meant none.
 		return d.webhookRefused(v, "", noEvents())
 	}
-	w, err := d.Shop.CreateWebhook(v, shop.WebhookDraft{URL: form.Get("url"), Description: form.Get("description"), Events: form["events"]})
+	w, err := d.Shop.CreateWebhook(ctx, shop.WebhookDraft{URL: form.Get("url"), Description: form.Get("description"), Events: form["events"]})
+	if isRepeated(err) {
+		return d.showRepeated(v, "This webhook was registered already", "webhooks", repeated{
+			Text: []string{
+				"The form came a second time and registered no second webhook. The signing secret was shown when the form came first, and is shown once.",
+				"If you did not copy it, open the webhook and make a new secret.",
+			},
+			To: "/webhooks", Button: "To the webhooks",
+		})
+	}
 	if err != nil {
 		return d.webhookRefused(v, "", err)
 	}
@@ -194,12 +208,7 @@ func (d *dashboard) moveWebhook(v *visit) error {
 		}
 		return v.to("/webhooks", "webhook-deleted")
 	case "rotate":
-		w, err := d.Shop.RotateSecret(v, id)
-		if err != nil {
-			return err
-		}
-		d.showSecret(v, "Your new signing secret", w)
-		return nil
+		return d.rotateSecret(v, id)
 	case "ping":
 		e, err := d.Shop.PingWebhook(v, id)
 		if err != nil {
@@ -210,4 +219,28 @@ func (d *dashboard) moveWebhook(v *visit) error {
 		return d.resendSince(v, id)
 	}
 	return noPage()
+}
+
+// rotateSecret makes a new signing secret and shows it, this once. The same form again leaves that
+// secret as it is: the reader may have deployed it meanwhile.
+func (d *dashboard) rotateSecret(v *visit, id string) error {
+	ctx, err := carriedOutOnce(v)
+	if err != nil {
+		return err
+	}
+	w, err := d.Shop.RotateSecret(ctx, id)
+	if isRepeated(err) {
+		return d.showRepeated(v, "The new secret was made already", "webhooks", repeated{
+			Text: []string{
+				"The form came a second time and changed nothing. The new signing secret was shown when the form came first, and is shown once.",
+				"If you did not copy it, make another one.",
+			},
+			To: "/webhooks/" + id, Button: "To the webhook",
+		})
+	}
+	if err != nil {
+		return err
+	}
+	d.showSecret(v, "Your new signing secret", w)
+	return nil
 }

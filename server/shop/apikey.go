@@ -57,8 +57,8 @@ type Key struct {
 	CreatedAt  time.Time
 }
 
-// CreateKey creates an API key of the store. It refuses with validation_failed, or with
-// api_key_limit when the store has ten active keys.
+// CreateKey creates an API key of the store, once under WithIdempotencyKey. It refuses with
+// validation_failed, idempotency_key_reused, or with api_key_limit when the store has ten active keys.
 func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (Key, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
@@ -89,6 +89,9 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (Key, error) {
 	fingerprint := auth.Fingerprint(text)
 	var row *ent.ApiKey
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		if err := s.claim(ctx, tx, "api_key.create"); err != nil {
+			return err
+		}
 		// The store's row is held, so that two creations cannot both be the tenth.
 		if _, err := lock(s, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
 			return fmt.Errorf("read store: %w", err)

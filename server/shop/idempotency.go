@@ -39,6 +39,10 @@ type idempotencyKey struct{}
 // change nothing. With another request they refuse with idempotency_key_reused, and a key that is
 // too long or holds control characters with validation_failed. A key belongs to one store and one
 // of the methods; an empty one is none. What was refused is not remembered.
+//
+// CreateKey, CreateWebhook and RotateSecret are carried out once for the key too. Their answer holds
+// a secret, which is shown once and remembered nowhere: repeated with any request they refuse with
+// idempotency_key_reused.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, key)
 }
@@ -73,10 +77,8 @@ func (s *Shop) once(ctx context.Context, t tenant.Store, operation string, asked
 
 // remembering is a change that asks first whether it is remembered.
 func (s *Shop) remembering(t tenant.Store, operation, key string, asked any, change changeOrder) (changeOrder, error) {
-	if !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) || utf8.RuneCountInString(key) > MaxIdempotencyKeyRunes {
-		p := &problems{}
-		p.invalid("idempotencyKey", fmt.Sprintf("must be at most %d characters long and hold no control characters", MaxIdempotencyKeyRunes))
-		return nil, p.err()
+	if err := checkIdempotencyKey(key); err != nil {
+		return nil, err
 	}
 	text, err := json.Marshal(asked)
 	if err != nil {
@@ -84,19 +86,11 @@ func (s *Shop) remembering(t tenant.Store, operation, key string, asked any, cha
 	}
 	request := sha256.Sum256(text)
 	return func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-		if err := s.takeTurn(ctx, tx, t, operation, key); err != nil {
-			return nil, err
-		}
-		row, err := tx.IdempotencyKey.Query().
-			Where(idempotencykey.StoreID(t.ID), idempotencykey.Operation(operation), idempotencykey.Key(key)).Only(ctx)
+		row, err := s.remembered(ctx, tx, t, operation, key)
 		switch {
-		case ent.IsNotFound(err):
 		case err != nil:
-			return nil, fmt.Errorf("look for the idempotency key: %w", err)
-		case !row.CreatedAt.After(hook.Time(ctx).Add(-IdempotencyWindow)):
-			if err := tx.IdempotencyKey.DeleteOne(row).Exec(ctx); err != nil {
-				return nil, fmt.Errorf("forget the idempotency key: %w", err)
-			}
+			return nil, err
+		case row == nil:
 		case !bytes.Equal(row.Request, request[:]):
 			return nil, refusal.New(refusal.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
 		default:
@@ -114,14 +108,73 @@ func (s *Shop) remembering(t tenant.Store, operation, key string, asked any, cha
 		if err != nil {
 			return nil, fmt.Errorf("remember the answer: %w", err)
 		}
-		now := hook.Time(ctx)
-		err = tx.IdempotencyKey.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOperation(operation).SetKey(key).
-			SetRequest(request[:]).SetAnswer(bytes).SetCreatedAt(now).Exec(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("remember the answer: %w", err)
-		}
-		return answer, nil
+		return answer, remember(ctx, tx, t, operation, key, request, bytes)
 	}, nil
+}
+
+// claim uses up the context's idempotency key in the transaction of a change whose answer is shown
+// once. It refuses with idempotency_key_reused when the key was used up, and with validation_failed.
+func (s *Shop) claim(ctx context.Context, tx *ent.Tx, operation string) error {
+	key := IdempotencyKey(ctx)
+	if key == "" {
+		return nil
+	}
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return err
+	}
+	if err := checkIdempotencyKey(key); err != nil {
+		return err
+	}
+	row, err := s.remembered(ctx, tx, t, operation, key)
+	switch {
+	case err != nil:
+		return err
+	case row != nil:
+		return refusal.New(refusal.IdempotencyKeyReused, "This was done already under the same idempotency key. The secret that it made is shown once.")
+	}
+	return remember(ctx, tx, t, operation, key, sha256.Sum256(nil), nil)
+}
+
+func checkIdempotencyKey(key string) error {
+	p := &problems{}
+	if !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) || utf8.RuneCountInString(key) > MaxIdempotencyKeyRunes {
+		p.invalid("idempotencyKey", fmt.Sprintf("must be at most %d characters long and hold no control characters", MaxIdempotencyKeyRunes))
+	}
+	return p.err()
+}
+
+// remembered returns what was remembered under a key, or nil. Transactions that ask for the same key
+// run one after the other from here on.
+func (s *Shop) remembered(ctx context.Context, tx *ent.Tx, t tenant.Store, operation, key string) (*ent.IdempotencyKey, error) {
+	if err := s.takeTurn(ctx, tx, t, operation, key); err != nil {
+		return nil, err
+	}
+	row, err := tx.IdempotencyKey.Query().
+		Where(idempotencykey.StoreID(t.ID), idempotencykey.Operation(operation), idempotencykey.Key(key)).Only(ctx)
+	switch {
+	case ent.IsNotFound(err):
+		return nil, nil //nolint:nilnil // There is none, which is no error.
+	case err != nil:
+		return nil, fmt.Errorf("look for the idempotency key: %w", err)
+	case row.CreatedAt.After(hook.Time(ctx).Add(-IdempotencyWindow)):
+		return row, nil
+	}
+	if err := tx.IdempotencyKey.DeleteOne(row).Exec(ctx); err != nil {
+		return nil, fmt.Errorf("forget the idempotency key: %w", err)
+	}
+	return nil, nil //nolint:nilnil // There is none any more, which is no error.
+}
+
+// remember keeps an answer under a key.
+func remember(ctx context.Context, tx *ent.Tx, t tenant.Store, operation, key string, request [sha256.Size]byte, answer []byte) error {
+	now := hook.Time(ctx)
+	err := tx.IdempotencyKey.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOperation(operation).SetKey(key).
+		SetRequest(request[:]).SetAnswer(append([]byte{}, answer...)).SetCreatedAt(now).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("remember the answer: %w", err)
+	}
+	return nil
 }
 
 // takeTurn makes transactions under the same key run one after the other, from their beginning: the

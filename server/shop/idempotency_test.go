@@ -113,6 +113,66 @@ func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
 	})
 }
 
+// What makes a secret is done once under a key, and its secret is in one answer.
+func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
+	t.Parallel()
+	for _, database := range storetest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			clock := newHandClock()
+			b := newBench(t, storetest.New(t, database, store.Config{Clock: clock.now}), sealing(t))
+			hook := b.hook()
+			for name, do := range map[string]func(ctx context.Context) error{
+				"a key": func(ctx context.Context) error {
+					_, err := b.CreateKey(ctx, shop.KeyDraft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: "30d"})
+					return err
+				},
+				"a webhook": func(ctx context.Context) error {
+					_, err := b.CreateWebhook(ctx, shop.WebhookDraft{URL: "https://shop.example.com/hooks"})
+					return err
+				},
+				"a secret": func(ctx context.Context) error {
+					_, err := b.RotateSecret(ctx, hook.ID.String())
+					return err
+				},
+			} {
+				key := shop.WithIdempotencyKey(b.ctx, "form-1")
+				entries := len(b.journal())
+				require.NoError(t, do(key), name)
+				clock.advance(shop.IdempotencyWindow - time.Millisecond)
+				refused(t, do(key), refusal.IdempotencyKeyReused)
+				require.Len(t, b.journal(), entries+1, name)
+				clock.advance(time.Millisecond)
+				require.NoError(t, do(key), "%s: after a day the key is forgotten", name)
+				require.Equal(t, refusal.ValidationFailed, refusalCode(do(shop.WithIdempotencyKey(b.ctx, "a\nb"))), name)
+				require.NoError(t, do(shop.WithIdempotencyKey(b.ctx, "form-2")), name)
+				require.NoError(t, do(b.ctx), name)
+				require.Len(t, b.journal(), entries+4, name)
+			}
+		})
+	}
+}
+
+// The limit refuses who is one too many, and not who asks again for the last one.
+func TestAskingAgainIsNotRefusedForTheLimit(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		b := newBench(t, s, shop.Options{})
+		draft := shop.KeyDraft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: "30d"}
+		for range shop.MaxActiveKeys - 1 {
+			_, err := b.CreateKey(b.ctx, draft)
+			require.NoError(t, err)
+		}
+		tenth := shop.WithIdempotencyKey(b.ctx, "form")
+		_, err := b.CreateKey(tenth, draft)
+		require.NoError(t, err)
+		_, err = b.CreateKey(tenth, draft)
+		refused(t, err, refusal.IdempotencyKeyReused)
+		_, err = b.CreateKey(b.ctx, draft)
+		refused(t, err, refusal.APIKeyLimit)
+	})
+}
+
 // However many ask at once under one key, one of them does it and all have its answer.
 func TestManyAtOnceUnderOneKey(t *testing.T) {
 	t.Parallel()

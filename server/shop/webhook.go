@@ -74,9 +74,9 @@ type Webhook struct {
 	CreatedAt, UpdatedAt  time.Time
 }
 
-// CreateWebhook registers a webhook with a new signing secret, which is in the answer this once.
-// It refuses with validation_failed, webhook_url_invalid, webhook_limit when the store has five,
-// or secret_key_missing.
+// CreateWebhook registers a webhook with a new signing secret, which is in the answer this once; it
+// does so once under WithIdempotencyKey. It refuses with validation_failed, webhook_url_invalid,
+// webhook_limit when the store has five, secret_key_missing or idempotency_key_reused.
 func (s *Shop) CreateWebhook(ctx context.Context, d WebhookDraft) (Webhook, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
@@ -100,6 +100,9 @@ func (s *Shop) CreateWebhook(ctx context.Context, d WebhookDraft) (Webhook, erro
 	secret := signature.NewSecret()
 	var row *ent.Webhook
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		if err := s.claim(ctx, tx, "webhook.create"); err != nil {
+			return err
+		}
 		// The store's row is held, so that two creations cannot both be the fifth.
 		if _, err := lock(s, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
 			return fmt.Errorf("read store: %w", err)

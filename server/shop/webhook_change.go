@@ -102,14 +102,17 @@ func (s *Shop) DeleteWebhook(ctx context.Context, id string) (Webhook, error) {
 }
 
 // RotateSecret gives a webhook a new signing secret, which is in the answer this once; the old one
-// signs nothing from the next attempt on. It refuses with webhook_not_found or
-// secret_key_missing.
+// signs nothing from the next attempt on. It does so once under WithIdempotencyKey. It refuses with
+// webhook_not_found, secret_key_missing or idempotency_key_reused.
 func (s *Shop) RotateSecret(ctx context.Context, id string) (Webhook, error) {
 	if s.options.Secrets == nil {
 		return Webhook{}, secretKeyMissing()
 	}
 	secret := signature.NewSecret()
-	w, err := s.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+	w, err := s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+		if err := s.claim(ctx, tx, "webhook.rotate"); err != nil {
+			return nil, err
+		}
 		sealed, key := s.options.Secrets.Seal(secret, row.ID[:])
 		hook.Record(ctx, "webhook.secret_rotated", "webhook", row.ID)
 		return row.Update().SetSecret(sealed).SetSecretKey(key).SetUpdatedAt(hook.Time(ctx)).Save(ctx)

@@ -1,5 +1,6 @@
 // What the pages do beyond what they do without a script: dates in the reader's zone, copy buttons,
-// questions in a dialog, and a delivery that shows its attempt as soon as it was made.
+// questions in a dialog, forms that are sent once, and a delivery that shows its attempt as soon as it
+// was made.
 (() => {
   "use strict";
   const live = document.getElementById("live");
@@ -66,6 +67,22 @@
       event.preventDefault();
       dialog.close();
     }
+  });
+
+  // The second click of two would replace the answer of the first, which alone shows a secret.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.dataset.sent !== undefined) event.preventDefault();
+    form.dataset.sent = "";
+  });
+  // A page that the browser keeps for the way back: its forms can be sent, its secret is gone.
+  addEventListener("pageshow", (event) => {
+    if (!event.persisted) return;
+    for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+  });
+  addEventListener("pagehide", () => {
+    const secret = document.getElementById("secret");
+    if (secret) secret.value = "shown once";
   });
 
   // A page that waits for an attempt looks again, slower and slower.

@@ -1,0 +1,150 @@
+package dashboard_test
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+)
+
+var secretText = regexp.MustCompile(`svc_live_[0-9A-Za-z]{42}|whsec_[\w-]{43}`)
+
+// onceForm is a form whose answer shows a secret.
+type onceForm struct {
+	name, page, path string
+	fields           url.Values
+	again            string // the heading when the form comes again
+}
+
+func onceForms(webhook string) []onceForm {
+	return []onceForm{
+		{"a key", "/keys/new", "/keys", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "expires": {"30d"}}, "This key was created already"},
+		{"a webhook", "/webhooks/new", "/webhooks", url.Values{"url": {"https://shop.example.com/hooks"}, "events": {"order.paid"}}, "This webhook was registered already"},
+		{"a new secret", "/webhooks/" + webhook + "/rotate", "/webhooks/" + webhook + "/rotate", url.Values{}, "The new secret was made already"},
+	}
+}
+
+// form is a page's form as a browser would send it, with what the reader typed.
+func (r reader) form(page string, typed url.Values) url.Values {
+	r.t.Helper()
+	text := r.get(page).text
+	once, token := onceField.FindStringSubmatch(text), tokenField.FindStringSubmatch(text)
+	require.NotNil(r.t, once, page)
+	require.NotNil(r.t, token, page)
+	all := maps.Clone(typed)
+	all.Set("once", once[1])
+	all.Set("csrf", token[1])
+	return all
+}
+
+// made counts what the forms make: keys, webhooks, and secrets that were made anew.
+func (p place) made() (n [3]int) {
+	p.t.Helper()
+	keys, err := p.operator.ListKeys(p.t.Context(), "one", 50)
+	require.NoError(p.t, err)
+	hooks, err := p.operator.ListWebhooks(p.t.Context(), "one", 50)
+	require.NoError(p.t, err)
+	entries, err := p.operator.ListActivity(p.t.Context(), "one", 50)
+	require.NoError(p.t, err)
+	rotated := 0
+	for _, e := range entries {
+		if e.Action == "webhook.secret_rotated" {
+			rotated++
+		}
+	}
+	return [3]int{len(keys), len(hooks), rotated}
+}
+
+// A reader reloads the page that shows a secret, goes back and sends the form again, or clicks twice:
+// the form is carried out once, and its secret is in one answer.
+func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		p := newPlace(t, s)
+		o := p.fill("one")
+		r := p.signedIn("one")
+		for i, f := range onceForms(o.webhook) {
+			before, form := p.made(), r.form(f.page, f.fields)
+			answers := make([]answer, 8)
+			var all sync.WaitGroup
+			for j := range answers {
+				all.Go(func() { answers[j] = r.send(http.MethodPost, f.path, form) })
+			}
+			all.Wait()
+			answers = append(answers, r.send(http.MethodPost, f.path, form))
+			shown := 0
+			for _, a := range answers {
+				if a.status == http.StatusOK {
+					shown++
+					require.Len(t, secretText.FindAllString(a.text, -1), 1, f.name)
+					continue
+				}
+				require.Equal(t, http.StatusConflict, a.status, "%s: %s", f.name, a.text)
+				require.Contains(t, a.text, "<h1>"+f.again+"</h1>", f.name)
+				require.Empty(t, secretText.FindString(a.text), f.name)
+			}
+			require.Equal(t, 1, shown, f.name)
+			want := before
+			want[i]++
+			require.Equal(t, want, p.made(), f.name)
+
+			typed := maps.Clone(form)
+			typed.Set("name", "another name in the form that the browser kept")
+			require.Equal(t, http.StatusConflict, r.send(http.MethodPost, f.path, typed).status, f.name)
+			require.Equal(t, want, p.made(), f.name)
+			require.Equal(t, http.StatusOK, r.send(http.MethodPost, f.path, r.form(f.page, f.fields)).status, "%s: a new form is carried out", f.name)
+		}
+		// What was remembered of the forms holds no secret.
+		require.Empty(t, secretText.FindString(p.logs.String()))
+		for _, row := range s.Client().IdempotencyKey.Query().AllX(t.Context()) {
+			require.Empty(t, row.Answer)
+		}
+	})
+}
+
+// A form with a mistake is sent again as it is, and one that cannot be told from others not at all.
+func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.SQLite, store.Config{})
+	p := newPlace(t, s)
+	o := p.fill("one")
+	r := p.signedIn("one")
+	for _, f := range onceForms(o.webhook) {
+		before, form := p.made(), r.form(f.page, f.fields)
+		for because, bad := range map[string][]string{
+			"none": nil, "empty": {""}, "short": {"abc"}, "long": {strings.Repeat("a", 4000)}, "no text": {"\x00\xff"},
+		} {
+			form["once"] = bad
+			a := r.send(http.MethodPost, f.path, form)
+			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", f.name, because)
+			require.Contains(t, a.text, "The form is not whole.", f.name)
+		}
+		require.Equal(t, before, p.made(), f.name)
+	}
+	form := r.form("/keys/new", url.Values{"scopes": {"store:read"}, "expires": {"30d"}})
+	require.Equal(t, http.StatusUnprocessableEntity, r.send(http.MethodPost, "/keys", form).status)
+	form.Set("name", "CRM")
+	require.Equal(t, http.StatusOK, r.send(http.MethodPost, "/keys", form).status)
+}
+
+// A form belongs to its store: that another store's reader sent one of the same kind refuses nothing.
+func TestFormsOfStoresAreApart(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.SQLite, store.Config{})
+	p := newPlace(t, s)
+	key := url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "expires": {"30d"}}
+	one, two := p.signedIn("one"), p.signedIn("two")
+	form := one.form("/keys/new", key)
+	require.Equal(t, http.StatusOK, one.send(http.MethodPost, "/keys", form).status)
+	form.Set("csrf", two.token())
+	require.Equal(t, http.StatusOK, two.send(http.MethodPost, "/keys", form).status)
+	require.Equal(t, 2, s.Client().ApiKey.Query().CountX(t.Context()))
+}
