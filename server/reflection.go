@@ -1,11 +1,15 @@
 package server
 
 import (
+	"net/http"
 	"strings"
 
 	"connectrpc.com/grpcreflect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"go.storefront.example/server/message"
+	"go.storefront.example/server/rest"
 )
 
 // publicFiles are the definitions that reflection tells on the public listener: all but those of the
@@ -28,7 +32,14 @@ func (publicFiles) FindDescriptorByName(name protoreflect.FullName) (protoreflec
 	return protoregistry.GlobalFiles.FindDescriptorByName(name)
 }
 
-// publicReflector tells the named services of the API.
-func publicReflector(names []string) *grpcreflect.Reflector {
-	return grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string { return names }), grpcreflect.WithDescriptorResolver(publicFiles{}))
+// openReflection makes gRPC reflection of the named services of the API, in both its versions.
+func openReflection(options rest.OpenOptions, names []string) []rest.Open {
+	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string { return names }), grpcreflect.WithDescriptorResolver(publicFiles{}))
+	open := func(path string, handler http.Handler) rest.Open {
+		return rest.Open{Procedure: path + "ServerReflectionInfo", Kind: message.Bidi, Handler: handler}
+	}
+	return []rest.Open{
+		open(grpcreflect.NewHandlerV1(reflector, options(message.Bidi)...)),
+		open(grpcreflect.NewHandlerV1Alpha(reflector, options(message.Bidi)...)),
+	}
 }

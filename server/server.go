@@ -14,8 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"connectrpc.com/grpchealth"
-	"connectrpc.com/grpcreflect"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
@@ -90,18 +88,10 @@ func New(c Config) (*Server, error) {
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
 		storefrontv1connect.CustomerServiceName, storefrontv1connect.PaymentLinkServiceName,
 	}
-	health := func() rest.Service {
-		path, handler := grpchealth.NewHandler(healthOf{grpchealth.NewStaticChecker(names...), s})
-		return rest.Service{Path: path, Handler: handler}
-	}
-	reflection := func(path string, handler http.Handler) rest.Service {
-		return rest.Service{Path: path, Handler: handler}
-	}
-	reflector := publicReflector(names)
 	s.edge, err = rest.New(rest.Config{
 		Gate: s.gate, Check: rules.Check, Services: api{rules}.services,
-		Public: []rest.Service{
-			health(), reflection(grpcreflect.NewHandlerV1(reflector)), reflection(grpcreflect.NewHandlerV1Alpha(reflector)),
+		Public: func(options rest.OpenOptions) []rest.Open {
+			return append(s.openHealth(options, names), openReflection(options, names)...)
 		},
 		Ready: s.ready.Load, TrustedProxies: c.TrustedProxies, Logger: c.Logger,
 		Traces: c.Traces, Observe: tells.observe, Unreachable: store.IsUnreachable, Now: c.Store.Now,
@@ -142,7 +132,8 @@ func (s *Server) Run(ctx context.Context) error {
 	protocols.SetUnencryptedHTTP2(true)
 	admin := &http.Server{
 		Handler: s.adminHandler(), ReadHeaderTimeout: rest.ReadHeaderTimeout, ReadTimeout: rest.ReadTimeout, IdleTimeout: rest.IdleTimeout,
-		MaxHeaderBytes: rest.MaxHeaderBytes, Protocols: protocols,
+		MaxHeaderBytes: rest.MaxHeaderBytes, Protocols: protocols, HTTP2: rest.HTTP2(),
+		ErrorLog: slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 	}
 	group, running := errgroup.WithContext(ctx)
 	gateContext, stopGate := context.WithCancel(context.WithoutCancel(ctx))

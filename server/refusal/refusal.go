@@ -150,6 +150,9 @@ type Refusal struct {
 	Details *storefrontv1.ErrorDetails
 	// Cause is why the service itself failed; nil when the request is at fault.
 	Cause error
+	// Protocol is the code on Connect, gRPC and gRPC-Web where a protocol asks for another than
+	// that of the Code; 0 for all others.
+	Protocol connect.Code
 }
 
 // New returns a refusal without details.
@@ -181,5 +184,10 @@ func (r *Refusal) Unwrap() error { return r.Cause }
 // Status is the HTTP status that goes with the code.
 func (r *Refusal) Status() int { return answers[r.Code].status }
 
-// ConnectCode is the code of the Connect and gRPC protocols that goes with the code.
-func (r *Refusal) ConnectCode() connect.Code { return answers[r.Code].connect }
+// ConnectCode is the code of the Connect and gRPC protocols that goes with the refusal.
+func (r *Refusal) ConnectCode() connect.Code {
+	if r.Protocol != 0 {
+		return r.Protocol
+	}
+	return answers[r.Code].connect
+}

@@ -11,13 +11,15 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"go.storefront.example/ent/wire"
+	"go.storefront.example/server/message"
+	"go.storefront.example/server/refusal"
 )
 
 // decode makes the method's request message of the path's identifier, the query and the body.
 // What is wrong with their content comes back as *wire.Invalid, beside a message that holds all
 // that was right; the error is a refusal of the body as a whole, for its type or its size.
 func (m *method) decode(x *exchange, r *http.Request, id string) (proto.Message, *wire.Invalid, error) {
-	message := m.input.New()
+	into := m.input.New()
 	var invalid *wire.Invalid
 	if m.hasBody {
 		err := checkMediaType(r)
@@ -28,22 +30,25 @@ func (m *method) decode(x *exchange, r *http.Request, id string) (proto.Message,
 	buf := buffers.Get().(*[]byte)
 	defer putBuffer(buf)
 	body, err := readBody(x, r, buf)
+	var broken *refusal.Refusal
 	switch {
 	case errors.Is(err, errTooLarge):
-		return nil, nil, tooLarge()
+		return nil, nil, message.TooLarge(MaxBodyBytes)
 	case !m.hasBody:
 		// Nothing is expected, and nothing that is sent is looked at.
+	case err != nil && !errors.As(err, &broken):
+		return nil, nil, err
 	case err != nil:
-		invalid = &wire.Invalid{Message: "The body could not be read to its end."}
+		invalid = &wire.Invalid{Message: broken.Message}
 	case len(body) > 0 && len(r.Header["Content-Type"]) == 0:
 		return nil, nil, unsupportedMediaType("A body must be sent with Content-Type: application/json.")
 	default:
-		if err := wire.Unmarshal(body, message.Interface(), m.refused...); err != nil && !errors.As(err, &invalid) {
+		if err := wire.Unmarshal(body, into.Interface(), m.refused...); err != nil && !errors.As(err, &invalid) {
 			return nil, nil, err
 		}
 	}
 	if r.URL.RawQuery != "" {
-		if refused := m.decodeQuery(r.URL.RawQuery, message); len(refused) > 0 {
+		if refused := m.decodeQuery(r.URL.RawQuery, into); len(refused) > 0 {
 			if invalid == nil {
 				invalid = &wire.Invalid{Message: "The request has invalid fields."}
 			}
@@ -51,14 +56,15 @@ func (m *method) decode(x *exchange, r *http.Request, id string) (proto.Message,
 		}
 	}
 	if m.id != nil {
-		message.Set(m.id, protoreflect.ValueOfString(id))
+		into.Set(m.id, protoreflect.ValueOfString(id))
 	}
-	return message.Interface(), invalid, nil
+	return into.Interface(), invalid, nil
 }
 
 var errTooLarge = errors.New("body too large")
 
-// readBody reads the whole body into the buffer, or errTooLarge. A body whose declared length is
+// readBody reads the whole body into the buffer. The error is errTooLarge, a refusal of what broke
+// off, or that of the request's context. A body whose declared length is
 // too large is not read at all.
 func readBody(x *exchange, r *http.Request, buf *[]byte) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
@@ -67,6 +73,8 @@ func readBody(x *exchange, r *http.Request, buf *[]byte) ([]byte, error) {
 	if r.ContentLength > MaxBodyBytes {
 		return nil, errTooLarge
 	}
+	arrival := message.Await(x.writer, r, 0)
+	defer arrival.End()
 	b := bytes.NewBuffer((*buf)[:0])
 	_, err := b.ReadFrom(http.MaxBytesReader(x.writer, r.Body, MaxBodyBytes))
 	*buf = b.Bytes()[:0]
@@ -74,7 +82,10 @@ func readBody(x *exchange, r *http.Request, buf *[]byte) ([]byte, error) {
 	if errors.As(err, &large) {
 		return nil, errTooLarge
 	}
-	return b.Bytes(), err
+	if err != nil {
+		return nil, arrival.Why(err)
+	}
+	return b.Bytes(), nil
 }
 
 // checkMediaType refuses a body that is declared as anything but JSON in UTF-8, or as encoded.

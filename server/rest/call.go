@@ -3,10 +3,8 @@ package rest
 import (
 	"context"
 	"errors"
-	"io"
-	"mime"
 	"net/http"
-	"slices"
+	"net/url"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -14,11 +12,9 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
+	"go.storefront.example/server/message"
 	"go.storefront.example/server/refusal"
 )
-
-// envelopeBytes is what gRPC puts before a message: a flag and the length.
-const envelopeBytes = 5
 
 // call is a method on the RPC faces.
 type call struct {
@@ -55,8 +51,20 @@ func (e *Edge) mountCalls() ([]*method, error) {
 	return all, nil
 }
 
+// callBounds are those of a call with a key.
+var callBounds = message.Bounds{Bytes: MaxBodyBytes}
+
 // serveCall answers a call on one of the RPC faces, or returns why it is refused.
 func (e *Edge) serveCall(x *exchange, r *http.Request, c *call) error {
+	r, stop, malformed := message.Deadline(r)
+	defer stop()
+	if err := e.answerCall(x, r, c, malformed); err != nil {
+		return refusal.In(r.Context(), err, e.config.Unreachable)
+	}
+	return nil
+}
+
+func (e *Edge) answerCall(x *exchange, r *http.Request, c *call, malformed error) error {
 	ctx, err := e.admit(x, r)
 	if err != nil {
 		return err
@@ -69,26 +77,33 @@ func (e *Edge) serveCall(x *exchange, r *http.Request, c *call) error {
 	if err := x.principal.Require(c.method.scope); err != nil {
 		return err
 	}
-	if err := checkCall(r); err != nil {
-		x.face = FaceNone
+	if malformed != nil {
+		return malformed
+	}
+	if err := x.checkCall(r, message.Unary); err != nil {
 		return err
-	}
-	limit, prefix := int64(MaxBodyBytes), 0
-	if x.face != FaceConnect {
-		limit, prefix = MaxBodyBytes+envelopeBytes, envelopeBytes
-	}
-	if r.ContentLength > limit {
-		return tooLarge()
 	}
 	if !c.method.safe {
 		ctx = tenant.WithRequest(ctx, &x.request)
 	}
-	inner := r.WithContext(ctx)
-	if r.Body != nil && r.Body != http.NoBody {
-		inner.Body = &callBody{ReadCloser: http.MaxBytesReader(x.writer, r.Body, limit), exchange: x, prefix: prefix}
+	inner, release, err := callBounds.Read(x.writer, r.WithContext(ctx))
+	if err != nil {
+		return err
 	}
+	defer release()
 	c.handler.ServeHTTP(x, inner)
 	return nil
+}
+
+// checkCall refuses what Connect would refuse in its own words. A type that no protocol has is
+// refused in the words of none.
+func (x *exchange) checkCall(r *http.Request, kind message.Kind) error {
+	err := message.Check(x.writer, r, kind)
+	var refused *refusal.Refusal
+	if errors.As(err, &refused) && refused.Code == refusal.UnsupportedMediaType && refused.Protocol == 0 {
+		x.face = FaceNone
+	}
+	return err
 }
 
 // faceOf is the protocol that a call is made in, by its Content-Type, Connect being what is
@@ -107,56 +122,14 @@ func faceOf(r *http.Request) Face {
 	}
 }
 
-// hasType tells whether a Content-Type is the base or a format of it, such as base+proto.
+// hasType tells whether a Content-Type is the base, in any case, or a format of it, such as
+// base+proto.
 func hasType(contentType, base string) bool {
-	rest, ok := strings.CutPrefix(contentType, base)
-	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';' || rest[0] == ' ')
-}
-
-// callTypes are the types of a call's body, and whether they have a charset.
-var callTypes = map[string]bool{
-	"application/json":           true,
-	"application/proto":          false,
-	"application/grpc":           false,
-	"application/grpc+proto":     false,
-	"application/grpc+json":      true,
-	"application/grpc-web":       false,
-	"application/grpc-web+proto": false,
-	"application/grpc-web+json":  true,
-}
-
-// checkCall refuses what Connect would refuse with an answer of no face: a body of a type that no
-// protocol has, and a GET that is not a Connect call.
-func checkCall(r *http.Request) error {
-	if r.Method == http.MethodGet {
-		query := r.URL.Query()
-		if format := query.Get("encoding"); (format != "json" && format != "proto") || r.ContentLength != 0 {
-			return unsupportedMediaType("A call by GET has encoding=json or encoding=proto and message in its query, and no body.")
-		}
-		return checkCompression(query.Get("compression"))
+	if len(contentType) < len(base) || !strings.EqualFold(contentType[:len(base)], base) {
+		return false
 	}
-	contentType := r.Header.Get("Content-Type")
-	base, parameters, err := mime.ParseMediaType(contentType)
-	text, known := callTypes[base]
-	if err != nil || !known || len(r.Header["Content-Type"]) != 1 {
-		return unsupportedMediaType("The body's Content-Type is of none of the protocols Connect, gRPC and gRPC-Web.")
-	}
-	for name, value := range parameters {
-		if !text || name != "charset" || !strings.EqualFold(value, "utf-8") {
-			return unsupportedMediaType("The body's Content-Type has a parameter that is not supported.")
-		}
-	}
-	if strings.HasPrefix(base, "application/grpc") {
-		return nil // has its own header for it, and its own answer
-	}
-	return checkCompression(r.Header.Get("Content-Encoding"))
-}
-
-func checkCompression(name string) error {
-	if slices.Contains([]string{"", "identity", "gzip"}, name) {
-		return nil
-	}
-	return unsupportedMediaType("The message is compressed in another way than gzip.")
+	rest := contentType[len(base):]
+	return rest == "" || rest[0] == '+' || rest[0] == ';' || rest[0] == ' '
 }
 
 // interceptCall has the decoder's refusals and the rules answered before the handler runs, and
@@ -167,55 +140,25 @@ func (e *Edge) interceptCall(next connect.UnaryFunc) connect.UnaryFunc {
 		invalid := wire.TakeInvalid(call.Any().(proto.Message))
 		answer, err := e.guard(ctx, call, invalid, next)
 		if err != nil {
-			x.refusal = refusal.Of(err, e.config.Unreachable)
+			x.refusal = refusal.In(ctx, err, e.config.Unreachable)
 			return nil, x.callError()
 		}
 		return answer, nil
 	}
 }
 
-// writeCallError answers a call with the exchange's refusal before a handler has run.
+// writeCallError answers a call with the exchange's refusal before a handler has run. Connect would
+// make a map of the query, of whatever size it is, to learn the protocol of a GET.
 func (e *Edge) writeCallError(x *exchange, r *http.Request) {
 	x.setRefusalHeaders()
+	if r.URL.RawQuery != "" {
+		r = r.WithContext(r.Context())
+		r.URL = &url.URL{Path: r.URL.Path}
+	}
 	_ = e.errors.Write(x, r, x.callError())
 }
 
 // callError is the refusal as an error of the RPC faces.
 func (x *exchange) callError() *connect.Error {
 	return x.refusal.Connect(x.id[0], x.edge.config.Now())
-}
-
-// callBody is the body of a call. What is wrong with it as a whole, its size or its end, is said
-// in the same words as every other refusal, which Connect passes through; what Connect finds
-// itself it would say without our detail.
-type callBody struct {
-	io.ReadCloser
-	exchange *exchange
-	// prefix is how many bytes are left of what gRPC puts before the message, size the message's
-	// length as far as it was read.
-	prefix int
-	size   uint32
-}
-
-func (b *callBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	for i := 0; i < n && b.prefix > 0; i++ {
-		if b.prefix--; b.prefix < 4 {
-			b.size = b.size<<8 | uint32(p[i])
-		}
-	}
-	var large *http.MaxBytesError
-	switch {
-	case b.size > MaxBodyBytes && b.prefix == 0, errors.As(err, &large):
-		return 0, b.refuse(tooLarge())
-	case err != nil && err != io.EOF: //nolint:errorlint // Read's contract is io.EOF itself.
-		return n, b.refuse(refusal.Invalid("The body could not be read to its end."))
-	default:
-		return n, err
-	}
-}
-
-func (b *callBody) refuse(err error) error {
-	b.exchange.refusal = refusal.Of(err, b.exchange.edge.config.Unreachable)
-	return b.exchange.callError()
 }

@@ -144,8 +144,8 @@ func (c *conn) answer(message string) []byte {
 	e.config.Logger.Info("request",
 		slog.String("request_id", id), slog.String("face", string(FaceNone)), slog.String("route", unmatched),
 		slog.Int("status", r.Status()), slog.String("code", string(r.Code)), slog.String("address", address.String()))
-	if e.config.Observe != nil {
-		e.config.Observe(Request{Face: FaceNone, Method: "OTHER", Route: unmatched, Status: r.Status(), Code: string(r.Code)})
-	}
+	e.guardEnd(&exchange{id: [1]string{id}}, func() {
+		e.observe(Request{Face: FaceNone, Method: "OTHER", Route: unmatched, Status: r.Status(), Code: string(r.Code)})
+	})
 	return append(b, body...)
 }

@@ -36,6 +36,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -77,8 +78,9 @@ type Config struct {
 	// Services makes the handlers of the API with the given options; it is called twice, once
 	// for REST and once for the RPC faces.
 	Services func(opts ...connect.HandlerOption) []Service
-	// Public are RPC services that need no key: health, reflection.
-	Public []Service
+	// Public makes the procedures that need no key, health and reflection, with the given options.
+	// Nil means none.
+	Public func(OpenOptions) []Open
 	// Ready tells whether requests are served; while it is false every one is refused with
 	// unavailable. Nil means always.
 	Ready func() bool
@@ -105,7 +107,8 @@ type Edge struct {
 	routes     *routes
 	transcoder http.Handler
 	calls      map[string]*call
-	public     []Service
+	open       map[string]*Open
+	streams    atomic.Int64 // that are open without a key
 	errors     *connect.ErrorWriter
 }
 
@@ -128,7 +131,7 @@ func New(config Config) (*Edge, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	e := &Edge{config: config, public: config.Public, errors: connect.NewErrorWriter()}
+	e := &Edge{config: config, errors: connect.NewErrorWriter()}
 	methods, err := e.mountCalls()
 	if err != nil {
 		return nil, err
@@ -139,29 +142,33 @@ func New(config Config) (*Edge, error) {
 	if err := e.mountTranscoder(); err != nil {
 		return nil, err
 	}
+	e.mountOpen()
 	return e, nil
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers one request. Its route, for logs and metrics, is that of an exact procedure or a
+// template, never what the client wrote.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{writer: w, edge: e, start: time.Now(), face: FaceNone, method: r.Method, address: e.address(r)}
-	x.setID()
-	x.setRate(ratelimit.Free(e.config.Now()))
-	r = e.beginSpan(x, r)
+	x := &exchange{writer: w, edge: e, start: time.Now(), face: FaceNone, method: r.Method}
 	defer e.finish(x, r)
 	defer e.recover(x, r)
+	x.setID()
+	x.setRate(ratelimit.Free(e.config.Now()))
+	x.address = e.address(r)
+	r = e.beginSpan(x, r)
 
 	path := r.URL.Path
 	if r.URL.RawPath != "" {
 		path = r.URL.RawPath
 	}
-	c := e.calls[path]
+	c, o := e.calls[path], e.open[path]
 	switch {
 	case underV1(path):
 		x.face = FaceREST
-	case c != nil || e.publicService(path) != nil:
-		x.face = faceOf(r)
-		x.route = path
+	case c != nil:
+		x.face, x.route = faceOf(r), c.method.procedure
+	case o != nil:
+		x.face, x.route = faceOf(r), o.Procedure
 	}
 	var err error
 	switch {
@@ -171,8 +178,8 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = e.serveREST(x, r, path)
 	case c != nil:
 		err = e.serveCall(x, r, c)
-	case x.face != FaceNone:
-		e.publicService(path).ServeHTTP(x, r)
+	case o != nil:
+		err = e.serveOpen(x, r, o)
 	default:
 		err = notFound()
 	}
@@ -201,19 +208,9 @@ func underV1(path string) bool {
 	return len(path) >= 3 && path[:3] == "/v1" && (len(path) == 3 || path[3] == '/')
 }
 
-// publicService returns the handler of the service without a key that the path is under, or nil.
-func (e *Edge) publicService(path string) http.Handler {
-	for _, s := range e.public {
-		if len(path) > len(s.Path) && path[:len(s.Path)] == s.Path {
-			return s.Handler
-		}
-	}
-	return nil
-}
-
 // refuse answers with the refusal that the error stands for, in the words of the face.
 func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
-	x.refusal = refusal.Of(err, e.config.Unreachable)
+	x.refusal = refusal.In(r.Context(), err, e.config.Unreachable)
 	if x.sent {
 		return
 	}
@@ -225,7 +222,7 @@ func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
 }
 
 // recover turns a panic into an internal error. Handlers are guarded closer by, in the
-// interceptor; this is for the edge's own code and the services that need no key.
+// interceptors; this is for the edge's own code.
 func (e *Edge) recover(x *exchange, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -234,14 +231,31 @@ func (e *Edge) recover(x *exchange, r *http.Request) {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
-	e.refuse(x, r, panicked(v))
-	if x.sent && x.refusal.Cause != nil && x.status < 400 {
-		// The answer had begun: breaking the connection is the only way left to say so.
+	begun := x.sent
+	e.guardEnd(x, func() { e.refuse(x, r, panicked(v)) })
+	if !x.sent || begun && x.status < 400 {
+		// The answer had begun, or cannot be made: breaking the connection is the only way left to
+		// say so.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// panicked returns the failure that a panic stands for; the stack is for the log.
+// guardEnd runs a part of a request's end. A panic in it is logged, and nothing else: the answer is
+// out by then, and is not to be taken back.
+func (e *Edge) guardEnd(x *exchange, end func()) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		defer func() { _ = recover() }() // it is the logger itself that fails
+		e.config.Logger.Error("the end of a request failed", "request_id", x.id[0], "error", panicked(v))
+	}()
+	end()
+}
+
+// panicked returns the failure that a panic stands for, which it stays whoever ended the request;
+// the stack is for the log.
 func panicked(v any) error {
-	return fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+	return refusal.Of(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
 }

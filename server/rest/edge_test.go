@@ -26,6 +26,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/message"
 	"go.storefront.example/server/ratelimit"
 	"go.storefront.example/server/refusal"
 	"go.storefront.example/server/rest"
@@ -239,12 +240,12 @@ func (w *world) requests() []rest.Request {
 func start(t *testing.T, change ...func(*rest.Config)) *world {
 	t.Helper()
 	w := &world{api: &api{}, gate: &gate{}, log: &lockedBuffer{}}
-	health := func() rest.Service {
-		path, handler := grpchealth.NewHandler(grpchealth.NewStaticChecker())
-		return rest.Service{Path: path, Handler: handler}
+	health := func(options rest.OpenOptions) []rest.Open {
+		path, handler := grpchealth.NewHandler(grpchealth.NewStaticChecker(), options(message.Unary)...)
+		return []rest.Open{{Procedure: path + "Check", Kind: message.Unary, Handler: handler}}
 	}
 	config := rest.Config{
-		Gate: w.gate, Check: check, Services: w.api.services, Public: []rest.Service{health()},
+		Gate: w.gate, Check: check, Services: w.api.services, Public: health,
 		Logger:      slog.New(slog.NewJSONHandler(w.log, nil)),
 		Unreachable: func(err error) bool { return errors.Is(err, errDatabase) },
 		Now:         func() time.Time { return now },

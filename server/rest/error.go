@@ -111,10 +111,6 @@ func methodNotAllowed() error {
 	return refusal.New(refusal.MethodNotAllowed, "This address does not answer this method; see the Allow header.")
 }
 
-func tooLarge() error {
-	return refusal.New(refusal.PayloadTooLarge, "The body is larger than 1 MiB.")
-}
-
 func unsupportedMediaType(message string) error {
 	return refusal.New(refusal.UnsupportedMediaType, message)
 }

@@ -39,7 +39,8 @@ type Request struct {
 	Method string
 	// Route is the path's template, the name of the RPC, or "unmatched".
 	Route string
-	// Status is the HTTP status that was sent; 0 when the connection was broken off.
+	// Status is the HTTP status that was sent; 0 when the connection was broken off, 499 when the
+	// caller left or its own deadline passed.
 	Status int
 	// Code is the refusal's code, empty when the request was served.
 	Code string
@@ -48,7 +49,9 @@ type Request struct {
 	Duration time.Duration
 }
 
-// finish writes the request's log line and tells the observer.
+// finish writes the request's log line, ends its span and tells the observer, whichever of them
+// fails. A request that its caller gave up is told as 499, whatever was written: it is neither an
+// answer nor an error of the service.
 func (e *Edge) finish(x *exchange, r *http.Request) {
 	duration := time.Since(x.start)
 	if x.route == "" {
@@ -57,13 +60,22 @@ func (e *Edge) finish(x *exchange, r *http.Request) {
 	var code string
 	if x.refusal != nil {
 		code = string(x.refusal.Code)
+		if x.refusal.GaveUp() {
+			x.status = refusal.StatusGone
+		}
 	}
-	e.log(x, r, code, duration)
-	x.endSpan(code)
-	if e.config.Observe != nil {
-		e.config.Observe(Request{
+	e.guardEnd(x, func() { e.log(x, r, code, duration) })
+	e.guardEnd(x, func() { x.endSpan(code) })
+	e.guardEnd(x, func() {
+		e.observe(Request{
 			Face: x.face, Method: knownMethod(x.method), Route: x.route, Status: x.status, Code: code, Limit: x.limit(), Duration: duration,
 		})
+	})
+}
+
+func (e *Edge) observe(r Request) {
+	if e.config.Observe != nil {
+		e.config.Observe(r)
 	}
 }
 
@@ -82,9 +94,8 @@ func (x *exchange) limit() string {
 // log writes the request's line. It has nothing of the client's own text but its address.
 func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Duration) {
 	level := slog.LevelInfo
-	// A client that hung up is no failure of the service, whatever broke because of it.
 	failed := x.refusal != nil && x.refusal.Cause != nil
-	if failed && r.Context().Err() == nil {
+	if failed {
 		level = slog.LevelError
 	}
 	if !e.config.Logger.Enabled(r.Context(), level) {

@@ -91,13 +91,16 @@ func TestPanicOutsideAHandler(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(c *rest.Config) {
 		c.Check = func(context.Context, proto.Message, *wire.Invalid) error { panic("secret in a rule") }
-		c.Public = []rest.Service{{Path: "/test.Broken/", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		broken := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/test.Broken/Late" {
 				w.WriteHeader(http.StatusOK)
 				_ = http.NewResponseController(w).Flush()
 			}
 			panic("secret in a service")
-		})}}
+		})
+		c.Public = func(rest.OpenOptions) []rest.Open {
+			return []rest.Open{{Procedure: "/test.Broken/Early", Handler: broken}, {Procedure: "/test.Broken/Late", Handler: broken}}
+		}
 	})
 	requireProblem(t, w.do(t, "GET", "/v1/store?x=1", ""), 500, refusal.InternalError, "")
 	a := w.do(t, "POST", "/test.Broken/Early", "{}")
@@ -107,6 +110,7 @@ func TestPanicOutsideAHandler(t *testing.T) {
 
 	r, err := http.NewRequestWithContext(t.Context(), "POST", w.url+"/test.Broken/Late", http.NoBody)
 	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
 	res, err := w.client.Do(r)
 	if err == nil {
 		_, err = res.Body.Read(make([]byte, 1))

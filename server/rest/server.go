@@ -16,6 +16,14 @@ const (
 	MaxHeaderBytes    = 64 << 10
 )
 
+// HTTP2 is how much one connection of HTTP/2 may have under way. What a client sends before a
+// handler reads it is held in memory; net/http would hold 1 MiB of it for each connection.
+func HTTP2() *http.HTTP2Config {
+	return &http.HTTP2Config{
+		MaxConcurrentStreams: 128, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10,
+	}
+}
+
 // Server returns the HTTP server of the public listener: HTTP/1.1, and HTTP/2 with or without
 // TLS, as gRPC needs it. Its listener must be one that Listen has wrapped.
 func (e *Edge) Server() *http.Server {
@@ -31,6 +39,7 @@ func (e *Edge) Server() *http.Server {
 		IdleTimeout:                  IdleTimeout,
 		MaxHeaderBytes:               MaxHeaderBytes,
 		Protocols:                    protocols,
+		HTTP2:                        HTTP2(),
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(e.config.Logger.Handler(), slog.LevelDebug),
 	}

@@ -117,7 +117,7 @@ func (e *Edge) interceptREST(next connect.UnaryFunc) connect.UnaryFunc {
 		proto.Merge(call.Any().(proto.Message), x.message)
 		answer, err := e.guard(ctx, call, nil, next)
 		if err != nil {
-			x.refusal = refusal.Of(err, e.config.Unreachable)
+			x.refusal = refusal.In(ctx, err, e.config.Unreachable)
 			return nil, connect.NewError(x.refusal.ConnectCode(), x.refusal)
 		}
 		return answer, nil

@@ -1,0 +1,66 @@
+package message
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"go.storefront.example/server/refusal"
+)
+
+// errSlow is the cause of an arrival that took longer than its bounds allow.
+var errSlow = errors.New("the body did not arrive in time")
+
+// Arrival is a body, or a part of it, that is being waited for: no longer than its request's
+// context lasts. net/http knows no context when it reads, and ends the context of a connection
+// whose read fails; so the context ends first, for its own reason, and the read because of it.
+type Arrival struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	stop   func() bool
+	cut    chan struct{}
+}
+
+// Await begins to wait for the request's body, for as long as within at most, if that is not 0. The
+// writer is that of the answer. End must be called once the read is over.
+func Await(w http.ResponseWriter, r *http.Request, within time.Duration) *Arrival {
+	return await(r.Context(), http.NewResponseController(w), within)
+}
+
+func await(ctx context.Context, c *http.ResponseController, within time.Duration) *Arrival {
+	a := &Arrival{ctx: ctx, cancel: func() {}, cut: make(chan struct{})}
+	if within > 0 {
+		a.ctx, a.cancel = context.WithTimeoutCause(ctx, within, errSlow)
+	}
+	a.stop = context.AfterFunc(a.ctx, func() {
+		defer close(a.cut)
+		// A writer that cannot do it is a test's.
+		_ = c.SetReadDeadline(time.Unix(1, 0))
+	})
+	return a
+}
+
+// End is the end of the wait. A read that was cut stays so, for the rest of the body would come as
+// slowly when the server skips it.
+func (a *Arrival) End() {
+	if !a.stop() {
+		<-a.cut
+	}
+	a.cancel()
+}
+
+// Why is why the body could not be read, in our own words: the error of the context, when it ended,
+// or a refusal. A caller that ends the body too early may still read the answer.
+func (a *Arrival) Why(err error) error {
+	ended := context.Cause(a.ctx)
+	switch {
+	case errors.Is(ended, errSlow):
+		return refusal.Invalid("The body did not arrive in time.")
+	case ended == nil, errors.Is(ended, context.Canceled) && errors.Is(err, io.ErrUnexpectedEOF):
+		return refusal.Invalid("The body could not be read to its end.")
+	default:
+		return a.ctx.Err()
+	}
+}

@@ -1,0 +1,161 @@
+package message
+
+import (
+	"mime"
+	"net/http"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"go.storefront.example/server/refusal"
+)
+
+// Kind is how many messages a call has.
+type Kind int
+
+// The kinds of calls that are served.
+const (
+	// Unary is one message and one answer.
+	Unary Kind = iota
+	// ServerStream is one message and any number of answers.
+	ServerStream
+	// Bidi is any number of both; it needs HTTP/2.
+	Bidi
+)
+
+const (
+	compressionGzip     = "gzip"
+	compressionIdentity = "identity"
+
+	headerProtocolVersion = "Connect-Protocol-Version"
+	headerAcceptEncoding  = "Grpc-Accept-Encoding"
+)
+
+// unaryTypes are the types of a body with one message, and whether they have a charset.
+var unaryTypes = map[string]bool{
+	"application/json":           true,
+	"application/proto":          false,
+	"application/grpc":           false,
+	"application/grpc+proto":     false,
+	"application/grpc+json":      true,
+	"application/grpc-web":       false,
+	"application/grpc-web+proto": false,
+	"application/grpc-web+json":  true,
+}
+
+// streamTypes are the same of a stream.
+var streamTypes = map[string]bool{
+	"application/connect+json":   false,
+	"application/connect+proto":  false,
+	"application/grpc":           false,
+	"application/grpc+proto":     false,
+	"application/grpc+json":      false,
+	"application/grpc-web":       false,
+	"application/grpc-web+proto": false,
+	"application/grpc-web+json":  false,
+}
+
+// Check refuses a call that Connect would answer in no face, or in its own words: a body of a type
+// that no protocol has, a GET that is not a Connect call, a compression or a version that is not
+// supported, a stream over HTTP/1. The request is a POST, or a GET of a unary call.
+func Check(w http.ResponseWriter, r *http.Request, kind Kind) error {
+	if kind == Bidi && r.ProtoMajor < 2 {
+		w.Header().Set("Connection", "close")
+		return refusal.Invalid("This method is a stream and needs HTTP/2.")
+	}
+	if r.Method == http.MethodGet {
+		return checkGet(r)
+	}
+	types := unaryTypes
+	if kind != Unary {
+		types = streamTypes
+	}
+	if err := checkType(r.Header["Content-Type"], types); err != nil {
+		return err
+	}
+	header := compressionHeader(r)
+	name := r.Header.Get(header)
+	switch {
+	case len(r.Header[header]) <= 1 && (name == "" || name == compressionIdentity || name == compressionGzip):
+	case header == "Content-Encoding":
+		return unsupported("The message is compressed in another way than gzip.")
+	default:
+		// gRPC's clients look for this code and header to learn what they may use.
+		if isGRPC(r) {
+			w.Header()[headerAcceptEncoding] = []string{compressionGzip}
+		}
+		return &refusal.Refusal{
+			Code: refusal.UnsupportedMediaType, Protocol: connect.CodeUnimplemented, Message: "The message is compressed in another way than gzip.",
+		}
+	}
+	if version := r.Header.Get(headerProtocolVersion); version != "" && version != "1" && !isGRPC(r) {
+		return refusal.Invalid("The version of the Connect protocol must be 1.")
+	}
+	return nil
+}
+
+func checkGet(r *http.Request) error {
+	q, _ := parseQuery(r.URL.RawQuery)
+	switch {
+	case q.encoding != "json" && q.encoding != "proto", r.ContentLength != 0:
+		return unsupported("A call by GET has encoding=json or encoding=proto and message in its query, and no body.")
+	case q.compression != "" && q.compression != compressionIdentity && q.compression != compressionGzip:
+		return unsupported("The message is compressed in another way than gzip.")
+	}
+	return nil
+}
+
+func checkType(sent []string, types map[string]bool) error {
+	if len(sent) != 1 {
+		return unsupportedType()
+	}
+	base, parameters, err := mime.ParseMediaType(sent[0])
+	text, known := types[base]
+	if err != nil || !known {
+		return unsupportedType()
+	}
+	for name, value := range parameters {
+		if !text || name != "charset" || !strings.EqualFold(value, "utf-8") {
+			return unsupported("The body's Content-Type has a parameter that is not supported.")
+		}
+	}
+	return nil
+}
+
+func unsupportedType() error {
+	return unsupported("The body's Content-Type is of none of the protocols Connect, gRPC and gRPC-Web.")
+}
+
+func unsupported(message string) error { return refusal.New(refusal.UnsupportedMediaType, message) }
+
+// isGRPC reports whether a call is made in gRPC or gRPC-Web.
+func isGRPC(r *http.Request) bool { return hasType(r, "application/grpc") }
+
+// enveloped reports whether messages have their length before them.
+func enveloped(r *http.Request) bool { return isGRPC(r) || hasType(r, "application/connect+") }
+
+// hasType reports whether the Content-Type begins with a text, in any case.
+func hasType(r *http.Request, prefix string) bool {
+	sent := r.Header.Get("Content-Type")
+	return len(sent) >= len(prefix) && strings.EqualFold(sent[:len(prefix)], prefix)
+}
+
+// compressionHeader is the header in which a POST names the compression of its messages.
+func compressionHeader(r *http.Request) string {
+	switch {
+	case isGRPC(r):
+		return "Grpc-Encoding"
+	case enveloped(r):
+		return "Connect-Content-Encoding"
+	default:
+		return "Content-Encoding"
+	}
+}
+
+// takeCompression reports whether messages may be compressed, and takes the header away.
+func takeCompression(r *http.Request) bool {
+	name := compressionHeader(r)
+	compressed := r.Header.Get(name) == compressionGzip
+	delete(r.Header, name)
+	return compressed
+}

@@ -1,0 +1,42 @@
+package message
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"sync"
+
+	"go.storefront.example/server/refusal"
+)
+
+// unzippers are 40 KB each, and would otherwise be made for every compressed message.
+var unzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
+// unzip replaces a compressed message by what it holds, and gives up once that is too large.
+func (b Bounds) unzip(message *bytes.Buffer) error {
+	z := unzippers.Get().(*gzip.Reader)
+	defer unzippers.Put(z)
+	packed := buffers.Get().(*bytes.Buffer)
+	packed.Reset()
+	packed.Write(message.Bytes())
+	defer func() {
+		_ = z.Close()
+		if packed.Cap() <= maxPooledBytes {
+			buffers.Put(packed)
+		}
+	}()
+	if err := z.Reset(packed); err != nil {
+		return malformedGzip()
+	}
+	message.Reset()
+	n, err := message.ReadFrom(io.LimitReader(z, int64(b.Bytes)+1))
+	switch {
+	case n > int64(b.Bytes):
+		return TooLarge(b.Bytes)
+	case err != nil:
+		return malformedGzip()
+	}
+	return nil
+}
+
+func malformedGzip() error { return refusal.Invalid("The message is not well-formed gzip.") }

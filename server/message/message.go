@@ -1,0 +1,141 @@
+// Package message reads what a stranger sends on the typed protocols, Connect, gRPC and gRPC-Web,
+// before Connect's own handlers see it: the caller's deadline, the type, the compression and the
+// messages. It bounds all of them, and words what is wrong with them as refusals, so that every
+// face answers with a storefront.v1.Error.
+//
+//	stranger ─► Check: method, type, compression ─► Deadline ─► Read ─► Connect's handler
+//	                                                    └─► Stream ──────────┘
+//
+// What passes on is a POST without query, compression or deadline. Connect's own limit counts
+// before it decompresses into memory and then decompresses the rest to tell how long it was; here a
+// message that grows beyond its bound is given up at once.
+//
+// It refuses to know what a message means, and never repeats any of it.
+package message
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"go.storefront.example/server/refusal"
+)
+
+// prefixBytes is what stands before a message of gRPC or of a stream: a flag and the length.
+const prefixBytes = 5
+
+// Bounds are how much of a call is read.
+type Bounds struct {
+	// Bytes is the size of the largest message, both as it is sent and decompressed.
+	Bytes int
+	// Within is how long a message may take to arrive once it is waited for; 0 leaves it to the
+	// server's own limit. It is never longer than the request's context lasts.
+	Within time.Duration
+}
+
+// TooLarge is the refusal of a body or a message of more than so many bytes.
+func TooLarge(bytes int) error {
+	size := fmt.Sprintf("%d KiB", bytes>>10)
+	if bytes >= 1<<20 {
+		size = fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return refusal.New(refusal.PayloadTooLarge, "The body is larger than "+size+".")
+}
+
+// Read reads the one message of a call that Check has passed. It returns the request to hand to
+// Connect, and what to call once that has answered. The error is a *refusal.Refusal, or that of the
+// request's context when the context ended first. The writer is that of the answer.
+func (b Bounds) Read(w http.ResponseWriter, r *http.Request) (*http.Request, func(), error) {
+	body := buffers.Get().(*bytes.Buffer)
+	body.Reset()
+	release := func() {
+		if body.Cap() <= maxPooledBytes {
+			buffers.Put(body)
+		}
+	}
+	inner := r.WithContext(r.Context())
+	inner.Method, inner.URL = http.MethodPost, &url.URL{Path: r.URL.Path}
+	var err error
+	switch {
+	case r.Method == http.MethodGet:
+		err = b.readQuery(inner, r.URL.RawQuery, body)
+	case enveloped(r):
+		err = b.readEnvelope(w, r, body)
+	default:
+		err = b.readBody(w, r, body)
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	inner.Body, inner.ContentLength, inner.TransferEncoding = io.NopCloser(bytes.NewReader(body.Bytes())), int64(body.Len()), nil
+	return inner, release, nil
+}
+
+// readBody reads a message that is the whole body.
+func (b Bounds) readBody(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) error {
+	compressed := takeCompression(r)
+	if r.ContentLength > int64(b.Bytes) {
+		return TooLarge(b.Bytes)
+	}
+	arrival := Await(w, r, b.Within)
+	defer arrival.End()
+	if _, err := into.ReadFrom(http.MaxBytesReader(w, bodyOf(r), int64(b.Bytes))); err != nil {
+		return b.readError(arrival, err)
+	}
+	if !compressed || into.Len() == 0 {
+		return nil
+	}
+	return b.unzip(into)
+}
+
+// readEnvelope reads the only envelope of a body.
+func (b Bounds) readEnvelope(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) error {
+	compressed := takeCompression(r)
+	if r.ContentLength > int64(b.Bytes+prefixBytes) {
+		return TooLarge(b.Bytes)
+	}
+	arrival := Await(w, r, b.Within)
+	defer arrival.End()
+	e := envelopes{bounds: b, source: bodyOf(r), compressed: compressed}
+	switch err := e.next(arrival, into); {
+	case errors.Is(err, io.EOF):
+		return refusal.Invalid("The call has no message.")
+	case err != nil:
+		return err
+	}
+	switch n, err := io.ReadFull(e.source, make([]byte, 1)); {
+	case n > 0:
+		return refusal.Invalid("The call has more than one message.")
+	case !errors.Is(err, io.EOF):
+		return b.readError(arrival, err)
+	}
+	return nil
+}
+
+func bodyOf(r *http.Request) io.ReadCloser {
+	if r.Body == nil {
+		return http.NoBody
+	}
+	return r.Body
+}
+
+// readError is why a body could not be read, in our own words.
+func (b Bounds) readError(a *Arrival, err error) error {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return TooLarge(b.Bytes)
+	}
+	return a.Why(err)
+}
+
+// buffers hold messages between the wire and Connect. One that grew beyond an ordinary message is
+// left to the collector.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const maxPooledBytes = 64 << 10

@@ -1,0 +1,179 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/rest"
+)
+
+// held is a world whose handlers wait for the end of their request.
+func held(t *testing.T, arrived chan<- struct{}, seen chan<- rest.Request, change ...func(*rest.Config)) *world {
+	t.Helper()
+	return start(t, append(change, func(c *rest.Config) {
+		services := c.Services
+		c.Services = func(opts ...connect.HandlerOption) []rest.Service {
+			return services(append(opts, connect.WithInterceptors(connect.UnaryInterceptorFunc(func(connect.UnaryFunc) connect.UnaryFunc {
+				return func(ctx context.Context, _ connect.AnyRequest) (connect.AnyResponse, error) {
+					if arrived != nil {
+						arrived <- struct{}{}
+					}
+					<-ctx.Done()
+					return nil, errors.New("driver: the statement was cut")
+				}
+			})))...)
+		}
+		c.Observe = func(r rest.Request) { r.Duration = 0; seen <- r }
+	})...)
+}
+
+// A caller's own deadline is no error of the service: deadline_exceeded on each face that has one,
+// a state of its own in metrics and logs.
+func TestCallersDeadline(t *testing.T) {
+	t.Parallel()
+	seen := make(chan rest.Request, 1)
+	w := held(t, nil, seen)
+	h2 := plainHTTP2(t)
+	for _, row := range []struct {
+		face    rest.Face
+		client  *http.Client
+		options []connect.ClientOption
+		header  string
+	}{
+		{rest.FaceConnect, w.client, []connect.ClientOption{connect.WithProtoJSON()}, "Connect-Timeout-Ms: 20"},
+		{rest.FaceConnect, w.client, nil, "Connect-Timeout-Ms: 0"},
+		{rest.FaceGRPC, h2, []connect.ClientOption{connect.WithGRPC()}, "Grpc-Timeout: 20m"},
+		{rest.FaceGRPC, h2, []connect.ClientOption{connect.WithGRPC()}, "Grpc-Timeout: 1n"},
+		{rest.FaceGRPCWeb, w.client, []connect.ClientOption{connect.WithGRPCWeb()}, "Grpc-Timeout: 20000u"},
+	} {
+		name, value, _ := strings.Cut(row.header, ": ")
+		// Only the header is set, not the client's own context: the service must answer.
+		set := connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
+			return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+				r.Header().Set(name, value)
+				return next(ctx, r)
+			}
+		}))
+		client := storefrontv1connect.NewStoreServiceClient(row.client, w.url, append(row.options, withKey(fullKey), set)...)
+		_, err := client.GetStore(t.Context(), &storefrontv1.GetStoreRequest{})
+		requireCallError(t, err, connect.CodeDeadlineExceeded, refusal.DeadlineExceeded)
+		require.Equal(t, rest.Request{
+			Face: row.face, Method: "POST", Route: "/storefront.v1.StoreService/GetStore", Status: 499, Code: "deadline_exceeded",
+		}, <-seen)
+		require.Equal(t, 499.0, w.lastLine(t)["status"])
+	}
+	require.NotContains(t, w.log.String(), "ERROR")
+}
+
+// A message that does not come within the caller's deadline is waited for no longer.
+func TestCallersDeadlineWhileItsMessageIsAwaited(t *testing.T) {
+	t.Parallel()
+	seen := make(chan rest.Request, 1)
+	w := held(t, nil, seen)
+	for _, row := range []struct{ procedure, headers string }{
+		{"/storefront.v1.StoreService/GetStore", "Content-Type: application/json\r\nConnect-Timeout-Ms: 20\r\n"},
+		{"/storefront.v1.StoreService/GetStore", "Content-Type: application/grpc-web\r\nGrpc-Timeout: 20m\r\n"},
+		{healthCheck, "Content-Type: application/json\r\nConnect-Timeout-Ms: 20\r\n"},
+	} {
+		a := w.raw(t, "POST "+row.procedure+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\n"+row.headers+"Content-Length: 9\r\nConnection: close\r\n\r\n")
+		require.Contains(t, a.body+a.header.Get("Grpc-Status"), map[bool]string{true: "4", false: "deadline_exceeded"}[strings.Contains(row.headers, "grpc")])
+		require.Equal(t, "deadline_exceeded", (<-seen).Code)
+	}
+}
+
+// Nobody without a key may hold a request open by sending slowly.
+func TestSlowStranger(t *testing.T) {
+	t.Parallel()
+	seen := make(chan rest.Request, 1)
+	w := held(t, nil, seen)
+	began := time.Now()
+	a := w.raw(t, "POST "+healthCheck+" HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\nConnection: close\r\n\r\n{")
+	require.Equal(t, 400, a.status)
+	require.Contains(t, a.body, "storefront.v1.Error")
+	require.Less(t, time.Since(began), rest.ReadTimeout/2, "it is not the server's own limit that ended it")
+}
+
+// A caller who left is no error of the service either, on any face.
+func TestCallerLeft(t *testing.T) {
+	t.Parallel()
+	arrived, seen := make(chan struct{}), make(chan rest.Request, 1)
+	w := held(t, arrived, seen)
+	h2 := plainHTTP2(t)
+	for _, row := range []struct {
+		face   rest.Face
+		method string
+		path   string
+		types  string
+		client *http.Client
+	}{
+		{rest.FaceREST, "GET", "/v1/store", "", w.client},
+		{rest.FaceREST, "GET", "/v1/store", "", h2},
+		{rest.FaceConnect, "POST", "/storefront.v1.StoreService/GetStore", "application/json", w.client},
+		{rest.FaceGRPC, "POST", "/storefront.v1.StoreService/GetStore", "application/grpc", h2},
+		{rest.FaceGRPCWeb, "POST", "/storefront.v1.StoreService/GetStore", "application/grpc-web", w.client},
+	} {
+		ctx, leave := context.WithCancel(t.Context())
+		body := map[bool]string{true: "{}", false: string(envelope(0, 0, nil))}[row.face == rest.FaceConnect]
+		r, err := http.NewRequestWithContext(ctx, row.method, w.url+row.path, strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+fullKey)
+		r.Header.Set("Content-Type", row.types)
+		go func() { <-arrived; leave() }()
+		_, err = row.client.Do(r) //nolint:bodyclose // There is none.
+		require.ErrorIs(t, err, context.Canceled)
+		got := <-seen
+		require.Equal(t, 499, got.Status, row.face)
+		require.Equal(t, "canceled", got.Code, row.face)
+		require.Equal(t, row.face, got.Face)
+		leave()
+	}
+	require.NotContains(t, w.log.String(), "ERROR")
+}
+
+// The service's own deadline stays an error of the service.
+func TestOwnDeadline(t *testing.T) {
+	t.Parallel()
+	seen := make(chan rest.Request, 1)
+	w := held(t, nil, seen)
+	inner := w.edge
+	limited := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		ctx, stop := context.WithTimeoutCause(r.Context(), 10*time.Millisecond, refusal.ErrOutOfTime)
+		defer stop()
+		inner.ServeHTTP(rw, r.WithContext(ctx))
+	})
+	server := httptest.NewServer(limited)
+	t.Cleanup(server.Close)
+	w.url = server.URL
+	requireProblem(t, w.do(t, "GET", "/v1/store", ""), 503, refusal.Unavailable, "")
+	require.Equal(t, 503, (<-seen).Status)
+	a := w.post(t, "/storefront.v1.StoreService/GetStore", strings.NewReader("{}"), "Content-Type: application/json", "Connect-Timeout-Ms: 60000")
+	require.Equal(t, "unavailable", a.protocol)
+	require.Equal(t, 503, (<-seen).Status)
+	require.Contains(t, w.log.String(), "ERROR")
+}
+
+// A panic at the end of a request takes nothing from its answer.
+func TestPanicAtTheEnd(t *testing.T) {
+	t.Parallel()
+	w := start(t, func(c *rest.Config) { c.Observe = func(rest.Request) { panic("secret in the metrics") } })
+	for range 2 {
+		require.Equal(t, 200, w.do(t, "GET", "/v1/store", "").status)
+		require.Equal(t, 404, w.do(t, "GET", "/", "").status)
+	}
+	a := w.raw(t, "GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n")
+	require.Equal(t, 400, a.status, "also of a request that net/http refuses")
+	require.Equal(t, 5, strings.Count(w.log.String(), "secret in the metrics"))
+	require.Equal(t, 5, strings.Count(w.log.String(), "ERROR"))
+	require.Contains(t, w.log.String(), "gaveup_test.go", "with the stack")
+}
