@@ -85,7 +85,7 @@ type Config struct {
 	RootCAs *x509.CertPool
 	// Resolver looks names up; nil is the system's.
 	Resolver egress.Resolver
-	// Deaf makes the worker poll only, for databases behind a pooler that carries no notifications.
+	// Deaf makes the worker poll only, which saves the connection that notifications come on.
 	Deaf bool
 	// Metrics gets the worker's metrics; nil for none. One registerer takes one worker.
 	Metrics prometheus.Registerer

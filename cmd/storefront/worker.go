@@ -27,7 +27,7 @@ type workerCmd struct {
 	DisableAfter        positive `default:"72h" placeholder:"TIME" help:"After how long without a success a failing webhook is disabled."`
 	Retention           positive `default:"720h" placeholder:"TIME" help:"How long events and finished deliveries are kept."`
 	EgressProxy         proxyURL `placeholder:"URL" help:"Proxy for all deliveries. It looks names up, and must refuse private addresses itself."`
-	Listen              onOff    `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker; off behind a pooler that carries no notifications, and the worker looks twice a second."`
+	Listen              onOff    `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker; off saves the connection for it, and the worker looks twice a second."`
 	AllowPrivateTargets bool     `help:"Deliver to private addresses too, for tests and development."`
 	LogFormat           string   `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
 	LogLevel            string   `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`

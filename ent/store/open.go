@@ -66,14 +66,19 @@ func openPostgres(ctx context.Context, c Config) (*Store, error) {
 		conns = max(10, 4*runtime.GOMAXPROCS(0))
 	}
 	db := sql.OpenDB(c.keep(connect, true))
-	db.SetMaxOpenConns(conns)
-	db.SetMaxIdleConns(conns)
-	db.SetConnMaxIdleTime(idleTime)
-	db.SetConnMaxLifetime(lifeTime)
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
+	// Before the pool is bounded, for it takes two connections.
+	if err := refusePooler(ctx, db); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	db.SetConnMaxIdleTime(idleTime)
+	db.SetConnMaxLifetime(lifeTime)
 	return &Store{
 		dialect:   dialect.Postgres,
 		reader:    db,
@@ -117,6 +122,7 @@ func postgresConnector(text string) (driver.Connector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
+	connect.Dialer(newDialer())
 	return connect, nil
 }
 
@@ -235,7 +241,7 @@ func settingsStatement(settings map[string]string) string {
 	if len(settings) == 0 {
 		return ""
 	}
-	var calls []string
+	calls := make([]string, 0, len(settings))
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		calls = append(calls, "set_config("+pq.QuoteLiteral(name)+", "+pq.QuoteLiteral(settings[name])+", false)")
 	}

@@ -19,6 +19,7 @@ func (t *transaction) Commit() error {
 	t.conn.inTx = false
 	t.conn.observe(tripCommit)
 	trip := t.conn.begin(t.ctx, tripCommit)
+	defer t.conn.bound(t.ctx)()
 	err := t.conn.judge(t.inner.Commit())
 	end(trip, err)
 	return err
@@ -29,6 +30,7 @@ func (t *transaction) Rollback() error {
 	t.conn.inTx = false
 	t.conn.observe(tripRollback)
 	trip := t.conn.begin(t.ctx, tripRollback)
+	defer t.conn.bound(t.ctx)()
 	err := t.inner.Rollback()
 	end(trip, err)
 	return err
@@ -41,6 +43,7 @@ type rows struct {
 	statement *statement // nil when the driver ran the query by itself
 	ctx       context.Context
 	trip      trace.Span // ends when the rows have been read
+	over      func()     // called then
 	closed    bool
 	// times are the columns that SQLite holds as integers and that are times.
 	times []int
@@ -80,6 +83,7 @@ func (r *rows) Close() error {
 	}
 	r.closed = true
 	err := r.conn.judge(r.Rows.Close())
+	r.over()
 	r.conn.open--
 	r.conn.abandon(r.ctx)
 	end(r.trip, err)

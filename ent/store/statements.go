@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/lib/pq"
@@ -50,6 +51,8 @@ type connector struct {
 
 // Connect opens a connection.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	var socket net.Conn
+	ctx = context.WithValue(ctx, socketKey{}, &socket)
 	inner, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, &connectError{err}
@@ -58,12 +61,13 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, fmt.Errorf("connections of type %T are not supported", inner)
 	}
+	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: c.observe}
 	if c.settings != "" {
+		defer cn.bound(ctx)()
 		if _, err := full.ExecContext(ctx, c.settings, nil); err != nil {
 			return nil, &connectError{errors.Join(err, full.Close())}
 		}
 	}
-	cn := &conn{innerConn: full, remote: c.remote, observe: c.observe}
 	if c.watch != nil {
 		c.watch(inner, cn.notice)
 	}
@@ -103,7 +107,8 @@ type statement struct {
 type conn struct {
 	innerConn
 	kept    *simplelru.LRU[string, *statement]
-	remote  bool // PostgreSQL: a network away, and one result at a time
+	remote  bool     // PostgreSQL: a network away, and one result at a time
+	socket  net.Conn // nil where there is none
 	observe func(query string)
 	open    int // results being read
 	inTx    bool
@@ -169,6 +174,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	}
 	trip := c.begin(ctx, query)
 	defer func() { end(trip, err) }()
+	defer c.bound(ctx)()
 	if !c.keeps(query, args) {
 		c.observeUnkept(query, args)
 		result, err = c.innerConn.ExecContext(ctx, query, args)
@@ -190,12 +196,14 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		return nil, errRowsOpen
 	}
 	trip := c.begin(ctx, query)
+	over := c.bound(ctx)
 	result, err := c.query(ctx, query, args)
 	if err != nil {
+		over()
 		end(trip, err)
 		return nil, err
 	}
-	result.trip = trip
+	result.trip, result.over = trip, over
 	return result, nil
 }
 
@@ -297,6 +305,7 @@ func (c *conn) Begin() (driver.Tx, error) {
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	c.observe(tripBegin)
 	trip := c.begin(ctx, tripBegin)
+	defer c.bound(ctx)()
 	inner, err := c.innerConn.BeginTx(ctx, opts)
 	end(trip, err)
 	if err != nil {
@@ -309,6 +318,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 // Ping implements driver.Pinger.
 func (c *conn) Ping(ctx context.Context) error {
 	c.observe(tripPing)
+	defer c.bound(ctx)()
 	return c.judge(c.innerConn.Ping(ctx))
 }
 

@@ -197,6 +197,8 @@ func TestAConnectionThatOnlyReadsIsReplaced(t *testing.T) {
 	for name, write := range map[string]func() error{
 		"in a transaction": func() error {
 			return s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+				_, err := tx.ExecContext(ctx, "SET TRANSACTION READ ONLY")
+				require.NoError(t, err)
 				return newStore(ctx, tx, "shop", s.Now()).Exec(ctx)
 			})
 		},

@@ -39,6 +39,8 @@ func Open(ctx context.Context, c store.Config) (*store.Store, Finding) {
 	switch {
 	case errors.Is(err, store.ErrURL):
 		return nil, fail(check, "set STOREFRONT_DATABASE_URL to sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME", "%v", err)
+	case errors.Is(err, store.ErrPooler):
+		return nil, fail(check, "name PostgreSQL's own address in STOREFRONT_DATABASE_URL, or set pool_mode = session for this database in pgbouncer.ini", "%v", err)
 	case err != nil && strings.HasPrefix(c.URL, "sqlite:"):
 		return nil, fail(check, "make the file readable and writable for this user, or restore a backup if it is damaged", "%v", err)
 	case err != nil:
