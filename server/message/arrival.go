@@ -21,16 +21,22 @@ type Arrival struct {
 	cancel context.CancelFunc
 	stop   func() bool
 	cut    chan struct{}
+	close  func()
 }
 
 // Await begins to wait for the request's body, for as long as within at most, if that is not 0. The
 // writer is that of the answer. End must be called once the read is over.
 func Await(w http.ResponseWriter, r *http.Request, within time.Duration) *Arrival {
-	return await(r.Context(), http.NewResponseController(w), within)
+	a := await(r.Context(), http.NewResponseController(w), within)
+	if r.ProtoMajor == 1 {
+		// A connection whose read was cut has no context for another request.
+		a.close = func() { w.Header().Set("Connection", "close") }
+	}
+	return a
 }
 
 func await(ctx context.Context, c *http.ResponseController, within time.Duration) *Arrival {
-	a := &Arrival{ctx: ctx, cancel: func() {}, cut: make(chan struct{})}
+	a := &Arrival{ctx: ctx, cancel: func() {}, cut: make(chan struct{}), close: func() {}}
 	if within > 0 {
 		a.ctx, a.cancel = context.WithTimeoutCause(ctx, within, errSlow)
 	}
@@ -47,6 +53,7 @@ func await(ctx context.Context, c *http.ResponseController, within time.Duration
 func (a *Arrival) End() {
 	if !a.stop() {
 		<-a.cut
+		a.close()
 	}
 	a.cancel()
 }

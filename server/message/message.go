@@ -51,6 +51,9 @@ func TooLarge(bytes int) error {
 // Connect, and what to call once that has answered. The error is a *refusal.Refusal, or that of the
 // request's context when the context ended first. The writer is that of the answer.
 func (b Bounds) Read(w http.ResponseWriter, r *http.Request) (*http.Request, func(), error) {
+	if ended := r.Context().Err(); ended != nil {
+		return nil, nil, ended
+	}
 	body := buffers.Get().(*bytes.Buffer)
 	body.Reset()
 	release := func() {

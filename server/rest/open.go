@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -21,6 +20,12 @@ const (
 	maxOpenStreams = 64
 	openUnaryTime  = time.Second
 	openStreamTime = 10 * time.Second // between two messages
+)
+
+// openBounds are those of a call of one message, streamBounds those of a stream.
+var (
+	openBounds   = message.Bounds{Bytes: maxOpenBytes, Within: openUnaryTime}
+	streamBounds = message.Bounds{Bytes: maxOpenBytes, Within: openStreamTime}
 )
 
 // Open is a procedure of a service that needs no key, such as health.
@@ -82,7 +87,7 @@ func (e *Edge) answerOpen(x *exchange, r *http.Request, o *Open, malformed error
 		return err
 	}
 	if o.Kind != message.Bidi {
-		inner, release, err := message.Bounds{Bytes: maxOpenBytes, Within: openUnaryTime}.Read(x.writer, r)
+		inner, release, err := openBounds.Read(x.writer, r)
 		if err != nil {
 			return err
 		}
@@ -94,8 +99,7 @@ func (e *Edge) answerOpen(x *exchange, r *http.Request, o *Open, malformed error
 	if e.streams.Add(1) > maxOpenStreams {
 		return refusal.New(refusal.Unavailable, "Too many streams are open; try again later.")
 	}
-	bounds := message.Bounds{Bytes: maxOpenBytes, Within: openStreamTime}
-	o.Handler.ServeHTTP(x, bounds.Stream(x.writer, r, func(err error) error {
+	o.Handler.ServeHTTP(x, streamBounds.Stream(x.writer, r, func(err error) error {
 		x.refusal = refusal.In(r.Context(), err, e.config.Unreachable)
 		return x.callError()
 	}))
@@ -143,33 +147,7 @@ func (openInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) con
 func (i openInterceptor) word(ctx context.Context, err error) error {
 	x := exchangeOf(ctx)
 	if x.refusal == nil {
-		x.refusal = refusal.In(ctx, foreign(err), i.edge.config.Unreachable)
+		x.refusal = refusal.In(ctx, openBounds.Foreign(err), i.edge.config.Unreachable)
 	}
 	return x.callError()
-}
-
-// foreign returns the refusal that an error of a library's handler stands for: its text may hold
-// what the caller sent. Any other error it returns as it is.
-func foreign(err error) error {
-	var c *connect.Error
-	var own *refusal.Refusal
-	if errors.As(err, &own) || !errors.As(err, &c) {
-		return err
-	}
-	r := &refusal.Refusal{Protocol: c.Code()}
-	switch c.Code() {
-	case connect.CodeInvalidArgument:
-		return refusal.Invalid("The message is not a valid one of this method.")
-	case connect.CodeResourceExhausted:
-		return message.TooLarge(maxOpenBytes)
-	case connect.CodeNotFound:
-		r.Code, r.Message = refusal.NotFound, "There is nothing of this name."
-	case connect.CodeUnimplemented:
-		r.Code, r.Message = refusal.NotFound, "This method is not served."
-	case connect.CodeCanceled:
-		return refusal.New(refusal.Canceled, "The caller left before the request was answered.")
-	default:
-		return err
-	}
-	return r
 }

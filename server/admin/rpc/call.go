@@ -16,6 +16,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/message"
 	"go.storefront.example/server/refusal"
 	"go.storefront.example/server/shop"
 )
@@ -36,33 +37,57 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// serve puts the gate, the request's identifier and its line in the log before a service.
-func (c Config) serve(next http.Handler) http.Handler {
+// serve puts the gate, the request's identifier and its line in the log before a service of the
+// procedures.
+func (c Config) serve(procedures map[string]procedure, next http.Handler) http.Handler {
 	errors := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{request: tenant.Request{ID: uuid.New()}, route: "unmatched"}
+		if _, known := procedures[r.URL.Path]; known {
+			x.route = r.URL.Path
+		}
 		start := time.Now()
 		w.Header().Set("X-Request-Id", x.request.ID.String())
-		ctx, err := c.admit(context.WithValue(tenant.WithRequest(r.Context(), &x.request), exchangeKey{}, x), x, r)
-		if err == nil {
-			next.ServeHTTP(w, r.WithContext(ctx))
-		} else {
-			x.refusal = refusal.Of(err, c.Unreachable)
+		defer func() {
+			c.log(x, r, time.Since(start))
+			x.tell(r)
+		}()
+		r, stop, malformed := message.Deadline(r.WithContext(context.WithValue(tenant.WithRequest(r.Context(), &x.request), exchangeKey{}, x)))
+		defer stop()
+		if err := c.answer(x, w, r, procedures, malformed, next); err != nil {
+			x.refusal = refusal.In(r.Context(), err, c.Unreachable)
 			challenge(w, x.refusal)
 			_ = errors.Write(w, r, x.refusal.Connect(x.request.ID.String(), c.Now()))
 		}
-		c.log(x, r, time.Since(start))
-		x.tell(r)
 	})
+}
+
+// answer answers a call, or returns why it is refused.
+func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, procedures map[string]procedure, malformed error, next http.Handler) error {
+	ctx, err := c.admit(r.Context(), x, r)
+	if err != nil {
+		return err
+	}
+	p, known := procedures[r.URL.Path]
+	switch {
+	case !known:
+		return refusal.New(refusal.NotFound, "There is nothing at this address.")
+	case malformed != nil:
+		return malformed
+	}
+	inner, release, err := p.read(w, r.WithContext(ctx), func(err error) error { return c.word(ctx, err) })
+	if err != nil {
+		return err
+	}
+	defer release()
+	next.ServeHTTP(w, inner)
+	return nil
 }
 
 // admit lets the operator in, and names the member whom the journal is to show.
 func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (context.Context, error) {
 	if err := c.Gate.Admit(r); err != nil {
 		return nil, err
-	}
-	if r.ContentLength > MaxBodyBytes {
-		return nil, refusal.New(refusal.PayloadTooLarge, "The body is larger than 1 MiB.")
 	}
 	names := r.Header[memberHeader]
 	switch len(names) {
@@ -82,32 +107,66 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		wire.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})
 }
 
-// intercept refuses what did not decode, runs the handler, and makes its error one that the client
-// understands.
-func (c Config) intercept(next connect.UnaryFunc) connect.UnaryFunc {
+// words makes the errors of handlers ones that the client understands.
+type words struct{ Config }
+
+// WrapUnary refuses what did not decode, and words the handler's error.
+func (c words) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
-		x := ctx.Value(exchangeKey{}).(*exchange)
-		x.route = call.Spec().Procedure
 		answer, err := guarded(ctx, call, next)
 		if err != nil {
-			x.refusal = refusal.Of(err, c.Unreachable)
-			return nil, x.refusal.Connect(x.request.ID.String(), c.Now())
+			return nil, c.word(ctx, err)
 		}
 		return answer, nil
 	}
+}
+
+// WrapStreamingHandler words the handler's error.
+func (c words) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = c.word(ctx, panicked(v))
+			}
+		}()
+		if err := next(ctx, conn); err != nil {
+			return c.word(ctx, err)
+		}
+		return nil
+	}
+}
+
+// WrapStreamingClient is for clients, and does nothing.
+func (words) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// word returns the refusal that an error stands for as an error of the typed protocols. The first
+// refusal of a call stays its refusal.
+func (c Config) word(ctx context.Context, err error) error {
+	x := ctx.Value(exchangeKey{}).(*exchange)
+	if x.refusal == nil {
+		x.refusal = refusal.In(ctx, message.Bounds{Bytes: MaxBodyBytes}.Foreign(err), c.Unreachable)
+	}
+	return x.refusal.Connect(x.request.ID.String(), c.Now())
 }
 
 // guarded runs the handler; a panic in it is an error.
 func guarded(ctx context.Context, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			answer, err = nil, fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+			answer, err = nil, panicked(v)
 		}
 	}()
 	if invalid := wire.TakeInvalid(call.Any().(proto.Message)); invalid != nil {
 		return nil, refusal.Invalid(invalid.Message, invalid.Fields...)
 	}
 	return next(ctx, call)
+}
+
+// panicked returns the failure that a panic stands for; the stack is for the log.
+func panicked(v any) error {
+	return refusal.Of(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
 }
 
 // log writes the call's line, which has nothing of the client's own text but the member's name.
@@ -127,10 +186,7 @@ func (c Config) log(x *exchange, r *http.Request, duration time.Duration) {
 	if x.refusal != nil {
 		attrs = append(attrs, slog.String("code", string(x.refusal.Code)))
 		if x.refusal.Cause != nil {
-			// A client that hung up is no failure of the service.
-			if r.Context().Err() == nil {
-				level = slog.LevelError
-			}
+			level = slog.LevelError
 			attrs = append(attrs, slog.String("error", x.refusal.Cause.Error()))
 		}
 	}

@@ -33,6 +33,9 @@ func (b *bench) post(method, body string, headers ...string) (*http.Response, []
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+token)
 	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Content-Type" {
+			r.Header.Del("Content-Type")
+		}
 		r.Header[headers[i]] = append(r.Header[headers[i]], headers[i+1])
 	}
 	answer, err := http.DefaultClient.Do(r)

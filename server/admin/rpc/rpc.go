@@ -11,7 +11,9 @@ package rpc
 
 import (
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -35,10 +37,11 @@ type Config struct {
 }
 
 // Service is a handler and the prefix of the paths that it is served at, such as
-// /storefront.admin.v1.StoreService/.
+// /storefront.admin.v1.StoreService/, with the exact paths of its procedures.
 type Service struct {
-	Path    string
-	Handler http.Handler
+	Path       string
+	Procedures []string
+	Handler    http.Handler
 }
 
 // service serves all services of storefront.admin.v1.
@@ -50,9 +53,15 @@ func Services(o *admin.Operator, c Config) []Service {
 	options := []connect.HandlerOption{
 		connect.WithCodec(wire.Codec{}), connect.WithCodec(wire.CharsetCodec{}), connect.WithCodec(wire.BinaryCodec{}),
 		connect.WithReadMaxBytes(MaxBodyBytes),
-		connect.WithInterceptors(connect.UnaryInterceptorFunc(c.intercept)),
+		connect.WithInterceptors(words{c}),
 	}
-	behind := func(path string, handler http.Handler) Service { return Service{path, c.serve(handler)} }
+	reflection := []connect.HandlerOption{
+		connect.WithReadMaxBytes(maxReflectionBytes), connect.WithCompression("gzip", nil, nil), connect.WithInterceptors(words{c}),
+	}
+	behind := func(path string, handler http.Handler) Service {
+		procedures := proceduresAt(path)
+		return Service{path, slices.Sorted(maps.Keys(procedures)), c.serve(procedures, handler)}
+	}
 	s := service{o}
 	reflector := grpcreflect.NewStaticReflector(Names()...)
 	return []Service{
@@ -67,8 +76,8 @@ func Services(o *admin.Operator, c Config) []Service {
 		behind(adminv1connect.NewActivityServiceHandler(s, options...)),
 		behind(adminv1connect.NewEventServiceHandler(s, options...)),
 		behind(adminv1connect.NewDashboardServiceHandler(s, options...)),
-		behind(grpcreflect.NewHandlerV1(reflector)),
-		behind(grpcreflect.NewHandlerV1Alpha(reflector)),
+		behind(grpcreflect.NewHandlerV1(reflector, reflection...)),
+		behind(grpcreflect.NewHandlerV1Alpha(reflector, reflection...)),
 	}
 }
 
