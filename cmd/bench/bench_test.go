@@ -16,7 +16,7 @@ import (
 
 // TestMain lets the test binary be started under a hidden command, as the program starts itself.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && slices.Contains([]string{"subject", "receive", "pay", "post", "trade"}, os.Args[1]) {
+	if len(os.Args) > 1 && slices.Contains([]string{"subject", "receive", "pay", "post", "trade", "work"}, os.Args[1]) {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
@@ -88,6 +88,8 @@ func TestCommandLinesAreRefusedInOneLine(t *testing.T) {
 		{"a misspelt operation", "api --operation=get-orders", `"get-orders"`},
 		{"an unknown form of output", "api -o xml", "--output"},
 		{"no rounds break nothing", "chaos --rounds=0", "--rounds"},
+		{"a misspelt scene", "chaos --scene=disk-ful", `"disk-ful"`},
+		{"nobody floods nothing", "chaos --scene=impatient-flood --flood=0", "--flood"},
 		{"no worker delivers nothing", "webhooks --workers=0", "--workers"},
 		{"a misspelt measure", "webhooks --measure=drian", `"drian"`},
 		{"SQLite has no days to sweep", "webhooks --journal=1000", "--journal"},

@@ -27,6 +27,8 @@ type chaosCommand struct {
 	Rate        float64       `default:"40" help:"Customers created through the API in a second, and as many orders paid by the shop."`
 	Length      time.Duration `default:"4s" help:"How long a round's load lasts at least."`
 	Timeout     time.Duration `default:"10s" help:"How long the worker lets an attempt take: leases last two seconds longer."`
+	Kills       int           `placeholder:"N" help:"Go on until so many parts have been killed or have crashed, however many rounds that takes."`
+	sceneFlags
 }
 
 // Help is shown below the usage line.
@@ -46,7 +48,14 @@ load, waits until nothing is left to deliver, and draws the balance:
 - each of those was made again within 15 s, not counting the time without a worker or a database.
 
 It exits with 1 on the first round that does not balance. It needs Linux, where SSL_CERT_FILE names
-whom the worker trusts.`
+whom the worker trusts.
+
+With --scene it plays faults of other kinds, each on fresh data, and prints what it did, what was
+lost, what was wrong, and how long a client of another store waited, quiet and then:
+
+` + sceneHelp() + `
+It exits with 1 when something was lost or wrong; with --long or --judge also when something took
+too long. disk-full mounts a small filesystem in memory, which takes root, and is skipped without.`
 }
 
 // Validate refuses numbers that make no chaos.
@@ -60,8 +69,10 @@ func (c *chaosCommand) Validate() error {
 		return errors.New("--length must be from 100ms and --timeout from 1s")
 	case c.SQLite && c.PostgresBin != "":
 		return errors.New("--sqlite needs no --postgres-bin")
+	case c.Kills < 0:
+		return errors.New("--kills must not be negative")
 	}
-	return nil
+	return c.check()
 }
 
 const (
@@ -93,6 +104,9 @@ func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(c.Scene) > 0 {
+		return c.playScenes(ctx, io.out, binary, folder)
+	}
 	server, err := c.startCluster(ctx)
 	if err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
@@ -113,22 +127,30 @@ func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
 	i.binary = binary
 
 	run := newChaosRun(c, i, server, r, data)
-	fmt.Fprintf(io.out, "%s, seed %d, %d rounds\n", run.name, c.Seed, c.Rounds)
+	fmt.Fprintf(io.out, "%s, seed %d, %s\n", run.name, c.Seed, c.length())
 	if err := run.begin(ctx); err != nil {
 		return errors.Join(err, run.end())
 	}
-	for n := range c.Rounds {
+	for n := 0; c.Kills == 0 && n < c.Rounds || run.killed() < c.Kills; n++ {
 		line, err := run.round(ctx)
 		if err != nil {
 			return errors.Join(fmt.Errorf("round %d of seed %d: %s: %w", n+1, c.Seed, line, err), run.end())
 		}
-		fmt.Fprintf(io.out, "round %d/%d: %s\n", n+1, c.Rounds, line)
+		fmt.Fprintf(io.out, "round %d, %d killed: %s\n", n+1, run.killed(), line)
 	}
 	if err := run.end(); err != nil {
 		return err
 	}
 	fmt.Fprintln(io.out, run.summary())
 	return nil
+}
+
+// length is how long the run goes on.
+func (c *chaosCommand) length() string {
+	if c.Kills > 0 {
+		return fmt.Sprintf("until %d are killed", c.Kills)
+	}
+	return fmt.Sprintf("%d rounds", c.Rounds)
 }
 
 // unsteady is how the receiver answers.

@@ -246,14 +246,23 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	return a.settleUp(), nil
 }
 
+// killed is how many parts have been killed, and how often the database has crashed.
+func (r *chaosRun) killed() int {
+	sum := 0
+	for _, n := range r.kills {
+		sum += n
+	}
+	return sum
+}
+
 // summary is the whole run in a few lines.
 func (r *chaosRun) summary() string {
 	b := r.last
 	customers, _ := r.visitors.acknowledged() // looked at in each round
 	return fmt.Sprintf(`committed %d events (%d customers and %d payments acknowledged), received all of them: 0 lost
-killed: %d servers, %d workers, %d shops; the database crashed %d times
+%d kills: %d servers, %d workers, %d shops; the database crashed %d times
 %d attempts in flight at the kills, %d of them orphans, %d duplicates; every orphan made again, the longest after %s (%s of it with a worker and a database)`,
 		b.events, len(customers), len(r.troupe.acknowledged()),
-		r.kills[partNames[partServer]], r.kills[partNames[partWorkerA]]+r.kills[partNames[partWorkerB]], r.kills[partNames[partTrader]], r.kills["database"],
+		r.killed(), r.kills[partNames[partServer]], r.kills[partNames[partWorkerA]]+r.kills[partNames[partWorkerB]], r.kills[partNames[partTrader]], r.kills["database"],
 		len(r.inFlight), b.orphans, b.duplicates, short(b.longest), short(b.longestUp))
 }

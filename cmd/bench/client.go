@@ -23,6 +23,9 @@ type client struct {
 	conn   net.Conn
 	reader *bufio.Reader
 	body   []byte
+	// retryAfter and closing are of the last answer: whether it has the header Retry-After, and
+	// whether the connection ends with it.
+	retryAfter, closing bool
 }
 
 func dial(ctx context.Context, address string) (*client, error) {
@@ -42,13 +45,21 @@ func (c *client) close() { _ = c.conn.Close() }
 var (
 	lengthHeader   = []byte("content-length:")
 	encodingHeader = []byte("transfer-encoding:")
+	retryHeader    = []byte("retry-after:")
+	closingHeader  = []byte("connection: close")
 	errAnswer      = errors.New("the answer is not HTTP/1.1 as expected")
 )
 
 // do sends a request and returns the answer's status and body; the body is good until the next
 // call.
 func (c *client) do(request []byte) (status int, body []byte, err error) {
-	if err := c.conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+	return c.until(time.Now().Add(answerTimeout), request)
+}
+
+// until is do with a deadline of the caller's, after which the connection is of no more use.
+func (c *client) until(deadline time.Time, request []byte) (status int, body []byte, err error) {
+	c.retryAfter, c.closing = false, false
+	if err := c.conn.SetDeadline(deadline); err != nil {
 		return 0, nil, err
 	}
 	if _, err := c.conn.Write(request); err != nil {
@@ -79,6 +90,10 @@ func (c *client) do(request []byte) (status int, body []byte, err error) {
 			}
 		case hasHeader(line, encodingHeader):
 			chunked = true
+		case hasHeader(line, retryHeader):
+			c.retryAfter = true
+		case bytes.EqualFold(line, closingHeader):
+			c.closing = true
 		}
 	}
 	if chunked {

@@ -132,15 +132,23 @@ func (d *database) fill(ctx context.Context, data *dataset) error {
 	if err != nil {
 		return err
 	}
-	err = s.Migrate(ctx, func(store.Migration) {})
-	if err == nil {
-		if d.server != nil {
-			err = d.copyIn(ctx, data)
-		} else {
-			err = insert(ctx, s.Writer(), data)
-		}
+	err = errors.Join(s.Migrate(ctx, func(store.Migration) {}), s.Close())
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, s.Close())
+	return d.load(ctx, data)
+}
+
+// load loads the data into a schema that is up to date.
+func (d *database) load(ctx context.Context, data *dataset) error {
+	if d.server != nil {
+		return d.copyIn(ctx, data)
+	}
+	s, err := store.Open(ctx, store.Config{URL: d.url})
+	if err != nil {
+		return err
+	}
+	return errors.Join(insert(ctx, s.Writer(), data), s.Close())
 }
 
 // copyIn loads the tables with COPY, and leaves them as a database at rest has them: analysed and

@@ -94,17 +94,24 @@ func (i *installation) committedSince(ctx context.Context, since time.Time) ([]c
 	}
 	list := make([]committed, len(rows))
 	for n, row := range rows {
-		var envelope struct {
-			Data struct {
-				ID uuid.UUID `json:"id"`
-			} `json:"data"`
-		}
-		if err := json.Unmarshal(row.Payload, &envelope); err != nil {
+		subject, err := subjectOf(row.Payload)
+		if err != nil {
 			return nil, fmt.Errorf("read the event %s: %w", row.ID, err)
 		}
-		list[n] = committed{row.ID, envelope.Data.ID, row.Type}
+		list[n] = committed{row.ID, subject, row.Type}
 	}
 	return list, nil
+}
+
+// subjectOf returns the id of what an event tells of.
+func subjectOf(payload []byte) (uuid.UUID, error) {
+	var envelope struct {
+		Data struct {
+			ID uuid.UUID `json:"id"`
+		} `json:"data"`
+	}
+	err := json.Unmarshal(payload, &envelope)
+	return envelope.Data.ID, err
 }
 
 // settled tells whether nothing is left in the outbox and no delivery unfinished.

@@ -18,7 +18,7 @@
 //	bench chaos --rounds 50
 //
 // measures nothing: it kills the service's processes under load, lets the database crash, and
-// accounts for every event.
+// accounts for every event. With --scene it plays named faults instead, one after the other.
 package main
 
 import (
@@ -48,6 +48,7 @@ type commands struct {
 	Post     postCommand     `cmd:"" hidden:"" help:"Post events and store nothing; started by webhooks."`
 	Receive  receiveCommand  `cmd:"" hidden:"" help:"Receive deliveries; started by webhooks."`
 	Trade    tradeCommand    `cmd:"" hidden:"" help:"Record and pay orders until it is killed; started by chaos."`
+	Work     workCommand     `cmd:"" hidden:"" help:"Deliver by another clock until standard input ends; started by chaos."`
 }
 
 func main() {

@@ -81,8 +81,12 @@ func (w *writer) get(path, rest string) {
 	w.text = append(w.text, "\r\n"...)
 }
 
-func (w *writer) post(path, body string) {
-	w.text = append(append(w.text[:0], "POST "...), path...)
+func (w *writer) post(path, body string) { w.send("POST ", path, body) }
+
+func (w *writer) patch(path, body string) { w.send("PATCH ", path, body) }
+
+func (w *writer) send(method, path, body string) {
+	w.text = append(append(w.text[:0], method...), path...)
 	w.head()
 	w.text = append(w.text, "Content-Type: application/json\r\nContent-Length: "...)
 	w.text = append(strconv.AppendInt(w.text, int64(len(body)), 10), "\r\n\r\n"...)

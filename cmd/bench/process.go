@@ -61,12 +61,17 @@ func startProcess(name string, command *exec.Cmd, heard func(line string)) (*pro
 // startSelf starts this program under one of its hidden commands and waits until it is ready. It
 // returns what follows sayReady.
 func startSelf(ctx context.Context, databaseURL string, args ...string) (*process, string, error) {
+	return startSelfWith(ctx, []string{subjectDatabase + "=" + databaseURL}, args...)
+}
+
+// startSelfWith is startSelf with more of an environment.
+func startSelfWith(ctx context.Context, env []string, args ...string) (*process, string, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, "", err
 	}
 	command := exec.CommandContext(ctx, program, args...) //nolint:gosec // Ourselves.
-	command.Env = environment(subjectDatabase + "=" + databaseURL)
+	command.Env = environment(env...)
 	in, err := command.StdinPipe()
 	if err != nil {
 		return nil, "", err
@@ -97,13 +102,12 @@ func startService(ctx context.Context, program string, env, args []string, messa
 	command := exec.CommandContext(ctx, program, args...) //nolint:gosec // What is measured.
 	command.Env = environment(env...)
 	ready := make(chan logLine, 1)
+	waiting := true // of the goroutine that reads the log
 	p, err := startProcess("storefront "+args[0], command, func(line string) {
 		var l logLine
-		if json.Unmarshal([]byte(line), &l) == nil && l.Message == message {
-			select {
-			case ready <- l:
-			default: // said again
-			}
+		if waiting && json.Unmarshal([]byte(line), &l) == nil && l.Message == message {
+			waiting = false
+			ready <- l
 		}
 		if heard != nil {
 			heard(line)
@@ -127,8 +131,9 @@ func startService(ctx context.Context, program string, env, args []string, messa
 
 // logLine is what is read of the service's log, one JSON object a line.
 type logLine struct {
-	Message string `json:"msg"`
-	Addr    string `json:"addr"`
+	Message   string `json:"msg"`
+	Addr      string `json:"addr"`
+	AdminAddr string `json:"admin_addr"`
 	// The worker tells these when it stops, in milliseconds.
 	RelayP99 float64 `json:"relay_p99_ms"`
 	ClaimP99 float64 `json:"claim_p99_ms"`

@@ -29,19 +29,32 @@ const (
 	maxConns     = 100
 )
 
+// Options vary a cluster.
+type Options struct {
+	// Disk is an existing folder that the data lies in, such as a small filesystem. The write-ahead
+	// log and the server's own log stay elsewhere, so that a full disk fails statements and not the
+	// server. Empty means a temporary folder for all of it.
+	Disk string
+}
+
 // Cluster is a PostgreSQL server. It belongs to one goroutine.
 type Cluster struct {
 	programs string // their folder
 	folder   string
+	disk     string // Options.Disk
 	port     int
 	as       []string // what runs a program as the user of the server
+	uid, gid int      // of that user, where as is set
 }
 
 // Find returns the folder of PostgreSQL's programs: of those on the path, else of the newest of
 // Debian's.
 func Find() (string, error) {
 	if found, err := exec.LookPath("initdb"); err == nil {
-		return filepath.Dir(found), nil
+		// A link to one of them is no folder with all of them.
+		if found, err = filepath.EvalSymlinks(found); err == nil {
+			return filepath.Dir(found), nil
+		}
 	}
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is well formed
 	if len(found) == 0 {
@@ -59,14 +72,28 @@ func version(path string) int {
 
 // Start makes a cluster and starts it. Programs is the folder with initdb and pg_ctl.
 func Start(ctx context.Context, programs string) (*Cluster, error) {
-	folder, err := os.MkdirTemp("", "storefront-cluster-")
+	return StartWith(ctx, programs, Options{})
+}
+
+// StartWith is Start with options.
+func StartWith(ctx context.Context, programs string, o Options) (*Cluster, error) {
+	c, err := prepare(programs, o)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{programs: programs, folder: folder}
-	if err := c.make(ctx); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
+	initdb := []string{"-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"}
+	if o.Disk != "" {
+		initdb = append(initdb, "-X", filepath.Join(c.aside(), "wal"))
 	}
+	if err := c.run(ctx, "initdb", initdb...); err != nil {
+		return nil, errors.Join(err, c.remove())
+	}
+	return c.begin(ctx)
+}
+
+// begin starts the server on a free port.
+func (c *Cluster) begin(ctx context.Context) (*Cluster, error) {
+	var err error
 	for range portAttempts {
 		if c.port, err = freePort(); err != nil {
 			break
@@ -75,29 +102,45 @@ func Start(ctx context.Context, programs string) (*Cluster, error) {
 			return c, nil
 		}
 	}
-	return nil, errors.Join(err, os.RemoveAll(folder))
+	return nil, errors.Join(err, c.remove())
 }
 
-// make makes the data.
-func (c *Cluster) make(ctx context.Context) error {
-	if err := os.Mkdir(c.data(), 0o700); err != nil {
-		return err
+// prepare makes the folders, which the user of the server owns.
+func prepare(programs string, o Options) (*Cluster, error) {
+	folder, err := os.MkdirTemp("", "storefront-cluster-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{programs: programs, folder: folder, disk: o.Disk}
+	folders := []string{c.data()}
+	if o.Disk != "" {
+		folders = append(folders, c.aside())
 	}
 	if runtime.GOOS != "windows" && os.Geteuid() == 0 {
 		owner, err := unprivileged()
 		if err != nil {
-			return err
+			return nil, errors.Join(err, c.remove())
 		}
-		uid, uidErr := strconv.Atoi(owner.Uid)
-		gid, gidErr := strconv.Atoi(owner.Gid)
+		var uidErr, gidErr error
+		c.uid, uidErr = strconv.Atoi(owner.Uid)
+		c.gid, gidErr = strconv.Atoi(owner.Gid)
 		// The folder's own name is all that others may pass.
-		err = errors.Join(uidErr, gidErr, os.Chmod(c.folder, 0o711), os.Chown(c.data(), uid, gid)) //nolint:gosec // The log and data are the owner's.
+		err = errors.Join(uidErr, gidErr, os.Chmod(c.folder, 0o711)) //nolint:gosec // The log and data are the owner's.
 		if err != nil {
-			return err
+			return nil, errors.Join(err, c.remove())
 		}
 		c.as = []string{"runuser", "-u", owner.Username, "--"}
 	}
-	return c.run(ctx, "initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+	for _, f := range folders {
+		err := os.Mkdir(f, 0o700)
+		if err == nil && c.as != nil {
+			err = os.Chown(f, c.uid, c.gid)
+		}
+		if err != nil {
+			return nil, errors.Join(err, c.remove())
+		}
+	}
+	return c, nil
 }
 
 // unprivileged is the user that the server runs as for root.
@@ -108,9 +151,28 @@ func unprivileged() (*user.User, error) {
 	return user.Lookup("nobody")
 }
 
-func (c *Cluster) data() string { return filepath.Join(c.folder, "data") }
+func (c *Cluster) data() string {
+	if c.disk != "" {
+		return filepath.Join(c.disk, "data")
+	}
+	return filepath.Join(c.folder, "data")
+}
 
-func (c *Cluster) log() string { return filepath.Join(c.data(), "server.log") }
+// aside is where lies what a full disk must not stop.
+func (c *Cluster) aside() string { return filepath.Join(c.folder, "aside") }
+
+func (c *Cluster) log() string {
+	if c.disk != "" {
+		return filepath.Join(c.aside(), "server.log")
+	}
+	return filepath.Join(c.data(), "server.log")
+}
+
+// Programs is the folder of the server's programs.
+func (c *Cluster) Programs() string { return c.programs }
+
+// Port is the server's, of 127.0.0.1.
+func (c *Cluster) Port() int { return c.port }
 
 // URL is that of the database postgres.
 func (c *Cluster) URL() string {
@@ -137,7 +199,12 @@ func (c *Cluster) Crash(ctx context.Context) error {
 func (c *Cluster) Close() error {
 	// It may be down already, and then the error tells only that.
 	_ = c.Crash(context.Background())
-	return os.RemoveAll(c.folder)
+	return c.remove()
+}
+
+// remove removes the data.
+func (c *Cluster) remove() error {
+	return errors.Join(os.RemoveAll(c.data()), os.RemoveAll(c.folder))
 }
 
 // run runs one of PostgreSQL's programs as the user of the server.

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +42,60 @@ func TestWhatWasCommittedOutlivesACrash(t *testing.T) {
 	var n int
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT n FROM kept").Scan(&n))
 	require.Equal(t, 7, n)
+}
+
+func TestAStandbyHasWhatWasCommittedAndIsPromoted(t *testing.T) {
+	t.Parallel()
+	programs, err := cluster.Find()
+	if err != nil {
+		require.NotEqual(t, "1", os.Getenv("STOREFRONT_TEST_REQUIRE"), err)
+		t.Skip(err)
+	}
+	primary, err := cluster.Start(t.Context(), programs)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, primary.Close()) })
+	conn, err := pgx.Connect(t.Context(), primary.URL())
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "CREATE TABLE kept AS SELECT 7 AS n")
+	require.NoError(t, err)
+
+	standby, err := primary.Standby(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, standby.Close()) })
+	require.NotEqual(t, primary.Port(), standby.Port())
+	conn, err = pgx.Connect(t.Context(), standby.URL())
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "INSERT INTO kept VALUES (8)")
+	require.ErrorContains(t, err, "read-only")
+
+	require.NoError(t, primary.Crash(t.Context()))
+	require.NoError(t, standby.Promote(t.Context()))
+	var n int
+	require.NoError(t, conn.QueryRow(t.Context(), "INSERT INTO kept SELECT n + 1 FROM kept RETURNING n").Scan(&n))
+	require.Equal(t, 8, n)
+	require.NoError(t, conn.Close(t.Context()))
+}
+
+func TestADiskOfItsOwnHoldsTheDataAlone(t *testing.T) {
+	t.Parallel()
+	programs, err := cluster.Find()
+	if err != nil {
+		require.NotEqual(t, "1", os.Getenv("STOREFRONT_TEST_REQUIRE"), err)
+		t.Skip(err)
+	}
+	disk, err := os.MkdirTemp("", "storefront-disk-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(disk)) })
+	require.NoError(t, os.Chmod(disk, 0o711))
+	c, err := cluster.StartWith(t.Context(), programs, cluster.Options{Disk: disk})
+	require.NoError(t, err)
+	log, err := os.Readlink(filepath.Join(disk, "data", "pg_wal"))
+	require.NoError(t, err)
+	require.NotContains(t, log, disk, "the log lies elsewhere")
+	require.NoError(t, c.Close())
+	entries, err := os.ReadDir(disk)
+	require.NoError(t, err)
+	require.Empty(t, entries)
 }
 
 func TestAFolderWithoutProgramsIsAnError(t *testing.T) {

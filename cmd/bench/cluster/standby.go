@@ -1,0 +1,27 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"strconv"
+)
+
+// Standby makes a copy of the server that follows it by streaming replication, and starts it. It is
+// a server of its own: it outlives the one that it follows, and Close removes its data.
+func (c *Cluster) Standby(ctx context.Context) (*Cluster, error) {
+	s, err := prepare(c.programs, Options{})
+	if err != nil {
+		return nil, err
+	}
+	err = s.run(ctx, "pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(c.port), "-U", "postgres",
+		"-D", s.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	if err != nil {
+		return nil, errors.Join(err, s.remove())
+	}
+	return s.begin(ctx)
+}
+
+// Promote makes a standby a primary, and returns once it accepts writes.
+func (c *Cluster) Promote(ctx context.Context) error {
+	return c.run(ctx, "pg_ctl", "-D", c.data(), "-w", "promote")
+}

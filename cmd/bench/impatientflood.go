@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// patience is how long an impatient client waits for an answer, and then before it asks again.
+	patience = 100 * time.Millisecond
+	// patientConnections are those of the patient clients that the flood is measured by.
+	patientConnections = 64
+	// floodShare is the least share of the patient clients' answers that the impatient ones get.
+	floodShare = 0.8
+	// floodStores and floodKeys have enough keys for every request within the limits of each.
+	floodStores, floodKeys = 60, 100
+	// floodedP99 is what the p99 may be a second after the flood whatever it was before.
+	floodedP99 = 25 * time.Millisecond
+)
+
+// flood is what a number of clients got.
+type flood struct {
+	inTime, refused, gaveUp int
+	answered                []time.Duration
+	strange                 tally
+	took                    time.Duration
+}
+
+// rate is answers in time in a second.
+func (f *flood) rate() float64 { return float64(f.inTime) / f.took.Seconds() }
+
+// playImpatientFlood measures what patient clients get, floods the service with impatient ones,
+// and watches how soon it is well again.
+func playImpatientFlood(ctx context.Context, p *play) (err error) {
+	s, err := p.open(ctx, p.server, p.folder, shape{stores: floodStores, keys: floodKeys, products: floodStores, orders: floodStores, customers: floodStores})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
+	if err := s.serve(ctx, "--log-format=json"); err != nil {
+		return err
+	}
+	// The last store's keys are the bystander's alone.
+	others := &dataset{stores: s.stores[:floodStores-1]}
+	turns := newRequests(others)
+	bystander := newBystander(s.api, s.stores[floodStores-1])
+	quiet, err := bystander.watch(ctx, p.calm())
+	if err != nil {
+		return err
+	}
+	patient, err := p.flooded(ctx, s, turns, patientConnections, answerTimeout)
+	if err != nil {
+		return err
+	}
+	var under []call
+	for _, connections := range p.Flood {
+		bystander.start(ctx)
+		impatient, err := p.flooded(ctx, s, turns, connections, patience)
+		ended := time.Now()
+		under = append(under, bystander.stop()...)
+		if err != nil {
+			return err
+		}
+		share := impatient.rate() / patient.rate()
+		p.mustFast(share >= floodShare, "%d impatient clients get at least %.0f %% in time of what %d patient ones get (%.0f %%)",
+			connections, 100*floodShare, patientConnections, 100*share)
+		after, err := bystander.watch(ctx, recoveryBound+p.calm())
+		if err != nil {
+			return err
+		}
+		var later []call
+		for _, c := range after {
+			if c.due.Sub(ended) >= recoveryBound {
+				later = append(later, c)
+			}
+		}
+		answers(after, &p.wrong)
+		p99, before := percentile(tookOf(later), 99), percentile(tookOf(quiet), 99)
+		p.mustFast(p99 <= max(2*before, floodedP99), "%s after %d impatient clients p99 is %s (quiet %s)", recoveryBound, connections, fine(p99), fine(before))
+	}
+	p.bystander(quiet, under)
+	answers(quiet, &p.wrong)
+	counts := answers(under, &p.wrong)
+	p.didf("a patient bystander under the floods: %d served, %d refused with 503", counts[served], counts[refused])
+	return nil
+}
+
+// flooded asks over a number of connections for the span of the scene, each with so much patience,
+// and writes down what it cost.
+func (p *play) flooded(ctx context.Context, s *stage, turns *requests, connections int, patience time.Duration) (*flood, error) {
+	spent := func() (own, server, database time.Duration, err error) {
+		own, err1 := processCPU(os.Getpid())
+		server, err2 := s.server.cpu()
+		database, err3 := s.db.cpu()
+		return own, server, database, errors.Join(err1, err2, err3)
+	}
+	sessions, err := s.sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, server, database, err := spent()
+	if err != nil {
+		return nil, err
+	}
+	f := drown(ctx, s.api, turns, connections, p.Span, patience)
+	ownAfter, serverAfter, databaseAfter, err := spent()
+	if err != nil {
+		return nil, err
+	}
+	opened, err := s.sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kind := "patient"
+	if patience < answerTimeout {
+		kind = "impatient"
+	}
+	share := func(d time.Duration) float64 { return d.Seconds() / f.took.Seconds() }
+	p.didf("%d %s clients for %s: %d answers in time (%.0f/s, p99 %s), %d refused with 503, %d given up; %d new sessions of the database; processors: clients %.2f, server %.2f, database %.2f",
+		connections, kind, p.Span, f.inTime, f.rate(), fine(percentile(f.answered, 99)), f.refused, f.gaveUp, opened-sessions,
+		share(ownAfter-own), share(serverAfter-server), share(databaseAfter-database))
+	for what, n := range f.strange.counts {
+		p.wrong.add(what, n)
+	}
+	return f, ctx.Err()
+}
+
+// drown asks over a number of connections until the time is over. A client that gives up closes its
+// connection.
+func drown(ctx context.Context, address string, turns *requests, connections int, length, patience time.Duration) *flood {
+	var (
+		sum   flood
+		mu    sync.Mutex
+		group sync.WaitGroup
+	)
+	start := time.Now()
+	end := start.Add(length)
+	for n := range connections {
+		group.Go(func() {
+			own := drownOne(ctx, address, turns, uint64(n), end, patience) //nolint:gosec // A number of connections.
+			mu.Lock()
+			defer mu.Unlock()
+			sum.inTime, sum.refused, sum.gaveUp = sum.inTime+own.inTime, sum.refused+own.refused, sum.gaveUp+own.gaveUp
+			sum.answered = append(sum.answered, own.answered...)
+			for what, n := range own.strange.counts {
+				sum.strange.add(what, n)
+			}
+		})
+	}
+	group.Wait()
+	sum.took = time.Since(start)
+	slices.Sort(sum.answered)
+	return &sum
+}
+
+// drownOne is one connection's part.
+func drownOne(ctx context.Context, address string, turns *requests, seed uint64, end time.Time, patience time.Duration) (f flood) {
+	w := newWriter(seed)
+	var c *client
+	for now := time.Now(); now.Before(end) && ctx.Err() == nil; now = time.Now() {
+		status, body, err := 0, []byte(nil), error(nil)
+		if c == nil {
+			c, err = dial(ctx, address)
+		}
+		if err == nil {
+			_, w.key = turns.take()
+			w.get("/v1/store", "")
+			status, body, err = c.until(now.Add(patience), w.text)
+		}
+		verdict, what := served, ""
+		if status != 200 || err != nil {
+			verdict, what = judge(status, body, c != nil && c.retryAfter, err)
+		}
+		if c != nil && (err != nil || c.closing) {
+			c.close()
+			c = nil
+		}
+		switch {
+		case verdict == served:
+			f.inTime++
+			f.answered = append(f.answered, time.Since(now))
+			continue
+		case verdict == refused:
+			f.refused++
+		case verdict == limited:
+			f.strange.add("429 rate_limited", 1)
+		case what == givenUp:
+			f.gaveUp++
+		default:
+			f.strange.add(what, 1)
+		}
+		_ = wait(ctx, patience) // it ends with the context, as the loop does
+	}
+	if c != nil {
+		c.close()
+	}
+	return f
+}
+
+// sessions is how many connections the database has had.
+func (s *stage) sessions(ctx context.Context) (count int, err error) {
+	err = s.db.server.QueryRow(ctx, "SELECT sessions FROM pg_stat_database WHERE datname = $1", s.db.made).Scan(&count)
+	return count, err
+}

@@ -1,0 +1,309 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/store"
+)
+
+const (
+	// healthyStores have receivers that answer; the first store's hangs.
+	healthyStores = 4
+	// healthyRate is how many customers are created in each of them in a second.
+	healthyRate = 10
+	// hungTimeout is the workers' for an attempt: short, so that the one that hangs is tried often.
+	hungTimeout = 2 * time.Second
+	// deliveredP99 bounds the time from an answer to the arrival of its event, and slowestAnswer any
+	// answer of the API on SQLite.
+	deliveredP99  = 100 * time.Millisecond
+	slowestAnswer = 250 * time.Millisecond
+	// cancelledLimit bounds the wait until everything that waited is cancelled.
+	cancelledLimit, cancelledLimitLong = 30 * time.Second, 3 * time.Minute
+)
+
+// What waits for a webhook is deliveries of one event, $3, due now. Ids are UUIDs of version 7 (RFC
+// 9562, 5.7).
+const (
+	waitPostgres = `INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, created_at)
+SELECT (t.hex || '7' || substr(t.hash, 1, 3) || '8' || substr(t.hash, 4, 15))::uuid, $1::uuid, $2::uuid, $3::uuid, 'customer.created',
+ now(), '[]', now()
+ FROM generate_series(1, $4::bigint) AS g
+ CROSS JOIN LATERAL (SELECT lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint), 12, '0') AS hex, md5(g::text) AS hash) t`
+
+	waitSQLite = `WITH RECURSIVE series(g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM series WHERE g < $4)
+INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, created_at)
+SELECT substr($5, 1, 8) || '-' || substr($5, 9, 4) || '-7000-8000-' || printf('%012x', g), $1, $2, $3, 'customer.created', $6, CAST('[]' AS blob), $6 FROM series`
+)
+
+// playLargeDisable disables a webhook with a large backlog while others are delivered to.
+func playLargeDisable(ctx context.Context, p *play) (err error) {
+	server := p.server
+	if p.on == onSQLite {
+		server = ""
+	}
+	s, err := p.open(ctx, server, p.folder, shape{stores: healthyStores + 2, keys: greedyKeys, products: 20, orders: 20, customers: 20})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
+	r, err := receiver.Start(receiver.OK)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := s.trust(r, p.folder); err != nil {
+		return err
+	}
+	hung, err := p.hooks(ctx, s, r)
+	if err != nil {
+		return err
+	}
+	if err := s.serve(ctx); err != nil {
+		return err
+	}
+	first, err := p.backlog(ctx, s, hung)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if err := s.work(ctx, "--timeout="+hungTimeout.String(), "--retry-delays="+retryDelays); err != nil {
+			return err
+		}
+	}
+	return p.disable(ctx, s, r, hung, first)
+}
+
+// hooks registers a webhook in each store but the last, the bystander's; that of the first hangs.
+func (p *play) hooks(ctx context.Context, s *stage, r *receiver.Receiver) (hung webhook, err error) {
+	var hooks []receiver.Hook
+	for n := range healthyStores + 1 {
+		w, err := s.register(ctx, s.stores[n], r.URL(n))
+		if err != nil {
+			return hung, err
+		}
+		if n == 0 {
+			hung = w
+		}
+		hooks = append(hooks, receiver.Hook{Secret: w.Secret, Hangs: n == 0})
+	}
+	r.SetHooks(hooks)
+	return hung, nil
+}
+
+// backlog makes an event in the first store and so many deliveries of it that wait. It returns
+// the event.
+func (p *play) backlog(ctx context.Context, s *stage, hung webhook) (event uuid.UUID, err error) {
+	creator := newCreator(s.api, 20, s.stores[0])
+	made, err := creator.watch(ctx, 10*time.Millisecond)
+	if err != nil {
+		return event, err
+	}
+	if len(made) == 0 || made[0].verdict != served {
+		return event, errors.New("no customer could be created")
+	}
+	began := time.Now()
+	db, err := s.open(ctx)
+	if err != nil {
+		return event, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.Reader().QueryRowContext(ctx, "SELECT id FROM events WHERE store_id = $1 LIMIT 1", s.stores[0].id).Scan(&event); err != nil {
+		return event, fmt.Errorf("read the event: %w", err)
+	}
+	if p.on == onSQLite {
+		hex := fmt.Sprintf("%012x", time.Now().UnixMilli())
+		_, err = db.Writer().ExecContext(ctx, waitSQLite, s.stores[0].id, hung.ID, event, p.Waiting, hex, time.Now())
+	} else {
+		err = s.sql(ctx, func(db *pgx.Conn) error {
+			_, err := db.Exec(ctx, waitPostgres, s.stores[0].id, hung.ID, event, p.Waiting)
+			if err == nil {
+				_, err = db.Exec(ctx, "VACUUM ANALYZE deliveries")
+			}
+			return err
+		})
+	}
+	p.didf("%d deliveries waiting for a webhook that hangs, made in %s", p.Waiting, short(time.Since(began)))
+	return event, err
+}
+
+// open opens the database beside the service.
+func (s *stage) open(ctx context.Context) (*store.Store, error) {
+	return store.Open(ctx, store.Config{URL: s.db.url, MaxConns: 2})
+}
+
+// disable disables the webhook while the others are delivered to, and draws the balance.
+func (p *play) disable(ctx context.Context, s *stage, r *receiver.Receiver, hung webhook, backlog uuid.UUID) error {
+	var creators []*caller
+	for n := range healthyStores {
+		creators = append(creators, newCreator(s.api, healthyRate, s.stores[1+n]))
+	}
+	bystander := newBystander(s.api, s.stores[healthyStores+1])
+	all := func(do func(c *caller)) {
+		for _, c := range creators {
+			do(c)
+		}
+		do(bystander)
+	}
+	all(func(c *caller) { c.start(ctx) })
+	if err := wait(ctx, p.calm()); err != nil {
+		return err
+	}
+	began := time.Now()
+	_, err := s.command(ctx, "webhook", "disable", hung.ID.String())
+	disabled := time.Now()
+	if err == nil {
+		err = wait(ctx, p.Span)
+	}
+	var calls []call
+	for _, c := range creators {
+		calls = append(calls, c.stop()...)
+	}
+	watched := bystander.stop()
+	if err != nil {
+		return err
+	}
+	p.didf("webhook disable took %s, beside %d healthy webhooks with %d events/s and two workers", short(disabled.Sub(began)), healthyStores, healthyStores*healthyRate)
+	db, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	err = p.cancelled(ctx, db, hung, disabled)
+	if err == nil {
+		err = p.delivered(ctx, db, r, calls, backlog, began, disabled)
+	}
+	lost, lostErr := s.metric(ctx, "storefront_leases_lost_total")
+	p.wrong.add("lease lost", int(lost))
+	answers(calls, &p.wrong)
+	answers(watched, &p.wrong)
+	var quiet, then []call
+	for _, c := range watched {
+		if c.due.Before(began) {
+			quiet = append(quiet, c)
+		} else {
+			then = append(then, c)
+		}
+	}
+	p.bystander(quiet, then)
+	longest := max(percentile(p.then, 100), percentile(tookOf(calls), 100))
+	p.didf("longest answer of the API, quiet and then: %s", fine(longest))
+	if p.on == onSQLite {
+		p.mustFast(longest <= slowestAnswer, "every answer of the API takes at most %s (%s)", slowestAnswer, fine(longest))
+	}
+	return errors.Join(err, lostErr, db.Close())
+}
+
+// cancelled waits until nothing waits for the webhook any more.
+func (p *play) cancelled(ctx context.Context, db *store.Store, hung webhook, since time.Time) error {
+	limit := cancelledLimit
+	if p.Long {
+		limit = cancelledLimitLong
+	}
+	left := 0
+	for time.Since(since) < limit {
+		if err := db.Reader().QueryRowContext(ctx, "SELECT count(*) FROM deliveries WHERE webhook_id = $1", hung.ID).Scan(&left); err != nil {
+			return fmt.Errorf("count what waits: %w", err)
+		}
+		if left == 0 {
+			break
+		}
+		if err := wait(ctx, 10*settlePause); err != nil {
+			return err
+		}
+	}
+	p.must(left == 0, "all that waited is cancelled within %s (%d left after %s)", limit, left, short(time.Since(since)))
+	return nil
+}
+
+// delivered compares what was created with what arrived.
+func (p *play) delivered(ctx context.Context, db *store.Store, r *receiver.Receiver, calls []call, backlog uuid.UUID, began, disabled time.Time) error {
+	if _, err := r.Count(); err != nil {
+		return err
+	}
+	eventOf, err := eventsOf(ctx, db.Reader())
+	if err != nil {
+		return err
+	}
+	arrivals := map[uuid.UUID][]receiver.Request{}
+	late := 0
+	all := func() {
+		clear(arrivals)
+		late = 0
+		for _, request := range r.Requests() {
+			if request.Event != backlog {
+				arrivals[request.Event] = append(arrivals[request.Event], request)
+			} else if request.Arrived.After(disabled.Add(hungTimeout)) {
+				late++
+			}
+		}
+	}
+	missing := func() (events []uuid.UUID) {
+		for _, c := range calls {
+			if e := eventOf[c.made]; c.verdict == served && len(arrivals[e]) == 0 {
+				events = append(events, e)
+			}
+		}
+		return events
+	}
+	for limit := time.Now().Add(cancelledLimit); ; {
+		if all(); len(missing()) == 0 || time.Now().After(limit) {
+			break
+		}
+		if err := wait(ctx, settlePause); err != nil {
+			return err
+		}
+	}
+	p.lost.add("event of an acknowledged change", len(missing()))
+	p.wrong.add("attempt after the webhook was disabled", late)
+	var quiet, then []call
+	for _, c := range calls {
+		list := arrivals[eventOf[c.made]]
+		if c.verdict != served || len(list) == 0 {
+			continue
+		}
+		p.wrong.add("duplicate", len(list)-1)
+		way := call{due: c.ended(), took: max(0, list[0].Arrived.Sub(c.ended()))}
+		if way.due.Before(began) {
+			quiet = append(quiet, way)
+		} else {
+			then = append(then, way)
+		}
+	}
+	before, after := tookOf(quiet), tookOf(then)
+	p.didf("healthy webhooks, from the answer to the arrival: quiet p99 %s; from the command on p50 %s, p99 %s, longest %s",
+		fine(percentile(before, 99)), fine(percentile(after, 50)), fine(percentile(after, 99)), fine(percentile(after, 100)))
+	if p.on == onPostgres {
+		p.mustFast(percentile(after, 99) <= deliveredP99, "healthy webhooks' p99 stays within %s (%s)", deliveredP99, fine(percentile(after, 99)))
+	}
+	return nil
+}
+
+// eventsOf returns the events that tell of created customers, by the customer.
+func eventsOf(ctx context.Context, db *sql.DB) (map[uuid.UUID]uuid.UUID, error) {
+	rows, err := db.QueryContext(ctx, "SELECT id, payload FROM events WHERE type = 'customer.created'")
+	if err != nil {
+		return nil, fmt.Errorf("read the events: %w", err)
+	}
+	defer rows.Close()
+	events := map[uuid.UUID]uuid.UUID{}
+	for rows.Next() {
+		var event uuid.UUID
+		var payload []byte
+		if err := rows.Scan(&event, &payload); err != nil {
+			return nil, fmt.Errorf("read the events: %w", err)
+		}
+		subject, err := subjectOf(payload)
+		if err != nil {
+			return nil, fmt.Errorf("read the event %s: %w", event, err)
+		}
+		events[subject] = event
+	}
+	return events, rows.Err()
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAnswersAreJudged(t *testing.T) {
+	t.Parallel()
+	ours := func(status, code string) string {
+		return `{"statusCode":` + status + `,"code":"` + code + `","message":"…","requestId":"` + uuid.NewString() + `","timestamp":"…"}`
+	}
+	for _, row := range []struct {
+		why        string
+		status     int
+		body       string
+		retryAfter bool
+		err        error
+		verdict    verdict
+		what       string
+	}{
+		{"a success", 201, `{}`, false, nil, served, ""},
+		{"our 503", 503, ours("503", "unavailable"), true, nil, refused, ""},
+		{"our 503 without the header", 503, ours("503", "unavailable"), false, nil, wrong, "503 unavailable without Retry-After"},
+		{"a proxy's 503", 503, "<html>", true, nil, wrong, "503 without our body"},
+		{"a body of another status", 503, ours("500", "unavailable"), true, nil, wrong, "503 without our body"},
+		{"our 429", 429, ours("429", "rate_limited"), true, nil, limited, ""},
+		{"our 500", 500, ours("500", "internal_error"), false, nil, wrong, "500 internal_error"},
+		{"another code", 503, ours("503", "internal_error"), true, nil, wrong, "503 internal_error"},
+		{"nothing in time", 0, "", false, &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, wrong, givenUp},
+		{"an empty reply", 0, "", false, io.EOF, wrong, "no answer: EOF"},
+		{"nobody there", 0, "", false, &net.OpError{Op: "dial", Err: io.ErrClosedPipe}, wrong, "no answer: dial: io: read/write on closed pipe"},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			t.Parallel()
+			verdict, what := judge(row.status, []byte(row.body), row.retryAfter, row.err)
+			require.Equal(t, row.verdict, verdict)
+			require.Equal(t, row.what, what)
+		})
+	}
+}
+
+func TestARecoveryEndsWithTheLastCallThatWasNotServedInTime(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+	at := func(due, took time.Duration, v verdict) call { return call{due: from.Add(due), took: took, verdict: v} }
+	calls := []call{
+		at(-time.Second, time.Minute, wrong), // before
+		at(time.Second, 300*time.Millisecond, refused),
+		at(2*time.Second, 300*time.Millisecond, served),
+		at(3*time.Second, 10*time.Millisecond, served),
+	}
+	require.Equal(t, 2300*time.Millisecond, recovered(calls, from, 100*time.Millisecond))
+	require.Equal(t, 1300*time.Millisecond, recovered(calls, from, time.Second))
+	require.Zero(t, recovered(calls[3:], from, time.Second))
+}
+
+func TestAnOutcomeHoldsUnlessSomethingWasLostOrWrong(t *testing.T) {
+	t.Parallel()
+	var o outcome
+	o.mustFast(false, "fast")
+	require.True(t, o.held(), "what took too long is printed")
+	o.judged = true
+	require.False(t, o.held(), "and judged on request")
+	o = outcome{}
+	o.must(false, "right")
+	require.False(t, o.held())
+	o = outcome{}
+	o.lost.add("event", 0)
+	require.True(t, o.held())
+	o.lost.add("event", 1)
+	require.False(t, o.held())
+	var b strings.Builder
+	o.write(&b, time.Second)
+	require.Contains(t, b.String(), "lost: 1 × event\n  wrong: nothing\n")
+}
+
+func TestAFullTallyShowsTheMostFrequentKinds(t *testing.T) {
+	t.Parallel()
+	var all tally
+	for n := range tallied + 2 {
+		all.add(strings.Repeat("x", n+1), n+1)
+	}
+	require.True(t, strings.HasPrefix(all.String(), "8 × xxxxxxxx; 7 × "), all.String())
+	require.True(t, strings.HasSuffix(all.String(), "; 2 other kinds"), all.String())
+}
+
+func TestASceneIsPlayedFromStartToEnd(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("no file names whom the worker trusts")
+	}
+	binary, err := serviceBinary(t.Context(), "", t.TempDir())
+	require.NoError(t, err)
+	var out, stderr bytes.Buffer
+	args := []string{"chaos", "--sqlite", "--binary=" + binary, "--scene=large-disable", "--waiting=300", "--span=300ms"}
+	require.Zero(t, run(t.Context(), args, strings.NewReader(""), &out, &stderr), out.String()+stderr.String())
+	require.Contains(t, out.String(), "large-disable, SQLite: ")
+	require.Contains(t, out.String(), "300 deliveries waiting")
+	require.Contains(t, out.String(), "lost: nothing\n  wrong: nothing\n  bystander: quiet p50 ")
+	require.Contains(t, out.String(), "held: all that waited is cancelled")
+}
