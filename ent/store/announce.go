@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"net/url"
-	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -124,7 +124,7 @@ func (s *Store) Listen(ctx context.Context) <-chan struct{} {
 		})
 		return heard
 	}
-	listener := pq.NewListener(listenerURL(s.url), leastReconnect, mostReconnect, nil)
+	listener := pq.NewDialListener(newDialer(), listenerURL(s.url), leastReconnect, mostReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
 		// It waits for its first connection.
@@ -155,12 +155,18 @@ func listenerURL(text string) string {
 	if err != nil {
 		return text
 	}
-	q := u.Query()
-	if q.Get("sslmode") == "" && os.Getenv("PGSSLMODE") == "" {
-		q.Set("sslmode", string(pq.SSLModePrefer))
+	cfg, err := postgresConfig(text)
+	if err != nil {
+		return text
 	}
-	if q.Get("connect_timeout") == "" {
-		q.Set("connect_timeout", "10")
+	q := u.Query()
+	for name, value := range map[string]string{
+		"sslmode": string(cfg.SSLMode), "connect_timeout": strconv.Itoa(int(cfg.ConnectTimeout.Seconds())),
+		"target_session_attrs": string(cfg.TargetSessionAttrs),
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
 	}
 	if q.Get("application_name") == "" {
 		q.Set("application_name", "storefront listener")

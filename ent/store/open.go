@@ -30,6 +30,9 @@ var ErrURL = errors.New("database-url")
 const (
 	// connectTimeout bounds the wait for a PostgreSQL server, unless the URL sets another.
 	connectTimeout = 10 * time.Second
+	// hostTimeout is the same for each of several hosts: one that has vanished without a word holds
+	// up every new connection for as long.
+	hostTimeout = 3 * time.Second
 	// idleTime is how long an unused connection to PostgreSQL is kept.
 	idleTime = 5 * time.Minute
 	// lifeTime is after how long any is replaced, so that a new server gets its share.
@@ -91,16 +94,31 @@ func openPostgres(ctx context.Context, c Config) (*Store, error) {
 }
 
 func postgresConnector(text string) (driver.Connector, error) {
+	cfg, err := postgresConfig(text)
+	if err != nil {
+		return nil, err
+	}
+	connect, err := pq.NewConnectorConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	connect.Dialer(newDialer())
+	return connect, nil
+}
+
+// postgresConfig reads a PostgreSQL URL. Its error is ErrURL.
+func postgresConfig(text string) (pq.Config, error) {
+	text = spreadHosts(text)
 	// Neither error below is shown: both quote parts of the URL, and a password with a character
 	// that is not percent-encoded ends up in any part of it.
 	u, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(text, u.Scheme+"://") {
-		return nil, fmt.Errorf("%w: not a PostgreSQL URL; write postgres://user:password@host:port/name, "+
+		return pq.Config{}, fmt.Errorf("%w: not a PostgreSQL URL; write postgres://user:password@host:port/name, "+
 			"special characters percent-encoded", ErrURL)
 	}
 	cfg, err := pq.NewConfig(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w: a parameter of the PostgreSQL URL, or of the PG… environment, is not valid", ErrURL)
+		return pq.Config{}, fmt.Errorf("%w: a parameter of the PostgreSQL URL, or of the PG… environment, is not valid", ErrURL)
 	}
 	// What the driver would otherwise return depends on the server's zone.
 	if cfg.Runtime == nil {
@@ -109,8 +127,15 @@ func postgresConnector(text string) (driver.Connector, error) {
 	cfg.Runtime["timezone"] = "UTC"
 	// Sent in the binary format, text for a jsonb column is refused.
 	cfg.BinaryParameters = false
+	several := len(cfg.Multi) > 0
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = connectTimeout
+		if several {
+			cfg.ConnectTimeout = hostTimeout
+		}
+	}
+	if several && cfg.TargetSessionAttrs == "" {
+		cfg.TargetSessionAttrs = pq.TargetSessionAttrsReadWrite
 	}
 	if cfg.ApplicationName == "" {
 		cfg.ApplicationName = "storefront"
@@ -118,12 +143,7 @@ func postgresConnector(text string) (driver.Connector, error) {
 	if cfg.SSLMode == "" {
 		cfg.SSLMode = pq.SSLModePrefer // libpq's default, where lib/pq's own is require
 	}
-	connect, err := pq.NewConnectorConfig(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("reach the database: %w", err)
-	}
-	connect.Dialer(newDialer())
-	return connect, nil
+	return cfg, nil
 }
 
 func openSQLite(ctx context.Context, c Config, path string) (*Store, error) {

@@ -28,7 +28,8 @@ import (
 
 // Config tells which database to open and how.
 type Config struct {
-	// URL is sqlite:PATH, postgres://… or postgresql://….
+	// URL is sqlite:PATH, postgres://… or postgresql://…, of one host or of several separated by commas,
+	// of which the one that can be written is used unless target_session_attrs names another.
 	URL string
 	// Clock tells the time; nil is time.Now. Goroutines share it.
 	Clock func() time.Time
@@ -77,7 +78,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.clock, s.given, s.url = c.Clock, given, c.URL
+	s.clock, s.given, s.url = c.Clock, given, spreadHosts(c.URL)
 	s.client = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.reader)))
 	s.tx = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.writer)))
 	hook.Register(s.client)
