@@ -28,6 +28,7 @@ type chaosCommand struct {
 	Length      time.Duration `default:"4s" help:"How long a round's load lasts at least."`
 	Timeout     time.Duration `default:"10s" help:"How long the worker lets an attempt take: leases last two seconds longer."`
 	Kills       int           `placeholder:"N" help:"Go on until so many parts have been killed or have crashed, however many rounds that takes."`
+	Blows       int           `default:"3" help:"How many blows there are in a round at most; each kills one part at least."`
 	sceneFlags
 }
 
@@ -69,8 +70,8 @@ func (c *chaosCommand) Validate() error {
 		return errors.New("--length must be from 100ms and --timeout from 1s")
 	case c.SQLite && c.PostgresBin != "":
 		return errors.New("--sqlite needs no --postgres-bin")
-	case c.Kills < 0:
-		return errors.New("--kills must not be negative")
+	case c.Kills < 0 || c.Blows < 1 || c.Blows > 100:
+		return errors.New("--kills must not be negative, and --blows must be from 1 to 100")
 	}
 	return c.check()
 }

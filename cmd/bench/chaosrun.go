@@ -23,8 +23,6 @@ const (
 	crashShare = 0.3
 	// deadTime is the longest that what was killed stays dead.
 	deadTime = time.Second
-	// maxBlows is how many blows there are in a round at most.
-	maxBlows = 3
 	// calmTimeout bounds the wait until everything is delivered: leases, retries, and a slow machine.
 	calmTimeout = 90 * time.Second
 )
@@ -122,7 +120,7 @@ func short(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond
 
 // strike deals some blows over the length of a round, and returns what was hit.
 func (r *chaosRun) strike(ctx context.Context) (hit []string, err error) {
-	blows := 1 + r.random.IntN(maxBlows)
+	blows := 1 + r.random.IntN(r.command.Blows)
 	for range blows {
 		if err := r.wait(ctx, time.Duration(r.random.Float64()*2*float64(r.command.Length)/float64(blows+1))); err != nil {
 			return hit, err

@@ -112,7 +112,7 @@ func (f *sceneFlags) calm() time.Duration {
 	if f.Long {
 		return 5 * time.Second
 	}
-	return 2 * time.Second
+	return time.Second
 }
 
 // play is one scene on one database while it is played.
