@@ -34,7 +34,9 @@ type result struct {
 	verdict verdict
 	// released tells that the attempt was broken off because the worker stops.
 	released bool
-	leased   time.Time // by this process's clock
+	// leased and ended are when the lease began and the attempt ended, by this process's clock; ended
+	// is zero when nothing was sent.
+	leased, ended time.Time
 }
 
 // deliver makes the attempt of a leased delivery and hands its result on.
@@ -75,6 +77,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	}
 	ctx, s := w.begin(ctx, d, number)
 	answer := w.client.Post(ctx, d.URL, header(d, secret, number, attempt.StartedAt), d.Payload)
+	r.ended = time.Now()
 	if answer.Problem == egress.ProblemInterrupted {
 		span.Fail(s, answer.Problem)
 		s.End()

@@ -31,7 +31,8 @@ type subscriber struct {
 	deleted  bool
 	since    time.Time // its first failure in a row, zero when there is none
 	ended    bool      // it was disabled or deleted at some time
-	mood     int       // what its receiver answers
+	epoch    int64
+	mood     int // what its receiver answers
 }
 
 // history is an installation beside the model of what must become of it.
@@ -122,7 +123,7 @@ func (h *history) create(t *rapid.T) {
 	if len(h.subscribers) >= 6 {
 		t.Skip()
 	}
-	s := &subscriber{merchant: rapid.SampledFrom(h.merchants).Draw(t, "merchant"), types: drawTypes(t), enabled: true, mood: drawMood(t)}
+	s := &subscriber{merchant: rapid.SampledFrom(h.merchants).Draw(t, "merchant"), types: drawTypes(t), enabled: true, epoch: 1, mood: drawMood(t)}
 	s.id = s.merchant.newWebhook(s.types...)
 	// The receiver reads them while it answers.
 	h.receiver.mu.Lock()
@@ -176,12 +177,12 @@ func (h *history) subscribe(t *rapid.T) {
 func (h *history) disable(t *rapid.T) {
 	s := h.alive(t)
 	s.enabled, s.ended = false, true
+	s.epoch++
 	s.merchant.change(func(ctx context.Context, tx *ent.Tx) error {
 		if err := tx.Webhook.UpdateOneID(s.id).SetEnabled(false).Exec(ctx); err != nil {
 			return err
 		}
-		_, err := queue.Cancel(ctx, tx, h.Store, s.merchant.id, s.id)
-		return err
+		return queue.Cancel(ctx, tx, h.Store, s.merchant.id, s.id)
 	})
 }
 
@@ -201,8 +202,7 @@ func (h *history) delete(t *rapid.T) {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM webhooks WHERE id = $1", s.id); err != nil {
 			return err
 		}
-		_, err := queue.Cancel(ctx, tx, h.Store, s.merchant.id, s.id)
-		return err
+		return queue.Cancel(ctx, tx, h.Store, s.merchant.id, s.id)
 	})
 }
 

@@ -46,10 +46,16 @@ func (h *history) unchanged() {
 func (h *history) learn(batch []result) {
 	now := h.Now()
 	for _, s := range h.subscribers {
+		// The batch is in the order in which its attempts ended; that of a delivery made before the
+		// webhook was last disabled tells of it only if it went well.
 		well, badly := false, false
 		for _, r := range batch {
-			if r.outcome.Delivery.WebhookID == s.id {
-				well, badly = well || r.verdict == answeredWell, badly || r.verdict == answeredBadly
+			switch {
+			case r.outcome.Delivery.WebhookID != s.id:
+			case r.verdict == answeredWell:
+				well, badly = true, false
+			case r.verdict == answeredBadly && r.outcome.Delivery.Epoch == s.epoch:
+				badly = true
 			}
 		}
 		if s.deleted {
@@ -57,19 +63,15 @@ func (h *history) learn(batch []result) {
 		}
 		row, err := h.Client().Webhook.Get(context.Background(), s.id)
 		require.NoError(h.rt, err)
+		if well {
+			s.since = time.Time{}
+		}
 		switch {
-		case well && badly:
-			// A machine under load may let a good answer come too late.
-			s.since = time.Time{}
-			if row.FailingSince != nil {
-				s.since = row.FailingSince.UTC()
-			}
-		case well:
-			s.since = time.Time{}
 		case badly && s.enabled && s.since.IsZero():
 			s.since = now
 		case badly && s.enabled && now.Sub(s.since) >= DefaultDisableAfter:
 			s.enabled, s.ended = false, true
+			s.epoch++
 		}
 		require.Equal(h.rt, s.enabled, row.Enabled, "failing since %s, now %s", s.since, now)
 		if s.enabled {

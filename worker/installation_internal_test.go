@@ -256,13 +256,30 @@ func (s *stepped) one() result {
 // pass works until there is nothing more to do at this time, and returns how many attempts ended.
 func (s *stepped) pass() int {
 	ended := 0
-	for {
+	// What is due for a disabled webhook is looked for again and never claimed; and after a first
+	// attempts' lane that was empty the retries' comes next.
+	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun
 		if begun == 0 && !s.dispatcher.relaying && !s.dispatcher.claiming {
-			return ended
+			break
+		}
+		if begun > 0 || s.dispatcher.relaying {
+			idle = 0
 		}
 		s.finish()
+	}
+	s.cancelAll()
+	return ended
+}
+
+// cancelAll moves what is cancelled to the journal, as far as that is due.
+func (s *stepped) cancelAll() {
+	_, err := s.queue.FindMissed(context.Background())
+	require.NoError(s.t, err)
+	for worked := true; worked; {
+		worked, err = s.cancelOnce(context.Background())
+		require.NoError(s.t, err)
 	}
 }
 

@@ -16,6 +16,7 @@ const (
 	opRelay  = "relay"
 	opClaim  = "claim"
 	opFinish = "finish"
+	opCancel = "cancel"
 )
 
 // noAnswer is the class of an attempt that no status came back from.
@@ -62,7 +63,7 @@ func newMetrics(into prometheus.Registerer, limit int) (*metrics, error) {
 		}),
 		queue: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "storefront_queue_duration_seconds",
-			Help:    "How long the worker's work on the queue took, by operation: relay, claim or finish, each for a batch.",
+			Help:    "How long the worker's work on the queue took, by operation: relay, claim, finish or cancel, each for a batch.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 		}, []string{"operation"}),
 		running: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -123,6 +124,9 @@ func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 		}
 	}
 }
+
+// cancelled tells of deliveries that were moved to the journal as cancelled.
+func (m *metrics) cancelled(n int) { m.deliveries.WithLabelValues(queue.Cancelled).Add(float64(n)) }
 
 // classOf is the class of a status. One that HTTP does not know is told by its first digit, too; what
 // is no status at all is none.

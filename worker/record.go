@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,6 +60,8 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 		outcomes []queue.Outcome
 		failing  []uuid.UUID
 	)
+	// What a success and a failure of one webhook come to goes by which was first.
+	slices.SortStableFunc(batch, func(a, b result) int { return a.ended.Compare(b.ended) })
 	for _, r := range batch {
 		if r.released {
 			released = append(released, r.outcome.Delivery)
@@ -101,9 +104,9 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 	return nil
 }
 
-// judge changes what follows a failure where its webhook is disabled already, or is to be now: all
-// that waits for it is then cancelled, and that delivery with it. It returns the webhooks to
-// disable, with their stores.
+// judge changes what follows a failure where its webhook is disabled, or was since the delivery was
+// made, or is to be now: all that waits for it is then cancelled, and that delivery with it. It
+// returns the webhooks to disable, with their stores.
 func (w *Worker) judge(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	if len(failing) == 0 {
 		return nil, nil
@@ -119,7 +122,7 @@ func (w *Worker) judge(ctx context.Context, outcomes []queue.Outcome, failing []
 			continue
 		}
 		switch health := healths[o.Delivery.WebhookID]; {
-		case !health.Enabled:
+		case !health.Takes(o.Delivery):
 			o.Status = queue.Cancelled
 		case health.Exhausted && o.Counts:
 			// It waits, to be cancelled with the rest; should a success be faster, then it keeps its

@@ -15,6 +15,9 @@
 // receiver that hangs holds a few attempts and delays nobody, however much waits for it, and what
 // waits for it is not even looked at until one of its attempts has ended.
 //
+// What waits for a webhook that is disabled or deleted is cancelled by that; beside all the rest, a
+// few hundred at a time, it is moved to the journal.
+//
 // When a worker is told to stop it claims nothing more, lets attempts under way end and gives back
 // what did not. When it is killed its leases end by themselves: see package queue.
 package worker
@@ -181,6 +184,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	group.Go(func() error { return w.dispatch(running, working) })
 	group.Go(func() error { return w.sweep(running) })
 	group.Go(func() error { return w.resend(running) })
+	group.Go(func() error { return w.cancel(running) })
 	err := group.Wait()
 	close(w.results)
 	<-recorded

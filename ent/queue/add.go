@@ -25,12 +25,16 @@ type Draft struct {
 }
 
 const (
-	addPostgres = `INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, created_at)
- SELECT id, store_id, webhook_id, event_id, event_type, COALESCE($1::timestamptz, now()), $2, $3
+	addPostgres = `INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, created_at, epoch)
+ SELECT id, store_id, webhook_id, event_id, event_type,
+  GREATEST(COALESCE($1::timestamptz, now()), (SELECT w.epoch_since FROM webhooks w WHERE w.id = d.webhook_id)), $2, $3,
+  COALESCE((SELECT w.epoch FROM webhooks w WHERE w.id = d.webhook_id), 0)
  FROM jsonb_to_recordset($4::jsonb) AS d (id uuid, store_id uuid, webhook_id uuid, event_id uuid, event_type text)`
 
-	addSQLite = `INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, created_at)
- SELECT value ->> 'id', value ->> 'store_id', value ->> 'webhook_id', value ->> 'event_id', value ->> 'event_type', $1, $2, $3
+	addSQLite = `INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, created_at, epoch)
+ SELECT value ->> 'id', value ->> 'store_id', value ->> 'webhook_id', value ->> 'event_id', value ->> 'event_type',
+  max($1, COALESCE((SELECT w.epoch_since FROM webhooks w WHERE w.id = value ->> 'webhook_id'), 0)), $2, $3,
+  COALESCE((SELECT w.epoch FROM webhooks w WHERE w.id = value ->> 'webhook_id'), 0)
  FROM json_each($4)`
 )
 

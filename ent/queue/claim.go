@@ -26,7 +26,9 @@ type Claimed struct {
 
 const (
 	claimPostgres = `WITH want AS (
- SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(store_id uuid, webhook_id uuid, retry boolean, max integer, after timestamptz)),
+ SELECT r.store_id, r.webhook_id, r.retry, r.max, GREATEST(r.after, w.epoch_since) AS after
+ FROM jsonb_to_recordset($2::jsonb) AS r(store_id uuid, webhook_id uuid, retry boolean, max integer, after timestamptz)
+ CROSS JOIN LATERAL (SELECT epoch_since FROM webhooks w WHERE w.store_id = r.store_id AND w.id = r.webhook_id AND w.enabled LIMIT 1) w),
 due AS (
  SELECT f.place, f.due_at FROM want CROSS JOIN LATERAL (
   SELECT d.ctid AS place, d.due_at FROM deliveries d
@@ -37,25 +39,26 @@ leased AS (
  UPDATE deliveries d SET lease = gen_random_uuid(), due_at = ` + present + ` + $3::bigint * interval '1 millisecond'
  FROM due WHERE d.ctid = due.place
  RETURNING d.*, due.due_at AS was_due_at)
-SELECT l.id, l.lease, l.store_id, l.webhook_id, l.retry, l.event_id, l.event_type, l.attempts, l.created_at, l.was_due_at,
+SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch, d.was_due_at,
  COALESCE(w.enabled, false), w.url, w.secret, w.secret_key, e.payload, e.request_id, e.trace
- FROM leased l
- LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = l.store_id AND w.id = l.webhook_id AND w.enabled LIMIT 1) w ON true
- LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events WHERE id >= l.event_id AND id <= l.event_id ORDER BY id LIMIT 1) e ON true
- ORDER BY l.was_due_at, l.id`
+ FROM leased d
+ LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND ` + current + ` LIMIT 1) w ON true
+ LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events WHERE id >= d.event_id AND id <= d.event_id ORDER BY id LIMIT 1) e ON true
+ ORDER BY d.was_due_at, d.id`
 
 	// The lease is the same for all rows of a claim; a token need only differ from those before.
 	claimSQLite = `UPDATE deliveries SET lease = $1, due_at = $2 WHERE id IN (
- SELECT id FROM deliveries WHERE store_id = $3 AND webhook_id = $4 AND retry = $5 AND due_at >= $6 AND due_at <= $7
+ SELECT id FROM deliveries WHERE store_id = $3 AND webhook_id = $4 AND retry = $5 AND due_at <= $7
+  AND due_at >= (SELECT COALESCE(epoch_since, $6) FROM webhooks WHERE store_id = $3 AND id = $4 AND enabled)
  ORDER BY due_at, id LIMIT $8)`
 
-	claimedSQLite = `SELECT l.id, l.lease, l.store_id, l.webhook_id, l.retry, l.event_id, l.event_type, l.attempts, l.created_at, l.created_at,
+	claimedSQLite = `SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch, d.created_at,
  COALESCE(w.enabled, false), w.url, w.secret, w.secret_key, e.payload, e.request_id, e.trace
- FROM deliveries l
- LEFT JOIN webhooks w ON w.store_id = l.store_id AND w.id = l.webhook_id AND w.enabled
- LEFT JOIN events e ON e.id = l.event_id
- WHERE l.store_id = $1 AND l.webhook_id = $2 AND l.retry = $3 AND l.due_at = $4 AND l.lease = $5
- ORDER BY l.id`
+ FROM deliveries d
+ LEFT JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND ` + current + `
+ LEFT JOIN events e ON e.id = d.event_id
+ WHERE d.store_id = $1 AND d.webhook_id = $2 AND d.retry = $3 AND d.due_at = $4 AND d.lease = $5
+ ORDER BY d.id`
 )
 
 // wantRow is a Want as the statement reads it.
@@ -67,7 +70,9 @@ type wantRow struct {
 	After     time.Time `json:"after"`
 }
 
-// Claim leases what is due in the lanes, the longest due first, each up to its Max.
+// Claim leases what is due in the lanes, the longest due first, each up to its Max; nothing of a
+// webhook that is disabled or gone, or that became due before the webhook was last enabled again:
+// that is cancelled, and moved to the journal by StepCancellation.
 func (q *Queue) Claim(ctx context.Context, wants []Want, lease time.Duration) (Claimed, error) {
 	done := Claimed{Ends: map[Lane]time.Time{}}
 	if len(wants) == 0 {
@@ -138,7 +143,7 @@ func (c *Claimed) scan(rows *sql.Rows) error {
 			address, secretKey sql.NullString
 			caused             cause
 		)
-		err := rows.Scan(&d.ID, &d.Lease, &d.StoreID, &d.WebhookID, &d.Retry, &d.EventID, &d.EventType, &d.Attempts, &d.CreatedAt, &due,
+		err := rows.Scan(&d.ID, &d.Lease, &d.StoreID, &d.WebhookID, &d.Retry, &d.EventID, &d.EventType, &d.Attempts, &d.CreatedAt, &d.Epoch, &due,
 			&d.Enabled, &address, &d.Secret, &secretKey, &d.Payload, &caused.request, &caused.trace)
 		if err != nil {
 			return err

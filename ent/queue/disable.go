@@ -20,12 +20,14 @@ type Health struct {
 	Enabled bool
 	// Exhausted tells that nothing has succeeded there for so long that it is to be disabled.
 	Exhausted bool
+	epoch     int64
+	since     time.Time // when the epoch began, zero for the first one
 }
 
 const (
-	healthPostgres = `SELECT id, COALESCE(failing_since <= ` + present + ` - $2::bigint * interval '1 millisecond', false)
+	healthPostgres = `SELECT id, COALESCE(failing_since <= ` + present + ` - $2::bigint * interval '1 millisecond', false), epoch, epoch_since
  FROM webhooks WHERE enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($3::jsonb))`
-	healthSQLite = `SELECT id, COALESCE(failing_since <= $1 - $2, false)
+	healthSQLite = `SELECT id, COALESCE(failing_since <= $1 - $2, false), epoch, epoch_since
  FROM webhooks WHERE enabled AND id IN (SELECT value FROM json_each($3))`
 )
 
@@ -46,11 +48,15 @@ func (q *Queue) Healths(ctx context.Context, webhooks []uuid.UUID, patience time
 	}
 	healths := map[uuid.UUID]Health{}
 	err = each(rows, func() error {
-		var webhook uuid.UUID
+		var (
+			webhook uuid.UUID
+			since   sql.NullTime
+		)
 		h := Health{Enabled: true}
-		if err := rows.Scan(&webhook, &h.Exhausted); err != nil {
+		if err := rows.Scan(&webhook, &h.Exhausted, &h.epoch, &since); err != nil {
 			return err
 		}
+		h.since = since.Time
 		healths[webhook] = h
 		return nil
 	})
@@ -86,7 +92,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 		if err := w.Update().SetEnabled(false).SetDisabledAt(now).SetDisabledAutomatically(true).SetUpdatedAt(now).Exec(ctx); err != nil {
 			return fmt.Errorf("mark it: %w", err)
 		}
-		if _, err := Cancel(ctx, tx, q.store, storeID, webhookID); err != nil {
+		if err := Cancel(ctx, tx, q.store, storeID, webhookID); err != nil {
 			return err
 		}
 		disabled = true
@@ -114,6 +120,6 @@ func (q *Queue) exhausted(ctx context.Context, tx *ent.Tx, webhookID uuid.UUID, 
 	}
 	defer func() { _ = rows.Close() }()
 	var exhausted sql.NullBool
-	err = each(rows, func() error { return rows.Scan(new(uuid.UUID), &exhausted) })
+	err = each(rows, func() error { return rows.Scan(new(uuid.UUID), &exhausted, new(int64), new(sql.NullTime)) })
 	return exhausted.Bool, err
 }

@@ -26,6 +26,9 @@ const (
   ORDER BY d.store_id, d.webhook_id, d.retry, d.due_at LIMIT 1) n)
 SELECT n.at, d.* FROM (SELECT ` + present + ` AS at) n LEFT JOIN (SELECT * FROM lanes WHERE due_at <= ` + present + `) d ON true`
 
+	dueAllSQLite = `WITH RECURSIVE ` + lanesSQLite + `
+SELECT NULL, d.store_id, d.webhook_id, d.retry, NULL FROM lanes l JOIN deliveries d ON d.id = l.id WHERE d.due_at <= $1`
+
 	dueSQLite = `SELECT NULL, store_id, webhook_id, retry, NULL FROM deliveries WHERE due_at > $1 AND due_at <= $2
  GROUP BY store_id, webhook_id, retry`
 )
@@ -46,10 +49,9 @@ func (q *Queue) Due(ctx context.Context) (lanes []Waiting, all bool, err error) 
 	all = q.due.at.IsZero() || !now.Before(q.due.full.Add(fullInterval)) || now.Before(q.due.full)
 	var rows *sql.Rows
 	switch {
+	case q.sqlite() && all:
+		rows, err = q.store.Reader().QueryContext(ctx, dueAllSQLite, now)
 	case q.sqlite():
-		if all {
-			since = time.Unix(0, 0)
-		}
 		rows, err = q.store.Reader().QueryContext(ctx, dueSQLite, since, now)
 	case all:
 		rows, err = q.store.Writer().QueryContext(ctx, duePostgres, q.store.Moment())

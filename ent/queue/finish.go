@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -56,8 +57,9 @@ UPDATE deliveries d SET retry = true, lease = NULL, attempts = convert_to(h.atte
  due_at = ` + present + ` + h.delay * interval '1 millisecond'
  FROM held h WHERE d.ctid = h.place`
 
-	failingPostgres = `UPDATE webhooks SET failing_since = date_trunc('milliseconds', ` + present + `)
- WHERE failing_since IS NULL AND enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($2::jsonb))`
+	relapsedPostgres = `UPDATE webhooks SET failing_since = date_trunc('milliseconds', ` + present + `)
+ WHERE enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($2::jsonb))`
+	failingPostgres = relapsedPostgres + ` AND failing_since IS NULL`
 
 	moveSQLite = `INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
 SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.value->>'status', CAST(r.value->>'attempts' AS BLOB), d.created_at, $1
@@ -69,8 +71,8 @@ SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.value->>'stat
 	waitSQLite = `UPDATE deliveries SET retry = true, lease = NULL, attempts = CAST(r.value->>'attempts' AS BLOB),
  due_at = $1 + (r.value->>'delay')
  FROM json_each($2) r WHERE deliveries.id = r.value->>'id' AND deliveries.lease = r.value->>'lease'`
-	failingSQLite = `UPDATE webhooks SET failing_since = $1
- WHERE failing_since IS NULL AND enabled AND id IN (SELECT value FROM json_each($2))`
+	relapsedSQLite = `UPDATE webhooks SET failing_since = $1 WHERE enabled AND id IN (SELECT value FROM json_each($2))`
+	failingSQLite  = relapsedSQLite + ` AND failing_since IS NULL`
 )
 
 type endRow struct {
@@ -89,53 +91,79 @@ type waitRow struct {
 	Delay    int64     `json:"delay"`
 }
 
-// Finish writes outcomes down: ends move to the journal, the rest wait for their next attempt. An
-// outcome whose lease was lost meanwhile changes nothing; lost is how many were. A webhook with a
-// success fails no longer; one with a failure that counts fails from now on, unless it did.
+// health is what outcomes tell of their webhooks.
+type health struct {
+	// failing are those with a failure that counts and no success, relapsed those with such a failure
+	// after their last success.
+	failing, relapsed []uuid.UUID
+}
+
+// healthOf goes by the order of the outcomes.
+func healthOf(outcomes []Outcome) health {
+	type history struct{ succeeded, failed bool }
+	webhooks := map[uuid.UUID]history{}
+	for _, o := range outcomes {
+		switch webhook := o.Delivery.WebhookID; {
+		case o.Attempt == nil:
+		case o.Status == Succeeded:
+			webhooks[webhook] = history{succeeded: true}
+		case o.Counts && o.Status != Cancelled:
+			webhooks[webhook] = history{succeeded: webhooks[webhook].succeeded, failed: true}
+		}
+	}
+	var h health
+	for webhook, is := range webhooks {
+		switch {
+		case is.failed && is.succeeded:
+			h.relapsed = append(h.relapsed, webhook)
+		case is.failed:
+			h.failing = append(h.failing, webhook)
+		}
+	}
+	return h
+}
+
+// Finish writes outcomes down, which are in the order in which their attempts ended: ends move to
+// the journal, the rest wait for their next attempt. An outcome whose lease was lost meanwhile
+// changes nothing; lost is how many were. A webhook whose last success nothing that counts has
+// followed fails no longer; one with a failure that counts fails from now on, unless it did without
+// a success in between.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
 	var (
-		ends    []endRow
-		waits   []waitRow
-		failing []uuid.UUID
+		ends  []endRow
+		waits []waitRow
 	)
+	health := healthOf(outcomes)
 	for _, o := range outcomes {
 		attempts := o.Delivery.Attempts
 		if o.Attempt != nil {
 			if attempts, err = appendAttempt(attempts, *o.Attempt); err != nil {
 				return 0, wrap("finish", err)
 			}
-			if o.Counts && !o.Attempt.Succeeded() {
-				failing = append(failing, o.Delivery.WebhookID)
-			}
 		}
 		if o.Status == "" {
 			waits = append(waits, waitRow{o.Delivery.ID, o.Delivery.Lease, string(attempts), milliseconds(o.Delay)})
 		} else {
 			ends = append(ends, endRow{
-				o.Delivery.ID, o.Delivery.Lease, o.Delivery.WebhookID, o.Status, string(attempts), o.Status == Succeeded,
+				o.Delivery.ID, o.Delivery.Lease, o.Delivery.WebhookID, o.Status, string(attempts),
+				o.Status == Succeeded && !slices.Contains(health.relapsed, o.Delivery.WebhookID),
 			})
 		}
 	}
 	// A failure is known before a delivery that waits because of it can be claimed again.
 	var kept int64
 	if q.sqlite() {
-		kept, err = q.finishSQLite(ctx, ends, waits, failing)
+		kept, err = q.finishSQLite(ctx, ends, waits, health)
 	} else {
-		kept, err = q.finishPostgres(ctx, ends, waits, failing)
+		kept, err = q.finishPostgres(ctx, ends, waits, health)
 	}
 	return len(outcomes) - int(kept), wrap("finish", err)
 }
 
-func (q *Queue) finishPostgres(ctx context.Context, ends []endRow, waits []waitRow, failing []uuid.UUID) (kept int64, err error) {
+func (q *Queue) finishPostgres(ctx context.Context, ends []endRow, waits []waitRow, health health) (kept int64, err error) {
 	db := q.store.Writer()
-	if len(failing) > 0 {
-		set, err := rowset(failing)
-		if err != nil {
-			return 0, err
-		}
-		if _, err := db.ExecContext(ctx, failingPostgres, q.store.Moment(), set); err != nil {
-			return 0, err
-		}
+	if err := health.write(ctx, db, failingPostgres, relapsedPostgres, q.store.Moment()); err != nil {
+		return 0, err
 	}
 	if len(waits) > 0 {
 		set, err := rowset(waits)
@@ -157,21 +185,15 @@ func (q *Queue) finishPostgres(ctx context.Context, ends []endRow, waits []waitR
 	return kept, nil
 }
 
-func (q *Queue) finishSQLite(ctx context.Context, ends []endRow, waits []waitRow, failing []uuid.UUID) (kept int64, err error) {
+func (q *Queue) finishSQLite(ctx context.Context, ends []endRow, waits []waitRow, health health) (kept int64, err error) {
 	tx, err := q.store.Writer().BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	now := q.store.Now()
-	if len(failing) > 0 {
-		set, err := rowset(failing)
-		if err != nil {
-			return 0, err
-		}
-		if _, err := tx.ExecContext(ctx, failingSQLite, now, set); err != nil {
-			return 0, err
-		}
+	if err := health.write(ctx, tx, failingSQLite, relapsedSQLite, now); err != nil {
+		return 0, err
 	}
 	if len(waits) > 0 {
 		set, err := rowset(waits)
@@ -199,6 +221,31 @@ func (q *Queue) finishSQLite(ctx context.Context, ends []endRow, waits []waitRow
 		}
 	}
 	return kept, tx.Commit()
+}
+
+// write marks the webhooks that fail.
+func (h health) write(ctx context.Context, db execer, failing, relapsed string, now any) error {
+	for _, mark := range []struct {
+		statement string
+		webhooks  []uuid.UUID
+	}{{failing, h.failing}, {relapsed, h.relapsed}} {
+		if len(mark.webhooks) == 0 {
+			continue
+		}
+		set, err := rowset(mark.webhooks)
+		if err != nil {
+			return err
+		}
+		if _, err := db.ExecContext(ctx, mark.statement, now, set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// execer is a *sql.DB or a *sql.Tx.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
 func affected(result sql.Result, err error) (int64, error) {

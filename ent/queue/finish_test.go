@@ -134,6 +134,59 @@ func TestOutcomesOfOneBatch(t *testing.T) {
 	})
 }
 
+// What a batch tells of a webhook goes by the order in which its attempts ended.
+func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
+	t.Parallel()
+	before, now := noon.Add(-time.Hour), noon.Add(time.Second)
+	rows := []struct {
+		reason  string
+		was     *time.Time
+		batch   string // w: it went well, b: badly, p: badly, and does not count, c: badly, and is cancelled
+		failing *time.Time
+	}{
+		{"it begins to fail", nil, "wb", &now},
+		{"it failed before, and again after a success", &before, "bwb", &now},
+		{"it recovers", nil, "bw", nil},
+		{"it has recovered long ago", &before, "bbwbw", nil},
+		{"it goes on failing", &before, "bb", &before},
+		{"what does not count follows a success", &before, "wp", nil},
+		{"what was cancelled follows a success", &before, "wc", nil},
+		{"what does not count follows a failure", nil, "wbp", &now},
+	}
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		q := queue.On(s)
+		c.advance(time.Second)
+		for _, row := range rows {
+			webhook := o.newWebhook()
+			if row.was != nil {
+				o.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(*row.was) })
+			}
+			var outcomes []queue.Outcome
+			for _, how := range row.batch {
+				out := queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 500), Delay: time.Minute, Counts: true}
+				switch how {
+				case 'w':
+					out.Attempt, out.Status = answer(1, s.Now(), 204), queue.Succeeded
+				case 'p':
+					out.Counts = false
+				case 'c':
+					out.Status = queue.Cancelled
+				}
+				outcomes = append(outcomes, out)
+			}
+			o.finish(q, outcomes...)
+			is := o.failingSince(webhook)
+			if row.failing == nil {
+				require.Nil(t, is, row.reason)
+				continue
+			}
+			require.NotNil(t, is, row.reason)
+			require.True(t, row.failing.Equal(*is), "%s: %s", row.reason, is)
+		}
+	})
+}
+
 func TestADisabledWebhookIsMarkedByNoFailure(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {

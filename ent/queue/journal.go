@@ -16,9 +16,12 @@ import (
 
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/store"
+	"go.storefront.example/gen/ent"
 )
 
-// Pending is the state of a delivery that waits for an attempt, or of which one is being made.
+// Pending is the state of a delivery that waits for an attempt, or of which one is being made. One
+// that waits for a webhook that was disabled or deleted since is cancelled, whether or not a worker
+// has moved it to the journal yet.
 const Pending = "pending"
 
 // Statuses lists the states of a delivery: pending, or what it ended as.
@@ -48,12 +51,29 @@ func (e Entry) Last() *Attempt {
 	return &e.Attempts[len(e.Attempts)-1]
 }
 
-const (
-	liveColumns = `SELECT id, store_id, webhook_id, event_id, event_type, attempts, created_at,
- CASE WHEN lease IS NULL THEN due_at END AS due_at, 'pending' AS status, CAST(NULL AS timestamptz) AS finished_at FROM deliveries`
-	endedColumns = `SELECT id, store_id, webhook_id, event_id, event_type, attempts, created_at,
- CAST(NULL AS timestamptz) AS due_at, status, finished_at FROM finished_deliveries`
-)
+const endedColumns = `SELECT id, store_id, webhook_id, event_id, event_type, attempts, created_at,
+ CAST(NULL AS timestamptz) AS due_at, status, finished_at FROM finished_deliveries d`
+
+// isPending is the condition on a delivery d that has not been moved to the journal; its webhook w is
+// null unless the delivery is of its epoch. now is where the store's Moment is.
+func isPending(database string, now int) string {
+	return "(w.id IS NOT NULL OR d.lease IS NOT NULL AND d.due_at > " + momentOf(database, now) + ")"
+}
+
+// live selects the deliveries that have not been moved to the journal.
+func live(database string, now int) string {
+	pending := isPending(database, now)
+	webhook := "webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND " + current
+	if database == dialect.Postgres {
+		webhook = "LATERAL (SELECT w.id FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND " + current + " LIMIT 1) w ON true"
+	}
+	return `SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, d.attempts, d.created_at,
+ CASE WHEN d.lease IS NULL AND w.id IS NOT NULL THEN d.due_at END AS due_at,
+ CASE WHEN ` + pending + ` THEN 'pending' ELSE 'cancelled' END AS status,
+ CASE WHEN NOT ` + pending + ` THEN COALESCE(` + cancelledAt + `,
+  (SELECT g.disabled_at FROM webhooks g WHERE g.id = d.webhook_id), d.created_at) END AS finished_at
+ FROM deliveries d LEFT JOIN ` + webhook
+}
 
 // Search says which deliveries of a store to list.
 type Search struct {
@@ -72,12 +92,15 @@ type Search struct {
 	Before uuid.UUID
 	// Limit bounds how many are listed.
 	Limit int
+
+	// now is the store's Moment.
+	now any
 }
 
 // Entries lists the newest deliveries that match. It is one statement, so that a delivery that
 // ends meanwhile is seen once. It reads as many entries of the journal as it lists, of each
 // status, straight down the index; for one webhook or one type also the store's others between them.
-// What is pending it reads whole.
+// What has not been moved to the journal it may read whole.
 func Entries(ctx context.Context, s *store.Store, which Search) ([]Entry, error) {
 	tx, err := s.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -89,6 +112,7 @@ func Entries(ctx context.Context, s *store.Store, which Search) ([]Entry, error)
 			return nil, fmt.Errorf("list deliveries: %w", err)
 		}
 	}
+	which.now = s.Moment()
 	query, args := which.statement(s.Dialect())
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -115,15 +139,15 @@ func (w Search) statement(database string) (string, []any) {
 	which := ""
 	if w.WebhookID != uuid.Nil {
 		args = append(args, w.WebhookID)
-		which += " AND webhook_id = $2"
+		which += " AND d.webhook_id = $2"
 		if !w.From.IsZero() {
 			args = append(args, id.Floor(w.From.Add(-clockSpread)))
-			which += " AND id >= $3"
+			which += " AND d.id >= $3"
 		}
 	}
 	if w.EventType != "" {
 		args = append(args, w.EventType)
-		which += fmt.Sprintf(" AND event_type = $%d", len(args))
+		which += fmt.Sprintf(" AND d.event_type = $%d", len(args))
 	}
 	// What the index is read down from.
 	last := "<= ($1, '%[1]s', '" + uuid.Max.String() + "')"
@@ -131,21 +155,30 @@ func (w Search) statement(database string) (string, []any) {
 	if w.Before != uuid.Nil {
 		args = append(args, w.Before)
 		last = fmt.Sprintf("< ($1, '%%[1]s', $%d)", len(args))
-		older = fmt.Sprintf(" AND id < $%d", len(args))
+		older = fmt.Sprintf(" AND d.id < $%d", len(args))
 	}
 	limit := " LIMIT " + strconv.Itoa(w.Limit)
 	var parts []string
-	for _, status := range Statuses() {
-		var part string
-		switch {
-		case w.Status != "" && w.Status != status:
+	if w.Status == "" || w.Status == Pending || w.Status == Cancelled {
+		args = append(args, w.now)
+		now := len(args)
+		part := live(database, now) + " WHERE d.store_id = $1" + which + older
+		switch w.Status {
+		case Pending:
+			part += " AND " + isPending(database, now)
+		case Cancelled:
+			// Without a cancellation under way there are none, however much is pending.
+			part += " AND NOT " + isPending(database, now) + " AND EXISTS (SELECT 1 FROM cancellations WHERE store_id = $1)"
+		}
+		parts = append(parts, "SELECT * FROM ("+part+" ORDER BY d.id DESC"+limit+") AS live")
+	}
+	for _, status := range []string{Succeeded, Failed, Cancelled} {
+		if w.Status != "" && w.Status != status {
 			continue
-		case status == Pending:
-			part = liveColumns + " WHERE store_id = $1" + which + older + " ORDER BY id DESC"
-		case database == dialect.SQLite:
+		}
+		part := fmt.Sprintf(endedPostgres+last, status, uuid.Nil) + which + " ORDER BY store_id DESC, status DESC, id DESC"
+		if database == dialect.SQLite {
 			part = endedColumns + " WHERE store_id = $1 AND status = '" + status + "'" + which + older + " ORDER BY id DESC"
-		default:
-			part = fmt.Sprintf(endedPostgres+last, status, uuid.Nil) + which + " ORDER BY store_id DESC, status DESC, id DESC"
 		}
 		parts = append(parts, "SELECT * FROM ("+part+limit+") AS "+status)
 	}
@@ -164,10 +197,10 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// FindEntry returns the delivery with this id, whichever store it belongs to. It returns
-// ErrNoDelivery when there is none, or none any more.
-func FindEntry(ctx context.Context, q Querier, deliveryID uuid.UUID) (Entry, error) {
-	rows, err := q.QueryContext(ctx, liveColumns+" WHERE id = $1 UNION ALL "+endedColumns+" WHERE id = $1", deliveryID)
+// FindEntry returns the delivery of the store's with this id, read by q, whichever tenant it belongs
+// to. It returns ErrNoDelivery when there is none, or none any more.
+func FindEntry(ctx context.Context, s *store.Store, q Querier, deliveryID uuid.UUID) (Entry, error) {
+	rows, err := q.QueryContext(ctx, findEntry(s.Dialect()), deliveryID, s.Moment())
 	if err != nil {
 		return Entry{}, fmt.Errorf("read the delivery: %w", err)
 	}
@@ -179,6 +212,31 @@ func FindEntry(ctx context.Context, q Querier, deliveryID uuid.UUID) (Entry, err
 		return Entry{}, ErrNoDelivery
 	}
 	return entries[0], nil
+}
+
+func findEntry(database string) string {
+	return live(database, 2) + " WHERE d.id = $1 UNION ALL " + endedColumns + " WHERE id = $1"
+}
+
+// FindPending returns the id of a pending delivery of an event to a webhook. It returns
+// ErrNoDelivery when there is none.
+func FindPending(ctx context.Context, tx *ent.Tx, s *store.Store, storeID, webhookID, eventID uuid.UUID) (uuid.UUID, error) {
+	if err := planSafely(ctx, tx, s); err != nil {
+		return uuid.Nil, err
+	}
+	rows, err := tx.QueryContext(ctx, "SELECT id FROM ("+live(s.Dialect(), 4)+` WHERE d.store_id = $1 AND d.event_id >= $3 AND d.event_id <= $3
+  AND d.webhook_id = $2 AND `+isPending(s.Dialect(), 4)+" ORDER BY d.event_id LIMIT 1) p", storeID, webhookID, eventID, s.Moment())
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("look for a pending delivery: %w", err)
+	}
+	var found uuid.NullUUID
+	if err := each(rows, func() error { return rows.Scan(&found) }); err != nil {
+		return uuid.Nil, fmt.Errorf("look for a pending delivery: %w", err)
+	}
+	if !found.Valid {
+		return uuid.Nil, ErrNoDelivery
+	}
+	return found.UUID, nil
 }
 
 // ErrNoDelivery says that there is no delivery with this id.

@@ -6,7 +6,7 @@
 //	                    │                              │ Finish: another attempt, later
 //	                    └─Claim─► under a lease ───────┤ Release, or the lease ends
 //	                                                   │
-//	finished_deliveries: succeeded, failed, cancelled ◄┘ Finish, Cancel
+//	finished_deliveries: succeeded, failed, cancelled ◄┘ Finish, StepCancellation
 //
 // A lease is a token and a time by the database's clock. No transaction is open while an attempt
 // is made; what comes back counts only while its token is still on the row, so a worker that was
@@ -24,16 +24,21 @@
 package queue
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/store"
+	"go.storefront.example/gen/ent"
 )
 
 const (
@@ -64,6 +69,26 @@ func Settings() map[string]string {
 		// Where one index has the order, another one and a sort are never cheaper.
 		"enable_sort": "off", "enable_incremental_sort": "off",
 	}
+}
+
+// planSafely gives a transaction on a connection without Settings, as the operator's side has them,
+// plans that stay good however full the tables become.
+func planSafely(ctx context.Context, tx *ent.Tx, s *store.Store) error {
+	if s.Dialect() == dialect.SQLite {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, setLocally()); err != nil {
+		return fmt.Errorf("set how to plan: %w", err)
+	}
+	return nil
+}
+
+func setLocally() string {
+	var set strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(Settings())) {
+		fmt.Fprintf(&set, "SET LOCAL %s = %s;", name, Settings()[name])
+	}
+	return set.String()
 }
 
 // Queue is one worker's access to the work. One goroutine may call Relay, Claim and Due; any may
@@ -97,8 +122,10 @@ type Delivery struct {
 	// Attempts is the column of the attempts made so far.
 	Attempts  []byte
 	CreatedAt time.Time
-	// Enabled is false when the webhook was disabled or deleted since: the delivery is to be
-	// cancelled, and the fields below are empty.
+	// Epoch is that of the webhook when the delivery was made; 0 when a release without epochs made it.
+	Epoch int64
+	// Enabled is false when the webhook was disabled or deleted since, even if it was enabled again:
+	// the delivery is to be cancelled, and the fields below are empty.
 	Enabled bool
 	URL     string
 	// Secret is sealed with the key SecretKey under the webhook's id.

@@ -29,13 +29,13 @@ const (
 	takePostgres = `WITH taken AS (
  DELETE FROM outbox WHERE id = ANY (ARRAY(SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
  RETURNING id, event_id, store_id, type)
-SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, e.payload, e.request_id, e.trace
+SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, w.epoch, w.epoch_since, e.payload, e.request_id, e.trace
  FROM taken t
  LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = t.store_id AND w.enabled AND w.events ? t.type OFFSET 0) w ON true
  LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events WHERE id >= t.event_id AND id <= t.event_id ORDER BY id LIMIT 1) e ON true
  ORDER BY t.id, w.id`
 
-	takeSQLite = `SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, e.payload, e.request_id, e.trace
+	takeSQLite = `SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, w.epoch, w.epoch_since, e.payload, e.request_id, e.trace
  FROM (SELECT * FROM outbox WHERE id > $1 ORDER BY id LIMIT $2) t
  LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled
   AND EXISTS (SELECT 1 FROM json_each(w.events) s WHERE s.value = t.type)
@@ -43,15 +43,16 @@ SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key
  ORDER BY t.id, w.id`
 
 	insertPostgres = `INSERT INTO deliveries
- (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at)
+ (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
 SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
- ` + present + ` + CASE WHEN r.lease IS NULL THEN 0 ELSE $2::bigint END * interval '1 millisecond', r.lease, '[]', $3
- FROM jsonb_to_recordset($4::jsonb) AS r(id uuid, store_id uuid, webhook_id uuid, event_id uuid, event_type text, lease uuid)`
+ GREATEST(` + present + `, r.since) + CASE WHEN r.lease IS NULL THEN 0 ELSE $2::bigint END * interval '1 millisecond', r.lease, '[]', $3, r.epoch
+ FROM jsonb_to_recordset($4::jsonb) AS r(id uuid, store_id uuid, webhook_id uuid, event_id uuid, event_type text, lease uuid, epoch bigint, since timestamptz)`
 
 	insertSQLite = `INSERT INTO deliveries
- (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at)
+ (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
 SELECT r.value->>'id', r.value->>'store_id', r.value->>'webhook_id', r.value->>'event_id', r.value->>'event_type', false,
- $1 + iif(r.value->>'lease' IS NULL, 0, $2), r.value->>'lease', CAST('[]' AS BLOB), $3
+ max($1, COALESCE((SELECT w.epoch_since FROM webhooks w WHERE w.id = r.value->>'webhook_id'), 0)) + iif(r.value->>'lease' IS NULL, 0, $2),
+ r.value->>'lease', CAST('[]' AS BLOB), $3, r.value->>'epoch'
  FROM json_each($4) r`
 )
 
@@ -63,6 +64,9 @@ type newRow struct {
 	EventID   uuid.UUID  `json:"event_id"`
 	EventType string     `json:"event_type"`
 	Lease     *uuid.UUID `json:"lease"`
+	Epoch     int64      `json:"epoch"`
+	// Since is when the epoch began; nothing of it is due before.
+	Since *time.Time `json:"since"`
 }
 
 // Relay turns at most limit of the oldest entries of the outbox into one delivery each for every
@@ -114,16 +118,20 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 	var (
 		highest int64
 		found   []Delivery
+		// since is when the epochs of webhooks began.
+		since = map[uuid.UUID]*time.Time{}
 	)
 	err = each(rows, func() error {
 		var (
 			entry              int64
 			d                  Delivery
 			webhook            uuid.NullUUID
+			epoch              sql.NullInt64
+			began              sql.NullTime
 			address, secretKey sql.NullString
 			caused             cause
 		)
-		if err := rows.Scan(&entry, &d.EventID, &d.StoreID, &d.EventType, &webhook, &address, &d.Secret, &secretKey, &d.Payload,
+		if err := rows.Scan(&entry, &d.EventID, &d.StoreID, &d.EventType, &webhook, &address, &d.Secret, &secretKey, &epoch, &began, &d.Payload,
 			&caused.request, &caused.trace); err != nil {
 			return err
 		}
@@ -134,6 +142,9 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 		}
 		if webhook.Valid {
 			d.WebhookID, d.URL, d.SecretKey = webhook.UUID, address.String, secretKey.String
+			if d.Epoch = epoch.Int64; began.Valid {
+				since[d.WebhookID] = &began.Time
+			}
 			found = append(found, d)
 		}
 		return nil
@@ -145,7 +156,7 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 		return 0, err
 	}
 	now := q.store.Now()
-	inserts := distribute(found, now, room, done)
+	inserts := distribute(found, since, now, room, done)
 	if q.sqlite() && done.Entries > 0 {
 		// Nothing was added below the highest: there is one writer, and it is this transaction.
 		if _, err := tx.ExecContext(ctx, `DELETE FROM outbox WHERE id <= $1`, highest); err != nil {
@@ -156,7 +167,7 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 }
 
 // distribute makes deliveries of what was found, and leases those that there is room for.
-func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Relayed) []newRow {
+func distribute(found []Delivery, since map[uuid.UUID]*time.Time, now time.Time, room func(Lane) bool, done *Relayed) []newRow {
 	var inserts []newRow
 	waiting := map[Lane]bool{}
 	for _, d := range found {
@@ -164,7 +175,7 @@ func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Rel
 			continue // there is no such event
 		}
 		d.ID, d.Enabled, d.CreatedAt, d.Attempts = id.At(now), true, now, []byte(noAttempts)
-		row := newRow{ID: d.ID, StoreID: d.StoreID, WebhookID: d.WebhookID, EventID: d.EventID, EventType: d.EventType}
+		row := newRow{ID: d.ID, StoreID: d.StoreID, WebhookID: d.WebhookID, EventID: d.EventID, EventType: d.EventType, Epoch: d.Epoch, Since: since[d.WebhookID]}
 		if room(d.Lane) {
 			d.Lease = uuid.New()
 			row.Lease = &d.Lease

@@ -108,7 +108,7 @@ func TestRelayFansOutToThoseWhoSubscribe(t *testing.T) {
 			require.Equal(t, "[]", string(row.Attempts))
 			require.Equal(t, queue.Delivery{
 				Lane: queue.Lane{StoreID: o.owner, WebhookID: o.webhook}, ID: row.ID, Lease: d.Lease, EventID: row.EventID,
-				EventType: row.EventType, Attempts: []byte("[]"), CreatedAt: at, Enabled: true,
+				EventType: row.EventType, Attempts: []byte("[]"), CreatedAt: at, Epoch: 1, Enabled: true,
 				URL: "https://receiver.example", Secret: []byte("sealed"), SecretKey: "key", Payload: d.Payload,
 			}, d)
 		}

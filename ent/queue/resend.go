@@ -38,7 +38,7 @@ const (
 //	OrderResend ──► unfinished ──► StepResend: the next events, position moves on ──┐
 //	                    ▲            │ killed: after 15 s any process goes on       │
 //	                    └────────────┴──────────────────────────────────────────────┤
-//	                                 finished: no event left, webhook disabled or gone
+//	                                 finished: no event left, or its webhook was disabled or deleted
 //
 // A step and its deliveries are one transaction, and steps for one webhook take turns, so that
 // nothing is left out or doubled however many processes work on it and wherever they die.
@@ -50,6 +50,8 @@ type Resend struct {
 	Resent int
 	// Finished tells that there is nothing left to do.
 	Finished bool
+	// Stopped tells that it has finished because its webhook was disabled or deleted, whatever was left.
+	Stopped bool
 	// Elsewhere tells that another process is on it: the step did nothing.
 	Elsewhere bool
 	// Hold is what the next step is to be given to go on at once. Zero holds nothing.
@@ -58,7 +60,8 @@ type Resend struct {
 
 // OrderResend orders a resend; its first step is still to be made. One for the same webhook that
 // is not finished and takes events from no later a time is joined: it then takes in what happened
-// until now, and is the caller's to go on with. The caller has taken the webhook's row for this
+// until now, looks again, once it is through, at what it has passed of the time ordered, since
+// deliveries may have failed meanwhile, and is the caller's to go on with. The caller has taken the webhook's row for this
 // transaction and knows that it is enabled.
 func OrderResend(ctx context.Context, tx *ent.Tx, s *store.Store, storeID, webhookID uuid.UUID, since time.Time) (Resend, error) {
 	now := hook.Time(ctx)
@@ -67,7 +70,14 @@ func OrderResend(ctx context.Context, tx *ent.Tx, s *store.Store, storeID, webho
 	switch {
 	case err == nil:
 		// The steps of this webhook's resends wait for its row.
-		_, err = tx.ExecContext(ctx, "UPDATE resends SET until = $1 WHERE id = $2", now.Add(resendAhead), job.ID)
+		var again *time.Time
+		if job.PositionAt.After(since) || job.PositionAt.Equal(since) && job.PositionID != uuid.Nil {
+			again = &since
+		}
+		if job.AgainSince != nil && (again == nil || job.AgainSince.Before(*again)) {
+			again = job.AgainSince
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE resends SET until = $1, again_since = $2 WHERE id = $3", now.Add(resendAhead), again, job.ID)
 	case ent.IsNotFound(err):
 		// Due by the clock of this host; hold sets it by the database's.
 		job, err = tx.Resend.Create().SetID(id.At(now)).SetStoreID(storeID).SetWebhookID(webhookID).SetSince(since).SetUntil(now.Add(resendAhead)).
@@ -84,7 +94,7 @@ func OrderResend(ctx context.Context, tx *ent.Tx, s *store.Store, storeID, webho
 func resendOf(row *ent.Resend) Resend {
 	return Resend{
 		ID: row.ID, StoreID: row.StoreID, WebhookID: row.WebhookID,
-		Since: row.Since, Resent: int(row.Resent), Finished: row.FinishedAt != nil,
+		Since: row.Since, Resent: int(row.Resent), Finished: row.FinishedAt != nil, Stopped: row.Stopped,
 	}
 }
 
@@ -150,8 +160,8 @@ func StepResend(ctx context.Context, s *store.Store, resendID uuid.UUID, held ti
 			r.Elsewhere = true
 			return nil
 		case !enabled:
-			r.Finished = true
-			return job.Update().SetFinishedAt(hook.Time(ctx)).Exec(ctx)
+			r.Finished, r.Stopped = true, true
+			return job.Update().SetFinishedAt(hook.Time(ctx)).SetStopped(true).Exec(ctx)
 		}
 		stepped = true
 		return step(ctx, tx, s, job, events, &r)
@@ -168,6 +178,9 @@ func StepResend(ctx context.Context, s *store.Store, resendID uuid.UUID, held ti
 
 // step carries out a step of a resend whose row and whose webhook's row this transaction has.
 func step(ctx context.Context, tx *ent.Tx, s *store.Store, job *ent.Resend, subscribed []string, r *Resend) error {
+	if err := planSafely(ctx, tx, s); err != nil {
+		return err
+	}
 	page, err := nextEvents(ctx, tx, s, job)
 	if err != nil {
 		return err
@@ -183,7 +196,11 @@ func step(ctx context.Context, tx *ent.Tx, s *store.Store, job *ent.Resend, subs
 		last := page[len(page)-1]
 		u.SetPositionAt(last.at).SetPositionID(last.id)
 	}
-	if len(page) < resendStep {
+	switch {
+	case len(page) == resendStep:
+	case job.AgainSince != nil:
+		u.SetPositionAt(*job.AgainSince).SetPositionID(uuid.Nil).ClearAgainSince()
+	default:
 		r.Finished = true
 		u.SetFinishedAt(now)
 	}

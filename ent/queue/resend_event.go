@@ -35,18 +35,22 @@ var pageOfEvents = ` FROM events
 
 // keepQueued waits for a relay that has taken entries of the page's events, which it may have
 // begun to do before the webhook was enabled, and keeps those that are left from being taken until
-// the step is committed.
-var keepQueued = `SELECT id FROM outbox WHERE store_id = $1 AND event_id IN (SELECT id` + pageOfEvents + `) FOR SHARE`
+// the step is committed. An event has one entry.
+var keepQueued = `SELECT o.id FROM (SELECT id` + pageOfEvents + `) page CROSS JOIN LATERAL (SELECT id FROM outbox
+ WHERE store_id = $1 AND event_id >= page.id AND event_id <= page.id ORDER BY event_id LIMIT 1 FOR SHARE) o`
 
 // nextEventsOf reads the events after the position, with what became of each at the webhook. It
 // is one statement, so that an event that passes from the outbox to the queue and on to the
-// journal meanwhile is seen in one of them. What is in the first two is gathered once, by IN,
-// whatever a worker's settings say of joins. The journal is looked up by the index for each event,
-// which a database might take for a reason to read all of it if it were an EXISTS; the lower bound
-// on ids spares its days before the position.
+// journal meanwhile is seen in one of them. Each event is looked up for itself, however much waits,
+// by the indexes that sort by events; an EXISTS a database might take for a reason to read all.
+// The lower bound on ids spares the journal's days before the position. What waits and is of an
+// earlier epoch of the webhook is cancelled, and so is to be sent again.
 var nextEventsOf = `WITH page AS (SELECT id, type, created_at` + pageOfEvents + `) SELECT page.id, page.type, page.created_at,
- page.id IN (SELECT event_id FROM deliveries WHERE store_id = $1 AND webhook_id = $5)
- OR page.id IN (SELECT event_id FROM outbox WHERE store_id = $1)
+ (SELECT 1 FROM deliveries d WHERE d.store_id = $1 AND d.event_id >= page.id AND d.event_id <= page.id AND d.webhook_id = $5
+  AND (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $5 AND ` + current + ` LIMIT 1) IS NOT NULL
+  ORDER BY d.event_id LIMIT 1) IS NOT NULL
+ OR (SELECT 1 FROM outbox o WHERE o.store_id = $1 AND o.event_id >= page.id AND o.event_id <= page.id
+  ORDER BY o.event_id LIMIT 1) IS NOT NULL
  OR (SELECT 1 FROM finished_deliveries f WHERE f.store_id = $1 AND f.event_id = page.id AND f.webhook_id = $5
   AND f.status = 'succeeded' AND f.id >= $6 LIMIT 1) IS NOT NULL
  FROM page ORDER BY page.created_at, page.id`
@@ -102,9 +106,11 @@ func lockWebhook(ctx context.Context, tx *ent.Tx, s *store.Store, storeID, webho
 }
 
 // moment is the place of the n-th argument, store.Moment, in a statement.
-func moment(s *store.Store, n int) string {
+func moment(s *store.Store, n int) string { return momentOf(s.Dialect(), n) }
+
+func momentOf(database string, n int) string {
 	place := "$" + strconv.Itoa(n)
-	if s.Dialect() == dialect.SQLite {
+	if database == dialect.SQLite {
 		return place
 	}
 	return "COALESCE(" + place + "::timestamptz, now())"

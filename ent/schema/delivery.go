@@ -26,15 +26,19 @@ func (Delivery) Fields() []ent.Field {
 		field.UUID("lease", uuid.UUID{}).Optional().Nillable().
 			Comment("the token of the worker that makes an attempt now"),
 		field.Bytes("attempts").Comment("JSON: the attempts made, oldest first"),
+		field.Int64("epoch").Default(0).Immutable().
+			Comment("that of the webhook when it was made; 0, which a release without epochs leaves, goes by created_at"),
 		createdAt(),
 	}
 }
 
 // Indexes of deliveries. Workers look for what is due across all stores, so that one index
-// starts with the time; what they then take from a store goes by the other.
+// starts with the time; what they then take from a store goes by the lane's. The last one tells whether
+// an event is on its way to a webhook.
 func (Delivery) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("store_id", "webhook_id", "retry", "due_at", "id"),
 		index.Fields("due_at"),
+		index.Fields("store_id", "event_id"),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
 	"github.com/google/uuid"
 )
 
@@ -27,4 +28,9 @@ func (OutboxEntry) Fields() []ent.Field {
 		storeID(),
 		field.String("type").Immutable().Comment("of the event"),
 	}
+}
+
+// Indexes of outbox entries: whether an event is still to be turned into deliveries.
+func (OutboxEntry) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("store_id", "event_id")}
 }

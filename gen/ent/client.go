@@ -19,6 +19,7 @@ import (
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/addresscounter"
 	"go.storefront.example/gen/ent/apikey"
+	"go.storefront.example/gen/ent/cancellation"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
@@ -50,6 +51,8 @@ type Client struct {
 	AddressCounter *AddressCounterClient
 	// ApiKey is the client for interacting with the ApiKey builders.
 	ApiKey *ApiKeyClient
+	// Cancellation is the client for interacting with the Cancellation builders.
+	Cancellation *CancellationClient
 	// Customer is the client for interacting with the Customer builders.
 	Customer *CustomerClient
 	// Delivery is the client for interacting with the Delivery builders.
@@ -96,6 +99,7 @@ func (c *Client) init() {
 	c.ActivityEntry = NewActivityEntryClient(c.config)
 	c.AddressCounter = NewAddressCounterClient(c.config)
 	c.ApiKey = NewApiKeyClient(c.config)
+	c.Cancellation = NewCancellationClient(c.config)
 	c.Customer = NewCustomerClient(c.config)
 	c.Delivery = NewDeliveryClient(c.config)
 	c.Event = NewEventClient(c.config)
@@ -207,6 +211,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		ActivityEntry:    NewActivityEntryClient(cfg),
 		AddressCounter:   NewAddressCounterClient(cfg),
 		ApiKey:           NewApiKeyClient(cfg),
+		Cancellation:     NewCancellationClient(cfg),
 		Customer:         NewCustomerClient(cfg),
 		Delivery:         NewDeliveryClient(cfg),
 		Event:            NewEventClient(cfg),
@@ -245,6 +250,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		ActivityEntry:    NewActivityEntryClient(cfg),
 		AddressCounter:   NewAddressCounterClient(cfg),
 		ApiKey:           NewApiKeyClient(cfg),
+		Cancellation:     NewCancellationClient(cfg),
 		Customer:         NewCustomerClient(cfg),
 		Delivery:         NewDeliveryClient(cfg),
 		Event:            NewEventClient(cfg),
@@ -290,10 +296,10 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Customer, c.Delivery, c.Event,
-		c.FinishedDelivery, c.IdempotencyKey, c.Order, c.OrderItem, c.OutboxEntry,
-		c.PaymentLink, c.Product, c.RateCounter, c.Resend, c.Session, c.SignInLink,
-		c.Store, c.Webhook,
+		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Cancellation, c.Customer,
+		c.Delivery, c.Event, c.FinishedDelivery, c.IdempotencyKey, c.Order,
+		c.OrderItem, c.OutboxEntry, c.PaymentLink, c.Product, c.RateCounter, c.Resend,
+		c.Session, c.SignInLink, c.Store, c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -303,10 +309,10 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Customer, c.Delivery, c.Event,
-		c.FinishedDelivery, c.IdempotencyKey, c.Order, c.OrderItem, c.OutboxEntry,
-		c.PaymentLink, c.Product, c.RateCounter, c.Resend, c.Session, c.SignInLink,
-		c.Store, c.Webhook,
+		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Cancellation, c.Customer,
+		c.Delivery, c.Event, c.FinishedDelivery, c.IdempotencyKey, c.Order,
+		c.OrderItem, c.OutboxEntry, c.PaymentLink, c.Product, c.RateCounter, c.Resend,
+		c.Session, c.SignInLink, c.Store, c.Webhook,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -321,6 +327,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.AddressCounter.mutate(ctx, m)
 	case *ApiKeyMutation:
 		return c.ApiKey.mutate(ctx, m)
+	case *CancellationMutation:
+		return c.Cancellation.mutate(ctx, m)
 	case *CustomerMutation:
 		return c.Customer.mutate(ctx, m)
 	case *DeliveryMutation:
@@ -770,6 +778,139 @@ func (c *ApiKeyClient) mutate(ctx context.Context, m *ApiKeyMutation) (Value, er
 		return (&ApiKeyDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown ApiKey mutation op: %q", m.Op())
+	}
+}
+
+// CancellationClient is a client for the Cancellation schema.
+type CancellationClient struct {
+	config
+}
+
+// NewCancellationClient returns a client for the Cancellation from the given config.
+func NewCancellationClient(c config) *CancellationClient {
+	return &CancellationClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `cancellation.Hooks(f(g(h())))`.
+func (c *CancellationClient) Use(hooks ...Hook) {
+	c.hooks.Cancellation = append(c.hooks.Cancellation, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `cancellation.Intercept(f(g(h())))`.
+func (c *CancellationClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Cancellation = append(c.inters.Cancellation, interceptors...)
+}
+
+// Create returns a builder for creating a Cancellation entity.
+func (c *CancellationClient) Create() *CancellationCreate {
+	mutation := newCancellationMutation(c.config, OpCreate)
+	return &CancellationCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Cancellation entities.
+func (c *CancellationClient) CreateBulk(builders ...*CancellationCreate) *CancellationCreateBulk {
+	return &CancellationCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *CancellationClient) MapCreateBulk(slice any, setFunc func(*CancellationCreate, int)) *CancellationCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &CancellationCreateBulk{err: fmt.Errorf("calling to CancellationClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*CancellationCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &CancellationCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Cancellation.
+func (c *CancellationClient) Update() *CancellationUpdate {
+	mutation := newCancellationMutation(c.config, OpUpdate)
+	return &CancellationUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *CancellationClient) UpdateOne(_m *Cancellation) *CancellationUpdateOne {
+	mutation := newCancellationMutation(c.config, OpUpdateOne, withCancellation(_m))
+	return &CancellationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *CancellationClient) UpdateOneID(id uuid.UUID) *CancellationUpdateOne {
+	mutation := newCancellationMutation(c.config, OpUpdateOne, withCancellationID(id))
+	return &CancellationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Cancellation.
+func (c *CancellationClient) Delete() *CancellationDelete {
+	mutation := newCancellationMutation(c.config, OpDelete)
+	return &CancellationDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *CancellationClient) DeleteOne(_m *Cancellation) *CancellationDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *CancellationClient) DeleteOneID(id uuid.UUID) *CancellationDeleteOne {
+	builder := c.Delete().Where(cancellation.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &CancellationDeleteOne{builder}
+}
+
+// Query returns a query builder for Cancellation.
+func (c *CancellationClient) Query() *CancellationQuery {
+	return &CancellationQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeCancellation},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Cancellation entity by its id.
+func (c *CancellationClient) Get(ctx context.Context, id uuid.UUID) (*Cancellation, error) {
+	return c.Query().Where(cancellation.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *CancellationClient) GetX(ctx context.Context, id uuid.UUID) *Cancellation {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *CancellationClient) Hooks() []Hook {
+	return c.hooks.Cancellation
+}
+
+// Interceptors returns the client interceptors.
+func (c *CancellationClient) Interceptors() []Interceptor {
+	return c.inters.Cancellation
+}
+
+func (c *CancellationClient) mutate(ctx context.Context, m *CancellationMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&CancellationCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&CancellationUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&CancellationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&CancellationDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Cancellation mutation op: %q", m.Op())
 	}
 }
 
@@ -3176,12 +3317,12 @@ func (c *WebhookClient) mutate(ctx context.Context, m *WebhookMutation) (Value, 
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		ActivityEntry, AddressCounter, ApiKey, Customer, Delivery, Event,
+		ActivityEntry, AddressCounter, ApiKey, Cancellation, Customer, Delivery, Event,
 		FinishedDelivery, IdempotencyKey, Order, OrderItem, OutboxEntry, PaymentLink,
 		Product, RateCounter, Resend, Session, SignInLink, Store, Webhook []ent.Hook
 	}
 	inters struct {
-		ActivityEntry, AddressCounter, ApiKey, Customer, Delivery, Event,
+		ActivityEntry, AddressCounter, ApiKey, Cancellation, Customer, Delivery, Event,
 		FinishedDelivery, IdempotencyKey, Order, OrderItem, OutboxEntry, PaymentLink,
 		Product, RateCounter, Resend, Session, SignInLink, Store,
 		Webhook []ent.Interceptor

@@ -34,6 +34,8 @@ type Delivery struct {
 	Lease *uuid.UUID `json:"lease,omitempty"`
 	// JSON: the attempts made, oldest first
 	Attempts []byte `json:"attempts,omitempty"`
+	// that of the webhook when it was made; 0, which a release without epochs leaves, goes by created_at
+	Epoch int64 `json:"epoch,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -50,6 +52,8 @@ func (*Delivery) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case delivery.FieldRetry:
 			values[i] = new(sql.NullBool)
+		case delivery.FieldEpoch:
+			values[i] = new(sql.NullInt64)
 		case delivery.FieldEventType:
 			values[i] = new(sql.NullString)
 		case delivery.FieldDueAt, delivery.FieldCreatedAt:
@@ -126,6 +130,12 @@ func (_m *Delivery) assignValues(columns []string, values []any) error {
 			} else if value != nil {
 				_m.Attempts = *value
 			}
+		case delivery.FieldEpoch:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field epoch", values[i])
+			} else if value.Valid {
+				_m.Epoch = value.Int64
+			}
 		case delivery.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -193,6 +203,9 @@ func (_m *Delivery) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("attempts=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Attempts))
+	builder.WriteString(", ")
+	builder.WriteString("epoch=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Epoch))
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

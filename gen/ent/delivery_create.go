@@ -85,6 +85,20 @@ func (_c *DeliveryCreate) SetAttempts(v []byte) *DeliveryCreate {
 	return _c
 }
 
+// SetEpoch sets the "epoch" field.
+func (_c *DeliveryCreate) SetEpoch(v int64) *DeliveryCreate {
+	_c.mutation.SetEpoch(v)
+	return _c
+}
+
+// SetNillableEpoch sets the "epoch" field if the given value is not nil.
+func (_c *DeliveryCreate) SetNillableEpoch(v *int64) *DeliveryCreate {
+	if v != nil {
+		_c.SetEpoch(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *DeliveryCreate) SetCreatedAt(v time.Time) *DeliveryCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -144,6 +158,10 @@ func (_c *DeliveryCreate) defaults() {
 		v := delivery.DefaultRetry
 		_c.mutation.SetRetry(v)
 	}
+	if _, ok := _c.mutation.Epoch(); !ok {
+		v := delivery.DefaultEpoch
+		_c.mutation.SetEpoch(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		v := delivery.DefaultID()
 		_c.mutation.SetID(v)
@@ -172,6 +190,9 @@ func (_c *DeliveryCreate) check() error {
 	}
 	if _, ok := _c.mutation.Attempts(); !ok {
 		return &ValidationError{Name: "attempts", err: errors.New(`ent: missing required field "Delivery.attempts"`)}
+	}
+	if _, ok := _c.mutation.Epoch(); !ok {
+		return &ValidationError{Name: "epoch", err: errors.New(`ent: missing required field "Delivery.epoch"`)}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Delivery.created_at"`)}
@@ -242,6 +263,10 @@ func (_c *DeliveryCreate) createSpec() (*Delivery, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Attempts(); ok {
 		_spec.SetField(delivery.FieldAttempts, field.TypeBytes, value)
 		_node.Attempts = value
+	}
+	if value, ok := _c.mutation.Epoch(); ok {
+		_spec.SetField(delivery.FieldEpoch, field.TypeInt64, value)
+		_node.Epoch = value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(delivery.FieldCreatedAt, field.TypeTime, value)

@@ -15,6 +15,7 @@ import (
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/addresscounter"
 	"go.storefront.example/gen/ent/apikey"
+	"go.storefront.example/gen/ent/cancellation"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
@@ -94,6 +95,7 @@ func checkColumn(t, c string) error {
 			activityentry.Table:    activityentry.ValidColumn,
 			addresscounter.Table:   addresscounter.ValidColumn,
 			apikey.Table:           apikey.ValidColumn,
+			cancellation.Table:     cancellation.ValidColumn,
 			customer.Table:         customer.ValidColumn,
 			delivery.Table:         delivery.ValidColumn,
 			event.Table:            event.ValidColumn,

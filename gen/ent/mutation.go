@@ -15,6 +15,7 @@ import (
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/addresscounter"
 	"go.storefront.example/gen/ent/apikey"
+	"go.storefront.example/gen/ent/cancellation"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
@@ -46,6 +47,7 @@ const (
 	TypeActivityEntry    = "ActivityEntry"
 	TypeAddressCounter   = "AddressCounter"
 	TypeApiKey           = "ApiKey"
+	TypeCancellation     = "Cancellation"
 	TypeCustomer         = "Customer"
 	TypeDelivery         = "Delivery"
 	TypeEvent            = "Event"
@@ -2177,6 +2179,839 @@ func (m *ApiKeyMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown ApiKey edge %s", name)
 }
 
+// CancellationMutation represents an operation that mutates the Cancellation nodes in the graph.
+type CancellationMutation struct {
+	config
+	op              Op
+	typ             string
+	id              *uuid.UUID
+	store_id        *uuid.UUID
+	webhook_id      *uuid.UUID
+	epoch           *int64
+	addepoch        *int64
+	position_retry  *bool
+	position_due_at *time.Time
+	position_id     *uuid.UUID
+	found           *int64
+	addfound        *int64
+	due_at          *time.Time
+	created_at      *time.Time
+	clearedFields   map[string]struct{}
+	done            bool
+	oldValue        func(context.Context) (*Cancellation, error)
+	predicates      []predicate.Cancellation
+}
+
+var _ ent.Mutation = (*CancellationMutation)(nil)
+
+// cancellationOption allows management of the mutation configuration using functional options.
+type cancellationOption func(*CancellationMutation)
+
+// newCancellationMutation creates new mutation for the Cancellation entity.
+func newCancellationMutation(c config, op Op, opts ...cancellationOption) *CancellationMutation {
+	m := &CancellationMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeCancellation,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withCancellationID sets the ID field of the mutation.
+func withCancellationID(id uuid.UUID) cancellationOption {
+	return func(m *CancellationMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Cancellation
+		)
+		m.oldValue = func(ctx context.Context) (*Cancellation, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Cancellation.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withCancellation sets the old Cancellation of the mutation.
+func withCancellation(node *Cancellation) cancellationOption {
+	return func(m *CancellationMutation) {
+		m.oldValue = func(context.Context) (*Cancellation, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m CancellationMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m CancellationMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Cancellation entities.
+func (m *CancellationMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *CancellationMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *CancellationMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Cancellation.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetStoreID sets the "store_id" field.
+func (m *CancellationMutation) SetStoreID(u uuid.UUID) {
+	m.store_id = &u
+}
+
+// StoreID returns the value of the "store_id" field in the mutation.
+func (m *CancellationMutation) StoreID() (r uuid.UUID, exists bool) {
+	v := m.store_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStoreID returns the old "store_id" field's value of the Cancellation entity.
+// If the Cancellation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CancellationMutation) OldStoreID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStoreID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStoreID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStoreID: %w", err)
+	}
+	return oldValue.StoreID, nil
+}
+
+// ResetStoreID resets all changes to the "store_id" field.
+func (m *CancellationMutation) ResetStoreID() {
+	m.store_id = nil
+}
+
+// SetWebhookID sets the "webhook_id" field.
+func (m *CancellationMutation) SetWebhookID(u uuid.UUID) {
+	m.webhook_id = &u
+}
+
+// WebhookID returns the value of the "webhook_id" field in the mutation.
+func (m *CancellationMutation) WebhookID() (r uuid.UUID, exists bool) {
+	v := m.webhook_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWebhookID returns the old "webhook_id" field's value of the Cancellation entity.
+// If the Cancellation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CancellationMutation) OldWebhookID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWebhookID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWebhookID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWebhookID: %w", err)
+	}
+	return oldValue.WebhookID, nil
+}
+
+// ResetWebhookID resets all changes to the "webhook_id" field.
+func (m *CancellationMutation) ResetWebhookID() {
+	m.webhook_id = nil
+}
+
+// SetEpoch sets the "epoch" field.
+func (m *CancellationMutation) SetEpoch(i int64) {
+	m.epoch = &i
+	m.addepoch = nil
+}
+
+// Epoch returns the value of the "epoch" field in the mutation.
+func (m *CancellationMutation) Epoch() (r int64, exists bool) {
+	v := m.epoch
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEpoch returns the old "epoch" field's value of the Cancellation entity.
+// If the Cancellation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CancellationMutation) OldEpoch(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEpoch is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEpoch requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEpoch: %w", err)
+	}
+	return oldValue.Epoch, nil
+}
+
+// AddEpoch adds i to the "epoch" field.
+func (m *CancellationMutation) AddEpoch(i int64) {
+	if m.addepoch != nil {
+		*m.addepoch += i
+	} else {
+		m.addepoch = &i
+	}
+}
+
+// AddedEpoch returns the value that was added to the "epoch" field in this mutation.
+func (m *CancellationMutation) AddedEpoch() (r int64, exists bool) {
+	v := m.addepoch
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetEpoch resets all changes to the "epoch" field.
+func (m *CancellationMutation) ResetEpoch() {
+	m.epoch = nil
+	m.addepoch = nil
+}
+
+// SetPositionRetry sets the "position_retry" field.
+func (m *CancellationMutation) SetPositionRetry(b bool) {
+	m.position_retry = &b
+}
+
+// PositionRetry returns the value of the "position_retry" field in the mutation.
+func (m *CancellationMutation) PositionRetry() (r bool, exists bool) {
+	v := m.position_retry
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPositionRetry returns the old "position_retry" field's value of the Cancellation entity.
+// If the Cancellation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CancellationMutation) OldPositionRetry(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPositionRetry is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPositionRetry requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPositionRetry: %w", err)
+	}
+	return oldValue.PositionRetry, nil
+}
+
+// ResetPositionRetry resets all changes to the "position_retry" field.
+func (m *CancellationMutation) ResetPositionRetry() {
+	m.position_retry = nil
+}
+
+// SetPositionDueAt sets the "position_due_at" field.
+func (m *CancellationMutation) SetPositionDueAt(t time.Time) {
+	m.position_due_at = &t
+}
+
+// PositionDueAt returns the value of the "position_due_at" field in the mutation.
+func (m *CancellationMutation) PositionDueAt() (r time.Time, exists bool) {
+	v := m.position_due_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPositionDueAt returns the old "position_due_at" field's value of the Cancellation entity.
+// If the Cancellation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CancellationMutation) OldPositionDueAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPositionDueAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPositionDueAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPositionDueAt: %w", err)
+	}
+	return oldValue.PositionDueAt, nil
+}
+
+// ResetPositionDueAt resets all changes to the "position_due_at" field.
+func (m *CancellationMutation) ResetPositionDueAt() {
+	m.position_due_at = nil
+}
+
+// SetPositionID sets the "position_id" field.
+func (m *CancellationMutation) SetPositionID(u uuid.UUID) {
+	m.position_id = &u
+}
+
+// PositionID returns the value of the "position_id" field in the mutation.
+func (m *CancellationMutation) PositionID() (r uuid.UUID, exists bool) {
+	v := m.position_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPositionID returns the old "position_id" field's value of the Cancellation entity.
+// If the Cancellation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CancellationMutation) OldPositionID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPositionID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPositionID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPositionID: %w", err)
+	}
+	return oldValue.PositionID, nil
+}
+
+// ResetPositionID resets all changes to the "position_id" field.
+func (m *CancellationMutation) ResetPositionID() {
+	m.position_id = nil
+}
+
+// SetFound sets the "found" field.
+func (m *CancellationMutation) SetFound(i int64) {
+	m.found = &i
+	m.addfound = nil
+}
+
+// Found returns the value of the "found" field in the mutation.
+func (m *CancellationMutation) Found() (r int64, exists bool) {
+	v := m.found
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFound returns the old "found" field's value of the Cancellation entity.
+// If the Cancellation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CancellationMutation) OldFound(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFound is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFound requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFound: %w", err)
+	}
+	return oldValue.Found, nil
+}
+
+// AddFound adds i to the "found" field.
+func (m *CancellationMutation) AddFound(i int64) {
+	if m.addfound != nil {
+		*m.addfound += i
+	} else {
+		m.addfound = &i
+	}
+}
+
+// AddedFound returns the value that was added to the "found" field in this mutation.
+func (m *CancellationMutation) AddedFound() (r int64, exists bool) {
+	v := m.addfound
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetFound resets all changes to the "found" field.
+func (m *CancellationMutation) ResetFound() {
+	m.found = nil
+	m.addfound = nil
+}
+
+// SetDueAt sets the "due_at" field.
+func (m *CancellationMutation) SetDueAt(t time.Time) {
+	m.due_at = &t
+}
+
+// DueAt returns the value of the "due_at" field in the mutation.
+func (m *CancellationMutation) DueAt() (r time.Time, exists bool) {
+	v := m.due_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDueAt returns the old "due_at" field's value of the Cancellation entity.
+// If the Cancellation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CancellationMutation) OldDueAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDueAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDueAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDueAt: %w", err)
+	}
+	return oldValue.DueAt, nil
+}
+
+// ResetDueAt resets all changes to the "due_at" field.
+func (m *CancellationMutation) ResetDueAt() {
+	m.due_at = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *CancellationMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *CancellationMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Cancellation entity.
+// If the Cancellation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CancellationMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *CancellationMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the CancellationMutation builder.
+func (m *CancellationMutation) Where(ps ...predicate.Cancellation) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the CancellationMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *CancellationMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Cancellation, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *CancellationMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *CancellationMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Cancellation).
+func (m *CancellationMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *CancellationMutation) Fields() []string {
+	fields := make([]string, 0, 9)
+	if m.store_id != nil {
+		fields = append(fields, cancellation.FieldStoreID)
+	}
+	if m.webhook_id != nil {
+		fields = append(fields, cancellation.FieldWebhookID)
+	}
+	if m.epoch != nil {
+		fields = append(fields, cancellation.FieldEpoch)
+	}
+	if m.position_retry != nil {
+		fields = append(fields, cancellation.FieldPositionRetry)
+	}
+	if m.position_due_at != nil {
+		fields = append(fields, cancellation.FieldPositionDueAt)
+	}
+	if m.position_id != nil {
+		fields = append(fields, cancellation.FieldPositionID)
+	}
+	if m.found != nil {
+		fields = append(fields, cancellation.FieldFound)
+	}
+	if m.due_at != nil {
+		fields = append(fields, cancellation.FieldDueAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, cancellation.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *CancellationMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case cancellation.FieldStoreID:
+		return m.StoreID()
+	case cancellation.FieldWebhookID:
+		return m.WebhookID()
+	case cancellation.FieldEpoch:
+		return m.Epoch()
+	case cancellation.FieldPositionRetry:
+		return m.PositionRetry()
+	case cancellation.FieldPositionDueAt:
+		return m.PositionDueAt()
+	case cancellation.FieldPositionID:
+		return m.PositionID()
+	case cancellation.FieldFound:
+		return m.Found()
+	case cancellation.FieldDueAt:
+		return m.DueAt()
+	case cancellation.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *CancellationMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case cancellation.FieldStoreID:
+		return m.OldStoreID(ctx)
+	case cancellation.FieldWebhookID:
+		return m.OldWebhookID(ctx)
+	case cancellation.FieldEpoch:
+		return m.OldEpoch(ctx)
+	case cancellation.FieldPositionRetry:
+		return m.OldPositionRetry(ctx)
+	case cancellation.FieldPositionDueAt:
+		return m.OldPositionDueAt(ctx)
+	case cancellation.FieldPositionID:
+		return m.OldPositionID(ctx)
+	case cancellation.FieldFound:
+		return m.OldFound(ctx)
+	case cancellation.FieldDueAt:
+		return m.OldDueAt(ctx)
+	case cancellation.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Cancellation field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *CancellationMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case cancellation.FieldStoreID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStoreID(v)
+		return nil
+	case cancellation.FieldWebhookID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWebhookID(v)
+		return nil
+	case cancellation.FieldEpoch:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEpoch(v)
+		return nil
+	case cancellation.FieldPositionRetry:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPositionRetry(v)
+		return nil
+	case cancellation.FieldPositionDueAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPositionDueAt(v)
+		return nil
+	case cancellation.FieldPositionID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPositionID(v)
+		return nil
+	case cancellation.FieldFound:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFound(v)
+		return nil
+	case cancellation.FieldDueAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDueAt(v)
+		return nil
+	case cancellation.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Cancellation field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *CancellationMutation) AddedFields() []string {
+	var fields []string
+	if m.addepoch != nil {
+		fields = append(fields, cancellation.FieldEpoch)
+	}
+	if m.addfound != nil {
+		fields = append(fields, cancellation.FieldFound)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *CancellationMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case cancellation.FieldEpoch:
+		return m.AddedEpoch()
+	case cancellation.FieldFound:
+		return m.AddedFound()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *CancellationMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case cancellation.FieldEpoch:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddEpoch(v)
+		return nil
+	case cancellation.FieldFound:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddFound(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Cancellation numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *CancellationMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *CancellationMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *CancellationMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Cancellation nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *CancellationMutation) ResetField(name string) error {
+	switch name {
+	case cancellation.FieldStoreID:
+		m.ResetStoreID()
+		return nil
+	case cancellation.FieldWebhookID:
+		m.ResetWebhookID()
+		return nil
+	case cancellation.FieldEpoch:
+		m.ResetEpoch()
+		return nil
+	case cancellation.FieldPositionRetry:
+		m.ResetPositionRetry()
+		return nil
+	case cancellation.FieldPositionDueAt:
+		m.ResetPositionDueAt()
+		return nil
+	case cancellation.FieldPositionID:
+		m.ResetPositionID()
+		return nil
+	case cancellation.FieldFound:
+		m.ResetFound()
+		return nil
+	case cancellation.FieldDueAt:
+		m.ResetDueAt()
+		return nil
+	case cancellation.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Cancellation field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *CancellationMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *CancellationMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *CancellationMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *CancellationMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *CancellationMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *CancellationMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *CancellationMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Cancellation unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *CancellationMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Cancellation edge %s", name)
+}
+
 // CustomerMutation represents an operation that mutates the Customer nodes in the graph.
 type CustomerMutation struct {
 	config
@@ -3204,6 +4039,8 @@ type DeliveryMutation struct {
 	due_at        *time.Time
 	lease         *uuid.UUID
 	attempts      *[]byte
+	epoch         *int64
+	addepoch      *int64
 	created_at    *time.Time
 	clearedFields map[string]struct{}
 	done          bool
@@ -3616,6 +4453,62 @@ func (m *DeliveryMutation) ResetAttempts() {
 	m.attempts = nil
 }
 
+// SetEpoch sets the "epoch" field.
+func (m *DeliveryMutation) SetEpoch(i int64) {
+	m.epoch = &i
+	m.addepoch = nil
+}
+
+// Epoch returns the value of the "epoch" field in the mutation.
+func (m *DeliveryMutation) Epoch() (r int64, exists bool) {
+	v := m.epoch
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEpoch returns the old "epoch" field's value of the Delivery entity.
+// If the Delivery object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DeliveryMutation) OldEpoch(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEpoch is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEpoch requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEpoch: %w", err)
+	}
+	return oldValue.Epoch, nil
+}
+
+// AddEpoch adds i to the "epoch" field.
+func (m *DeliveryMutation) AddEpoch(i int64) {
+	if m.addepoch != nil {
+		*m.addepoch += i
+	} else {
+		m.addepoch = &i
+	}
+}
+
+// AddedEpoch returns the value that was added to the "epoch" field in this mutation.
+func (m *DeliveryMutation) AddedEpoch() (r int64, exists bool) {
+	v := m.addepoch
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetEpoch resets all changes to the "epoch" field.
+func (m *DeliveryMutation) ResetEpoch() {
+	m.epoch = nil
+	m.addepoch = nil
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *DeliveryMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -3686,7 +4579,7 @@ func (m *DeliveryMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *DeliveryMutation) Fields() []string {
-	fields := make([]string, 0, 9)
+	fields := make([]string, 0, 10)
 	if m.store_id != nil {
 		fields = append(fields, delivery.FieldStoreID)
 	}
@@ -3710,6 +4603,9 @@ func (m *DeliveryMutation) Fields() []string {
 	}
 	if m.attempts != nil {
 		fields = append(fields, delivery.FieldAttempts)
+	}
+	if m.epoch != nil {
+		fields = append(fields, delivery.FieldEpoch)
 	}
 	if m.created_at != nil {
 		fields = append(fields, delivery.FieldCreatedAt)
@@ -3738,6 +4634,8 @@ func (m *DeliveryMutation) Field(name string) (ent.Value, bool) {
 		return m.Lease()
 	case delivery.FieldAttempts:
 		return m.Attempts()
+	case delivery.FieldEpoch:
+		return m.Epoch()
 	case delivery.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -3765,6 +4663,8 @@ func (m *DeliveryMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldLease(ctx)
 	case delivery.FieldAttempts:
 		return m.OldAttempts(ctx)
+	case delivery.FieldEpoch:
+		return m.OldEpoch(ctx)
 	case delivery.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -3832,6 +4732,13 @@ func (m *DeliveryMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetAttempts(v)
 		return nil
+	case delivery.FieldEpoch:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEpoch(v)
+		return nil
 	case delivery.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -3846,13 +4753,21 @@ func (m *DeliveryMutation) SetField(name string, value ent.Value) error {
 // AddedFields returns all numeric fields that were incremented/decremented during
 // this mutation.
 func (m *DeliveryMutation) AddedFields() []string {
-	return nil
+	var fields []string
+	if m.addepoch != nil {
+		fields = append(fields, delivery.FieldEpoch)
+	}
+	return fields
 }
 
 // AddedField returns the numeric value that was incremented/decremented on a field
 // with the given name. The second boolean return value indicates that this field
 // was not set, or was not defined in the schema.
 func (m *DeliveryMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case delivery.FieldEpoch:
+		return m.AddedEpoch()
+	}
 	return nil, false
 }
 
@@ -3861,6 +4776,13 @@ func (m *DeliveryMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *DeliveryMutation) AddField(name string, value ent.Value) error {
 	switch name {
+	case delivery.FieldEpoch:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddEpoch(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Delivery numeric field %s", name)
 }
@@ -3920,6 +4842,9 @@ func (m *DeliveryMutation) ResetField(name string) error {
 		return nil
 	case delivery.FieldAttempts:
 		m.ResetAttempts()
+		return nil
+	case delivery.FieldEpoch:
+		m.ResetEpoch()
 		return nil
 	case delivery.FieldCreatedAt:
 		m.ResetCreatedAt()
@@ -11996,6 +12921,8 @@ type ResendMutation struct {
 	until         *time.Time
 	position_at   *time.Time
 	position_id   *uuid.UUID
+	again_since   *time.Time
+	stopped       *bool
 	resent        *int64
 	addresent     *int64
 	due_at        *time.Time
@@ -12327,6 +13254,91 @@ func (m *ResendMutation) ResetPositionID() {
 	m.position_id = nil
 }
 
+// SetAgainSince sets the "again_since" field.
+func (m *ResendMutation) SetAgainSince(t time.Time) {
+	m.again_since = &t
+}
+
+// AgainSince returns the value of the "again_since" field in the mutation.
+func (m *ResendMutation) AgainSince() (r time.Time, exists bool) {
+	v := m.again_since
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAgainSince returns the old "again_since" field's value of the Resend entity.
+// If the Resend object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ResendMutation) OldAgainSince(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAgainSince is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAgainSince requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAgainSince: %w", err)
+	}
+	return oldValue.AgainSince, nil
+}
+
+// ClearAgainSince clears the value of the "again_since" field.
+func (m *ResendMutation) ClearAgainSince() {
+	m.again_since = nil
+	m.clearedFields[resend.FieldAgainSince] = struct{}{}
+}
+
+// AgainSinceCleared returns if the "again_since" field was cleared in this mutation.
+func (m *ResendMutation) AgainSinceCleared() bool {
+	_, ok := m.clearedFields[resend.FieldAgainSince]
+	return ok
+}
+
+// ResetAgainSince resets all changes to the "again_since" field.
+func (m *ResendMutation) ResetAgainSince() {
+	m.again_since = nil
+	delete(m.clearedFields, resend.FieldAgainSince)
+}
+
+// SetStopped sets the "stopped" field.
+func (m *ResendMutation) SetStopped(b bool) {
+	m.stopped = &b
+}
+
+// Stopped returns the value of the "stopped" field in the mutation.
+func (m *ResendMutation) Stopped() (r bool, exists bool) {
+	v := m.stopped
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStopped returns the old "stopped" field's value of the Resend entity.
+// If the Resend object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ResendMutation) OldStopped(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStopped is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStopped requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStopped: %w", err)
+	}
+	return oldValue.Stopped, nil
+}
+
+// ResetStopped resets all changes to the "stopped" field.
+func (m *ResendMutation) ResetStopped() {
+	m.stopped = nil
+}
+
 // SetResent sets the "resent" field.
 func (m *ResendMutation) SetResent(i int64) {
 	m.resent = &i
@@ -12538,7 +13550,7 @@ func (m *ResendMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ResendMutation) Fields() []string {
-	fields := make([]string, 0, 10)
+	fields := make([]string, 0, 12)
 	if m.store_id != nil {
 		fields = append(fields, resend.FieldStoreID)
 	}
@@ -12556,6 +13568,12 @@ func (m *ResendMutation) Fields() []string {
 	}
 	if m.position_id != nil {
 		fields = append(fields, resend.FieldPositionID)
+	}
+	if m.again_since != nil {
+		fields = append(fields, resend.FieldAgainSince)
+	}
+	if m.stopped != nil {
+		fields = append(fields, resend.FieldStopped)
 	}
 	if m.resent != nil {
 		fields = append(fields, resend.FieldResent)
@@ -12589,6 +13607,10 @@ func (m *ResendMutation) Field(name string) (ent.Value, bool) {
 		return m.PositionAt()
 	case resend.FieldPositionID:
 		return m.PositionID()
+	case resend.FieldAgainSince:
+		return m.AgainSince()
+	case resend.FieldStopped:
+		return m.Stopped()
 	case resend.FieldResent:
 		return m.Resent()
 	case resend.FieldDueAt:
@@ -12618,6 +13640,10 @@ func (m *ResendMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldPositionAt(ctx)
 	case resend.FieldPositionID:
 		return m.OldPositionID(ctx)
+	case resend.FieldAgainSince:
+		return m.OldAgainSince(ctx)
+	case resend.FieldStopped:
+		return m.OldStopped(ctx)
 	case resend.FieldResent:
 		return m.OldResent(ctx)
 	case resend.FieldDueAt:
@@ -12676,6 +13702,20 @@ func (m *ResendMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetPositionID(v)
+		return nil
+	case resend.FieldAgainSince:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAgainSince(v)
+		return nil
+	case resend.FieldStopped:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStopped(v)
 		return nil
 	case resend.FieldResent:
 		v, ok := value.(int64)
@@ -12750,6 +13790,9 @@ func (m *ResendMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *ResendMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(resend.FieldAgainSince) {
+		fields = append(fields, resend.FieldAgainSince)
+	}
 	if m.FieldCleared(resend.FieldFinishedAt) {
 		fields = append(fields, resend.FieldFinishedAt)
 	}
@@ -12767,6 +13810,9 @@ func (m *ResendMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *ResendMutation) ClearField(name string) error {
 	switch name {
+	case resend.FieldAgainSince:
+		m.ClearAgainSince()
+		return nil
 	case resend.FieldFinishedAt:
 		m.ClearFinishedAt()
 		return nil
@@ -12795,6 +13841,12 @@ func (m *ResendMutation) ResetField(name string) error {
 		return nil
 	case resend.FieldPositionID:
 		m.ResetPositionID()
+		return nil
+	case resend.FieldAgainSince:
+		m.ResetAgainSince()
+		return nil
+	case resend.FieldStopped:
+		m.ResetStopped()
 		return nil
 	case resend.FieldResent:
 		m.ResetResent()
@@ -15934,6 +16986,9 @@ type WebhookMutation struct {
 	disabled_at            *time.Time
 	disabled_automatically *bool
 	failing_since          *time.Time
+	epoch                  *int64
+	addepoch               *int64
+	epoch_since            *time.Time
 	created_at             *time.Time
 	updated_at             *time.Time
 	clearedFields          map[string]struct{}
@@ -16449,6 +17504,111 @@ func (m *WebhookMutation) ResetFailingSince() {
 	delete(m.clearedFields, webhook.FieldFailingSince)
 }
 
+// SetEpoch sets the "epoch" field.
+func (m *WebhookMutation) SetEpoch(i int64) {
+	m.epoch = &i
+	m.addepoch = nil
+}
+
+// Epoch returns the value of the "epoch" field in the mutation.
+func (m *WebhookMutation) Epoch() (r int64, exists bool) {
+	v := m.epoch
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEpoch returns the old "epoch" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldEpoch(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEpoch is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEpoch requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEpoch: %w", err)
+	}
+	return oldValue.Epoch, nil
+}
+
+// AddEpoch adds i to the "epoch" field.
+func (m *WebhookMutation) AddEpoch(i int64) {
+	if m.addepoch != nil {
+		*m.addepoch += i
+	} else {
+		m.addepoch = &i
+	}
+}
+
+// AddedEpoch returns the value that was added to the "epoch" field in this mutation.
+func (m *WebhookMutation) AddedEpoch() (r int64, exists bool) {
+	v := m.addepoch
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetEpoch resets all changes to the "epoch" field.
+func (m *WebhookMutation) ResetEpoch() {
+	m.epoch = nil
+	m.addepoch = nil
+}
+
+// SetEpochSince sets the "epoch_since" field.
+func (m *WebhookMutation) SetEpochSince(t time.Time) {
+	m.epoch_since = &t
+}
+
+// EpochSince returns the value of the "epoch_since" field in the mutation.
+func (m *WebhookMutation) EpochSince() (r time.Time, exists bool) {
+	v := m.epoch_since
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEpochSince returns the old "epoch_since" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldEpochSince(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEpochSince is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEpochSince requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEpochSince: %w", err)
+	}
+	return oldValue.EpochSince, nil
+}
+
+// ClearEpochSince clears the value of the "epoch_since" field.
+func (m *WebhookMutation) ClearEpochSince() {
+	m.epoch_since = nil
+	m.clearedFields[webhook.FieldEpochSince] = struct{}{}
+}
+
+// EpochSinceCleared returns if the "epoch_since" field was cleared in this mutation.
+func (m *WebhookMutation) EpochSinceCleared() bool {
+	_, ok := m.clearedFields[webhook.FieldEpochSince]
+	return ok
+}
+
+// ResetEpochSince resets all changes to the "epoch_since" field.
+func (m *WebhookMutation) ResetEpochSince() {
+	m.epoch_since = nil
+	delete(m.clearedFields, webhook.FieldEpochSince)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *WebhookMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -16582,7 +17742,7 @@ func (m *WebhookMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *WebhookMutation) Fields() []string {
-	fields := make([]string, 0, 12)
+	fields := make([]string, 0, 14)
 	if m.store != nil {
 		fields = append(fields, webhook.FieldStoreID)
 	}
@@ -16612,6 +17772,12 @@ func (m *WebhookMutation) Fields() []string {
 	}
 	if m.failing_since != nil {
 		fields = append(fields, webhook.FieldFailingSince)
+	}
+	if m.epoch != nil {
+		fields = append(fields, webhook.FieldEpoch)
+	}
+	if m.epoch_since != nil {
+		fields = append(fields, webhook.FieldEpochSince)
 	}
 	if m.created_at != nil {
 		fields = append(fields, webhook.FieldCreatedAt)
@@ -16647,6 +17813,10 @@ func (m *WebhookMutation) Field(name string) (ent.Value, bool) {
 		return m.DisabledAutomatically()
 	case webhook.FieldFailingSince:
 		return m.FailingSince()
+	case webhook.FieldEpoch:
+		return m.Epoch()
+	case webhook.FieldEpochSince:
+		return m.EpochSince()
 	case webhook.FieldCreatedAt:
 		return m.CreatedAt()
 	case webhook.FieldUpdatedAt:
@@ -16680,6 +17850,10 @@ func (m *WebhookMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldDisabledAutomatically(ctx)
 	case webhook.FieldFailingSince:
 		return m.OldFailingSince(ctx)
+	case webhook.FieldEpoch:
+		return m.OldEpoch(ctx)
+	case webhook.FieldEpochSince:
+		return m.OldEpochSince(ctx)
 	case webhook.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	case webhook.FieldUpdatedAt:
@@ -16763,6 +17937,20 @@ func (m *WebhookMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetFailingSince(v)
 		return nil
+	case webhook.FieldEpoch:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEpoch(v)
+		return nil
+	case webhook.FieldEpochSince:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEpochSince(v)
+		return nil
 	case webhook.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -16784,13 +17972,21 @@ func (m *WebhookMutation) SetField(name string, value ent.Value) error {
 // AddedFields returns all numeric fields that were incremented/decremented during
 // this mutation.
 func (m *WebhookMutation) AddedFields() []string {
-	return nil
+	var fields []string
+	if m.addepoch != nil {
+		fields = append(fields, webhook.FieldEpoch)
+	}
+	return fields
 }
 
 // AddedField returns the numeric value that was incremented/decremented on a field
 // with the given name. The second boolean return value indicates that this field
 // was not set, or was not defined in the schema.
 func (m *WebhookMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case webhook.FieldEpoch:
+		return m.AddedEpoch()
+	}
 	return nil, false
 }
 
@@ -16799,6 +17995,13 @@ func (m *WebhookMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *WebhookMutation) AddField(name string, value ent.Value) error {
 	switch name {
+	case webhook.FieldEpoch:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddEpoch(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Webhook numeric field %s", name)
 }
@@ -16812,6 +18015,9 @@ func (m *WebhookMutation) ClearedFields() []string {
 	}
 	if m.FieldCleared(webhook.FieldFailingSince) {
 		fields = append(fields, webhook.FieldFailingSince)
+	}
+	if m.FieldCleared(webhook.FieldEpochSince) {
+		fields = append(fields, webhook.FieldEpochSince)
 	}
 	return fields
 }
@@ -16832,6 +18038,9 @@ func (m *WebhookMutation) ClearField(name string) error {
 		return nil
 	case webhook.FieldFailingSince:
 		m.ClearFailingSince()
+		return nil
+	case webhook.FieldEpochSince:
+		m.ClearEpochSince()
 		return nil
 	}
 	return fmt.Errorf("unknown Webhook nullable field %s", name)
@@ -16870,6 +18079,12 @@ func (m *WebhookMutation) ResetField(name string) error {
 		return nil
 	case webhook.FieldFailingSince:
 		m.ResetFailingSince()
+		return nil
+	case webhook.FieldEpoch:
+		m.ResetEpoch()
+		return nil
+	case webhook.FieldEpochSince:
+		m.ResetEpochSince()
 		return nil
 	case webhook.FieldCreatedAt:
 		m.ResetCreatedAt()

@@ -30,6 +30,10 @@ type Resend struct {
 	PositionAt time.Time `json:"position_at,omitempty"`
 	// id of the last event looked at
 	PositionID uuid.UUID `json:"position_id,omitempty"`
+	// from when on to look once more at what was passed already, after the rest: it was ordered anew meanwhile
+	AgainSince *time.Time `json:"again_since,omitempty"`
+	// whether it ended because its webhook was disabled or deleted
+	Stopped bool `json:"stopped,omitempty"`
 	// how many deliveries it made
 	Resent int64 `json:"resent,omitempty"`
 	// by the database's clock: when another process may go on with it
@@ -46,9 +50,11 @@ func (*Resend) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
+		case resend.FieldStopped:
+			values[i] = new(sql.NullBool)
 		case resend.FieldResent:
 			values[i] = new(sql.NullInt64)
-		case resend.FieldSince, resend.FieldUntil, resend.FieldPositionAt, resend.FieldDueAt, resend.FieldCreatedAt, resend.FieldFinishedAt:
+		case resend.FieldSince, resend.FieldUntil, resend.FieldPositionAt, resend.FieldAgainSince, resend.FieldDueAt, resend.FieldCreatedAt, resend.FieldFinishedAt:
 			values[i] = new(sql.NullTime)
 		case resend.FieldID, resend.FieldStoreID, resend.FieldWebhookID, resend.FieldPositionID:
 			values[i] = new(uuid.UUID)
@@ -108,6 +114,19 @@ func (_m *Resend) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field position_id", values[i])
 			} else if value != nil {
 				_m.PositionID = *value
+			}
+		case resend.FieldAgainSince:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field again_since", values[i])
+			} else if value.Valid {
+				_m.AgainSince = new(time.Time)
+				*_m.AgainSince = value.Time
+			}
+		case resend.FieldStopped:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field stopped", values[i])
+			} else if value.Valid {
+				_m.Stopped = value.Bool
 			}
 		case resend.FieldResent:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
@@ -187,6 +206,14 @@ func (_m *Resend) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("position_id=")
 	builder.WriteString(fmt.Sprintf("%v", _m.PositionID))
+	builder.WriteString(", ")
+	if v := _m.AgainSince; v != nil {
+		builder.WriteString("again_since=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("stopped=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Stopped))
 	builder.WriteString(", ")
 	builder.WriteString("resent=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Resent))

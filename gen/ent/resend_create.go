@@ -57,6 +57,34 @@ func (_c *ResendCreate) SetPositionID(v uuid.UUID) *ResendCreate {
 	return _c
 }
 
+// SetAgainSince sets the "again_since" field.
+func (_c *ResendCreate) SetAgainSince(v time.Time) *ResendCreate {
+	_c.mutation.SetAgainSince(v)
+	return _c
+}
+
+// SetNillableAgainSince sets the "again_since" field if the given value is not nil.
+func (_c *ResendCreate) SetNillableAgainSince(v *time.Time) *ResendCreate {
+	if v != nil {
+		_c.SetAgainSince(*v)
+	}
+	return _c
+}
+
+// SetStopped sets the "stopped" field.
+func (_c *ResendCreate) SetStopped(v bool) *ResendCreate {
+	_c.mutation.SetStopped(v)
+	return _c
+}
+
+// SetNillableStopped sets the "stopped" field if the given value is not nil.
+func (_c *ResendCreate) SetNillableStopped(v *bool) *ResendCreate {
+	if v != nil {
+		_c.SetStopped(*v)
+	}
+	return _c
+}
+
 // SetResent sets the "resent" field.
 func (_c *ResendCreate) SetResent(v int64) *ResendCreate {
 	_c.mutation.SetResent(v)
@@ -146,6 +174,10 @@ func (_c *ResendCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *ResendCreate) defaults() {
+	if _, ok := _c.mutation.Stopped(); !ok {
+		v := resend.DefaultStopped
+		_c.mutation.SetStopped(v)
+	}
 	if _, ok := _c.mutation.Resent(); !ok {
 		v := resend.DefaultResent
 		_c.mutation.SetResent(v)
@@ -175,6 +207,9 @@ func (_c *ResendCreate) check() error {
 	}
 	if _, ok := _c.mutation.PositionID(); !ok {
 		return &ValidationError{Name: "position_id", err: errors.New(`ent: missing required field "Resend.position_id"`)}
+	}
+	if _, ok := _c.mutation.Stopped(); !ok {
+		return &ValidationError{Name: "stopped", err: errors.New(`ent: missing required field "Resend.stopped"`)}
 	}
 	if _, ok := _c.mutation.Resent(); !ok {
 		return &ValidationError{Name: "resent", err: errors.New(`ent: missing required field "Resend.resent"`)}
@@ -243,6 +278,14 @@ func (_c *ResendCreate) createSpec() (*Resend, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.PositionID(); ok {
 		_spec.SetField(resend.FieldPositionID, field.TypeUUID, value)
 		_node.PositionID = value
+	}
+	if value, ok := _c.mutation.AgainSince(); ok {
+		_spec.SetField(resend.FieldAgainSince, field.TypeTime, value)
+		_node.AgainSince = &value
+	}
+	if value, ok := _c.mutation.Stopped(); ok {
+		_spec.SetField(resend.FieldStopped, field.TypeBool, value)
+		_node.Stopped = value
 	}
 	if value, ok := _c.mutation.Resent(); ok {
 		_spec.SetField(resend.FieldResent, field.TypeInt64, value)

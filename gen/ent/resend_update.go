@@ -58,6 +58,40 @@ func (_u *ResendUpdate) SetNillablePositionID(v *uuid.UUID) *ResendUpdate {
 	return _u
 }
 
+// SetAgainSince sets the "again_since" field.
+func (_u *ResendUpdate) SetAgainSince(v time.Time) *ResendUpdate {
+	_u.mutation.SetAgainSince(v)
+	return _u
+}
+
+// SetNillableAgainSince sets the "again_since" field if the given value is not nil.
+func (_u *ResendUpdate) SetNillableAgainSince(v *time.Time) *ResendUpdate {
+	if v != nil {
+		_u.SetAgainSince(*v)
+	}
+	return _u
+}
+
+// ClearAgainSince clears the value of the "again_since" field.
+func (_u *ResendUpdate) ClearAgainSince() *ResendUpdate {
+	_u.mutation.ClearAgainSince()
+	return _u
+}
+
+// SetStopped sets the "stopped" field.
+func (_u *ResendUpdate) SetStopped(v bool) *ResendUpdate {
+	_u.mutation.SetStopped(v)
+	return _u
+}
+
+// SetNillableStopped sets the "stopped" field if the given value is not nil.
+func (_u *ResendUpdate) SetNillableStopped(v *bool) *ResendUpdate {
+	if v != nil {
+		_u.SetStopped(*v)
+	}
+	return _u
+}
+
 // SetResent sets the "resent" field.
 func (_u *ResendUpdate) SetResent(v int64) *ResendUpdate {
 	_u.mutation.ResetResent()
@@ -166,6 +200,15 @@ func (_u *ResendUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.PositionID(); ok {
 		_spec.SetField(resend.FieldPositionID, field.TypeUUID, value)
 	}
+	if value, ok := _u.mutation.AgainSince(); ok {
+		_spec.SetField(resend.FieldAgainSince, field.TypeTime, value)
+	}
+	if _u.mutation.AgainSinceCleared() {
+		_spec.ClearField(resend.FieldAgainSince, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Stopped(); ok {
+		_spec.SetField(resend.FieldStopped, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.Resent(); ok {
 		_spec.SetField(resend.FieldResent, field.TypeInt64, value)
 	}
@@ -227,6 +270,40 @@ func (_u *ResendUpdateOne) SetPositionID(v uuid.UUID) *ResendUpdateOne {
 func (_u *ResendUpdateOne) SetNillablePositionID(v *uuid.UUID) *ResendUpdateOne {
 	if v != nil {
 		_u.SetPositionID(*v)
+	}
+	return _u
+}
+
+// SetAgainSince sets the "again_since" field.
+func (_u *ResendUpdateOne) SetAgainSince(v time.Time) *ResendUpdateOne {
+	_u.mutation.SetAgainSince(v)
+	return _u
+}
+
+// SetNillableAgainSince sets the "again_since" field if the given value is not nil.
+func (_u *ResendUpdateOne) SetNillableAgainSince(v *time.Time) *ResendUpdateOne {
+	if v != nil {
+		_u.SetAgainSince(*v)
+	}
+	return _u
+}
+
+// ClearAgainSince clears the value of the "again_since" field.
+func (_u *ResendUpdateOne) ClearAgainSince() *ResendUpdateOne {
+	_u.mutation.ClearAgainSince()
+	return _u
+}
+
+// SetStopped sets the "stopped" field.
+func (_u *ResendUpdateOne) SetStopped(v bool) *ResendUpdateOne {
+	_u.mutation.SetStopped(v)
+	return _u
+}
+
+// SetNillableStopped sets the "stopped" field if the given value is not nil.
+func (_u *ResendUpdateOne) SetNillableStopped(v *bool) *ResendUpdateOne {
+	if v != nil {
+		_u.SetStopped(*v)
 	}
 	return _u
 }
@@ -368,6 +445,15 @@ func (_u *ResendUpdateOne) sqlSave(ctx context.Context) (_node *Resend, err erro
 	}
 	if value, ok := _u.mutation.PositionID(); ok {
 		_spec.SetField(resend.FieldPositionID, field.TypeUUID, value)
+	}
+	if value, ok := _u.mutation.AgainSince(); ok {
+		_spec.SetField(resend.FieldAgainSince, field.TypeTime, value)
+	}
+	if _u.mutation.AgainSinceCleared() {
+		_spec.ClearField(resend.FieldAgainSince, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Stopped(); ok {
+		_spec.SetField(resend.FieldStopped, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.Resent(); ok {
 		_spec.SetField(resend.FieldResent, field.TypeInt64, value)

@@ -7,6 +7,7 @@ import (
 	"go.storefront.example/ent/schema"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/apikey"
+	"go.storefront.example/gen/ent/cancellation"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
@@ -57,6 +58,20 @@ func init() {
 	apikeyDescID := apikeyFields[0].Descriptor()
 	// apikey.DefaultID holds the default value on creation for the id field.
 	apikey.DefaultID = apikeyDescID.Default.(func() uuid.UUID)
+	cancellationFields := schema.Cancellation{}.Fields()
+	_ = cancellationFields
+	// cancellationDescPositionRetry is the schema descriptor for position_retry field.
+	cancellationDescPositionRetry := cancellationFields[4].Descriptor()
+	// cancellation.DefaultPositionRetry holds the default value on creation for the position_retry field.
+	cancellation.DefaultPositionRetry = cancellationDescPositionRetry.Default.(bool)
+	// cancellationDescFound is the schema descriptor for found field.
+	cancellationDescFound := cancellationFields[7].Descriptor()
+	// cancellation.DefaultFound holds the default value on creation for the found field.
+	cancellation.DefaultFound = cancellationDescFound.Default.(int64)
+	// cancellationDescID is the schema descriptor for id field.
+	cancellationDescID := cancellationFields[0].Descriptor()
+	// cancellation.DefaultID holds the default value on creation for the id field.
+	cancellation.DefaultID = cancellationDescID.Default.(func() uuid.UUID)
 	customerFields := schema.Customer{}.Fields()
 	_ = customerFields
 	// customerDescName is the schema descriptor for name field.
@@ -81,6 +96,10 @@ func init() {
 	deliveryDescRetry := deliveryFields[5].Descriptor()
 	// delivery.DefaultRetry holds the default value on creation for the retry field.
 	delivery.DefaultRetry = deliveryDescRetry.Default.(bool)
+	// deliveryDescEpoch is the schema descriptor for epoch field.
+	deliveryDescEpoch := deliveryFields[9].Descriptor()
+	// delivery.DefaultEpoch holds the default value on creation for the epoch field.
+	delivery.DefaultEpoch = deliveryDescEpoch.Default.(int64)
 	// deliveryDescID is the schema descriptor for id field.
 	deliveryDescID := deliveryFields[0].Descriptor()
 	// delivery.DefaultID holds the default value on creation for the id field.
@@ -199,8 +218,12 @@ func init() {
 	product.DefaultID = productDescID.Default.(func() uuid.UUID)
 	resendFields := schema.Resend{}.Fields()
 	_ = resendFields
+	// resendDescStopped is the schema descriptor for stopped field.
+	resendDescStopped := resendFields[8].Descriptor()
+	// resend.DefaultStopped holds the default value on creation for the stopped field.
+	resend.DefaultStopped = resendDescStopped.Default.(bool)
 	// resendDescResent is the schema descriptor for resent field.
-	resendDescResent := resendFields[7].Descriptor()
+	resendDescResent := resendFields[9].Descriptor()
 	// resend.DefaultResent holds the default value on creation for the resent field.
 	resend.DefaultResent = resendDescResent.Default.(int64)
 	// resendDescID is the schema descriptor for id field.
@@ -343,6 +366,10 @@ func init() {
 	webhookDescDisabledAutomatically := webhookFields[9].Descriptor()
 	// webhook.DefaultDisabledAutomatically holds the default value on creation for the disabled_automatically field.
 	webhook.DefaultDisabledAutomatically = webhookDescDisabledAutomatically.Default.(bool)
+	// webhookDescEpoch is the schema descriptor for epoch field.
+	webhookDescEpoch := webhookFields[11].Descriptor()
+	// webhook.DefaultEpoch holds the default value on creation for the epoch field.
+	webhook.DefaultEpoch = webhookDescEpoch.Default.(int64)
 	// webhookDescID is the schema descriptor for id field.
 	webhookDescID := webhookFields[0].Descriptor()
 	// webhook.DefaultID holds the default value on creation for the id field.

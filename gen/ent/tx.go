@@ -20,6 +20,8 @@ type Tx struct {
 	AddressCounter *AddressCounterClient
 	// ApiKey is the client for interacting with the ApiKey builders.
 	ApiKey *ApiKeyClient
+	// Cancellation is the client for interacting with the Cancellation builders.
+	Cancellation *CancellationClient
 	// Customer is the client for interacting with the Customer builders.
 	Customer *CustomerClient
 	// Delivery is the client for interacting with the Delivery builders.
@@ -186,6 +188,7 @@ func (tx *Tx) init() {
 	tx.ActivityEntry = NewActivityEntryClient(tx.config)
 	tx.AddressCounter = NewAddressCounterClient(tx.config)
 	tx.ApiKey = NewApiKeyClient(tx.config)
+	tx.Cancellation = NewCancellationClient(tx.config)
 	tx.Customer = NewCustomerClient(tx.config)
 	tx.Delivery = NewDeliveryClient(tx.config)
 	tx.Event = NewEventClient(tx.config)

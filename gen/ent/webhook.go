@@ -40,6 +40,10 @@ type Webhook struct {
 	DisabledAutomatically bool `json:"disabled_automatically,omitempty"`
 	// when the first of its failures in a row ended; empty after a success
 	FailingSince *time.Time `json:"failing_since,omitempty"`
+	// raised when it is disabled: deliveries of an earlier epoch are cancelled
+	Epoch int64 `json:"epoch,omitempty"`
+	// by the database's clock: when the epoch began; nothing of this epoch is due before it
+	EpochSince *time.Time `json:"epoch_since,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
@@ -79,9 +83,11 @@ func (*Webhook) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case webhook.FieldEnabled, webhook.FieldDisabledAutomatically:
 			values[i] = new(sql.NullBool)
+		case webhook.FieldEpoch:
+			values[i] = new(sql.NullInt64)
 		case webhook.FieldURL, webhook.FieldDescription, webhook.FieldSecretKey:
 			values[i] = new(sql.NullString)
-		case webhook.FieldDisabledAt, webhook.FieldFailingSince, webhook.FieldCreatedAt, webhook.FieldUpdatedAt:
+		case webhook.FieldDisabledAt, webhook.FieldFailingSince, webhook.FieldEpochSince, webhook.FieldCreatedAt, webhook.FieldUpdatedAt:
 			values[i] = new(sql.NullTime)
 		case webhook.FieldID, webhook.FieldStoreID:
 			values[i] = new(uuid.UUID)
@@ -170,6 +176,19 @@ func (_m *Webhook) assignValues(columns []string, values []any) error {
 				_m.FailingSince = new(time.Time)
 				*_m.FailingSince = value.Time
 			}
+		case webhook.FieldEpoch:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field epoch", values[i])
+			} else if value.Valid {
+				_m.Epoch = value.Int64
+			}
+		case webhook.FieldEpochSince:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field epoch_since", values[i])
+			} else if value.Valid {
+				_m.EpochSince = new(time.Time)
+				*_m.EpochSince = value.Time
+			}
 		case webhook.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -253,6 +272,14 @@ func (_m *Webhook) String() string {
 	builder.WriteString(", ")
 	if v := _m.FailingSince; v != nil {
 		builder.WriteString("failing_since=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("epoch=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Epoch))
+	builder.WriteString(", ")
+	if v := _m.EpochSince; v != nil {
+		builder.WriteString("epoch_since=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

@@ -122,6 +122,34 @@ func (_c *WebhookCreate) SetNillableFailingSince(v *time.Time) *WebhookCreate {
 	return _c
 }
 
+// SetEpoch sets the "epoch" field.
+func (_c *WebhookCreate) SetEpoch(v int64) *WebhookCreate {
+	_c.mutation.SetEpoch(v)
+	return _c
+}
+
+// SetNillableEpoch sets the "epoch" field if the given value is not nil.
+func (_c *WebhookCreate) SetNillableEpoch(v *int64) *WebhookCreate {
+	if v != nil {
+		_c.SetEpoch(*v)
+	}
+	return _c
+}
+
+// SetEpochSince sets the "epoch_since" field.
+func (_c *WebhookCreate) SetEpochSince(v time.Time) *WebhookCreate {
+	_c.mutation.SetEpochSince(v)
+	return _c
+}
+
+// SetNillableEpochSince sets the "epoch_since" field if the given value is not nil.
+func (_c *WebhookCreate) SetNillableEpochSince(v *time.Time) *WebhookCreate {
+	if v != nil {
+		_c.SetEpochSince(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *WebhookCreate) SetCreatedAt(v time.Time) *WebhookCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -200,6 +228,10 @@ func (_c *WebhookCreate) defaults() {
 		v := webhook.DefaultDisabledAutomatically
 		_c.mutation.SetDisabledAutomatically(v)
 	}
+	if _, ok := _c.mutation.Epoch(); !ok {
+		v := webhook.DefaultEpoch
+		_c.mutation.SetEpoch(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		v := webhook.DefaultID()
 		_c.mutation.SetID(v)
@@ -231,6 +263,9 @@ func (_c *WebhookCreate) check() error {
 	}
 	if _, ok := _c.mutation.DisabledAutomatically(); !ok {
 		return &ValidationError{Name: "disabled_automatically", err: errors.New(`ent: missing required field "Webhook.disabled_automatically"`)}
+	}
+	if _, ok := _c.mutation.Epoch(); !ok {
+		return &ValidationError{Name: "epoch", err: errors.New(`ent: missing required field "Webhook.epoch"`)}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Webhook.created_at"`)}
@@ -311,6 +346,14 @@ func (_c *WebhookCreate) createSpec() (*Webhook, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.FailingSince(); ok {
 		_spec.SetField(webhook.FieldFailingSince, field.TypeTime, value)
 		_node.FailingSince = &value
+	}
+	if value, ok := _c.mutation.Epoch(); ok {
+		_spec.SetField(webhook.FieldEpoch, field.TypeInt64, value)
+		_node.Epoch = value
+	}
+	if value, ok := _c.mutation.EpochSince(); ok {
+		_spec.SetField(webhook.FieldEpochSince, field.TypeTime, value)
+		_node.EpochSince = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(webhook.FieldCreatedAt, field.TypeTime, value)

@@ -158,6 +158,47 @@ func (_u *WebhookUpdate) ClearFailingSince() *WebhookUpdate {
 	return _u
 }
 
+// SetEpoch sets the "epoch" field.
+func (_u *WebhookUpdate) SetEpoch(v int64) *WebhookUpdate {
+	_u.mutation.ResetEpoch()
+	_u.mutation.SetEpoch(v)
+	return _u
+}
+
+// SetNillableEpoch sets the "epoch" field if the given value is not nil.
+func (_u *WebhookUpdate) SetNillableEpoch(v *int64) *WebhookUpdate {
+	if v != nil {
+		_u.SetEpoch(*v)
+	}
+	return _u
+}
+
+// AddEpoch adds value to the "epoch" field.
+func (_u *WebhookUpdate) AddEpoch(v int64) *WebhookUpdate {
+	_u.mutation.AddEpoch(v)
+	return _u
+}
+
+// SetEpochSince sets the "epoch_since" field.
+func (_u *WebhookUpdate) SetEpochSince(v time.Time) *WebhookUpdate {
+	_u.mutation.SetEpochSince(v)
+	return _u
+}
+
+// SetNillableEpochSince sets the "epoch_since" field if the given value is not nil.
+func (_u *WebhookUpdate) SetNillableEpochSince(v *time.Time) *WebhookUpdate {
+	if v != nil {
+		_u.SetEpochSince(*v)
+	}
+	return _u
+}
+
+// ClearEpochSince clears the value of the "epoch_since" field.
+func (_u *WebhookUpdate) ClearEpochSince() *WebhookUpdate {
+	_u.mutation.ClearEpochSince()
+	return _u
+}
+
 // SetUpdatedAt sets the "updated_at" field.
 func (_u *WebhookUpdate) SetUpdatedAt(v time.Time) *WebhookUpdate {
 	_u.mutation.SetUpdatedAt(v)
@@ -267,6 +308,18 @@ func (_u *WebhookUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.FailingSinceCleared() {
 		_spec.ClearField(webhook.FieldFailingSince, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Epoch(); ok {
+		_spec.SetField(webhook.FieldEpoch, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedEpoch(); ok {
+		_spec.AddField(webhook.FieldEpoch, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.EpochSince(); ok {
+		_spec.SetField(webhook.FieldEpochSince, field.TypeTime, value)
+	}
+	if _u.mutation.EpochSinceCleared() {
+		_spec.ClearField(webhook.FieldEpochSince, field.TypeTime)
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(webhook.FieldUpdatedAt, field.TypeTime, value)
@@ -421,6 +474,47 @@ func (_u *WebhookUpdateOne) ClearFailingSince() *WebhookUpdateOne {
 	return _u
 }
 
+// SetEpoch sets the "epoch" field.
+func (_u *WebhookUpdateOne) SetEpoch(v int64) *WebhookUpdateOne {
+	_u.mutation.ResetEpoch()
+	_u.mutation.SetEpoch(v)
+	return _u
+}
+
+// SetNillableEpoch sets the "epoch" field if the given value is not nil.
+func (_u *WebhookUpdateOne) SetNillableEpoch(v *int64) *WebhookUpdateOne {
+	if v != nil {
+		_u.SetEpoch(*v)
+	}
+	return _u
+}
+
+// AddEpoch adds value to the "epoch" field.
+func (_u *WebhookUpdateOne) AddEpoch(v int64) *WebhookUpdateOne {
+	_u.mutation.AddEpoch(v)
+	return _u
+}
+
+// SetEpochSince sets the "epoch_since" field.
+func (_u *WebhookUpdateOne) SetEpochSince(v time.Time) *WebhookUpdateOne {
+	_u.mutation.SetEpochSince(v)
+	return _u
+}
+
+// SetNillableEpochSince sets the "epoch_since" field if the given value is not nil.
+func (_u *WebhookUpdateOne) SetNillableEpochSince(v *time.Time) *WebhookUpdateOne {
+	if v != nil {
+		_u.SetEpochSince(*v)
+	}
+	return _u
+}
+
+// ClearEpochSince clears the value of the "epoch_since" field.
+func (_u *WebhookUpdateOne) ClearEpochSince() *WebhookUpdateOne {
+	_u.mutation.ClearEpochSince()
+	return _u
+}
+
 // SetUpdatedAt sets the "updated_at" field.
 func (_u *WebhookUpdateOne) SetUpdatedAt(v time.Time) *WebhookUpdateOne {
 	_u.mutation.SetUpdatedAt(v)
@@ -560,6 +654,18 @@ func (_u *WebhookUpdateOne) sqlSave(ctx context.Context) (_node *Webhook, err er
 	}
 	if _u.mutation.FailingSinceCleared() {
 		_spec.ClearField(webhook.FieldFailingSince, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Epoch(); ok {
+		_spec.SetField(webhook.FieldEpoch, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedEpoch(); ok {
+		_spec.AddField(webhook.FieldEpoch, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.EpochSince(); ok {
+		_spec.SetField(webhook.FieldEpochSince, field.TypeTime, value)
+	}
+	if _u.mutation.EpochSinceCleared() {
+		_spec.ClearField(webhook.FieldEpochSince, field.TypeTime)
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(webhook.FieldUpdatedAt, field.TypeTime, value)

@@ -112,7 +112,7 @@ func pause(ctx context.Context, d time.Duration) error {
 func (o *Operator) inDelivery(ctx context.Context, id string) (context.Context, error) {
 	var owner uuid.UUID
 	if parsed, err := uuid.Parse(id); err == nil {
-		entry, err := queue.FindEntry(ctx, o.store.Reader(), parsed)
+		entry, err := queue.FindEntry(ctx, o.store, o.store.Reader(), parsed)
 		if err != nil && !errors.Is(err, queue.ErrNoDelivery) {
 			return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 		}

@@ -91,7 +91,7 @@ func (s *Shop) GetDelivery(ctx context.Context, id string) (Delivery, error) {
 	if !ok {
 		return Delivery{}, deliveryNotFound()
 	}
-	entry, err := entryOf(ctx, s.store.Reader(), t.ID, deliveryID)
+	entry, err := s.entryOf(ctx, t.ID, deliveryID)
 	if err != nil {
 		return Delivery{}, err
 	}
@@ -106,8 +106,8 @@ func (s *Shop) GetDelivery(ctx context.Context, id string) (Delivery, error) {
 }
 
 // entryOf reads a delivery of the store. It refuses with delivery_not_found.
-func entryOf(ctx context.Context, q queue.Querier, storeID, deliveryID uuid.UUID) (queue.Entry, error) {
-	entry, err := queue.FindEntry(ctx, q, deliveryID)
+func (s *Shop) entryOf(ctx context.Context, storeID, deliveryID uuid.UUID) (queue.Entry, error) {
+	entry, err := queue.FindEntry(ctx, s.store, s.store.Reader(), deliveryID)
 	if errors.Is(err, queue.ErrNoDelivery) || err == nil && entry.StoreID != storeID {
 		return queue.Entry{}, deliveryNotFound()
 	}

@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/server/refusal"
 )
@@ -56,7 +55,7 @@ func (s *Shop) ResendDelivery(ctx context.Context, deliveryID string) (queue.Ent
 	if !ok {
 		return queue.Entry{}, deliveryNotFound()
 	}
-	first, err := entryOf(ctx, s.store.Reader(), t.ID, ended)
+	first, err := s.entryOf(ctx, t.ID, ended)
 	if err != nil {
 		return queue.Entry{}, err
 	}
@@ -65,12 +64,12 @@ func (s *Shop) ResendDelivery(ctx context.Context, deliveryID string) (queue.Ent
 	}
 	again, err := s.deliver(ctx, first.WebhookID.String(), func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
 		// The webhook's row is held, and with it every other resend to it.
-		waiting, err := tx.Delivery.Query().Where(delivery.StoreID(t.ID), delivery.WebhookID(row.ID), delivery.EventID(first.EventID)).FirstID(ctx)
+		waiting, err := queue.FindPending(ctx, tx, s.store, t.ID, row.ID, first.EventID)
 		if err == nil {
 			return uuid.Nil, "", deliveryPending(waiting)
 		}
-		if !ent.IsNotFound(err) {
-			return uuid.Nil, "", fmt.Errorf("look for a pending delivery: %w", err)
+		if !errors.Is(err, queue.ErrNoDelivery) {
+			return uuid.Nil, "", err
 		}
 		kept, err := tx.Event.Query().Where(event.ID(first.EventID), event.StoreID(t.ID)).Exist(ctx)
 		if err != nil {
@@ -110,7 +109,7 @@ func (s *Shop) deliver(ctx context.Context, webhookID string,
 		if err := queue.Add(ctx, tx, s.store, []queue.Draft{added}); err != nil {
 			return nil, err
 		}
-		entry, err = queue.FindEntry(ctx, tx, added.ID)
+		entry, err = queue.FindEntry(ctx, s.store, tx, added.ID)
 		return row, err
 	})
 	if err != nil {

@@ -64,9 +64,9 @@ func (s *Shop) EnableWebhook(ctx context.Context, id string) (Webhook, error) {
 	})
 }
 
-// DisableWebhook makes a webhook receive nothing until it is enabled again; what waits for it ends
-// as cancelled, but for an attempt that is being made just now. Disabling a disabled one changes
-// nothing. It refuses with webhook_not_found.
+// DisableWebhook makes a webhook receive nothing until it is enabled again; what waits for it is
+// cancelled with the commit, but for an attempt that is being made just now, however much that is:
+// workers move it to the journal later. Disabling a disabled one changes nothing. It refuses with webhook_not_found.
 func (s *Shop) DisableWebhook(ctx context.Context, id string) (Webhook, error) {
 	return s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if !row.Enabled {
@@ -78,13 +78,12 @@ func (s *Shop) DisableWebhook(ctx context.Context, id string) (Webhook, error) {
 		if err != nil {
 			return nil, err
 		}
-		_, err = queue.Cancel(ctx, tx, s.store, row.StoreID, row.ID)
-		return row, err
+		return row, queue.Cancel(ctx, tx, s.store, row.StoreID, row.ID)
 	})
 }
 
-// DeleteWebhook deletes a webhook for good and returns what it was; what waits for it ends as
-// cancelled, and its deliveries stay in the journal for their time. It refuses with
+// DeleteWebhook deletes a webhook for good and returns what it was; what waits for it is cancelled
+// as by DisableWebhook, and its deliveries stay in the journal for their time. It refuses with
 // webhook_not_found.
 func (s *Shop) DeleteWebhook(ctx context.Context, id string) (Webhook, error) {
 	return s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
@@ -96,8 +95,7 @@ func (s *Shop) DeleteWebhook(ctx context.Context, id string) (Webhook, error) {
 		hook.Record(ctx, "webhook.deleted", "webhook", row.ID,
 			hook.Change{Field: "url", From: row.URL}, hook.Change{Field: "description", From: row.Description},
 			hook.Change{Field: "events", From: row.Events}, hook.Change{Field: "enabled", From: row.Enabled})
-		_, err = queue.Cancel(ctx, tx, s.store, row.StoreID, row.ID)
-		return row, err
+		return row, queue.Cancel(ctx, tx, s.store, row.StoreID, row.ID)
 	})
 }
 

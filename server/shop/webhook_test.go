@@ -328,8 +328,7 @@ func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
 			require.NoError(t, err)
 			gone := errors.New("the transaction fails")
 			require.ErrorIs(t, s.WithTx(b.ctx, func(ctx context.Context, tx *ent.Tx) error {
-				_, err := queue.Cancel(ctx, tx, s, ping.StoreID, w.ID)
-				return errors.Join(err, gone)
+				return errors.Join(queue.Cancel(ctx, tx, s, ping.StoreID, w.ID), gone)
 			}), gone)
 			shown, err := b.GetDelivery(b.ctx, ping.ID.String())
 			require.NoError(t, err)

@@ -28,6 +28,8 @@ const (
 	FieldLease = "lease"
 	// FieldAttempts holds the string denoting the attempts field in the database.
 	FieldAttempts = "attempts"
+	// FieldEpoch holds the string denoting the epoch field in the database.
+	FieldEpoch = "epoch"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the delivery in the database.
@@ -45,6 +47,7 @@ var Columns = []string{
 	FieldDueAt,
 	FieldLease,
 	FieldAttempts,
+	FieldEpoch,
 	FieldCreatedAt,
 }
 
@@ -61,6 +64,8 @@ func ValidColumn(column string) bool {
 var (
 	// DefaultRetry holds the default value on creation for the "retry" field.
 	DefaultRetry bool
+	// DefaultEpoch holds the default value on creation for the "epoch" field.
+	DefaultEpoch int64
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -106,6 +111,11 @@ func ByDueAt(opts ...sql.OrderTermOption) OrderOption {
 // ByLease orders the results by the lease field.
 func ByLease(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldLease, opts...).ToFunc()
+}
+
+// ByEpoch orders the results by the epoch field.
+func ByEpoch(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldEpoch, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -95,6 +95,11 @@ func Attempts(v []byte) predicate.Delivery {
 	return predicate.Delivery(sql.FieldEQ(FieldAttempts, v))
 }
 
+// Epoch applies equality check predicate on the "epoch" field. It's identical to EpochEQ.
+func Epoch(v int64) predicate.Delivery {
+	return predicate.Delivery(sql.FieldEQ(FieldEpoch, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Delivery {
 	return predicate.Delivery(sql.FieldEQ(FieldCreatedAt, v))
@@ -423,6 +428,46 @@ func AttemptsLT(v []byte) predicate.Delivery {
 // AttemptsLTE applies the LTE predicate on the "attempts" field.
 func AttemptsLTE(v []byte) predicate.Delivery {
 	return predicate.Delivery(sql.FieldLTE(FieldAttempts, v))
+}
+
+// EpochEQ applies the EQ predicate on the "epoch" field.
+func EpochEQ(v int64) predicate.Delivery {
+	return predicate.Delivery(sql.FieldEQ(FieldEpoch, v))
+}
+
+// EpochNEQ applies the NEQ predicate on the "epoch" field.
+func EpochNEQ(v int64) predicate.Delivery {
+	return predicate.Delivery(sql.FieldNEQ(FieldEpoch, v))
+}
+
+// EpochIn applies the In predicate on the "epoch" field.
+func EpochIn(vs ...int64) predicate.Delivery {
+	return predicate.Delivery(sql.FieldIn(FieldEpoch, vs...))
+}
+
+// EpochNotIn applies the NotIn predicate on the "epoch" field.
+func EpochNotIn(vs ...int64) predicate.Delivery {
+	return predicate.Delivery(sql.FieldNotIn(FieldEpoch, vs...))
+}
+
+// EpochGT applies the GT predicate on the "epoch" field.
+func EpochGT(v int64) predicate.Delivery {
+	return predicate.Delivery(sql.FieldGT(FieldEpoch, v))
+}
+
+// EpochGTE applies the GTE predicate on the "epoch" field.
+func EpochGTE(v int64) predicate.Delivery {
+	return predicate.Delivery(sql.FieldGTE(FieldEpoch, v))
+}
+
+// EpochLT applies the LT predicate on the "epoch" field.
+func EpochLT(v int64) predicate.Delivery {
+	return predicate.Delivery(sql.FieldLT(FieldEpoch, v))
+}
+
+// EpochLTE applies the LTE predicate on the "epoch" field.
+func EpochLTE(v int64) predicate.Delivery {
+	return predicate.Delivery(sql.FieldLTE(FieldEpoch, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

@@ -93,6 +93,37 @@ var (
 			},
 		},
 	}
+	// CancellationsColumns holds the columns for the "cancellations" table.
+	CancellationsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "store_id", Type: field.TypeUUID},
+		{Name: "webhook_id", Type: field.TypeUUID},
+		{Name: "epoch", Type: field.TypeInt64},
+		{Name: "position_retry", Type: field.TypeBool, Default: false},
+		{Name: "position_due_at", Type: field.TypeTime},
+		{Name: "position_id", Type: field.TypeUUID},
+		{Name: "found", Type: field.TypeInt64, Default: 0},
+		{Name: "due_at", Type: field.TypeTime},
+		{Name: "created_at", Type: field.TypeTime},
+	}
+	// CancellationsTable holds the schema information for the "cancellations" table.
+	CancellationsTable = &schema.Table{
+		Name:       "cancellations",
+		Columns:    CancellationsColumns,
+		PrimaryKey: []*schema.Column{CancellationsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "cancellation_store_id_webhook_id_epoch",
+				Unique:  true,
+				Columns: []*schema.Column{CancellationsColumns[1], CancellationsColumns[2], CancellationsColumns[3]},
+			},
+			{
+				Name:    "cancellation_due_at",
+				Unique:  false,
+				Columns: []*schema.Column{CancellationsColumns[8]},
+			},
+		},
+	}
 	// CustomersColumns holds the columns for the "customers" table.
 	CustomersColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -148,6 +179,7 @@ var (
 		{Name: "due_at", Type: field.TypeTime},
 		{Name: "lease", Type: field.TypeUUID, Nullable: true},
 		{Name: "attempts", Type: field.TypeBytes},
+		{Name: "epoch", Type: field.TypeInt64, Default: 0},
 		{Name: "created_at", Type: field.TypeTime},
 	}
 	// DeliveriesTable holds the schema information for the "deliveries" table.
@@ -165,6 +197,11 @@ var (
 				Name:    "delivery_due_at",
 				Unique:  false,
 				Columns: []*schema.Column{DeliveriesColumns[6]},
+			},
+			{
+				Name:    "delivery_store_id_event_id",
+				Unique:  false,
+				Columns: []*schema.Column{DeliveriesColumns[1], DeliveriesColumns[3]},
 			},
 		},
 	}
@@ -357,6 +394,13 @@ var (
 		Name:       "outbox",
 		Columns:    OutboxColumns,
 		PrimaryKey: []*schema.Column{OutboxColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "outboxentry_store_id_event_id",
+				Unique:  false,
+				Columns: []*schema.Column{OutboxColumns[2], OutboxColumns[1]},
+			},
+		},
 	}
 	// PaymentLinksColumns holds the columns for the "payment_links" table.
 	PaymentLinksColumns = []*schema.Column{
@@ -488,6 +532,8 @@ var (
 		{Name: "until", Type: field.TypeTime},
 		{Name: "position_at", Type: field.TypeTime},
 		{Name: "position_id", Type: field.TypeUUID},
+		{Name: "again_since", Type: field.TypeTime, Nullable: true},
+		{Name: "stopped", Type: field.TypeBool, Default: false},
 		{Name: "resent", Type: field.TypeInt64, Default: 0},
 		{Name: "due_at", Type: field.TypeTime},
 		{Name: "created_at", Type: field.TypeTime},
@@ -502,12 +548,12 @@ var (
 			{
 				Name:    "resend_store_id_webhook_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{ResendsColumns[1], ResendsColumns[2], ResendsColumns[9]},
+				Columns: []*schema.Column{ResendsColumns[1], ResendsColumns[2], ResendsColumns[11]},
 			},
 			{
 				Name:    "resend_due_at",
 				Unique:  false,
-				Columns: []*schema.Column{ResendsColumns[8]},
+				Columns: []*schema.Column{ResendsColumns[10]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "finished_at IS NULL",
 				},
@@ -612,6 +658,8 @@ var (
 		{Name: "disabled_at", Type: field.TypeTime, Nullable: true},
 		{Name: "disabled_automatically", Type: field.TypeBool, Default: false},
 		{Name: "failing_since", Type: field.TypeTime, Nullable: true},
+		{Name: "epoch", Type: field.TypeInt64, Default: 1},
+		{Name: "epoch_since", Type: field.TypeTime, Nullable: true},
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "updated_at", Type: field.TypeTime},
 		{Name: "store_id", Type: field.TypeUUID},
@@ -624,7 +672,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "webhooks_stores_webhooks",
-				Columns:    []*schema.Column{WebhooksColumns[12]},
+				Columns:    []*schema.Column{WebhooksColumns[14]},
 				RefColumns: []*schema.Column{StoresColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -633,7 +681,7 @@ var (
 			{
 				Name:    "webhook_store_id_created_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{WebhooksColumns[12], WebhooksColumns[10], WebhooksColumns[0]},
+				Columns: []*schema.Column{WebhooksColumns[14], WebhooksColumns[12], WebhooksColumns[0]},
 			},
 		},
 	}
@@ -642,6 +690,7 @@ var (
 		ActivityEntriesTable,
 		AddressCountersTable,
 		APIKeysTable,
+		CancellationsTable,
 		CustomersTable,
 		DeliveriesTable,
 		EventsTable,

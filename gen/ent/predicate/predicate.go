@@ -15,6 +15,9 @@ type AddressCounter func(*sql.Selector)
 // ApiKey is the predicate function for apikey builders.
 type ApiKey func(*sql.Selector)
 
+// Cancellation is the predicate function for cancellation builders.
+type Cancellation func(*sql.Selector)
+
 // Customer is the predicate function for customer builders.
 type Customer func(*sql.Selector)
 

@@ -24,6 +24,10 @@ const (
 	FieldPositionAt = "position_at"
 	// FieldPositionID holds the string denoting the position_id field in the database.
 	FieldPositionID = "position_id"
+	// FieldAgainSince holds the string denoting the again_since field in the database.
+	FieldAgainSince = "again_since"
+	// FieldStopped holds the string denoting the stopped field in the database.
+	FieldStopped = "stopped"
 	// FieldResent holds the string denoting the resent field in the database.
 	FieldResent = "resent"
 	// FieldDueAt holds the string denoting the due_at field in the database.
@@ -45,6 +49,8 @@ var Columns = []string{
 	FieldUntil,
 	FieldPositionAt,
 	FieldPositionID,
+	FieldAgainSince,
+	FieldStopped,
 	FieldResent,
 	FieldDueAt,
 	FieldCreatedAt,
@@ -62,6 +68,8 @@ func ValidColumn(column string) bool {
 }
 
 var (
+	// DefaultStopped holds the default value on creation for the "stopped" field.
+	DefaultStopped bool
 	// DefaultResent holds the default value on creation for the "resent" field.
 	DefaultResent int64
 	// DefaultID holds the default value on creation for the "id" field.
@@ -104,6 +112,16 @@ func ByPositionAt(opts ...sql.OrderTermOption) OrderOption {
 // ByPositionID orders the results by the position_id field.
 func ByPositionID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPositionID, opts...).ToFunc()
+}
+
+// ByAgainSince orders the results by the again_since field.
+func ByAgainSince(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAgainSince, opts...).ToFunc()
+}
+
+// ByStopped orders the results by the stopped field.
+func ByStopped(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldStopped, opts...).ToFunc()
 }
 
 // ByResent orders the results by the resent field.

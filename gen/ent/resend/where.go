@@ -85,6 +85,16 @@ func PositionID(v uuid.UUID) predicate.Resend {
 	return predicate.Resend(sql.FieldEQ(FieldPositionID, v))
 }
 
+// AgainSince applies equality check predicate on the "again_since" field. It's identical to AgainSinceEQ.
+func AgainSince(v time.Time) predicate.Resend {
+	return predicate.Resend(sql.FieldEQ(FieldAgainSince, v))
+}
+
+// Stopped applies equality check predicate on the "stopped" field. It's identical to StoppedEQ.
+func Stopped(v bool) predicate.Resend {
+	return predicate.Resend(sql.FieldEQ(FieldStopped, v))
+}
+
 // Resent applies equality check predicate on the "resent" field. It's identical to ResentEQ.
 func Resent(v int64) predicate.Resend {
 	return predicate.Resend(sql.FieldEQ(FieldResent, v))
@@ -343,6 +353,66 @@ func PositionIDLT(v uuid.UUID) predicate.Resend {
 // PositionIDLTE applies the LTE predicate on the "position_id" field.
 func PositionIDLTE(v uuid.UUID) predicate.Resend {
 	return predicate.Resend(sql.FieldLTE(FieldPositionID, v))
+}
+
+// AgainSinceEQ applies the EQ predicate on the "again_since" field.
+func AgainSinceEQ(v time.Time) predicate.Resend {
+	return predicate.Resend(sql.FieldEQ(FieldAgainSince, v))
+}
+
+// AgainSinceNEQ applies the NEQ predicate on the "again_since" field.
+func AgainSinceNEQ(v time.Time) predicate.Resend {
+	return predicate.Resend(sql.FieldNEQ(FieldAgainSince, v))
+}
+
+// AgainSinceIn applies the In predicate on the "again_since" field.
+func AgainSinceIn(vs ...time.Time) predicate.Resend {
+	return predicate.Resend(sql.FieldIn(FieldAgainSince, vs...))
+}
+
+// AgainSinceNotIn applies the NotIn predicate on the "again_since" field.
+func AgainSinceNotIn(vs ...time.Time) predicate.Resend {
+	return predicate.Resend(sql.FieldNotIn(FieldAgainSince, vs...))
+}
+
+// AgainSinceGT applies the GT predicate on the "again_since" field.
+func AgainSinceGT(v time.Time) predicate.Resend {
+	return predicate.Resend(sql.FieldGT(FieldAgainSince, v))
+}
+
+// AgainSinceGTE applies the GTE predicate on the "again_since" field.
+func AgainSinceGTE(v time.Time) predicate.Resend {
+	return predicate.Resend(sql.FieldGTE(FieldAgainSince, v))
+}
+
+// AgainSinceLT applies the LT predicate on the "again_since" field.
+func AgainSinceLT(v time.Time) predicate.Resend {
+	return predicate.Resend(sql.FieldLT(FieldAgainSince, v))
+}
+
+// AgainSinceLTE applies the LTE predicate on the "again_since" field.
+func AgainSinceLTE(v time.Time) predicate.Resend {
+	return predicate.Resend(sql.FieldLTE(FieldAgainSince, v))
+}
+
+// AgainSinceIsNil applies the IsNil predicate on the "again_since" field.
+func AgainSinceIsNil() predicate.Resend {
+	return predicate.Resend(sql.FieldIsNull(FieldAgainSince))
+}
+
+// AgainSinceNotNil applies the NotNil predicate on the "again_since" field.
+func AgainSinceNotNil() predicate.Resend {
+	return predicate.Resend(sql.FieldNotNull(FieldAgainSince))
+}
+
+// StoppedEQ applies the EQ predicate on the "stopped" field.
+func StoppedEQ(v bool) predicate.Resend {
+	return predicate.Resend(sql.FieldEQ(FieldStopped, v))
+}
+
+// StoppedNEQ applies the NEQ predicate on the "stopped" field.
+func StoppedNEQ(v bool) predicate.Resend {
+	return predicate.Resend(sql.FieldNEQ(FieldStopped, v))
 }
 
 // ResentEQ applies the EQ predicate on the "resent" field.

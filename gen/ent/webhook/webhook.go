@@ -33,6 +33,10 @@ const (
 	FieldDisabledAutomatically = "disabled_automatically"
 	// FieldFailingSince holds the string denoting the failing_since field in the database.
 	FieldFailingSince = "failing_since"
+	// FieldEpoch holds the string denoting the epoch field in the database.
+	FieldEpoch = "epoch"
+	// FieldEpochSince holds the string denoting the epoch_since field in the database.
+	FieldEpochSince = "epoch_since"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// FieldUpdatedAt holds the string denoting the updated_at field in the database.
@@ -63,6 +67,8 @@ var Columns = []string{
 	FieldDisabledAt,
 	FieldDisabledAutomatically,
 	FieldFailingSince,
+	FieldEpoch,
+	FieldEpochSince,
 	FieldCreatedAt,
 	FieldUpdatedAt,
 }
@@ -84,6 +90,8 @@ var (
 	DefaultEnabled bool
 	// DefaultDisabledAutomatically holds the default value on creation for the "disabled_automatically" field.
 	DefaultDisabledAutomatically bool
+	// DefaultEpoch holds the default value on creation for the "epoch" field.
+	DefaultEpoch int64
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -134,6 +142,16 @@ func ByDisabledAutomatically(opts ...sql.OrderTermOption) OrderOption {
 // ByFailingSince orders the results by the failing_since field.
 func ByFailingSince(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldFailingSince, opts...).ToFunc()
+}
+
+// ByEpoch orders the results by the epoch field.
+func ByEpoch(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldEpoch, opts...).ToFunc()
+}
+
+// ByEpochSince orders the results by the epoch_since field.
+func ByEpochSince(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldEpochSince, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

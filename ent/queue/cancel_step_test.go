@@ -1,0 +1,263 @@
+package queue_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/delivery"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+// batch is how many deliveries a step looks at.
+const batch = 400
+
+// switchOff disables the outlet's webhook, as the operator's side does, and switchOn enables it again.
+func (o outlet) switchOff() {
+	o.t.Helper()
+	o.change(func(ctx context.Context, tx *ent.Tx) error {
+		if err := tx.Webhook.UpdateOneID(o.webhook).SetEnabled(false).SetDisabledAt(o.Now()).Exec(ctx); err != nil {
+			return err
+		}
+		return queue.Cancel(ctx, tx, o.Store, o.owner, o.webhook)
+	})
+}
+
+func (o outlet) switchOn() {
+	o.t.Helper()
+	o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(true).ClearDisabledAt() })
+}
+
+// fill lets n deliveries wait for the outlet's webhook, each thirdly as a retry that is due in an hour.
+func (o outlet) fill(n int) []queue.Draft {
+	o.t.Helper()
+	drafts := make([]queue.Draft, n)
+	for i := range drafts {
+		drafts[i] = o.draft(o.webhook, id.At(o.Now()))
+	}
+	for at := 0; at < n; at += 500 {
+		o.add(drafts[at:min(at+500, n)]...)
+	}
+	for i := 2; i < n; i += 3 {
+		o.exec("UPDATE deliveries SET retry = true, due_at = $1 WHERE id = $2", o.Now().Add(time.Hour+time.Duration(i%7)*time.Millisecond), drafts[i].ID)
+	}
+	return drafts
+}
+
+func (o outlet) statuses(which queue.Search) map[string]int {
+	o.t.Helper()
+	which.StoreID, which.Limit = o.owner, 10000
+	found, err := queue.Entries(o.ctx, o.Store, which)
+	require.NoError(o.t, err)
+	counts := map[string]int{}
+	for _, e := range found {
+		counts[e.Status]++
+		require.Equal(o.t, e.Status != queue.Pending, e.FinishedAt != nil)
+		require.True(o.t, e.Status == queue.Pending || e.NextAttemptAt == nil)
+	}
+	return counts
+}
+
+func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
+	t.Parallel()
+	const n = 2*batch + 150
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		drafts := o.fill(n)
+		spared := o.newWebhook()
+		o.put(spared, s.Now(), false)
+		c.advance(time.Second)
+		at := s.Now()
+		o.switchOff()
+
+		shown := func(reason string) {
+			require.Equal(t, map[string]int{queue.Cancelled: n, queue.Pending: 1}, o.statuses(queue.Search{}), reason)
+			require.Equal(t, map[string]int{queue.Cancelled: n}, o.statuses(queue.Search{Status: queue.Cancelled, WebhookID: o.webhook}), reason)
+			require.Equal(t, map[string]int{queue.Pending: 1}, o.statuses(queue.Search{Status: queue.Pending}), reason)
+			for _, d := range drafts[:3] {
+				found, err := queue.FindEntry(o.ctx, s, s.Reader(), d.ID)
+				require.NoError(t, err)
+				require.Equal(t, queue.Cancelled, found.Status, reason)
+				require.True(t, at.Equal(*found.FinishedAt), reason)
+				require.Nil(t, found.NextAttemptAt, reason)
+			}
+		}
+		shown("before any worker has looked")
+		q, other := queue.On(s), queue.On(s)
+		for _, retry := range []bool{false, true} {
+			require.Empty(t, o.claim(q, queue.Want{Lane: o.lane(o.webhook, retry), Max: 10}).Deliveries, "none of them is attempted")
+		}
+		for moved := 0; moved < n; {
+			step, err := q.StepCancellation(o.ctx)
+			require.NoError(t, err)
+			require.True(t, step.Worked)
+			require.Equal(t, min(batch, n-moved), step.Cancelled, "no transaction touches more than a batch")
+			moved += step.Cancelled
+			require.Equal(t, n-moved, s.Client().Delivery.Query().Where(delivery.WebhookID(o.webhook)).CountX(o.ctx))
+			shown("half-way, in turn with another worker")
+			// Between two batches everything else is free.
+			require.Len(t, o.claim(q, queue.Want{Lane: o.lane(spared, false), Max: 1}).Deliveries, 1)
+			o.exec("UPDATE deliveries SET lease = NULL, due_at = $1 WHERE webhook_id = $2", s.Now(), spared)
+			q, other = other, q
+		}
+		step, err := q.StepCancellation(o.ctx)
+		require.NoError(t, err)
+		require.False(t, step.Worked, "the next lap is not due yet")
+		c.advance(time.Second)
+		require.Zero(t, o.cancelAll(q))
+		require.Zero(t, s.Client().Cancellation.Query().CountX(o.ctx), "a lap that meets nothing ends it")
+		shown("afterwards")
+		require.Equal(t, n, s.Client().FinishedDelivery.Query().Where(finisheddelivery.FinishedAt(at)).CountX(o.ctx))
+	})
+}
+
+func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
+	t.Parallel()
+	const n = batch + 50
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		o.fill(n)
+		c.advance(time.Second)
+		o.switchOff()
+		q := queue.On(s)
+		_, err := q.StepCancellation(o.ctx)
+		require.NoError(t, err)
+		c.advance(time.Second)
+		o.switchOn()
+		fresh := o.put(o.webhook, s.Now(), false)
+		got := o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 10}).Deliveries
+		require.Equal(t, []uuid.UUID{fresh.ID}, ids(got), "what is fresh does not wait for what is cancelled")
+		require.True(t, got[0].Enabled)
+		require.Equal(t, map[string]int{queue.Cancelled: n, queue.Pending: 1}, o.statuses(queue.Search{}))
+
+		// It is disabled once more: what came in between is cancelled now, what was before was before.
+		first, second := s.Now().Add(-time.Second), s.Now().Add(time.Second)
+		c.advance(time.Second)
+		again := o.put(o.webhook, s.Now(), false)
+		o.switchOff()
+		entry, err := queue.FindEntry(o.ctx, s, s.Reader(), again.ID)
+		require.NoError(t, err)
+		require.True(t, second.Equal(*entry.FinishedAt))
+		require.Equal(t, map[string]int{queue.Cancelled: n + 1, queue.Pending: 1}, o.statuses(queue.Search{}), "an attempt is being made")
+		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(1, s.Now(), 500), Delay: time.Hour, Counts: true})
+		require.Equal(t, map[string]int{queue.Cancelled: n + 2}, o.statuses(queue.Search{}), "it failed, and is not shown as waiting")
+		for range 5 {
+			o.cancelAll(q)
+			c.advance(time.Second)
+		}
+		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx))
+		require.Zero(t, s.Client().Cancellation.Query().CountX(o.ctx))
+		require.Equal(t, n, s.Client().FinishedDelivery.Query().Where(finisheddelivery.FinishedAt(first)).CountX(o.ctx))
+		require.Equal(t, 2, s.Client().FinishedDelivery.Query().Where(finisheddelivery.FinishedAt(second)).CountX(o.ctx))
+	})
+}
+
+// What a relay adds that has read the webhook before it was disabled is found, whenever it commits.
+func TestWhatACancellationMissedIsFound(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		reason string
+		become func(o outlet)
+	}{
+		{"the webhook is disabled", func(outlet) {}},
+		{"the webhook was enabled again", outlet.switchOn},
+		{"the webhook is deleted", func(o outlet) { o.exec("DELETE FROM webhooks WHERE id = $1", o.webhook) }},
+		{"a release without cancellations disabled it", func(o outlet) {
+			o.exec("UPDATE webhooks SET epoch = 1, epoch_since = NULL WHERE id = $1", o.webhook)
+		}},
+	}
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		for i, row := range rows {
+			o := newOutlet(t, s, "atelier-"+strconv.Itoa(i))
+			q := queue.On(s)
+			begun := s.Now()
+			c.advance(time.Second)
+			o.switchOff()
+			require.Zero(t, o.cancelAll(q), row.reason)
+			require.Zero(t, s.Client().Cancellation.Query().CountX(o.ctx), row.reason)
+			row.become(o)
+			late := o.draft(o.webhook, id.At(begun))
+			o.add(late)
+			o.exec("UPDATE deliveries SET epoch = 1, due_at = $1 WHERE id = $2", begun, late.ID)
+			require.Empty(t, o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 1}).Deliveries, row.reason)
+			entry, err := queue.FindEntry(o.ctx, s, s.Reader(), late.ID)
+			require.NoError(t, err)
+			require.Equal(t, queue.Cancelled, entry.Status, row.reason)
+			for _, want := range []int{1, 0} {
+				ordered, err := q.FindMissed(o.ctx)
+				require.NoError(t, err)
+				require.Equal(t, want, ordered, row.reason)
+			}
+			require.Equal(t, 1, o.cancelAll(q), row.reason)
+			c.advance(time.Second)
+			require.Zero(t, o.cancelAll(q), row.reason)
+			require.Zero(t, s.Client().Cancellation.Query().CountX(o.ctx), row.reason)
+		}
+	})
+}
+
+// An attempt that is under way when its webhook is disabled and whose worker dies is cancelled when
+// its lease ends.
+func TestALeaseThatEndsAfterDisabling(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		q := queue.On(s)
+		o.leased(q, o.webhook)
+		o.switchOff()
+		require.Equal(t, map[string]int{queue.Pending: 1}, o.statuses(queue.Search{}))
+		c.advance(lease - time.Millisecond)
+		require.Zero(t, o.cancelAll(q), "its attempt is being made")
+		c.advance(time.Millisecond)
+		require.Equal(t, map[string]int{queue.Cancelled: 1}, o.statuses(queue.Search{}), "at once")
+		c.advance(time.Second)
+		require.Equal(t, 1, o.cancelAll(q))
+	})
+}
+
+func TestWorkersThatCancelAtOnceShareNoRow(t *testing.T) {
+	t.Parallel()
+	const n = 3*batch + 20
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		o := newOutlet(t, s, "atelier")
+		o.fill(n)
+		o.switchOff()
+		var (
+			all   sync.WaitGroup
+			mu    sync.Mutex
+			moved int
+		)
+		for range 3 {
+			all.Go(func() {
+				q := queue.On(s)
+				for {
+					step, err := q.StepCancellation(o.ctx)
+					mu.Lock()
+					moved += step.Cancelled
+					done := moved == n
+					mu.Unlock()
+					if err != nil {
+						t.Error(err)
+					}
+					if err != nil || done {
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		require.Equal(t, n, moved)
+		require.Equal(t, n, s.Client().FinishedDelivery.Query().CountX(o.ctx))
+		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx))
+	})
+}
