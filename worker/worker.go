@@ -183,6 +183,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}()
 	group.Go(func() error { return w.dispatch(running, working) })
 	group.Go(func() error { return w.sweep(running) })
+	group.Go(func() error { w.config.Store.WatchClock(running, w.config.Logger); return nil })
 	group.Go(func() error { return w.resend(running) })
 	group.Go(func() error { return w.cancel(running) })
 	err := group.Wait()

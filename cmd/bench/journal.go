@@ -54,7 +54,7 @@ func (b *webhookBench) journal(ctx context.Context) (err error) {
 		return fmt.Errorf("the transaction did not stay open: %w", err)
 	}
 	started := time.Now()
-	swept, err := queue.On(b.store).Sweep(ctx, oldest.AddDate(0, 0, 1))
+	swept, err := queue.On(b.store).Sweep(ctx, b.store.Now().Sub(oldest.AddDate(0, 0, 1)))
 	if err != nil {
 		return err
 	}

@@ -31,44 +31,35 @@ type Swept struct {
 	Left []error
 }
 
-// Sweep forgets the events and finished deliveries made before the time, and makes room for those
-// of the days to come. What deliveries under way still need is kept. On PostgreSQL a whole day is
-// dropped at once, once all of it is too old; otherwise rows are deleted in the order of their
-// ids, in small transactions. Idempotency keys go by their own age. It is safe from several processes at once.
-func (q *Queue) Sweep(ctx context.Context, before time.Time) (Swept, error) {
+// Sweep forgets the events and finished deliveries that are older than the retention by the
+// database's clock, and makes room for those of the days to come. What deliveries under way still
+// need is kept. On PostgreSQL a whole day is dropped at once, once all of it is too old; otherwise
+// rows are deleted in the order of their ids, in small transactions. Idempotency keys go by their
+// own age. It is safe from several processes at once. It returns store.ErrClock, and deletes nothing,
+// while this process's clock and the database's differ by more than store.ClockLimit.
+func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (Swept, error) {
 	var done Swept
+	clock, err := q.store.ReadClock(ctx)
+	if err != nil {
+		return done, wrap("sweep", err)
+	}
 	if err := q.store.MakePartitions(ctx); err != nil {
-		if !store.IsLocked(err) {
+		if !store.IsPutOff(err) {
 			return done, wrap("sweep", err)
 		}
 		done.Left = append(done.Left, err)
 	}
-	partitions, err := q.store.Partitions(ctx)
-	if err != nil {
-		return done, wrap("sweep", err)
+	if clock.Beyond(store.ClockLimit) {
+		return done, fmt.Errorf("sweep: %w: %v", store.ErrClock, clock)
 	}
 	// An event may be older than its delivery by no more than the retention, else it is gone.
 	needed, err := q.oldestNeeded(ctx)
 	if err != nil {
 		return done, wrap("sweep", err)
 	}
-	for _, p := range partitions {
-		if p.End().After(before) {
-			continue
-		}
-		end := id.Floor(p.End())
-		if p.Table == "events" && needed != uuid.Nil && bytes.Compare(needed[:], end[:]) < 0 {
-			done.Left = append(done.Left, fmt.Errorf("%s: a delivery under way needs it", p.Name()))
-			continue
-		}
-		switch err := q.store.DropPartition(ctx, p); {
-		case store.IsLocked(err):
-			done.Left = append(done.Left, err)
-		case err != nil:
-			return done, wrap("sweep", err)
-		default:
-			done.Partitions = append(done.Partitions, p.Name())
-		}
+	before := clock.Now.Add(-retention)
+	if err := q.dropDays(ctx, before, retention, needed, &done); err != nil {
+		return done, wrap("sweep", err)
 	}
 	events, finished := "events", "finished_deliveries"
 	if !q.sqlite() {
@@ -83,7 +74,7 @@ func (q *Queue) Sweep(ctx context.Context, before time.Time) (Swept, error) {
 	for _, table := range []struct {
 		name  string
 		below uuid.UUID
-	}{{events, eventsBefore}, {finished, oldest}, {"resends", oldest}, {"idempotency_keys", id.Floor(q.store.Now().Add(-keyAge))}} {
+	}{{events, eventsBefore}, {finished, oldest}, {"resends", oldest}, {"idempotency_keys", id.Floor(clock.Now.Add(-keyAge))}} {
 		n, err := q.deleteBelow(ctx, table.name, table.below)
 		done.Rows += n
 		if err != nil {
@@ -91,6 +82,38 @@ func (q *Queue) Sweep(ctx context.Context, before time.Time) (Swept, error) {
 		}
 	}
 	return done, nil
+}
+
+// dropDays drops the partitions whose end is not after before. Once one of a table is put off, the
+// others of that table are left too: they would make others wait in vain.
+func (q *Queue) dropDays(ctx context.Context, before time.Time, retention time.Duration, needed uuid.UUID, done *Swept) error {
+	partitions, err := q.store.Partitions(ctx)
+	if err != nil {
+		return err
+	}
+	putOff := map[string]bool{}
+	for _, p := range partitions {
+		if p.End().After(before) || putOff[p.Table] {
+			continue
+		}
+		end := id.Floor(p.End())
+		if p.Table == "events" && needed != uuid.Nil && bytes.Compare(needed[:], end[:]) < 0 {
+			done.Left = append(done.Left, fmt.Errorf("%s: a delivery under way needs it", p.Name()))
+			continue
+		}
+		switch err := q.store.DropPartition(ctx, p, retention); {
+		case store.IsPutOff(err):
+			putOff[p.Table] = true
+			done.Left = append(done.Left, err)
+		case errors.Is(err, store.ErrTooYoung):
+			done.Left = append(done.Left, err)
+		case err != nil:
+			return err
+		default:
+			done.Partitions = append(done.Partitions, p.Name())
+		}
+	}
+	return nil
 }
 
 // oldestNeeded is the lowest id of an event that a delivery under way or the outbox still needs,

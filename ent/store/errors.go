@@ -25,6 +25,7 @@ const (
 	codeUnknownStatement     = "26000"
 	codeLockNotAvailable     = "55P03"
 	codeQueryCanceled        = "57014"
+	codeTooYoung             = "SF001" // raised by DropPartition's block
 	codeAdminShutdown        = "57P01"
 	codeCrashShutdown        = "57P02"
 	codeCannotConnectNow     = "57P03"

@@ -40,7 +40,7 @@ func (s *Store) Migrate(ctx context.Context, report func(Migration)) error {
 	err = s.migrate(ctx, db, report)
 	if err == nil {
 		// Where somebody holds a table, the rows find the default partition and a worker makes the rest.
-		if err = s.MakePartitions(ctx); IsLocked(err) {
+		if err = s.MakePartitions(ctx); IsPutOff(err) {
 			err = nil
 		}
 	}

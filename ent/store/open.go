@@ -82,15 +82,25 @@ func openPostgres(ctx context.Context, c Config) (*Store, error) {
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxIdleTime(idleTime)
 	db.SetConnMaxLifetime(lifeTime)
-	return &Store{
+	s := &Store{
 		dialect:   dialect.Postgres,
 		reader:    db,
 		writer:    db,
+		clock:     newClock(c),
 		announcer: newAnnouncer(connect),
 		migrator: func() (*sql.DB, error) {
 			return sql.OpenDB(connect), nil
 		},
-	}, nil
+	}
+	s.clock.asked = func(ctx context.Context) (told time.Time, err error) {
+		err = db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&told)
+		return told, err
+	}
+	if _, err := s.ReadClock(ctx); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	return s, nil
 }
 
 func postgresConnector(text string) (driver.Connector, error) {
@@ -190,6 +200,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*Store, error) {
 		reader:    reader,
 		writer:    writer,
 		announcer: newAnnouncer(nil),
+		clock:     newClock(c),
 		migrator: func() (*sql.DB, error) {
 			// Rebuilding a table drops it, which with foreign keys on deletes the rows that
 			// refer to it; each migration checks them before it commits.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,9 +17,9 @@ import (
 // empty and nothing else.
 const daysAhead = 14
 
-// lockWait is how long what changes a table's partitions waits for those who use it, and makes
-// others wait behind it; then it gives up, to be tried again.
-const lockWait = 250 * time.Millisecond
+// leastRetention is how old a partition is at the least when it is dropped: today's, yesterday's and
+// those to come never are.
+const leastRetention = 24 * time.Hour
 
 // Partitioned lists the tables that are cut into days on PostgreSQL, by ids that package id made.
 func Partitioned() []string { return []string{"events", "finished_deliveries"} }
@@ -67,9 +68,20 @@ func (s *Store) Partitions(ctx context.Context) ([]Partition, error) {
 	return found, nil
 }
 
-// MakePartitions makes the partitions of today and the days to come that are not there yet. It is
-// safe to run twice and from several processes at once; it gives up with an error when somebody
-// holds a table for long, and then has made some or none.
+// ErrTooYoung is the error of DropPartition for a day that is to be kept.
+var ErrTooYoung = errors.New("it holds what is to be kept")
+
+// IsPutOff reports whether a change of the partitions was put off, because it would have made others
+// wait for longer than a moment. It may succeed later, unchanged.
+func IsPutOff(err error) bool { return IsLocked(err) || errors.Is(err, errTooMuch) }
+
+// errTooMuch is the error of a change of the partitions that has more to do than others may wait for.
+var errTooMuch = errors.New("more rows than can be moved in a moment are in the default partition")
+
+// MakePartitions makes the partitions of today and the days to come that are not there yet, by the
+// database's clock. It is safe to run twice and from several processes at once. It makes nobody wait
+// for longer than a moment: what would is left, with an error for which IsPutOff holds, and the
+// rows of those days are kept in the default partition.
 func (s *Store) MakePartitions(ctx context.Context) error {
 	if s.dialect == dialect.SQLite {
 		return nil
@@ -78,67 +90,67 @@ func (s *Store) MakePartitions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	today := s.Now().Truncate(24 * time.Hour)
+	var putOff error
 	for _, table := range Partitioned() {
-		today := s.Now().Truncate(24 * time.Hour)
 		for n := range daysAhead {
 			p := Partition{table, today.AddDate(0, 0, n)}
 			if slices.Contains(there, p) {
 				continue
 			}
-			if err := s.makePartition(ctx, p); err != nil {
+			err := s.makePartition(ctx, p)
+			if IsPutOff(err) {
+				// The table's other days would fare alike.
+				putOff = errors.Join(putOff, fmt.Errorf("make the partition %s: %w", p.Name(), err))
+				break
+			}
+			if err != nil {
 				return fmt.Errorf("make the partition %s: %w", p.Name(), err)
 			}
 		}
 	}
-	return nil
+	return putOff
 }
 
 // makePartition makes one, with the rows of its day that the default partition holds.
 func (s *Store) makePartition(ctx context.Context, p Partition) error {
-	tx, err := s.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // does nothing after the commit
-	bounds := fmt.Sprintf("FROM ('%s') TO ('%s')", id.Floor(p.Day), id.Floor(p.End()))
-	within := fmt.Sprintf("id >= '%s' AND id < '%s'", id.Floor(p.Day), id.Floor(p.End()))
-	for _, statement := range []string{
-		fmt.Sprintf("SET LOCAL lock_timeout = %d", lockWait.Milliseconds()),
+	names := []any{p.Name(), p.Table, id.Floor(p.Day), id.Floor(p.End())}
+	const unlessThere = "\n IF (SELECT relispartition FROM pg_class WHERE oid = to_regclass('%[1]s')) THEN RETURN; END IF;\n "
+	return s.briefly(ctx,
 		// Two processes that make the same one take turns, and the second finds it made.
-		"SELECT pg_advisory_xact_lock(hashtext('partitions'))",
-		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (LIKE %s INCLUDING DEFAULTS)", p.Name(), p.Table),
-		fmt.Sprintf(`DO $do$ BEGIN
- IF NOT (SELECT relispartition FROM pg_class WHERE oid = '%[1]s'::regclass) THEN
-  LOCK TABLE %[2]s_default IN ACCESS EXCLUSIVE MODE;
-  WITH moved AS (DELETE FROM %[2]s_default WHERE %[3]s RETURNING *) INSERT INTO %[1]s SELECT * FROM moved;
-  ALTER TABLE %[2]s ATTACH PARTITION %[1]s FOR VALUES %[4]s;
- END IF;
-END $do$`, p.Name(), p.Table, within, bounds),
-	} {
-		if _, err := tx.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return tx.Commit()
+		fmt.Sprintf("PERFORM pg_advisory_xact_lock(hashtext('partitions'));"+unlessThere+
+			"CREATE TABLE IF NOT EXISTS %[1]s (LIKE %[2]s INCLUDING DEFAULTS INCLUDING INDEXES);", names[:2]...),
+		unlessInUse(p.Table+"_default")+fmt.Sprintf(unlessThere+`LOCK TABLE ONLY %[2]s_default IN ACCESS EXCLUSIVE MODE;
+ WITH moved AS (DELETE FROM %[2]s_default WHERE id >= '%[3]s' AND id < '%[4]s' RETURNING *) INSERT INTO %[1]s SELECT * FROM moved;
+ ALTER TABLE %[2]s ATTACH PARTITION %[1]s FOR VALUES FROM ('%[3]s') TO ('%[4]s');`, names...))
 }
 
-// DropPartition drops a partition with its rows at once, whatever their number. It gives up with
-// an error for which IsLocked holds when somebody uses the table for long; then it is still there.
-func (s *Store) DropPartition(ctx context.Context, p Partition) error {
-	tx, err := s.writer.BeginTx(ctx, nil)
+// DropPartition drops a partition with its rows at once, whatever their number. It returns
+// ErrTooYoung, and drops nothing, unless all of the day is older than the retention by the database's
+// clock, and older than a day at the least: so neither a wrong argument nor this process's clock can
+// drop what is to be kept. An error for which IsPutOff holds is returned when somebody uses
+// the table for long; then it is still there.
+func (s *Store) DropPartition(ctx context.Context, p Partition, retention time.Duration) error {
+	present := "clock_timestamp()"
+	if at := s.Moment(); at != nil {
+		present = fmt.Sprintf("TIMESTAMPTZ '%s'", s.Now().Format(time.RFC3339Nano))
+	}
+	err := s.briefly(ctx, fmt.Sprintf(`
+ IF to_regclass('%[1]s') IS NULL THEN
+  RETURN;
+ END IF;
+ IF TIMESTAMPTZ '%[3]s' > %[4]s - interval '%[5]d milliseconds' THEN
+  RAISE EXCEPTION 'too young' USING ERRCODE = '%[6]s';
+ END IF;
+ %[7]s
+ LOCK TABLE ONLY %[2]s IN ACCESS EXCLUSIVE MODE;
+ DROP TABLE %[1]s;`,
+		p.Name(), p.Table, p.End().Format(time.RFC3339), present, max(retention, leastRetention).Milliseconds(), codeTooYoung,
+		unlessInUse(p.Table, p.Table+"_default", p.Name())))
+	if code, _ := postgresCode(err); code == codeTooYoung {
+		err = ErrTooYoung
+	}
 	if err != nil {
-		return fmt.Errorf("drop the partition %s: %w", p.Name(), err)
-	}
-	defer func() { _ = tx.Rollback() }() // does nothing after the commit
-	for _, statement := range []string{
-		fmt.Sprintf("SET LOCAL lock_timeout = %d", lockWait.Milliseconds()),
-		"DROP TABLE IF EXISTS " + p.Name(),
-	} {
-		if _, err := tx.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("drop the partition %s: %w", p.Name(), err)
-		}
-	}
-	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("drop the partition %s: %w", p.Name(), err)
 	}
 	return nil

@@ -49,24 +49,60 @@ func TestPartitionsAreMadeAheadAndDroppedWhole(t *testing.T) {
 	require.Contains(t, all, today)
 	require.Contains(t, all, store.Partition{Table: "finished_deliveries", Day: today.Day.AddDate(0, 0, 13)})
 
-	require.NoError(t, s.DropPartition(ctx, today))
+	now = now.AddDate(0, 0, 31)
+	require.NoError(t, s.DropPartition(ctx, today, 30*24*time.Hour))
 	require.Equal(t, 1, count(t, s, "SELECT count(*) FROM events"))
-	require.NoError(t, s.DropPartition(ctx, today), "what is gone is gone")
+	require.NoError(t, s.DropPartition(ctx, today, 30*24*time.Hour), "what is gone is gone")
+}
+
+// Whoever asks for it and whatever this process's clock shows: the guard stands next to the drop,
+// and goes by the database's clock.
+func TestWhatIsToBeKeptIsNotDropped(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const day, retention = 24 * time.Hour, 30 * 24 * time.Hour
+	for name, off := range map[string]time.Duration{"ahead": 3 * 365 * day, "behind": -3 * 365 * day} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := storetest.New(t, storetest.Postgres, store.Config{ProcessClock: func() time.Time { return time.Now().Add(off) }})
+			all, err := s.Partitions(ctx)
+			require.NoError(t, err)
+			for _, p := range all {
+				for _, kept := range []time.Duration{retention, 0, -retention} {
+					require.ErrorIs(t, s.DropPartition(ctx, p, kept), store.ErrTooYoung, "%s, %v", p.Name(), kept)
+				}
+			}
+			left, err := s.Partitions(ctx)
+			require.NoError(t, err)
+			require.Equal(t, all, left)
+		})
+	}
+
+	now := time.Date(2031, 5, 4, 12, 0, 0, 0, time.UTC)
+	s := storetest.New(t, storetest.Postgres, store.Config{Clock: func() time.Time { return now }})
+	require.NoError(t, s.MakePartitions(ctx))
+	p := store.Partition{Table: "events", Day: now.Truncate(day)}
+	now = p.End().Add(retention - time.Millisecond)
+	require.ErrorIs(t, s.DropPartition(ctx, p, retention), store.ErrTooYoung, "its last millisecond is to be kept")
+	now = now.Add(time.Millisecond)
+	require.NoError(t, s.DropPartition(ctx, p, retention))
 }
 
 func TestAPartitionInUseIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := storetest.New(t, storetest.Postgres, store.Config{})
+	now := time.Now()
+	s := storetest.New(t, storetest.Postgres, store.Config{Clock: func() time.Time { return now }})
 	all, err := s.Partitions(ctx)
 	require.NoError(t, err)
+	now = now.AddDate(0, 0, 40)
 	tx, err := s.Writer().BeginTx(ctx, nil)
 	require.NoError(t, err)
 	_, err = tx.ExecContext(ctx, "SELECT count(*) FROM events")
 	require.NoError(t, err)
-	require.True(t, store.IsLocked(s.DropPartition(ctx, all[0])))
+	require.True(t, store.IsPutOff(s.DropPartition(ctx, all[0], 0)))
 	require.NoError(t, tx.Rollback())
-	require.NoError(t, s.DropPartition(ctx, all[0]))
+	require.NoError(t, s.DropPartition(ctx, all[0], 0))
 }
 
 func TestPartitionsAreMadeByTwoAtOnce(t *testing.T) {
@@ -78,7 +114,7 @@ func TestPartitionsAreMadeByTwoAtOnce(t *testing.T) {
 		go func() { done <- s.MakePartitions(ctx) }()
 	}
 	for range 2 {
-		if err := <-done; !store.IsLocked(err) { // the other one held it for long
+		if err := <-done; !store.IsPutOff(err) { // the other one held it for long
 			require.NoError(t, err)
 		}
 	}

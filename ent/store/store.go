@@ -31,8 +31,13 @@ type Config struct {
 	// URL is sqlite:PATH, postgres://… or postgresql://…, of one host or of several separated by commas,
 	// of which the one that can be written is used unless target_session_attrs names another.
 	URL string
-	// Clock tells the time; nil is time.Now. Goroutines share it.
+	// Clock replaces the clock that everything in the database goes by; PostgreSQL's statements
+	// are given its time. Nil is PostgreSQL's own clock, and on SQLite this process's. For tests;
+	// goroutines share it.
 	Clock func() time.Time
+	// ProcessClock replaces this process's clock, which on PostgreSQL is only compared with the
+	// database's. Nil is Clock, or time.Now. For tests; goroutines share it.
+	ProcessClock func() time.Time
 	// MaxConns bounds the connections to PostgreSQL, or those that read from SQLite beside its
 	// single writer. 0 chooses by the number of processors.
 	MaxConns int
@@ -54,11 +59,9 @@ type Store struct {
 	dialect        string
 	reader, writer *sql.DB
 	client, tx     *ent.Client // on reader and writer
-	clock          func() time.Time
-	// given tells that the clock was set by the caller.
-	given     bool
-	announcer *announcer
-	url       string
+	clock          *clock
+	announcer      *announcer
+	url            string
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
 }
@@ -67,10 +70,6 @@ type Store struct {
 // line, without the password: ErrURL when the URL is malformed, else "reach the database: …".
 // On SQLite the file is made if it is not there, readable by its owner only.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	given := c.Clock != nil
-	if !given {
-		c.Clock = time.Now
-	}
 	if c.Observe == nil {
 		c.Observe = func(string) {}
 	}
@@ -78,7 +77,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.clock, s.given, s.url = c.Clock, given, spreadHosts(c.URL)
+	s.url = spreadHosts(c.URL)
 	s.client = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.reader)))
 	s.tx = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.writer)))
 	hook.Register(s.client)
@@ -101,14 +100,15 @@ func (s *Store) Writer() *sql.DB { return s.writer }
 // Client is the ent client for reads outside transactions. Changes through it are refused.
 func (s *Store) Client() *ent.Client { return s.client }
 
-// Now is the time by the store's clock: UTC, truncated to milliseconds.
-func (s *Store) Now() time.Time { return s.clock().UTC().Truncate(time.Millisecond) }
+// Now is the time by the store's clock: UTC, truncated to milliseconds. On PostgreSQL that is the
+// database's clock as Open and ReadClock last read it, whatever this process's clock shows.
+func (s *Store) Now() time.Time { return s.clock.now().UTC().Truncate(time.Millisecond) }
 
 // Moment is the argument by which a statement learns the time that leases go by, as in
 // COALESCE($1, now()): nil on PostgreSQL, where the database's clock decides, so that clocks of
 // several hosts need not agree; the store's time on SQLite, or under a clock of the caller's.
 func (s *Store) Moment() any {
-	if s.dialect == dialect.Postgres && !s.given {
+	if s.dialect == dialect.Postgres && s.clock.given == nil {
 		return nil
 	}
 	return s.Now()

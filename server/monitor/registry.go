@@ -12,7 +12,7 @@ import (
 )
 
 // NewRegistry returns the registry of a process that works on a database, with what every such
-// process tells: the Go runtime, the process, its version, the pools of connections, and the
+// process tells: the Go runtime, the process, its version and clock, the pools of connections, and the
 // backlog of deliveries. A server and a worker in one process share it.
 func NewRegistry(s *store.Store, log *slog.Logger) *prometheus.Registry {
 	r := prometheus.NewRegistry()
@@ -24,6 +24,10 @@ func NewRegistry(s *store.Store, log *slog.Logger) *prometheus.Registry {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewDBStatsCollector(s.Reader(), "read"),
 		queue.NewCollector(s, log),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "storefront_clock_offset_seconds",
+			Help: "How far this process's clock is ahead of the database's, negative when behind; 0 on SQLite. Beyond an hour either way the process deletes nothing that is old.",
+		}, func() float64 { return s.ClockOffset().Seconds() }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "storefront_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": version},
 		}, func() float64 { return 1 }),

@@ -18,8 +18,7 @@ import (
 const (
 	// leastPostgres is the oldest major version of PostgreSQL that the migrations run on.
 	leastPostgres = 15
-	// mostSkew is how far this machine's clock may be from the database's: signatures are dated by
-	// the one, leases and retries by the other.
+	// mostSkew is how far this machine's clock may be from the database's, by which everything goes.
 	mostSkew = time.Second
 )
 
@@ -157,22 +156,23 @@ func schema(ctx context.Context, s *store.Store) Finding {
 // clock compares this machine's clock with the database's, less what the question itself took.
 func clock(ctx context.Context, s *store.Store) Finding {
 	const check = "clock"
-	var there time.Time
-	asked := s.Now()
-	err := s.Reader().QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there)
+	r, err := s.ReadClock(ctx)
 	if err != nil {
 		return broken(check, err)
 	}
-	took := s.Now().Sub(asked)
-	skew := there.Sub(asked.Add(took / 2)).Round(time.Millisecond)
-	switch {
-	case skew.Abs()-took/2 <= mostSkew:
-		return ok(check, "within %v of the database's", mostSkew)
-	case skew > 0:
-		return warn(check, "let NTP set the clocks of both machines", "the database's clock is %v ahead of this machine's", skew)
-	default:
-		return warn(check, "let NTP set the clocks of both machines", "the database's clock is %v behind this machine's", -skew)
+	way := "ahead of"
+	if r.Offset > 0 {
+		way = "behind"
 	}
+	skew := r.Offset.Abs().Round(time.Millisecond)
+	switch {
+	case r.Beyond(store.ClockLimit):
+		return fail(check, "let NTP set the clocks of both machines; `date -u` on each shows which is wrong",
+			"the database's clock is %v %s this machine's: a worker here deletes nothing that is old", skew, way)
+	case r.Beyond(mostSkew):
+		return warn(check, "let NTP set the clocks of both machines", "the database's clock is %v %s this machine's", skew, way)
+	}
+	return ok(check, "within %v of the database's", mostSkew)
 }
 
 // leastDaysAhead is how many days to come must have their partitions before it is worth a word.

@@ -57,8 +57,10 @@ func TestClocksThatDiffer(t *testing.T) {
 		{-500 * time.Millisecond, OK, "within 1s"}, // and the time that the question takes
 		{-3 * time.Second, Warn, "ahead of this"},
 		{3 * time.Second, Warn, "behind this"},
+		{3 * 365 * 24 * time.Hour, Fail, "deletes nothing that is old"},
+		{-2 * time.Hour, Fail, "2h0m0s ahead of this"},
 	} {
-		s := storetest.New(t, storetest.Postgres, store.Config{Clock: func() time.Time { return time.Now().Add(row.off) }})
+		s := storetest.New(t, storetest.Postgres, store.Config{ProcessClock: func() time.Time { return time.Now().Add(row.off) }})
 		f := clock(t.Context(), s)
 		require.Equal(t, row.status, f.Status, "%v: %+v", row.off, f)
 		require.Contains(t, f.Message, row.message)
