@@ -59,17 +59,38 @@ var blocks = []block{
 	// What is left of the three parts of the space around 2000::/3, the only one from which
 	// addresses are given to anybody (RFC 4291, section 2.4). It holds every other spelling of an
 	// IPv4 address: ::/96, ::ffff:0:0/96, 64:ff9b::/96 and 64:ff9b:1::/48, and link-local,
-	// site-local and multicast.
-	{netip.MustParsePrefix("::/3"), "outside global unicast: unspecified, IPv4 inside IPv6, NAT64", false},
+	// site-local and multicast. Of 64:ff9b::/96 refused looks at what is inside before it comes here;
+	// in 64:ff9b:1::/48 every network puts the IPv4 address where it likes (RFC 8215), so that nobody
+	// can tell from the address where it leads.
+	{netip.MustParsePrefix("::/3"), "outside global unicast: unspecified, IPv4 inside IPv6, local NAT64", false},
 	{netip.MustParsePrefix("4000::/2"), "outside global unicast", false},
 	{netip.MustParsePrefix("8000::/1"), "outside global unicast: link-local, site-local, multicast", false},
 }
 
+// nat64 is the prefix under which a network without IPv4 reaches the addresses of those that have
+// nothing else (RFC 6052, section 2.1): the last 32 bits are the IPv4 address. DNS64 makes such
+// addresses of public names (RFC 6147).
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// behindNAT64 returns the IPv4 address that an address of nat64 leads to.
+func behindNAT64(addr netip.Addr) (netip.Addr, bool) {
+	if addr.Zone() != "" || !nat64.Contains(addr) {
+		return netip.Addr{}, false
+	}
+	whole := addr.As16()
+	return netip.AddrFrom4([4]byte(whole[12:])), true
+}
+
 // refused tells whether no connection may be made to an address. An IPv4 address inside an IPv6
-// one is refused whatever it is: whoever has a resolver's answer unmaps it first.
+// one is refused whatever it is, as whoever has a resolver's answer unmaps it first; but one behind
+// NAT64 is judged by itself. A private one there is refused even where private ones are open: RFC
+// 6052, section 3.1, forbids it, and it would be the gateway's private network, not this one.
 func (p Policy) refused(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {
 		return true // a zone is an interface of this machine, and no prefix contains it
+	}
+	if behind, ok := behindNAT64(addr); ok {
+		return Policy{}.refused(behind)
 	}
 	for _, b := range blocks {
 		if b.prefix.Contains(addr) {
@@ -90,7 +111,13 @@ func (p Policy) control(network, address string, raw syscall.RawConn) error {
 	if err != nil || p.refused(target.Addr()) {
 		return errAddressRefused
 	}
-	if !p.AllowPrivate && guardian.Safe(network, address, raw) != nil {
+	if behind, ok := behindNAT64(target.Addr()); ok {
+		// The other table would refuse all of them.
+		network, address = "tcp4", netip.AddrPortFrom(behind, target.Port()).String()
+	} else if p.AllowPrivate {
+		return nil
+	}
+	if guardian.Safe(network, address, raw) != nil {
 		return errAddressRefused
 	}
 	return nil
