@@ -10,12 +10,13 @@
 //	                                 api_key_expired
 //
 // A request with a known key counts on the key's counter whatever becomes of it; one with an
-// unknown key counts on its address. The address's limit, the key, its store and its counter take
-// one statement.
+// unknown key, malformed or not, counts on its client: its IPv4 address or IPv6 /64. The client's
+// limit, the key, its store and its counter take one statement.
 //
-// What only helps to answer is held in memory and written now and then by Gate.Run: malformed keys
-// per address (lost with a killed process: at most a second's worth) and the last use of each key
-// (at most ten seconds' worth). What limits a known key is never held in memory.
+// What limits anybody is counted in the database alone, so that any number of servers count
+// together; memory holds only who is beyond the limit already, for the rest of the minute. The
+// last use of each key is held in memory and written now and then by Gate.Run (lost with a killed
+// process: at most half a minute's worth).
 //
 // The package refuses to keep, log or return the text of a key: past NewKey there are only
 // fingerprints and hints. Creating, listing and revoking keys is not done here, nor is any answer

@@ -28,15 +28,12 @@ type Options struct {
 // Gate admits requests. Goroutines may share it; several gates, in as many processes, may work on
 // one database, and count together.
 type Gate struct {
-	asker     asker
-	clock     clock
-	log       *slog.Logger
-	addresses addresses
-	uses      uses
+	asker   asker
+	clock   clock
+	log     *slog.Logger
+	blocked blocked
+	uses    uses
 
-	// settling is held while counts of addresses move from memory to the database, and shared by
-	// look-ups that add the one to the other, so that none is counted twice or missed.
-	settling sync.RWMutex
 	// flushing keeps flushes apart and guards swept.
 	flushing sync.Mutex
 	swept    int64 // the minute in which past address counters were last removed
@@ -53,36 +50,25 @@ func NewGate(s *store.Store, o Options) *Gate {
 }
 
 // Admit tells who makes a request, from the values of its Authorization header and its client's
-// address, and counts it. It takes one round trip to the database: none when the header is missing,
-// the key malformed or the address known to be beyond its limit, two for an unknown key.
+// address, and counts it. It takes one round trip to the database: none when the header is missing
+// or the client known to be beyond its limit, two for an unknown key that is well-formed.
 //
 // The error is a *refusal.Refusal, of api_key_missing, api_key_invalid, api_key_revoked,
 // api_key_expired, rate_limited and store_unavailable, or a failure of the database. The Rate is
 // always set, and the Principal whenever the key is known, also beside a refusal. No error tells
-// the key. An address that is not valid is an address like any other: requests without one share
-// its limit.
+// the key. An IPv6 address is counted for its /64. An address that is not valid is an address like
+// any other: requests without one share its limit.
 func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.Addr) (Principal, ratelimit.Rate, error) {
-	// One client is one counter, however its address is spelled.
-	address = address.Unmap().WithZone("")
+	client := ratelimit.ClientOf(address)
 	now := g.clock.now()
-	if g.addresses.blocked(address, ratelimit.Minute(now)) {
+	if g.blocked.has(client, ratelimit.Minute(now)) {
 		return addressBlocked(now)
 	}
 	key, err := bearer(authorization)
 	if err != nil {
 		return Principal{}, ratelimit.Free(now), err
 	}
-	if !WellFormed(key) {
-		count, counted := g.addresses.count(address, ratelimit.Minute(now))
-		switch {
-		case counted && ratelimit.TooManyUnknown(count):
-			return addressBlocked(now)
-		case counted:
-			return keyInvalid(now)
-		}
-		// There is no room to count it here: the database counts it, as any unknown key.
-	}
-	found, err := g.lookUp(ctx, key, address, now)
+	found, err := g.lookUp(ctx, key, client)
 	if err != nil {
 		return Principal{}, ratelimit.Free(now), fmt.Errorf("look up the api key: %w", err)
 	}
@@ -95,24 +81,22 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 	return g.judge(found)
 }
 
-// lookUp asks the database for the key, with the address's malformed keys that it does not know
-// of yet, and remembers what it learns of the address and the time.
-func (g *Gate) lookUp(ctx context.Context, key string, address netip.Addr, now time.Time) (finding, error) {
-	q := question{fingerprint: Fingerprint(key), address: address.String(), now: g.clock.fixed()}
-	minute := ratelimit.Minute(now)
-	if g.addresses.holds(address, minute) {
-		g.settling.RLock()
-		defer g.settling.RUnlock()
-		q.pendingMinute, q.pending = minute, g.addresses.pending(address, minute)
+// lookUp asks the database for the key, or, since no key is malformed, has it count one that is. It
+// remembers what it learns of the client and the time.
+func (g *Gate) lookUp(ctx context.Context, key string, client ratelimit.Client) (finding, error) {
+	q := question{fingerprint: Fingerprint(key), client: client.String(), now: g.clock.fixed()}
+	ask := g.asker.ask
+	if !WellFormed(key) {
+		ask = g.asker.count
 	}
 	sent := time.Now()
-	found, err := g.asker.ask(ctx, q)
+	found, err := ask(ctx, q)
 	if err != nil {
 		return finding{}, err
 	}
 	g.clock.learn(found.now, sent, time.Now())
-	if !found.known {
-		g.addresses.learn(address, ratelimit.Minute(found.now), found.stored)
+	if !found.known && ratelimit.TooManyUnknown(found.unknown) {
+		g.blocked.add(client, ratelimit.Minute(found.now))
 	}
 	return found, nil
 }

@@ -208,7 +208,7 @@ func TestAdmitTakesOneRoundTrip(t *testing.T) {
 			{"a revoked key", revoked.header(), 1},
 			{"an unknown key counts on its address: a second one, twenty times a minute at most", unknown(), 2},
 			{"no key", nil, 0},
-			{"a malformed key", malformed(), 0},
+			{"a malformed key is counted only", malformed(), 1},
 			{"a good key from an address that is held in memory", k.header(), 1},
 		} {
 			before := f.trips.Load()

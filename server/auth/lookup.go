@@ -17,14 +17,13 @@ import (
 // asker is what a gate asks of the database.
 type asker interface {
 	// ask looks a key up with its store and counts the request: on the key's counter when there is
-	// such a key, on its address when there is none or the address is beyond its limit.
+	// such a key, on its client's when there is none or the client is beyond its limit.
 	ask(ctx context.Context, q question) (finding, error)
-	// addUnknown adds to the counters of addresses, at most one delta each, and enters into stored
-	// what they hold then.
-	addUnknown(ctx context.Context, deltas []delta, stored map[string]int) error
+	// count counts a request whose key cannot be one, on its client.
+	count(ctx context.Context, q question) (finding, error)
 	// writeUses moves the last use of keys forward, never back.
 	writeUses(ctx context.Context, list []use) error
-	// sweep removes the address counters of minutes before the last one. A nil time asks the
+	// sweep removes the clients' counters of minutes before the last one. A nil time asks the
 	// database's clock.
 	sweep(ctx context.Context, now *time.Time) error
 }
@@ -32,20 +31,16 @@ type asker interface {
 // question is one request, as the database needs to know it.
 type question struct {
 	fingerprint [32]byte
-	address     string
+	client      string
 	now         *time.Time // nil: by the database's clock
-	// pending unknown keys of the address in pendingMinute are not in its counter yet.
-	pending       int
-	pendingMinute int64
 }
 
 // finding is the answer to a question.
 type finding struct {
 	now   time.Time // by which it was answered: UTC, in milliseconds
-	known bool      // whether there is such a key, at an address within its limit
-	// For a key that is not known:
-	stored  int // the address's counter in this minute, this request included
-	unknown int // the same with what is pending
+	known bool      // whether there is such a key, from a client within its limit
+	// For a key that is not known: the client's counter in this minute, this request included.
+	unknown int
 	// For a known key:
 	principal Principal
 	count     int // requests of the key in this minute, this one included
@@ -56,15 +51,14 @@ type finding struct {
 // statements are one database's spelling of what a gate asks. Their parameters are numbered alike.
 type statements struct {
 	// known counts a request on its key and returns the time in Unix milliseconds, the count and the
-	// subject; no row when there is no such key, or the address is beyond its limit. Parameters:
-	// fingerprint, address, time or null, minute of the pending keys, pending keys, their limit.
+	// subject; no row when there is no such key, or the client is beyond its limit. Parameters:
+	// fingerprint, client, time or null, limit of unknown keys.
 	known string
-	// unknown counts a request on its address and returns the time, the count, what is pending in
-	// that minute, and whether there is such a key after all. The same parameters but for the limit.
+	// unknown counts a request on its client and returns the time, the count, and whether there is
+	// such a key after all. The same parameters but for the limit.
 	unknown string
-	// addUnknown takes deltas in JSON and returns id and count of each; writeUses takes uses in JSON;
-	// sweep takes the time or null.
-	addUnknown, writeUses, sweep string
+	// writeUses takes uses in JSON; sweep takes the time or null.
+	writeUses, sweep string
 }
 
 // database asks the database that the service keeps its keys in.
@@ -101,8 +95,8 @@ func (d database) askKnown(ctx context.Context, q question) (finding, error) {
 		text string
 		f    = finding{known: true}
 	)
-	err := d.QueryRowContext(ctx, d.known, q.fingerprint[:], q.address, q.now, q.pendingMinute, q.pending,
-		ratelimit.UnknownKeysPerMinute).Scan(&now, &f.count, &text)
+	err := d.QueryRowContext(ctx, d.known, q.fingerprint[:], q.client, q.now, ratelimit.UnknownKeysPerMinute).
+		Scan(&now, &f.count, &text)
 	if err != nil {
 		return finding{}, err
 	}
@@ -119,45 +113,15 @@ func (d database) askKnown(ctx context.Context, q question) (finding, error) {
 }
 
 func (d database) askUnknown(ctx context.Context, q question) (f finding, exists bool, err error) {
-	var (
-		now     int64
-		pending int
-	)
-	err = d.QueryRowContext(ctx, d.unknown, q.fingerprint[:], q.address, q.now, q.pendingMinute, q.pending).
-		Scan(&now, &f.stored, &pending, &exists)
+	var now int64
+	err = d.QueryRowContext(ctx, d.unknown, q.fingerprint[:], q.client, q.now).Scan(&now, &f.unknown, &exists)
 	f.now = time.UnixMilli(now).UTC()
-	f.unknown = f.stored + pending
 	return f, exists, err
 }
 
-func (d database) addUnknown(ctx context.Context, deltas []delta, stored map[string]int) error {
-	text, err := json.Marshal(deltas)
-	if err != nil {
-		return err
-	}
-	rows, err := d.QueryContext(ctx, d.statements.addUnknown, string(text))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	counts := make(map[string]int, len(deltas))
-	for rows.Next() {
-		var (
-			address string
-			count   int
-		)
-		if err := rows.Scan(&address, &count); err != nil {
-			return err
-		}
-		counts[address] = count
-	}
-	if err := rows.Err(); err != nil {
-		return err // nothing of the statement stands
-	}
-	for address, count := range counts {
-		stored[address] = count
-	}
-	return nil
+func (d database) count(ctx context.Context, q question) (finding, error) {
+	found, _, err := d.askUnknown(ctx, q)
+	return found, err
 }
 
 func (d database) writeUses(ctx context.Context, list []use) error {

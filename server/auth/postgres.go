@@ -16,7 +16,7 @@ FROM api_keys AS k, (SELECT floor(extract(epoch FROM coalesce($3::timestamptz, n
 WHERE k.fingerprint = $1::bytea AND NOT EXISTS (
 	SELECT FROM address_counters AS a
 	WHERE a.id = $2::text AND a.minute IN (t.minute, t.minute + 1)
-	AND a.count + CASE WHEN t.minute = $4::bigint THEN $5::integer ELSE 0 END > $6::integer)
+	AND a.count > $4::integer)
 ON CONFLICT (id) DO UPDATE SET
 	minute = CASE WHEN r.minute = excluded.minute + 1 THEN r.minute ELSE excluded.minute END,
 	count = CASE WHEN r.minute - excluded.minute IN (0, 1) THEN r.count + 1 ELSE 1 END
@@ -42,21 +42,7 @@ ON CONFLICT (id) DO UPDATE SET
 RETURNING
 	floor(extract(epoch FROM coalesce($3::timestamptz, now())) * 1000)::bigint,
 	count,
-	CASE WHEN minute = $4::bigint THEN $5::integer ELSE 0 END,
 	EXISTS (SELECT FROM api_keys WHERE fingerprint = $1::bytea)`,
-
-	// Rows are locked in the order of their ids, or two servers could wait for each other.
-	addUnknown: `
-INSERT INTO address_counters AS a (id, minute, count)
-SELECT u.id, u.minute, u.count FROM json_to_recordset($1::json) AS u (id text, minute bigint, count integer)
-ORDER BY u.id
-ON CONFLICT (id) DO UPDATE SET
-	minute = greatest(a.minute, excluded.minute),
-	count = CASE
-		WHEN a.minute = excluded.minute THEN a.count + excluded.count
-		WHEN a.minute > excluded.minute THEN a.count
-		ELSE excluded.count END
-RETURNING id, count`,
 
 	writeUses: `
 WITH used AS (

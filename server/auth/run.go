@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"go.storefront.example/server/ratelimit"
@@ -13,59 +12,34 @@ import (
 
 // How often what is held in memory is written, and how long one such write may take.
 const (
-	addressEvery = time.Second
 	flushEvery   = 30 * time.Second
 	flushTimeout = 5 * time.Second
 	batchSize    = 1000 // rows of one statement
 )
 
-// Run writes what the gate holds in memory, now and then, until ctx ends, and then once more: the
-// malformed keys of addresses every second, so that all servers see them, and the last use of keys
-// every half a minute. It returns the error of the last write alone; what could not be written
+// Run writes what the gate holds in memory, the last use of keys every half a minute, until ctx ends,
+// and then once more. It returns the error of the last write alone; what could not be written
 // before is logged and tried again.
 func (g *Gate) Run(ctx context.Context) error {
-	often, rarely := time.NewTicker(addressEvery), time.NewTicker(flushEvery)
-	defer often.Stop()
-	defer rarely.Stop()
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
 	for {
-		var err error
 		select {
 		case <-ctx.Done():
 			return g.Flush(context.WithoutCancel(ctx))
-		case <-often.C:
-			err = g.flushAddresses(ctx)
-		case <-rarely.C:
-			err = g.Flush(ctx)
+		case <-ticker.C:
 		}
-		if err != nil && ctx.Err() == nil {
+		if err := g.Flush(ctx); err != nil && ctx.Err() == nil {
 			g.log.LogAttrs(ctx, slog.LevelWarn, "write what the gate counted", slog.Any("error", err))
 		}
 	}
 }
 
-// Flush writes everything that the gate holds in memory and removes the address counters of past
+// Flush writes everything that the gate holds in memory and removes the clients' counters of past
 // minutes. What cannot be written within five seconds is kept for the next time. Goroutines may
 // call it at once, and while requests are admitted.
 func (g *Gate) Flush(ctx context.Context) error {
-	return errors.Join(g.flushAddresses(ctx), g.flushUses(ctx), g.sweep(ctx))
-}
-
-// flushAddresses tells the database of the malformed keys, and learns what other servers counted
-// for the same addresses.
-func (g *Gate) flushAddresses(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
-	defer cancel()
-	g.settling.Lock()
-	defer g.settling.Unlock()
-	deltas := g.addresses.take(ratelimit.Minute(g.clock.now()))
-	stored := make(map[string]int, len(deltas))
-	defer func() { g.addresses.settle(deltas, stored) }()
-	for batch := range slices.Chunk(deltas, batchSize) {
-		if err := g.asker.addUnknown(ctx, batch, stored); err != nil {
-			return fmt.Errorf("write unknown keys by address: %w", err)
-		}
-	}
-	return nil
+	return errors.Join(g.flushUses(ctx), g.sweep(ctx))
 }
 
 // flushUses writes the last use of each key that was used since the last time.
@@ -86,7 +60,7 @@ func (g *Gate) flushUses(ctx context.Context) error {
 	return nil
 }
 
-// sweep removes the address counters of past minutes, once a minute.
+// sweep removes the clients' counters of past minutes, once a minute.
 func (g *Gate) sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
@@ -97,7 +71,7 @@ func (g *Gate) sweep(ctx context.Context) error {
 		return nil
 	}
 	if err := g.asker.sweep(ctx, g.clock.fixed()); err != nil {
-		return fmt.Errorf("remove past address counters: %w", err)
+		return fmt.Errorf("remove the counters of past minutes: %w", err)
 	}
 	g.swept = minute
 	return nil

@@ -13,7 +13,7 @@ FROM api_keys AS k
 WHERE k.fingerprint = ?1 AND NOT EXISTS (
 	SELECT 1 FROM address_counters AS a
 	WHERE a.id = ?2 AND a.minute IN (?3 / 60000, ?3 / 60000 + 1)
-	AND a.count + iif(?3 / 60000 = ?4, ?5, 0) > ?6)
+	AND a.count > ?4)
 ON CONFLICT (id) DO UPDATE SET
 	minute = CASE WHEN r.minute = excluded.minute + 1 THEN r.minute ELSE excluded.minute END,
 	count = CASE WHEN r.minute - excluded.minute IN (0, 1) THEN r.count + 1 ELSE 1 END
@@ -37,20 +37,7 @@ ON CONFLICT (id) DO UPDATE SET
 RETURNING
 	?3,
 	count,
-	iif(minute = ?4, ?5, 0),
 	EXISTS (SELECT 1 FROM api_keys WHERE fingerprint = ?1)`,
-
-	// WHERE true tells SQLite's parser that ON belongs to the upsert and not to a join.
-	addUnknown: `
-INSERT INTO address_counters AS a (id, minute, count)
-SELECT value->>'id', value->>'minute', value->>'count' FROM json_each(?1) WHERE true
-ON CONFLICT (id) DO UPDATE SET
-	minute = max(a.minute, excluded.minute),
-	count = CASE
-		WHEN a.minute = excluded.minute THEN a.count + excluded.count
-		WHEN a.minute > excluded.minute THEN a.count
-		ELSE excluded.count END
-RETURNING id, count`,
 
 	writeUses: `
 UPDATE api_keys SET last_used_at = u.at

@@ -96,85 +96,66 @@ func TestMalformedKeysAcrossServers(t *testing.T) {
 		for range 15 {
 			require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, malformed(), home))
 		}
-		for range 4 {
+		for range 5 {
 			require.Equal(f, refusal.APIKeyInvalid, f.code(other, malformed(), home))
 		}
-		require.NoError(f, f.gate.Flush(f.Context()))
-		require.NoError(f, f.gate.Flush(f.Context()), "a second time adds nothing")
-		require.NoError(f, other.Flush(f.Context()))
-		require.Equal(f, refusal.APIKeyInvalid, f.code(other, malformed(), home), "the 20th")
-		require.Equal(f, refusal.RateLimited, f.code(other, malformed(), home), "the 21st: 15 of them came to the first server")
-		require.Empty(f, f.code(f.gate, k.header(), home), "the first does not know yet")
-		require.NoError(f, other.Flush(f.Context()))
-		require.Equal(f, refusal.RateLimited, f.code(f.gate, k.header(), home), "now it does")
-	})
-}
-
-// What is counted here and what another server counted are added up when a key is looked up.
-func TestMalformedKeysAddToThoseOfAnotherServer(t *testing.T) {
-	each(t, func(f *fixture) {
-		other, k := f.another(), f.newKey("Till", time.Time{})
-		for range 10 {
-			require.Equal(f, refusal.APIKeyInvalid, f.code(other, unknown(), home))
-			require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, malformed(), home))
-		}
 		require.Empty(f, f.code(f.gate, k.header(), home), "20 together are allowed")
-		require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, malformed(), home), "the 21st, but the database is not asked")
-		require.Equal(f, refusal.RateLimited, f.code(f.gate, k.header(), home), "the next look-up knows")
-		require.Empty(f, f.code(other, k.header(), home), "the other server is told with the next flush")
+		require.Equal(f, refusal.RateLimited, f.code(other, malformed(), home), "the 21st")
+		require.Equal(f, refusal.RateLimited, f.code(f.gate, k.header(), home), "the first server knows at once")
 	})
 }
 
-func TestUnknownKeysAtOnce(t *testing.T) {
+// Whoever has a /64 has as many addresses as he likes, and one limit.
+func TestUnknownKeysOfANetwork(t *testing.T) {
 	each(t, func(f *fixture) {
-		gates := []*auth.Gate{f.gate, f.another()}
-		var (
-			invalid atomic.Int64
-			all     sync.WaitGroup
-		)
-		for i := range 60 {
-			all.Go(func() {
-				_, _, err := gates[i%2].Admit(f.Context(), unknown(), home)
-				var r *refusal.Refusal
-				if asRefusal(err, &r) && r.Code == refusal.APIKeyInvalid {
-					invalid.Add(1)
-				} else if r == nil || r.Code != refusal.RateLimited {
-					f.Errorf("unexpected: %v", err)
-				}
-			})
-		}
-		all.Wait()
-		require.EqualValues(f, 20, invalid.Load())
-	})
-}
-
-// Counts move to the database while requests are admitted: none is lost, none counted twice.
-func TestUnknownKeysWhileFlushing(t *testing.T) {
-	each(t, func(f *fixture) {
-		done, flushed := make(chan struct{}), make(chan error, 1)
-		go func() {
-			for {
-				select {
-				case <-done:
-					flushed <- f.gate.Flush(f.Context())
-					return
-				default:
-					if err := f.gate.Flush(f.Context()); err != nil {
-						flushed <- err
-						return
-					}
-				}
-			}
-		}()
+		k := f.newKey("Till", time.Time{})
 		for i := range 20 {
-			header := malformed()
-			if i%4 == 3 {
-				header = unknown()
-			}
-			require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, header, home), "request %d", i+1)
+			from := netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 7: 1, 8: byte(i), 15: 9})
+			require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, unknown(), from))
 		}
-		require.Equal(f, refusal.RateLimited, f.code(f.gate, unknown(), home), "the 21st")
-		close(done)
-		require.NoError(f, <-flushed)
+		require.Equal(f, refusal.RateLimited, f.code(f.gate, unknown(), netip.MustParseAddr("2001:db8:0:1::abcd")), "the 21st")
+		before := f.trips.Load()
+		require.Equal(f, refusal.RateLimited, f.code(f.gate, k.header(), netip.MustParseAddr("2001:db8:0:1:ffff::1")))
+		require.Equal(f, before, f.trips.Load(), "without asking the database")
+		require.Empty(f, f.code(f.gate, k.header(), netip.MustParseAddr("2001:db8:0:2::1")), "the next network is not concerned")
 	})
+}
+
+// Malformed keys and well-formed ones at once, through one server or several: exactly 20 are answered
+// as unknown.
+func TestUnknownKeysAtOnce(t *testing.T) {
+	for name, servers := range map[string]int{"one server": 1, "two servers": 2} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(f *fixture) {
+				gates := []*auth.Gate{f.gate}
+				for len(gates) < servers {
+					gates = append(gates, f.another())
+				}
+				var (
+					invalid atomic.Int64
+					all     sync.WaitGroup
+				)
+				start := make(chan struct{})
+				for i := range 80 {
+					all.Go(func() {
+						header := unknown()
+						if i%4 < 2 {
+							header = malformed()
+						}
+						<-start
+						_, _, err := gates[i%servers].Admit(f.Context(), header, home)
+						var r *refusal.Refusal
+						if asRefusal(err, &r) && r.Code == refusal.APIKeyInvalid {
+							invalid.Add(1)
+						} else if r == nil || r.Code != refusal.RateLimited {
+							f.Errorf("unexpected: %v", err)
+						}
+					})
+				}
+				close(start)
+				all.Wait()
+				require.EqualValues(f, 20, invalid.Load())
+			})
+		})
+	}
 }

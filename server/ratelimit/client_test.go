@@ -1,0 +1,28 @@
+package ratelimit_test
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/ratelimit"
+)
+
+func TestClientOf(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ reason, address, want string }{
+		{"IPv4 as it is", "203.0.113.7", "203.0.113.7"},
+		{"its neighbour is another", "203.0.113.8", "203.0.113.8"},
+		{"IPv4 in IPv6's form", "::ffff:203.0.113.7", "203.0.113.7"},
+		{"the whole /64 of IPv6", "2001:db8:1:2::7", "2001:db8:1:2::/64"},
+		{"its last address", "2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"},
+		{"the next /64 is another", "2001:db8:1:3::7", "2001:db8:1:3::/64"},
+		{"a zone is no part of it", "fe80::1%eth0", "fe80::/64"},
+		{"the machine itself", "::1", "::/64"},
+	} {
+		require.Equal(t, row.want, ratelimit.ClientOf(netip.MustParseAddr(row.address)).String(), row.reason)
+	}
+	require.Equal(t, ratelimit.Client{}, ratelimit.ClientOf(netip.Addr{}), "no address is one client")
+	require.Equal(t, "none", ratelimit.Client{}.String())
+}
