@@ -3,15 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
 )
 
 type dashboardCmd struct {
-	Link dashboardLinkCmd `cmd:"" help:"Make a link that signs a member in to a store's dashboard, once."`
+	Link     dashboardLinkCmd     `cmd:"" help:"Make a link that signs a member in to a store's dashboard, once."`
+	Sessions dashboardSessionsCmd `cmd:"" help:"List who is signed in to dashboards, and end it."`
 }
 
 // Help shows an example.
@@ -25,7 +28,7 @@ type dashboardLinkCmd struct {
 	Member  string   `required:"" placeholder:"NAME" help:"The member's name, as the activity journal is to show it."`
 	Role    string   `required:"" enum:"owner,admin" placeholder:"ROLE" help:"owner or admin; no other role manages keys and webhooks."`
 	Expires signInIn `default:"10m" placeholder:"TIME" help:"How long the link can be used: 1s to 24h (default: 10m)."`
-	URL     baseAt   `name:"url" default:"http://127.0.0.1:8081" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: http://127.0.0.1:8081)."`
+	URL     baseAt   `name:"url" default:"http://127.0.0.1:8081" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
 }
 
 // Help shows an example.
@@ -42,11 +45,13 @@ type shownLink struct {
 // Run makes the link.
 func (c *dashboardLinkCmd) Run(s *session) error {
 	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
-		link, err := o.CreateSignInLink(ctx, c.Store, c.Member, c.Role, time.Duration(c.Expires))
+		link, err := o.CreateSignInLink(ctx, c.Store, admin.SignInLinkDraft{
+			Member: c.Member, Role: c.Role, Expires: time.Duration(c.Expires), BaseURL: string(c.URL),
+		})
 		if err != nil {
 			return err
 		}
-		shown := shownLink{link.URL(string(c.URL)), moment{&link.ExpiresAt}}
+		shown := shownLink{link.URL, moment{&link.ExpiresAt}}
 		if s.json {
 			return s.value(shown)
 		}
@@ -71,12 +76,123 @@ func (e *signInIn) UnmarshalText(text []byte) error {
 // baseAt is the address that links are made under.
 type baseAt string
 
-// UnmarshalText reads an http or https URL without query and fragment.
+// UnmarshalText reads an address as admin.CheckBaseURL accepts it.
 func (b *baseAt) UnmarshalText(text []byte) error {
-	u, err := url.Parse(string(text))
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("must be an address such as https://operator.example.com, not %q", text)
+	if _, err := admin.CheckBaseURL(string(text)); err != nil {
+		return err
 	}
 	*b = baseAt(text)
 	return nil
+}
+
+type dashboardSessionsCmd struct {
+	List   sessionsListCmd   `cmd:"" help:"List who is signed in and which links can still be used, newest first."`
+	Revoke sessionsRevokeCmd `cmd:"" help:"End a session or an unused link, or all of a store."`
+}
+
+// Help shows an example.
+func (dashboardSessionsCmd) Help() string {
+	return "A sign-in link becomes a session, under the same id, when the member uses it.\n\nExample:\n\n    storefront dashboard sessions list --store douala"
+}
+
+// sessionEntry is a session or a link as it is listed.
+type sessionEntry struct {
+	ID         uuid.UUID `json:"id"`
+	Kind       string    `json:"kind"`
+	Store      ownStore  `json:"store"`
+	Member     string    `json:"member"`
+	Role       string    `json:"role"`
+	CreatedAt  moment    `json:"createdAt"`
+	ExpiresAt  moment    `json:"expiresAt"`
+	LastUsedAt moment    `json:"lastUsedAt"`
+	EndedAt    moment    `json:"endedAt"`
+}
+
+// ownStore names the store that something belongs to, as an event does.
+type ownStore struct {
+	ID   uuid.UUID `json:"id"`
+	Slug string    `json:"slug"`
+}
+
+func sessionEntryOf(s admin.Session) sessionEntry {
+	return sessionEntry{
+		s.ID, s.Kind, ownStore{s.StoreID, s.StoreSlug}, s.Member, s.Role,
+		moment{&s.CreatedAt}, moment{&s.ExpiresAt}, moment{s.LastUsedAt}, moment{s.EndedAt},
+	}
+}
+
+type sessionsListCmd struct {
+	place
+	Store string `placeholder:"SLUG" help:"The store, by slug or id; all stores unless named."`
+	limit
+}
+
+// Help shows an example.
+func (sessionsListCmd) Help() string {
+	return "Shows no link and no secret.\n\nExample:\n\n    storefront dashboard sessions list --store douala"
+}
+
+// Run lists the sessions and links.
+func (c *sessionsListCmd) Run(s *session) error {
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+		all, err := o.ListSessions(ctx, c.Store, int(c.Limit))
+		if err != nil {
+			return err
+		}
+		entries := make([]sessionEntry, len(all))
+		rows := make([][]string, len(all))
+		for i, one := range all {
+			e := sessionEntryOf(one)
+			entries[i] = e
+			rows[i] = []string{e.ID.String(), e.Kind, e.Store.Slug, e.Member, e.Role, e.LastUsedAt.String(), e.CreatedAt.String(), e.ExpiresAt.String()}
+		}
+		array, err := plainJSON(entries)
+		if err != nil {
+			return err
+		}
+		return s.list(array, strings.Split("ID,KIND,STORE,MEMBER,ROLE,LAST USED,CREATED,EXPIRES", ","), rows)
+	})
+}
+
+type sessionsRevokeCmd struct {
+	place
+	ID     string `arg:"" optional:"" help:"The id of a session or link, as sessions list shows it."`
+	All    bool   `help:"End all sessions and unused links of the store, or with --member those of one member."`
+	Store  string `placeholder:"SLUG" help:"The store, by slug or id, with --all."`
+	Member string `placeholder:"NAME" help:"The member's name, with --all."`
+}
+
+// Help shows an example.
+func (sessionsRevokeCmd) Help() string {
+	return "Takes effect with the next request, on every server. The id of a link that was used meanwhile ends the session that it began.\n\nExample:\n\n    storefront dashboard sessions revoke 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f\n    storefront dashboard sessions revoke --all --store douala --member \"Awa Ngo\""
+}
+
+// endedSessions is how many sessions and unused links were ended.
+type endedSessions struct {
+	Sessions int `json:"sessions"`
+	Links    int `json:"links"`
+}
+
+// Run ends what is named.
+func (c *sessionsRevokeCmd) Run(s *session) error {
+	switch {
+	case c.ID != "" && (c.All || c.Store != "" || c.Member != ""):
+		return usage("an id cannot be used with --all, --store or --member")
+	case c.ID == "" && (!c.All || c.Store == ""):
+		return usage("name what to end: an id, or --all and --store")
+	}
+	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+		if c.ID != "" {
+			ended, err := o.RevokeSession(ctx, c.ID)
+			if err != nil {
+				return err
+			}
+			return s.value(sessionEntryOf(ended))
+		}
+		ended, err := o.RevokeSessions(ctx, c.Store, c.Member)
+		if err != nil {
+			return err
+		}
+		return s.value(endedSessions{ended.Sessions, ended.Links})
+	})
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -207,6 +210,16 @@ func TestDashboardInABrowser(t *testing.T) {
 
 	// A new secret signs at once, and the old one no longer.
 	b.press("New secret", "Make a new signing secret?")
+	require.Equal(t, 1, value[int](b, `(() => {
+  let sent = 0;
+  addEventListener("submit", (event) => { sent += event.defaultPrevented ? 0 : 1; event.preventDefault(); });
+  const form = document.querySelector("#dialog form");
+  form.requestSubmit();
+  form.requestSubmit();
+  return sent;
+})()`), "a form is sent once")
+	b.run(chromedp.Reload())
+	b.press("New secret", "Make a new signing secret?")
 	b.run(chromedp.DoubleClick(`//*[@id="dialog"]//button[normalize-space(.)="Make a new secret"]`))
 	b.heading("Your new signing secret")
 	secret := value[string](b, `document.getElementById("secret").value`)
@@ -243,12 +256,62 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.open(said.AdminURL + "/dashboard/nothing")
 	b.heading("Not found")
 	b.see("not-found")
-	b.press("Sign out", "You are signed out")
+	elsewhere := signedInElsewhere(t, said.AdminURL)
+	require.Equal(t, http.StatusOK, elsewhere())
+	b.press("To the API keys", "API keys")
+	b.press("Sign out everywhere", "Sign out everywhere?")
+	b.see("sign-out-everywhere-dialog")
+	b.run(click("[data-cancel]"))
+	require.Equal(t, http.StatusOK, elsewhere(), "asking ends nothing")
+	b.open(said.AdminURL + "/dashboard/sign-out-everywhere")
+	b.heading("Sign out everywhere?")
+	b.see("sign-out-everywhere")
+	b.run(click("#ask button"))
+	b.heading("You are signed out everywhere")
+	require.Equal(t, http.StatusUnauthorized, elsewhere())
 	b.open(said.AdminURL + "/dashboard/keys")
 	b.heading("Please sign in")
 	b.open(said.Dashboard)
 	b.heading("This link no longer works")
 	b.see("link-over")
+
+	b.open(newLink(t, said.AdminURL))
+	b.heading("Sign in to Atelier Mboa")
+	b.press("Sign in", "API keys")
+	b.press("Sign out", "You are signed out")
+	b.open(said.AdminURL + "/dashboard/keys")
+	b.heading("Please sign in")
+}
+
+// newLink is a sign-in link of the demo store's member.
+func newLink(t *testing.T, adminURL string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	noEnv := func(string) (string, bool) { return "", false }
+	require.Equal(t, 0, run(t.Context(), []string{
+		"dashboard", "link", "--store", demoSlug, "--member", devMember, "--role", "owner", "--admin-url", adminURL, "--url", adminURL, "-o", "json",
+	}, noEnv, strings.NewReader(""), &out, &errs), &errs)
+	var link struct{ URL string }
+	require.NoError(t, json.Unmarshal(out.Bytes(), &link))
+	return link.URL
+}
+
+// signedInElsewhere signs the member in with another client and returns the status that it gets.
+func signedInElsewhere(t *testing.T, adminURL string) func() int {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client := &http.Client{Jar: jar}
+	_, token, _ := strings.Cut(newLink(t, adminURL), "token=")
+	in, err := client.PostForm(adminURL+"/dashboard/sign-in", url.Values{"token": {token}})
+	require.NoError(t, err)
+	require.NoError(t, in.Body.Close())
+	return func() int {
+		answer, err := client.Get(adminURL + "/dashboard/keys")
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer.StatusCode
+	}
 }
 
 // newCustomer makes an event.

@@ -126,12 +126,15 @@ func (c *devCmd) serve(s *session, db *store.Store, data database, logger *slog.
 				Store: wire.Marshal(demo), Key: key, URL: baseURL(running.Addr()), AdminURL: baseURL(running.AdminAddr()), Data: c.Data,
 				Receiver: receives.url(), Docs: baseURL(running.Addr()) + docs.Path,
 			}
-			if running.HasDashboard() {
-				link, err := operator.CreateSignInLink(ctx, demoSlug, devMember, admin.RoleOwner, admin.MaxSignInExpiry)
+			// Beyond this machine nobody can sign in over http.
+			if _, err := admin.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
+				link, err := operator.CreateSignInLink(ctx, demoSlug, admin.SignInLinkDraft{
+					Member: devMember, Role: admin.RoleOwner, Expires: admin.MaxSignInExpiry, BaseURL: g.AdminURL,
+				})
 				if err != nil {
 					return err
 				}
-				g.Dashboard = link.URL(g.AdminURL)
+				g.Dashboard = link.URL
 			}
 			if err := greet(s, g, demo, db); err != nil {
 				return err

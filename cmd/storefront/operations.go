@@ -52,7 +52,10 @@ type operations interface {
 
 	ListActivity(ctx context.Context, storeName string, limit int) ([]*ent.ActivityEntry, error)
 
-	CreateSignInLink(ctx context.Context, storeName, member, role string, expires time.Duration) (admin.SignInLink, error)
+	CreateSignInLink(ctx context.Context, storeName string, d admin.SignInLinkDraft) (admin.SignInLink, error)
+	ListSessions(ctx context.Context, storeName string, limit int) ([]admin.Session, error)
+	RevokeSession(ctx context.Context, id string) (admin.Session, error)
+	RevokeSessions(ctx context.Context, storeName, member string) (admin.Ended, error)
 }
 
 var (

@@ -7,7 +7,7 @@ import (
 )
 
 // Session is a member of a store who is signed in to its dashboard. Only the fingerprint of the
-// cookie's secret is kept.
+// cookie's secret is kept. Its id is that of the sign-in link that began it.
 type Session struct{ ent.Schema }
 
 // Fields of a session.
@@ -18,13 +18,24 @@ func (Session) Fields() []ent.Field {
 		field.Bytes("fingerprint").MinLen(32).MaxLen(32).Immutable().Sensitive().Comment("SHA-256 of the cookie's secret"),
 		field.String("member").Immutable().Comment("the name that the activity journal shows"),
 		field.String("role").Immutable().Comment("owner or admin"),
+		origin(),
 		field.Time("expires_at").Immutable(),
-		field.Time("ended_at").Optional().Nillable().Comment("when the member signed out"),
+		field.Time("last_used_at").Optional().Nillable().Comment("to the minute or so"),
+		field.Time("ended_at").Optional().Nillable().Comment("when the member signed out or the session was revoked"),
 		createdAt(),
 	}
 }
 
 // Indexes of sessions. The fingerprint is looked up before the store is known.
 func (Session) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("fingerprint").Unique()}
+	return []ent.Index{
+		index.Fields("fingerprint").Unique(),
+		index.Fields("store_id", "created_at", "id"),
+	}
+}
+
+// origin is where a member reaches the dashboard, such as https://operator.example.com; null in
+// rows older than the column, which count as https.
+func origin() ent.Field {
+	return field.String("origin").Optional().Immutable().Comment("scheme and host of the sign-in link")
 }

@@ -25,13 +25,18 @@ func (SignInLink) Fields() []ent.Field {
 		field.Bytes("fingerprint").MinLen(32).MaxLen(32).Immutable().Sensitive().Comment("SHA-256 of the link's secret"),
 		field.String("member").Immutable().Comment("the name that the activity journal shows"),
 		field.String("role").Immutable().Comment("owner or admin"),
+		origin(),
 		field.Time("expires_at").Immutable(),
 		field.Time("used_at").Optional().Nillable(),
+		field.Time("revoked_at").Optional().Nillable(),
 		createdAt(),
 	}
 }
 
 // Indexes of sign-in links. The fingerprint is looked up before the store is known.
 func (SignInLink) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("fingerprint").Unique()}
+	return []ent.Index{
+		index.Fields("fingerprint").Unique(),
+		index.Fields("store_id", "created_at", "id"),
+	}
 }

@@ -13922,7 +13922,9 @@ type SessionMutation struct {
 	fingerprint   *[]byte
 	member        *string
 	role          *string
+	origin        *string
 	expires_at    *time.Time
+	last_used_at  *time.Time
 	ended_at      *time.Time
 	created_at    *time.Time
 	clearedFields map[string]struct{}
@@ -14179,6 +14181,55 @@ func (m *SessionMutation) ResetRole() {
 	m.role = nil
 }
 
+// SetOrigin sets the "origin" field.
+func (m *SessionMutation) SetOrigin(s string) {
+	m.origin = &s
+}
+
+// Origin returns the value of the "origin" field in the mutation.
+func (m *SessionMutation) Origin() (r string, exists bool) {
+	v := m.origin
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOrigin returns the old "origin" field's value of the Session entity.
+// If the Session object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SessionMutation) OldOrigin(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOrigin is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOrigin requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOrigin: %w", err)
+	}
+	return oldValue.Origin, nil
+}
+
+// ClearOrigin clears the value of the "origin" field.
+func (m *SessionMutation) ClearOrigin() {
+	m.origin = nil
+	m.clearedFields[session.FieldOrigin] = struct{}{}
+}
+
+// OriginCleared returns if the "origin" field was cleared in this mutation.
+func (m *SessionMutation) OriginCleared() bool {
+	_, ok := m.clearedFields[session.FieldOrigin]
+	return ok
+}
+
+// ResetOrigin resets all changes to the "origin" field.
+func (m *SessionMutation) ResetOrigin() {
+	m.origin = nil
+	delete(m.clearedFields, session.FieldOrigin)
+}
+
 // SetExpiresAt sets the "expires_at" field.
 func (m *SessionMutation) SetExpiresAt(t time.Time) {
 	m.expires_at = &t
@@ -14213,6 +14264,55 @@ func (m *SessionMutation) OldExpiresAt(ctx context.Context) (v time.Time, err er
 // ResetExpiresAt resets all changes to the "expires_at" field.
 func (m *SessionMutation) ResetExpiresAt() {
 	m.expires_at = nil
+}
+
+// SetLastUsedAt sets the "last_used_at" field.
+func (m *SessionMutation) SetLastUsedAt(t time.Time) {
+	m.last_used_at = &t
+}
+
+// LastUsedAt returns the value of the "last_used_at" field in the mutation.
+func (m *SessionMutation) LastUsedAt() (r time.Time, exists bool) {
+	v := m.last_used_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastUsedAt returns the old "last_used_at" field's value of the Session entity.
+// If the Session object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SessionMutation) OldLastUsedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastUsedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastUsedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastUsedAt: %w", err)
+	}
+	return oldValue.LastUsedAt, nil
+}
+
+// ClearLastUsedAt clears the value of the "last_used_at" field.
+func (m *SessionMutation) ClearLastUsedAt() {
+	m.last_used_at = nil
+	m.clearedFields[session.FieldLastUsedAt] = struct{}{}
+}
+
+// LastUsedAtCleared returns if the "last_used_at" field was cleared in this mutation.
+func (m *SessionMutation) LastUsedAtCleared() bool {
+	_, ok := m.clearedFields[session.FieldLastUsedAt]
+	return ok
+}
+
+// ResetLastUsedAt resets all changes to the "last_used_at" field.
+func (m *SessionMutation) ResetLastUsedAt() {
+	m.last_used_at = nil
+	delete(m.clearedFields, session.FieldLastUsedAt)
 }
 
 // SetEndedAt sets the "ended_at" field.
@@ -14334,7 +14434,7 @@ func (m *SessionMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SessionMutation) Fields() []string {
-	fields := make([]string, 0, 7)
+	fields := make([]string, 0, 9)
 	if m.store_id != nil {
 		fields = append(fields, session.FieldStoreID)
 	}
@@ -14347,8 +14447,14 @@ func (m *SessionMutation) Fields() []string {
 	if m.role != nil {
 		fields = append(fields, session.FieldRole)
 	}
+	if m.origin != nil {
+		fields = append(fields, session.FieldOrigin)
+	}
 	if m.expires_at != nil {
 		fields = append(fields, session.FieldExpiresAt)
+	}
+	if m.last_used_at != nil {
+		fields = append(fields, session.FieldLastUsedAt)
 	}
 	if m.ended_at != nil {
 		fields = append(fields, session.FieldEndedAt)
@@ -14372,8 +14478,12 @@ func (m *SessionMutation) Field(name string) (ent.Value, bool) {
 		return m.Member()
 	case session.FieldRole:
 		return m.Role()
+	case session.FieldOrigin:
+		return m.Origin()
 	case session.FieldExpiresAt:
 		return m.ExpiresAt()
+	case session.FieldLastUsedAt:
+		return m.LastUsedAt()
 	case session.FieldEndedAt:
 		return m.EndedAt()
 	case session.FieldCreatedAt:
@@ -14395,8 +14505,12 @@ func (m *SessionMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldMember(ctx)
 	case session.FieldRole:
 		return m.OldRole(ctx)
+	case session.FieldOrigin:
+		return m.OldOrigin(ctx)
 	case session.FieldExpiresAt:
 		return m.OldExpiresAt(ctx)
+	case session.FieldLastUsedAt:
+		return m.OldLastUsedAt(ctx)
 	case session.FieldEndedAt:
 		return m.OldEndedAt(ctx)
 	case session.FieldCreatedAt:
@@ -14438,12 +14552,26 @@ func (m *SessionMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetRole(v)
 		return nil
+	case session.FieldOrigin:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOrigin(v)
+		return nil
 	case session.FieldExpiresAt:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetExpiresAt(v)
+		return nil
+	case session.FieldLastUsedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastUsedAt(v)
 		return nil
 	case session.FieldEndedAt:
 		v, ok := value.(time.Time)
@@ -14489,6 +14617,12 @@ func (m *SessionMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *SessionMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(session.FieldOrigin) {
+		fields = append(fields, session.FieldOrigin)
+	}
+	if m.FieldCleared(session.FieldLastUsedAt) {
+		fields = append(fields, session.FieldLastUsedAt)
+	}
 	if m.FieldCleared(session.FieldEndedAt) {
 		fields = append(fields, session.FieldEndedAt)
 	}
@@ -14506,6 +14640,12 @@ func (m *SessionMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *SessionMutation) ClearField(name string) error {
 	switch name {
+	case session.FieldOrigin:
+		m.ClearOrigin()
+		return nil
+	case session.FieldLastUsedAt:
+		m.ClearLastUsedAt()
+		return nil
 	case session.FieldEndedAt:
 		m.ClearEndedAt()
 		return nil
@@ -14529,8 +14669,14 @@ func (m *SessionMutation) ResetField(name string) error {
 	case session.FieldRole:
 		m.ResetRole()
 		return nil
+	case session.FieldOrigin:
+		m.ResetOrigin()
+		return nil
 	case session.FieldExpiresAt:
 		m.ResetExpiresAt()
+		return nil
+	case session.FieldLastUsedAt:
+		m.ResetLastUsedAt()
 		return nil
 	case session.FieldEndedAt:
 		m.ResetEndedAt()
@@ -14600,8 +14746,10 @@ type SignInLinkMutation struct {
 	fingerprint   *[]byte
 	member        *string
 	role          *string
+	origin        *string
 	expires_at    *time.Time
 	used_at       *time.Time
+	revoked_at    *time.Time
 	created_at    *time.Time
 	clearedFields map[string]struct{}
 	done          bool
@@ -14857,6 +15005,55 @@ func (m *SignInLinkMutation) ResetRole() {
 	m.role = nil
 }
 
+// SetOrigin sets the "origin" field.
+func (m *SignInLinkMutation) SetOrigin(s string) {
+	m.origin = &s
+}
+
+// Origin returns the value of the "origin" field in the mutation.
+func (m *SignInLinkMutation) Origin() (r string, exists bool) {
+	v := m.origin
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOrigin returns the old "origin" field's value of the SignInLink entity.
+// If the SignInLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SignInLinkMutation) OldOrigin(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOrigin is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOrigin requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOrigin: %w", err)
+	}
+	return oldValue.Origin, nil
+}
+
+// ClearOrigin clears the value of the "origin" field.
+func (m *SignInLinkMutation) ClearOrigin() {
+	m.origin = nil
+	m.clearedFields[signinlink.FieldOrigin] = struct{}{}
+}
+
+// OriginCleared returns if the "origin" field was cleared in this mutation.
+func (m *SignInLinkMutation) OriginCleared() bool {
+	_, ok := m.clearedFields[signinlink.FieldOrigin]
+	return ok
+}
+
+// ResetOrigin resets all changes to the "origin" field.
+func (m *SignInLinkMutation) ResetOrigin() {
+	m.origin = nil
+	delete(m.clearedFields, signinlink.FieldOrigin)
+}
+
 // SetExpiresAt sets the "expires_at" field.
 func (m *SignInLinkMutation) SetExpiresAt(t time.Time) {
 	m.expires_at = &t
@@ -14942,6 +15139,55 @@ func (m *SignInLinkMutation) ResetUsedAt() {
 	delete(m.clearedFields, signinlink.FieldUsedAt)
 }
 
+// SetRevokedAt sets the "revoked_at" field.
+func (m *SignInLinkMutation) SetRevokedAt(t time.Time) {
+	m.revoked_at = &t
+}
+
+// RevokedAt returns the value of the "revoked_at" field in the mutation.
+func (m *SignInLinkMutation) RevokedAt() (r time.Time, exists bool) {
+	v := m.revoked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRevokedAt returns the old "revoked_at" field's value of the SignInLink entity.
+// If the SignInLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SignInLinkMutation) OldRevokedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRevokedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRevokedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRevokedAt: %w", err)
+	}
+	return oldValue.RevokedAt, nil
+}
+
+// ClearRevokedAt clears the value of the "revoked_at" field.
+func (m *SignInLinkMutation) ClearRevokedAt() {
+	m.revoked_at = nil
+	m.clearedFields[signinlink.FieldRevokedAt] = struct{}{}
+}
+
+// RevokedAtCleared returns if the "revoked_at" field was cleared in this mutation.
+func (m *SignInLinkMutation) RevokedAtCleared() bool {
+	_, ok := m.clearedFields[signinlink.FieldRevokedAt]
+	return ok
+}
+
+// ResetRevokedAt resets all changes to the "revoked_at" field.
+func (m *SignInLinkMutation) ResetRevokedAt() {
+	m.revoked_at = nil
+	delete(m.clearedFields, signinlink.FieldRevokedAt)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *SignInLinkMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -15012,7 +15258,7 @@ func (m *SignInLinkMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SignInLinkMutation) Fields() []string {
-	fields := make([]string, 0, 7)
+	fields := make([]string, 0, 9)
 	if m.store_id != nil {
 		fields = append(fields, signinlink.FieldStoreID)
 	}
@@ -15025,11 +15271,17 @@ func (m *SignInLinkMutation) Fields() []string {
 	if m.role != nil {
 		fields = append(fields, signinlink.FieldRole)
 	}
+	if m.origin != nil {
+		fields = append(fields, signinlink.FieldOrigin)
+	}
 	if m.expires_at != nil {
 		fields = append(fields, signinlink.FieldExpiresAt)
 	}
 	if m.used_at != nil {
 		fields = append(fields, signinlink.FieldUsedAt)
+	}
+	if m.revoked_at != nil {
+		fields = append(fields, signinlink.FieldRevokedAt)
 	}
 	if m.created_at != nil {
 		fields = append(fields, signinlink.FieldCreatedAt)
@@ -15050,10 +15302,14 @@ func (m *SignInLinkMutation) Field(name string) (ent.Value, bool) {
 		return m.Member()
 	case signinlink.FieldRole:
 		return m.Role()
+	case signinlink.FieldOrigin:
+		return m.Origin()
 	case signinlink.FieldExpiresAt:
 		return m.ExpiresAt()
 	case signinlink.FieldUsedAt:
 		return m.UsedAt()
+	case signinlink.FieldRevokedAt:
+		return m.RevokedAt()
 	case signinlink.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -15073,10 +15329,14 @@ func (m *SignInLinkMutation) OldField(ctx context.Context, name string) (ent.Val
 		return m.OldMember(ctx)
 	case signinlink.FieldRole:
 		return m.OldRole(ctx)
+	case signinlink.FieldOrigin:
+		return m.OldOrigin(ctx)
 	case signinlink.FieldExpiresAt:
 		return m.OldExpiresAt(ctx)
 	case signinlink.FieldUsedAt:
 		return m.OldUsedAt(ctx)
+	case signinlink.FieldRevokedAt:
+		return m.OldRevokedAt(ctx)
 	case signinlink.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -15116,6 +15376,13 @@ func (m *SignInLinkMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetRole(v)
 		return nil
+	case signinlink.FieldOrigin:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOrigin(v)
+		return nil
 	case signinlink.FieldExpiresAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -15129,6 +15396,13 @@ func (m *SignInLinkMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetUsedAt(v)
+		return nil
+	case signinlink.FieldRevokedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRevokedAt(v)
 		return nil
 	case signinlink.FieldCreatedAt:
 		v, ok := value.(time.Time)
@@ -15167,8 +15441,14 @@ func (m *SignInLinkMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *SignInLinkMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(signinlink.FieldOrigin) {
+		fields = append(fields, signinlink.FieldOrigin)
+	}
 	if m.FieldCleared(signinlink.FieldUsedAt) {
 		fields = append(fields, signinlink.FieldUsedAt)
+	}
+	if m.FieldCleared(signinlink.FieldRevokedAt) {
+		fields = append(fields, signinlink.FieldRevokedAt)
 	}
 	return fields
 }
@@ -15184,8 +15464,14 @@ func (m *SignInLinkMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *SignInLinkMutation) ClearField(name string) error {
 	switch name {
+	case signinlink.FieldOrigin:
+		m.ClearOrigin()
+		return nil
 	case signinlink.FieldUsedAt:
 		m.ClearUsedAt()
+		return nil
+	case signinlink.FieldRevokedAt:
+		m.ClearRevokedAt()
 		return nil
 	}
 	return fmt.Errorf("unknown SignInLink nullable field %s", name)
@@ -15207,11 +15493,17 @@ func (m *SignInLinkMutation) ResetField(name string) error {
 	case signinlink.FieldRole:
 		m.ResetRole()
 		return nil
+	case signinlink.FieldOrigin:
+		m.ResetOrigin()
+		return nil
 	case signinlink.FieldExpiresAt:
 		m.ResetExpiresAt()
 		return nil
 	case signinlink.FieldUsedAt:
 		m.ResetUsedAt()
+		return nil
+	case signinlink.FieldRevokedAt:
+		m.ResetRevokedAt()
 		return nil
 	case signinlink.FieldCreatedAt:
 		m.ResetCreatedAt()

@@ -26,9 +26,13 @@ type Session struct {
 	Member string `json:"member,omitempty"`
 	// owner or admin
 	Role string `json:"role,omitempty"`
+	// scheme and host of the sign-in link
+	Origin string `json:"origin,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
 	ExpiresAt time.Time `json:"expires_at,omitempty"`
-	// when the member signed out
+	// to the minute or so
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
+	// when the member signed out or the session was revoked
 	EndedAt *time.Time `json:"ended_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
@@ -42,9 +46,9 @@ func (*Session) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case session.FieldFingerprint:
 			values[i] = new([]byte)
-		case session.FieldMember, session.FieldRole:
+		case session.FieldMember, session.FieldRole, session.FieldOrigin:
 			values[i] = new(sql.NullString)
-		case session.FieldExpiresAt, session.FieldEndedAt, session.FieldCreatedAt:
+		case session.FieldExpiresAt, session.FieldLastUsedAt, session.FieldEndedAt, session.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		case session.FieldID, session.FieldStoreID:
 			values[i] = new(uuid.UUID)
@@ -93,11 +97,24 @@ func (_m *Session) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Role = value.String
 			}
+		case session.FieldOrigin:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field origin", values[i])
+			} else if value.Valid {
+				_m.Origin = value.String
+			}
 		case session.FieldExpiresAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field expires_at", values[i])
 			} else if value.Valid {
 				_m.ExpiresAt = value.Time
+			}
+		case session.FieldLastUsedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field last_used_at", values[i])
+			} else if value.Valid {
+				_m.LastUsedAt = new(time.Time)
+				*_m.LastUsedAt = value.Time
 			}
 		case session.FieldEndedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -159,8 +176,16 @@ func (_m *Session) String() string {
 	builder.WriteString("role=")
 	builder.WriteString(_m.Role)
 	builder.WriteString(", ")
+	builder.WriteString("origin=")
+	builder.WriteString(_m.Origin)
+	builder.WriteString(", ")
 	builder.WriteString("expires_at=")
 	builder.WriteString(_m.ExpiresAt.Format(time.ANSIC))
+	builder.WriteString(", ")
+	if v := _m.LastUsedAt; v != nil {
+		builder.WriteString("last_used_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteString(", ")
 	if v := _m.EndedAt; v != nil {
 		builder.WriteString("ended_at=")

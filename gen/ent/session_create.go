@@ -45,9 +45,37 @@ func (_c *SessionCreate) SetRole(v string) *SessionCreate {
 	return _c
 }
 
+// SetOrigin sets the "origin" field.
+func (_c *SessionCreate) SetOrigin(v string) *SessionCreate {
+	_c.mutation.SetOrigin(v)
+	return _c
+}
+
+// SetNillableOrigin sets the "origin" field if the given value is not nil.
+func (_c *SessionCreate) SetNillableOrigin(v *string) *SessionCreate {
+	if v != nil {
+		_c.SetOrigin(*v)
+	}
+	return _c
+}
+
 // SetExpiresAt sets the "expires_at" field.
 func (_c *SessionCreate) SetExpiresAt(v time.Time) *SessionCreate {
 	_c.mutation.SetExpiresAt(v)
+	return _c
+}
+
+// SetLastUsedAt sets the "last_used_at" field.
+func (_c *SessionCreate) SetLastUsedAt(v time.Time) *SessionCreate {
+	_c.mutation.SetLastUsedAt(v)
+	return _c
+}
+
+// SetNillableLastUsedAt sets the "last_used_at" field if the given value is not nil.
+func (_c *SessionCreate) SetNillableLastUsedAt(v *time.Time) *SessionCreate {
+	if v != nil {
+		_c.SetLastUsedAt(*v)
+	}
 	return _c
 }
 
@@ -202,9 +230,17 @@ func (_c *SessionCreate) createSpec() (*Session, *sqlgraph.CreateSpec) {
 		_spec.SetField(session.FieldRole, field.TypeString, value)
 		_node.Role = value
 	}
+	if value, ok := _c.mutation.Origin(); ok {
+		_spec.SetField(session.FieldOrigin, field.TypeString, value)
+		_node.Origin = value
+	}
 	if value, ok := _c.mutation.ExpiresAt(); ok {
 		_spec.SetField(session.FieldExpiresAt, field.TypeTime, value)
 		_node.ExpiresAt = value
+	}
+	if value, ok := _c.mutation.LastUsedAt(); ok {
+		_spec.SetField(session.FieldLastUsedAt, field.TypeTime, value)
+		_node.LastUsedAt = &value
 	}
 	if value, ok := _c.mutation.EndedAt(); ok {
 		_spec.SetField(session.FieldEndedAt, field.TypeTime, value)

@@ -29,6 +29,26 @@ func (_u *SessionUpdate) Where(ps ...predicate.Session) *SessionUpdate {
 	return _u
 }
 
+// SetLastUsedAt sets the "last_used_at" field.
+func (_u *SessionUpdate) SetLastUsedAt(v time.Time) *SessionUpdate {
+	_u.mutation.SetLastUsedAt(v)
+	return _u
+}
+
+// SetNillableLastUsedAt sets the "last_used_at" field if the given value is not nil.
+func (_u *SessionUpdate) SetNillableLastUsedAt(v *time.Time) *SessionUpdate {
+	if v != nil {
+		_u.SetLastUsedAt(*v)
+	}
+	return _u
+}
+
+// ClearLastUsedAt clears the value of the "last_used_at" field.
+func (_u *SessionUpdate) ClearLastUsedAt() *SessionUpdate {
+	_u.mutation.ClearLastUsedAt()
+	return _u
+}
+
 // SetEndedAt sets the "ended_at" field.
 func (_u *SessionUpdate) SetEndedAt(v time.Time) *SessionUpdate {
 	_u.mutation.SetEndedAt(v)
@@ -96,6 +116,15 @@ func (_u *SessionUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			}
 		}
 	}
+	if _u.mutation.OriginCleared() {
+		_spec.ClearField(session.FieldOrigin, field.TypeString)
+	}
+	if value, ok := _u.mutation.LastUsedAt(); ok {
+		_spec.SetField(session.FieldLastUsedAt, field.TypeTime, value)
+	}
+	if _u.mutation.LastUsedAtCleared() {
+		_spec.ClearField(session.FieldLastUsedAt, field.TypeTime)
+	}
 	if value, ok := _u.mutation.EndedAt(); ok {
 		_spec.SetField(session.FieldEndedAt, field.TypeTime, value)
 	}
@@ -122,6 +151,26 @@ type SessionUpdateOne struct {
 	hooks     []Hook
 	mutation  *SessionMutation
 	modifiers []func(*sql.UpdateBuilder)
+}
+
+// SetLastUsedAt sets the "last_used_at" field.
+func (_u *SessionUpdateOne) SetLastUsedAt(v time.Time) *SessionUpdateOne {
+	_u.mutation.SetLastUsedAt(v)
+	return _u
+}
+
+// SetNillableLastUsedAt sets the "last_used_at" field if the given value is not nil.
+func (_u *SessionUpdateOne) SetNillableLastUsedAt(v *time.Time) *SessionUpdateOne {
+	if v != nil {
+		_u.SetLastUsedAt(*v)
+	}
+	return _u
+}
+
+// ClearLastUsedAt clears the value of the "last_used_at" field.
+func (_u *SessionUpdateOne) ClearLastUsedAt() *SessionUpdateOne {
+	_u.mutation.ClearLastUsedAt()
+	return _u
 }
 
 // SetEndedAt sets the "ended_at" field.
@@ -220,6 +269,15 @@ func (_u *SessionUpdateOne) sqlSave(ctx context.Context) (_node *Session, err er
 				ps[i](selector)
 			}
 		}
+	}
+	if _u.mutation.OriginCleared() {
+		_spec.ClearField(session.FieldOrigin, field.TypeString)
+	}
+	if value, ok := _u.mutation.LastUsedAt(); ok {
+		_spec.SetField(session.FieldLastUsedAt, field.TypeTime, value)
+	}
+	if _u.mutation.LastUsedAtCleared() {
+		_spec.ClearField(session.FieldLastUsedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.EndedAt(); ok {
 		_spec.SetField(session.FieldEndedAt, field.TypeTime, value)

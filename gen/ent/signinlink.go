@@ -26,10 +26,14 @@ type SignInLink struct {
 	Member string `json:"member,omitempty"`
 	// owner or admin
 	Role string `json:"role,omitempty"`
+	// scheme and host of the sign-in link
+	Origin string `json:"origin,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
 	ExpiresAt time.Time `json:"expires_at,omitempty"`
 	// UsedAt holds the value of the "used_at" field.
 	UsedAt *time.Time `json:"used_at,omitempty"`
+	// RevokedAt holds the value of the "revoked_at" field.
+	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -42,9 +46,9 @@ func (*SignInLink) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case signinlink.FieldFingerprint:
 			values[i] = new([]byte)
-		case signinlink.FieldMember, signinlink.FieldRole:
+		case signinlink.FieldMember, signinlink.FieldRole, signinlink.FieldOrigin:
 			values[i] = new(sql.NullString)
-		case signinlink.FieldExpiresAt, signinlink.FieldUsedAt, signinlink.FieldCreatedAt:
+		case signinlink.FieldExpiresAt, signinlink.FieldUsedAt, signinlink.FieldRevokedAt, signinlink.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		case signinlink.FieldID, signinlink.FieldStoreID:
 			values[i] = new(uuid.UUID)
@@ -93,6 +97,12 @@ func (_m *SignInLink) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Role = value.String
 			}
+		case signinlink.FieldOrigin:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field origin", values[i])
+			} else if value.Valid {
+				_m.Origin = value.String
+			}
 		case signinlink.FieldExpiresAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field expires_at", values[i])
@@ -105,6 +115,13 @@ func (_m *SignInLink) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.UsedAt = new(time.Time)
 				*_m.UsedAt = value.Time
+			}
+		case signinlink.FieldRevokedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field revoked_at", values[i])
+			} else if value.Valid {
+				_m.RevokedAt = new(time.Time)
+				*_m.RevokedAt = value.Time
 			}
 		case signinlink.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -159,11 +176,19 @@ func (_m *SignInLink) String() string {
 	builder.WriteString("role=")
 	builder.WriteString(_m.Role)
 	builder.WriteString(", ")
+	builder.WriteString("origin=")
+	builder.WriteString(_m.Origin)
+	builder.WriteString(", ")
 	builder.WriteString("expires_at=")
 	builder.WriteString(_m.ExpiresAt.Format(time.ANSIC))
 	builder.WriteString(", ")
 	if v := _m.UsedAt; v != nil {
 		builder.WriteString("used_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.RevokedAt; v != nil {
+		builder.WriteString("revoked_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

@@ -45,6 +45,20 @@ func (_c *SignInLinkCreate) SetRole(v string) *SignInLinkCreate {
 	return _c
 }
 
+// SetOrigin sets the "origin" field.
+func (_c *SignInLinkCreate) SetOrigin(v string) *SignInLinkCreate {
+	_c.mutation.SetOrigin(v)
+	return _c
+}
+
+// SetNillableOrigin sets the "origin" field if the given value is not nil.
+func (_c *SignInLinkCreate) SetNillableOrigin(v *string) *SignInLinkCreate {
+	if v != nil {
+		_c.SetOrigin(*v)
+	}
+	return _c
+}
+
 // SetExpiresAt sets the "expires_at" field.
 func (_c *SignInLinkCreate) SetExpiresAt(v time.Time) *SignInLinkCreate {
 	_c.mutation.SetExpiresAt(v)
@@ -61,6 +75,20 @@ func (_c *SignInLinkCreate) SetUsedAt(v time.Time) *SignInLinkCreate {
 func (_c *SignInLinkCreate) SetNillableUsedAt(v *time.Time) *SignInLinkCreate {
 	if v != nil {
 		_c.SetUsedAt(*v)
+	}
+	return _c
+}
+
+// SetRevokedAt sets the "revoked_at" field.
+func (_c *SignInLinkCreate) SetRevokedAt(v time.Time) *SignInLinkCreate {
+	_c.mutation.SetRevokedAt(v)
+	return _c
+}
+
+// SetNillableRevokedAt sets the "revoked_at" field if the given value is not nil.
+func (_c *SignInLinkCreate) SetNillableRevokedAt(v *time.Time) *SignInLinkCreate {
+	if v != nil {
+		_c.SetRevokedAt(*v)
 	}
 	return _c
 }
@@ -202,6 +230,10 @@ func (_c *SignInLinkCreate) createSpec() (*SignInLink, *sqlgraph.CreateSpec) {
 		_spec.SetField(signinlink.FieldRole, field.TypeString, value)
 		_node.Role = value
 	}
+	if value, ok := _c.mutation.Origin(); ok {
+		_spec.SetField(signinlink.FieldOrigin, field.TypeString, value)
+		_node.Origin = value
+	}
 	if value, ok := _c.mutation.ExpiresAt(); ok {
 		_spec.SetField(signinlink.FieldExpiresAt, field.TypeTime, value)
 		_node.ExpiresAt = value
@@ -209,6 +241,10 @@ func (_c *SignInLinkCreate) createSpec() (*SignInLink, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UsedAt(); ok {
 		_spec.SetField(signinlink.FieldUsedAt, field.TypeTime, value)
 		_node.UsedAt = &value
+	}
+	if value, ok := _c.mutation.RevokedAt(); ok {
+		_spec.SetField(signinlink.FieldRevokedAt, field.TypeTime, value)
+		_node.RevokedAt = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(signinlink.FieldCreatedAt, field.TypeTime, value)

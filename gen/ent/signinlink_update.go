@@ -49,6 +49,26 @@ func (_u *SignInLinkUpdate) ClearUsedAt() *SignInLinkUpdate {
 	return _u
 }
 
+// SetRevokedAt sets the "revoked_at" field.
+func (_u *SignInLinkUpdate) SetRevokedAt(v time.Time) *SignInLinkUpdate {
+	_u.mutation.SetRevokedAt(v)
+	return _u
+}
+
+// SetNillableRevokedAt sets the "revoked_at" field if the given value is not nil.
+func (_u *SignInLinkUpdate) SetNillableRevokedAt(v *time.Time) *SignInLinkUpdate {
+	if v != nil {
+		_u.SetRevokedAt(*v)
+	}
+	return _u
+}
+
+// ClearRevokedAt clears the value of the "revoked_at" field.
+func (_u *SignInLinkUpdate) ClearRevokedAt() *SignInLinkUpdate {
+	_u.mutation.ClearRevokedAt()
+	return _u
+}
+
 // Mutation returns the SignInLinkMutation object of the builder.
 func (_u *SignInLinkUpdate) Mutation() *SignInLinkMutation {
 	return _u.mutation
@@ -96,11 +116,20 @@ func (_u *SignInLinkUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 			}
 		}
 	}
+	if _u.mutation.OriginCleared() {
+		_spec.ClearField(signinlink.FieldOrigin, field.TypeString)
+	}
 	if value, ok := _u.mutation.UsedAt(); ok {
 		_spec.SetField(signinlink.FieldUsedAt, field.TypeTime, value)
 	}
 	if _u.mutation.UsedAtCleared() {
 		_spec.ClearField(signinlink.FieldUsedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.RevokedAt(); ok {
+		_spec.SetField(signinlink.FieldRevokedAt, field.TypeTime, value)
+	}
+	if _u.mutation.RevokedAtCleared() {
+		_spec.ClearField(signinlink.FieldRevokedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -141,6 +170,26 @@ func (_u *SignInLinkUpdateOne) SetNillableUsedAt(v *time.Time) *SignInLinkUpdate
 // ClearUsedAt clears the value of the "used_at" field.
 func (_u *SignInLinkUpdateOne) ClearUsedAt() *SignInLinkUpdateOne {
 	_u.mutation.ClearUsedAt()
+	return _u
+}
+
+// SetRevokedAt sets the "revoked_at" field.
+func (_u *SignInLinkUpdateOne) SetRevokedAt(v time.Time) *SignInLinkUpdateOne {
+	_u.mutation.SetRevokedAt(v)
+	return _u
+}
+
+// SetNillableRevokedAt sets the "revoked_at" field if the given value is not nil.
+func (_u *SignInLinkUpdateOne) SetNillableRevokedAt(v *time.Time) *SignInLinkUpdateOne {
+	if v != nil {
+		_u.SetRevokedAt(*v)
+	}
+	return _u
+}
+
+// ClearRevokedAt clears the value of the "revoked_at" field.
+func (_u *SignInLinkUpdateOne) ClearRevokedAt() *SignInLinkUpdateOne {
+	_u.mutation.ClearRevokedAt()
 	return _u
 }
 
@@ -221,11 +270,20 @@ func (_u *SignInLinkUpdateOne) sqlSave(ctx context.Context) (_node *SignInLink, 
 			}
 		}
 	}
+	if _u.mutation.OriginCleared() {
+		_spec.ClearField(signinlink.FieldOrigin, field.TypeString)
+	}
 	if value, ok := _u.mutation.UsedAt(); ok {
 		_spec.SetField(signinlink.FieldUsedAt, field.TypeTime, value)
 	}
 	if _u.mutation.UsedAtCleared() {
 		_spec.ClearField(signinlink.FieldUsedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.RevokedAt(); ok {
+		_spec.SetField(signinlink.FieldRevokedAt, field.TypeTime, value)
+	}
+	if _u.mutation.RevokedAtCleared() {
+		_spec.ClearField(signinlink.FieldRevokedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &SignInLink{config: _u.config}

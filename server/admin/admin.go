@@ -93,6 +93,7 @@ var what = map[refusal.Code]string{
 	refusal.WebhookNotFound:     "webhook",
 	refusal.DeliveryNotFound:    "delivery",
 	refusal.EventNotFound:       "event",
+	refusal.SessionNotFound:     "session or sign-in link",
 }
 
 func noneWith(missing refusal.Code, id string) error {

@@ -49,31 +49,53 @@ func signingIn(t *testing.T, test func(t *testing.T, o *admin.Operator, s *store
 	}
 }
 
+// awa is a draft of a link for Awa.
+func awa(expires time.Duration) admin.SignInLinkDraft {
+	return admin.SignInLinkDraft{Member: "Awa", Role: admin.RoleOwner, Expires: expires, BaseURL: "https://operator.example.com"}
+}
+
+// secretOf is the secret of a link.
+func secretOf(t *testing.T, link admin.SignInLink) string {
+	t.Helper()
+	u, err := url.Parse(link.URL)
+	require.NoError(t, err)
+	return u.Query().Get("token")
+}
+
+// signedIn makes a link for Awa in a store and uses it.
+func signedIn(t *testing.T, o *admin.Operator, store string) (session string, id uuid.UUID) {
+	t.Helper()
+	link, err := o.CreateSignInLink(t.Context(), store, awa(time.Minute))
+	require.NoError(t, err)
+	session, err = o.SignIn(t.Context(), secretOf(t, link))
+	require.NoError(t, err)
+	return session, link.ID
+}
+
 func TestLinkSignsAMemberInOnce(t *testing.T) {
 	t.Parallel()
 	signingIn(t, func(t *testing.T, o *admin.Operator, s *store.Store, c *handClock) {
 		ctx := t.Context()
-		link, err := o.CreateSignInLink(ctx, "atelier", " Awa Ngo ", "owner", 0)
+		link, err := o.CreateSignInLink(ctx, "atelier", admin.SignInLinkDraft{Member: " Awa Ngo ", Role: "owner", BaseURL: "https://operator.example.com/"})
 		require.NoError(t, err)
 		require.Equal(t, c.now().Add(10*time.Minute).UTC(), link.ExpiresAt)
-		u, err := url.Parse(link.URL("https://operator.example.com/"))
-		require.NoError(t, err)
-		require.Equal(t, "/dashboard/sign-in", u.Path)
-		require.Equal(t, link.Secret, u.Query().Get("token"))
+		token := secretOf(t, link)
+		require.Len(t, token, 43)
+		require.Equal(t, "https://operator.example.com/dashboard/sign-in?token="+token, link.URL)
 
 		for range 2 {
-			who, err := o.LookAtSignInLink(ctx, link.Secret)
+			who, err := o.LookAtSignInLink(ctx, token)
 			require.NoError(t, err, "looking uses nothing up")
-			require.Equal(t, admin.Member{Name: "Awa Ngo", Role: "owner", StoreName: "Atelier", ExpiresAt: link.ExpiresAt}, who)
+			require.Equal(t, admin.Member{Name: "Awa Ngo", Role: "owner", StoreName: "Atelier", ExpiresAt: link.ExpiresAt, Origin: "https://operator.example.com"}, who)
 		}
-		secret, err := o.SignIn(ctx, link.Secret)
+		secret, err := o.SignIn(ctx, token)
 		require.NoError(t, err)
-		_, err = o.SignIn(ctx, link.Secret)
+		_, err = o.SignIn(ctx, token)
 		require.ErrorIs(t, err, admin.ErrSignInLink, "once")
-		_, err = o.LookAtSignInLink(ctx, link.Secret)
+		_, err = o.LookAtSignInLink(ctx, token)
 		require.ErrorIs(t, err, admin.ErrSignInLink)
 
-		in, who, err := o.InSession(ctx, secret)
+		in, who, err := o.InSession(ctx, secret, true)
 		require.NoError(t, err)
 		require.Equal(t, "Awa Ngo", who.Name)
 		found, actor, _ := tenant.From(in)
@@ -84,13 +106,13 @@ func TestLinkSignsAMemberInOnce(t *testing.T) {
 			require.NotContains(t, string(row.Fingerprint), secret, "only a fingerprint is kept")
 			require.Len(t, row.Fingerprint, 32)
 		}
-		_, _, err = o.InSession(ctx, link.Secret)
+		_, _, err = o.InSession(ctx, token, true)
 		require.ErrorIs(t, err, admin.ErrNoSession, "a link is no session")
 		require.NoError(t, o.SignOut(ctx, secret))
 		require.NoError(t, o.SignOut(ctx, secret), "signing out twice changes nothing")
-		_, _, err = o.InSession(ctx, secret)
+		_, _, err = o.InSession(ctx, secret, true)
 		require.ErrorIs(t, err, admin.ErrNoSession)
-		_, _, err = o.InSession(ctx, "")
+		_, _, err = o.InSession(ctx, "", true)
 		require.ErrorIs(t, err, admin.ErrNoSession)
 	})
 }
@@ -98,13 +120,14 @@ func TestLinkSignsAMemberInOnce(t *testing.T) {
 func TestOfManyAtOnceOneIsSignedIn(t *testing.T) {
 	t.Parallel()
 	signingIn(t, func(t *testing.T, o *admin.Operator, s *store.Store, _ *handClock) {
-		link, err := o.CreateSignInLink(t.Context(), "atelier", "Awa", "admin", time.Minute)
+		link, err := o.CreateSignInLink(t.Context(), "atelier", awa(time.Minute))
 		require.NoError(t, err)
+		token := secretOf(t, link)
 		var in atomic.Int32
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				if _, err := o.SignIn(t.Context(), link.Secret); err == nil {
+				if _, err := o.SignIn(t.Context(), token); err == nil {
 					in.Add(1)
 				}
 			})
@@ -119,25 +142,25 @@ func TestLinksAndSessionsExpire(t *testing.T) {
 	t.Parallel()
 	signingIn(t, func(t *testing.T, o *admin.Operator, s *store.Store, c *handClock) {
 		ctx := t.Context()
-		late, err := o.CreateSignInLink(ctx, "atelier", "Awa", "owner", time.Minute)
+		late, err := o.CreateSignInLink(ctx, "atelier", awa(time.Minute))
 		require.NoError(t, err)
 		c.advance(time.Minute)
-		_, err = o.SignIn(ctx, late.Secret)
+		_, err = o.SignIn(ctx, secretOf(t, late))
 		require.ErrorIs(t, err, admin.ErrSignInLink, "from the moment on that it expires")
 
-		link, err := o.CreateSignInLink(ctx, "atelier", "Awa", "owner", time.Minute)
+		link, err := o.CreateSignInLink(ctx, "atelier", awa(time.Minute))
 		require.NoError(t, err)
-		secret, err := o.SignIn(ctx, link.Secret)
+		secret, err := o.SignIn(ctx, secretOf(t, link))
 		require.NoError(t, err)
 		c.advance(admin.SessionLength - time.Millisecond)
-		_, _, err = o.InSession(ctx, secret)
+		_, _, err = o.InSession(ctx, secret, true)
 		require.NoError(t, err)
 		c.advance(time.Millisecond)
-		_, _, err = o.InSession(ctx, secret)
+		_, _, err = o.InSession(ctx, secret, true)
 		require.ErrorIs(t, err, admin.ErrNoSession, "twelve hours, whatever was done meanwhile")
 
 		c.advance(time.Second)
-		_, err = o.CreateSignInLink(ctx, "atelier", "Awa", "owner", time.Minute)
+		_, err = o.CreateSignInLink(ctx, "atelier", awa(time.Minute))
 		require.NoError(t, err)
 		require.Equal(t, 1, s.Client().SignInLink.Query().CountX(ctx), "what has expired is cleared away")
 		require.Zero(t, s.Client().Session.Query().CountX(ctx))
@@ -162,12 +185,14 @@ func TestRolesThatSignIn(t *testing.T) {
 	signingIn(t, func(t *testing.T, o *admin.Operator, s *store.Store, c *handClock) {
 		ctx := t.Context()
 		for _, row := range rows {
-			link, err := o.CreateSignInLink(ctx, "atelier", "Awa", row.role, time.Minute)
+			d := awa(time.Minute)
+			d.Role = row.role
+			link, err := o.CreateSignInLink(ctx, "atelier", d)
 			if !row.in {
 				require.Equal(t, refusal.ValidationFailed, codeOf(err), row.because)
 			} else {
 				require.NoError(t, err, row.because)
-				_, err = o.SignIn(ctx, link.Secret)
+				_, err = o.SignIn(ctx, secretOf(t, link))
 				require.NoError(t, err, row.because)
 			}
 			// What stands in the tables otherwise lets nobody in either.
@@ -181,7 +206,7 @@ func TestRolesThatSignIn(t *testing.T) {
 			}))
 			_, err = o.SignIn(ctx, "a"+row.role)
 			require.Equal(t, row.in, err == nil, "%s: %s", row.role, row.because)
-			_, _, err = o.InSession(ctx, "a"+row.role)
+			_, _, err = o.InSession(ctx, "a"+row.role, true)
 			require.Equal(t, row.in, err == nil, "%s: %s", row.role, row.because)
 		}
 	})
@@ -204,8 +229,29 @@ func TestLinkIsRefused(t *testing.T) {
 		{"no time to use it", "one", "Awa", time.Millisecond, refusal.ValidationFailed},
 		{"longer than a day", "one", "Awa", 24*time.Hour + 1, refusal.ValidationFailed},
 	} {
-		_, err := w.CreateSignInLink(context.Background(), row.store, row.name, "owner", row.expires)
+		d := awa(row.expires)
+		d.Member = row.name
+		_, err := w.CreateSignInLink(context.Background(), row.store, d)
 		require.Equal(t, row.want, codeOf(err), row.because)
+	}
+	for _, base := range []string{"", "operator.example.com", "https://", "ftp://operator.example.com", "http://operator.example.com", "http://10.0.0.5:8081", "http://localhost.example.com", "https://a@operator.example.com", "https://operator.example.com/?a=b", "https://operator.example.com/#a"} {
+		d := awa(0)
+		d.BaseURL = base
+		_, err := w.CreateSignInLink(context.Background(), "one", d)
+		require.Equal(t, refusal.ValidationFailed, codeOf(err), base)
+	}
+	for base, want := range map[string]string{
+		"https://Operator.example.com:443/": "https://operator.example.com", "https://operator.example.com:8443/x": "https://operator.example.com:8443",
+		"http://127.0.0.1:8081": "http://127.0.0.1:8081", "http://localhost": "http://localhost", "http://[::1]:80": "http://[::1]", "http://demo.localhost:1/": "http://demo.localhost:1",
+	} {
+		origin, err := admin.CheckBaseURL(base)
+		require.NoError(t, err, base)
+		require.Equal(t, want, origin)
+		d := awa(0)
+		d.BaseURL = base
+		link, err := w.CreateSignInLink(context.Background(), "one", d)
+		require.NoError(t, err, base)
+		require.True(t, strings.HasPrefix(link.URL, strings.TrimRight(base, "/")+"/dashboard/sign-in?token="), link.URL)
 	}
 	_, err := w.SignIn(t.Context(), uuid.NewString())
 	require.ErrorIs(t, err, admin.ErrSignInLink)

@@ -5,6 +5,10 @@
 //	sign-in link ──► page with one button ──► session cookie, 12 hours ──► the store's pages
 //	   (used up by the button, not by the page: previews of links fetch pages)
 //
+// The link's scheme decides which cookie its session has: https means one that browsers send over
+// HTTPS to this host alone, and no other cookie lets anybody into that session. Nothing is decided by
+// what a request looks like, which is what a proxy makes of it.
+//
 // A member is signed in to one store, and every id in an address is looked up within that store
 // by the rules that hold for the API. It refuses whoever is not signed in; a change whose form
 // carries no token of the session, or that a page of another site sends; and to be shown in a
@@ -62,6 +66,9 @@ func New(c Config) http.Handler {
 		"GET /{$}":       func(v *visit) error { return v.to("/keys", "") },
 		"POST /sign-out": d.signOut,
 
+		"GET /sign-out-everywhere":  d.askSignOutEverywhere,
+		"POST /sign-out-everywhere": d.signOutEverywhere,
+
 		"GET /keys":              d.keys,
 		"GET /keys/new":          d.newKey,
 		"POST /keys":             d.createKey,
@@ -94,13 +101,10 @@ func New(c Config) http.Handler {
 	}
 	mux.Handle("GET "+Path, http.RedirectHandler(Path+"/", http.StatusSeeOther))
 
-	foreign := http.NewCrossOriginProtection()
-	foreign.SetDenyHandler(http.HandlerFunc(d.refuseForeign))
-	guarded := foreign.Handler(mux)
 	return d.identified(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protect(w.Header())
 		r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
-		guarded.ServeHTTP(w, r)
+		mux.ServeHTTP(w, r)
 	}))
 }
 
@@ -131,8 +135,7 @@ type visit struct {
 // member lets a member in, and a change only with the token of the member's session.
 func (d *dashboard) member(do func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		secret := sessionOf(r)
-		ctx, member, err := d.Operator.InSession(r.Context(), secret)
+		ctx, member, secret, err := d.session(r)
 		switch {
 		case errors.Is(err, admin.ErrNoSession):
 			d.say(w, r, http.StatusUnauthorized, "Please sign in", "You are not signed in, or your session has ended. Ask whoever runs the platform for a new sign-in link.")
@@ -144,6 +147,10 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 		in, _, _ := tenant.From(ctx)
 		v := &visit{Context: ctx, w: w, r: r.WithContext(ctx), now: d.Now(), member: member, store: in, session: secret}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			if foreign(r, member.Origin) {
+				d.refuseForeign(w, r)
+				return
+			}
 			if err := v.r.ParseForm(); err != nil {
 				d.show(v, http.StatusBadRequest, message("This form cannot be read", "Go back, reload the page and try again."))
 				return

@@ -73,7 +73,7 @@ func (d *dashboard) createKey(v *visit) error {
 	if isRepeated(err) {
 		return d.showRepeated(v, "This key was created already", "keys", repeated{
 			Text: []string{
-				"The form came a second time and made no second key. The key was shown when the form came first, and is shown once.",
+				"You sent the same form twice. It created one key, which was shown the first time and cannot be shown again.",
 				"If you did not copy it, revoke it in the list and create another.",
 			},
 			To: "/keys", Button: "To the API keys",

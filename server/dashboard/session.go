@@ -1,13 +1,12 @@
 package dashboard
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"net"
 	"net/http"
-	"strings"
 
 	"go.storefront.example/server/admin"
 )
@@ -19,36 +18,52 @@ const (
 	secureCookie = "__Host-" + plainCookie
 )
 
-// secure tells whether the browser is to send the cookie over HTTPS only: always, but for a plain
-// connection of this machine with itself.
-func secure(r *http.Request) bool {
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+// cookie is the cookie of a session, without a value. What kind it is was decided when the sign-in
+// link was made; a request that has passed a proxy tells nothing of the browser's connection.
+// SameSite is Lax, so that a link to a page from elsewhere opens it, while forms from elsewhere come
+// without the cookie.
+func cookie(secure bool) *http.Cookie {
+	if secure {
+		return &http.Cookie{Name: secureCookie, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	}
-	host = strings.Trim(host, "[]")
-	ip := net.ParseIP(host)
-	loopback := host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
-	return !loopback || r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
+	// Other services on this machine, at other ports, get cookies too.
+	return &http.Cookie{Name: plainCookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 }
 
-// cookie is the session's cookie without a value; SameSite is Lax, so that a link to a page from
-// elsewhere opens it, while forms from elsewhere come without the cookie.
-func cookie(r *http.Request) *http.Cookie {
-	c := &http.Cookie{Name: plainCookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	if secure(r) {
-		c.Name, c.Secure = secureCookie, true
-	}
-	return c
-}
-
-// sessionOf is the secret of a request's session, "" without one.
-func sessionOf(r *http.Request) string {
-	c, err := r.Cookie(cookie(r).Name)
+// presented is the secret in a request's cookie of one kind, "" without one.
+func presented(r *http.Request, secure bool) string {
+	c, err := r.Cookie(cookie(secure).Name)
 	if err != nil {
 		return ""
 	}
 	return c.Value
+}
+
+// session finds the session of a request, and returns what Operator.InSession does and its secret.
+func (d *dashboard) session(r *http.Request) (context.Context, admin.Member, string, error) {
+	for _, secure := range []bool{true, false} {
+		secret := presented(r, secure)
+		if secret == "" {
+			continue
+		}
+		ctx, member, err := d.Operator.InSession(r.Context(), secret, secure)
+		if !errors.Is(err, admin.ErrNoSession) {
+			return ctx, member, secret, err
+		}
+	}
+	return nil, admin.Member{}, "", admin.ErrNoSession
+}
+
+var crossOrigin = http.NewCrossOriginProtection()
+
+// foreign reports whether a page of another site sent a request. A browser of before 2023 sends no
+// Sec-Fetch-Site, and a proxy may put its own Host in place of the browser's: then the page's origin
+// is that of the sign-in link.
+func foreign(r *http.Request, origin string) bool {
+	if crossOrigin.Check(r) == nil {
+		return false
+	}
+	return r.Header.Get("Sec-Fetch-Site") != "" || origin == "" || r.Header.Get("Origin") != origin
 }
 
 // formToken is what every form of a session carries: it can be made of the session's secret only,
@@ -74,8 +89,12 @@ type signInBody struct {
 func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
 	if token == "" {
-		if r.URL.Query().Get("done") == "signed-out" {
+		switch r.URL.Query().Get("done") {
+		case "signed-out":
 			d.say(w, r, http.StatusOK, "You are signed out", "To come back, use a new sign-in link.")
+			return
+		case "signed-out-everywhere":
+			d.say(w, r, http.StatusOK, "You are signed out everywhere", "All your sessions in this store have ended. To come back, use a new sign-in link.")
 			return
 		}
 		d.say(w, r, http.StatusOK, "Please sign in", "Open the sign-in link that you were given. Whoever runs the platform can make one for you.")
@@ -96,9 +115,19 @@ func (d *dashboard) sayLinkIsOver(w http.ResponseWriter, r *http.Request) {
 	d.say(w, r, http.StatusGone, "This link no longer works", "A sign-in link works once and for a short time. Ask whoever runs the platform for a new one.")
 }
 
-// signIn uses a link up and begins a session.
+// signIn uses a link up and begins a session. The browser's session before it ends: nobody could sign
+// out of it any more.
 func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
-	secret, err := d.Operator.SignIn(r.Context(), r.PostFormValue("token"))
+	token := r.PostFormValue("token")
+	member, err := d.Operator.LookAtSignInLink(r.Context(), token)
+	if err == nil && foreign(r, member.Origin) {
+		d.refuseForeign(w, r)
+		return
+	}
+	var secret string
+	if err == nil {
+		secret, err = d.Operator.SignIn(r.Context(), token, presented(r, true), presented(r, false))
+	}
 	if errors.Is(err, admin.ErrSignInLink) {
 		d.sayLinkIsOver(w, r)
 		return
@@ -107,11 +136,21 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, r, err)
 		return
 	}
-	c := cookie(r)
+	c := cookie(member.Secure())
 	c.Value, c.MaxAge = secret, int(admin.SessionLength.Seconds())
 	http.SetCookie(w, c)
+	if presented(r, !member.Secure()) != "" {
+		forget(w, !member.Secure())
+	}
 	d.Logger.InfoContext(r.Context(), "a member signed in to the dashboard")
 	http.Redirect(w, r, Path+"/keys", http.StatusSeeOther)
+}
+
+// forget makes the browser drop its cookie of one kind.
+func forget(w http.ResponseWriter, secure bool) {
+	c := cookie(secure)
+	c.MaxAge = -1
+	http.SetCookie(w, c)
 }
 
 // signOut ends the session.
@@ -119,9 +158,30 @@ func (d *dashboard) signOut(v *visit) error {
 	if err := d.Operator.SignOut(v, v.session); err != nil {
 		return err
 	}
-	c := cookie(v.r)
-	c.MaxAge = -1
-	http.SetCookie(v.w, c)
+	forget(v.w, v.member.Secure())
 	d.Logger.InfoContext(v, "a member signed out of the dashboard", "store_id", v.store.ID)
 	return v.to("/sign-in", "signed-out")
+}
+
+// askSignOutEverywhere asks before all of the member's sessions end.
+func (d *dashboard) askSignOutEverywhere(v *visit) error {
+	return d.ask(v, "Sign out everywhere?", "", question{
+		What: v.member.Name + " · " + v.member.StoreName,
+		Text: []string{
+			"Every browser in which you are signed in to this store is signed out with its next request, this one included, and sign-in links of yours that were not used stop working.",
+			"To come back you need a new sign-in link. Whoever runs the platform can make one for you.",
+		},
+		Action: "/sign-out-everywhere", Button: "Sign out everywhere", Back: "/keys",
+	})
+}
+
+// signOutEverywhere ends all sessions and unused links that the member has in the store.
+func (d *dashboard) signOutEverywhere(v *visit) error {
+	ended, err := d.Operator.RevokeSessions(admin.As(v, v.member.Name), v.store.ID.String(), v.member.Name)
+	if err != nil {
+		return err
+	}
+	forget(v.w, v.member.Secure())
+	d.Logger.InfoContext(v, "a member signed out of the dashboard everywhere", "store_id", v.store.ID, "sessions", ended.Sessions, "links", ended.Links)
+	return v.to("/sign-in", "signed-out-everywhere")
 }

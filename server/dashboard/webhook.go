@@ -107,7 +107,7 @@ func (d *dashboard) createWebhook(v *visit) error {
 	if isRepeated(err) {
 		return d.showRepeated(v, "This webhook was registered already", "webhooks", repeated{
 			Text: []string{
-				"The form came a second time and registered no second webhook. The signing secret was shown when the form came first, and is shown once.",
+				"You sent the same form twice. It registered one webhook, whose signing secret was shown the first time and cannot be shown again.",
 				"If you did not copy it, open the webhook and make a new secret.",
 			},
 			To: "/webhooks", Button: "To the webhooks",
@@ -232,7 +232,7 @@ func (d *dashboard) rotateSecret(v *visit, id string) error {
 	if isRepeated(err) {
 		return d.showRepeated(v, "The new secret was made already", "webhooks", repeated{
 			Text: []string{
-				"The form came a second time and changed nothing. The new signing secret was shown when the form came first, and is shown once.",
+				"You sent the same form twice. It made one new secret, which was shown the first time and cannot be shown again.",
 				"If you did not copy it, make another one.",
 			},
 			To: "/webhooks/" + id, Button: "To the webhook",

@@ -77,6 +77,7 @@ const (
 	SecretKeyMissing       Code = "secret_key_missing"
 	EventNotFound          Code = "event_not_found"
 	ResendNotFound         Code = "resend_not_found"
+	SessionNotFound        Code = "session_not_found"
 	IdempotencyKeyReused   Code = "idempotency_key_reused"
 	AdminTokenMissing      Code = "admin_token_missing"
 	AdminTokenInvalid      Code = "admin_token_invalid"
@@ -135,6 +136,7 @@ var answers = map[Code]struct {
 	SecretKeyMissing:           {http.StatusConflict, connect.CodeFailedPrecondition},
 	EventNotFound:              {http.StatusNotFound, connect.CodeNotFound},
 	ResendNotFound:             {http.StatusNotFound, connect.CodeNotFound},
+	SessionNotFound:            {http.StatusNotFound, connect.CodeNotFound},
 	IdempotencyKeyReused:       {http.StatusConflict, connect.CodeAlreadyExists},
 	AdminTokenMissing:          {http.StatusUnauthorized, connect.CodeUnauthenticated},
 	AdminTokenInvalid:          {http.StatusUnauthorized, connect.CodeUnauthenticated},

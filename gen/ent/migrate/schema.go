@@ -567,7 +567,9 @@ var (
 		{Name: "fingerprint", Type: field.TypeBytes, Size: 32},
 		{Name: "member", Type: field.TypeString},
 		{Name: "role", Type: field.TypeString},
+		{Name: "origin", Type: field.TypeString, Nullable: true},
 		{Name: "expires_at", Type: field.TypeTime},
+		{Name: "last_used_at", Type: field.TypeTime, Nullable: true},
 		{Name: "ended_at", Type: field.TypeTime, Nullable: true},
 		{Name: "created_at", Type: field.TypeTime},
 	}
@@ -582,6 +584,11 @@ var (
 				Unique:  true,
 				Columns: []*schema.Column{SessionsColumns[2]},
 			},
+			{
+				Name:    "session_store_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{SessionsColumns[1], SessionsColumns[9], SessionsColumns[0]},
+			},
 		},
 	}
 	// SignInLinksColumns holds the columns for the "sign_in_links" table.
@@ -591,8 +598,10 @@ var (
 		{Name: "fingerprint", Type: field.TypeBytes, Size: 32},
 		{Name: "member", Type: field.TypeString},
 		{Name: "role", Type: field.TypeString},
+		{Name: "origin", Type: field.TypeString, Nullable: true},
 		{Name: "expires_at", Type: field.TypeTime},
 		{Name: "used_at", Type: field.TypeTime, Nullable: true},
+		{Name: "revoked_at", Type: field.TypeTime, Nullable: true},
 		{Name: "created_at", Type: field.TypeTime},
 	}
 	// SignInLinksTable holds the schema information for the "sign_in_links" table.
@@ -605,6 +614,11 @@ var (
 				Name:    "signinlink_fingerprint",
 				Unique:  true,
 				Columns: []*schema.Column{SignInLinksColumns[2]},
+			},
+			{
+				Name:    "signinlink_store_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{SignInLinksColumns[1], SignInLinksColumns[9], SignInLinksColumns[0]},
 			},
 		},
 	}

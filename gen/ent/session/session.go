@@ -20,8 +20,12 @@ const (
 	FieldMember = "member"
 	// FieldRole holds the string denoting the role field in the database.
 	FieldRole = "role"
+	// FieldOrigin holds the string denoting the origin field in the database.
+	FieldOrigin = "origin"
 	// FieldExpiresAt holds the string denoting the expires_at field in the database.
 	FieldExpiresAt = "expires_at"
+	// FieldLastUsedAt holds the string denoting the last_used_at field in the database.
+	FieldLastUsedAt = "last_used_at"
 	// FieldEndedAt holds the string denoting the ended_at field in the database.
 	FieldEndedAt = "ended_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
@@ -37,7 +41,9 @@ var Columns = []string{
 	FieldFingerprint,
 	FieldMember,
 	FieldRole,
+	FieldOrigin,
 	FieldExpiresAt,
+	FieldLastUsedAt,
 	FieldEndedAt,
 	FieldCreatedAt,
 }
@@ -82,9 +88,19 @@ func ByRole(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldRole, opts...).ToFunc()
 }
 
+// ByOrigin orders the results by the origin field.
+func ByOrigin(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldOrigin, opts...).ToFunc()
+}
+
 // ByExpiresAt orders the results by the expires_at field.
 func ByExpiresAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldExpiresAt, opts...).ToFunc()
+}
+
+// ByLastUsedAt orders the results by the last_used_at field.
+func ByLastUsedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLastUsedAt, opts...).ToFunc()
 }
 
 // ByEndedAt orders the results by the ended_at field.

@@ -75,6 +75,11 @@ func Role(v string) predicate.SignInLink {
 	return predicate.SignInLink(sql.FieldEQ(FieldRole, v))
 }
 
+// Origin applies equality check predicate on the "origin" field. It's identical to OriginEQ.
+func Origin(v string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldEQ(FieldOrigin, v))
+}
+
 // ExpiresAt applies equality check predicate on the "expires_at" field. It's identical to ExpiresAtEQ.
 func ExpiresAt(v time.Time) predicate.SignInLink {
 	return predicate.SignInLink(sql.FieldEQ(FieldExpiresAt, v))
@@ -83,6 +88,11 @@ func ExpiresAt(v time.Time) predicate.SignInLink {
 // UsedAt applies equality check predicate on the "used_at" field. It's identical to UsedAtEQ.
 func UsedAt(v time.Time) predicate.SignInLink {
 	return predicate.SignInLink(sql.FieldEQ(FieldUsedAt, v))
+}
+
+// RevokedAt applies equality check predicate on the "revoked_at" field. It's identical to RevokedAtEQ.
+func RevokedAt(v time.Time) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldEQ(FieldRevokedAt, v))
 }
 
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
@@ -300,6 +310,81 @@ func RoleContainsFold(v string) predicate.SignInLink {
 	return predicate.SignInLink(sql.FieldContainsFold(FieldRole, v))
 }
 
+// OriginEQ applies the EQ predicate on the "origin" field.
+func OriginEQ(v string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldEQ(FieldOrigin, v))
+}
+
+// OriginNEQ applies the NEQ predicate on the "origin" field.
+func OriginNEQ(v string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldNEQ(FieldOrigin, v))
+}
+
+// OriginIn applies the In predicate on the "origin" field.
+func OriginIn(vs ...string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldIn(FieldOrigin, vs...))
+}
+
+// OriginNotIn applies the NotIn predicate on the "origin" field.
+func OriginNotIn(vs ...string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldNotIn(FieldOrigin, vs...))
+}
+
+// OriginGT applies the GT predicate on the "origin" field.
+func OriginGT(v string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldGT(FieldOrigin, v))
+}
+
+// OriginGTE applies the GTE predicate on the "origin" field.
+func OriginGTE(v string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldGTE(FieldOrigin, v))
+}
+
+// OriginLT applies the LT predicate on the "origin" field.
+func OriginLT(v string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldLT(FieldOrigin, v))
+}
+
+// OriginLTE applies the LTE predicate on the "origin" field.
+func OriginLTE(v string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldLTE(FieldOrigin, v))
+}
+
+// OriginContains applies the Contains predicate on the "origin" field.
+func OriginContains(v string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldContains(FieldOrigin, v))
+}
+
+// OriginHasPrefix applies the HasPrefix predicate on the "origin" field.
+func OriginHasPrefix(v string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldHasPrefix(FieldOrigin, v))
+}
+
+// OriginHasSuffix applies the HasSuffix predicate on the "origin" field.
+func OriginHasSuffix(v string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldHasSuffix(FieldOrigin, v))
+}
+
+// OriginIsNil applies the IsNil predicate on the "origin" field.
+func OriginIsNil() predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldIsNull(FieldOrigin))
+}
+
+// OriginNotNil applies the NotNil predicate on the "origin" field.
+func OriginNotNil() predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldNotNull(FieldOrigin))
+}
+
+// OriginEqualFold applies the EqualFold predicate on the "origin" field.
+func OriginEqualFold(v string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldEqualFold(FieldOrigin, v))
+}
+
+// OriginContainsFold applies the ContainsFold predicate on the "origin" field.
+func OriginContainsFold(v string) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldContainsFold(FieldOrigin, v))
+}
+
 // ExpiresAtEQ applies the EQ predicate on the "expires_at" field.
 func ExpiresAtEQ(v time.Time) predicate.SignInLink {
 	return predicate.SignInLink(sql.FieldEQ(FieldExpiresAt, v))
@@ -388,6 +473,56 @@ func UsedAtIsNil() predicate.SignInLink {
 // UsedAtNotNil applies the NotNil predicate on the "used_at" field.
 func UsedAtNotNil() predicate.SignInLink {
 	return predicate.SignInLink(sql.FieldNotNull(FieldUsedAt))
+}
+
+// RevokedAtEQ applies the EQ predicate on the "revoked_at" field.
+func RevokedAtEQ(v time.Time) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldEQ(FieldRevokedAt, v))
+}
+
+// RevokedAtNEQ applies the NEQ predicate on the "revoked_at" field.
+func RevokedAtNEQ(v time.Time) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldNEQ(FieldRevokedAt, v))
+}
+
+// RevokedAtIn applies the In predicate on the "revoked_at" field.
+func RevokedAtIn(vs ...time.Time) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldIn(FieldRevokedAt, vs...))
+}
+
+// RevokedAtNotIn applies the NotIn predicate on the "revoked_at" field.
+func RevokedAtNotIn(vs ...time.Time) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldNotIn(FieldRevokedAt, vs...))
+}
+
+// RevokedAtGT applies the GT predicate on the "revoked_at" field.
+func RevokedAtGT(v time.Time) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldGT(FieldRevokedAt, v))
+}
+
+// RevokedAtGTE applies the GTE predicate on the "revoked_at" field.
+func RevokedAtGTE(v time.Time) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldGTE(FieldRevokedAt, v))
+}
+
+// RevokedAtLT applies the LT predicate on the "revoked_at" field.
+func RevokedAtLT(v time.Time) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldLT(FieldRevokedAt, v))
+}
+
+// RevokedAtLTE applies the LTE predicate on the "revoked_at" field.
+func RevokedAtLTE(v time.Time) predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldLTE(FieldRevokedAt, v))
+}
+
+// RevokedAtIsNil applies the IsNil predicate on the "revoked_at" field.
+func RevokedAtIsNil() predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldIsNull(FieldRevokedAt))
+}
+
+// RevokedAtNotNil applies the NotNil predicate on the "revoked_at" field.
+func RevokedAtNotNil() predicate.SignInLink {
+	return predicate.SignInLink(sql.FieldNotNull(FieldRevokedAt))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

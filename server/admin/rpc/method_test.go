@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 )
 
@@ -285,7 +287,47 @@ func (c *caller) journals() {
 	events := ask[adminv1.ListEventsResponse](c, "EventService/ListEvents", &adminv1.ListEventsRequest{Store: "s", Type: "order.paid"}).GetEvents()
 	require.Len(c, events, 1)
 	require.Contains(c, events[0].GetPayload(), events[0].GetId())
-	link := ask[adminv1.CreateSignInLinkResponse](c, "DashboardService/CreateSignInLink", &adminv1.CreateSignInLinkRequest{Store: "s", Member: "Awa", Role: "owner"})
-	require.Contains(c, link.GetPath(), link.GetSecret())
-	require.NotContains(c, c.log.String(), link.GetSecret())
+	c.dashboards()
+}
+
+func (c *caller) dashboards() {
+	var made [3]*adminv1.CreateSignInLinkResponse
+	for i := range made {
+		made[i] = ask[adminv1.CreateSignInLinkResponse](c, "DashboardService/CreateSignInLink", &adminv1.CreateSignInLinkRequest{
+			Store: "s", Member: "Awa", Role: "owner", BaseUrl: "https://operator.example.com", ExpiresSeconds: new(int32(60)),
+		})
+		require.Regexp(c, `^https://operator\.example\.com/dashboard/sign-in\?token=[\w-]{43}$`, made[i].GetUrl())
+	}
+	_, secret, _ := strings.Cut(made[0].GetUrl(), "token=")
+	session, err := c.operator.SignIn(c.Context(), secret)
+	require.NoError(c, err)
+	_, _, err = c.operator.InSession(c.Context(), session, true)
+	require.NoError(c, err)
+	for _, store := range []string{"", "s"} {
+		all := ask[adminv1.ListSessionsResponse](c, "DashboardService/ListSessions", &adminv1.ListSessionsRequest{Store: store, Limit: new(int32(3))}).GetSessions()
+		require.Len(c, all, 3)
+		byID := map[string]*adminv1.Session{}
+		for _, one := range all {
+			byID[one.GetId()] = one
+		}
+		begun := byID[made[0].GetId()]
+		require.Equal(c, adminv1.Session_session, begun.GetKind())
+		require.Equal(c, "s", begun.GetStore().GetSlug())
+		require.Equal(c, "Awa", begun.GetMember())
+		require.Equal(c, "owner", begun.GetRole())
+		require.Equal(c, admin.SessionLength, begun.GetExpiresAt().AsTime().Sub(begun.GetCreatedAt().AsTime()))
+		require.NotNil(c, begun.GetLastUsedAt())
+		require.Nil(c, begun.GetEndedAt())
+		require.Equal(c, adminv1.Session_link, byID[made[1].GetId()].GetKind())
+		require.Nil(c, byID[made[1].GetId()].GetLastUsedAt())
+	}
+	ended := ask[adminv1.Session](c, "DashboardService/RevokeSession", &adminv1.RevokeSessionRequest{Id: made[0].GetId()})
+	require.NotNil(c, ended.GetEndedAt())
+	_, _, err = c.operator.InSession(c.Context(), session, true)
+	require.ErrorIs(c, err, admin.ErrNoSession)
+	both := ask[adminv1.RevokeSessionsResponse](c, "DashboardService/RevokeSessions", &adminv1.RevokeSessionsRequest{Store: "s", Member: "Awa"})
+	require.EqualValues(c, 0, both.GetSessions())
+	require.EqualValues(c, 2, both.GetLinks())
+	require.NotContains(c, c.log.String(), secret)
+	require.NotContains(c, c.log.String(), session)
 }

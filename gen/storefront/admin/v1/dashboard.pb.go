@@ -22,6 +22,180 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// The two stages of an access.
+type Session_Kind int32
+
+const (
+	// Never sent.
+	Session_KIND_UNSPECIFIED Session_Kind = 0
+	// The member is signed in.
+	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+	Session_session Session_Kind = 1
+	// The link was not used yet.
+	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+	Session_link Session_Kind = 2
+)
+
+// Enum value maps for Session_Kind.
+var (
+	Session_Kind_name = map[int32]string{
+		0: "KIND_UNSPECIFIED",
+		1: "session",
+		2: "link",
+	}
+	Session_Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED": 0,
+		"session":          1,
+		"link":             2,
+	}
+)
+
+func (x Session_Kind) Enum() *Session_Kind {
+	p := new(Session_Kind)
+	*p = x
+	return p
+}
+
+func (x Session_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Session_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_storefront_admin_v1_dashboard_proto_enumTypes[0].Descriptor()
+}
+
+func (Session_Kind) Type() protoreflect.EnumType {
+	return &file_storefront_admin_v1_dashboard_proto_enumTypes[0]
+}
+
+func (x Session_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Session_Kind.Descriptor instead.
+func (Session_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{0, 0}
+}
+
+// A member's access to the dashboard of a store: a link that can sign the member in, then the
+// session that it began, under the same id. Its secret is never shown.
+type Session struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Whether the member is signed in or has a link.
+	Kind Session_Kind `protobuf:"varint,2,opt,name=kind,proto3,enum=storefront.admin.v1.Session_Kind" json:"kind,omitempty"`
+	// The store whose dashboard it is.
+	Store *Session_Store `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	// The member's name, as the activity journal shows it.
+	Member string `protobuf:"bytes,4,opt,name=member,proto3" json:"member,omitempty"`
+	// The member's role in the store, `owner` or `admin`.
+	Role string `protobuf:"bytes,5,opt,name=role,proto3" json:"role,omitempty"`
+	// When the member signed in, or the link was made.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// When it ends by itself.
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// When the member last opened a page, to the minute or so; null for a link.
+	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
+	// When the member signed out or it was revoked; null while it lasts.
+	EndedAt       *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Session) Reset() {
+	*x = Session{}
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Session) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Session) ProtoMessage() {}
+
+func (x *Session) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Session.ProtoReflect.Descriptor instead.
+func (*Session) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *Session) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Session) GetKind() Session_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return Session_KIND_UNSPECIFIED
+}
+
+func (x *Session) GetStore() *Session_Store {
+	if x != nil {
+		return x.Store
+	}
+	return nil
+}
+
+func (x *Session) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+func (x *Session) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *Session) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *Session) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *Session) GetLastUsedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastUsedAt
+	}
+	return nil
+}
+
+func (x *Session) GetEndedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndedAt
+	}
+	return nil
+}
+
 // Who is to be signed in, and where.
 type CreateSignInLinkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -33,13 +207,17 @@ type CreateSignInLinkRequest struct {
 	Role string `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`
 	// For how many seconds the link can be used, 1 to 86400; 600 unless named.
 	ExpiresSeconds *int32 `protobuf:"varint,4,opt,name=expires_seconds,json=expiresSeconds,proto3,oneof" json:"expires_seconds,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The address under which the member reaches the operator's listener, such as
+	// `https://operator.example.com`; required. It is an https address, and then the session's cookie
+	// travels over HTTPS only; `http` is for a loopback address alone.
+	BaseUrl       string `protobuf:"bytes,5,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateSignInLinkRequest) Reset() {
 	*x = CreateSignInLinkRequest{}
-	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[0]
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51,7 +229,7 @@ func (x *CreateSignInLinkRequest) String() string {
 func (*CreateSignInLinkRequest) ProtoMessage() {}
 
 func (x *CreateSignInLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[0]
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -64,7 +242,7 @@ func (x *CreateSignInLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSignInLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateSignInLinkRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{0}
+	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *CreateSignInLinkRequest) GetStore() string {
@@ -95,13 +273,20 @@ func (x *CreateSignInLinkRequest) GetExpiresSeconds() int32 {
 	return 0
 }
 
+func (x *CreateSignInLinkRequest) GetBaseUrl() string {
+	if x != nil {
+		return x.BaseUrl
+	}
+	return ""
+}
+
 // A link that was made.
 type CreateSignInLinkResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The link's secret, this once.
-	Secret string `protobuf:"bytes,1,opt,name=secret,proto3" json:"secret,omitempty"`
-	// The link under the address of the operator's listener, such as `/dashboard/sign-in?token=…`.
-	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	// UUID, by which the link and its session are listed and revoked.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The link, this once, such as `https://operator.example.com/dashboard/sign-in?token=…`.
+	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// Until when it can be used.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -110,7 +295,7 @@ type CreateSignInLinkResponse struct {
 
 func (x *CreateSignInLinkResponse) Reset() {
 	*x = CreateSignInLinkResponse{}
-	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[1]
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -122,7 +307,7 @@ func (x *CreateSignInLinkResponse) String() string {
 func (*CreateSignInLinkResponse) ProtoMessage() {}
 
 func (x *CreateSignInLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[1]
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -135,19 +320,19 @@ func (x *CreateSignInLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSignInLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateSignInLinkResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{1}
+	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *CreateSignInLinkResponse) GetSecret() string {
+func (x *CreateSignInLinkResponse) GetId() string {
 	if x != nil {
-		return x.Secret
+		return x.Id
 	}
 	return ""
 }
 
-func (x *CreateSignInLinkResponse) GetPath() string {
+func (x *CreateSignInLinkResponse) GetUrl() string {
 	if x != nil {
-		return x.Path
+		return x.Url
 	}
 	return ""
 }
@@ -159,24 +344,374 @@ func (x *CreateSignInLinkResponse) GetExpiresAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// Whose sessions to list.
+type ListSessionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id; all stores unless named.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// How many, from 1; 50 unless named.
+	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSessionsRequest) Reset() {
+	*x = ListSessionsRequest{}
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSessionsRequest) ProtoMessage() {}
+
+func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
+func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ListSessionsRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *ListSessionsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+// Sessions and links.
+type ListSessionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sessions and links, newest first.
+	Sessions      []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSessionsResponse) Reset() {
+	*x = ListSessionsResponse{}
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSessionsResponse) ProtoMessage() {}
+
+func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
+func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ListSessionsResponse) GetSessions() []*Session {
+	if x != nil {
+		return x.Sessions
+	}
+	return nil
+}
+
+// Which session or link to end.
+type RevokeSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID of the session or link.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeSessionRequest) Reset() {
+	*x = RevokeSessionRequest{}
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeSessionRequest) ProtoMessage() {}
+
+func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeSessionRequest.ProtoReflect.Descriptor instead.
+func (*RevokeSessionRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RevokeSessionRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// Whose sessions and links to end.
+type RevokeSessionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id; required.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// The member's name; all members of the store unless named.
+	Member        string `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeSessionsRequest) Reset() {
+	*x = RevokeSessionsRequest{}
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeSessionsRequest) ProtoMessage() {}
+
+func (x *RevokeSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeSessionsRequest.ProtoReflect.Descriptor instead.
+func (*RevokeSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RevokeSessionsRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *RevokeSessionsRequest) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+// What was ended.
+type RevokeSessionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many sessions were ended.
+	Sessions int32 `protobuf:"varint,1,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	// How many unused links were ended.
+	Links         int32 `protobuf:"varint,2,opt,name=links,proto3" json:"links,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeSessionsResponse) Reset() {
+	*x = RevokeSessionsResponse{}
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeSessionsResponse) ProtoMessage() {}
+
+func (x *RevokeSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeSessionsResponse.ProtoReflect.Descriptor instead.
+func (*RevokeSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *RevokeSessionsResponse) GetSessions() int32 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
+func (x *RevokeSessionsResponse) GetLinks() int32 {
+	if x != nil {
+		return x.Links
+	}
+	return 0
+}
+
+// The store whose dashboard it is.
+type Session_Store struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug.
+	Slug          string `protobuf:"bytes,2,opt,name=slug,proto3" json:"slug,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Session_Store) Reset() {
+	*x = Session_Store{}
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Session_Store) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Session_Store) ProtoMessage() {}
+
+func (x *Session_Store) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_dashboard_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Session_Store.ProtoReflect.Descriptor instead.
+func (*Session_Store) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{0, 0}
+}
+
+func (x *Session_Store) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Session_Store) GetSlug() string {
+	if x != nil {
+		return x.Slug
+	}
+	return ""
+}
+
 var File_storefront_admin_v1_dashboard_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_dashboard_proto_rawDesc = "" +
 	"\n" +
-	"#storefront/admin/v1/dashboard.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9d\x01\n" +
+	"#storefront/admin/v1/dashboard.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x83\x04\n" +
+	"\aSession\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x125\n" +
+	"\x04kind\x18\x02 \x01(\x0e2!.storefront.admin.v1.Session.KindR\x04kind\x128\n" +
+	"\x05store\x18\x03 \x01(\v2\".storefront.admin.v1.Session.StoreR\x05store\x12\x16\n" +
+	"\x06member\x18\x04 \x01(\tR\x06member\x12\x12\n" +
+	"\x04role\x18\x05 \x01(\tR\x04role\x129\n" +
+	"\n" +
+	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"\n" +
+	"expires_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12<\n" +
+	"\flast_used_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"lastUsedAt\x125\n" +
+	"\bended_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x1a+\n" +
+	"\x05Store\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04slug\x18\x02 \x01(\tR\x04slug\"3\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\v\n" +
+	"\asession\x10\x01\x12\b\n" +
+	"\x04link\x10\x02\"\xb8\x01\n" +
 	"\x17CreateSignInLinkRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\tR\x06member\x12\x12\n" +
 	"\x04role\x18\x03 \x01(\tR\x04role\x12,\n" +
-	"\x0fexpires_seconds\x18\x04 \x01(\x05H\x00R\x0eexpiresSeconds\x88\x01\x01B\x12\n" +
-	"\x10_expires_seconds\"\x81\x01\n" +
-	"\x18CreateSignInLinkResponse\x12\x16\n" +
-	"\x06secret\x18\x01 \x01(\tR\x06secret\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\x129\n" +
+	"\x0fexpires_seconds\x18\x04 \x01(\x05H\x00R\x0eexpiresSeconds\x88\x01\x01\x12\x19\n" +
+	"\bbase_url\x18\x05 \x01(\tR\abaseUrlB\x12\n" +
+	"\x10_expires_seconds\"w\n" +
+	"\x18CreateSignInLinkResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
+	"\x03url\x18\x02 \x01(\tR\x03url\x129\n" +
 	"\n" +
-	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt2\x83\x01\n" +
+	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"P\n" +
+	"\x13ListSessionsRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x19\n" +
+	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\x06_limit\"P\n" +
+	"\x14ListSessionsResponse\x128\n" +
+	"\bsessions\x18\x01 \x03(\v2\x1c.storefront.admin.v1.SessionR\bsessions\"&\n" +
+	"\x14RevokeSessionRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"E\n" +
+	"\x15RevokeSessionsRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x16\n" +
+	"\x06member\x18\x02 \x01(\tR\x06member\"J\n" +
+	"\x16RevokeSessionsResponse\x12\x1a\n" +
+	"\bsessions\x18\x01 \x01(\x05R\bsessions\x12\x14\n" +
+	"\x05links\x18\x02 \x01(\x05R\x05links2\xbc\x03\n" +
 	"\x10DashboardService\x12o\n" +
-	"\x10CreateSignInLink\x12,.storefront.admin.v1.CreateSignInLinkRequest\x1a-.storefront.admin.v1.CreateSignInLinkResponseB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
+	"\x10CreateSignInLink\x12,.storefront.admin.v1.CreateSignInLinkRequest\x1a-.storefront.admin.v1.CreateSignInLinkResponse\x12h\n" +
+	"\fListSessions\x12(.storefront.admin.v1.ListSessionsRequest\x1a).storefront.admin.v1.ListSessionsResponse\"\x03\x90\x02\x01\x12]\n" +
+	"\rRevokeSession\x12).storefront.admin.v1.RevokeSessionRequest\x1a\x1c.storefront.admin.v1.Session\"\x03\x90\x02\x02\x12n\n" +
+	"\x0eRevokeSessions\x12*.storefront.admin.v1.RevokeSessionsRequest\x1a+.storefront.admin.v1.RevokeSessionsResponse\"\x03\x90\x02\x02B7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_storefront_admin_v1_dashboard_proto_rawDescOnce sync.Once
@@ -190,21 +725,43 @@ func file_storefront_admin_v1_dashboard_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_dashboard_proto_rawDescData
 }
 
-var file_storefront_admin_v1_dashboard_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_storefront_admin_v1_dashboard_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_storefront_admin_v1_dashboard_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_storefront_admin_v1_dashboard_proto_goTypes = []any{
-	(*CreateSignInLinkRequest)(nil),  // 0: storefront.admin.v1.CreateSignInLinkRequest
-	(*CreateSignInLinkResponse)(nil), // 1: storefront.admin.v1.CreateSignInLinkResponse
-	(*timestamppb.Timestamp)(nil),    // 2: google.protobuf.Timestamp
+	(Session_Kind)(0),                // 0: storefront.admin.v1.Session.Kind
+	(*Session)(nil),                  // 1: storefront.admin.v1.Session
+	(*CreateSignInLinkRequest)(nil),  // 2: storefront.admin.v1.CreateSignInLinkRequest
+	(*CreateSignInLinkResponse)(nil), // 3: storefront.admin.v1.CreateSignInLinkResponse
+	(*ListSessionsRequest)(nil),      // 4: storefront.admin.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),     // 5: storefront.admin.v1.ListSessionsResponse
+	(*RevokeSessionRequest)(nil),     // 6: storefront.admin.v1.RevokeSessionRequest
+	(*RevokeSessionsRequest)(nil),    // 7: storefront.admin.v1.RevokeSessionsRequest
+	(*RevokeSessionsResponse)(nil),   // 8: storefront.admin.v1.RevokeSessionsResponse
+	(*Session_Store)(nil),            // 9: storefront.admin.v1.Session.Store
+	(*timestamppb.Timestamp)(nil),    // 10: google.protobuf.Timestamp
 }
 var file_storefront_admin_v1_dashboard_proto_depIdxs = []int32{
-	2, // 0: storefront.admin.v1.CreateSignInLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
-	0, // 1: storefront.admin.v1.DashboardService.CreateSignInLink:input_type -> storefront.admin.v1.CreateSignInLinkRequest
-	1, // 2: storefront.admin.v1.DashboardService.CreateSignInLink:output_type -> storefront.admin.v1.CreateSignInLinkResponse
-	2, // [2:3] is the sub-list for method output_type
-	1, // [1:2] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	0,  // 0: storefront.admin.v1.Session.kind:type_name -> storefront.admin.v1.Session.Kind
+	9,  // 1: storefront.admin.v1.Session.store:type_name -> storefront.admin.v1.Session.Store
+	10, // 2: storefront.admin.v1.Session.created_at:type_name -> google.protobuf.Timestamp
+	10, // 3: storefront.admin.v1.Session.expires_at:type_name -> google.protobuf.Timestamp
+	10, // 4: storefront.admin.v1.Session.last_used_at:type_name -> google.protobuf.Timestamp
+	10, // 5: storefront.admin.v1.Session.ended_at:type_name -> google.protobuf.Timestamp
+	10, // 6: storefront.admin.v1.CreateSignInLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
+	1,  // 7: storefront.admin.v1.ListSessionsResponse.sessions:type_name -> storefront.admin.v1.Session
+	2,  // 8: storefront.admin.v1.DashboardService.CreateSignInLink:input_type -> storefront.admin.v1.CreateSignInLinkRequest
+	4,  // 9: storefront.admin.v1.DashboardService.ListSessions:input_type -> storefront.admin.v1.ListSessionsRequest
+	6,  // 10: storefront.admin.v1.DashboardService.RevokeSession:input_type -> storefront.admin.v1.RevokeSessionRequest
+	7,  // 11: storefront.admin.v1.DashboardService.RevokeSessions:input_type -> storefront.admin.v1.RevokeSessionsRequest
+	3,  // 12: storefront.admin.v1.DashboardService.CreateSignInLink:output_type -> storefront.admin.v1.CreateSignInLinkResponse
+	5,  // 13: storefront.admin.v1.DashboardService.ListSessions:output_type -> storefront.admin.v1.ListSessionsResponse
+	1,  // 14: storefront.admin.v1.DashboardService.RevokeSession:output_type -> storefront.admin.v1.Session
+	8,  // 15: storefront.admin.v1.DashboardService.RevokeSessions:output_type -> storefront.admin.v1.RevokeSessionsResponse
+	12, // [12:16] is the sub-list for method output_type
+	8,  // [8:12] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_dashboard_proto_init() }
@@ -212,19 +769,21 @@ func file_storefront_admin_v1_dashboard_proto_init() {
 	if File_storefront_admin_v1_dashboard_proto != nil {
 		return
 	}
-	file_storefront_admin_v1_dashboard_proto_msgTypes[0].OneofWrappers = []any{}
+	file_storefront_admin_v1_dashboard_proto_msgTypes[1].OneofWrappers = []any{}
+	file_storefront_admin_v1_dashboard_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_dashboard_proto_rawDesc), len(file_storefront_admin_v1_dashboard_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   2,
+			NumEnums:      1,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_storefront_admin_v1_dashboard_proto_goTypes,
 		DependencyIndexes: file_storefront_admin_v1_dashboard_proto_depIdxs,
+		EnumInfos:         file_storefront_admin_v1_dashboard_proto_enumTypes,
 		MessageInfos:      file_storefront_admin_v1_dashboard_proto_msgTypes,
 	}.Build()
 	File_storefront_admin_v1_dashboard_proto = out.File

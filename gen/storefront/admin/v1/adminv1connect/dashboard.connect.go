@@ -36,6 +36,15 @@ const (
 	// DashboardServiceCreateSignInLinkProcedure is the fully-qualified name of the DashboardService's
 	// CreateSignInLink RPC.
 	DashboardServiceCreateSignInLinkProcedure = "/storefront.admin.v1.DashboardService/CreateSignInLink"
+	// DashboardServiceListSessionsProcedure is the fully-qualified name of the DashboardService's
+	// ListSessions RPC.
+	DashboardServiceListSessionsProcedure = "/storefront.admin.v1.DashboardService/ListSessions"
+	// DashboardServiceRevokeSessionProcedure is the fully-qualified name of the DashboardService's
+	// RevokeSession RPC.
+	DashboardServiceRevokeSessionProcedure = "/storefront.admin.v1.DashboardService/RevokeSession"
+	// DashboardServiceRevokeSessionsProcedure is the fully-qualified name of the DashboardService's
+	// RevokeSessions RPC.
+	DashboardServiceRevokeSessionsProcedure = "/storefront.admin.v1.DashboardService/RevokeSessions"
 )
 
 // DashboardServiceClient is a client for the storefront.admin.v1.DashboardService service.
@@ -43,6 +52,16 @@ type DashboardServiceClient interface {
 	// Makes a link that signs a member in, once. Whoever has it is let in: hand it to the member alone.
 	// Refused with `store_not_found`.
 	CreateSignInLink(context.Context, *v1.CreateSignInLinkRequest) (*v1.CreateSignInLinkResponse, error)
+	// Lists the newest sessions that last and the newest links that can still be used. Refused with
+	// `store_not_found`.
+	ListSessions(context.Context, *v1.ListSessionsRequest) (*v1.ListSessionsResponse, error)
+	// Ends a session with effect from its next request on every server, or a link before it is used;
+	// one that has ended stays as it is. A session has the id of the link that began it, so that the id
+	// of a link that was used meanwhile ends its session. Refused with `session_not_found`.
+	RevokeSession(context.Context, *v1.RevokeSessionRequest) (*v1.Session, error)
+	// Ends all sessions and unused links of a store, or those of one of its members. Refused with
+	// `store_not_found`.
+	RevokeSessions(context.Context, *v1.RevokeSessionsRequest) (*v1.RevokeSessionsResponse, error)
 }
 
 // NewDashboardServiceClient constructs a client for the storefront.admin.v1.DashboardService
@@ -62,12 +81,36 @@ func NewDashboardServiceClient(httpClient connect.HTTPClient, baseURL string, op
 			connect.WithSchema(dashboardServiceMethods.ByName("CreateSignInLink")),
 			connect.WithClientOptions(opts...),
 		),
+		listSessions: connect.NewClient[v1.ListSessionsRequest, v1.ListSessionsResponse](
+			httpClient,
+			baseURL+DashboardServiceListSessionsProcedure,
+			connect.WithSchema(dashboardServiceMethods.ByName("ListSessions")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		revokeSession: connect.NewClient[v1.RevokeSessionRequest, v1.Session](
+			httpClient,
+			baseURL+DashboardServiceRevokeSessionProcedure,
+			connect.WithSchema(dashboardServiceMethods.ByName("RevokeSession")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
+		revokeSessions: connect.NewClient[v1.RevokeSessionsRequest, v1.RevokeSessionsResponse](
+			httpClient,
+			baseURL+DashboardServiceRevokeSessionsProcedure,
+			connect.WithSchema(dashboardServiceMethods.ByName("RevokeSessions")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // dashboardServiceClient implements DashboardServiceClient.
 type dashboardServiceClient struct {
 	createSignInLink *connect.Client[v1.CreateSignInLinkRequest, v1.CreateSignInLinkResponse]
+	listSessions     *connect.Client[v1.ListSessionsRequest, v1.ListSessionsResponse]
+	revokeSession    *connect.Client[v1.RevokeSessionRequest, v1.Session]
+	revokeSessions   *connect.Client[v1.RevokeSessionsRequest, v1.RevokeSessionsResponse]
 }
 
 // CreateSignInLink calls storefront.admin.v1.DashboardService.CreateSignInLink.
@@ -79,11 +122,48 @@ func (c *dashboardServiceClient) CreateSignInLink(ctx context.Context, req *v1.C
 	return nil, err
 }
 
+// ListSessions calls storefront.admin.v1.DashboardService.ListSessions.
+func (c *dashboardServiceClient) ListSessions(ctx context.Context, req *v1.ListSessionsRequest) (*v1.ListSessionsResponse, error) {
+	response, err := c.listSessions.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RevokeSession calls storefront.admin.v1.DashboardService.RevokeSession.
+func (c *dashboardServiceClient) RevokeSession(ctx context.Context, req *v1.RevokeSessionRequest) (*v1.Session, error) {
+	response, err := c.revokeSession.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RevokeSessions calls storefront.admin.v1.DashboardService.RevokeSessions.
+func (c *dashboardServiceClient) RevokeSessions(ctx context.Context, req *v1.RevokeSessionsRequest) (*v1.RevokeSessionsResponse, error) {
+	response, err := c.revokeSessions.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // DashboardServiceHandler is an implementation of the storefront.admin.v1.DashboardService service.
 type DashboardServiceHandler interface {
 	// Makes a link that signs a member in, once. Whoever has it is let in: hand it to the member alone.
 	// Refused with `store_not_found`.
 	CreateSignInLink(context.Context, *v1.CreateSignInLinkRequest) (*v1.CreateSignInLinkResponse, error)
+	// Lists the newest sessions that last and the newest links that can still be used. Refused with
+	// `store_not_found`.
+	ListSessions(context.Context, *v1.ListSessionsRequest) (*v1.ListSessionsResponse, error)
+	// Ends a session with effect from its next request on every server, or a link before it is used;
+	// one that has ended stays as it is. A session has the id of the link that began it, so that the id
+	// of a link that was used meanwhile ends its session. Refused with `session_not_found`.
+	RevokeSession(context.Context, *v1.RevokeSessionRequest) (*v1.Session, error)
+	// Ends all sessions and unused links of a store, or those of one of its members. Refused with
+	// `store_not_found`.
+	RevokeSessions(context.Context, *v1.RevokeSessionsRequest) (*v1.RevokeSessionsResponse, error)
 }
 
 // NewDashboardServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -99,10 +179,37 @@ func NewDashboardServiceHandler(svc DashboardServiceHandler, opts ...connect.Han
 		connect.WithSchema(dashboardServiceMethods.ByName("CreateSignInLink")),
 		connect.WithHandlerOptions(opts...),
 	)
+	dashboardServiceListSessionsHandler := connect.NewUnaryHandlerSimple(
+		DashboardServiceListSessionsProcedure,
+		svc.ListSessions,
+		connect.WithSchema(dashboardServiceMethods.ByName("ListSessions")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	dashboardServiceRevokeSessionHandler := connect.NewUnaryHandlerSimple(
+		DashboardServiceRevokeSessionProcedure,
+		svc.RevokeSession,
+		connect.WithSchema(dashboardServiceMethods.ByName("RevokeSession")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
+	dashboardServiceRevokeSessionsHandler := connect.NewUnaryHandlerSimple(
+		DashboardServiceRevokeSessionsProcedure,
+		svc.RevokeSessions,
+		connect.WithSchema(dashboardServiceMethods.ByName("RevokeSessions")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/storefront.admin.v1.DashboardService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case DashboardServiceCreateSignInLinkProcedure:
 			dashboardServiceCreateSignInLinkHandler.ServeHTTP(w, r)
+		case DashboardServiceListSessionsProcedure:
+			dashboardServiceListSessionsHandler.ServeHTTP(w, r)
+		case DashboardServiceRevokeSessionProcedure:
+			dashboardServiceRevokeSessionHandler.ServeHTTP(w, r)
+		case DashboardServiceRevokeSessionsProcedure:
+			dashboardServiceRevokeSessionsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -114,4 +221,16 @@ type UnimplementedDashboardServiceHandler struct{}
 
 func (UnimplementedDashboardServiceHandler) CreateSignInLink(context.Context, *v1.CreateSignInLinkRequest) (*v1.CreateSignInLinkResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.DashboardService.CreateSignInLink is not implemented"))
+}
+
+func (UnimplementedDashboardServiceHandler) ListSessions(context.Context, *v1.ListSessionsRequest) (*v1.ListSessionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.DashboardService.ListSessions is not implemented"))
+}
+
+func (UnimplementedDashboardServiceHandler) RevokeSession(context.Context, *v1.RevokeSessionRequest) (*v1.Session, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.DashboardService.RevokeSession is not implemented"))
+}
+
+func (UnimplementedDashboardServiceHandler) RevokeSessions(context.Context, *v1.RevokeSessionsRequest) (*v1.RevokeSessionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.DashboardService.RevokeSessions is not implemented"))
 }

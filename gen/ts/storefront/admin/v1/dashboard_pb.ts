@@ -2,8 +2,8 @@
 // @generated from file storefront/admin/v1/dashboard.proto (package storefront.admin.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -12,7 +12,149 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/dashboard.proto.
  */
 export const file_storefront_admin_v1_dashboard: GenFile = /*@__PURE__*/
-  fileDesc("CiNzdG9yZWZyb250L2FkbWluL3YxL2Rhc2hib2FyZC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSJ4ChdDcmVhdGVTaWduSW5MaW5rUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIOCgZtZW1iZXIYAiABKAkSDAoEcm9sZRgDIAEoCRIcCg9leHBpcmVzX3NlY29uZHMYBCABKAVIAIgBAUISChBfZXhwaXJlc19zZWNvbmRzImgKGENyZWF0ZVNpZ25JbkxpbmtSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSDAoEcGF0aBgCIAEoCRIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDKDAQoQRGFzaGJvYXJkU2VydmljZRJvChBDcmVhdGVTaWduSW5MaW5rEiwuc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVTaWduSW5MaW5rUmVxdWVzdBotLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlU2lnbkluTGlua1Jlc3BvbnNlQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("CiNzdG9yZWZyb250L2FkbWluL3YxL2Rhc2hib2FyZC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSKvAwoHU2Vzc2lvbhIKCgJpZBgBIAEoCRIvCgRraW5kGAIgASgOMiEuc3RvcmVmcm9udC5hZG1pbi52MS5TZXNzaW9uLktpbmQSMQoFc3RvcmUYAyABKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLlNlc3Npb24uU3RvcmUSDgoGbWVtYmVyGAQgASgJEgwKBHJvbGUYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaIQoFU3RvcmUSCgoCaWQYASABKAkSDAoEc2x1ZxgCIAEoCSIzCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABILCgdzZXNzaW9uEAESCAoEbGluaxACIooBChdDcmVhdGVTaWduSW5MaW5rUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIOCgZtZW1iZXIYAiABKAkSDAoEcm9sZRgDIAEoCRIcCg9leHBpcmVzX3NlY29uZHMYBCABKAVIAIgBARIQCghiYXNlX3VybBgFIAEoCUISChBfZXhwaXJlc19zZWNvbmRzImMKGENyZWF0ZVNpZ25JbkxpbmtSZXNwb25zZRIKCgJpZBgBIAEoCRILCgN1cmwYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQgoTTGlzdFNlc3Npb25zUmVxdWVzdBINCgVzdG9yZRgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBQggKBl9saW1pdCJGChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIuCghzZXNzaW9ucxgBIAMoCzIcLnN0b3JlZnJvbnQuYWRtaW4udjEuU2Vzc2lvbiIiChRSZXZva2VTZXNzaW9uUmVxdWVzdBIKCgJpZBgBIAEoCSI2ChVSZXZva2VTZXNzaW9uc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSDgoGbWVtYmVyGAIgASgJIjkKFlJldm9rZVNlc3Npb25zUmVzcG9uc2USEAoIc2Vzc2lvbnMYASABKAUSDQoFbGlua3MYAiABKAUyvAMKEERhc2hib2FyZFNlcnZpY2USbwoQQ3JlYXRlU2lnbkluTGluaxIsLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlU2lnbkluTGlua1JlcXVlc3QaLS5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZVNpZ25JbkxpbmtSZXNwb25zZRJoCgxMaXN0U2Vzc2lvbnMSKC5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaKS5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIgOQAgESXQoNUmV2b2tlU2Vzc2lvbhIpLnN0b3JlZnJvbnQuYWRtaW4udjEuUmV2b2tlU2Vzc2lvblJlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLlNlc3Npb24iA5ACAhJuCg5SZXZva2VTZXNzaW9ucxIqLnN0b3JlZnJvbnQuYWRtaW4udjEuUmV2b2tlU2Vzc2lvbnNSZXF1ZXN0Gisuc3RvcmVmcm9udC5hZG1pbi52MS5SZXZva2VTZXNzaW9uc1Jlc3BvbnNlIgOQAgJCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+
+/**
+ * A member's access to the dashboard of a store: a link that can sign the member in, then the
+ * session that it began, under the same id. Its secret is never shown.
+ *
+ * @generated from message storefront.admin.v1.Session
+ */
+export type Session = Message<"storefront.admin.v1.Session"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Whether the member is signed in or has a link.
+   *
+   * @generated from field: storefront.admin.v1.Session.Kind kind = 2;
+   */
+  kind: Session_Kind;
+
+  /**
+   * The store whose dashboard it is.
+   *
+   * @generated from field: storefront.admin.v1.Session.Store store = 3;
+   */
+  store?: Session_Store | undefined;
+
+  /**
+   * The member's name, as the activity journal shows it.
+   *
+   * @generated from field: string member = 4;
+   */
+  member: string;
+
+  /**
+   * The member's role in the store, `owner` or `admin`.
+   *
+   * @generated from field: string role = 5;
+   */
+  role: string;
+
+  /**
+   * When the member signed in, or the link was made.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 6;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * When it ends by itself.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 7;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * When the member last opened a page, to the minute or so; null for a link.
+   *
+   * @generated from field: google.protobuf.Timestamp last_used_at = 8;
+   */
+  lastUsedAt?: Timestamp | undefined;
+
+  /**
+   * When the member signed out or it was revoked; null while it lasts.
+   *
+   * @generated from field: google.protobuf.Timestamp ended_at = 9;
+   */
+  endedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message storefront.admin.v1.Session.
+ * Use `create(SessionSchema)` to create a new message.
+ */
+export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_dashboard, 0);
+
+/**
+ * The store whose dashboard it is.
+ *
+ * @generated from message storefront.admin.v1.Session.Store
+ */
+export type Session_Store = Message<"storefront.admin.v1.Session.Store"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The store's slug.
+   *
+   * @generated from field: string slug = 2;
+   */
+  slug: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.Session.Store.
+ * Use `create(Session_StoreSchema)` to create a new message.
+ */
+export const Session_StoreSchema: GenMessage<Session_Store> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_dashboard, 0, 0);
+
+/**
+ * The two stages of an access.
+ *
+ * @generated from enum storefront.admin.v1.Session.Kind
+ */
+export enum Session_Kind {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: KIND_UNSPECIFIED = 0;
+   */
+  KIND_UNSPECIFIED = 0,
+
+  /**
+   * The member is signed in.
+   * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+   *
+   * @generated from enum value: session = 1;
+   */
+  session = 1,
+
+  /**
+   * The link was not used yet.
+   * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+   *
+   * @generated from enum value: link = 2;
+   */
+  link = 2,
+}
+
+/**
+ * Describes the enum storefront.admin.v1.Session.Kind.
+ */
+export const Session_KindSchema: GenEnum<Session_Kind> = /*@__PURE__*/
+  enumDesc(file_storefront_admin_v1_dashboard, 0, 0);
 
 /**
  * Who is to be signed in, and where.
@@ -47,6 +189,15 @@ export type CreateSignInLinkRequest = Message<"storefront.admin.v1.CreateSignInL
    * @generated from field: optional int32 expires_seconds = 4;
    */
   expiresSeconds?: number | undefined;
+
+  /**
+   * The address under which the member reaches the operator's listener, such as
+   * `https://operator.example.com`; required. It is an https address, and then the session's cookie
+   * travels over HTTPS only; `http` is for a loopback address alone.
+   *
+   * @generated from field: string base_url = 5;
+   */
+  baseUrl: string;
 };
 
 /**
@@ -54,7 +205,7 @@ export type CreateSignInLinkRequest = Message<"storefront.admin.v1.CreateSignInL
  * Use `create(CreateSignInLinkRequestSchema)` to create a new message.
  */
 export const CreateSignInLinkRequestSchema: GenMessage<CreateSignInLinkRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_dashboard, 0);
+  messageDesc(file_storefront_admin_v1_dashboard, 1);
 
 /**
  * A link that was made.
@@ -63,18 +214,18 @@ export const CreateSignInLinkRequestSchema: GenMessage<CreateSignInLinkRequest> 
  */
 export type CreateSignInLinkResponse = Message<"storefront.admin.v1.CreateSignInLinkResponse"> & {
   /**
-   * The link's secret, this once.
+   * UUID, by which the link and its session are listed and revoked.
    *
-   * @generated from field: string secret = 1;
+   * @generated from field: string id = 1;
    */
-  secret: string;
+  id: string;
 
   /**
-   * The link under the address of the operator's listener, such as `/dashboard/sign-in?token=…`.
+   * The link, this once, such as `https://operator.example.com/dashboard/sign-in?token=…`.
    *
-   * @generated from field: string path = 2;
+   * @generated from field: string url = 2;
    */
-  path: string;
+  url: string;
 
   /**
    * Until when it can be used.
@@ -89,10 +240,136 @@ export type CreateSignInLinkResponse = Message<"storefront.admin.v1.CreateSignIn
  * Use `create(CreateSignInLinkResponseSchema)` to create a new message.
  */
 export const CreateSignInLinkResponseSchema: GenMessage<CreateSignInLinkResponse> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_dashboard, 1);
+  messageDesc(file_storefront_admin_v1_dashboard, 2);
 
 /**
- * Signing members in to the dashboard of their store.
+ * Whose sessions to list.
+ *
+ * @generated from message storefront.admin.v1.ListSessionsRequest
+ */
+export type ListSessionsRequest = Message<"storefront.admin.v1.ListSessionsRequest"> & {
+  /**
+   * The store's slug or id; all stores unless named.
+   *
+   * @generated from field: string store = 1;
+   */
+  store: string;
+
+  /**
+   * How many, from 1; 50 unless named.
+   *
+   * @generated from field: optional int32 limit = 2;
+   */
+  limit?: number | undefined;
+};
+
+/**
+ * Describes the message storefront.admin.v1.ListSessionsRequest.
+ * Use `create(ListSessionsRequestSchema)` to create a new message.
+ */
+export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_dashboard, 3);
+
+/**
+ * Sessions and links.
+ *
+ * @generated from message storefront.admin.v1.ListSessionsResponse
+ */
+export type ListSessionsResponse = Message<"storefront.admin.v1.ListSessionsResponse"> & {
+  /**
+   * The sessions and links, newest first.
+   *
+   * @generated from field: repeated storefront.admin.v1.Session sessions = 1;
+   */
+  sessions: Session[];
+};
+
+/**
+ * Describes the message storefront.admin.v1.ListSessionsResponse.
+ * Use `create(ListSessionsResponseSchema)` to create a new message.
+ */
+export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_dashboard, 4);
+
+/**
+ * Which session or link to end.
+ *
+ * @generated from message storefront.admin.v1.RevokeSessionRequest
+ */
+export type RevokeSessionRequest = Message<"storefront.admin.v1.RevokeSessionRequest"> & {
+  /**
+   * UUID of the session or link.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.RevokeSessionRequest.
+ * Use `create(RevokeSessionRequestSchema)` to create a new message.
+ */
+export const RevokeSessionRequestSchema: GenMessage<RevokeSessionRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_dashboard, 5);
+
+/**
+ * Whose sessions and links to end.
+ *
+ * @generated from message storefront.admin.v1.RevokeSessionsRequest
+ */
+export type RevokeSessionsRequest = Message<"storefront.admin.v1.RevokeSessionsRequest"> & {
+  /**
+   * The store's slug or id; required.
+   *
+   * @generated from field: string store = 1;
+   */
+  store: string;
+
+  /**
+   * The member's name; all members of the store unless named.
+   *
+   * @generated from field: string member = 2;
+   */
+  member: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.RevokeSessionsRequest.
+ * Use `create(RevokeSessionsRequestSchema)` to create a new message.
+ */
+export const RevokeSessionsRequestSchema: GenMessage<RevokeSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_dashboard, 6);
+
+/**
+ * What was ended.
+ *
+ * @generated from message storefront.admin.v1.RevokeSessionsResponse
+ */
+export type RevokeSessionsResponse = Message<"storefront.admin.v1.RevokeSessionsResponse"> & {
+  /**
+   * How many sessions were ended.
+   *
+   * @generated from field: int32 sessions = 1;
+   */
+  sessions: number;
+
+  /**
+   * How many unused links were ended.
+   *
+   * @generated from field: int32 links = 2;
+   */
+  links: number;
+};
+
+/**
+ * Describes the message storefront.admin.v1.RevokeSessionsResponse.
+ * Use `create(RevokeSessionsResponseSchema)` to create a new message.
+ */
+export const RevokeSessionsResponseSchema: GenMessage<RevokeSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_dashboard, 7);
+
+/**
+ * Signing members in to the dashboard of their store, listing who is signed in, and ending it.
  *
  * @generated from service storefront.admin.v1.DashboardService
  */
@@ -107,6 +384,40 @@ export const DashboardService: GenService<{
     methodKind: "unary";
     input: typeof CreateSignInLinkRequestSchema;
     output: typeof CreateSignInLinkResponseSchema;
+  },
+  /**
+   * Lists the newest sessions that last and the newest links that can still be used. Refused with
+   * `store_not_found`.
+   *
+   * @generated from rpc storefront.admin.v1.DashboardService.ListSessions
+   */
+  listSessions: {
+    methodKind: "unary";
+    input: typeof ListSessionsRequestSchema;
+    output: typeof ListSessionsResponseSchema;
+  },
+  /**
+   * Ends a session with effect from its next request on every server, or a link before it is used;
+   * one that has ended stays as it is. A session has the id of the link that began it, so that the id
+   * of a link that was used meanwhile ends its session. Refused with `session_not_found`.
+   *
+   * @generated from rpc storefront.admin.v1.DashboardService.RevokeSession
+   */
+  revokeSession: {
+    methodKind: "unary";
+    input: typeof RevokeSessionRequestSchema;
+    output: typeof SessionSchema;
+  },
+  /**
+   * Ends all sessions and unused links of a store, or those of one of its members. Refused with
+   * `store_not_found`.
+   *
+   * @generated from rpc storefront.admin.v1.DashboardService.RevokeSessions
+   */
+  revokeSessions: {
+    methodKind: "unary";
+    input: typeof RevokeSessionsRequestSchema;
+    output: typeof RevokeSessionsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_storefront_admin_v1_dashboard, 0);

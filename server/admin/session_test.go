@@ -1,0 +1,268 @@
+package admin_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/shop"
+)
+
+// newStore makes another store beside atelier.
+func newStore(t *testing.T, o *admin.Operator, slug string) {
+	t.Helper()
+	_, err := o.CreateStore(t.Context(), shop.StoreDraft{StoreChange: shop.StoreChange{Name: new(slug)}, Slug: slug, Currency: "XAF", Country: "CM"})
+	require.NoError(t, err)
+}
+
+// listed are the kinds and ids of a list.
+func listed(t *testing.T, o *admin.Operator, storeName string, limit int) (all []string) {
+	t.Helper()
+	found, err := o.ListSessions(t.Context(), storeName, limit)
+	require.NoError(t, err)
+	for _, s := range found {
+		all = append(all, fmt.Sprint(s.Kind, " ", s.StoreSlug, " ", s.Member, " ", s.ID))
+	}
+	return all
+}
+
+func isIn(t *testing.T, o *admin.Operator, session string) bool {
+	t.Helper()
+	_, _, err := o.InSession(t.Context(), session, true)
+	if err != nil {
+		require.ErrorIs(t, err, admin.ErrNoSession)
+	}
+	return err == nil
+}
+
+func TestWhoIsSignedInIsListed(t *testing.T) {
+	t.Parallel()
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *store.Store, c *handClock) {
+		ctx := t.Context()
+		newStore(t, o, "other")
+		session, a := signedIn(t, o, "atelier")
+		c.advance(time.Second)
+		link, err := o.CreateSignInLink(ctx, "atelier", admin.SignInLinkDraft{Member: "Bea", Role: "admin", BaseURL: "https://operator.example.com"})
+		require.NoError(t, err)
+		c.advance(time.Second)
+		_, x := signedIn(t, o, "other")
+
+		first, second, third := fmt.Sprint("session other Awa ", x), fmt.Sprint("link atelier Bea ", link.ID), fmt.Sprint("session atelier Awa ", a)
+		require.Equal(t, []string{first, second, third}, listed(t, o, "", 50), "newest first")
+		require.Equal(t, []string{first, second}, listed(t, o, "", 2))
+		require.Equal(t, []string{second, third}, listed(t, o, "atelier", 50))
+		require.Equal(t, []string{first}, listed(t, o, "other", 50))
+		_, err = o.ListSessions(ctx, "nowhere", 50)
+		require.Equal(t, refusal.StoreNotFound, codeOf(err))
+
+		all, err := o.ListSessions(ctx, "", 50)
+		require.NoError(t, err)
+		text, err := json.Marshal(all)
+		require.NoError(t, err)
+		for _, row := range s.Client().Session.Query().AllX(ctx) {
+			require.NotContains(t, string(text), fmt.Sprintf("%x", row.Fingerprint))
+		}
+		require.NotContains(t, string(text), secretOf(t, link))
+
+		// The last use is kept to the minute.
+		require.Nil(t, all[2].LastUsedAt)
+		used := func() time.Time {
+			found, err := o.ListSessions(ctx, "atelier", 50)
+			require.NoError(t, err)
+			return *found[1].LastUsedAt
+		}
+		begun := c.now().UTC()
+		require.True(t, isIn(t, o, session))
+		require.Equal(t, begun, used())
+		c.advance(time.Minute - time.Millisecond)
+		require.True(t, isIn(t, o, session))
+		require.Equal(t, begun, used(), "no write for each page")
+		c.advance(time.Millisecond)
+		require.True(t, isIn(t, o, session))
+		require.Equal(t, begun.Add(time.Minute), used())
+
+		// What has ended by itself is not listed.
+		c.advance(admin.DefaultSignInExpiry)
+		require.Equal(t, []string{third}, listed(t, o, "atelier", 50))
+		require.NoError(t, o.SignOut(ctx, session))
+		require.Empty(t, listed(t, o, "atelier", 50))
+		c.advance(admin.SessionLength)
+		require.Empty(t, listed(t, o, "", 50))
+	})
+}
+
+func TestSessionIsRevokedByItsID(t *testing.T) {
+	t.Parallel()
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *store.Store, c *handClock) {
+		ctx := t.Context()
+		newStore(t, o, "other")
+		session, id := signedIn(t, o, "atelier")
+		stays, _ := signedIn(t, o, "atelier")
+		far, _ := signedIn(t, o, "other")
+		c.advance(time.Second)
+		ended, err := o.RevokeSession(ctx, strings.ToUpper(id.String()))
+		require.NoError(t, err)
+		at := c.now().UTC()
+		require.Equal(t, &at, ended.EndedAt)
+		require.Equal(t, "atelier", ended.StoreSlug)
+		require.False(t, isIn(t, o, session))
+		require.True(t, isIn(t, o, stays))
+		require.True(t, isIn(t, o, far))
+
+		c.advance(time.Second)
+		again, err := o.RevokeSession(ctx, id.String())
+		require.NoError(t, err)
+		require.Equal(t, &at, again.EndedAt, "what has ended stays as it is")
+		entries, err := o.ListActivity(ctx, "atelier", 10)
+		require.NoError(t, err)
+		require.Equal(t, "session.revoked", entries[0].Action, "and is written down once")
+		require.Equal(t, "store.created", entries[1].Action)
+		require.Equal(t, id, entries[0].ResourceID)
+		require.Equal(t, tenant.ActorOperator, entries[0].ActorType)
+		require.JSONEq(t, `{"member":{"from":null,"to":"Awa"},"endedAt":{"from":null,"to":"`+at.Format("2006-01-02T15:04:05.000Z")+`"}}`, string(entries[0].Changes))
+
+		// A link that was not used signs nobody in any more.
+		link, err := o.CreateSignInLink(ctx, "atelier", awa(time.Minute))
+		require.NoError(t, err)
+		ended, err = o.RevokeSession(ctx, link.ID.String())
+		require.NoError(t, err)
+		require.Equal(t, admin.KindLink, ended.Kind)
+		require.NotNil(t, ended.EndedAt)
+		_, err = o.LookAtSignInLink(ctx, secretOf(t, link))
+		require.ErrorIs(t, err, admin.ErrSignInLink)
+		_, err = o.SignIn(ctx, secretOf(t, link))
+		require.ErrorIs(t, err, admin.ErrSignInLink)
+		entries, err = o.ListActivity(admin.As(ctx, "Awa"), "atelier", 1)
+		require.NoError(t, err)
+		require.Equal(t, "sign_in_link.revoked", entries[0].Action)
+
+		for _, none := range []string{"", "x", uuid.NewString(), secretOf(t, link), stays} {
+			_, err := o.RevokeSession(ctx, none)
+			require.Equal(t, refusal.SessionNotFound, codeOf(err), none)
+		}
+		require.True(t, isIn(t, o, stays))
+	})
+}
+
+func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
+	t.Parallel()
+	signingIn(t, func(t *testing.T, o *admin.Operator, _ *store.Store, _ *handClock) {
+		ctx := t.Context()
+		newStore(t, o, "other")
+		one, _ := signedIn(t, o, "atelier")
+		two, _ := signedIn(t, o, "atelier")
+		far, _ := signedIn(t, o, "other")
+		_, err := o.CreateSignInLink(ctx, "atelier", awa(time.Minute))
+		require.NoError(t, err)
+		bea, err := o.CreateSignInLink(ctx, "atelier", admin.SignInLinkDraft{Member: "Bea", Role: "admin", BaseURL: "https://operator.example.com"})
+		require.NoError(t, err)
+
+		ended, err := o.RevokeSessions(ctx, "atelier", " Awa ")
+		require.NoError(t, err)
+		require.Equal(t, admin.Ended{Sessions: 2, Links: 1}, ended)
+		require.False(t, isIn(t, o, one) || isIn(t, o, two))
+		require.True(t, isIn(t, o, far), "of the same name in another store")
+		session, err := o.SignIn(ctx, secretOf(t, bea))
+		require.NoError(t, err)
+		entries, err := o.ListActivity(ctx, "atelier", 1)
+		require.NoError(t, err)
+		require.Equal(t, "store.signed_out", entries[0].Action)
+		require.Equal(t, `{"member":{"from":null,"to":"Awa"},"sessions":{"from":null,"to":2},"links":{"from":null,"to":1}}`, string(entries[0].Changes))
+
+		ended, err = o.RevokeSessions(ctx, "atelier", "Awa")
+		require.NoError(t, err)
+		require.Equal(t, admin.Ended{}, ended)
+		again, err := o.ListActivity(ctx, "atelier", 1)
+		require.NoError(t, err)
+		require.Equal(t, entries[0].ID, again[0].ID, "nothing ended, nothing is written down")
+
+		ended, err = o.RevokeSessions(ctx, "atelier", "")
+		require.NoError(t, err)
+		require.Equal(t, admin.Ended{Sessions: 1}, ended)
+		require.False(t, isIn(t, o, session))
+		require.True(t, isIn(t, o, far))
+		_, err = o.RevokeSessions(ctx, "", "")
+		require.Equal(t, refusal.StoreNotFound, codeOf(err), "never all stores at once")
+		_, err = o.RevokeSessions(ctx, "atelier", "a\x00")
+		require.Equal(t, refusal.ValidationFailed, codeOf(err))
+	})
+}
+
+// Who uses a link while it is revoked is let in before, and signed out, or not let in.
+func TestNobodySignsInPastARevocation(t *testing.T) {
+	t.Parallel()
+	signingIn(t, func(t *testing.T, o *admin.Operator, _ *store.Store, _ *handClock) {
+		for i := range 30 {
+			link, err := o.CreateSignInLink(t.Context(), "atelier", awa(time.Minute))
+			require.NoError(t, err)
+			var session string
+			var both sync.WaitGroup
+			both.Go(func() { session, err = o.SignIn(t.Context(), secretOf(t, link)) })
+			var revoked error
+			both.Go(func() {
+				if i%2 == 0 {
+					_, revoked = o.RevokeSession(t.Context(), link.ID.String())
+				} else {
+					_, revoked = o.RevokeSessions(t.Context(), "atelier", "Awa")
+				}
+			})
+			both.Wait()
+			require.NoError(t, revoked)
+			if err == nil {
+				require.False(t, isIn(t, o, session))
+			} else {
+				require.ErrorIs(t, err, admin.ErrSignInLink)
+			}
+		}
+		require.Empty(t, listed(t, o, "", 50))
+	})
+}
+
+// A browser has one session: the one before ends with the sign-in that replaces it.
+func TestSigningInEndsTheSessionBefore(t *testing.T) {
+	t.Parallel()
+	signingIn(t, func(t *testing.T, o *admin.Operator, _ *store.Store, _ *handClock) {
+		before, _ := signedIn(t, o, "atelier")
+		elsewhere, _ := signedIn(t, o, "atelier")
+		_, err := o.SignIn(t.Context(), "no link", before)
+		require.ErrorIs(t, err, admin.ErrSignInLink)
+		require.True(t, isIn(t, o, before))
+		link, err := o.CreateSignInLink(t.Context(), "atelier", awa(time.Minute))
+		require.NoError(t, err)
+		session, err := o.SignIn(t.Context(), secretOf(t, link), before, "", "no session")
+		require.NoError(t, err)
+		require.False(t, isIn(t, o, before))
+		require.True(t, isIn(t, o, elsewhere))
+		require.True(t, isIn(t, o, session))
+	})
+}
+
+// A session is found by the kind of cookie that its link's scheme decided.
+func TestSessionHasOneKindOfCookie(t *testing.T) {
+	t.Parallel()
+	signingIn(t, func(t *testing.T, o *admin.Operator, _ *store.Store, _ *handClock) {
+		for base, secure := range map[string]bool{"https://operator.example.com": true, "https://127.0.0.1:8081": true, "http://127.0.0.1:8081": false} {
+			d := awa(time.Minute)
+			d.BaseURL = base
+			link, err := o.CreateSignInLink(t.Context(), "atelier", d)
+			require.NoError(t, err)
+			session, err := o.SignIn(t.Context(), secretOf(t, link))
+			require.NoError(t, err)
+			_, member, err := o.InSession(t.Context(), session, secure)
+			require.NoError(t, err)
+			require.Equal(t, secure, member.Secure())
+			_, _, err = o.InSession(t.Context(), session, !secure)
+			require.ErrorIs(t, err, admin.ErrNoSession, base)
+		}
+	})
+}

@@ -1,0 +1,231 @@
+package dashboard_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/dashboard"
+)
+
+// public is the address under which members reach the dashboard of proxied. The certificate of a test
+// server is for this name.
+const public = "https://example.com"
+
+// proxied returns the same place behind a proxy with TLS that passes on no Host and no header of its
+// own, as nginx's `proxy_pass http://127.0.0.1:8081` does, and a reader of it.
+func (p place) proxied() reader {
+	p.t.Helper()
+	target, err := url.Parse(p.url)
+	require.NoError(p.t, err)
+	proxy := httptest.NewTLSServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
+	p.t.Cleanup(proxy.Close)
+	jar, err := cookiejar.New(nil)
+	require.NoError(p.t, err)
+	transport := proxy.Client().Transport.(*http.Transport).Clone()
+	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, proxy.Listener.Addr().String())
+	}
+	p.t.Cleanup(transport.CloseIdleConnections)
+	p.url = public
+	return reader{p, &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// What browsers say of a form of the page's own.
+var (
+	recentBrowser = []string{"Origin", public, "Sec-Fetch-Site", "same-origin"}
+	olderBrowser  = []string{"Origin", public}
+)
+
+func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		p := newPlace(t, s)
+		for name, says := range map[string][]string{"recent": recentBrowser, "older": olderBrowser} {
+			r := p.proxied()
+			for _, foreign := range [][]string{
+				{"Origin", "https://evil.example"}, {"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}, {"Origin", "http://example.com"},
+				{"Origin", "null"}, {"Origin", public, "Sec-Fetch-Site", "same-site"},
+			} {
+				a := r.send(http.MethodPost, "/sign-in", url.Values{"token": {p.linkUnder(public, "one")}}, foreign...)
+				require.Equal(t, http.StatusForbidden, a.status, "%s: %v", name, foreign)
+				require.Empty(t, a.header.Get("Set-Cookie"))
+			}
+			in := r.send(http.MethodPost, "/sign-in", url.Values{"token": {p.linkUnder(public, "one")}}, says...)
+			require.Equal(t, http.StatusSeeOther, in.status, name)
+			require.Equal(t, "/dashboard/keys", in.location)
+			require.Regexp(t, `^__Host-storefront_session=[\w-]{43}; Path=/; Max-Age=43200; HttpOnly; Secure; SameSite=Lax$`, in.header.Get("Set-Cookie"), name)
+
+			form := r.form("/keys/new", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "expires": {"30d"}})
+			for _, foreign := range [][]string{{"Origin", "https://evil.example"}, {"Origin", public, "Sec-Fetch-Site", "cross-site"}} {
+				require.Equal(t, http.StatusForbidden, r.send(http.MethodPost, "/keys", form, foreign...).status, "%s: %v", name, foreign)
+			}
+			made := r.send(http.MethodPost, "/keys", form, says...)
+			require.Equal(t, http.StatusOK, made.status, name)
+			require.NotEmpty(t, secretText.FindString(made.text))
+
+			out := r.send(http.MethodPost, "/sign-out", url.Values{"csrf": {r.token()}}, says...)
+			require.Equal(t, http.StatusSeeOther, out.status, name)
+			require.Equal(t, `__Host-storefront_session=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax`, out.header.Get("Set-Cookie"), name)
+			require.Equal(t, http.StatusUnauthorized, r.get("/keys").status, name)
+		}
+	})
+}
+
+// The link's scheme decides what the cookie is like, and nothing that a request says.
+func TestLinkDecidesTheCookie(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.SQLite, store.Config{})
+	p := newPlace(t, s)
+	for _, base := range []string{public, "https://127.0.0.1:8443", "http://127.0.0.1:8081", "http://localhost:8081"} {
+		for _, host := range []string{"127.0.0.1:8081", "localhost:8081", "example.com", "10.0.0.5:8081"} {
+			for _, proto := range []string{"", "http", "https"} {
+				form := url.Values{"token": {p.linkUnder(base, "one")}}
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/dashboard/sign-in", strings.NewReader(form.Encode()))
+				require.NoError(t, err)
+				request.Host = host
+				request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				if proto != "" {
+					request.Header.Set("X-Forwarded-Proto", proto)
+				}
+				answer, err := p.reader().Do(request)
+				require.NoError(t, err)
+				require.NoError(t, answer.Body.Close())
+				require.Equal(t, http.StatusSeeOther, answer.StatusCode)
+				cookie, secure := answer.Header.Get("Set-Cookie"), strings.HasPrefix(base, "https:")
+				require.Equal(t, secure, strings.HasPrefix(cookie, "__Host-storefront_session="), "%s at %s: %s", base, host, cookie)
+				require.Equal(t, secure, strings.Contains(cookie, "; Secure"), cookie)
+			}
+		}
+	}
+}
+
+// A session is presented in its own cookie alone: whoever can plant the other one, as over plain http or
+// from a sister domain, gets nowhere with it.
+func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.SQLite, store.Config{})
+	p := newPlace(t, s)
+	session := func(base string) string {
+		secret, err := p.operator.SignIn(t.Context(), p.linkUnder(base, "one"))
+		require.NoError(t, err)
+		return secret
+	}
+	secure, plain := session(public), session("http://127.0.0.1:8081")
+	for cookie, status := range map[string]int{
+		"__Host-storefront_session=" + secure: http.StatusOK,
+		"storefront_session=" + plain:         http.StatusOK,
+		"storefront_session=" + secure:        http.StatusUnauthorized,
+		"__Host-storefront_session=" + plain:  http.StatusUnauthorized,
+		"storefront_session=":                 http.StatusUnauthorized,
+		// One that has ended stands in nobody's way.
+		"__Host-storefront_session=over; storefront_session=" + plain: http.StatusOK,
+	} {
+		require.Equal(t, status, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", cookie).status, cookie)
+	}
+	// Where both are presented, the one that nobody can plant counts, and its sign-out drops it.
+	theirs, err := p.operator.SignIn(t.Context(), p.link("two"))
+	require.NoError(t, err)
+	both := []string{"Cookie", "storefront_session=" + theirs + "; __Host-storefront_session=" + secure}
+	a := p.reader().send(http.MethodGet, "/keys", nil, both...)
+	require.Contains(t, a.text, "Store one")
+	token := tokenField.FindStringSubmatch(a.text)[1]
+	out := p.reader().send(http.MethodPost, "/sign-out", url.Values{"csrf": {token}}, both...)
+	require.Equal(t, http.StatusSeeOther, out.status)
+	require.Contains(t, out.header.Get("Set-Cookie"), "__Host-storefront_session=;")
+	require.Equal(t, http.StatusUnauthorized, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", "__Host-storefront_session="+secure).status)
+}
+
+// A browser that signs in again gives its session before up, in whichever cookie that is.
+func TestSigningInReplacesTheSession(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.SQLite, store.Config{})
+	p := newPlace(t, s)
+	before, err := p.operator.SignIn(t.Context(), p.link("one"))
+	require.NoError(t, err)
+	in := p.reader().send(http.MethodPost, "/sign-in", url.Values{"token": {p.linkUnder(public, "two")}}, "Cookie", "storefront_session="+before)
+	require.Equal(t, http.StatusSeeOther, in.status)
+	set := strings.Join(in.header.Values("Set-Cookie"), "\n")
+	require.Regexp(t, `(?m)^__Host-storefront_session=[\w-]{43};`, set)
+	require.NotContains(t, set, before, "the new session has a secret of its own")
+	require.Contains(t, set, "storefront_session=; Path=/dashboard; Max-Age=0")
+	require.Equal(t, http.StatusUnauthorized, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", "storefront_session="+before).status)
+}
+
+// second is another server on the same database.
+func (p place) second() place {
+	server := httptest.NewServer(dashboard.New(dashboard.Config{
+		Operator: admin.New(p.store, p.shop), Shop: p.shop, Now: p.store.Now, Unreachable: store.IsUnreachable, Logger: p.logger(),
+	}))
+	p.t.Cleanup(server.Close)
+	p.url = server.URL
+	return p
+}
+
+func TestSigningOutEverywhere(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		p := newPlace(t, s)
+		here, elsewhere, far := p.signedIn("one"), p.second().signedIn("one"), p.signedIn("two")
+		unused := p.link("one")
+		other, err := p.operator.CreateSignInLink(t.Context(), "one", admin.SignInLinkDraft{Member: "Bea", Role: admin.RoleAdmin, BaseURL: public, Expires: time.Minute})
+		require.NoError(t, err)
+		_, bea, _ := strings.Cut(other.URL, "token=")
+
+		require.Regexp(t, `href="/dashboard/sign-out-everywhere"`, here.get("/keys").text)
+		ask := here.get("/sign-out-everywhere")
+		require.Equal(t, http.StatusOK, ask.status)
+		require.Contains(t, ask.text, "Sign out everywhere?")
+		require.Equal(t, http.StatusOK, elsewhere.get("/keys").status, "asking ends nothing")
+		require.Equal(t, http.StatusForbidden, here.send(http.MethodPost, "/sign-out-everywhere", url.Values{}).status)
+
+		out := here.send(http.MethodPost, "/sign-out-everywhere", here.form("/sign-out-everywhere", url.Values{}))
+		require.Equal(t, http.StatusSeeOther, out.status, out.text)
+		require.Contains(t, out.header.Get("Set-Cookie"), "storefront_session=; Path=/dashboard; Max-Age=0")
+		require.Equal(t, "/dashboard/sign-in?done=signed-out-everywhere", out.location)
+		require.Contains(t, here.get(strings.TrimPrefix(out.location, "/dashboard")).text, "You are signed out everywhere")
+		require.Equal(t, http.StatusUnauthorized, here.get("/keys").status)
+		require.Equal(t, http.StatusUnauthorized, elsewhere.get("/keys").status, "with the next request, on every server")
+		require.Equal(t, http.StatusGone, p.reader().get("/sign-in?token="+unused).status)
+		require.Equal(t, http.StatusOK, far.get("/keys").status, "the other store's stay")
+		require.Equal(t, http.StatusOK, p.reader().get("/sign-in?token="+bea).status, "and other members'")
+
+		entries, err := p.operator.ListActivity(t.Context(), "one", 1)
+		require.NoError(t, err)
+		require.Equal(t, "store.signed_out", entries[0].Action)
+		require.Equal(t, "Awa Ngo", entries[0].ActorName)
+		require.Contains(t, p.signedIn("one").get("/activity").text, "Store signed out")
+	})
+}
+
+// What the operator revokes ends with the next request, on every server; a form that was open is refused.
+func TestRevokedSessionIsOverOnEveryServer(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		p := newPlace(t, s)
+		r := p.second().signedIn("one")
+		form := r.form("/keys/new", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "expires": {"30d"}})
+		all, err := p.operator.ListSessions(t.Context(), "one", 50)
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		_, err = p.operator.RevokeSession(t.Context(), all[0].ID.String())
+		require.NoError(t, err)
+		require.Equal(t, http.StatusUnauthorized, r.send(http.MethodPost, "/keys", form).status)
+		require.Equal(t, http.StatusUnauthorized, r.get("/keys").status)
+		require.Zero(t, s.Client().ApiKey.Query().CountX(t.Context()))
+		require.Regexp(t, regexp.MustCompile(`Please sign in`), r.get("/activity").text)
+	})
+}
