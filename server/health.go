@@ -7,7 +7,6 @@ import (
 	"connectrpc.com/grpchealth"
 
 	"go.storefront.example/server/message"
-	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/refusal"
 	"go.storefront.example/server/rest"
 )
@@ -18,7 +17,7 @@ func (s *Server) check(ctx context.Context) error {
 	if !s.ready.Load() {
 		return refusal.New(refusal.Unavailable, "The service is stopping.")
 	}
-	return monitor.Ready(ctx, s.config.Store)
+	return s.readiness.Check(ctx)
 }
 
 // openHealth makes the gRPC health service for the named services. Its Watch answers that it is not

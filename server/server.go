@@ -69,6 +69,7 @@ type Server struct {
 	gate          *auth.Gate
 	operator      *rpc.Gate // nil: the operator's side is off
 	ready         atomic.Bool
+	readiness     *monitor.Readiness
 	public, admin net.Listener
 }
 
@@ -82,7 +83,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	s := &Server{config: c, gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger})}
+	s := &Server{config: c, readiness: monitor.NewReadiness(c.Store), gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger})}
 	rules := shop.New(c.Store, c.Shop)
 	names := []string{
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,

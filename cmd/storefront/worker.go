@@ -75,7 +75,7 @@ func (c *workerCmd) deliver(s *session, db *store.Store, ring *seal.Ring, logger
 	if err != nil {
 		return err
 	}
-	shown := monitor.Config{Metrics: registry, Logger: logger, Ready: func(ctx context.Context) error { return monitor.Ready(ctx, db) }}
+	shown := monitor.Config{Metrics: registry, Logger: logger, Ready: monitor.NewReadiness(db).Check}
 	return c.beside(s.ctx, shown, func(ctx context.Context) error {
 		logger.InfoContext(ctx, "delivering", "concurrency", int(c.Concurrency), "attempts", len(c.RetryDelays.waits)+1)
 		return w.Run(ctx)

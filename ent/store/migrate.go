@@ -142,11 +142,15 @@ func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req da
 // Migrations lists the migrations that the binary knows, in their order, and when each was
 // applied. It changes nothing.
 func (s *Store) Migrations(ctx context.Context) ([]Migration, error) {
+	return s.migrations(ctx, s.reader)
+}
+
+func (s *Store) migrations(ctx context.Context, db *sql.DB) ([]Migration, error) {
 	files, err := migrations.List(s.dialect)
 	if err != nil {
 		return nil, err
 	}
-	applied, err := s.applied(ctx)
+	applied, err := s.applied(ctx, db)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema's version: %w", err)
 	}
@@ -163,7 +167,7 @@ func (s *Store) Migrations(ctx context.Context) ([]Migration, error) {
 // Current reports whether every migration that the binary knows is applied. A schema with newer
 // ones is current too: an older binary goes on working while an installation is upgraded.
 func (s *Store) Current(ctx context.Context) (bool, error) {
-	list, err := s.Migrations(ctx)
+	list, err := s.migrations(ctx, s.prober)
 	return err == nil && pending(list) == 0, err
 }
 
@@ -178,16 +182,16 @@ func pending(list []Migration) int {
 }
 
 // applied reads when each version was applied; it is empty on a database without the table.
-func (s *Store) applied(ctx context.Context) (map[int64]time.Time, error) {
+func (s *Store) applied(ctx context.Context, db *sql.DB) (map[int64]time.Time, error) {
 	exists := "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + goose.DefaultTablename + "'"
 	if s.dialect == dialect.Postgres {
 		exists = "SELECT count(to_regclass('" + goose.DefaultTablename + "'))"
 	}
 	var tables int
-	if err := s.reader.QueryRowContext(ctx, exists).Scan(&tables); err != nil || tables == 0 {
+	if err := db.QueryRowContext(ctx, exists).Scan(&tables); err != nil || tables == 0 {
 		return nil, err
 	}
-	rows, err := s.reader.QueryContext(ctx, "SELECT version_id, tstamp FROM "+goose.DefaultTablename+" WHERE is_applied")
+	rows, err := db.QueryContext(ctx, "SELECT version_id, tstamp FROM "+goose.DefaultTablename+" WHERE is_applied")
 	if err != nil {
 		return nil, err
 	}

@@ -87,6 +87,7 @@ func openPostgres(ctx context.Context, c Config) (*Store, error) {
 		reader:    db,
 		writer:    db,
 		clock:     newClock(c),
+		prober:    c.openProber(connect),
 		announcer: newAnnouncer(connect),
 		migrator: func() (*sql.DB, error) {
 			return sql.OpenDB(connect), nil
@@ -114,6 +115,17 @@ func postgresConnector(text string) (driver.Connector, error) {
 	}
 	connect.Dialer(newDialer())
 	return connect, nil
+}
+
+// openProber returns the connection for looking after the database itself. It is made when it is used
+// first, and what it does is not observed.
+func (c Config) openProber(connect driver.Connector) *sql.DB {
+	c.Observe = func(string) {}
+	db := sql.OpenDB(c.keep(connect, true))
+	db.SetMaxOpenConns(1)
+	db.SetConnMaxIdleTime(idleTime)
+	db.SetConnMaxLifetime(lifeTime)
+	return db
 }
 
 // postgresConfig reads a PostgreSQL URL. Its error is ErrURL.
@@ -197,8 +209,10 @@ func openSQLite(ctx context.Context, c Config, path string) (*Store, error) {
 	}
 	return &Store{
 		dialect:   dialect.SQLite,
+		path:      path,
 		reader:    reader,
 		writer:    writer,
+		prober:    reader,
 		announcer: newAnnouncer(nil),
 		clock:     newClock(c),
 		migrator: func() (*sql.DB, error) {

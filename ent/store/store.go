@@ -58,10 +58,12 @@ type Config struct {
 type Store struct {
 	dialect        string
 	reader, writer *sql.DB
+	prober         *sql.DB     // on SQLite the reader, on PostgreSQL one connection of its own
 	client, tx     *ent.Client // on reader and writer
 	clock          *clock
 	announcer      *announcer
 	url            string
+	path           string // of the SQLite file
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
 }
@@ -121,7 +123,7 @@ func (s *Store) Ping(ctx context.Context) error { return s.reader.PingContext(ct
 func (s *Store) Close() error {
 	s.announcer.close()
 	if s.dialect == dialect.Postgres {
-		return s.writer.Close()
+		return errors.Join(s.prober.Close(), s.writer.Close())
 	}
 	// The writer last: the last connection to close folds the write-ahead log into the file.
 	return errors.Join(s.reader.Close(), s.writer.Close())

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -20,9 +19,6 @@ import (
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/refusal"
 )
-
-// readyTimeout bounds the look at the database behind /readyz.
-const readyTimeout = 2 * time.Second
 
 // Config says what is shown.
 type Config struct {
@@ -86,19 +82,4 @@ func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(wire.AppendString([]byte(`{"status":`), text), "}\n"...))
-}
-
-// Ready tells why a database cannot be worked on: it is away, or its schema lacks migrations. The
-// error is a *refusal.Refusal of unavailable.
-func Ready(ctx context.Context, s *store.Store) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	current, err := s.Current(ctx)
-	switch {
-	case err != nil:
-		return &refusal.Refusal{Code: refusal.Unavailable, Message: "The database cannot be reached.", Cause: err}
-	case !current:
-		return refusal.New(refusal.Unavailable, "The schema is behind; run storefront migrate up.")
-	}
-	return nil
 }

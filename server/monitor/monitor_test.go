@@ -63,7 +63,7 @@ func TestReadiness(t *testing.T) {
 		var said strings.Builder
 		handler := monitor.Handler(monitor.Config{
 			Metrics: prometheus.NewRegistry(), Logger: slog.New(slog.NewTextHandler(&said, nil)),
-			Ready: func(ctx context.Context) error { return monitor.Ready(ctx, s) },
+			Ready: func(ctx context.Context) error { return monitor.NewReadiness(s).Check(ctx) },
 		})
 		require.Equal(t, `{"status":"ready"}`+"\n", ask(handler, "/readyz").Body.String())
 		_, err := s.Writer().Exec("DROP TABLE goose_db_version")

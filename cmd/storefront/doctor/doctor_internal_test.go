@@ -120,7 +120,7 @@ func TestRoomOnTheDisk(t *testing.T) {
 	requireFinding(t, space(path, left(1<<20, nil)), Fail, "1 MiB left.*writes will fail", "make room")
 	requireFinding(t, space(path, left(0, errors.ErrUnsupported)), OK, "not looked at", "")
 	requireFinding(t, space(path, left(0, os.ErrPermission)), Warn, "not known", "mounted")
-	bytes, err := freeBytes(filepath.Dir(path))
+	bytes, err := store.FreeBytes(filepath.Dir(path))
 	if !errors.Is(err, errors.ErrUnsupported) {
 		require.NoError(t, err)
 		require.Positive(t, bytes)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"go.storefront.example/ent/store"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 // Files looks at the files of a SQLite database: who can read it and its key, and how much room
 // its disk has left.
 func Files(database, key string) []Finding {
-	found := []Finding{mode("database-file", database), space(database, freeBytes)}
+	found := []Finding{mode("database-file", database), space(database, store.FreeBytes)}
 	if _, err := os.Stat(key); err == nil {
 		found = append(found, mode("key-file", key))
 	}

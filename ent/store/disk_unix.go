@@ -1,11 +1,11 @@
 //go:build linux || darwin
 
-package doctor
+package store
 
 import "syscall"
 
-// freeBytes is how many bytes a user without rights can still write in a folder.
-func freeBytes(folder string) (uint64, error) {
+// FreeBytes is how many bytes a user without rights can still write in a folder.
+func FreeBytes(folder string) (uint64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(folder, &s); err != nil {
 		return 0, err

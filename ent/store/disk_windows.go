@@ -1,4 +1,4 @@
-package doctor
+package store
 
 import (
 	"syscall"
@@ -7,8 +7,8 @@ import (
 
 var getDiskFreeSpace = syscall.NewLazyDLL("kernel32.dll").NewProc("GetDiskFreeSpaceExW")
 
-// freeBytes is how many bytes this user can still write in a folder.
-func freeBytes(folder string) (uint64, error) {
+// FreeBytes is how many bytes this user can still write in a folder.
+func FreeBytes(folder string) (uint64, error) {
 	path, err := syscall.UTF16PtrFromString(folder)
 	if err != nil {
 		return 0, err

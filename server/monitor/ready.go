@@ -1,0 +1,97 @@
+package monitor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/server/refusal"
+)
+
+const (
+	// readyTimeout bounds the look at the database behind /readyz.
+	readyTimeout = 2 * time.Second
+	// readyLifetime is how long its outcome holds: strangers may ask for it, and it writes.
+	readyLifetime = time.Second
+)
+
+// Readiness reports whether a database can be worked on. It looks at most once in readyLifetime, however many
+// ask, and they share the outcome. Goroutines share it.
+type Readiness struct {
+	store *store.Store
+	mu    sync.Mutex
+	last  *look
+}
+
+// look is one look at the database.
+type look struct {
+	began time.Time
+	done  chan struct{} // closed when the rest is set
+	ended time.Time
+	err   error
+}
+
+// NewReadiness makes the readiness of what works on a database.
+func NewReadiness(s *store.Store) *Readiness { return &Readiness{store: s} }
+
+// Check reports why the database cannot be worked on: it is away, cannot be written, or its schema lacks
+// migrations. The error is a *refusal.Refusal of unavailable.
+func (r *Readiness) Check(ctx context.Context) error {
+	l := r.look()
+	late := time.NewTimer(time.Until(l.began.Add(readyTimeout)))
+	defer late.Stop()
+	select {
+	case <-l.done:
+		return l.err
+	case <-late.C:
+		return away("The database does not answer in time.", context.DeadlineExceeded)
+	case <-ctx.Done():
+		return away("The database was not asked.", ctx.Err())
+	}
+}
+
+// look returns the look under way, else the last one while it holds, else a new one.
+func (r *Readiness) look() *look {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last != nil {
+		select {
+		case <-r.last.done:
+			if time.Since(r.last.ended) < readyLifetime {
+				return r.last
+			}
+		default:
+			return r.last
+		}
+	}
+	l := &look{began: time.Now(), done: make(chan struct{})}
+	r.last = l
+	go func() {
+		defer close(l.done)
+		// Not the context of who asked first: others wait for the outcome too.
+		ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+		defer cancel()
+		l.err = r.ask(ctx)
+		l.ended = time.Now()
+	}()
+	return l
+}
+
+func (r *Readiness) ask(ctx context.Context) error {
+	current, err := r.store.Current(ctx)
+	switch {
+	case err != nil:
+		return away("The database cannot be reached.", err)
+	case !current:
+		return refusal.New(refusal.Unavailable, "The schema is behind; run storefront migrate up.")
+	}
+	if err := r.store.CheckWritable(ctx); err != nil {
+		return away("The database cannot be written.", err)
+	}
+	return nil
+}
+
+func away(message string, cause error) error {
+	return &refusal.Refusal{Code: refusal.Unavailable, Message: message, Cause: cause}
+}

@@ -1,0 +1,113 @@
+package monitor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/server/monitor"
+	"go.storefront.example/server/refusal"
+)
+
+// refused is the message with which a database cannot be worked on, "" when it can.
+func refused(t *testing.T, s *store.Store) string {
+	t.Helper()
+	err := monitor.NewReadiness(s).Check(t.Context())
+	if err == nil {
+		return ""
+	}
+	var r *refusal.Refusal
+	require.True(t, errors.As(err, &r))
+	require.Equal(t, refusal.Unavailable, r.Code)
+	return r.Message
+}
+
+func TestHoweverManyAskTheDatabaseIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	var writes atomic.Int32
+	s := storetest.New(t, storetest.SQLite, store.Config{Observe: func(query string) {
+		if strings.HasPrefix(query, "UPDATE goose_db_version") {
+			writes.Add(1)
+		}
+	}})
+	ready := monitor.NewReadiness(s)
+	var asked sync.WaitGroup
+	began := time.Now()
+	for range 500 {
+		asked.Go(func() { require.NoError(t, ready.Check(t.Context())) })
+	}
+	asked.Wait()
+	require.LessOrEqual(t, int(writes.Load()), 1+int(time.Since(began)/time.Second))
+
+	// Who hangs up spoils it for nobody.
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	fresh := monitor.NewReadiness(s)
+	_ = fresh.Check(gone)
+	require.NoError(t, fresh.Check(t.Context()))
+}
+
+func TestADatabaseThatOnlyReadsIsNotReady(t *testing.T) {
+	t.Parallel()
+	t.Run(storetest.SQLite, func(t *testing.T) {
+		t.Parallel()
+		s := storetest.New(t, storetest.SQLite, store.Config{})
+		require.Empty(t, refused(t, s))
+		_, err := s.Writer().Exec("PRAGMA query_only(1)")
+		require.NoError(t, err)
+		require.Equal(t, "The database cannot be written.", refused(t, s))
+		require.Empty(t, refused(t, s), "another connection has taken the place of the one that only reads")
+	})
+	t.Run(storetest.Postgres, func(t *testing.T) {
+		t.Parallel()
+		for _, user := range []string{"", "reader"} { // one who may lock the row, and one who may not
+			database := storetest.URL(t, storetest.Postgres)
+			owner, err := store.Open(t.Context(), store.Config{URL: database, MaxConns: 2})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, owner.Close()) }()
+			if user != "" {
+				u, err := url.Parse(database)
+				require.NoError(t, err)
+				role := strings.TrimPrefix(u.Path, "/")
+				for _, query := range []string{"CREATE ROLE %s LOGIN", "GRANT SELECT ON goose_db_version TO %s"} {
+					_, err = owner.Writer().Exec(fmt.Sprintf(query, role))
+					require.NoError(t, err)
+				}
+				defer func() {
+					_, err := owner.Writer().Exec(fmt.Sprintf("DROP OWNED BY %[1]s; DROP ROLE %[1]s", role))
+					require.NoError(t, err)
+				}()
+				u.User = url.User(role)
+				database = u.String()
+			}
+			s, err := store.Open(t.Context(), store.Config{URL: database, MaxConns: 2})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, s.Close()) }()
+			require.Empty(t, refused(t, s), user)
+			only := func(value string) {
+				_, err := owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = " + value + "', current_database()); END $$")
+				require.NoError(t, err)
+				_, err = owner.Writer().Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+				require.NoError(t, err)
+			}
+			becomes := func(want string) {
+				// The first look may meet the connection that was just ended.
+				require.Eventually(t, func() bool { return refused(t, s) == want }, time.Minute, time.Millisecond, "%s: %q", user, want)
+			}
+			only("on")
+			becomes("The database cannot be written.")
+			only("off")
+			becomes("")
+		}
+	})
+}
