@@ -96,7 +96,7 @@ func (p *play) sweepAhead(ctx context.Context, s *stage, r *receiver.Receiver, d
 	}
 	answers(created, &p.wrong)
 	after, err := keptIn(ctx, db)
-	// By its own clock what it signs is of another time, so that the receiver may refuse it.
+	// Were its signatures dated by its own clock, the receiver would refuse them.
 	count, _ := r.Count()
 	err = errors.Join(err, worker.stop())
 	p.didf("before: %d days, %d finished deliveries, %d events; a worker of this program's own code, %d days ahead, ran %s; after: %d days, %d finished deliveries, %d events; %d of %d new events delivered by it meanwhile",

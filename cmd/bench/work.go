@@ -20,7 +20,7 @@ import (
 // workSecret is the environment variable with the secret key.
 const workSecret = "STOREFRONT_BENCH_SECRET_KEY" //nolint:gosec // Its name only.
 
-// workCommand delivers webhooks by another clock until its standard input ends. A Go program reads
+// workCommand delivers webhooks with a wrong clock until its standard input ends. A Go program reads
 // its clock without the C library, so that nothing outside can set it.
 type workCommand struct {
 	Ahead time.Duration `help:"By how much its clock is ahead."`
@@ -35,7 +35,7 @@ func (c *workCommand) Run(ctx context.Context, io streams) (err error) {
 	}
 	s, err := store.Open(ctx, store.Config{
 		URL: os.Getenv(subjectDatabase), MaxConns: 6, Settings: queue.Settings(),
-		Clock: func() time.Time { return time.Now().Add(c.Ahead) },
+		ProcessClock: func() time.Time { return time.Now().Add(c.Ahead) },
 	})
 	if err != nil {
 		return err

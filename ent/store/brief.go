@@ -50,7 +50,7 @@ func (s *Store) briefly(ctx context.Context, steps ...string) error {
 		if code, _ := postgresCode(err); code == codeQueryCanceled && ctx.Err() == nil {
 			err = errTooMuch
 		}
-		if !IsPutOff(err) || try == briefTries {
+		if !IsPutOff(err) || errors.Is(err, errTooMuch) && try == 2 || try == briefTries {
 			return err
 		}
 		pause := time.NewTimer(leastPause + rand.N(mostPause-leastPause))

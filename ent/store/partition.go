@@ -76,7 +76,7 @@ var ErrTooYoung = errors.New("it holds what is to be kept")
 func IsPutOff(err error) bool { return IsLocked(err) || errors.Is(err, errTooMuch) }
 
 // errTooMuch is the error of a change of the partitions that has more to do than others may wait for.
-var errTooMuch = errors.New("more rows than can be moved in a moment are in the default partition")
+var errTooMuch = errors.New("the default partition holds more than can be moved in a moment")
 
 // MakePartitions makes the partitions of today and the days to come that are not there yet, by the
 // database's clock. It is safe to run twice and from several processes at once. It makes nobody wait
@@ -93,36 +93,54 @@ func (s *Store) MakePartitions(ctx context.Context) error {
 	today := s.Now().Truncate(24 * time.Hour)
 	var putOff error
 	for _, table := range Partitioned() {
-		for n := range daysAhead {
+		err := s.dropConstraint(ctx, table)
+		var later []Partition
+		for n := 0; n < daysAhead && err == nil; n++ {
 			p := Partition{table, today.AddDate(0, 0, n)}
 			if slices.Contains(there, p) {
 				continue
 			}
-			err := s.makePartition(ctx, p)
-			if IsPutOff(err) {
-				// The table's other days would fare alike.
-				putOff = errors.Join(putOff, fmt.Errorf("make the partition %s: %w", p.Name(), err))
-				break
-			}
-			if err != nil {
-				return fmt.Errorf("make the partition %s: %w", p.Name(), err)
+			one := s.makePartition(ctx, p, true)
+			switch {
+			case errors.Is(one, errTooMuch) && p.isLater(today):
+				later = append(later, p)
+			case errors.Is(one, errTooMuch):
+				putOff = errors.Join(putOff, fmt.Errorf("make the partition %s: %w", p.Name(), one))
+			case one != nil:
+				err = fmt.Errorf("make the partition %s: %w", p.Name(), one)
 			}
 		}
+		if err == nil {
+			if err = s.makeLater(ctx, table, later); err != nil {
+				err = fmt.Errorf("make the partitions of %s from %s on: %w", table, later[0].Day.Format(time.DateOnly), err)
+			}
+		}
+		if err != nil && !IsPutOff(err) {
+			return err
+		}
+		// Once one is put off because the table is in use, the others would fare alike.
+		putOff = errors.Join(putOff, err)
 	}
 	return putOff
 }
 
-// makePartition makes one, with the rows of its day that the default partition holds.
-func (s *Store) makePartition(ctx context.Context, p Partition) error {
+// makePartition makes one, with the rows of its day that the default partition holds, as long as that is
+// small or proven to hold none of them.
+func (s *Store) makePartition(ctx context.Context, p Partition, small bool) error {
 	names := []any{p.Name(), p.Table, id.Floor(p.Day), id.Floor(p.End())}
 	const unlessThere = "\n IF (SELECT relispartition FROM pg_class WHERE oid = to_regclass('%[1]s')) THEN RETURN; END IF;\n "
+	check, move := "", ""
+	if small {
+		check = fmt.Sprintf("IF pg_relation_size('%s_default') > %d THEN RAISE EXCEPTION 'large' USING ERRCODE = '%s'; END IF;",
+			p.Table, largeDefault, codeQueryCanceled)
+		move = "WITH moved AS (DELETE FROM %[2]s_default WHERE id >= '%[3]s' AND id < '%[4]s' RETURNING *) INSERT INTO %[1]s SELECT * FROM moved;"
+	}
 	return s.briefly(ctx,
 		// Two processes that make the same one take turns, and the second finds it made.
-		fmt.Sprintf("PERFORM pg_advisory_xact_lock(hashtext('partitions'));"+unlessThere+
+		"PERFORM pg_advisory_xact_lock(hashtext('partitions'));"+fmt.Sprintf(unlessThere+check+
 			"CREATE TABLE IF NOT EXISTS %[1]s (LIKE %[2]s INCLUDING DEFAULTS INCLUDING INDEXES);", names[:2]...),
-		unlessInUse(p.Table+"_default")+fmt.Sprintf(unlessThere+`LOCK TABLE ONLY %[2]s_default IN ACCESS EXCLUSIVE MODE;
- WITH moved AS (DELETE FROM %[2]s_default WHERE id >= '%[3]s' AND id < '%[4]s' RETURNING *) INSERT INTO %[1]s SELECT * FROM moved;
- ALTER TABLE %[2]s ATTACH PARTITION %[1]s FOR VALUES FROM ('%[3]s') TO ('%[4]s');`, names...))
+		unlessInUse(p.Table+"_default")+fmt.Sprintf(unlessThere+"LOCK TABLE ONLY %[2]s_default IN ACCESS EXCLUSIVE MODE;\n"+move+
+			"ALTER TABLE %[2]s ATTACH PARTITION %[1]s FOR VALUES FROM ('%[3]s') TO ('%[4]s');", names...))
 }
 
 // DropPartition drops a partition with its rows at once, whatever their number. It returns

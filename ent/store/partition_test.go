@@ -2,9 +2,13 @@ package store_test
 
 import (
 	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/id"
@@ -157,4 +161,114 @@ func TestATransactionThatMeetsANewPartitionIsRunAgain(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Equal(t, 2, tries)
 	require.Equal(t, 1, count(t, s, "SELECT count(*) FROM "+p.Name()))
+}
+
+// A default partition that holds a day's work is not emptied while others wait: today and tomorrow stay
+// in it, and the days after get partitions of their own.
+func TestALargeDefaultPartitionHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const day = 24 * time.Hour
+	now := time.Date(2037, 6, 7, 8, 0, 0, 0, time.UTC)
+	s := storetest.New(t, storetest.Postgres, store.Config{Clock: func() time.Time { return now }})
+	_, err := s.Writer().Exec(`INSERT INTO events (id, store_id, type, payload, created_at)
+ SELECT overlay($1 placing lpad(to_hex(g), 12, '0') from 25)::uuid, gen_random_uuid(), 'order.paid', convert_to(repeat('x', 1900), 'UTF8'), $2
+ FROM generate_series(1, 4000) g`, id.Floor(now).String(), now)
+	require.NoError(t, err)
+
+	// What a process that died while it made partitions has left behind.
+	_, err = s.Writer().Exec("ALTER TABLE events_default ADD CONSTRAINT storefront_days_to_come CHECK (id < $$" +
+		id.Floor(now.Add(2*day)).String() + "$$) NOT VALID")
+	require.NoError(t, err)
+	for range 2 {
+		err = s.MakePartitions(ctx)
+		require.True(t, store.IsPutOff(err), "%v", err)
+		require.ErrorContains(t, err, "events_20370607")
+		require.ErrorContains(t, err, "events_20370608")
+		require.NotContains(t, err.Error(), "events_20370609")
+	}
+	all, err := s.Partitions(ctx)
+	require.NoError(t, err)
+	for n := range 14 {
+		p := store.Partition{Table: "events", Day: now.Truncate(day).Add(time.Duration(n) * day)}
+		require.Equal(t, n >= 2, slices.Contains(all, p), p.Name())
+		require.Contains(t, all, store.Partition{Table: "finished_deliveries", Day: p.Day})
+	}
+	require.Equal(t, 4000, count(t, s, "SELECT count(*) FROM events_default"), "nothing was moved")
+	require.Zero(t, count(t, s, "SELECT count(*) FROM pg_constraint WHERE conname = 'storefront_days_to_come'"), "no day is barred")
+	addEvent(t, s, now.Add(day))
+	addEvent(t, s, now.Add(5*day))
+	require.Equal(t, 1, count(t, s, "SELECT count(*) FROM events_20370612"))
+}
+
+// Rows of a day to come, which a wrong clock has made: their day is left to the default partition, and
+// nobody is barred from writing.
+func TestRowsOfDaysToComeBarNobody(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	now := time.Date(2037, 6, 7, 8, 0, 0, 0, time.UTC)
+	s := storetest.New(t, storetest.Postgres, store.Config{Clock: func() time.Time { return now }})
+	_, err := s.Writer().Exec(`INSERT INTO events (id, store_id, type, payload, created_at)
+ SELECT overlay($1 placing lpad(to_hex(g), 12, '0') from 25)::uuid, gen_random_uuid(), 'order.paid', convert_to(repeat('x', 1900), 'UTF8'), $2
+ FROM generate_series(1, 4000) g`, id.Floor(now.AddDate(0, 0, 3)).String(), now)
+	require.NoError(t, err)
+	require.True(t, store.IsPutOff(s.MakePartitions(ctx)))
+	require.Zero(t, count(t, s, "SELECT count(*) FROM pg_constraint WHERE conname = 'storefront_days_to_come'"))
+	addEvent(t, s, now.AddDate(0, 0, 4))
+}
+
+// Whoever writes while partitions are made and dropped waits for no lock longer than a moment, also
+// while somebody reads the tables for long.
+func TestChangesOfPartitionsHoldNobodyUp(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	// PostgreSQL itself ends a statement that waits longer; the rest is for a busy machine.
+	const moment = "200ms"
+	var ahead atomic.Int64
+	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	s := storetest.New(t, storetest.Postgres, store.Config{Clock: clock, MaxConns: 12})
+	old, err := s.Partitions(ctx)
+	require.NoError(t, err)
+
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	defer close(stop)
+	for range 4 {
+		conn, err := s.Writer().Conn(ctx)
+		require.NoError(t, err)
+		_, err = conn.ExecContext(ctx, "SET lock_timeout = '"+moment+"'")
+		require.NoError(t, err)
+		writers.Go(func() {
+			defer func() { assert.NoError(t, conn.Close()) }()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				at := clock()
+				_, err := conn.ExecContext(ctx, `INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', '{}', $3)`,
+					id.At(at), id.At(at), at)
+				if !assert.NoError(t, err) {
+					return
+				}
+			}
+		})
+	}
+	ahead.Store(int64(5 * 24 * time.Hour))
+	require.NoError(t, s.MakePartitions(ctx))
+
+	long, err := s.Writer().BeginTx(ctx, nil)
+	require.NoError(t, err)
+	_, err = long.ExecContext(ctx, "SELECT count(*) FROM events")
+	require.NoError(t, err)
+	require.True(t, store.IsPutOff(s.DropPartition(ctx, old[0], 0)), "with somebody who reads for long")
+	_, err = long.ExecContext(ctx, "LOCK TABLE events_default IN ACCESS SHARE MODE")
+	require.NoError(t, err)
+	ahead.Store(int64(6 * 24 * time.Hour))
+	require.True(t, store.IsPutOff(s.MakePartitions(ctx)))
+	require.NoError(t, long.Rollback())
+	require.NoError(t, s.DropPartition(ctx, old[0], 0))
+	require.NoError(t, s.MakePartitions(ctx))
 }
