@@ -65,6 +65,12 @@ func (c *devCmd) Run(s *session) error {
 		return fmt.Errorf("--data: %w", err)
 	}
 	data := database{DatabaseURL: "sqlite:" + filepath.Join(c.Data, "storefront.db")}
+	// A second dev must change nothing, the key of the first least of all.
+	return claimed(data.DatabaseURL, func() error { return c.start(s, data, logger) })
+}
+
+// start makes the demo store and serves it.
+func (c *devCmd) start(s *session, data database, logger *slog.Logger) error {
 	if err := migrate(s.ctx, data, func(store.Migration) {}); err != nil {
 		return err
 	}
@@ -106,8 +112,7 @@ func (c *devCmd) serve(s *session, db *store.Store, data database, logger *slog.
 		Shop: shop.Options{Secrets: ring, Targets: targets}, PublicDocs: true,
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
-	// The key is made once the addresses are taken: a second dev on the same ones must not revoke
-	// the key of the first.
+	// The key is made once the addresses are taken: a dev that cannot serve revokes no key.
 	group.Go(func() error {
 		return serve(ctx, config, func(running *server.Server) error {
 			operator := admin.New(db, shop.New(db, config.Shop))

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -137,23 +138,31 @@ func statusOf(t *testing.T, url string) int {
 	return answer.StatusCode
 }
 
-func TestDevKeepsTheKeyOfAnotherDevOnTheSamePort(t *testing.T) {
+func TestASecondDevIsRefusedAndRevokesNoKey(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	first := startCommand(t, "Ctrl-C", devArgs(data)...)
 	curl := curlLine.FindStringSubmatch(first.said)
 	require.NotNil(t, curl)
 	taken := strings.TrimPrefix(strings.Split(curl[2], "/v1")[0], "http://")
-	var out, errs bytes.Buffer
-	status := run(t.Context(), []string{"dev", "--addr", taken, "--admin-addr", "127.0.0.1:0", "--data", data},
-		os.LookupEnv, strings.NewReader(""), &out, &errs)
-	require.Equal(t, 1, status)
-	require.Empty(t, out.String())
-	require.Regexp(t, `(?m)^storefront: listen on .*`+regexp.QuoteMeta(taken)+`.*$`, errs.String())
-	require.Equal(t, 1, strings.Count(errs.String(), "\n"))
+	database := filepath.Join(data, "storefront.db")
+	for why, args := range map[string][]string{
+		"another server works on it":                devArgs(data),
+		"listen on .*" + regexp.QuoteMeta(taken):    {"dev", "--addr", taken, "--admin-addr", "127.0.0.1:0", "--data", t.TempDir()},
+		"storefront.db: another server works on it": {"server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--migrate", "--database-url", "sqlite:" + database},
+	} {
+		var out, errs bytes.Buffer
+		require.Equal(t, 1, run(t.Context(), args, os.LookupEnv, strings.NewReader(""), &out, &errs), why)
+		require.Empty(t, out.String())
+		require.Regexp(t, `(?m)^storefront: .*`+why+`.*$`, errs.String())
+		require.Equal(t, 1, strings.Count(errs.String(), "\n"))
+	}
+	storefront(t, "store", "list", "--database-url", "sqlite:"+database) // commands work beside it
 	answer, _ := get(t, curl[2], curl[1])
 	require.Equal(t, http.StatusOK, answer, "the key of the dev that runs still works")
 	require.Equal(t, 0, first.stop())
+	again := startCommand(t, "Ctrl-C", devArgs(data)...)
+	require.Equal(t, 0, again.stop(), "the folder is free again")
 }
 
 // The demo store shows a caller every kind of thing that there is.

@@ -66,6 +66,19 @@ func (c *serverCmd) Run(s *session) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	return claimed(c.DatabaseURL, func() error { return c.serve(s) })
+}
+
+// claimed does what only one process may do to a SQLite file at a time.
+func claimed(databaseURL string, do func() error) error {
+	claim, err := store.ClaimServer(databaseURL)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(), claim.Release())
+}
+
+func (c *serverCmd) serve(s *session) error {
 	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
