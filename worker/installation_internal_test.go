@@ -137,6 +137,9 @@ func (m merchant) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 		if err != nil {
 			return err
 		}
+		if err := hook.Hold(ctx, row); err != nil {
+			return err
+		}
 		u := row.Update()
 		change(u)
 		return u.Exec(ctx)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/span"
 	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/store/storetest"
@@ -25,6 +26,9 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 			return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 				row, err := tx.Product.Get(ctx, id)
 				if err != nil {
+					return err
+				}
+				if err := hook.Hold(ctx, row); err != nil {
 					return err
 				}
 				return row.Update().SetStatus(status).Exec(ctx)
@@ -49,6 +53,7 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 		require.Error(t, s.WithTx(inRequest, func(ctx context.Context, tx *ent.Tx) error {
 			row, err := tx.Product.Get(ctx, id)
 			require.NoError(t, err)
+			require.NoError(t, hook.Hold(ctx, row))
 			require.NoError(t, row.Update().SetStatus(product.StatusARCHIVED).Exec(ctx))
 			return errors.New("after all not")
 		}))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"entgo.io/ent/dialect"
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/id"
@@ -115,7 +114,7 @@ func (r *recorder) journal(store tenant.Store, actor tenant.Actor) [][]any {
 	rows := make([][]any, len(r.entries))
 	for i, e := range r.entries {
 		rows[i] = []any{
-			id.At(r.now), store.ID, actor.Type, actor.ID, actor.Name, e.action, e.resourceType, e.resourceID, e.changes, r.now,
+			id.At(r.time()), store.ID, actor.Type, actor.ID, actor.Name, e.action, e.resourceType, e.resourceID, e.changes, r.time(),
 		}
 	}
 	return rows
@@ -125,36 +124,35 @@ func (r *recorder) journal(store tenant.Store, actor tenant.Actor) [][]any {
 func (r *recorder) outbox(ctx context.Context, tx *ent.Tx, store tenant.Store) ([][]any, error) {
 	rows := make([][]any, len(r.events))
 	request, trace := Cause(ctx)
-	orders := map[uuid.UUID]proto.Message{}
 	for i, e := range r.events {
-		data, err := r.data(ctx, tx, store, e, orders)
+		data, err := r.data(ctx, tx, store, e)
 		if err != nil {
 			return nil, fmt.Errorf("render %s: %w", e.kind, err)
 		}
-		eventID := id.At(r.now)
-		rows[i] = []any{eventID, store.ID, e.kind, wire.Envelope(eventID, e.kind, r.now, store.ID, store.Slug, data), r.now, request, trace}
+		eventID := id.At(r.time())
+		rows[i] = []any{eventID, store.ID, e.kind, wire.Envelope(eventID, e.kind, r.time(), store.ID, store.Slug, data), r.time(), request, trace}
 		r.made = append(r.made, eventID)
 	}
 	return rows, nil
 }
 
 // data is the object that an event concerns, as GET answers right after the commit.
-func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, e event, orders map[uuid.UUID]proto.Message) (proto.Message, error) {
+func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, e event) (proto.Message, error) {
 	switch row := r.rows[e.resourceID].(type) {
 	case *ent.Product:
 		return wire.Product(row, store.Currency), nil
 	case *ent.Customer:
 		return wire.Customer(row, store.Currency), nil
 	case *ent.Order:
-		// Two events may tell of one order; it is read once.
-		if o, ok := orders[e.resourceID]; ok {
+		// Two events may tell of one order; it is read once, for the answer or here.
+		if o, ok := r.orders[e.resourceID]; ok {
 			return o, nil
 		}
 		message, err := read.Order(ctx, tx, store, e.resourceID)
 		if err != nil {
 			return nil, err
 		}
-		orders[e.resourceID] = message
+		r.orders[e.resourceID] = message
 		return message, nil
 	default:
 		return nil, fmt.Errorf("no event tells of a %T", row)

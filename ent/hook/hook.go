@@ -10,17 +10,21 @@
 // right after the commit: the customer of a first purchase already has that order counted. A
 // transaction that dies leaves neither the change nor its rows.
 //
+// It also owns the transaction's one time, which is settled once the rows to change are held, so
+// that the moments of one object follow the order of the commits: see Hold and Time.
+//
 // It refuses a change outside a transaction, a change under another store than the one in the
-// context, and bulk changes of what is journaled, which run a hook once for any number of rows.
+// context, a journaled change of a row that is not held, and bulk changes of what is journaled,
+// which run a hook once for any number of rows.
 package hook
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -30,11 +34,13 @@ type contextKey struct{}
 
 // recorder gathers what one transaction changes.
 type recorder struct {
-	now    time.Time
+	moment
 	silent bool
 	mute   bool
 	// rows holds the newest state of each product and customer changed.
-	rows    map[uuid.UUID]ent.Value
+	rows map[uuid.UUID]ent.Value
+	// orders holds each order as it was read after its last change.
+	orders  map[uuid.UUID]proto.Message
 	entries []entry
 	events  []event
 	// made are the events' ids, once they are written.
@@ -50,16 +56,6 @@ type entry struct {
 type event struct {
 	kind       string
 	resourceID uuid.UUID
-}
-
-// Begin returns the context of a new transaction, whose one time is now: UTC, in milliseconds.
-func Begin(ctx context.Context, now time.Time) context.Context {
-	return context.WithValue(ctx, contextKey{}, &recorder{now: now, rows: map[uuid.UUID]ent.Value{}})
-}
-
-// Time is the time of the transaction that the context belongs to. It panics outside of one.
-func Time(ctx context.Context) time.Time {
-	return from(ctx).now
 }
 
 // Silence makes the rest of the transaction leave no journal entries of its own, for loading
@@ -118,15 +114,21 @@ func note(ctx context.Context, k kind, m ent.Mutation, next ent.Mutator) (ent.Va
 	if err != nil {
 		return nil, err
 	}
+	id, ok := m.(interface{ ID() (uuid.UUID, bool) }).ID()
+	if ok && m.Op().Is(ent.OpUpdateOne) && len(changes) > 0 && !r.held[id] {
+		return nil, fmt.Errorf("change a %s: its row is not held (hook.Hold)", k.resource)
+	}
 	value, err := next.Mutate(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	id, ok := m.(interface{ ID() (uuid.UUID, bool) }).ID()
-	if !ok {
+	if id, ok = m.(interface{ ID() (uuid.UUID, bool) }).ID(); !ok {
 		return nil, fmt.Errorf("change a %s: it has no id", k.resource)
 	}
+	// Nobody else can see a new row before the commit.
+	r.held[id] = true
 	r.rows[id] = value
+	clear(r.orders)
 	if len(changes) > 0 && !r.silent {
 		r.entries = append(r.entries, entry{k.action(m.Op(), changes), k.resource, id, appendChanges(nil, changes)})
 	}

@@ -50,6 +50,9 @@ func TestEntryTellsOfWhatChangedAndOfNothingElse(t *testing.T) {
 				if err != nil {
 					return err
 				}
+				if err := hook.Hold(ctx, row); err != nil {
+					return err
+				}
 				u := row.Update()
 				change(u)
 				return u.Exec(ctx)
@@ -87,6 +90,13 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 			{"a row of another store", ctx, func(ctx context.Context, tx *ent.Tx) error {
 				return newProduct(ctx, tx, uuid.New()).Exec(ctx)
 			}, "another store"},
+			{"somebody else may change the row meanwhile", ctx, func(ctx context.Context, tx *ent.Tx) error {
+				return tx.Product.UpdateOneID(id).SetTitle("x").Exec(ctx)
+			}, "not held"},
+			{"the time may lie before what the row was waited for", ctx, func(ctx context.Context, tx *ent.Tx) error {
+				_ = hook.Time(ctx)
+				return hook.Hold(ctx, &ent.Product{ID: id})
+			}, "after the time"},
 			{"nobody acts", context.Background(), func(ctx context.Context, tx *ent.Tx) error {
 				return tx.Product.UpdateOneID(id).SetTitle("x").Exec(ctx)
 			}, "no store"},

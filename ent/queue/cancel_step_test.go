@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/store"
@@ -26,6 +27,9 @@ const batch = 400
 func (o outlet) switchOff() {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
+		if err := hook.Hold(ctx, &ent.Webhook{ID: o.webhook}); err != nil {
+			return err
+		}
 		if err := tx.Webhook.UpdateOneID(o.webhook).SetEnabled(false).SetDisabledAt(o.Now()).Exec(ctx); err != nil {
 			return err
 		}

@@ -43,6 +43,9 @@ func (o outlet) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 		if err != nil {
 			return err
 		}
+		if err := hook.Hold(ctx, row); err != nil {
+			return err
+		}
 		u := row.Update()
 		change(u)
 		return u.Exec(ctx)

@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/store"
 	"go.storefront.example/gen/ent"
@@ -102,7 +103,11 @@ func lockWebhook(ctx context.Context, tx *ent.Tx, s *store.Store, storeID, webho
 	if s.Dialect() == dialect.Postgres {
 		q.ForUpdate()
 	}
-	return q.Only(ctx)
+	w, err := q.Only(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return w, hook.Hold(ctx, w)
 }
 
 // moment is the place of the n-th argument, store.Moment, in a statement.

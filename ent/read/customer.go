@@ -51,7 +51,7 @@ func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, ema
 	}
 	query += " ORDER BY id"
 	if lock {
-		query += " FOR UPDATE"
+		query += " FOR NO KEY UPDATE" // new orders refer to its id, which stays
 	}
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -61,6 +61,7 @@ type Store struct {
 	prober         *sql.DB     // on SQLite the reader, on PostgreSQL one connection of its own
 	client, tx     *ent.Client // on reader and writer
 	clock          *clock
+	moments        hook.Clock // of transactions
 	announcer      *announcer
 	url            string
 	path           string // of the SQLite file
@@ -80,6 +81,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	s.url = spreadHosts(c.URL)
+	s.moments.Now, s.moments.Alone = s.Now, c.Clock != nil
 	s.client = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.reader)))
 	s.tx = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.writer)))
 	hook.Register(s.client)

@@ -27,8 +27,9 @@ const (
 type txKey struct{ store *Store }
 
 // WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back.
-// The context that fn gets carries the transaction's time (hook.Time), and what fn changed is
-// journaled and put into the outbox right before the commit.
+// The context that fn gets carries the transaction's time, which is settled when fn first asks for
+// it and lies behind the rows that fn holds (hook.Hold, hook.Time). What fn changed is journaled
+// and put into the outbox right before the commit.
 //
 // A transaction that loses to another one (a serialization failure, a deadlock, a lock on the
 // SQLite file) is run again, a bounded number of times: fn must be prepared to run from its beginning, and
@@ -72,8 +73,7 @@ func (s *Store) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.
 			_ = tx.Rollback()
 		}
 	}()
-	// The time is taken once the transaction has begun, and with it on SQLite the only lock.
-	ctx = hook.Begin(ctx, s.Now())
+	ctx = hook.Begin(ctx, &s.moments)
 	if err := fn(ctx, tx); err != nil {
 		return err
 	}

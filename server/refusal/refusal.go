@@ -65,6 +65,7 @@ const (
 	SlugTaken              Code = "slug_taken"
 	APIKeyLimit            Code = "api_key_limit"
 	OrderTransition        Code = "order_transition_invalid"
+	TotalLimit             Code = "total_limit"
 	PaymentLinkUnavailable Code = "payment_link_unavailable"
 	PaymentLinkAmount      Code = "payment_link_amount_invalid"
 	WebhookNotFound        Code = "webhook_not_found"
@@ -124,6 +125,7 @@ var answers = map[Code]struct {
 	SlugTaken:                  {http.StatusConflict, connect.CodeAlreadyExists},
 	APIKeyLimit:                {http.StatusConflict, connect.CodeResourceExhausted},
 	OrderTransition:            {http.StatusConflict, connect.CodeFailedPrecondition},
+	TotalLimit:                 {http.StatusConflict, connect.CodeFailedPrecondition},
 	PaymentLinkUnavailable:     {http.StatusConflict, connect.CodeFailedPrecondition},
 	PaymentLinkAmount:          {http.StatusBadRequest, connect.CodeInvalidArgument},
 	WebhookNotFound:            {http.StatusNotFound, connect.CodeNotFound},

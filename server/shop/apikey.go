@@ -172,7 +172,7 @@ func (s *Shop) RevokeKey(ctx context.Context, id string) (Key, error) {
 	}
 	var row *ent.ApiKey
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = lock(s, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID))).Only(ctx)
+		row, err = take(ctx, s, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)))
 		if err := readError("key", err, keyNotFound); err != nil {
 			return err
 		}

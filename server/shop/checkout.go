@@ -3,19 +3,19 @@ package shop
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/read"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
-	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
@@ -52,7 +52,7 @@ type OrderLine struct {
 //
 // It refuses with validation_failed, phone_invalid, customer_identifier_required,
 // customer_not_found, customer_conflict, product_not_found, payment_link_not_found,
-// payment_link_unavailable or payment_link_amount_invalid.
+// payment_link_unavailable, payment_link_amount_invalid or total_limit.
 func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Order, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
@@ -62,31 +62,46 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		return nil, err
 	}
 	return s.once(ctx, t, "order.create", d, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-		buyer, err := s.buyerOf(ctx, tx, t, d)
+		// All rows are taken before the time is, that of the link too: a new buyer's row has one.
+		buyer, err := s.takeBuyer(ctx, tx, t, d)
 		if err != nil {
 			return nil, err
 		}
-		create := tx.Order.Create().SetID(uuid.Must(uuid.NewV7())).SetStoreID(t.ID).SetCustomerID(buyer.ID).
-			SetReference("ORD-" + code(10)).SetPlatformFeePercent(t.PlatformFeePercent).SetNillableNote(d.Note).
-			SetCreatedAt(hook.Time(ctx)).SetUpdatedAt(hook.Time(ctx))
-		var items []*ent.OrderItemCreate
+		var link *ent.PaymentLink
+		var lines []pricedLine
 		var amount int64
 		if d.PaymentLinkID != "" {
-			link, chosen, err := s.linkToPay(ctx, tx, t, d)
-			if err != nil {
-				return nil, err
-			}
-			amount = chosen
-			create.SetPaymentLinkID(link.ID)
+			link, amount, err = s.linkToPay(ctx, tx, t, d)
 		} else {
-			orderID, _ := create.Mutation().ID()
-			if items, amount, err = linesOf(ctx, tx, t, orderID, d.Lines); err != nil {
+			lines, amount, err = linesOf(ctx, tx, t, d.Lines)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if d.CustomerID == "" {
+			if buyer, _, err = completeOrCreate(ctx, tx, t, buyer, d.Buyer); err != nil {
 				return nil, err
 			}
 		}
-		row, err := create.SetAmount(amount).Save(ctx)
+		if buyer.OrdersCount == math.MaxInt32 {
+			return nil, refusal.New(refusal.TotalLimit, "The customer has as many orders as can be counted.")
+		}
+		now := hook.Time(ctx)
+		create := tx.Order.Create().SetID(id.At(now)).SetStoreID(t.ID).SetCustomerID(buyer.ID).
+			SetReference("ORD-" + code(10)).SetAmount(amount).SetPlatformFeePercent(t.PlatformFeePercent).SetNillableNote(d.Note).
+			SetCreatedAt(now).SetUpdatedAt(now)
+		if link != nil {
+			create.SetPaymentLinkID(link.ID)
+		}
+		row, err := create.Save(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("record order: %w", err)
+		}
+		items := make([]*ent.OrderItemCreate, len(lines))
+		for i, l := range lines {
+			items[i] = tx.OrderItem.Create().SetStoreID(t.ID).SetOrderID(row.ID).SetPosition(int32(i)).
+				SetProductID(l.product.ID).SetType(orderitem.Type(l.product.Type)).SetTitle(l.product.Title).
+				SetUnitAmount(l.product.PriceAmount).SetQuantity(l.quantity)
 		}
 		if err := tx.OrderItem.CreateBulk(items...).Exec(ctx); err != nil {
 			return nil, fmt.Errorf("record the order's items: %w", err)
@@ -124,17 +139,16 @@ func (d *OrderDraft) check(t tenant.Store) error {
 	return err
 }
 
-// buyerOf returns the customer of the draft, and holds its row.
-func (s *Shop) buyerOf(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.Customer, error) {
+// takeBuyer holds the row of the draft's customer; nil is a buyer whom the store does not know.
+func (s *Shop) takeBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.Customer, error) {
 	if d.CustomerID == "" {
-		row, _, err := s.knowCustomer(ctx, tx, t, d.Buyer)
-		return row, err
+		return s.takeKnown(ctx, tx, t, d.Buyer)
 	}
 	id, ok := parseID(d.CustomerID)
 	if !ok {
 		return nil, customerNotFound()
 	}
-	row, err := lock(s, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id))).Only(ctx)
+	row, err := take(ctx, s, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
 	if err := readError("customer", err, customerNotFound); err != nil {
 		return nil, err
 	}
@@ -147,10 +161,11 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	if !ok {
 		return nil, 0, paymentLinkNotFound()
 	}
-	link, err := lock(s, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id))).Only(ctx)
+	link, err := take(ctx, s, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
 	if err := readError("payment link", err, paymentLinkNotFound); err != nil {
 		return nil, 0, err
 	}
+	// The link's row is the last that is taken.
 	availability := wire.Availability(link.DisabledAt, link.ExpiresAt, link.MaxPayments, link.PaidCount, hook.Time(ctx))
 	if availability != storefrontv1.PaymentLink_ACTIVE {
 		return nil, 0, refusal.New(refusal.PaymentLinkUnavailable, "The payment link takes no payments: it is "+availability.String()+".")
@@ -166,8 +181,14 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	return link, *d.Amount, nil
 }
 
-// linesOf prices the lines by the products' present titles and prices.
-func linesOf(ctx context.Context, tx *ent.Tx, t tenant.Store, orderID uuid.UUID, lines []OrderLine) ([]*ent.OrderItemCreate, int64, error) {
+// pricedLine is a product bought, as it is at that moment.
+type pricedLine struct {
+	product  *ent.Product
+	quantity int32
+}
+
+// linesOf finds the products of the lines, and what they cost together.
+func linesOf(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []OrderLine) ([]pricedLine, int64, error) {
 	ids := make([]uuid.UUID, len(lines))
 	for i, l := range lines {
 		id, ok := parseID(l.ProductID)
@@ -180,7 +201,7 @@ func linesOf(ctx context.Context, tx *ent.Tx, t tenant.Store, orderID uuid.UUID,
 	if err != nil {
 		return nil, 0, fmt.Errorf("read products: %w", err)
 	}
-	var items []*ent.OrderItemCreate
+	priced := make([]pricedLine, len(lines))
 	var total int64
 	for i, id := range ids {
 		at := slices.IndexFunc(products, func(p *ent.Product) bool { return p.ID == id })
@@ -193,97 +214,7 @@ func linesOf(ctx context.Context, tx *ent.Tx, t tenant.Store, orderID uuid.UUID,
 				wire.Field{Name: "items." + strconv.Itoa(i) + ".quantity", Message: "makes the order's amount too large"})
 		}
 		total += p.PriceAmount * int64(quantity)
-		items = append(items, tx.OrderItem.Create().SetStoreID(t.ID).SetOrderID(orderID).SetPosition(int32(i)).
-			SetProductID(p.ID).SetType(orderitem.Type(p.Type)).SetTitle(p.Title).
-			SetUnitAmount(p.PriceAmount).SetQuantity(quantity))
+		priced[i] = pricedLine{p, quantity}
 	}
-	return items, total, nil
-}
-
-// PayOrder marks a PENDING or FAILED order as PAID, adds it to what its customer paid and to its
-// payment link's counters, and sends order.paid, and payment_link.paid when it came through a
-// link. Paying a paid order changes nothing and sends nothing.
-//
-// It refuses with order_not_found or order_transition_invalid.
-func (s *Shop) PayOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
-	return s.moveOrder(ctx, id, order.StatusPAID, []order.Status{order.StatusPENDING, order.StatusFAILED},
-		func(ctx context.Context, tx *ent.Tx, t tenant.Store, row *ent.Order, u *ent.OrderUpdateOne) error {
-			u.SetPaidAt(hook.Time(ctx))
-			if err := addPaid(ctx, tx, t, row.CustomerID, row.Amount); err != nil || row.PaymentLinkID == nil {
-				return err
-			}
-			err := tx.PaymentLink.UpdateOneID(*row.PaymentLinkID).Where(paymentlink.StoreID(t.ID)).
-				AddPaidCount(1).AddPaidAmount(row.Amount).SetLastPaidAt(hook.Time(ctx)).Exec(ctx)
-			if err != nil {
-				return fmt.Errorf("count the payment link's payment: %w", err)
-			}
-			return nil
-		})
-}
-
-// FailOrder marks a PENDING order as FAILED and sends order.failed. It refuses with
-// order_not_found or order_transition_invalid.
-func (s *Shop) FailOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
-	return s.moveOrder(ctx, id, order.StatusFAILED, []order.Status{order.StatusPENDING}, nil)
-}
-
-// CancelOrder marks a PENDING order as CANCELLED. It refuses with order_not_found or
-// order_transition_invalid.
-func (s *Shop) CancelOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
-	return s.moveOrder(ctx, id, order.StatusCANCELLED, []order.Status{order.StatusPENDING}, nil)
-}
-
-// RefundOrder marks a PAID order as REFUNDED and takes it out of what its customer paid; a
-// payment link's counters tell the payments taken and stay. It refuses with order_not_found or
-// order_transition_invalid.
-func (s *Shop) RefundOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
-	return s.moveOrder(ctx, id, order.StatusREFUNDED, []order.Status{order.StatusPAID},
-		func(ctx context.Context, tx *ent.Tx, t tenant.Store, row *ent.Order, _ *ent.OrderUpdateOne) error {
-			return addPaid(ctx, tx, t, row.CustomerID, -row.Amount)
-		})
-}
-
-func addPaid(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID, amount int64) error {
-	err := tx.Customer.UpdateOneID(id).Where(customer.StoreID(t.ID)).AddTotalPaid(amount).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("add to what the customer paid: %w", err)
-	}
-	return nil
-}
-
-// moveOrder moves an order to a status from one of those that lead there, and does what goes
-// with it. An order that is there already stays as it is. Rows are always taken in the order of
-// order, customer, payment link, so that payments never wait for each other in a circle.
-func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from []order.Status,
-	with func(context.Context, *ent.Tx, tenant.Store, *ent.Order, *ent.OrderUpdateOne) error,
-) (*storefrontv1.Order, error) {
-	t, err := tenantOf(ctx)
-	if err != nil {
-		return nil, err
-	}
-	orderID, ok := parseID(id)
-	if !ok {
-		return nil, orderNotFound()
-	}
-	return s.once(ctx, t, "order."+strings.ToLower(to.String()), orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-		row, err := lock(s, tx.Order.Query().Where(order.StoreID(t.ID), order.ID(orderID))).Only(ctx)
-		if err := readError("order", err, orderNotFound); err != nil {
-			return nil, err
-		}
-		switch {
-		case row.Status != to && !slices.Contains(from, row.Status):
-			return nil, refusal.New(refusal.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", row.Status, to))
-		case row.Status != to:
-			u := row.Update().SetStatus(to).SetUpdatedAt(hook.Time(ctx))
-			if with != nil {
-				if err := with(ctx, tx, t, row, u); err != nil {
-					return nil, err
-				}
-			}
-			if err := u.Exec(ctx); err != nil {
-				return nil, fmt.Errorf("move order to %s: %w", to, err)
-			}
-		}
-		return read.Order(ctx, tx, t, orderID)
-	})
+	return priced, total, nil
 }

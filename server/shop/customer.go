@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"entgo.io/ent/dialect"
-	"github.com/google/uuid"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/read"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
@@ -127,7 +127,11 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 	}
 	var row *ent.Customer
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, created, err = s.knowCustomer(ctx, tx, t, b)
+		known, err := s.takeKnown(ctx, tx, t, b)
+		if err != nil {
+			return err
+		}
+		row, created, err = completeOrCreate(ctx, tx, t, known, b)
 		return err
 	})
 	if err != nil {
@@ -136,18 +140,28 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 	return wire.Customer(row, t.Currency), created, nil
 }
 
-// knowCustomer finds the customer that an e-mail or phone identifies and completes it, or
-// creates it. A race for the same e-mail or phone ends in a violated unique index, which ends
-// the transaction; run anew, it finds the winner's customer.
-func (s *Shop) knowCustomer(ctx context.Context, tx *ent.Tx, t tenant.Store, b Buyer) (*ent.Customer, bool, error) {
+// takeKnown holds the row of the customer that an e-mail or phone identifies; nil is none. It
+// refuses with customer_conflict when the two identify two customers.
+func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, b Buyer) (*ent.Customer, error) {
 	known, err := read.IdentifiedCustomers(ctx, tx, t, b.Email, b.Phone, s.store.Dialect() == dialect.Postgres)
-	if err != nil {
-		return nil, false, err
+	switch {
+	case err != nil:
+		return nil, err
+	case len(known) == 0:
+		return nil, nil
+	case len(known) > 1:
+		return nil, customerConflict()
 	}
-	switch len(known) {
-	case 0:
+	return known[0], hook.Hold(ctx, known[0])
+}
+
+// completeOrCreate gives a customer what it lacks of the buyer, or makes the buyer a customer. A
+// race for the same e-mail or phone ends in a violated unique index, which ends the transaction;
+// run anew, it finds the winner's customer.
+func completeOrCreate(ctx context.Context, tx *ent.Tx, t tenant.Store, known *ent.Customer, b Buyer) (row *ent.Customer, created bool, err error) {
+	if known == nil {
 		now := hook.Time(ctx)
-		row, err := tx.Customer.Create().SetID(uuid.Must(uuid.NewV7())).SetStoreID(t.ID).
+		row, err := tx.Customer.Create().SetID(id.At(now)).SetStoreID(t.ID).
 			SetName(b.Name).SetNillableEmail(b.Email).SetNillablePhone(b.Phone).
 			SetSearch(read.CustomerSearch(b.Name, b.Email, b.Phone)).
 			SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
@@ -155,23 +169,19 @@ func (s *Shop) knowCustomer(ctx context.Context, tx *ent.Tx, t tenant.Store, b B
 			return nil, false, fmt.Errorf("create customer: %w", err)
 		}
 		return row, true, nil
-	case 1:
-		row := known[0]
-		next := Buyer{row.Name, row.Email, row.Phone}
-		if next.Name == "" {
-			next.Name = b.Name
-		}
-		if next.Email == nil {
-			next.Email = b.Email
-		}
-		if next.Phone == nil {
-			next.Phone = b.Phone
-		}
-		row, err := saveCustomer(ctx, tx, row, next)
-		return row, false, err
-	default:
-		return nil, false, customerConflict()
 	}
+	next := Buyer{known.Name, known.Email, known.Phone}
+	if next.Name == "" {
+		next.Name = b.Name
+	}
+	if next.Email == nil {
+		next.Email = b.Email
+	}
+	if next.Phone == nil {
+		next.Phone = b.Phone
+	}
+	row, err = saveCustomer(ctx, tx, known, next)
+	return row, false, err
 }
 
 func identifiedBy(email, phone *string) predicate.Customer {
@@ -265,7 +275,7 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 	}
 	var row *ent.Customer
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = lock(s, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id))).Only(ctx)
+		row, err = take(ctx, s, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
 		if err := readError("customer", err, customerNotFound); err != nil {
 			return err
 		}

@@ -15,7 +15,6 @@ import (
 	"entgo.io/ent/dialect"
 	"google.golang.org/protobuf/proto"
 
-	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -108,7 +107,7 @@ func (s *Shop) remembering(t tenant.Store, operation, key string, asked any, cha
 		if err != nil {
 			return nil, fmt.Errorf("remember the answer: %w", err)
 		}
-		return answer, remember(ctx, tx, t, operation, key, request, bytes)
+		return answer, s.remember(ctx, tx, t, operation, key, request, bytes)
 	}, nil
 }
 
@@ -133,7 +132,7 @@ func (s *Shop) claim(ctx context.Context, tx *ent.Tx, operation string) error {
 	case row != nil:
 		return refusal.New(refusal.IdempotencyKeyReused, "This was done already under the same idempotency key. The secret that it made is shown once.")
 	}
-	return remember(ctx, tx, t, operation, key, sha256.Sum256(nil), nil)
+	return s.remember(ctx, tx, t, operation, key, sha256.Sum256(nil), nil)
 }
 
 func checkIdempotencyKey(key string) error {
@@ -157,7 +156,7 @@ func (s *Shop) remembered(ctx context.Context, tx *ent.Tx, t tenant.Store, opera
 		return nil, nil //nolint:nilnil // There is none, which is no error.
 	case err != nil:
 		return nil, fmt.Errorf("look for the idempotency key: %w", err)
-	case row.CreatedAt.After(hook.Time(ctx).Add(-IdempotencyWindow)):
+	case row.CreatedAt.After(s.store.Now().Add(-IdempotencyWindow)):
 		return row, nil
 	}
 	if err := tx.IdempotencyKey.DeleteOne(row).Exec(ctx); err != nil {
@@ -166,9 +165,10 @@ func (s *Shop) remembered(ctx context.Context, tx *ent.Tx, t tenant.Store, opera
 	return nil, nil //nolint:nilnil // There is none any more, which is no error.
 }
 
-// remember keeps an answer under a key.
-func remember(ctx context.Context, tx *ent.Tx, t tenant.Store, operation, key string, request [sha256.Size]byte, answer []byte) error {
-	now := hook.Time(ctx)
+// remember keeps an answer under a key, from now on: the transaction's own time (hook.Time) may wait
+// for rows that are still to be taken.
+func (s *Shop) remember(ctx context.Context, tx *ent.Tx, t tenant.Store, operation, key string, request [sha256.Size]byte, answer []byte) error {
+	now := s.store.Now()
 	err := tx.IdempotencyKey.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOperation(operation).SetKey(key).
 		SetRequest(request[:]).SetAnswer(append([]byte{}, answer...)).SetCreatedAt(now).Exec(ctx)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/read"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
@@ -132,7 +133,7 @@ func storeCustomers(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []imp
 			SetName(l.row.Name).SetNillableEmail(l.row.Email).SetNillablePhone(l.row.Phone).
 			SetSearch(read.CustomerSearch(l.row.Name, l.row.Email, l.row.Phone)).
 			SetOrdersCount(l.row.OrdersCount).SetTotalPaid(l.row.TotalPaid).
-			SetCreatedAt(l.row.CreatedAt).SetUpdatedAt(l.row.CreatedAt)
+			SetCreatedAt(l.row.CreatedAt).SetUpdatedAt(hook.Time(ctx))
 	}
 	if err := tx.Customer.CreateBulk(create...).Exec(ctx); err != nil {
 		return fmt.Errorf("store the customers: %w", err)

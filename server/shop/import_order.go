@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
@@ -21,7 +22,8 @@ import (
 // that is not is made of what the order tells of it. Products need not be there: an item keeps
 // what was bought, and the product may be gone.
 //
-// Rows are taken in the order of customers, then payment links, as every payment takes them.
+// Rows are taken in the order of customers, then payment links, as every payment takes them, and
+// new ones stored behind that.
 type orderBatch struct {
 	shop  *Shop
 	t     tenant.Store
@@ -123,7 +125,7 @@ func (b *orderBatch) save(ctx context.Context, tx *ent.Tx) (int, error) {
 	if err := b.freeReferences(ctx, tx, lines); err != nil {
 		return 0, err
 	}
-	buyers, err := b.buyers(ctx, tx, lines)
+	buyers, created, err := b.buyers(ctx, tx, lines)
 	if err != nil {
 		return 0, err
 	}
@@ -131,10 +133,13 @@ func (b *orderBatch) save(ctx context.Context, tx *ent.Tx) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := storeCustomers(ctx, tx, b.t, created); err != nil {
+		return 0, err
+	}
 	if err := b.store(ctx, tx, lines); err != nil {
 		return 0, err
 	}
-	if err := b.countForCustomers(ctx, tx, buyers); err != nil {
+	if err := b.countForCustomers(ctx, tx, buyers, lines); err != nil {
 		return 0, err
 	}
 	return len(lines), b.countForLinks(ctx, tx, links, lines)
@@ -164,9 +169,9 @@ func (b *orderBatch) freeReferences(ctx context.Context, tx *ent.Tx, lines []imp
 	return nil
 }
 
-// buyers holds the rows of the lines' customers, stores those that are new, and returns the ids
-// of all.
-func (b *orderBatch) buyers(ctx context.Context, tx *ent.Tx, lines []importLine[orderRow]) ([]uuid.UUID, error) {
+// buyers holds the rows of the lines' customers, and returns the ids of all and those that are to
+// be stored.
+func (b *orderBatch) buyers(ctx context.Context, tx *ent.Tx, lines []importLine[orderRow]) ([]uuid.UUID, []importLine[ent.Customer], error) {
 	var inline []importLine[ent.Customer]
 	for _, l := range lines {
 		inline = append(inline, importLine[ent.Customer]{l.number, l.row.buyer})
@@ -174,9 +179,9 @@ func (b *orderBatch) buyers(ctx context.Context, tx *ent.Tx, lines []importLine[
 	ids := idsOf(inline, customerID)
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	ids = slices.Compact(ids)
-	there, err := lock(b.shop, tx.Customer.Query().Where(customer.IDIn(ids...)).Order(customer.ByID())).All(ctx)
+	there, err := takeAll(ctx, b.shop, tx.Customer.Query().Where(customer.IDIn(ids...)).Order(customer.ByID()))
 	if err != nil {
-		return nil, fmt.Errorf("read the customers: %w", err)
+		return nil, nil, fmt.Errorf("read the customers: %w", err)
 	}
 	known := owners{}
 	for _, row := range there {
@@ -184,17 +189,17 @@ func (b *orderBatch) buyers(ctx context.Context, tx *ent.Tx, lines []importLine[
 	}
 	created, err := fresh(inline, "customer.id", customerID, known, b.t.ID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, l := range created {
 		if l.row.Email == nil && l.row.Phone == nil {
-			return nil, l.refuse("customer.id", "is no customer of the store, and without an e-mail or a phone none can be made")
+			return nil, nil, l.refuse("customer.id", "is no customer of the store, and without an e-mail or a phone none can be made")
 		}
 	}
 	if err := freeIdentifiers(ctx, tx, b.t, created, "customer."); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return ids, storeCustomers(ctx, tx, b.t, created)
+	return ids, created, nil
 }
 
 // links holds the rows of the payment links of the lines.
@@ -209,8 +214,8 @@ func (b *orderBatch) links(ctx context.Context, tx *ent.Tx, lines []importLine[o
 	if len(ids) == 0 {
 		return links, nil
 	}
-	rows, err := lock(b.shop, tx.PaymentLink.Query().
-		Where(paymentlink.StoreID(b.t.ID), paymentlink.IDIn(ids...)).Order(paymentlink.ByID())).All(ctx)
+	rows, err := takeAll(ctx, b.shop, tx.PaymentLink.Query().
+		Where(paymentlink.StoreID(b.t.ID), paymentlink.IDIn(ids...)).Order(paymentlink.ByID()))
 	if err != nil {
 		return nil, fmt.Errorf("read the payment links: %w", err)
 	}
@@ -234,14 +239,10 @@ func (b *orderBatch) store(ctx context.Context, tx *ent.Tx, lines []importLine[o
 	var items []*ent.OrderItemCreate
 	for i, l := range lines {
 		o := &l.row.order
-		updated := o.CreatedAt
-		if o.PaidAt != nil {
-			updated = *o.PaidAt
-		}
 		orders[i] = tx.Order.Create().SetID(o.ID).SetStoreID(b.t.ID).SetReference(o.Reference).SetStatus(o.Status).
 			SetAmount(o.Amount).SetPlatformFeePercent(o.PlatformFeePercent).SetCustomerID(l.row.buyer.ID).
 			SetNillablePaymentLinkID(o.PaymentLinkID).SetNillableNote(o.Note).SetNillablePaidAt(o.PaidAt).
-			SetCreatedAt(o.CreatedAt).SetUpdatedAt(updated)
+			SetCreatedAt(o.CreatedAt).SetUpdatedAt(hook.Time(ctx)) // the events of the load lie before those to come
 		for _, item := range l.row.items {
 			items = append(items, tx.OrderItem.Create().SetID(item.ID).SetStoreID(b.t.ID).SetOrderID(o.ID).
 				SetPosition(item.Position).SetProductID(item.ProductID).SetType(item.Type).SetTitle(item.Title).

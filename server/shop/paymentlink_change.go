@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/paymentlink"
@@ -149,18 +149,18 @@ func (s *Shop) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePay
 	}
 	var row *ent.PaymentLink
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		address, err := storeAddress(ctx, tx, t)
+		if err != nil {
+			return err
+		}
 		now := hook.Time(ctx)
 		next := c.applied(&ent.PaymentLink{})
 		if err := sellable(&ent.PaymentLink{}, &next, now); err != nil {
 			return err
 		}
-		address, err := storeAddress(ctx, tx, t)
-		if err != nil {
-			return err
-		}
 		// 50 random bits: a code that is taken after all violates its index and the transaction runs anew.
 		short := strings.ToLower(code(10))
-		row, err = tx.PaymentLink.Create().SetID(uuid.Must(uuid.NewV7())).SetStoreID(t.ID).
+		row, err = tx.PaymentLink.Create().SetID(id.At(now)).SetStoreID(t.ID).
 			SetCode(short).SetURL(address + "/pay/" + short).
 			SetTitle(next.Title).SetPricing(next.Pricing).SetNillableAmount(next.Amount).SetNillableMinAmount(next.MinAmount).
 			SetNillableDescription(next.Description).SetNillableCoverURL(next.CoverURL).SetNillableThankYouMessage(next.ThankYouMessage).
@@ -231,7 +231,7 @@ func (s *Shop) changePaymentLink(ctx context.Context, id string, change func(con
 	}
 	var row *ent.PaymentLink
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = lock(s, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(linkID))).Only(ctx)
+		row, err = take(ctx, s, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(linkID)))
 		if err := readError("payment link", err, paymentLinkNotFound); err != nil {
 			return err
 		}

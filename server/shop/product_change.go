@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/read"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
@@ -116,7 +115,7 @@ func (s *Shop) ChangeProduct(ctx context.Context, id string, c ProductChange) (*
 	}
 	var row *ent.Product
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = lock(s, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(productID))).Only(ctx)
+		row, err = take(ctx, s, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(productID)))
 		if err := readError("product", err, productNotFound); err != nil {
 			return err
 		}
@@ -261,7 +260,6 @@ func (s *Shop) CreateProduct(ctx context.Context, d ProductDraft) (*storefrontv1
 		if err != nil {
 			return err
 		}
-		now := hook.Time(ctx)
 		next := ent.Product{Type: d.Type, Title: *d.Title, PriceAmount: *d.PriceAmount, Status: product.StatusDRAFT}
 		setIfNamed(&next.Summary, d.Summary)
 		setIfNamed(&next.Description, d.Description)
@@ -272,7 +270,8 @@ func (s *Shop) CreateProduct(ctx context.Context, d ProductDraft) (*storefrontv1
 		if err := compareAt(&next); err != nil {
 			return err
 		}
-		create := tx.Product.Create().SetID(uuid.Must(uuid.NewV7())).SetStoreID(t.ID).
+		now := hook.Time(ctx)
+		create := tx.Product.Create().SetID(id.At(now)).SetStoreID(t.ID).
 			SetTitle(next.Title).SetTitleFolded(read.Fold(next.Title)).SetSlug(chosen).SetType(next.Type).SetStatus(next.Status).
 			SetSummary(next.Summary).SetDescription(next.Description).
 			SetPriceAmount(next.PriceAmount).SetNillableCompareAtAmount(next.CompareAtAmount).

@@ -16,6 +16,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/tenant"
@@ -80,14 +81,48 @@ func (s *Shop) withTx(ctx context.Context, change func(ctx context.Context, tx *
 }
 
 // lock makes a query take its rows for the rest of the transaction. SQLite has a single writer
-// and needs no locks of rows.
+// and needs no locks of rows. No row's id changes, so new rows that refer to one need not wait for
+// whoever holds it: a key's creation, which holds its store, would else hold up every order.
 func lock[Q interface {
 	ForUpdate(opts ...sql.LockOption) Q
 }](s *Shop, q Q) Q {
 	if s.store.Dialect() == dialect.Postgres {
-		return q.ForUpdate()
+		return q.ForUpdate(sql.WithLockClause("FOR NO KEY UPDATE"))
 	}
 	return q
+}
+
+// query is a query of rows of one type that can take them.
+type query[Q any, R ent.Value] interface {
+	ForUpdate(opts ...sql.LockOption) Q
+	Only(ctx context.Context) (R, error)
+	All(ctx context.Context) ([]R, error)
+}
+
+// take reads a row and holds it for the rest of the transaction, whose time then lies behind it.
+// Every row that a transaction changes is taken before it asks for its time (hook.Time), in the
+// order of store, order, customer, payment link; a product, a key and a webhook are taken alone. So
+// nobody waits in a circle, and the times of a row follow the order of the commits.
+func take[Q query[Q, R], R ent.Value](ctx context.Context, s *Shop, q Q) (R, error) {
+	row, err := lock(s, q).Only(ctx)
+	if err != nil {
+		return row, err
+	}
+	return row, hook.Hold(ctx, row)
+}
+
+// takeAll is take for any number of rows, in the order of the query.
+func takeAll[Q query[Q, R], R ent.Value](ctx context.Context, s *Shop, q Q) ([]R, error) {
+	rows, err := lock(s, q).All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		if err := hook.Hold(ctx, row); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
 }
 
 // readError is what a read of one row of a resource ends with: nil, the refusal of a row that is

@@ -106,12 +106,16 @@ func (p *problems) storeFields(c *StoreChange, country string) {
 			p.invalid("supportEmail", "must be an e-mail address such as help@example.com")
 		}
 	}
-	for field, phone := range map[string]**string{"phone": &c.Phone, "whatsappPhone": &c.WhatsappPhone} {
-		if *phone != nil && **phone != "" {
-			*phone = p.phone(field, **phone, country)
+	for _, named := range []struct {
+		field string
+		phone **string
+	}{{"phone", &c.Phone}, {"whatsappPhone", &c.WhatsappPhone}} {
+		if *named.phone != nil && **named.phone != "" {
+			*named.phone = p.phone(named.field, **named.phone, country)
 		}
 	}
-	for network, address := range c.SocialLinks {
+	for _, network := range slices.Sorted(maps.Keys(c.SocialLinks)) {
+		address := c.SocialLinks[network]
 		if p.optionalURL("socialLinks."+network, &address) == nil || network == "" {
 			p.invalid("socialLinks."+network, "must be a network's name and an http or https address")
 		}
@@ -210,7 +214,7 @@ func (s *Shop) UpdateStore(ctx context.Context, c StoreChange) (*storefrontv1.St
 	}
 	var row *ent.Store
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = lock(s, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx)
+		row, err = take(ctx, s, tx.Store.Query().Where(store.ID(t.ID)))
 		if err := readError("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
 			return err
 		}

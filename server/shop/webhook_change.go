@@ -135,7 +135,7 @@ func (s *Shop) changeWebhook(ctx context.Context, id string, change func(context
 	}
 	var row *ent.Webhook
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = lock(s, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID))).Only(ctx)
+		row, err = take(ctx, s, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
 		if err := readError("webhook", err, webhookNotFound); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/store"
@@ -228,6 +229,9 @@ func TestWebhookChanges(t *testing.T) {
 		require.False(t, disabled.DisabledAutomatically)
 		require.Nil(t, disabled.FailingSince)
 		require.NoError(t, s.WithTx(b.ctx, func(ctx context.Context, tx *ent.Tx) error {
+			if err := hook.Hold(ctx, &ent.Webhook{ID: w.ID}); err != nil {
+				return err
+			}
 			return tx.Webhook.UpdateOneID(w.ID).SetDisabledAutomatically(true).SetFailingSince(since).Exec(ctx)
 		}))
 		enabled, err := b.EnableWebhook(b.ctx, id)
