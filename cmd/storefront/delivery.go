@@ -207,6 +207,9 @@ func (c *deliveryResendCmd) Run(s *session) error {
 		if err != nil {
 			return err
 		}
+		if done.Stopped {
+			return fmt.Errorf("the webhook was disabled or deleted meanwhile; of the %d deliveries that were made, those not yet sent are cancelled", done.Resent)
+		}
 		if s.json {
 			return s.value(resentSince{done.WebhookID, moment{&done.Since}, done.Resent})
 		}

@@ -21,7 +21,8 @@ type Backlog struct {
 	Lag time.Duration
 	// Outbox is how many events are in the outbox, up to MaxCounted.
 	Outbox int
-	// First is how many deliveries wait for their first attempt or are in it, up to MaxCounted.
+	// First is how many deliveries wait for their first attempt or are in it, up to MaxCounted; what is
+	// cancelled and still to be moved to the journal does not count.
 	First int
 	// Retries is how many deliveries wait for another attempt or are in it, up to MaxCounted.
 	Retries int
@@ -29,27 +30,34 @@ type Backlog struct {
 
 const (
 	// The oldest entry names its event, and that the time. Deliveries are counted lane by lane, so
-	// that neither kind has to pass the rows of the other.
+	// that neither kind has to pass the rows of the other, and none those that were due before their
+	// webhook was disabled.
 	backlogPostgres = `WITH RECURSIVE lanes AS (
  (SELECT store_id, webhook_id FROM deliveries ORDER BY store_id, webhook_id LIMIT 1)
  UNION ALL
  SELECT n.store_id, n.webhook_id FROM lanes l CROSS JOIN LATERAL (
   SELECT d.store_id, d.webhook_id FROM deliveries d
-  WHERE (d.store_id, d.webhook_id) > (l.store_id, l.webhook_id) ORDER BY d.store_id, d.webhook_id LIMIT 1) n)
+  WHERE (d.store_id, d.webhook_id) > (l.store_id, l.webhook_id) ORDER BY d.store_id, d.webhook_id LIMIT 1) n),
+live AS (
+ SELECT l.*, w.since FROM lanes l CROSS JOIN LATERAL (
+  SELECT COALESCE(w.epoch_since, '-infinity') AS since FROM webhooks w
+  WHERE w.store_id = l.store_id AND w.id = l.webhook_id AND w.enabled LIMIT 1) w)
 SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
  (SELECT count(*) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000) o),
- (SELECT count(*) FROM (SELECT 1 FROM lanes l CROSS JOIN LATERAL (
-  SELECT d.id FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.retry = false
+ (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
+  SELECT d.id FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.retry = false AND d.due_at >= l.since
   ORDER BY d.due_at, d.id LIMIT 10000) d LIMIT 10000) f),
- (SELECT count(*) FROM (SELECT 1 FROM lanes l CROSS JOIN LATERAL (
-  SELECT d.id FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.retry = true
+ (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
+  SELECT d.id FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.retry = true AND d.due_at >= l.since
   ORDER BY d.due_at, d.id LIMIT 10000) d LIMIT 10000) r)`
 
 	// The embedded database has no more than one machine's work, and reads it off the index.
 	backlogSQLite = `SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
  (SELECT count(*) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000)),
- (SELECT count(*) FROM (SELECT id FROM deliveries WHERE NOT retry ORDER BY store_id, webhook_id, retry, due_at, id LIMIT 10000)),
- (SELECT count(*) FROM (SELECT id FROM deliveries WHERE retry ORDER BY store_id, webhook_id, retry, due_at, id LIMIT 10000))`
+ (SELECT count(*) FROM (SELECT d.id FROM webhooks w CROSS JOIN deliveries d ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.retry = false
+  AND d.due_at >= COALESCE(w.epoch_since, 0) WHERE w.enabled LIMIT 10000)),
+ (SELECT count(*) FROM (SELECT d.id FROM webhooks w CROSS JOIN deliveries d ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.retry = true
+  AND d.due_at >= COALESCE(w.epoch_since, 0) WHERE w.enabled LIMIT 10000))`
 )
 
 // ReadBacklog looks at what there is to do, in one statement that reads indexes.

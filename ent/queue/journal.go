@@ -163,6 +163,10 @@ func (w Search) statement(database string) (string, []any) {
 		args = append(args, w.now)
 		now := len(args)
 		part := live(database, now) + " WHERE d.store_id = $1" + which + older
+		if database == dialect.SQLite {
+			// Read by the ids, and not by the store and sorted.
+			part = live(database, now) + " WHERE +d.store_id = $1" + strings.Replace(which, " d.webhook_id", " +d.webhook_id", 1) + older
+		}
 		switch w.Status {
 		case Pending:
 			part += " AND " + isPending(database, now)

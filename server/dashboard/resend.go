@@ -71,12 +71,16 @@ func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
 
 // The states of a resend as the address of the page after it spells them.
 const (
-	resentWhole = "resent-whole"
-	resentPart  = "resent-part"
+	resentWhole   = "resent-whole"
+	resentPart    = "resent-part"
+	resentStopped = "resent-stopped"
 )
 
 func resentState(job queue.Resend) string {
-	if job.Finished {
+	switch {
+	case job.Stopped:
+		return resentStopped
+	case job.Finished:
 		return resentWhole
 	}
 	return resentPart
@@ -95,6 +99,8 @@ func resentSaid(v *visit) string {
 			return "There was nothing to send again: everything since then has succeeded, is on its way, or is not among the webhook's events."
 		}
 		return plural(n, "event is", "events are") + " on the way again."
+	case resentStopped:
+		return "The webhook was disabled meanwhile. What was on the way again is cancelled."
 	case resentPart:
 		return plural(n, "event is", "events are") + " on the way again so far; the rest follows by itself."
 	}

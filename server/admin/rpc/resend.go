@@ -21,7 +21,7 @@ func resendMessage(r queue.Resend) *adminv1.Resend {
 	m := &adminv1.Resend{
 		Id: r.ID.String(), WebhookId: r.WebhookID.String(), Since: wire.Timestamp(r.Since),
 		Resent:   int32(min(r.Resent, math.MaxInt32)), //nolint:gosec // No more than fit.
-		Finished: r.Finished, Elsewhere: r.Elsewhere,
+		Finished: r.Finished, Elsewhere: r.Elsewhere, Stopped: r.Stopped,
 	}
 	if !r.Hold.IsZero() {
 		m.Hold = r.Hold.UTC().Format(time.RFC3339Nano)
@@ -34,7 +34,7 @@ func resendOf(m *adminv1.Resend) (queue.Resend, error) {
 	var r ids
 	job := queue.Resend{
 		ID: r.read(m.GetId()), WebhookID: r.read(m.GetWebhookId()), Since: m.GetSince().AsTime(), Resent: int(m.GetResent()),
-		Finished: m.GetFinished(), Elsewhere: m.GetElsewhere(),
+		Finished: m.GetFinished(), Elsewhere: m.GetElsewhere(), Stopped: m.GetStopped(),
 	}
 	if hold, err := holdOf(m.GetHold()); err == nil {
 		job.Hold = hold

@@ -625,7 +625,10 @@ type Resend struct {
 	// Whether another process is on it: the call did nothing, and should be repeated in a while.
 	Elsewhere bool `protobuf:"varint,6,opt,name=elsewhere,proto3" json:"elsewhere,omitempty"`
 	// What the next call is to say in order to go on at once. It means nothing else.
-	Hold          string `protobuf:"bytes,7,opt,name=hold,proto3" json:"hold,omitempty"`
+	Hold string `protobuf:"bytes,7,opt,name=hold,proto3" json:"hold,omitempty"`
+	// Whether it has finished because the webhook was disabled or deleted: what it had made and was not
+	// delivered is cancelled, and events may be left that were not sent again.
+	Stopped       bool `protobuf:"varint,8,opt,name=stopped,proto3" json:"stopped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -707,6 +710,13 @@ func (x *Resend) GetHold() string {
 		return x.Hold
 	}
 	return ""
+}
+
+func (x *Resend) GetStopped() bool {
+	if x != nil {
+		return x.Stopped
+	}
+	return false
 }
 
 // One attempt.
@@ -859,7 +869,7 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\";\n" +
 	"\x15ContinueResendRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04hold\x18\x02 \x01(\tR\x04hold\"\xcf\x01\n" +
+	"\x04hold\x18\x02 \x01(\tR\x04hold\"\xe9\x01\n" +
 	"\x06Resend\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -868,7 +878,8 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\x06resent\x18\x04 \x01(\x05R\x06resent\x12\x1a\n" +
 	"\bfinished\x18\x05 \x01(\bR\bfinished\x12\x1c\n" +
 	"\telsewhere\x18\x06 \x01(\bR\telsewhere\x12\x12\n" +
-	"\x04hold\x18\a \x01(\tR\x04hold2\xf5\x03\n" +
+	"\x04hold\x18\a \x01(\tR\x04hold\x12\x18\n" +
+	"\astopped\x18\b \x01(\bR\astopped2\xf5\x03\n" +
 	"\x0fDeliveryService\x12n\n" +
 	"\x0eListDeliveries\x12*.storefront.admin.v1.ListDeliveriesRequest\x1a+.storefront.admin.v1.ListDeliveriesResponse\"\x03\x90\x02\x01\x12e\n" +
 	"\vGetDelivery\x12'.storefront.admin.v1.GetDeliveryRequest\x1a(.storefront.admin.v1.GetDeliveryResponse\"\x03\x90\x02\x01\x12[\n" +

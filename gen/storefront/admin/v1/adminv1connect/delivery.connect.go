@@ -67,7 +67,7 @@ type DeliveryServiceClient interface {
 	// never succeeded there, those included that came while it was disabled. What it answers is still
 	// to be carried out, by calls of ContinueResend until it is finished; a worker goes on with one
 	// that nobody continues for a quarter of a minute. However often it is called, nothing is sent
-	// twice. Refused with `webhook_not_found` or `webhook_disabled`.
+	// twice; one that is not finished is gone on with, and then looks again at what it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
 	StartResend(context.Context, *v1.StartResendRequest) (*v1.Resend, error)
 	// Carries out the next part of a resend and answers how far it is. Refused with
 	// `resend_not_found`.
@@ -191,7 +191,7 @@ type DeliveryServiceHandler interface {
 	// never succeeded there, those included that came while it was disabled. What it answers is still
 	// to be carried out, by calls of ContinueResend until it is finished; a worker goes on with one
 	// that nobody continues for a quarter of a minute. However often it is called, nothing is sent
-	// twice. Refused with `webhook_not_found` or `webhook_disabled`.
+	// twice; one that is not finished is gone on with, and then looks again at what it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
 	StartResend(context.Context, *v1.StartResendRequest) (*v1.Resend, error)
 	// Carries out the next part of a resend and answers how far it is. Refused with
 	// `resend_not_found`.
