@@ -32,7 +32,7 @@ const browserTime = 30 * time.Second
 
 // newBrowser starts a browser with a fresh profile that reaches nothing but this machine. Without
 // Chromium, or axe among the Node modules, the test is skipped, and fails where nothing may be.
-func newBrowser(t *testing.T) *browser {
+func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	missing := func(format string, args ...any) {
 		t.Helper()
@@ -60,7 +60,7 @@ func newBrowser(t *testing.T) *browser {
 		chromedp.Flag("disable-quic", true), chromedp.Flag("no-proxy-server", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
 	)
-	allocated, end := chromedp.NewExecAllocator(context.Background(), options...)
+	allocated, end := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
 	t.Cleanup(end)
 	ctx, closeTab := chromedp.NewContext(allocated, chromedp.WithErrorf(t.Logf))
 	t.Cleanup(closeTab)

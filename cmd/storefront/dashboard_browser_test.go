@@ -275,7 +275,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.heading("This link no longer works")
 	b.see("link-over")
 
-	b.open(newLink(t, said.AdminURL))
+	b.open(newLink(t, said.AdminURL, said.AdminURL))
 	b.heading("Sign in to Atelier Mboa")
 	b.press("Sign in", "API keys")
 	b.press("Sign out", "You are signed out")
@@ -283,13 +283,13 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.heading("Please sign in")
 }
 
-// newLink is a sign-in link of the demo store's member.
-func newLink(t *testing.T, adminURL string) string {
+// newLink is a sign-in link of the demo store's member under an address.
+func newLink(t *testing.T, adminURL, base string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	noEnv := func(string) (string, bool) { return "", false }
 	require.Equal(t, 0, run(t.Context(), []string{
-		"dashboard", "link", "--store", demoSlug, "--member", devMember, "--role", "owner", "--admin-url", adminURL, "--url", adminURL, "-o", "json",
+		"dashboard", "link", "--store", demoSlug, "--member", devMember, "--role", "owner", "--admin-url", adminURL, "--url", base, "-o", "json",
 	}, noEnv, strings.NewReader(""), &out, &errs), &errs)
 	var link struct{ URL string }
 	require.NoError(t, json.Unmarshal(out.Bytes(), &link))
@@ -302,7 +302,7 @@ func signedInElsewhere(t *testing.T, adminURL string) func() int {
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
 	client := &http.Client{Jar: jar}
-	_, token, _ := strings.Cut(newLink(t, adminURL), "token=")
+	_, token, _ := strings.Cut(newLink(t, adminURL, adminURL), "token=")
 	in, err := client.PostForm(adminURL+"/dashboard/sign-in", url.Values{"token": {token}})
 	require.NoError(t, err)
 	require.NoError(t, in.Body.Close())

@@ -360,7 +360,7 @@ func TestEveryAnswerProtectsItself(t *testing.T) {
 		r.get("/static/nothing.js"),
 	} {
 		for name, value := range map[string]string{
-			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "strict-origin", "Cache-Control": "no-store",
 		} {
 			require.Equal(t, value, a.header.Get(name))
 		}
