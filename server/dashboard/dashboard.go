@@ -102,7 +102,6 @@ func New(c Config) http.Handler {
 	mux.Handle("GET "+Path, http.RedirectHandler(Path+"/", http.StatusSeeOther))
 
 	return d.identified(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		protect(w.Header())
 		r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 		mux.ServeHTTP(w, r)
 	}))
@@ -159,7 +158,7 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 				return
 			}
 			if !tokenFits(secret, v.r.PostForm.Get("csrf")) {
-				d.Logger.WarnContext(ctx, "refused a form without the session's token", "store_id", in.ID, "path", r.URL.Path)
+				d.Logger.WarnContext(ctx, "refused a form without the session's token", "store_id", in.ID, "route", routeOf(r))
 				d.show(v, http.StatusForbidden, message("This form was not accepted", "It does not belong to your session, perhaps because you signed in again meanwhile. Go back, reload the page and try again."))
 				return
 			}
@@ -205,13 +204,13 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 // the cause in the log.
 func (d *dashboard) failed(r *http.Request, f *refusal.Refusal) view {
 	reference := tenant.RequestOf(r.Context()).ID.String()
-	d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", reference, "path", r.URL.Path, "error", f.Cause)
+	d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", reference, "route", routeOf(r), "error", f.Cause)
 	return message("Something went wrong", f.Message+" If it stays so, tell whoever runs the platform this reference: "+reference)
 }
 
 // refuseForeign answers a change that a page of another site sent.
 func (d *dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
-	d.Logger.WarnContext(r.Context(), "refused a form of another site", "path", r.URL.Path, "origin", r.Header.Get("Origin"))
+	d.Logger.WarnContext(r.Context(), "refused a form of another site", "route", routeOf(r), "origin", cut(r.Header.Get("Origin")))
 	d.say(w, r, http.StatusForbidden, "This form was not accepted",
 		"It was not sent by a page of this dashboard. If the address in your browser begins with http://, open the dashboard with https:// instead.")
 }

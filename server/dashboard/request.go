@@ -1,8 +1,11 @@
 package dashboard
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,22 +30,46 @@ func (a *answer) WriteHeader(status int) {
 // Unwrap lets http.ResponseController through.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
+// unmatched is the route of a request that no page answers.
+const unmatched = "unmatched"
+
+// routeOf is the pattern of the page that answers a request, such as /dashboard/keys/{id}/revoke. The
+// log gets this in place of the address, in which anybody may write anything, and a sign-in link its
+// token.
+func routeOf(r *http.Request) string {
+	_, route, _ := strings.Cut(r.Pattern, " ")
+	if route == "" {
+		return unmatched
+	}
+	return route
+}
+
+// methodOf is the method of a request, or "other" for one that no page knows.
+func methodOf(r *http.Request) string {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return r.Method
+	}
+	return "other"
+}
+
 // identified gives each request an identifier, which its answer, its line in the log, and the
-// events that it causes carry. Addresses are logged without their queries: sign-in links have
-// their token there.
+// events that it causes carry.
 func (d *dashboard) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		request, began := &tenant.Request{ID: uuid.New()}, time.Now()
 		a := &answer{ResponseWriter: w}
 		w.Header().Set("X-Request-Id", request.ID.String())
-		next.ServeHTTP(a, r.WithContext(tenant.WithRequest(r.Context(), request)))
+		protect(w.Header())
+		inner := r.WithContext(tenant.WithRequest(r.Context(), request))
+		d.survive(a, inner, next)
 		if a.status == 0 {
 			a.status = http.StatusOK
 		}
 		attrs := []slog.Attr{
 			slog.String("request_id", request.ID.String()),
-			slog.String("method", r.Method),
-			slog.String("path", r.URL.Path),
+			slog.String("method", methodOf(r)),
+			slog.String("route", routeOf(inner)),
 			slog.Int("status", a.status),
 			slog.Float64("duration_ms", float64(time.Since(began).Microseconds())/1000),
 		}
@@ -51,4 +78,21 @@ func (d *dashboard) identified(next http.Handler) http.Handler {
 		}
 		d.Logger.LogAttrs(r.Context(), slog.LevelInfo, "dashboard request", attrs...)
 	})
+}
+
+// survive runs the handler; a panic in it is answered and logged as a failure.
+func (d *dashboard) survive(a *answer, r *http.Request, next http.Handler) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		cause := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		if a.status != 0 {
+			d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", tenant.RequestOf(r.Context()).ID, "route", routeOf(r), "error", cause)
+			return
+		}
+		d.fail(a, r, cause)
+	}()
+	next.ServeHTTP(a, r)
 }

@@ -1,0 +1,37 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+)
+
+// What anybody may write into an address does not reach the log: a line names the page that answers.
+func TestLogNamesThePage(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.SQLite, store.Config{})
+	p := newPlace(t, s)
+	stranger := strings.Repeat("stranger", 500)
+	r := p.signedIn("one")
+	for _, a := range []answer{
+		p.reader().get("/" + stranger), p.reader().get("/keys/" + stranger + "/revoke"), p.reader().get("/static/" + stranger), p.reader().get("/keys?" + stranger),
+		p.reader().send(strings.ToUpper(stranger), "/keys", nil), p.reader().send(http.MethodPost, "/keys", nil, "Origin", "https://"+stranger),
+		r.get("/" + stranger), r.get("/keys/" + stranger + "/revoke"), r.post("/webhooks/" + stranger + "/delete"),
+	} {
+		require.GreaterOrEqual(t, a.status, 400)
+	}
+	r.get("/keys")
+	logs := p.logs.String()
+	require.NotContains(t, strings.ToLower(logs), "strangerstranger")
+	require.Regexp(t, regexp.MustCompile(`method=GET route=unmatched status=404`), logs)
+	require.Regexp(t, regexp.MustCompile(`method=GET route=/dashboard/keys/{id}/revoke status=401`), logs)
+	require.Regexp(t, regexp.MustCompile(`method=POST route=/dashboard/webhooks/{id}/{move} status=404`), logs)
+	require.Regexp(t, regexp.MustCompile(`method=other route=unmatched`), logs)
+	require.Regexp(t, regexp.MustCompile(`method=GET route=/dashboard/keys status=200`), logs)
+}
