@@ -61,7 +61,8 @@ func mount(ctx context.Context, folder string) (string, error) {
 	}
 	said, err := exec.CommandContext(ctx, "mount", "-t", "tmpfs", "-o", "size="+diskSize+",mode=1777", "storefront-scene", disk).CombinedOutput() //nolint:gosec // Its own folder.
 	if err != nil {
-		return "", skip("no small disk can be mounted: " + strings.TrimSpace(err.Error()+" "+string(said)))
+		why, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+		return "", skip(fmt.Sprintf("no small disk can be mounted: %v: %s", err, why))
 	}
 	// The user of the database server passes through.
 	for at := folder; strings.HasPrefix(at, os.TempDir()) && at != os.TempDir(); at = filepath.Dir(at) {

@@ -277,8 +277,8 @@ func (p *play) delivered(ctx context.Context, db *store.Store, r *receiver.Recei
 		}
 	}
 	before, after := tookOf(quiet), tookOf(then)
-	p.didf("healthy webhooks, from the answer to the arrival: quiet p99 %s; from the command on p50 %s, p99 %s, longest %s",
-		fine(percentile(before, 99)), fine(percentile(after, 50)), fine(percentile(after, 99)), fine(percentile(after, 100)))
+	p.didf("healthy webhooks, from the answer to the arrival: quiet p99 %s; from the command on p50 %s, p99 %s, longest %s: %.1f times the quiet p99",
+		fine(percentile(before, 99)), fine(percentile(after, 50)), fine(percentile(after, 99)), fine(percentile(after, 100)), ratioOf(before, after))
 	if p.on == onPostgres {
 		p.mustFast(percentile(after, 99) <= deliveredP99, "healthy webhooks' p99 stays within %s (%s)", deliveredP99, fine(percentile(after, 99)))
 	}

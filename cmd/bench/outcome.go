@@ -47,12 +47,14 @@ func (o *outcome) bystander(quiet, then []call) {
 }
 
 // ratio is the bystander's p99 under the fault over its quiet one.
-func (o *outcome) ratio() float64 {
-	quiet := percentile(o.quiet, 99)
-	if quiet == 0 {
-		return 0
+func (o *outcome) ratio() float64 { return ratioOf(o.quiet, o.then) }
+
+// ratioOf is the p99 of sorted times over that of others, 0 when there are none.
+func ratioOf(quiet, then []time.Duration) float64 {
+	if p99 := percentile(quiet, 99); p99 > 0 {
+		return float64(percentile(then, 99)) / float64(p99)
 	}
-	return float64(percentile(o.then, 99)) / float64(quiet)
+	return 0
 }
 
 // held tells whether all has held that counts.
