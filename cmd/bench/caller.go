@@ -30,6 +30,7 @@ type caller struct {
 	keys    []string
 	write   func(w *writer, n int)
 
+	sent  int // so far; of the goroutine that sends
 	mu    sync.Mutex
 	free  []*line
 	calls []call
@@ -74,7 +75,9 @@ func (c *caller) start(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			}
-			c.under.Go(func() { c.ask(ctx, n, due) })
+			number := c.sent
+			c.sent++
+			c.under.Go(func() { c.ask(ctx, number, due) })
 		}
 	})
 }
@@ -82,7 +85,9 @@ func (c *caller) start(ctx context.Context) {
 // stop asks no more, waits for the answers under way and returns all calls since the start in the
 // order in which they were due.
 func (c *caller) stop() []call {
-	c.leave()
+	if c.leave != nil {
+		c.leave()
+	}
 	c.under.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,6 +20,8 @@ const (
 	clockAhead = 3 * 365 * 24 * time.Hour
 	// journalRows is how many finished deliveries lie in the journal.
 	journalRows = 20_000
+	// arrivedLimit bounds the wait for what is to be delivered.
+	arrivedLimit = 15 * time.Second
 )
 
 // kept is what a sweep may take away.
@@ -95,6 +97,7 @@ func (p *play) sweepAhead(ctx context.Context, s *stage, r *receiver.Receiver, d
 		return errors.Join(err, worker.stop())
 	}
 	answers(created, &p.wrong)
+	missing := p.arrived(ctx, r, events+len(created))
 	after, err := keptIn(ctx, db)
 	// Were its signatures dated by its own clock, the receiver would refuse them.
 	count, _ := r.Count()
@@ -109,6 +112,7 @@ func (p *play) sweepAhead(ctx context.Context, s *stage, r *receiver.Receiver, d
 	}
 	p.lost.add("finished delivery", max(0, before.finished-after.finished))
 	p.lost.add("event", max(0, before.events-after.events))
+	p.must(missing == nil, "it delivers all the same (%d of %d)", count.Events-events, len(created))
 	p.must(strings.Contains(worker.said.last(), "clock"), "the worker's log names its clock")
 	return err
 }
@@ -132,7 +136,7 @@ func keptIn(ctx context.Context, db *pgx.Conn) (k kept, err error) {
 
 // arrived waits until so many events have arrived.
 func (p *play) arrived(ctx context.Context, r *receiver.Receiver, events int) error {
-	for limit := time.Now().Add(cancelledLimit); ; {
+	for limit := time.Now().Add(arrivedLimit); ; {
 		count, err := r.Count()
 		switch {
 		case err != nil:

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,7 +16,7 @@ import (
 )
 
 const (
-	// healthyStores have receivers that answer; the first store's hangs.
+	// healthyStores have receivers that answer.
 	healthyStores = 4
 	// healthyRate is how many customers are created in each of them in a second.
 	healthyRate = 10
@@ -43,13 +44,17 @@ INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, 
 SELECT substr($5, 1, 8) || '-' || substr($5, 9, 4) || '-7000-8000-' || printf('%012x', g), $1, $2, $3, 'customer.created', $6, CAST('[]' AS blob), $6 FROM series`
 )
 
-// playLargeDisable disables a webhook with a large backlog while others are delivered to.
+// hungStores are the first: each has a webhook that hangs, and a way in which it is disabled.
+const hungStores = 2
+
+// playLargeDisable disables webhooks with a large backlog while others are delivered to: one by the
+// command, one by its failures.
 func playLargeDisable(ctx context.Context, p *play) (err error) {
 	server := p.server
 	if p.on == onSQLite {
 		server = ""
 	}
-	s, err := p.open(ctx, server, p.folder, shape{stores: healthyStores + 2, keys: greedyKeys, products: 20, orders: 20, customers: 20})
+	s, err := p.open(ctx, server, p.folder, shape{stores: hungStores + healthyStores + 1, keys: greedyKeys, products: 20, orders: 20, customers: 20})
 	if err != nil {
 		return err
 	}
@@ -69,68 +74,114 @@ func playLargeDisable(ctx context.Context, p *play) (err error) {
 	if err := s.serve(ctx); err != nil {
 		return err
 	}
-	first, err := p.backlog(ctx, s, hung)
-	if err != nil {
-		return err
-	}
 	for range 2 {
 		if err := s.work(ctx, "--timeout="+hungTimeout.String(), "--retry-delays="+retryDelays); err != nil {
 			return err
 		}
 	}
-	return p.disable(ctx, s, r, hung, first)
+	db, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	d := &disabling{play: p, stage: s, receiver: r, db: db}
+	for n := range healthyStores {
+		d.creators = append(d.creators, newCreator(s.api, healthyRate, s.stores[hungStores+n]))
+	}
+	d.bystander = newBystander(s.api, s.stores[hungStores+healthyStores])
+	for n, way := range []struct {
+		name    string
+		disable func(ctx context.Context, hung webhook) error
+	}{{"by the command", d.byCommand}, {"by its failures", d.byFailures}} {
+		if err := d.disable(ctx, way.name, s.stores[n], hung[n], way.disable); err != nil {
+			return err
+		}
+	}
+	lost, err := s.metric(ctx, "storefront_leases_lost_total")
+	p.wrong.add("lease lost", int(lost))
+	p.bystander(d.quiet, d.then)
+	return err
 }
 
-// hooks registers a webhook in each store but the last, the bystander's; that of the first hangs.
-func (p *play) hooks(ctx context.Context, s *stage, r *receiver.Receiver) (hung webhook, err error) {
+// hooks registers a webhook in each store but the last, the bystander's; those of the first hang.
+func (p *play) hooks(ctx context.Context, s *stage, r *receiver.Receiver) (hung []webhook, err error) {
 	var hooks []receiver.Hook
-	for n := range healthyStores + 1 {
+	for n := range hungStores + healthyStores {
 		w, err := s.register(ctx, s.stores[n], r.URL(n))
 		if err != nil {
-			return hung, err
+			return nil, err
 		}
-		if n == 0 {
-			hung = w
+		if n < hungStores {
+			hung = append(hung, w)
 		}
-		hooks = append(hooks, receiver.Hook{Secret: w.Secret, Hangs: n == 0})
+		hooks = append(hooks, receiver.Hook{Secret: w.Secret, Hangs: n < hungStores})
 	}
 	r.SetHooks(hooks)
 	return hung, nil
 }
 
-// backlog makes an event in the first store and so many deliveries of it that wait. It returns
-// the event.
-func (p *play) backlog(ctx context.Context, s *stage, hung webhook) (event uuid.UUID, err error) {
-	creator := newCreator(s.api, 20, s.stores[0])
-	made, err := creator.watch(ctx, 10*time.Millisecond)
-	if err != nil {
-		return event, err
+// disabling is what stays the same from one webhook that is disabled to the next.
+type disabling struct {
+	*play
+	stage       *stage
+	receiver    *receiver.Receiver
+	db          *store.Store // beside the service
+	creators    []*caller    // in the stores whose webhooks are healthy
+	bystander   *caller
+	quiet, then []call // the bystander's, of all so far
+}
+
+// byCommand disables a webhook by the command.
+func (d *disabling) byCommand(ctx context.Context, hung webhook) error {
+	_, err := d.stage.command(ctx, "webhook", "disable", hung.ID.String())
+	return err
+}
+
+// byFailures makes a webhook one that has failed for longer than any patience, and waits until a
+// worker has disabled it.
+func (d *disabling) byFailures(ctx context.Context, hung webhook) error {
+	since := d.db.Now().AddDate(0, 0, -10)
+	if _, err := d.db.Writer().ExecContext(ctx, "UPDATE webhooks SET failing_since = $1 WHERE id = $2", since, hung.ID); err != nil {
+		return fmt.Errorf("let it have failed for long: %w", err)
 	}
-	if len(made) == 0 || made[0].verdict != served {
+	for limit := time.Now().Add(arrivedLimit + d.Span); ; {
+		enabled := true
+		if err := d.db.Reader().QueryRowContext(ctx, "SELECT enabled FROM webhooks WHERE id = $1", hung.ID).Scan(&enabled); err != nil || !enabled {
+			return err
+		}
+		if time.Now().After(limit) {
+			return errors.New("no worker disables it")
+		}
+		if err := wait(ctx, settlePause); err != nil {
+			return err
+		}
+	}
+}
+
+// backlog makes an event in a store and so many deliveries of it that wait. It returns the event.
+func (d *disabling) backlog(ctx context.Context, of storeData, hung webhook) (event uuid.UUID, err error) {
+	creator := newCreator(d.stage.api, healthyRate, of)
+	creator.ask(ctx, 0, time.Now())
+	if made := creator.stop(); len(made) == 0 || made[0].verdict != served {
 		return event, errors.New("no customer could be created")
 	}
 	began := time.Now()
-	db, err := s.open(ctx)
-	if err != nil {
-		return event, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := db.Reader().QueryRowContext(ctx, "SELECT id FROM events WHERE store_id = $1 LIMIT 1", s.stores[0].id).Scan(&event); err != nil {
+	if err := d.db.Reader().QueryRowContext(ctx, "SELECT id FROM events WHERE store_id = $1 LIMIT 1", of.id).Scan(&event); err != nil {
 		return event, fmt.Errorf("read the event: %w", err)
 	}
-	if p.on == onSQLite {
+	if d.on == onSQLite {
 		hex := fmt.Sprintf("%012x", time.Now().UnixMilli())
-		_, err = db.Writer().ExecContext(ctx, waitSQLite, s.stores[0].id, hung.ID, event, p.Waiting, hex, time.Now())
+		_, err = d.db.Writer().ExecContext(ctx, waitSQLite, of.id, hung.ID, event, d.Waiting, hex, time.Now())
 	} else {
-		err = s.sql(ctx, func(db *pgx.Conn) error {
-			_, err := db.Exec(ctx, waitPostgres, s.stores[0].id, hung.ID, event, p.Waiting)
+		err = d.stage.sql(ctx, func(db *pgx.Conn) error {
+			_, err := db.Exec(ctx, waitPostgres, of.id, hung.ID, event, d.Waiting)
 			if err == nil {
 				_, err = db.Exec(ctx, "VACUUM ANALYZE deliveries")
 			}
 			return err
 		})
 	}
-	p.didf("%d deliveries waiting for a webhook that hangs, made in %s", p.Waiting, short(time.Since(began)))
+	d.didf("%d deliveries waiting for a webhook that hangs, made in %s", d.Waiting, short(time.Since(began)))
 	return event, err
 }
 
@@ -139,65 +190,63 @@ func (s *stage) open(ctx context.Context) (*store.Store, error) {
 	return store.Open(ctx, store.Config{URL: s.db.url, MaxConns: 2})
 }
 
-// disable disables the webhook while the others are delivered to, and draws the balance.
-func (p *play) disable(ctx context.Context, s *stage, r *receiver.Receiver, hung webhook, backlog uuid.UUID) error {
-	var creators []*caller
-	for n := range healthyStores {
-		creators = append(creators, newCreator(s.api, healthyRate, s.stores[1+n]))
-	}
-	bystander := newBystander(s.api, s.stores[healthyStores+1])
-	all := func(do func(c *caller)) {
-		for _, c := range creators {
-			do(c)
-		}
-		do(bystander)
-	}
-	all(func(c *caller) { c.start(ctx) })
-	if err := wait(ctx, p.calm()); err != nil {
+// disable disables a webhook while the others are delivered to, and draws the balance.
+func (d *disabling) disable(ctx context.Context, name string, of storeData, hung webhook, way func(context.Context, webhook) error) error {
+	backlog, err := d.backlog(ctx, of, hung)
+	if err != nil {
 		return err
 	}
+	for _, c := range append(d.creators, d.bystander) {
+		c.start(ctx)
+	}
+	err = wait(ctx, d.calm())
 	began := time.Now()
-	_, err := s.command(ctx, "webhook", "disable", hung.ID.String())
+	if err == nil {
+		err = way(ctx, hung)
+	}
 	disabled := time.Now()
 	if err == nil {
-		err = wait(ctx, p.Span)
+		err = wait(ctx, d.Span)
 	}
 	var calls []call
-	for _, c := range creators {
+	for _, c := range d.creators {
 		calls = append(calls, c.stop()...)
 	}
-	watched := bystander.stop()
+	watched := d.bystander.stop()
 	if err != nil {
 		return err
 	}
-	p.didf("webhook disable took %s, beside %d healthy webhooks with %d events/s and two workers", short(disabled.Sub(began)), healthyStores, healthyStores*healthyRate)
-	db, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	err = p.cancelled(ctx, db, hung, disabled)
-	if err == nil {
-		err = p.delivered(ctx, db, r, calls, backlog, began, disabled)
-	}
-	lost, lostErr := s.metric(ctx, "storefront_leases_lost_total")
-	p.wrong.add("lease lost", int(lost))
-	answers(calls, &p.wrong)
-	answers(watched, &p.wrong)
-	var quiet, then []call
+	answers(calls, &d.wrong)
+	answers(watched, &d.wrong)
 	for _, c := range watched {
 		if c.due.Before(began) {
-			quiet = append(quiet, c)
+			d.quiet = append(d.quiet, c)
 		} else {
-			then = append(then, c)
+			d.then = append(d.then, c)
 		}
 	}
-	p.bystander(quiet, then)
-	longest := max(percentile(p.then, 100), percentile(tookOf(calls), 100))
-	p.didf("longest answer of the API, quiet and then: %s", fine(longest))
-	if p.on == onSQLite {
-		p.mustFast(longest <= slowestAnswer, "every answer of the API takes at most %s (%s)", slowestAnswer, fine(longest))
+	before, longest := longestOf(began, slices.Concat(watched, calls))
+	d.didf("disabled %s in %s, beside %d healthy webhooks with %d events/s and two workers; longest answer of the API before %s, then %s",
+		name, short(disabled.Sub(began)), healthyStores, healthyStores*healthyRate, fine(before), fine(longest))
+	if d.on == onSQLite {
+		d.mustFast(longest <= slowestAnswer, "%s: every answer of the API takes at most %s (%s)", name, slowestAnswer, fine(longest))
 	}
-	return errors.Join(err, lostErr, db.Close())
+	if err := d.cancelled(ctx, d.db, hung, disabled); err != nil {
+		return err
+	}
+	return d.delivered(ctx, d.db, d.receiver, calls, backlog, began, disabled)
+}
+
+// longestOf is the longest that calls took that were due before a moment, and of the others.
+func longestOf(at time.Time, calls []call) (before, since time.Duration) {
+	for _, c := range calls {
+		if c.due.Before(at) {
+			before = max(before, c.took)
+		} else {
+			since = max(since, c.took)
+		}
+	}
+	return before, since
 }
 
 // cancelled waits until nothing waits for the webhook any more.
