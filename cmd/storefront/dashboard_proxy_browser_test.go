@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 
@@ -34,7 +35,7 @@ func TestDashboardBehindAProxyInABrowser(t *testing.T) {
 					r.SetURL(target)
 					if older {
 						for name := range r.Out.Header {
-							if len(name) > 10 && name[:10] == "Sec-Fetch-" {
+							if strings.HasPrefix(name, "Sec-Fetch-") {
 								r.Out.Header.Del(name)
 							}
 						}
