@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/delivery"
@@ -179,6 +181,35 @@ func TestAttemptsUnderWayWhenTheirWebhookIsDisabled(t *testing.T) {
 		require.Len(t, attempts, 1)
 		status, _ = in.journal(webhook, events[1])
 		require.Equal(t, "succeeded", status)
+		require.Nil(t, m.webhook(webhook).FailingSince)
+	})
+}
+
+// An attempt that is under way when its webhook is disabled, and fails, is not tried again, even if
+// the webhook is enabled by then; and says nothing of the webhook as it is now.
+func TestAnAttemptOutlivesTheEpochOfItsWebhook(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		w := in.worker()
+		event := m.emit(hook.OrderPaid, 1)[0]
+		in.receiver.always(http.StatusInternalServerError)
+		require.Equal(t, 1, w.begin())
+		m.change(func(ctx context.Context, tx *ent.Tx) error {
+			if err := hook.Hold(ctx, &ent.Webhook{ID: webhook}); err != nil {
+				return err
+			}
+			if err := tx.Webhook.UpdateOneID(webhook).SetEnabled(false).Exec(ctx); err != nil {
+				return err
+			}
+			return queue.Cancel(ctx, tx, in.Store, m.id, webhook)
+		})
+		m.enable(webhook)
+		w.finish()
+		status, attempts := in.journal(webhook, event)
+		require.Equal(t, "cancelled", status)
+		require.Len(t, attempts, 1)
 		require.Nil(t, m.webhook(webhook).FailingSince)
 	})
 }

@@ -1,0 +1,60 @@
+package worker
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+// Two workers that run move a backlog of many batches to the journal while other webhooks receive;
+// nothing of it is sent and nothing is doubled or lost.
+func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	forEach(t, func(t *testing.T, in *installation) {
+		m, other := in.newMerchant("atelier"), in.newMerchant("elsewhere")
+		off, on := m.newWebhook(), other.newWebhook()
+		m.change(func(ctx context.Context, tx *ent.Tx) error {
+			if err := hook.Hold(ctx, &ent.Webhook{ID: off}); err != nil {
+				return err
+			}
+			drafts := make([]queue.Draft, n)
+			for i := range drafts {
+				drafts[i] = queue.Draft{ID: id.At(m.Now()), StoreID: m.id, WebhookID: off, EventID: uuid.New(), EventType: hook.OrderPaid}
+			}
+			if err := queue.Add(ctx, tx, m.Store, drafts); err != nil {
+				return err
+			}
+			if err := tx.Webhook.UpdateOneID(off).SetEnabled(false).Exec(ctx); err != nil {
+				return err
+			}
+			return queue.Cancel(ctx, tx, m.Store, m.id, off)
+		})
+		in.receiver.watch()
+		first, second := in.run(), in.run()
+		event := other.emit(hook.OrderPaid, 1)[0]
+		r := in.arrives()
+		require.Equal(t, pair{event, on}, pair{r.event, r.webhook})
+		cancelled := finisheddelivery.And(finisheddelivery.WebhookID(off), finisheddelivery.StatusEQ(finisheddelivery.StatusCancelled))
+		require.Eventually(t, func() bool {
+			return in.Client().FinishedDelivery.Query().Where(cancelled).CountX(m.ctx) == n
+		}, hangGuard, 5*time.Millisecond)
+		in.clock.advance(2 * time.Second)
+		require.Eventually(t, func() bool { return in.Client().Cancellation.Query().CountX(m.ctx) == 0 }, hangGuard, 5*time.Millisecond)
+		first.stop()
+		second.stop()
+		first.wait()
+		second.wait()
+		require.Len(t, in.receiver.got(), 1)
+		require.Zero(t, in.Client().Delivery.Query().CountX(m.ctx))
+	})
+}
