@@ -143,6 +143,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error { return serve(public, s.edge.Listen(s.public)) })
 	group.Go(func() error { return serve(admin, s.admin) })
 	group.Go(func() error { s.config.Store.WatchClock(running, s.config.Logger); return nil })
+	group.Go(func() error { s.config.Store.KeepPartitions(running, s.config.Logger); return nil })
 	group.Go(func() error {
 		<-running.Done()
 		s.ready.Store(false)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/store"
 )
 
@@ -25,7 +26,7 @@ func (w *Worker) sweepOnce(ctx context.Context) {
 	start := time.Now()
 	swept, err := w.queue.Sweep(ctx, w.config.Retention)
 	switch {
-	case errors.Is(err, store.ErrClock):
+	case errors.Is(err, store.ErrClock), errors.Is(err, queue.ErrLeapt):
 		w.config.Logger.WarnContext(ctx, "nothing swept", "reason", err)
 	case err != nil && ctx.Err() == nil:
 		w.config.Logger.ErrorContext(ctx, "sweep", "error", err)

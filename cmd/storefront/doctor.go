@@ -101,7 +101,7 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 			return append(found, doctor.Secrets(ctx, nil, keys)) // what follows reads its tables
 		}
 	}
-	found = append(found, doctor.Secrets(ctx, db, keys), doctor.Outbox(ctx, db))
+	found = append(found, doctor.Secrets(ctx, db, keys), doctor.Outbox(ctx, db), doctor.Sweeps(ctx, db))
 	if db.Dialect() == dialect.Postgres {
 		found = append(found, doctor.Transactions(ctx, db, doctor.LongTransaction))
 	}

@@ -68,3 +68,54 @@ func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 	require.Zero(t, inDefault)
 	require.Equal(t, d.ID, o.journal()[0])
 }
+
+// One machine has one clock, and when it leaps all looks too old: nothing is forgotten for a day, and
+// nothing at all when the clock is set right meanwhile.
+func TestALeapOfTheClockForgetsNothing(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+		require.NoError(t, s.MakePartitions(t.Context()))
+		o := newOutlet(t, s, "atelier")
+		o.past(noon)
+		require.NoError(t, queue.CheckClock(o.ctx, s))
+		o.sweep()
+		held := func() {
+			t.Helper()
+			swept, err := queue.On(s).Sweep(o.ctx, 30*day)
+			require.ErrorIs(t, err, queue.ErrLeapt)
+			require.Empty(t, swept.Partitions)
+			require.Zero(t, swept.Rows)
+			require.Len(t, o.journal(), 1)
+			require.Len(t, o.keptEvents(), 1)
+			require.ErrorIs(t, queue.CheckClock(o.ctx, s), queue.ErrLeapt)
+		}
+		c.advance(years)
+		held()
+		c.advance(12 * time.Hour)
+		held()
+
+		// Somebody sets it right.
+		c.advance(-years - 12*time.Hour)
+		o.sweep()
+		require.Len(t, o.journal(), 1)
+		require.NoError(t, queue.CheckClock(o.ctx, s))
+
+		// No worker for weeks looks the same, and ends after a day.
+		c.advance(40 * day)
+		held()
+		c.advance(day - time.Second)
+		held()
+		c.advance(time.Second)
+		o.sweep()
+		require.Empty(t, o.journal())
+		require.Empty(t, o.keptEvents())
+
+		// A worker that runs all the while is never held.
+		for range 30 {
+			o.past(c.now())
+			c.advance(6 * day)
+			o.sweep()
+		}
+		require.Len(t, o.journal(), 5)
+	})
+}

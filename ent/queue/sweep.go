@@ -36,7 +36,8 @@ type Swept struct {
 // need is kept. On PostgreSQL a whole day is dropped at once, once all of it is too old; otherwise
 // rows are deleted in the order of their ids, in small transactions. Idempotency keys go by their
 // own age. It is safe from several processes at once. It returns store.ErrClock, and deletes nothing,
-// while this process's clock and the database's differ by more than store.ClockLimit.
+// while this process's clock and the database's differ by more than store.ClockLimit, and ErrLeapt for a
+// day after the database's clock has leapt.
 func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (Swept, error) {
 	var done Swept
 	clock, err := q.store.ReadClock(ctx)
@@ -51,6 +52,9 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (Swept, erro
 	}
 	if clock.Beyond(store.ClockLimit) {
 		return done, fmt.Errorf("sweep: %w: %v", store.ErrClock, clock)
+	}
+	if err := q.markClock(ctx, clock.Now); err != nil {
+		return done, wrap("sweep", err)
 	}
 	// An event may be older than its delivery by no more than the retention, else it is gone.
 	needed, err := q.oldestNeeded(ctx)

@@ -8,7 +8,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// AddressCounter counts the unknown keys that one client address presented in one minute. On
+// AddressCounter counts the unknown keys that one client presented in one minute. On
 // PostgreSQL it is unlogged, as the counters of the keys are.
 type AddressCounter struct{ ent.Schema }
 
@@ -20,7 +20,7 @@ func (AddressCounter) Annotations() []schema.Annotation {
 // Fields of an address counter.
 func (AddressCounter) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("id").Immutable().Comment("the client's IP address"),
+		field.String("id").Immutable().Comment("the client: an IPv4 address, or the /64 of an IPv6 one"),
 		field.Int64("minute").Comment("minutes since 1970 in UTC"),
 		field.Int32("count"),
 	}

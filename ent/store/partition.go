@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -122,6 +123,34 @@ func (s *Store) MakePartitions(ctx context.Context) error {
 		putOff = errors.Join(putOff, err)
 	}
 	return putOff
+}
+
+// daysInterval is how often KeepPartitions looks whether days are missing.
+const daysInterval = 10 * time.Minute
+
+// KeepPartitions makes the partitions of the days to come every ten minutes, until the context ends.
+// Servers do so beside the workers, so that rows find their day also where no worker runs for weeks. A
+// migration has made those of the beginning.
+func (s *Store) KeepPartitions(ctx context.Context, log *slog.Logger) {
+	if s.dialect == dialect.SQLite {
+		return
+	}
+	ticker := time.NewTicker(daysInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		switch err := s.MakePartitions(ctx); {
+		case ctx.Err() != nil:
+		case IsPutOff(err):
+			log.InfoContext(ctx, "days to come not made yet", "reason", err)
+		case err != nil:
+			log.WarnContext(ctx, "make the days to come", "error", err)
+		}
+	}
 }
 
 // makePartition makes one, with the rows of its day that the default partition holds, as long as that is

@@ -15,7 +15,7 @@ import (
 type AddressCounter struct {
 	config `json:"-"`
 	// ID of the ent.
-	// the client's IP address
+	// the client: an IPv4 address, or the /64 of an IPv6 one
 	ID string `json:"id,omitempty"`
 	// minutes since 1970 in UTC
 	Minute int64 `json:"minute,omitempty"`

@@ -20,6 +20,7 @@ import (
 	"go.storefront.example/gen/ent/addresscounter"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/cancellation"
+	"go.storefront.example/gen/ent/clockmark"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
@@ -53,6 +54,8 @@ type Client struct {
 	ApiKey *ApiKeyClient
 	// Cancellation is the client for interacting with the Cancellation builders.
 	Cancellation *CancellationClient
+	// ClockMark is the client for interacting with the ClockMark builders.
+	ClockMark *ClockMarkClient
 	// Customer is the client for interacting with the Customer builders.
 	Customer *CustomerClient
 	// Delivery is the client for interacting with the Delivery builders.
@@ -100,6 +103,7 @@ func (c *Client) init() {
 	c.AddressCounter = NewAddressCounterClient(c.config)
 	c.ApiKey = NewApiKeyClient(c.config)
 	c.Cancellation = NewCancellationClient(c.config)
+	c.ClockMark = NewClockMarkClient(c.config)
 	c.Customer = NewCustomerClient(c.config)
 	c.Delivery = NewDeliveryClient(c.config)
 	c.Event = NewEventClient(c.config)
@@ -212,6 +216,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		AddressCounter:   NewAddressCounterClient(cfg),
 		ApiKey:           NewApiKeyClient(cfg),
 		Cancellation:     NewCancellationClient(cfg),
+		ClockMark:        NewClockMarkClient(cfg),
 		Customer:         NewCustomerClient(cfg),
 		Delivery:         NewDeliveryClient(cfg),
 		Event:            NewEventClient(cfg),
@@ -251,6 +256,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		AddressCounter:   NewAddressCounterClient(cfg),
 		ApiKey:           NewApiKeyClient(cfg),
 		Cancellation:     NewCancellationClient(cfg),
+		ClockMark:        NewClockMarkClient(cfg),
 		Customer:         NewCustomerClient(cfg),
 		Delivery:         NewDeliveryClient(cfg),
 		Event:            NewEventClient(cfg),
@@ -296,8 +302,8 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Cancellation, c.Customer,
-		c.Delivery, c.Event, c.FinishedDelivery, c.IdempotencyKey, c.Order,
+		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Cancellation, c.ClockMark,
+		c.Customer, c.Delivery, c.Event, c.FinishedDelivery, c.IdempotencyKey, c.Order,
 		c.OrderItem, c.OutboxEntry, c.PaymentLink, c.Product, c.RateCounter, c.Resend,
 		c.Session, c.SignInLink, c.Store, c.Webhook,
 	} {
@@ -309,8 +315,8 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Cancellation, c.Customer,
-		c.Delivery, c.Event, c.FinishedDelivery, c.IdempotencyKey, c.Order,
+		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Cancellation, c.ClockMark,
+		c.Customer, c.Delivery, c.Event, c.FinishedDelivery, c.IdempotencyKey, c.Order,
 		c.OrderItem, c.OutboxEntry, c.PaymentLink, c.Product, c.RateCounter, c.Resend,
 		c.Session, c.SignInLink, c.Store, c.Webhook,
 	} {
@@ -329,6 +335,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.ApiKey.mutate(ctx, m)
 	case *CancellationMutation:
 		return c.Cancellation.mutate(ctx, m)
+	case *ClockMarkMutation:
+		return c.ClockMark.mutate(ctx, m)
 	case *CustomerMutation:
 		return c.Customer.mutate(ctx, m)
 	case *DeliveryMutation:
@@ -911,6 +919,139 @@ func (c *CancellationClient) mutate(ctx context.Context, m *CancellationMutation
 		return (&CancellationDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Cancellation mutation op: %q", m.Op())
+	}
+}
+
+// ClockMarkClient is a client for the ClockMark schema.
+type ClockMarkClient struct {
+	config
+}
+
+// NewClockMarkClient returns a client for the ClockMark from the given config.
+func NewClockMarkClient(c config) *ClockMarkClient {
+	return &ClockMarkClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `clockmark.Hooks(f(g(h())))`.
+func (c *ClockMarkClient) Use(hooks ...Hook) {
+	c.hooks.ClockMark = append(c.hooks.ClockMark, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `clockmark.Intercept(f(g(h())))`.
+func (c *ClockMarkClient) Intercept(interceptors ...Interceptor) {
+	c.inters.ClockMark = append(c.inters.ClockMark, interceptors...)
+}
+
+// Create returns a builder for creating a ClockMark entity.
+func (c *ClockMarkClient) Create() *ClockMarkCreate {
+	mutation := newClockMarkMutation(c.config, OpCreate)
+	return &ClockMarkCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of ClockMark entities.
+func (c *ClockMarkClient) CreateBulk(builders ...*ClockMarkCreate) *ClockMarkCreateBulk {
+	return &ClockMarkCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ClockMarkClient) MapCreateBulk(slice any, setFunc func(*ClockMarkCreate, int)) *ClockMarkCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ClockMarkCreateBulk{err: fmt.Errorf("calling to ClockMarkClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ClockMarkCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ClockMarkCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for ClockMark.
+func (c *ClockMarkClient) Update() *ClockMarkUpdate {
+	mutation := newClockMarkMutation(c.config, OpUpdate)
+	return &ClockMarkUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ClockMarkClient) UpdateOne(_m *ClockMark) *ClockMarkUpdateOne {
+	mutation := newClockMarkMutation(c.config, OpUpdateOne, withClockMark(_m))
+	return &ClockMarkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ClockMarkClient) UpdateOneID(id string) *ClockMarkUpdateOne {
+	mutation := newClockMarkMutation(c.config, OpUpdateOne, withClockMarkID(id))
+	return &ClockMarkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for ClockMark.
+func (c *ClockMarkClient) Delete() *ClockMarkDelete {
+	mutation := newClockMarkMutation(c.config, OpDelete)
+	return &ClockMarkDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ClockMarkClient) DeleteOne(_m *ClockMark) *ClockMarkDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ClockMarkClient) DeleteOneID(id string) *ClockMarkDeleteOne {
+	builder := c.Delete().Where(clockmark.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ClockMarkDeleteOne{builder}
+}
+
+// Query returns a query builder for ClockMark.
+func (c *ClockMarkClient) Query() *ClockMarkQuery {
+	return &ClockMarkQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeClockMark},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a ClockMark entity by its id.
+func (c *ClockMarkClient) Get(ctx context.Context, id string) (*ClockMark, error) {
+	return c.Query().Where(clockmark.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ClockMarkClient) GetX(ctx context.Context, id string) *ClockMark {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ClockMarkClient) Hooks() []Hook {
+	return c.hooks.ClockMark
+}
+
+// Interceptors returns the client interceptors.
+func (c *ClockMarkClient) Interceptors() []Interceptor {
+	return c.inters.ClockMark
+}
+
+func (c *ClockMarkClient) mutate(ctx context.Context, m *ClockMarkMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ClockMarkCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ClockMarkUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ClockMarkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ClockMarkDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown ClockMark mutation op: %q", m.Op())
 	}
 }
 
@@ -3317,15 +3458,16 @@ func (c *WebhookClient) mutate(ctx context.Context, m *WebhookMutation) (Value, 
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		ActivityEntry, AddressCounter, ApiKey, Cancellation, Customer, Delivery, Event,
-		FinishedDelivery, IdempotencyKey, Order, OrderItem, OutboxEntry, PaymentLink,
-		Product, RateCounter, Resend, Session, SignInLink, Store, Webhook []ent.Hook
+		ActivityEntry, AddressCounter, ApiKey, Cancellation, ClockMark, Customer,
+		Delivery, Event, FinishedDelivery, IdempotencyKey, Order, OrderItem,
+		OutboxEntry, PaymentLink, Product, RateCounter, Resend, Session, SignInLink,
+		Store, Webhook []ent.Hook
 	}
 	inters struct {
-		ActivityEntry, AddressCounter, ApiKey, Cancellation, Customer, Delivery, Event,
-		FinishedDelivery, IdempotencyKey, Order, OrderItem, OutboxEntry, PaymentLink,
-		Product, RateCounter, Resend, Session, SignInLink, Store,
-		Webhook []ent.Interceptor
+		ActivityEntry, AddressCounter, ApiKey, Cancellation, ClockMark, Customer,
+		Delivery, Event, FinishedDelivery, IdempotencyKey, Order, OrderItem,
+		OutboxEntry, PaymentLink, Product, RateCounter, Resend, Session, SignInLink,
+		Store, Webhook []ent.Interceptor
 	}
 )
 

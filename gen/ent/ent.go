@@ -16,6 +16,7 @@ import (
 	"go.storefront.example/gen/ent/addresscounter"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/cancellation"
+	"go.storefront.example/gen/ent/clockmark"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
@@ -96,6 +97,7 @@ func checkColumn(t, c string) error {
 			addresscounter.Table:   addresscounter.ValidColumn,
 			apikey.Table:           apikey.ValidColumn,
 			cancellation.Table:     cancellation.ValidColumn,
+			clockmark.Table:        clockmark.ValidColumn,
 			customer.Table:         customer.ValidColumn,
 			delivery.Table:         delivery.ValidColumn,
 			event.Table:            event.ValidColumn,

@@ -16,6 +16,7 @@ import (
 	"go.storefront.example/gen/ent/addresscounter"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/cancellation"
+	"go.storefront.example/gen/ent/clockmark"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
@@ -48,6 +49,7 @@ const (
 	TypeAddressCounter   = "AddressCounter"
 	TypeApiKey           = "ApiKey"
 	TypeCancellation     = "Cancellation"
+	TypeClockMark        = "ClockMark"
 	TypeCustomer         = "Customer"
 	TypeDelivery         = "Delivery"
 	TypeEvent            = "Event"
@@ -3010,6 +3012,414 @@ func (m *CancellationMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *CancellationMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Cancellation edge %s", name)
+}
+
+// ClockMarkMutation represents an operation that mutates the ClockMark nodes in the graph.
+type ClockMarkMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	seen_at       *time.Time
+	held_until    *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*ClockMark, error)
+	predicates    []predicate.ClockMark
+}
+
+var _ ent.Mutation = (*ClockMarkMutation)(nil)
+
+// clockmarkOption allows management of the mutation configuration using functional options.
+type clockmarkOption func(*ClockMarkMutation)
+
+// newClockMarkMutation creates new mutation for the ClockMark entity.
+func newClockMarkMutation(c config, op Op, opts ...clockmarkOption) *ClockMarkMutation {
+	m := &ClockMarkMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeClockMark,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withClockMarkID sets the ID field of the mutation.
+func withClockMarkID(id string) clockmarkOption {
+	return func(m *ClockMarkMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *ClockMark
+		)
+		m.oldValue = func(ctx context.Context) (*ClockMark, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().ClockMark.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withClockMark sets the old ClockMark of the mutation.
+func withClockMark(node *ClockMark) clockmarkOption {
+	return func(m *ClockMarkMutation) {
+		m.oldValue = func(context.Context) (*ClockMark, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ClockMarkMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ClockMarkMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of ClockMark entities.
+func (m *ClockMarkMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ClockMarkMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ClockMarkMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().ClockMark.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetSeenAt sets the "seen_at" field.
+func (m *ClockMarkMutation) SetSeenAt(t time.Time) {
+	m.seen_at = &t
+}
+
+// SeenAt returns the value of the "seen_at" field in the mutation.
+func (m *ClockMarkMutation) SeenAt() (r time.Time, exists bool) {
+	v := m.seen_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSeenAt returns the old "seen_at" field's value of the ClockMark entity.
+// If the ClockMark object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ClockMarkMutation) OldSeenAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSeenAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSeenAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSeenAt: %w", err)
+	}
+	return oldValue.SeenAt, nil
+}
+
+// ResetSeenAt resets all changes to the "seen_at" field.
+func (m *ClockMarkMutation) ResetSeenAt() {
+	m.seen_at = nil
+}
+
+// SetHeldUntil sets the "held_until" field.
+func (m *ClockMarkMutation) SetHeldUntil(t time.Time) {
+	m.held_until = &t
+}
+
+// HeldUntil returns the value of the "held_until" field in the mutation.
+func (m *ClockMarkMutation) HeldUntil() (r time.Time, exists bool) {
+	v := m.held_until
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHeldUntil returns the old "held_until" field's value of the ClockMark entity.
+// If the ClockMark object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ClockMarkMutation) OldHeldUntil(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHeldUntil is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHeldUntil requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHeldUntil: %w", err)
+	}
+	return oldValue.HeldUntil, nil
+}
+
+// ClearHeldUntil clears the value of the "held_until" field.
+func (m *ClockMarkMutation) ClearHeldUntil() {
+	m.held_until = nil
+	m.clearedFields[clockmark.FieldHeldUntil] = struct{}{}
+}
+
+// HeldUntilCleared returns if the "held_until" field was cleared in this mutation.
+func (m *ClockMarkMutation) HeldUntilCleared() bool {
+	_, ok := m.clearedFields[clockmark.FieldHeldUntil]
+	return ok
+}
+
+// ResetHeldUntil resets all changes to the "held_until" field.
+func (m *ClockMarkMutation) ResetHeldUntil() {
+	m.held_until = nil
+	delete(m.clearedFields, clockmark.FieldHeldUntil)
+}
+
+// Where appends a list predicates to the ClockMarkMutation builder.
+func (m *ClockMarkMutation) Where(ps ...predicate.ClockMark) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ClockMarkMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ClockMarkMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.ClockMark, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ClockMarkMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ClockMarkMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (ClockMark).
+func (m *ClockMarkMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ClockMarkMutation) Fields() []string {
+	fields := make([]string, 0, 2)
+	if m.seen_at != nil {
+		fields = append(fields, clockmark.FieldSeenAt)
+	}
+	if m.held_until != nil {
+		fields = append(fields, clockmark.FieldHeldUntil)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ClockMarkMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case clockmark.FieldSeenAt:
+		return m.SeenAt()
+	case clockmark.FieldHeldUntil:
+		return m.HeldUntil()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ClockMarkMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case clockmark.FieldSeenAt:
+		return m.OldSeenAt(ctx)
+	case clockmark.FieldHeldUntil:
+		return m.OldHeldUntil(ctx)
+	}
+	return nil, fmt.Errorf("unknown ClockMark field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ClockMarkMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case clockmark.FieldSeenAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSeenAt(v)
+		return nil
+	case clockmark.FieldHeldUntil:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHeldUntil(v)
+		return nil
+	}
+	return fmt.Errorf("unknown ClockMark field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ClockMarkMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ClockMarkMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ClockMarkMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown ClockMark numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ClockMarkMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(clockmark.FieldHeldUntil) {
+		fields = append(fields, clockmark.FieldHeldUntil)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ClockMarkMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ClockMarkMutation) ClearField(name string) error {
+	switch name {
+	case clockmark.FieldHeldUntil:
+		m.ClearHeldUntil()
+		return nil
+	}
+	return fmt.Errorf("unknown ClockMark nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ClockMarkMutation) ResetField(name string) error {
+	switch name {
+	case clockmark.FieldSeenAt:
+		m.ResetSeenAt()
+		return nil
+	case clockmark.FieldHeldUntil:
+		m.ResetHeldUntil()
+		return nil
+	}
+	return fmt.Errorf("unknown ClockMark field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ClockMarkMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ClockMarkMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ClockMarkMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ClockMarkMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ClockMarkMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ClockMarkMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ClockMarkMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown ClockMark unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ClockMarkMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown ClockMark edge %s", name)
 }
 
 // CustomerMutation represents an operation that mutates the Customer nodes in the graph.

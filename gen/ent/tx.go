@@ -22,6 +22,8 @@ type Tx struct {
 	ApiKey *ApiKeyClient
 	// Cancellation is the client for interacting with the Cancellation builders.
 	Cancellation *CancellationClient
+	// ClockMark is the client for interacting with the ClockMark builders.
+	ClockMark *ClockMarkClient
 	// Customer is the client for interacting with the Customer builders.
 	Customer *CustomerClient
 	// Delivery is the client for interacting with the Delivery builders.
@@ -189,6 +191,7 @@ func (tx *Tx) init() {
 	tx.AddressCounter = NewAddressCounterClient(tx.config)
 	tx.ApiKey = NewApiKeyClient(tx.config)
 	tx.Cancellation = NewCancellationClient(tx.config)
+	tx.ClockMark = NewClockMarkClient(tx.config)
 	tx.Customer = NewCustomerClient(tx.config)
 	tx.Delivery = NewDeliveryClient(tx.config)
 	tx.Event = NewEventClient(tx.config)

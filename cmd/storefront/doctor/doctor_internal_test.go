@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/store/storetest"
@@ -64,6 +65,23 @@ func TestClocksThatDiffer(t *testing.T) {
 		f := clock(t.Context(), s)
 		require.Equal(t, row.status, f.Status, "%v: %+v", row.off, f)
 		require.Contains(t, f.Message, row.message)
+	}
+}
+
+func TestAClockThatLeapt(t *testing.T) {
+	t.Parallel()
+	for _, database := range storetest.Databases() {
+		var later time.Duration
+		s := storetest.New(t, database, store.Config{Clock: func() time.Time { return time.Now().Add(later) }})
+		for range 2 {
+			requireFinding(t, Sweeps(t.Context(), s), OK, "not held", "")
+			_, err := queue.On(s).Sweep(t.Context(), time.Hour)
+			require.NoError(t, err)
+		}
+		later = 3 * 365 * 24 * time.Hour
+		_, err := queue.On(s).Sweep(t.Context(), time.Hour)
+		require.ErrorIs(t, err, queue.ErrLeapt)
+		requireFinding(t, Sweeps(t.Context(), s), Warn, "moved on by more than a week", "NTP")
 	}
 }
 

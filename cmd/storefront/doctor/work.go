@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/store"
 )
 
@@ -53,6 +54,20 @@ func Outbox(ctx context.Context, s *store.Store) Finding {
 		return fail(check, remedy, "%d deliveries are due, some for more than %v, and no attempt is under way: no worker makes them", overdue, MostLag)
 	}
 	return ok(check, "waiting: %s; deliveries overdue: %d%s", plural(waiting, "event"), overdue, listening(ctx, s))
+}
+
+// Sweeps looks at whether workers delete what is too old, or wait because the database's clock has
+// leapt.
+func Sweeps(ctx context.Context, s *store.Store) Finding {
+	const check = "sweeps"
+	switch err := queue.CheckClock(ctx, s); {
+	case errors.Is(err, queue.ErrLeapt):
+		return warn(check, "see that the clock of the database's machine is right, and let NTP keep it so; after weeks without a worker there is nothing to do",
+			"%v", err)
+	case err != nil:
+		return broken(check, err)
+	}
+	return ok(check, "not held")
 }
 
 // listening says how many workers wait for events, where that can be seen.

@@ -57,6 +57,18 @@ func (f CancellationFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.CancellationMutation", m)
 }
 
+// The ClockMarkFunc type is an adapter to allow the use of ordinary
+// function as ClockMark mutator.
+type ClockMarkFunc func(context.Context, *ent.ClockMarkMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ClockMarkFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ClockMarkMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ClockMarkMutation", m)
+}
+
 // The CustomerFunc type is an adapter to allow the use of ordinary
 // function as Customer mutator.
 type CustomerFunc func(context.Context, *ent.CustomerMutation) (ent.Value, error)

@@ -124,6 +124,18 @@ var (
 			},
 		},
 	}
+	// ClockMarksColumns holds the columns for the "clock_marks" table.
+	ClockMarksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString},
+		{Name: "seen_at", Type: field.TypeTime},
+		{Name: "held_until", Type: field.TypeTime, Nullable: true},
+	}
+	// ClockMarksTable holds the schema information for the "clock_marks" table.
+	ClockMarksTable = &schema.Table{
+		Name:       "clock_marks",
+		Columns:    ClockMarksColumns,
+		PrimaryKey: []*schema.Column{ClockMarksColumns[0]},
+	}
 	// CustomersColumns holds the columns for the "customers" table.
 	CustomersColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -705,6 +717,7 @@ var (
 		AddressCountersTable,
 		APIKeysTable,
 		CancellationsTable,
+		ClockMarksTable,
 		CustomersTable,
 		DeliveriesTable,
 		EventsTable,
@@ -732,6 +745,9 @@ func init() {
 		Table: "address_counters",
 	}
 	APIKeysTable.ForeignKeys[0].RefTable = StoresTable
+	ClockMarksTable.Annotation = &entsql.Annotation{
+		Table: "clock_marks",
+	}
 	CustomersTable.ForeignKeys[0].RefTable = StoresTable
 	CustomersTable.Annotation = &entsql.Annotation{}
 	CustomersTable.Annotation.Checks = map[string]string{

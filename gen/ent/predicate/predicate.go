@@ -18,6 +18,9 @@ type ApiKey func(*sql.Selector)
 // Cancellation is the predicate function for cancellation builders.
 type Cancellation func(*sql.Selector)
 
+// ClockMark is the predicate function for clockmark builders.
+type ClockMark func(*sql.Selector)
+
 // Customer is the predicate function for customer builders.
 type Customer func(*sql.Selector)
 

@@ -1,0 +1,26 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+)
+
+// ClockMark is the time by the database's clock at which what is too old was last looked for. A clock
+// that has leapt since deletes nothing for a while, because what it takes for old may be new.
+type ClockMark struct{ ent.Schema }
+
+// Annotations of clock marks.
+func (ClockMark) Annotations() []schema.Annotation {
+	return []schema.Annotation{entsql.Table("clock_marks")}
+}
+
+// Fields of a clock mark.
+func (ClockMark) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("id").Immutable().Comment("what is swept: journal"),
+		field.Time("seen_at").Comment("by the database's clock"),
+		field.Time("held_until").Optional().Nillable().Comment("nothing is deleted before: the clock leapt"),
+	}
+}
