@@ -1,11 +1,19 @@
 package server
 
 import (
+	"net/http"
+	"time"
+
 	"go.storefront.example/ent/store"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
+	"go.storefront.example/server/message"
+	"go.storefront.example/server/route"
 	"go.storefront.example/server/shop"
 )
+
+// formTime is how long a form may take to arrive: that of the sign-in is read of anybody.
+const formTime = time.Second
 
 // HasDashboard tells whether the operator's listener serves the dashboard: it does when the
 // operator's side is on.
@@ -17,5 +25,9 @@ func (s *Server) dashboardMounts() []mount {
 	pages := dashboard.New(dashboard.Config{
 		Operator: admin.New(s.config.Store, rules), Shop: rules, Now: s.config.Store.Now, Unreachable: store.IsUnreachable, Logger: s.config.Logger,
 	})
-	return []mount{{dashboard.Path, pages}, {dashboard.Path + "/", pages}}
+	prompt := route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer message.Prompt(w, r, formTime)()
+		pages.ServeHTTP(w, r)
+	}), pages.(route.Lister).Patterns())
+	return []mount{{dashboard.Path, prompt}, {dashboard.Path + "/", prompt}}
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"go.storefront.example/server/docs"
+	"go.storefront.example/server/route"
 )
 
 // docsMounts is the reference of the public API.
@@ -12,14 +13,15 @@ func docsMounts() []mount {
 	return []mount{{docs.Path, pages}, {docs.Path + "/", pages}}
 }
 
-// withDocs puts the reference beside what a listener serves.
-func withDocs(rest http.Handler) http.Handler {
+// withDocs puts the reference, under a guard of its own, beside what a listener serves.
+func withDocs(guarded func(http.Handler) http.Handler, rest route.Lister) http.Handler {
 	pages := docs.New()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	under, other := guarded(pages), rest.(http.Handler)
+	return route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if docs.Covers(r.URL.Path) {
-			pages.ServeHTTP(w, r)
+			under.ServeHTTP(w, r)
 			return
 		}
-		rest.ServeHTTP(w, r)
-	})
+		other.ServeHTTP(w, r)
+	}), append(rest.Patterns(), pages.(route.Lister).Patterns()...))
 }

@@ -8,6 +8,7 @@ import (
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/monitor"
+	"go.storefront.example/server/route"
 	"go.storefront.example/server/shop"
 )
 
@@ -41,12 +42,29 @@ func (s *Server) monitor() monitor.Config {
 	return c
 }
 
+// adminHandler is what the operator's listener serves.
 func (s *Server) adminHandler() http.Handler {
-	mux := http.NewServeMux()
+	return monitor.Traced(s.config.Traces, s.guarded(s.adminMux()))
+}
+
+func (s *Server) adminMux() *route.Mux {
+	mux := route.NewMux()
 	for _, m := range s.mounts() {
 		mux.Handle(m.pattern, m.handler)
 	}
-	return monitor.Traced(s.config.Traces, mux)
+	return mux
+}
+
+// publicHandler is what the public listener serves.
+func (s *Server) publicHandler() http.Handler {
+	if s.config.PublicDocs {
+		return withDocs(s.guarded, s.edge)
+	}
+	return s.edge
+}
+
+func (s *Server) guarded(next http.Handler) http.Handler {
+	return guard{s.config.Logger, s.config.Store.Now, next}
 }
 
 // newOperatorGate returns what the operator's side stands behind, or nil when it is off: the token;
@@ -69,7 +87,7 @@ func (s *Server) serviceMounts() []mount {
 	})
 	mounts := make([]mount, len(services))
 	for i, one := range services {
-		mounts[i] = mount{one.Path, one.Handler}
+		mounts[i] = mount{one.Path, route.List(one.Handler, one.Procedures)}
 	}
 	return mounts
 }

@@ -124,9 +124,7 @@ func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 // once.
 func (s *Server) Run(ctx context.Context) error {
 	public := s.edge.Server()
-	if s.config.PublicDocs {
-		public.Handler = withDocs(public.Handler)
-	}
+	public.Handler = s.publicHandler()
 	// HTTP/2 without TLS too, as gRPC needs it.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

@@ -29,6 +29,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/route"
 	"go.storefront.example/server/shop"
 )
 
@@ -58,7 +59,7 @@ type dashboard struct {
 // New returns the dashboard, to be mounted at Path and below. Goroutines may share it.
 func New(c Config) http.Handler {
 	d := &dashboard{c}
-	mux := http.NewServeMux()
+	mux := route.NewMux()
 	mux.HandleFunc("GET "+Path+"/static/{name}", serveAsset)
 	mux.HandleFunc("GET "+Path+"/sign-in", d.signInPage)
 	mux.HandleFunc("POST "+Path+"/sign-in", d.signIn)
@@ -101,10 +102,10 @@ func New(c Config) http.Handler {
 	}
 	mux.Handle("GET "+Path, http.RedirectHandler(Path+"/", http.StatusSeeOther))
 
-	return d.identified(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return route.List(d.identified(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 		mux.ServeHTTP(w, r)
-	}))
+	})), mux.Patterns())
 }
 
 // protect sets what every answer of the dashboard says to a browser.
@@ -154,7 +155,8 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 				return
 			}
 			if err := v.r.ParseForm(); err != nil {
-				d.show(v, http.StatusBadRequest, message("This form cannot be read", "Go back, reload the page and try again."))
+				status, title := unreadable(err)
+				d.show(v, status, message(title, "Go back, reload the page and try again."))
 				return
 			}
 			if !tokenFits(secret, v.r.PostForm.Get("csrf")) {
@@ -169,6 +171,14 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 	})
 }
 
+// unreadable is the status and the title of the answer to a form that cannot be parsed.
+func unreadable(err error) (status int, title string) {
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return http.StatusRequestEntityTooLarge, "This form is too large"
+	}
+	return http.StatusBadRequest, "This form cannot be read"
+}
+
 // to sends the browser on to a page, which tells what was done.
 func (v *visit) to(path, done string) error {
 	if done != "" {
@@ -180,7 +190,7 @@ func (v *visit) to(path, done string) error {
 
 // refuse shows why something was not done.
 func (d *dashboard) refuse(v *visit, err error) {
-	r := refusal.Of(err, d.Unreachable)
+	r := refusal.In(v.r.Context(), err, d.Unreachable)
 	shown := message("This was not done", r.Message)
 	switch {
 	case r.Code == refusal.Unavailable, r.Code == refusal.InternalError:
@@ -196,7 +206,7 @@ func (d *dashboard) refuse(v *visit, err error) {
 
 // fail is refuse for whoever is not known to be signed in.
 func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
-	f := refusal.Of(err, d.Unreachable)
+	f := refusal.In(r.Context(), err, d.Unreachable)
 	d.write(w, r, f.Status(), d.failed(r, f))
 }
 
@@ -204,7 +214,9 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 // the cause in the log.
 func (d *dashboard) failed(r *http.Request, f *refusal.Refusal) view {
 	reference := tenant.RequestOf(r.Context()).ID.String()
-	d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", reference, "route", routeOf(r), "error", f.Cause)
+	if !f.GaveUp() {
+		d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", reference, "route", routeOf(r), "error", f.Cause)
+	}
 	return message("Something went wrong", f.Message+" If it stays so, tell whoever runs the platform this reference: "+reference)
 }
 

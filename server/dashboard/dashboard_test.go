@@ -443,7 +443,7 @@ func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 		{"a time that is none", "/webhooks/" + o.webhook + "/resend", []string{"since", "yesterday"}, 400, "must be a date and time"},
 		{"no time", "/webhooks/" + o.webhook + "/resend", nil, 400, "Choose since when"},
 		{"a delivery that has not ended", "/deliveries/" + o.delivery + "/resend", nil, 409, "still pending"},
-		{"a form that is too long", "/keys", []string{"name", strings.Repeat("n", 100<<10)}, 400, "cannot be read"},
+		{"a form that is too long", "/keys", []string{"name", strings.Repeat("n", 100<<10)}, 413, "too large"},
 	} {
 		a := r.post(row.path, row.fields...)
 		require.Equal(t, row.status, a.status, row.because)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/refusal"
 )
 
 // answer remembers the status of an answer for the log.
@@ -92,7 +93,8 @@ func (d *dashboard) survive(a *answer, r *http.Request, next http.Handler) {
 			d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", tenant.RequestOf(r.Context()).ID, "route", routeOf(r), "error", cause)
 			return
 		}
-		d.fail(a, r, cause)
+		// As a refusal it stays a failure, also when the browser has left.
+		d.fail(a, r, refusal.Of(cause, func(error) bool { return false }))
 	}()
 	next.ServeHTTP(a, r)
 }

@@ -118,6 +118,11 @@ func (d *dashboard) sayLinkIsOver(w http.ResponseWriter, r *http.Request) {
 // signIn uses a link up and begins a session. The browser's session before it ends: nobody could sign
 // out of it any more.
 func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		status, title := unreadable(err)
+		d.say(w, r, status, title, "Open the sign-in link again.")
+		return
+	}
 	token := r.PostFormValue("token")
 	member, err := d.Operator.LookAtSignInLink(r.Context(), token)
 	if err == nil && foreign(r, member.Origin) {

@@ -23,6 +23,7 @@ import (
 
 	"go.storefront.example/gen/docs"
 	"go.storefront.example/gen/openapi"
+	"go.storefront.example/server/route"
 )
 
 //go:generate node render.mjs ../../gen/openapi/storefront.json ../../gen/docs
@@ -38,14 +39,14 @@ const closed = "default-src 'none'; frame-ancestors 'none'"
 
 // New returns the handler of Path and what lies below. Goroutines may share it.
 func New() http.Handler {
-	mux := http.NewServeMux()
+	mux := route.NewMux()
 	mux.Handle("GET "+Path, newFile("text/html; charset=utf-8", docs.Policy, docs.Page))
 	mux.Handle("GET "+DocumentPath, newFile("application/json", closed, openapi.Document))
 	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(Path, http.StatusMovedPermanently))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protect(w.Header())
 		mux.ServeHTTP(w, r)
-	})
+	}), mux.Patterns())
 }
 
 // Covers tells whether a path is the handler's.

@@ -71,3 +71,41 @@ func (a *Arrival) Why(err error) error {
 		return a.ctx.Err()
 	}
 }
+
+// Prompt has the whole of a request's body arrive within a duration from its first read, and returns
+// what must be called once the request is answered.
+func Prompt(w http.ResponseWriter, r *http.Request, within time.Duration) (end func()) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return func() {}
+	}
+	p := &prompt{ReadCloser: r.Body, begin: func() *Arrival { return Await(w, r, within) }}
+	r.Body = p
+	return p.end
+}
+
+// prompt is a body that is waited for while it is read, and not before or after.
+type prompt struct {
+	io.ReadCloser
+	begin   func() *Arrival
+	arrival *Arrival
+	over    bool
+}
+
+// Read reads of the body below.
+func (p *prompt) Read(b []byte) (int, error) {
+	if p.arrival == nil {
+		p.arrival = p.begin()
+	}
+	n, err := p.ReadCloser.Read(b)
+	if err != nil {
+		p.end()
+	}
+	return n, err
+}
+
+func (p *prompt) end() {
+	if p.arrival != nil && !p.over {
+		p.over = true
+		p.arrival.End()
+	}
+}

@@ -20,7 +20,6 @@ func (b Bounds) unzip(message *bytes.Buffer) error {
 	packed.Reset()
 	packed.Write(message.Bytes())
 	defer func() {
-		_ = z.Close()
 		if packed.Cap() <= maxPooledBytes {
 			buffers.Put(packed)
 		}

@@ -38,6 +38,9 @@ type Bounds struct {
 	Within time.Duration
 }
 
+// MaxEnvelopeBytes is the size of the largest body that holds one message of so many bytes.
+func MaxEnvelopeBytes(bytes int) int64 { return int64(bytes + prefixBytes) }
+
 // TooLarge is the refusal of a body or a message of more than so many bytes.
 func TooLarge(bytes int) error {
 	size := fmt.Sprintf("%d KiB", bytes>>10)
@@ -100,7 +103,7 @@ func (b Bounds) readBody(w http.ResponseWriter, r *http.Request, into *bytes.Buf
 // readEnvelope reads the only envelope of a body.
 func (b Bounds) readEnvelope(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) error {
 	compressed := takeCompression(r)
-	if r.ContentLength > int64(b.Bytes+prefixBytes) {
+	if r.ContentLength > MaxEnvelopeBytes(b.Bytes) {
 		return TooLarge(b.Bytes)
 	}
 	arrival := Await(w, r, b.Within)

@@ -13,11 +13,11 @@ import (
 	"net/http/pprof"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/route"
 )
 
 // Config says what is shown.
@@ -44,7 +44,7 @@ func Mounts(c Config) []Mount {
 	mounts := []Mount{
 		{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })},
 		{"GET /readyz", http.HandlerFunc(c.serveReady)},
-		{"GET /metrics", promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{})},
+		{"GET /metrics", showMetrics(c.Metrics, c.Logger)},
 	}
 	if c.Guard == nil {
 		return mounts
@@ -62,7 +62,7 @@ func Mounts(c Config) []Mount {
 
 // Handler serves the mounts.
 func Handler(c Config) http.Handler {
-	mux := http.NewServeMux()
+	mux := route.NewMux()
 	for _, m := range Mounts(c) {
 		mux.Handle(m.Pattern, m.Handler)
 	}

@@ -120,7 +120,7 @@ func TestTheOperatorsTraceGoesOn(t *testing.T) {
 	ask(handler, "/broken")
 	made := kept.GetSpans()
 	require.Equal(t, traceID, made[0].SpanContext.TraceID().String())
-	require.Equal(t, "GET /things/{id}", made[0].Attributes[0].Value.String())
+	require.Equal(t, "/things/{id}", made[0].Attributes[0].Value.String())
 	require.EqualValues(t, http.StatusOK, made[0].Attributes[1].Value.AsInt64())
 	require.False(t, made[1].Parent.IsValid())
 	require.Equal(t, "Error", made[1].Status.Code.String())

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"go.storefront.example/ent/span"
+	"go.storefront.example/server/route"
 )
 
 // probes are asked every few seconds, and have no trace.
@@ -31,7 +32,7 @@ func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 		inner := r.WithContext(ctx)
 		answer := &status{ResponseWriter: w}
 		next.ServeHTTP(answer, inner)
-		s.SetAttributes(attribute.String("http.route", inner.Pattern), attribute.Int("http.response.status_code", max(answer.code, http.StatusOK)))
+		s.SetAttributes(attribute.String("http.route", route.Of(inner)), attribute.Int("http.response.status_code", max(answer.code, http.StatusOK)))
 		if answer.code >= http.StatusInternalServerError {
 			span.Fail(s, strconv.Itoa(answer.code))
 		}

@@ -36,6 +36,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -46,6 +47,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/message"
 	"go.storefront.example/server/ratelimit"
 	"go.storefront.example/server/refusal"
 )
@@ -146,6 +148,25 @@ func New(config Config) (*Edge, error) {
 	return e, nil
 }
 
+// Patterns lists every address that the edge serves: the templates under /v1 and the procedures,
+// each with a method.
+func (e *Edge) Patterns() []string {
+	var all []string
+	for procedure := range e.calls {
+		all = append(all, "POST "+procedure)
+	}
+	for procedure := range e.open {
+		all = append(all, "POST "+procedure)
+	}
+	for _, r := range e.routes.resources {
+		for _, m := range r.methods {
+			all = append(all, m.verb+" "+r.template)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // ServeHTTP answers one request. Its route, for logs and metrics, is that of an exact procedure or a
 // template, never what the client wrote.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -214,6 +235,7 @@ func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
 	if x.sent {
 		return
 	}
+	message.Drain(x.writer, r)
 	if x.face == FaceConnect || x.face == FaceGRPC || x.face == FaceGRPCWeb {
 		e.writeCallError(x, r)
 		return

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/refusal"
@@ -38,6 +40,20 @@ func (x *exchange) writeError() {
 	x.transcoding, x.dropped = false, false
 	x.WriteHeader(x.refusal.Status())
 	_, _ = x.Write(*buf)
+}
+
+// WriteError answers with the specification's error body where no Edge does: on the operator's
+// listener. The request's identifier is that of the header X-Request-Id, or a new one.
+func WriteError(w http.ResponseWriter, r *refusal.Refusal, now time.Time) {
+	h := w.Header()
+	id := h.Get(headerRequestID)
+	if id == "" {
+		id = uuid.NewString()
+	}
+	body := appendError(nil, r, id, now)
+	h[headerRequestID], h["Content-Type"], h["Content-Length"] = []string{id}, contentTypeJSON, []string{strconv.Itoa(len(body))}
+	w.WriteHeader(r.Status())
+	_, _ = w.Write(body)
 }
 
 // setRefusalHeaders writes the headers that go with the refusal's code on every face.

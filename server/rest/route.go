@@ -141,8 +141,9 @@ type resource struct {
 
 // routes find the resource of a path. They never change once made.
 type routes struct {
-	literal  map[string]*resource
-	variable []*resource
+	literal   map[string]*resource
+	variable  []*resource
+	resources []*resource // all of them
 }
 
 func newRoutes(methods []*method) (*routes, error) {
@@ -156,6 +157,7 @@ func newRoutes(methods []*method) (*routes, error) {
 		if res == nil {
 			res = &resource{template: m.template, before: m.template}
 			byTemplate[m.template] = res
+			t.resources = append(t.resources, res)
 			if before, after, ok := strings.Cut(m.template, "{"); ok {
 				_, res.after, _ = strings.Cut(after, "}")
 				res.before = before

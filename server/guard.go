@@ -1,0 +1,117 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/server/message"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/rest"
+	"go.storefront.example/server/route"
+)
+
+// maxQueryBytes bounds a query of the operator's listener and of the reference: handlers make a map
+// of it, many times its size.
+const maxQueryBytes = 8 << 10
+
+// guard is what stands before every handler that is not the edge's: it bounds what is read, and
+// answers and logs a panic.
+type guard struct {
+	logger *slog.Logger
+	now    func() time.Time
+	next   http.Handler
+}
+
+// ServeHTTP answers a body that is declared too large with payload_too_large, too long a query with
+// validation_failed, and a panic with internal_error.
+func (g guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a := &answer{ResponseWriter: w, request: r}
+	defer g.recover(a, r)
+	switch {
+	case r.ContentLength > message.MaxEnvelopeBytes(rest.MaxBodyBytes):
+		g.refuse(a, message.TooLarge(rest.MaxBodyBytes))
+	case len(r.URL.RawQuery) > maxQueryBytes:
+		g.refuse(a, refusal.Invalid("The query is longer than 8 KiB."))
+	default:
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = http.MaxBytesReader(w, r.Body, message.MaxEnvelopeBytes(rest.MaxBodyBytes))
+		}
+		g.next.ServeHTTP(a, r)
+	}
+}
+
+// Patterns lists what is behind the guard.
+func (g guard) Patterns() []string {
+	if listed, ok := g.next.(route.Lister); ok {
+		return listed.Patterns()
+	}
+	return nil
+}
+
+func (g guard) recover(a *answer, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	id := uuid.NewString()
+	if sent := a.Header().Get("X-Request-Id"); sent != "" {
+		id = sent
+	}
+	g.logger.ErrorContext(r.Context(), "a request broke", "request_id", id, "route", route.Of(r), "error", fmt.Sprintf("panic: %v\n%s", v, debug.Stack()))
+	if a.begun {
+		panic(http.ErrAbortHandler)
+	}
+	g.refuse(a, refusal.New(refusal.InternalError, "The service failed to answer; try again later."))
+}
+
+// refuse answers with the error body of the service.
+func (g guard) refuse(a *answer, err error) {
+	rest.WriteError(a, refusal.Of(err, func(error) bool { return false }), g.now())
+}
+
+// answer remembers whether an answer has begun, and skips what its handler left of the body before.
+type answer struct {
+	http.ResponseWriter
+	request *http.Request
+	begun   bool
+}
+
+func (a *answer) begin() {
+	if !a.begun {
+		a.begun = true
+		message.Drain(a.ResponseWriter, a.request)
+	}
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(status int) {
+	if status >= http.StatusOK {
+		a.begin()
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (a *answer) Write(p []byte) (int, error) {
+	a.begin()
+	return a.ResponseWriter.Write(p)
+}
+
+// Flush sends what was written so far, as streams need it.
+func (a *answer) Flush() {
+	a.begin()
+	_ = http.NewResponseController(a.ResponseWriter).Flush()
+}
+
+// Unwrap returns the writer beneath, for http.ResponseController.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+var _ http.Flusher = (*answer)(nil)

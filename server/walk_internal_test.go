@@ -1,0 +1,437 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	usage "runtime/metrics"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/server/monitor"
+	"go.storefront.example/server/route"
+)
+
+const (
+	// atOnce is how many requests are under way at a time, and growth how many bytes all of them
+	// together may cost.
+	atOnce = 50
+	growth = 64 << 20
+	// patience is when a request counts as one that is not answered. The service means to answer
+	// within 2 s; the rest is a busy machine's.
+	patience = 30 * time.Second
+	// marker is in everything that is sent, and nowhere in what comes back.
+	marker = "hunter2"
+)
+
+// attack is one way to write a request for an address, and how many bytes of body may follow the
+// head without end.
+type attack struct {
+	name    string
+	request func(method, path string) []byte
+	endless bool
+	h2      bool
+	// tooLarge is set when a call that is read must be refused for its size, costly when it is sent
+	// fifty times at once, slow when its answer waits for a time-out.
+	tooLarge, costly, slow bool
+}
+
+func head(method, path string, headers ...string) []byte {
+	return []byte(method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n" + strings.Join(headers, "\r\n") + "\r\n\r\n")
+}
+
+func sized(method, path string, body []byte, headers ...string) []byte {
+	return append(head(method, path, append(headers, fmt.Sprintf("Content-Length: %d", len(body)))...), body...)
+}
+
+func attacks(t *testing.T) []attack {
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	require.NoError(t, err)
+	zeros := make([]byte, 1<<20)
+	for range 64 {
+		_, err = z.Write(zeros)
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	bomb := packed.Bytes()
+	envelope := func(flag byte, size uint32, message []byte) []byte {
+		return append(binary.BigEndian.AppendUint32([]byte{flag}, size), message...)
+	}
+	of := func(kind string, body []byte, headers ...string) func(string, string) []byte {
+		return func(method, path string) []byte {
+			return sized(method, path, body, append(headers, "Content-Type: "+kind)...)
+		}
+	}
+	packedEnvelope := envelope(1, uint32(len(bomb)), bomb)
+	var all []attack
+	for i, kind := range []string{"application/json", "application/x-www-form-urlencoded", "application/proto", "multipart/form-data; boundary=" + marker} {
+		all = append(all,
+			attack{name: kind + " declared", tooLarge: true, costly: i == 0, request: func(method, path string) []byte {
+				return head(method, path, "Content-Type: "+kind, "Content-Length: 314572800")
+			}},
+			attack{name: kind + " without end", endless: true, tooLarge: true, costly: i == 0, request: func(method, path string) []byte {
+				return head(method, path, "Content-Type: "+kind, "Transfer-Encoding: chunked")
+			}},
+			attack{name: kind + " compressed", tooLarge: true, costly: i == 0, request: of(kind, bomb, "Content-Encoding: gzip")},
+		)
+	}
+	all = append(all, attack{name: "slow", slow: true, request: func(method, path string) []byte {
+		return append(head(method, path, "Content-Type: application/json", "Content-Length: 20"), marker...)
+	}}, attack{name: "slow, in chunks", slow: true, request: func(method, path string) []byte {
+		return append(head(method, path, "Content-Type: application/x-www-form-urlencoded", "Transfer-Encoding: chunked"), "f\r\n"+marker...)
+	}})
+	for i, kind := range []string{"application/grpc", "application/grpc-web+proto", "application/connect+proto"} {
+		all = append(all,
+			attack{name: kind + " 4 GB promised", tooLarge: true, request: of(kind, envelope(0, 1<<32-1, []byte(marker)))},
+			attack{name: kind + " compressed", tooLarge: true, costly: i == 0, request: of(kind, packedEnvelope, "Grpc-Encoding: gzip", "Connect-Content-Encoding: gzip")},
+			attack{name: kind + " another compression", request: of(kind, envelope(1, 7, []byte(marker)), "Grpc-Encoding: "+marker, "Connect-Content-Encoding: "+marker)},
+			attack{name: kind + " a malformed deadline", request: of(kind, envelope(0, 0, nil), "Grpc-Timeout: "+marker, "Connect-Timeout-Ms: "+marker)},
+			attack{name: kind + " HTTP/2, compressed", h2: true, tooLarge: true, costly: i == 0, request: func(string, string) []byte { return []byte(kind) }},
+		)
+	}
+	query := "?encoding=json&compression=gzip&base64=1&message=" + base64.RawURLEncoding.EncodeToString(bomb[:40<<10])
+	return append(all,
+		attack{name: "compressed in the query", costly: true, request: func(_, path string) []byte { return head("GET", path+query) }},
+		attack{name: "a long query", costly: true, request: func(_, path string) []byte { return head("GET", path+"?"+marker+strings.Repeat("&a", 30<<10)) }},
+		attack{name: "a short query", request: func(_, path string) []byte { return head("GET", path+"?token="+marker+strings.Repeat("&a", 3<<10)) }},
+		attack{name: "large headers", request: func(method, path string) []byte {
+			return head(method, path, "X-Large: "+strings.Repeat("x", 60<<10), "Cookie: "+strings.Repeat("a=b; ", 100)+marker)
+		}},
+		attack{name: "headers too large", request: func(method, path string) []byte {
+			return head(method, path, "X-Large: "+strings.Repeat("x", 100<<10))
+		}},
+		attack{name: "an unknown method", request: func(_, path string) []byte { return head("HUNT", path) }},
+		attack{name: "a method in lower case", request: func(_, path string) []byte { return head("get", path) }},
+		attack{name: "OPTIONS", request: func(_, path string) []byte { return head("OPTIONS", path, "Origin: https://"+marker) }},
+		attack{name: "DELETE", request: func(_, path string) []byte { return head("DELETE", path) }},
+		attack{name: "invalid UTF-8", request: func(method, path string) []byte { return head(method, path+"%FF") }},
+		attack{name: "below", request: func(method, path string) []byte { return head(method, strings.TrimSuffix(path, "/")+"/"+marker) }},
+		attack{name: "a dot segment", request: func(method, path string) []byte { return head(method, path+"/../"+marker) }},
+		attack{name: "many ranges", costly: true, request: func(_, path string) []byte {
+			return head("GET", path, "Accept-Encoding: gzip, zstd", "Range: bytes=0-"+strings.Repeat(",0-", 1000))
+		}},
+		attack{name: "as it is meant", costly: true, request: func(method, path string) []byte {
+			return sized(method, path, []byte("{}"), "Content-Type: application/json", "Accept-Encoding: gzip, zstd")
+		}},
+	)
+}
+
+// longest is the request that took the longest.
+type longest struct {
+	mu   sync.Mutex
+	took time.Duration
+	name string
+}
+
+func (l *longest) note(took time.Duration, name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if took > l.took {
+		l.took, l.name = took, name
+	}
+}
+
+// examined is a server whose logs and spans are looked at.
+type examined struct {
+	*Server
+	sdktrace.SpanProcessor
+	mu     sync.Mutex
+	routes map[string]bool
+	spans  map[string]bool
+	errors []string
+}
+
+// Enabled takes every record.
+func (e *examined) Enabled(context.Context, slog.Level) bool { return true }
+
+// WithAttrs is not used.
+func (e *examined) WithAttrs([]slog.Attr) slog.Handler { return e }
+
+// WithGroup is not used.
+func (e *examined) WithGroup(string) slog.Handler { return e }
+
+// Handle keeps routes and errors.
+func (e *examined) Handle(_ context.Context, r slog.Record) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	line := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "route" {
+			e.routes[a.Value.String()] = true
+		}
+		line += " " + a.Key + "=" + a.Value.String()
+		return true
+	})
+	if r.Level >= slog.LevelError || strings.Contains(line, marker) && r.Level > slog.LevelDebug {
+		e.errors = append(e.errors, line)
+	}
+	return nil
+}
+
+// OnStart is of sdktrace.SpanProcessor.
+func (e *examined) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+
+// OnEnd keeps the name of a request's span; those of statements within are the store's.
+func (e *examined) OnEnd(s sdktrace.ReadOnlySpan) {
+	if s.SpanKind() != trace.SpanKindServer {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.spans[s.Name()] = true
+	for _, a := range s.Attributes() {
+		if a.Key == "http.route" {
+			e.routes[a.Value.String()] = true
+		}
+	}
+}
+
+// Shutdown is of sdktrace.SpanProcessor.
+func (e *examined) Shutdown(context.Context) error { return nil }
+
+// ForceFlush is of sdktrace.SpanProcessor.
+func (e *examined) ForceFlush(context.Context) error { return nil }
+
+// occupied is how many bytes the process has of the system.
+func occupied() uint64 {
+	s := []usage.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	usage.Read(s)
+	return s[0].Value.Uint64() - s[1].Value.Uint64()
+}
+
+// peak is the most that the process occupied while do ran, beyond what it did before.
+func peak(do func()) uint64 {
+	runtime.GC()
+	debug.FreeOSMemory()
+	before, most := occupied(), uint64(0)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for ticks := time.NewTicker(2 * time.Millisecond); ; {
+			most = max(most, occupied())
+			select {
+			case <-stop:
+				ticks.Stop()
+				return
+			case <-ticks.C:
+			}
+		}
+	}()
+	do()
+	close(stop)
+	<-done
+	return most - min(most, before)
+}
+
+// send makes one attack and returns what was answered.
+func send(address, method, path string, a attack, chunk []byte, h2 *http.Client) (status int, text string, err error) {
+	if a.h2 {
+		return sendHTTP2(address, method, path, string(a.request(method, path)), chunk, h2)
+	}
+	c, err := net.DialTimeout("tcp", address, patience)
+	if err != nil {
+		return 0, "", err
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(patience))
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		if _, err := c.Write(a.request(method, path)); err != nil || !a.endless {
+			return
+		}
+		for range 1 << 10 {
+			if _, err := c.Write(chunk); err != nil {
+				return
+			}
+		}
+	}()
+	answer, err := http.ReadResponse(bufio.NewReaderSize(c, 512), nil)
+	if err != nil {
+		return 0, "", err
+	}
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10))
+	c.Close()
+	<-sent
+	return answer.StatusCode, fmt.Sprint(answer.Header, string(body), answer.Trailer), nil
+}
+
+func sendHTTP2(address, method, path, kind string, packed []byte, h2 *http.Client) (int, string, error) {
+	r, err := http.NewRequest(method, "http://"+address+path, bytes.NewReader(packed))
+	if err != nil {
+		return 0, "", err
+	}
+	r.Header = http.Header{"Content-Type": {kind}, "Grpc-Encoding": {"gzip"}, "Connect-Content-Encoding": {"gzip"}}
+	answer, err := h2.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer answer.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10))
+	return answer.StatusCode, fmt.Sprint(answer.Header, string(body), answer.Trailer), nil
+}
+
+// Every address of both listeners is asked in every hostile way, without a key, fifty times at once
+// where it answers without one: each is answered, the process stays small, logs, spans and metrics
+// name nothing that a stranger wrote, and nothing fails. A service that is mounted later is asked
+// too. The test has the process for itself, for it measures its memory.
+func TestNobodyWithoutAKeyCosts(t *testing.T) {
+	e := &examined{routes: map[string]bool{}, spans: map[string]bool{}}
+	s := storetest.New(t, storetest.SQLite, store.Config{})
+	registry := monitor.NewRegistry(s, slog.New(slog.DiscardHandler))
+	running, err := New(Config{
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: "a-token-of-the-operator-for-tests", Store: s, PublicDocs: true,
+		Metrics: registry, Traces: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(e)), Logger: slog.New(e),
+	})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- running.Run(ctx) }()
+	defer func() { stop(); require.NoError(t, <-ended) }()
+
+	slowest := &longest{}
+	known := map[string]bool{route.Unmatched: true, "": true}
+	ways := attacks(t)
+	chunk := append([]byte("8000\r\n"), append(bytes.Repeat([]byte("0"), 0x8000), "\r\n"...)...)
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: protocols, DisableCompression: true}
+	defer transport.CloseIdleConnections()
+	h2 := &http.Client{Transport: transport, Timeout: patience}
+	var packed []byte
+	for _, a := range ways {
+		if a.name == "application/grpc compressed" {
+			_, packed, _ = bytes.Cut(a.request("POST", "/"), []byte("\r\n\r\n"))
+		}
+	}
+
+	for _, m := range running.mounts() {
+		known[m.pattern] = true // a service's prefix, as the route of a span before its procedure is known
+	}
+	for listener, patterns := range map[string][]string{
+		running.Addr().String():      running.publicHandler().(route.Lister).Patterns(),
+		running.AdminAddr().String(): running.adminMux().Patterns(),
+	} {
+		require.NotEmpty(t, patterns)
+		var all, open, waiting []func()
+		for _, pattern := range append(patterns, "/", "/v1/nothing", "*") {
+			method, path, ok := strings.Cut(pattern, " ")
+			if !ok {
+				method, path = "POST", pattern
+			}
+			known[path] = true
+			path = strings.ReplaceAll(path, "{$}", "")
+			for strings.Contains(path, "{") {
+				before, rest, _ := strings.Cut(path, "{")
+				_, after, _ := strings.Cut(rest, "}")
+				path = before + "00000000-0000-4000-8000-000000000000" + after
+			}
+			plain, _, err := send(listener, method, path, ways[len(ways)-1], chunk, h2)
+			require.NoError(t, err, pattern)
+			isOpen := !slices.Contains([]int{401, 403, 404, 405}, plain)
+			for _, a := range ways {
+				if pattern == "*" && (a.h2 || method == "GET") {
+					continue
+				}
+				one := func() {
+					content := chunk
+					if a.h2 {
+						content = packed
+					}
+					began := time.Now()
+					status, text, err := send(listener, method, path, a, content, h2)
+					slowest.note(time.Since(began), pattern+" "+a.name)
+					switch {
+					case err != nil:
+						t.Errorf("%s %s: %v", pattern, a.name, err)
+					case status == http.StatusInternalServerError, strings.Contains(text, marker) && status/100 != 3:
+						t.Errorf("%s %s: %d %s", pattern, a.name, status, text)
+					case isOpen && status == http.StatusOK && a.tooLarge && method == "POST" && (strings.Contains(text, "Grpc-Status:[0]") ||
+						!strings.Contains(text, "Grpc-Status:[") && !strings.Contains(text, `"error":`)):
+						t.Errorf("%s %s was read: %s", pattern, a.name, text)
+					}
+				}
+				switch {
+				case a.slow:
+					waiting = append(waiting, one)
+				default:
+					all = append(all, one)
+				}
+				if isOpen && a.costly {
+					open = append(open, slices.Repeat([]func(){one}, atOnce)...)
+				}
+			}
+		}
+		for name, requests := range map[string][]func(){"each": all, "fifty of each that is open": open, "slow ones": waiting} {
+			together := atOnce
+			if name == "slow ones" {
+				together = 4 * atOnce
+			}
+			began := time.Now()
+			grown := peak(func() {
+				var next atomic.Int64
+				var group sync.WaitGroup
+				for range together {
+					group.Go(func() {
+						for i := next.Add(1) - 1; i < int64(len(requests)); i = next.Add(1) - 1 {
+							requests[i]()
+						}
+					})
+				}
+				group.Wait()
+			})
+			t.Logf("%s: %d addresses, %d requests in %v, %d MB more; the slowest in %v: %s",
+				name, len(patterns), len(requests), time.Since(began).Round(time.Millisecond), grown>>20, slowest.took.Round(time.Millisecond), slowest.name)
+			require.Less(t, slowest.took, patience)
+			require.Less(t, grown, uint64(growth), name)
+		}
+	}
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	require.Empty(t, e.errors)
+	for one := range e.routes {
+		require.True(t, known[one], "the route %q is none", one)
+	}
+	for name := range e.spans {
+		method, path, _ := strings.Cut(name, " ")
+		require.True(t, known[name] || known[path] && strings.ToUpper(method) == method || name == "operator request", "the span %q is none", name)
+	}
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	series := 0
+	for _, family := range families {
+		series += len(family.GetMetric())
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				require.NotContains(t, label.GetValue(), marker)
+				if label.GetName() == "route" {
+					require.True(t, known[label.GetValue()], label.GetValue())
+				}
+			}
+		}
+	}
+	t.Logf("%d series", series)
+	require.Less(t, series, 2000)
+}
