@@ -14,7 +14,7 @@ import (
 // check tells why the service is not ready: it is stopping, its database is away, or the schema
 // lacks migrations.
 func (s *Server) check(ctx context.Context) error {
-	if !s.ready.Load() {
+	if s.drain.leaving.Load() {
 		return refusal.New(refusal.Unavailable, "The service is stopping.")
 	}
 	return s.readiness.Check(ctx)

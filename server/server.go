@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,6 +59,9 @@ type Config struct {
 	Traces trace.TracerProvider
 	// Logger gets one line a request.
 	Logger *slog.Logger
+	// DrainDelay is for how long after the end of Run's context the server goes on accepting, while it is
+	// not ready and its answers end their connections.
+	DrainDelay time.Duration
 }
 
 // Server is the public API and the operator's listener in one process.
@@ -68,7 +70,7 @@ type Server struct {
 	edge          *rest.Edge
 	gate          *auth.Gate
 	operator      *rpc.Gate // nil: the operator's side is off
-	ready         atomic.Bool
+	drain         *drain
 	readiness     *monitor.Readiness
 	public, admin net.Listener
 }
@@ -83,7 +85,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	s := &Server{config: c, readiness: monitor.NewReadiness(c.Store), gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger})}
+	s := &Server{config: c, drain: newDrain(c.DrainDelay), readiness: monitor.NewReadiness(c.Store), gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger})}
 	rules := shop.New(c.Store, c.Shop)
 	names := []string{
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
@@ -94,7 +96,7 @@ func New(c Config) (*Server, error) {
 		Public: func(options rest.OpenOptions) []rest.Open {
 			return append(s.openHealth(options, names), openReflection(options, names)...)
 		},
-		Ready: s.ready.Load, TrustedProxies: c.TrustedProxies, Logger: c.Logger,
+		TrustedProxies: c.TrustedProxies, Logger: c.Logger,
 		Traces: c.Traces, Observe: tells.observe, Unreachable: store.IsUnreachable, Now: c.Store.Now,
 	})
 	if err != nil {
@@ -109,7 +111,6 @@ func New(c Config) (*Server, error) {
 	if s.operator = newOperatorGate(c, s.admin.Addr()); s.operator == nil {
 		c.Logger.Info("the admin services are off: there is no --admin-token")
 	}
-	s.ready.Store(true)
 	return s, nil
 }
 
@@ -119,12 +120,13 @@ func (s *Server) Addr() net.Addr { return s.public.Addr() }
 // AdminAddr is the address that the operator's listener is bound to.
 func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 
-// Run serves until the context ends, then lets the requests in flight end and writes down what
+// Run serves until the context ends and for the drain delay, then lets the requests in flight end and writes down what
 // is still in memory: when keys were last used. It returns nil after an orderly end. It is called
 // once.
 func (s *Server) Run(ctx context.Context) error {
 	public := s.edge.Server()
-	public.Handler = s.publicHandler()
+	public.Handler, public.ConnState = s.drain.handler(s.publicHandler()), s.drain.note
+	listener := s.edge.Listen(&lastAccepting{Listener: s.public})
 	// HTTP/2 without TLS too, as gRPC needs it.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -138,16 +140,26 @@ func (s *Server) Run(ctx context.Context) error {
 	gateContext, stopGate := context.WithCancel(context.WithoutCancel(ctx))
 	gateDone := make(chan error, 1)
 	go func() { gateDone <- s.gate.Run(gateContext) }()
-	group.Go(func() error { return serve(public, s.edge.Listen(s.public)) })
+	accepted := make(chan struct{}) // closed when the last connection has been
+	group.Go(func() error {
+		defer close(accepted)
+		err := serve(public, listener)
+		if errors.Is(err, net.ErrClosed) && s.drain.leaving.Load() {
+			return nil
+		}
+		return err
+	})
 	group.Go(func() error { return serve(admin, s.admin) })
 	group.Go(func() error { s.config.Store.WatchClock(running, s.config.Logger); return nil })
 	group.Go(func() error { s.config.Store.KeepPartitions(running, s.config.Logger); return nil })
 	group.Go(func() error {
-		<-running.Done()
-		s.ready.Store(false)
+		s.drain.wait(running)
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
-		return errors.Join(public.Shutdown(ending), admin.Shutdown(ending))
+		closed := listener.Close()
+		<-accepted
+		s.drain.settle(ending)
+		return errors.Join(closed, public.Shutdown(ending), admin.Shutdown(ending))
 	})
 	err := group.Wait()
 	stopGate()

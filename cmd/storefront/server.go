@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.storefront.example/ent/store"
@@ -23,6 +24,7 @@ type serverCmd struct {
 	Migrate        bool      `help:"Bring the schema up to date first."`
 	TrustedProxies []network `placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For tells the client's address."`
 	PaymentLinks   onOff     `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
+	DrainDelay     pause     `default:"1s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, no longer ready and ending each connection with its answer, so that a balancer can send its requests elsewhere."`
 	LogFormat      string    `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
 	LogLevel       string    `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
@@ -30,6 +32,19 @@ type serverCmd struct {
 // Help shows an example.
 func (serverCmd) Help() string {
 	return "Serves until it is interrupted, then lets the requests in flight end. Any number of servers work on one PostgreSQL database. Refuses to start on a schema that is not current, unless --migrate.\n\nExample:\n\n    storefront server --addr :8080 --database-url postgres://storefront@localhost/storefront --trusted-proxies 10.0.0.0/8"
+}
+
+// pause is a time that may be nothing.
+type pause time.Duration
+
+// UnmarshalText reads a time such as 0s or 5s.
+func (p *pause) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < 0 {
+		return fmt.Errorf("must be a time such as 0s or 5s, not %q", text)
+	}
+	*p = pause(d)
+	return nil
 }
 
 // adminToken is the setting of what has an operator's side.
@@ -105,6 +120,7 @@ func (c *serverCmd) serve(s *session) error {
 	defer t.flush(s.ctx)
 	config := server.Config{
 		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, Store: db, Logger: logger, Shop: options,
+		DrainDelay: time.Duration(c.DrainDelay),
 	}
 	for _, n := range c.TrustedProxies {
 		config.TrustedProxies = append(config.TrustedProxies, n.prefix)

@@ -1,0 +1,185 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/server"
+)
+
+// serving is a server that runs, and what stops it.
+type serving struct {
+	*server.Server
+	stop func() error
+}
+
+func serve(t *testing.T, s *store.Store, delay time.Duration) serving {
+	t.Helper()
+	running, err := server.New(server.Config{
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: s, Logger: slog.New(slog.DiscardHandler), DrainDelay: delay,
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- running.Run(ctx) }()
+	stop := sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
+	t.Cleanup(func() { require.NoError(t, stop()) })
+	return serving{running, stop}
+}
+
+// client asks over connections of its own that it keeps.
+func client(t *testing.T, http2 bool) *http.Client {
+	t.Helper()
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(!http2)
+	protocols.SetUnencryptedHTTP2(http2)
+	transport := &http.Transport{Protocols: protocols}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// balancer sends to one of two servers, and looks every few milliseconds whether it is ready.
+type balancer struct{ to atomic.Pointer[serving] }
+
+func (b *balancer) url() string { return "http://" + b.to.Load().Addr().String() + "/v1/store" }
+
+// replace stops the server that is sent to. Another is sent to once the first is no longer ready.
+func (b *balancer) replace(t *testing.T, by serving) {
+	t.Helper()
+	old := b.to.Load()
+	ended := make(chan error, 1)
+	go func() { ended <- old.stop() }()
+	for {
+		answer, err := http.Get("http://" + old.AdminAddr().String() + "/readyz")
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		if answer.StatusCode == http.StatusServiceUnavailable {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	b.to.Store(&by)
+	require.NoError(t, <-ended)
+}
+
+func TestRollingRestartsAtFullLoadCutNobody(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t, storetest.SQLite, store.Config{})
+	for face, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(face, func(t *testing.T) {
+			t.Parallel()
+			const (
+				restarts = 8
+				callers  = 32
+				delay    = 500 * time.Millisecond
+			)
+			var b balancer
+			first := serve(t, s, delay)
+			b.to.Store(&first)
+			var (
+				answered atomic.Int64
+				over     atomic.Bool
+				left     sync.WaitGroup
+			)
+			failures := make(chan error, callers)
+			for range callers {
+				c := client(t, http2)
+				left.Go(func() {
+					url := b.url()
+					for !over.Load() {
+						leave, err := change(c, url, http2)
+						if err != nil {
+							failures <- err
+							return
+						}
+						answered.Add(1)
+						if leave || http2 { // where the client does not see GOAWAY
+							url = b.url()
+						}
+					}
+				})
+			}
+			for range restarts {
+				b.replace(t, serve(t, s, delay))
+			}
+			over.Store(true)
+			left.Wait()
+			close(failures)
+			for err := range failures {
+				require.NoError(t, err)
+			}
+			require.Positive(t, answered.Load())
+			t.Logf("%d requests answered over %d restarts", answered.Load(), restarts)
+		})
+	}
+}
+
+// change sends a request that needs a key and has none. Over HTTP/1.1 the client must not send it again by
+// itself, for which its body is one that it cannot read twice; over HTTP/2 GOAWAY names the requests that were
+// not looked at, and clients send those again. It reports whether the server ends the connection.
+func change(c *http.Client, url string, http2 bool) (leave bool, err error) {
+	var body io.Reader = struct{ io.Reader }{http.NoBody}
+	if http2 {
+		body = strings.NewReader("{}")
+	}
+	r, err := http.NewRequest(http.MethodPatch, url, body)
+	if err != nil {
+		return false, err
+	}
+	answer, err := c.Do(r)
+	if err != nil {
+		return false, err
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusUnauthorized {
+		return false, errors.New(answer.Status)
+	}
+	return answer.Close, err
+}
+
+func TestAServerThatDrainsIsNotReadyAndEndsItsConnections(t *testing.T) {
+	t.Parallel()
+	running := serve(t, storetest.New(t, storetest.SQLite, store.Config{}), 2*time.Second)
+	kept, other := client(t, false), client(t, false)
+	admin := "http://" + running.AdminAddr().String()
+	url := "http://" + running.Addr().String() + "/v1/store"
+	ask := func(c *http.Client, url string) *http.Response {
+		answer, err := c.Get(url)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer
+	}
+	require.False(t, ask(kept, url).Close)
+	require.Equal(t, http.StatusOK, ask(other, admin+"/readyz").StatusCode)
+	ended := make(chan error, 1)
+	go func() { ended <- running.stop() }()
+	require.Eventually(t, func() bool { return ask(other, admin+"/readyz").StatusCode == http.StatusServiceUnavailable }, time.Minute, time.Millisecond)
+	for _, c := range []*http.Client{kept, client(t, false)} { // one that is connected, and one that comes now
+		answer := ask(c, url)
+		require.Equal(t, http.StatusUnauthorized, answer.StatusCode, "requests are answered as before")
+		require.True(t, answer.Close, "and told not to come again")
+	}
+	require.NoError(t, <-ended)
+	_, err := net.Dial("tcp", running.Addr().String())
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+}
