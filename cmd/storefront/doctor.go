@@ -85,7 +85,10 @@ func readable(set *settings, command string) error {
 // databases looks at the database and at all that can be seen in it.
 func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 	keys := c.keys() // before the database is opened, beside which it may be
-	db, reached := doctor.Open(ctx, store.Config{URL: c.DatabaseURL, MaxConns: 2})
+	used := doctor.Used(ctx, c.DatabaseURL)
+	db, reached := doctor.Open(ctx, store.Config{
+		URL: c.DatabaseURL, MaxConns: 2, Settings: map[string]string{"application_name": doctor.ApplicationName},
+	})
 	found := []doctor.Finding{reached}
 	if path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:"); embedded && exists(path) {
 		key, _ := keyFile(c.DatabaseURL)
@@ -101,7 +104,7 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 			return append(found, doctor.Secrets(ctx, nil, keys)) // what follows reads its tables
 		}
 	}
-	found = append(found, doctor.Secrets(ctx, db, keys), doctor.Outbox(ctx, db), doctor.Sweeps(ctx, db))
+	found = append(found, doctor.Secrets(ctx, db, keys), doctor.Outbox(ctx, db, used), doctor.Sweeps(ctx, db))
 	if db.Dialect() == dialect.Postgres {
 		found = append(found, doctor.Transactions(ctx, db, doctor.LongTransaction))
 	}

@@ -91,7 +91,6 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 
 			db, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
-			defer db.Close()
 			happened := db.Now().Add(-2 * doctor.MostLag)
 			event := id.At(happened)
 			_, err = db.Writer().Exec(`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', $3, $4)`,
@@ -104,6 +103,18 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			require.Equal(t, doctor.Fail, f.Status)
 			require.Regexp(t, `^1 event waiting, the oldest for 2m\d+s: no worker takes them$`, f.Message)
 			require.Contains(t, f.Remedy, "start `storefront worker`")
+
+			// Right after a restore nothing is connected yet, and the doctor ends with 0.
+			require.NoError(t, db.Close())
+			f = i.examine()["outbox"]
+			require.Equal(t, doctor.Warn, f.Status)
+			require.Regexp(t, `^1 event waiting, the oldest for 2m\d+s: nothing runs on this database`, f.Message)
+			i.run(nil, "doctor", "--check-url", "none", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
+
+			// A server alone takes events and delivers none; a worker that is stuck delivers none either.
+			server := i.server("storefront")
+			require.Equal(t, doctor.Fail, i.examine()["outbox"].Status)
+			server.stop()
 			worker := i.worker()
 			require.Equal(t, event.String(), in.next().ID)
 			require.Equal(t, doctor.OK, i.examine()["outbox"].Status)

@@ -256,16 +256,21 @@ func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...str
 			"journal_size_limit(67108864)",
 		),
 	}
+	connect, err := sqlite.NewConnector(fileURI(path, query))
+	if err != nil {
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	return sql.OpenDB(c.keep(connect, false)), nil
+}
+
+// fileURI is a whole path and its parameters as SQLite takes them.
+func fileURI(path string, query url.Values) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed // a drive letter
 	}
 	uri := url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}
-	connect, err := sqlite.NewConnector(uri.String())
-	if err != nil {
-		return nil, fmt.Errorf("reach the database: %w", err)
-	}
-	return sql.OpenDB(c.keep(connect, false)), nil
+	return uri.String()
 }
 
 // keep makes the connector's connections keep their prepared statements.

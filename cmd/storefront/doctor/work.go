@@ -24,10 +24,33 @@ const (
 	LongTransaction = 15 * time.Minute
 )
 
-// Outbox looks at what waits to be delivered, and so at whether a worker runs.
-func Outbox(ctx context.Context, s *store.Store) Finding {
+// ApplicationName is what the doctor's own connections to PostgreSQL are called, to be told from those
+// of the service.
+const ApplicationName = "storefront doctor"
+
+// Used reports whether a server, a worker or a command has the SQLite file of the URL open. It is
+// asked before the doctor opens it, and answers false for PostgreSQL.
+func Used(ctx context.Context, databaseURL string) bool {
+	used, err := store.InUse(ctx, databaseURL)
+	return used && err == nil // what cannot be opened is another check's
+}
+
+// Outbox looks at what waits to be delivered, and so at whether a worker runs. On a database that
+// nobody is connected to, as right after a restore, nothing is expected to deliver: what waits is a
+// warning there. used is what Used answered.
+func Outbox(ctx context.Context, s *store.Store, used bool) Finding {
 	const check = "outbox"
 	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
+	stuck := func(format string, args ...any) Finding {
+		used, err := connected(ctx, s, used)
+		switch {
+		case err != nil:
+			return broken(check, err)
+		case used:
+			return fail(check, remedy, format+": no worker takes them", args...)
+		}
+		return warn(check, "start `storefront worker` when the rest is well", format+": nothing runs on this database, and a worker will take them", args...)
+	}
 	var waiting int
 	if err := s.Reader().QueryRowContext(ctx, "SELECT count(*) FROM outbox").Scan(&waiting); err != nil {
 		return broken(check, err)
@@ -41,7 +64,7 @@ func Outbox(ctx context.Context, s *store.Store) Finding {
 	if err == nil {
 		lag := now.Sub(id.Time(oldest)).Round(time.Second)
 		if lag > MostLag {
-			return fail(check, remedy, "%s waiting, the oldest for %v: no worker takes them", plural(waiting, "event"), lag)
+			return stuck("%s waiting, the oldest for %v", plural(waiting, "event"), lag)
 		}
 	}
 	var overdue, leased int
@@ -51,7 +74,7 @@ func Outbox(ctx context.Context, s *store.Store) Finding {
 		return broken(check, err)
 	}
 	if overdue > 0 && leased == 0 {
-		return fail(check, remedy, "%d deliveries are due, some for more than %v, and no attempt is under way: no worker makes them", overdue, MostLag)
+		return stuck("%d deliveries are due, some for more than %v, and no attempt is under way", overdue, MostLag)
 	}
 	return ok(check, "waiting: %s; deliveries overdue: %d%s", plural(waiting, "event"), overdue, listening(ctx, s))
 }
@@ -68,6 +91,16 @@ func Sweeps(ctx context.Context, s *store.Store) Finding {
 		return broken(check, err)
 	}
 	return ok(check, "not held")
+}
+
+// connected reports whether anybody else uses the database.
+func connected(ctx context.Context, s *store.Store, used bool) (bool, error) {
+	if s.Dialect() == dialect.SQLite {
+		return used, nil
+	}
+	err := s.Reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
+ WHERE datname = current_database() AND usesysid IS NOT NULL AND application_name <> $1)`, ApplicationName).Scan(&used)
+	return used, err
 }
 
 // listening says how many workers wait for events, where that can be seen.
