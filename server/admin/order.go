@@ -24,8 +24,8 @@ func (o *Operator) CreateOrder(ctx context.Context, storeName string, d shop.Ord
 }
 
 // PayOrder tells that an order was paid. Like the other answers of a payment provider it changes
-// nothing when it has been told before. It refuses with order_not_found or
-// order_transition_invalid.
+// nothing when it has been told before. It refuses with order_not_found, order_transition_invalid or
+// total_limit.
 func (o *Operator) PayOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return o.move(ctx, id, o.shop.PayOrder)
 }

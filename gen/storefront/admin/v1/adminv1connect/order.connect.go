@@ -60,7 +60,8 @@ type OrderServiceClient interface {
 	//
 	// Refused with `store_not_found`, `phone_invalid`, `customer_identifier_required`,
 	// `customer_not_found`, `customer_conflict`, `product_not_found`, `payment_link_not_found`,
-	// `payment_link_unavailable`, `payment_link_amount_invalid` or `idempotency_key_reused`.
+	// `payment_link_unavailable`, `payment_link_amount_invalid`, `total_limit` or
+	// `idempotency_key_reused`.
 	CreateOrder(context.Context, *v1.CreateOrderRequest) (*v11.Order, error)
 	// Lists a store's orders, newest first. Refused with `store_not_found`.
 	ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error)
@@ -69,7 +70,9 @@ type OrderServiceClient interface {
 	// Tells that an order was paid. Sends `order.paid`, and `payment_link.paid` for an order through a
 	// payment link.
 	//
-	// Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
+	// Refused with `order_not_found`, `order_transition_invalid`, `idempotency_key_reused`, or
+	// `total_limit` when the payment would take the customer's `totalPaid` or the payment link's
+	// `paidAmount` past 2^53-1.
 	PayOrder(context.Context, *v1.PayOrderRequest) (*v11.Order, error)
 	// Tells that the payment of an order failed. Sends `order.failed`.
 	//
@@ -225,7 +228,8 @@ type OrderServiceHandler interface {
 	//
 	// Refused with `store_not_found`, `phone_invalid`, `customer_identifier_required`,
 	// `customer_not_found`, `customer_conflict`, `product_not_found`, `payment_link_not_found`,
-	// `payment_link_unavailable`, `payment_link_amount_invalid` or `idempotency_key_reused`.
+	// `payment_link_unavailable`, `payment_link_amount_invalid`, `total_limit` or
+	// `idempotency_key_reused`.
 	CreateOrder(context.Context, *v1.CreateOrderRequest) (*v11.Order, error)
 	// Lists a store's orders, newest first. Refused with `store_not_found`.
 	ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error)
@@ -234,7 +238,9 @@ type OrderServiceHandler interface {
 	// Tells that an order was paid. Sends `order.paid`, and `payment_link.paid` for an order through a
 	// payment link.
 	//
-	// Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
+	// Refused with `order_not_found`, `order_transition_invalid`, `idempotency_key_reused`, or
+	// `total_limit` when the payment would take the customer's `totalPaid` or the payment link's
+	// `paidAmount` past 2^53-1.
 	PayOrder(context.Context, *v1.PayOrderRequest) (*v11.Order, error)
 	// Tells that the payment of an order failed. Sends `order.failed`.
 	//

@@ -316,7 +316,8 @@ export const OrderService: GenService<{
    *
    * Refused with `store_not_found`, `phone_invalid`, `customer_identifier_required`,
    * `customer_not_found`, `customer_conflict`, `product_not_found`, `payment_link_not_found`,
-   * `payment_link_unavailable`, `payment_link_amount_invalid` or `idempotency_key_reused`.
+   * `payment_link_unavailable`, `payment_link_amount_invalid`, `total_limit` or
+   * `idempotency_key_reused`.
    *
    * @generated from rpc storefront.admin.v1.OrderService.CreateOrder
    */
@@ -349,7 +350,9 @@ export const OrderService: GenService<{
    * Tells that an order was paid. Sends `order.paid`, and `payment_link.paid` for an order through a
    * payment link.
    *
-   * Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
+   * Refused with `order_not_found`, `order_transition_invalid`, `idempotency_key_reused`, or
+   * `total_limit` when the payment would take the customer's `totalPaid` or the payment link's
+   * `paidAmount` past 2^53-1.
    *
    * @generated from rpc storefront.admin.v1.OrderService.PayOrder
    */
