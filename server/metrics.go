@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"go.storefront.example/server/overload"
 	"go.storefront.example/server/rest"
 )
 
@@ -42,6 +43,21 @@ func newMetrics(into prometheus.Registerer) (*metrics, error) {
 		}
 	}
 	return m, nil
+}
+
+// loadMetrics are what a server serves at a time, read from its limiter.
+func loadMetrics(load func() overload.Load) []prometheus.Collector {
+	return []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "storefront_requests_running", Help: "Requests to the public API that are being served.",
+		}, func() float64 { return float64(load().Running) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "storefront_requests_waiting", Help: "Requests to the public API that wait to be served.",
+		}, func() float64 { return float64(load().Waiting) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "storefront_requests_shed_total", Help: "Requests to the public API that were refused early, because they could not be served in time.",
+		}, func() float64 { return float64(load().Refused) }),
+	}
 }
 
 func (m *metrics) observe(r rest.Request) {

@@ -47,6 +47,9 @@ type Config struct {
 	Shop shop.Options
 	// TrustedProxies are the peers whose X-Forwarded-For tells the client's address.
 	TrustedProxies []netip.Prefix
+	// RequestTimeout is how long a request may take until it is answered, by 503 if need be; 0 means
+	// rest.DefaultTimeout.
+	RequestTimeout time.Duration
 	// Clock replaces the clock that the minutes of limits and the expiry of keys are judged by;
 	// nil is the one that all servers on the database share.
 	Clock func() time.Time
@@ -96,11 +99,17 @@ func New(c Config) (*Server, error) {
 		Public: func(options rest.OpenOptions) []rest.Open {
 			return append(s.openHealth(options, names), openReflection(options, names)...)
 		},
+		Timeout: c.RequestTimeout, Capacity: capacity(c.Store),
 		TrustedProxies: c.TrustedProxies, Logger: c.Logger,
 		Traces: c.Traces, Observe: tells.observe, Unreachable: store.IsUnreachable, Now: c.Store.Now,
 	})
 	if err != nil {
 		return nil, err
+	}
+	for _, m := range loadMetrics(s.edge.Load) {
+		if err := c.Metrics.Register(m); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
 	}
 	if s.public, err = net.Listen("tcp", c.Addr); err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", c.Addr, err)
@@ -112,6 +121,17 @@ func New(c Config) (*Server, error) {
 		c.Logger.Info("the admin services are off: there is no --admin-token")
 	}
 	return s, nil
+}
+
+// slotsPerConn is how many requests are served at a time for each connection that they share: while
+// one waits for the database others are admitted, decoded or encoded.
+const slotsPerConn = 2
+
+// capacity is how many requests a server takes at a time. One store's never hold more than half of
+// the connections, and on PostgreSQL of those for admissions.
+func capacity(s *store.Store) rest.Capacity {
+	conns := s.Conns()
+	return rest.Capacity{Slots: slotsPerConn * conns, StoreSlots: conns / 2, Admissions: s.AdmissionConns()}
 }
 
 // Addr is the address that the public listener is bound to.

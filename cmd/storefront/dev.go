@@ -24,6 +24,7 @@ import (
 	"go.storefront.example/server/docs"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/rest"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/worker"
 	"go.storefront.example/worker/egress"
@@ -77,7 +78,7 @@ func (c *devCmd) start(s *session, data database, logger *slog.Logger) error {
 	if err := makeDemo(s.ctx, data.DatabaseURL); err != nil {
 		return err
 	}
-	db, err := data.open(s.ctx)
+	db, err := data.openWith(s.ctx, boundedBy(rest.DefaultTimeout))
 	if err != nil {
 		return err
 	}

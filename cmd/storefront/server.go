@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"go.storefront.example/ent/store"
@@ -21,6 +22,7 @@ type serverCmd struct {
 	adminToken
 	PublicURL      string    `name:"public-url" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug."`
 	DisableAfter   positive  `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is told."`
+	RequestTimeout timeout   `default:"10s" placeholder:"TIME" help:"How long a request may take; one that is not done then is answered 503. The database is told to give up too, and half of it is the longest wait for a lock."`
 	Migrate        bool      `help:"Bring the schema up to date first."`
 	TrustedProxies []network `placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For tells the client's address."`
 	PaymentLinks   onOff     `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
@@ -105,7 +107,7 @@ func (c *serverCmd) serve(s *session) error {
 			return err
 		}
 	}
-	db, err := c.open(s.ctx)
+	db, err := c.openWith(s.ctx, boundedBy(time.Duration(c.RequestTimeout)))
 	if err != nil {
 		return err
 	}
@@ -120,12 +122,34 @@ func (c *serverCmd) serve(s *session) error {
 	defer t.flush(s.ctx)
 	config := server.Config{
 		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, Store: db, Logger: logger, Shop: options,
-		DrainDelay: time.Duration(c.DrainDelay),
+		DrainDelay:     time.Duration(c.DrainDelay),
+		RequestTimeout: time.Duration(c.RequestTimeout),
 	}
 	for _, n := range c.TrustedProxies {
 		config.TrustedProxies = append(config.TrustedProxies, n.prefix)
 	}
 	return errors.Join(serve(s.ctx, config, func(*server.Server) error { return nil }), db.Close())
+}
+
+// boundedBy is how a server opens its database: with connections of its own for admissions, and with
+// a bound on every statement and every wait for a lock, so that no request waits without end.
+func boundedBy(timeout time.Duration) store.Config {
+	return store.Config{
+		AdmissionConns: max(4, 2*runtime.GOMAXPROCS(0)), StatementTimeout: timeout, LockTimeout: timeout / 2,
+	}
+}
+
+// timeout is how long a request may take.
+type timeout time.Duration
+
+// UnmarshalText reads a time from 100ms to 5m.
+func (t *timeout) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < 100*time.Millisecond || d > 5*time.Minute {
+		return fmt.Errorf("must be a time from 100ms to 5m, such as 10s, not %q", text)
+	}
+	*t = timeout(d)
+	return nil
 }
 
 // migrate brings the schema up to date.

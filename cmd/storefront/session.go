@@ -35,11 +35,14 @@ type limit struct {
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")
 
 // open opens the database for anything but migrating it: its schema must be current.
-func (d database) open(ctx context.Context) (*store.Store, error) { return d.openWith(ctx, 0, nil) }
+func (d database) open(ctx context.Context) (*store.Store, error) {
+	return d.openWith(ctx, store.Config{})
+}
 
-// openWith is open with a bound on the connections and with settings for them.
-func (d database) openWith(ctx context.Context, conns int, settings map[string]string) (*store.Store, error) {
-	s, err := store.Open(ctx, store.Config{URL: d.DatabaseURL, MaxConns: conns, Settings: settings})
+// openWith is open with a configuration, to which it adds the database's URL.
+func (d database) openWith(ctx context.Context, c store.Config) (*store.Store, error) {
+	c.URL = d.DatabaseURL
+	s, err := store.Open(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (c *workerCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	db, err := c.openWith(s.ctx, workerConns, queue.Settings())
+	db, err := c.openWith(s.ctx, store.Config{MaxConns: workerConns, Settings: queue.Settings()})
 	if err != nil {
 		return err
 	}

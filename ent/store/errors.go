@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -29,6 +30,7 @@ const (
 	codeAdminShutdown        = "57P01"
 	codeCrashShutdown        = "57P02"
 	codeCannotConnectNow     = "57P03"
+	codeIdleInTransaction    = "25P03"
 	codeIOError              = "58030"
 	codeTempFileLimit        = "53400" // configuration_limit_exceeded
 	classConnection          = "08"
@@ -67,8 +69,8 @@ func IsLocked(err error) bool {
 
 // IsUnreachable reports whether the error means that the database is away rather than that it
 // refused something: no connection, one that was cut, a server that starts or stops, that takes no
-// more connections, whose disk or memory is full or that only reads; on SQLite a file that cannot be
-// opened, read or written, or that stays locked. Work refused this way may succeed later, unchanged.
+// more connections, whose disk or memory is full or that only reads, or a statement that did not end
+// in its time; on SQLite a file that cannot be opened, read or written, or that stays locked. Work refused this way may succeed later, unchanged.
 func IsUnreachable(err error) bool {
 	// First, because what it wraps may be any error of the server.
 	if _, ok := errors.AsType[*connectError](err); ok || errors.Is(err, errNotReplicated) {
@@ -76,8 +78,12 @@ func IsUnreachable(err error) bool {
 	}
 	if code, ok := postgresCode(err); ok {
 		switch code {
-		case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeIOError:
+		case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeIOError,
+			codeLockNotAvailable, codeIdleInTransaction:
 			return true
+		case codeQueryCanceled:
+			// By the server's own time-out, unless the caller's context ended it.
+			return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 		}
 		return strings.HasPrefix(code, classConnection) || strings.HasPrefix(code, classResources) || isReadOnly(err)
 	}

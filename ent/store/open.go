@@ -82,13 +82,22 @@ func openPostgres(ctx context.Context, c Config) (*Store, error) {
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxIdleTime(idleTime)
 	db.SetConnMaxLifetime(lifeTime)
+	admissions := db
+	if c.AdmissionConns > 0 {
+		admissions = sql.OpenDB(c.keep(connect, true))
+		admissions.SetMaxOpenConns(c.AdmissionConns)
+		admissions.SetMaxIdleConns(c.AdmissionConns)
+		admissions.SetConnMaxIdleTime(idleTime)
+		admissions.SetConnMaxLifetime(lifeTime)
+	}
 	s := &Store{
-		dialect:   dialect.Postgres,
-		reader:    db,
-		writer:    db,
-		clock:     newClock(c),
-		prober:    c.openProber(connect),
-		announcer: newAnnouncer(connect),
+		dialect:    dialect.Postgres,
+		reader:     db,
+		writer:     db,
+		admissions: admissions,
+		clock:      newClock(c),
+		prober:     c.openProber(connect),
+		announcer:  newAnnouncer(connect),
 		migrator: func() (*sql.DB, error) {
 			return sql.OpenDB(connect), nil
 		},
@@ -102,6 +111,23 @@ func openPostgres(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
 	return s, nil
+}
+
+// settings are those of each connection to PostgreSQL, the time-outs among them. A transaction that
+// its process has left open, and with it its locks, ends with the second of them.
+func (c Config) settings() map[string]string {
+	all := maps.Clone(c.Settings)
+	if all == nil {
+		all = map[string]string{}
+	}
+	if c.StatementTimeout > 0 {
+		all["statement_timeout"] = strconv.FormatInt(c.StatementTimeout.Milliseconds(), 10)
+		all["idle_in_transaction_session_timeout"] = strconv.FormatInt(2*c.StatementTimeout.Milliseconds(), 10)
+	}
+	if c.LockTimeout > 0 {
+		all["lock_timeout"] = strconv.FormatInt(c.LockTimeout.Milliseconds(), 10)
+	}
+	return all
 }
 
 func postgresConnector(text string) (driver.Connector, error) {
@@ -184,12 +210,16 @@ func openSQLite(ctx context.Context, c Config, path string) (*Store, error) {
 	if err := createFile(path); err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
-	writer, err := c.openFile(path, "immediate", writerWait, "synchronous(normal)", "foreign_keys(1)", "journal_mode(wal)")
+	writes, reads := writerWait, readerWait
+	if c.LockTimeout > 0 {
+		writes, reads = c.LockTimeout, min(c.LockTimeout, readerWait)
+	}
+	writer, err := c.openFile(path, "immediate", writes, "synchronous(normal)", "foreign_keys(1)", "journal_mode(wal)")
 	if err != nil {
 		return nil, err
 	}
 	writer.SetMaxOpenConns(1)
-	reader, err := c.openFile(path, "deferred", readerWait, "query_only(1)")
+	reader, err := c.openFile(path, "deferred", reads, "query_only(1)")
 	if err != nil {
 		_ = writer.Close()
 		return nil, err
@@ -208,13 +238,14 @@ func openSQLite(ctx context.Context, c Config, path string) (*Store, error) {
 		}
 	}
 	return &Store{
-		dialect:   dialect.SQLite,
-		path:      path,
-		reader:    reader,
-		writer:    writer,
-		prober:    reader,
-		announcer: newAnnouncer(nil),
-		clock:     newClock(c),
+		dialect:    dialect.SQLite,
+		path:       path,
+		reader:     reader,
+		writer:     writer,
+		admissions: writer,
+		prober:     reader,
+		announcer:  newAnnouncer(nil),
+		clock:      newClock(c),
 		migrator: func() (*sql.DB, error) {
 			// Rebuilding a table drops it, which with foreign keys on deletes the rows that
 			// refer to it; each migration checks them before it commits.
@@ -281,7 +312,7 @@ func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 	}
 	made := &connector{Connector: inner, kept: kept, remote: remote, observe: c.Observe}
 	if remote {
-		made.settings, made.watch = settingsStatement(c.Settings), pq.SetNoticeHandler
+		made.settings, made.watch = settingsStatement(c.settings()), pq.SetNoticeHandler
 	}
 	return made
 }

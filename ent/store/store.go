@@ -41,6 +41,15 @@ type Config struct {
 	// MaxConns bounds the connections to PostgreSQL, or those that read from SQLite beside its
 	// single writer. 0 chooses by the number of processors.
 	MaxConns int
+	// AdmissionConns is how many connections to PostgreSQL are kept for admissions alone, so that no
+	// other work holds them up; 0 means none, and admissions share the others. On SQLite they go
+	// through the single writer.
+	AdmissionConns int
+	// StatementTimeout bounds each statement on PostgreSQL; 0 is the server's own setting.
+	StatementTimeout time.Duration
+	// LockTimeout bounds each wait for a lock: for any on PostgreSQL, for the file on SQLite. 0 is
+	// the server's own setting on PostgreSQL, and seconds on SQLite.
+	LockTimeout time.Duration
 	// Observe, when not nil, is called once for each round trip to the database: with the text
 	// of a statement, with BEGIN, COMMIT, ROLLBACK or PING, and with "prepare" for the extra trip
 	// that prepares or forgets a statement. Goroutines share it.
@@ -59,6 +68,7 @@ type Store struct {
 	dialect        string
 	reader, writer *sql.DB
 	prober         *sql.DB     // on SQLite the reader, on PostgreSQL one connection of its own
+	admissions     *sql.DB     // on writer, unless it has connections of its own
 	client, tx     *ent.Client // on reader and writer
 	clock          *clock
 	moments        hook.Clock // of transactions
@@ -101,6 +111,22 @@ func (s *Store) Reader() *sql.DB { return s.reader }
 // Reader, inside a transaction waits for a connection while holding one: use the transaction.
 func (s *Store) Writer() *sql.DB { return s.writer }
 
+// Admissions is the pool for the statement that admits a request. On PostgreSQL its connections
+// are its own where Config gives it some.
+func (s *Store) Admissions() *sql.DB { return s.admissions }
+
+// AdmissionConns is how many connections are kept for admissions alone; 0 means none.
+func (s *Store) AdmissionConns() int {
+	if s.admissions == s.writer {
+		return 0
+	}
+	return s.admissions.Stats().MaxOpenConnections
+}
+
+// Conns is how many statements the database takes at a time beside admissions: the size of the pool
+// that reads.
+func (s *Store) Conns() int { return s.reader.Stats().MaxOpenConnections }
+
 // Client is the ent client for reads outside transactions. Changes through it are refused.
 func (s *Store) Client() *ent.Client { return s.client }
 
@@ -125,7 +151,11 @@ func (s *Store) Ping(ctx context.Context) error { return s.reader.PingContext(ct
 func (s *Store) Close() error {
 	s.announcer.close()
 	if s.dialect == dialect.Postgres {
-		return errors.Join(s.prober.Close(), s.writer.Close())
+		errs := []error{s.prober.Close()}
+		if s.admissions != s.writer {
+			errs = append(errs, s.admissions.Close())
+		}
+		return errors.Join(append(errs, s.writer.Close())...)
 	}
 	// The writer last: the last connection to close folds the write-ahead log into the file.
 	return errors.Join(s.reader.Close(), s.writer.Close())

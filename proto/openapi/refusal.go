@@ -157,7 +157,7 @@ func (c *completion) refused(verb string, codes []refusal.Code) (*response, erro
 	switch status {
 	case http.StatusUnauthorized:
 		r.Headers.set("WWW-Authenticate", &header{Ref: "#/components/headers/WWW-Authenticate"})
-	case http.StatusTooManyRequests:
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		r.Headers.set("Retry-After", &header{Ref: "#/components/headers/Retry-After"})
 	}
 	return r, nil

@@ -69,9 +69,9 @@ type database struct {
 
 func newAsker(s *store.Store) asker {
 	if s.Dialect() == dialect.Postgres {
-		return database{s.Writer(), postgres}
+		return database{s.Admissions(), postgres}
 	}
-	return database{s.Writer(), sqlite}
+	return database{s.Admissions(), sqlite}
 }
 
 func (d database) ask(ctx context.Context, q question) (finding, error) {

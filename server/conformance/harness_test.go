@@ -50,8 +50,10 @@ type service struct {
 	*shop.Shop
 	database string
 	store    *store.Store
-	url      string
-	admin    string // the operator's address
+	// databaseURL is the database's, for a test that comes to it on its own.
+	databaseURL string
+	url         string
+	admin       string // the operator's address
 	// clock is the database's, gate the one that limits and the expiry of keys are judged by.
 	clock, gate *clock
 	plain, h2c  *http.Client
@@ -71,6 +73,8 @@ type settings struct {
 	url string
 	// token is the operator's; without it the operator's side is off.
 	token string
+	// timeout is how long a request may take, and half of it a wait for a lock; 0 is the default.
+	timeout time.Duration
 	// realTime leaves both clocks as the service has them.
 	realTime bool
 }
@@ -88,13 +92,19 @@ func newService(t *testing.T, database string, o settings) *service {
 		c.URL = storetest.URL(t, database)
 	}
 	c.MaxConns = 8
+	c.StatementTimeout, c.LockTimeout = o.timeout, o.timeout/2
+	if o.timeout > 0 {
+		c.AdmissionConns = 4
+	}
 	var err error
+	s.databaseURL = c.URL
 	s.store, err = store.Open(context.Background(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
 	s.Shop = shop.New(s.store, o.shop)
 	running, err := server.New(server.Config{
 		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: o.token, Store: s.store, Shop: o.shop, Clock: clocks,
+		RequestTimeout: o.timeout,
 		// Each store of the tests calls from an address of its own, which it says itself.
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Logger:         slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),

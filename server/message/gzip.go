@@ -27,6 +27,7 @@ func (b Bounds) unzip(message *bytes.Buffer) error {
 	if err := z.Reset(packed); err != nil {
 		return malformedGzip()
 	}
+	defer func() { _ = z.Close() }() // a reader that has seen no header has nothing to close
 	message.Reset()
 	n, err := message.ReadFrom(io.LimitReader(z, int64(b.Bytes)+1))
 	switch {

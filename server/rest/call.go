@@ -86,11 +86,20 @@ func (e *Edge) answerCall(x *exchange, r *http.Request, c *call, malformed error
 	if !c.method.safe {
 		ctx = tenant.WithRequest(ctx, &x.request)
 	}
-	inner, release, err := callBounds.Read(x.writer, r.WithContext(ctx))
+	var (
+		inner   *http.Request
+		release func()
+	)
+	err = e.door.outside(r.Context(), x, func() (err error) {
+		inner, release, err = callBounds.Read(x.writer, r.WithContext(ctx))
+		return err
+	})
+	if release != nil {
+		defer release()
+	}
 	if err != nil {
 		return err
 	}
-	defer release()
 	c.handler.ServeHTTP(x, inner)
 	return nil
 }
@@ -141,6 +150,7 @@ func (e *Edge) interceptCall(next connect.UnaryFunc) connect.UnaryFunc {
 		answer, err := e.guard(ctx, call, invalid, next)
 		if err != nil {
 			x.refusal = refusal.In(ctx, err, e.config.Unreachable)
+			x.setRefusalHeaders()
 			return nil, x.callError()
 		}
 		return answer, nil

@@ -96,6 +96,11 @@ type Config struct {
 	// Observe is called once a request, after the answer, for metrics. It may be nil and must
 	// not block.
 	Observe func(Request)
+	// Timeout is how long a request may take until it is answered, by 503 if need be; 0 means
+	// DefaultTimeout.
+	Timeout time.Duration
+	// Capacity bounds how many requests are served at a time.
+	Capacity Capacity
 	// Unreachable tells whether an error means that the database is away. Nil means never.
 	Unreachable func(error) bool
 	// Now is the clock that errors are dated and windows reckoned by; durations are measured apart
@@ -112,6 +117,7 @@ type Edge struct {
 	open       map[string]*Open
 	streams    atomic.Int64 // that are open without a key
 	errors     *connect.ErrorWriter
+	door       *door
 }
 
 // New returns the edge in front of the configured services. It errs when a required part is
@@ -133,7 +139,10 @@ func New(config Config) (*Edge, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	e := &Edge{config: config, errors: connect.NewErrorWriter()}
+	if config.Timeout == 0 {
+		config.Timeout = DefaultTimeout
+	}
+	e := &Edge{config: config, errors: connect.NewErrorWriter(), door: newDoor(config.Capacity, config.Logger)}
 	methods, err := e.mountCalls()
 	if err != nil {
 		return nil, err
@@ -172,6 +181,8 @@ func (e *Edge) Patterns() []string {
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{writer: w, edge: e, start: time.Now(), face: FaceNone, method: r.Method}
 	defer e.finish(x, r)
+	defer x.endWork()
+	defer x.leave()
 	defer e.recover(x, r)
 	x.setID()
 	x.setRate(ratelimit.Free(e.config.Now()))
@@ -210,16 +221,29 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // admit lets the key in or refuses the request, and returns the context that the handlers work
-// under.
+// under. It first waits for a slot, if there is none: what cannot be served in time is refused
+// before it costs anything.
 func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
-	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
-	principal, rate, err := e.config.Gate.Admit(ctx, r.Header["Authorization"], x.address)
-	x.principal = principal
-	if rate.Limit > 0 {
-		x.setRate(rate)
+	authorization := r.Header["Authorization"]
+	if err := e.door.enter(r.Context(), x, authorization); err != nil {
+		return nil, err
 	}
+	ctx := x.work(context.WithValue(r.Context(), exchangeKey{}, x))
+	err := e.door.admit(r.Context(), x, func() error {
+		principal, rate, err := e.config.Gate.Admit(ctx, authorization, x.address)
+		x.principal = principal
+		if rate.Limit > 0 {
+			x.setRate(rate)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
+	}
+	principal := x.principal
+	e.door.learn(authorization, principal.Store.ID)
+	if left := r.Context().Err(); left != nil {
+		return nil, left // nobody waits for the answer any more
 	}
 	return tenant.With(ctx, principal.Store, principal.Actor()), nil
 }

@@ -58,7 +58,7 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 	if len(authorization) != 1 {
 		return auth.Principal{}, ratelimit.Free(now), refusal.New(refusal.APIKeyMissing, "Send the key.")
 	}
-	principal := auth.Principal{KeyID: uuid.MustParse(productID), KeyName: "tool", Store: tenant.Store{Slug: "shop"}}
+	principal := auth.Principal{KeyID: uuid.MustParse(productID), KeyName: "tool", Store: tenant.Store{ID: uuid.MustParse(productID), Slug: "shop"}}
 	rate := ratelimit.Counted(7, now)
 	switch strings.TrimPrefix(authorization[0], "Bearer ") {
 	case fullKey:
@@ -74,6 +74,13 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 	default:
 		return auth.Principal{}, ratelimit.Free(now), refusal.New(refusal.APIKeyInvalid, "No such key.")
 	}
+}
+
+// seen are the addresses that asked to be admitted.
+func (g *gate) seen() []netip.Addr {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append([]netip.Addr(nil), g.addresses...)
 }
 
 // api is the five services over nothing: what a test needs of an answer, it puts in a function.

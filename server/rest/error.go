@@ -64,6 +64,8 @@ func (x *exchange) setRefusalHeaders() {
 		h[headerChallenge] = challenge
 	case http.StatusTooManyRequests:
 		h["Retry-After"] = h[headerReset]
+	case http.StatusServiceUnavailable:
+		h["Retry-After"] = retryAfter
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/overload"
 	"go.storefront.example/server/refusal"
 )
 
@@ -33,6 +34,14 @@ type exchange struct {
 	route   string
 
 	principal auth.Principal
+	// party is whose slot the request holds since admitted, which is zero when it holds none.
+	party    overload.Party
+	admitted time.Time
+	// shed tells that the request was refused for want of a slot.
+	shed bool
+	// working is set once there is a context of the work, and stop ends all of them.
+	working bool
+	stop    []func()
 	// message is the decoded request of the REST face.
 	message proto.Message
 	// refusal is why the request was refused, nil if it was not.

@@ -155,7 +155,7 @@ func TestOwnDeadline(t *testing.T) {
 	server := httptest.NewServer(limited)
 	t.Cleanup(server.Close)
 	w.url = server.URL
-	requireProblem(t, w.do(t, "GET", "/v1/store", ""), 503, refusal.Unavailable, "")
+	requireProblem(t, w.do(t, "GET", "/v1/store", ""), 503, refusal.Unavailable, "", "Retry-After")
 	require.Equal(t, 503, (<-seen).Status)
 	a := w.post(t, "/storefront.v1.StoreService/GetStore", strings.NewReader("{}"), "Content-Type: application/json", "Connect-Timeout-Ms: 60000")
 	require.Equal(t, "unavailable", a.protocol)

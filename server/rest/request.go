@@ -98,6 +98,9 @@ func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Dura
 	if failed {
 		level = slog.LevelError
 	}
+	if x.shed {
+		level = slog.LevelDebug // of many a second; the door has a line for all of them
+	}
 	if !e.config.Logger.Enabled(r.Context(), level) {
 		return
 	}

@@ -151,6 +151,9 @@ func TestRefusals(t *testing.T) {
 				requireProblem(t, a, row.status, row.code, row.details, "Retry-After")
 				require.Equal(t, "42", a.header.Get("Retry-After"))
 				require.Equal(t, "0", a.header.Get("X-RateLimit-Remaining"))
+			case 503:
+				requireProblem(t, a, row.status, row.code, row.details, "Retry-After")
+				require.Equal(t, "1", a.header.Get("Retry-After"))
 			case 400:
 				if row.details == "" {
 					require.Equal(t, []string{"page", "pageSize", "status", "%zz", "q"}, fieldNames(t, a))
@@ -303,7 +306,9 @@ func TestNotReady(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(c *rest.Config) { c.Ready = func() bool { return false } })
 	for _, path := range []string{"/v1/store", "/v1/nothing", "/"} {
-		requireProblem(t, w.do(t, "GET", path, ""), 503, refusal.Unavailable, "")
+		a := w.do(t, "GET", path, "")
+		requireProblem(t, a, 503, refusal.Unavailable, "", "Retry-After")
+		require.Equal(t, "1", a.header.Get("Retry-After"))
 	}
 	require.Empty(t, w.gate.addresses, "nobody is counted by a server that does not serve")
 }

@@ -34,8 +34,8 @@ func (e *Edge) Server() *http.Server {
 	return &http.Server{
 		Handler:                      e,
 		ReadHeaderTimeout:            ReadHeaderTimeout,
-		ReadTimeout:                  ReadTimeout,
-		WriteTimeout:                 WriteTimeout,
+		ReadTimeout:                  min(ReadTimeout, e.config.Timeout),
+		WriteTimeout:                 max(WriteTimeout, 2*e.config.Timeout),
 		IdleTimeout:                  IdleTimeout,
 		MaxHeaderBytes:               MaxHeaderBytes,
 		Protocols:                    protocols,

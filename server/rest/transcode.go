@@ -61,7 +61,19 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
 	if err := x.principal.Require(m.scope); err != nil {
 		return err
 	}
-	message, invalid, err := m.decode(x, r, id)
+	var (
+		message proto.Message
+		invalid *wire.Invalid
+	)
+	read := func() (err error) {
+		message, invalid, err = m.decode(x, r, id)
+		return err
+	}
+	if m.hasBody {
+		err = e.door.outside(r.Context(), x, read)
+	} else {
+		err = read()
+	}
 	if err != nil {
 		return err
 	}
@@ -135,7 +147,11 @@ func (e *Edge) guard(ctx context.Context, call connect.AnyRequest, invalid *wire
 	if invalid != nil {
 		return nil, e.invalid(ctx, call.Any().(proto.Message), invalid)
 	}
-	return next(ctx, call)
+	x := exchangeOf(ctx)
+	answer, err = next(x.work(ctx), call)
+	// What is left is to write the answer, which a slow reader may draw out.
+	x.leave()
+	return answer, err
 }
 
 const codecName = "json"

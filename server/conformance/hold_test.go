@@ -1,0 +1,127 @@
+package conformance_test
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/store/storetest"
+)
+
+var _ = shows(TestALockHoldsUpNobodyElse, "Choices/deadlines")
+
+// hold takes a lock in a transaction of a connection of its own until the function that it returns
+// is called.
+func (s *service) hold(t *testing.T, statement string, args ...any) (release func()) {
+	t.Helper()
+	db, err := sql.Open("postgres", s.databaseURL)
+	require.NoError(t, err)
+	tx, err := db.Begin()
+	require.NoError(t, err)
+	_, err = tx.Exec(statement, args...)
+	require.NoError(t, err)
+	release = sync.OnceFunc(func() { _, _ = tx.Rollback(), db.Close() })
+	t.Cleanup(release)
+	return release
+}
+
+// A lock on a row of one store holds up the requests for that row, each until its time is over, and
+// no request of any other store.
+func TestALockHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	s := newService(t, storetest.Postgres, settings{timeout: 2 * time.Second})
+	b, other := s.newBench(t, restFace{}), s.newBench(t, restFace{})
+	created := b.json("POST", "/v1/customers", `{"email":"awa@example.com"}`)
+	require.Equal(t, http.StatusCreated, created.status)
+	id := created.body["id"].(string)
+	require.Equal(t, http.StatusOK, other.answer(&getStore{}).status, "from now on its key's store is known")
+
+	release := s.hold(t, "SELECT 1 FROM customers WHERE id = $1 FOR UPDATE", id)
+	answers := make(chan answer, 12)
+	for range 12 {
+		go func() { answers <- b.json("PATCH", "/v1/customers/"+id, `{"name":"Awa"}`) }()
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for range 12 {
+			a := <-answers
+			b.refusedAs(a, http.StatusServiceUnavailable, "unavailable")
+			if a.header.Get("Retry-After") != "1" {
+				t.Errorf("Retry-After: %q", a.header.Get("Retry-After"))
+			}
+		}
+	}()
+	for served := 0; ; served++ {
+		s.gate.advance(time.Minute) // the other store is not to meet the limit of its key
+		require.Equal(t, http.StatusOK, other.answer(&getStore{}).status, "another store is served all the while")
+		select {
+		case <-ended:
+			require.Positive(t, served)
+			release()
+			require.Equal(t, http.StatusOK, b.json("PATCH", "/v1/customers/"+id, `{"name":"Awa"}`).status)
+			return
+		case <-time.After(100 * time.Millisecond): // within the limit of its key
+		}
+	}
+}
+
+// A lock on a table that every request needs ends them in time with our answer, not with none.
+func TestEveryRequestEndsInTime(t *testing.T) {
+	t.Parallel()
+	s := newService(t, storetest.Postgres, settings{timeout: time.Second})
+	b := s.newBench(t, restFace{})
+	release := s.hold(t, "LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE")
+	for _, f := range faces() {
+		began := time.Now()
+		a := b.on(f).answer(&getStore{})
+		require.Less(t, time.Since(began), 30*time.Second)
+		b.refusedAs(a, http.StatusServiceUnavailable, "unavailable")
+		require.Equal(t, "1", a.header.Get("Retry-After"))
+	}
+	release()
+	require.Equal(t, http.StatusOK, b.answer(&getStore{}).status)
+}
+
+// A caller who gives up does not cost the database a connection.
+func TestImpatientCallersKeepTheConnections(t *testing.T) {
+	t.Parallel()
+	s := newService(t, storetest.Postgres, settings{timeout: 10 * time.Second, realTime: true})
+	b := s.newBench(t, restFace{})
+	backends := func() map[int]bool {
+		rows, err := s.store.Reader().Query("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'")
+		require.NoError(t, err)
+		defer func() { _ = rows.Close() }()
+		pids := map[int]bool{}
+		for rows.Next() {
+			var pid int
+			require.NoError(t, rows.Scan(&pid))
+			pids[pid] = true
+		}
+		require.NoError(t, rows.Err())
+		return pids
+	}
+	require.Equal(t, http.StatusOK, b.answer(&getStore{}).status)
+	before := backends()
+	release := s.hold(t, "LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
+	for range 10 {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/v1/products", nil)
+		require.NoError(t, err)
+		b.authorize(r.Header)
+		_, err = s.plain.Do(r) //nolint:bodyclose,gosec // There is no answer.
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		cancel()
+	}
+	release()
+	require.Equal(t, http.StatusOK, b.json("GET", "/v1/products", "").status)
+	after := backends()
+	for pid := range before {
+		require.True(t, after[pid], "a connection was thrown away")
+	}
+}

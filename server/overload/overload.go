@@ -1,0 +1,282 @@
+// Package overload decides which requests are served now, which wait, and which are refused before
+// they cost anything. It holds no request, reads no database and knows no protocol.
+//
+//	Enter ──► a slot is free, and the party has less than its share ──► served ──► Leave
+//	  │
+//	  └─► waits ──► a slot becomes free: the newest who may have it is served
+//	        │
+//	        ├─► waited too long, or no place to wait is left: Refused
+//	        └─► its context ended
+//
+// Every request belongs to a party, such as the store that it is for. One party never holds more
+// than its share of the slots, nor more than half of the places to wait, so that one greedy store
+// leaves the rest to all others.
+//
+// Under overload a queue that serves the oldest first ends up serving only requests whose callers
+// have already gone. So the newest is served first, and nobody waits for long once the queue has
+// stood for a while: the time to wait shrinks from burstWait to a few times of what a request
+// takes (adaptive LIFO and controlled delay: Maurer, Fail at Scale, ACM Queue 13(8), 2015).
+package overload
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	// standingAfter is how long somebody must have waited without a pause until the queue counts as
+	// one that stands.
+	standingAfter = 100 * time.Millisecond
+	// burstWait is the longest wait in a queue that has just formed.
+	burstWait = time.Second
+	// leastWait and mostWait bound the wait in a queue that stands, which is waitFactor times what a
+	// request takes on average.
+	leastWait  = 50 * time.Millisecond
+	mostWait   = time.Second
+	waitFactor = 4
+	// averageOf is over how many requests, about, the average reaches.
+	averageOf = 16
+)
+
+// ErrRefused is the error of Enter for a request that cannot be served in time.
+var ErrRefused = errors.New("too many requests wait already")
+
+// Party is whose request it is. The zero Party is one like any other.
+type Party = uuid.UUID
+
+// Limiter gives slots to requests. Goroutines share it.
+type Limiter struct {
+	slots, share, places int
+
+	mu      sync.Mutex
+	running int
+	waiting int
+	parties map[Party]*party
+	// newest and oldest are the ends of the queue.
+	newest, oldest *waiter
+	// saturated is since when requests have waited while no slot was free; zero while that is not so.
+	saturated time.Time
+	average   time.Duration
+	refused   uint64
+}
+
+// party is what one party holds. It is kept while it holds anything.
+type party struct {
+	running, waiting int
+	// queued is since when some request of the party has waited; zero while none does.
+	queued  time.Time
+	average time.Duration
+}
+
+// waiter is a request in the queue.
+type waiter struct {
+	party        Party
+	newer, older *waiter
+	// served is closed once the request has its slot.
+	served chan struct{}
+	given  bool
+}
+
+// New returns a limiter that serves up to slots requests at a time, up to share of one party, and
+// lets up to places wait, half of them of one party. There is at least one slot, and one for a party.
+func New(slots, share, places int) *Limiter {
+	return &Limiter{slots: max(slots, 1), share: max(share, 1), places: places, parties: map[Party]*party{}}
+}
+
+// Enter waits for a slot. It returns ErrRefused when the request cannot be served in time, or the
+// cause of the context when that ended first. After nil the caller calls Leave once.
+func (l *Limiter) Enter(ctx context.Context, who Party) error {
+	now := time.Now()
+	l.mu.Lock()
+	p := l.party(who)
+	if l.running < l.slots && p.running < l.share {
+		l.running++
+		p.running++
+		l.mu.Unlock()
+		return nil
+	}
+	if l.waiting >= l.places || p.waiting >= l.places/2 {
+		l.refused++
+		l.forget(who, p)
+		l.mu.Unlock()
+		return ErrRefused
+	}
+	limit := l.limit(p, now)
+	w := l.queue(who, p, now)
+	l.mu.Unlock()
+
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-w.served:
+		return nil
+	case <-timer.C:
+		return l.abandon(w, ErrRefused)
+	case <-ctx.Done():
+		return l.abandon(w, context.Cause(ctx))
+	}
+}
+
+// Leave gives a slot back after a request that took that long.
+func (l *Limiter) Leave(who Party, took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.parties[who]
+	l.running--
+	p.running--
+	l.average = mean(l.average, took)
+	p.average = mean(p.average, took)
+	l.serve()
+	l.forget(who, p)
+}
+
+// Load is what a limiter holds.
+type Load struct {
+	// Running requests have a slot, Waiting ones wait for one.
+	Running, Waiting int
+	// Refused is how many were refused since the start.
+	Refused uint64
+}
+
+// Load returns what the limiter holds now.
+func (l *Limiter) Load() Load {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Load{l.running, l.waiting, l.refused}
+}
+
+func (l *Limiter) party(who Party) *party {
+	p := l.parties[who]
+	if p == nil {
+		p = &party{}
+		l.parties[who] = p
+	}
+	return p
+}
+
+// forget drops a party that holds nothing.
+func (l *Limiter) forget(who Party, p *party) {
+	if p.running == 0 && p.waiting == 0 {
+		delete(l.parties, who)
+	}
+}
+
+// limit is how long a request may wait that begins to wait now: for a slot, or, when the party has
+// its share already, for one of the party's own.
+func (l *Limiter) limit(p *party, now time.Time) time.Duration {
+	since, average := l.saturated, l.average
+	if p.running >= l.share {
+		since, average = p.queued, p.average
+	}
+	if since.IsZero() || now.Sub(since) < standingAfter {
+		return burstWait
+	}
+	return min(max(waitFactor*average, leastWait), mostWait)
+}
+
+// queue adds a waiter.
+func (l *Limiter) queue(who Party, p *party, now time.Time) *waiter {
+	w := &waiter{party: who, served: make(chan struct{}), older: l.newest}
+	if l.newest != nil {
+		l.newest.newer = w
+	} else {
+		l.oldest = w
+	}
+	l.newest = w
+	l.waiting++
+	if p.waiting++; p.waiting == 1 {
+		p.queued = now
+	}
+	if l.running >= l.slots && l.saturated.IsZero() {
+		l.saturated = now
+	}
+	return w
+}
+
+// remove takes a waiter out of the queue.
+func (l *Limiter) remove(w *waiter) *party {
+	if w.newer != nil {
+		w.newer.older = w.older
+	} else {
+		l.newest = w.older
+	}
+	if w.older != nil {
+		w.older.newer = w.newer
+	} else {
+		l.oldest = w.newer
+	}
+	l.waiting--
+	p := l.parties[w.party]
+	if p.waiting--; p.waiting == 0 {
+		p.queued = time.Time{}
+	}
+	return p
+}
+
+// serve gives free slots to those who wait, the newest first, but the oldest first as long as the
+// queue has not stood for long.
+func (l *Limiter) serve() {
+	for l.running < l.slots {
+		w := l.next(time.Now())
+		if w == nil {
+			// A slot is free: whoever waits still waits for its own party.
+			l.saturated = time.Time{}
+			return
+		}
+		p := l.remove(w)
+		l.running++
+		p.running++
+		w.given = true
+		close(w.served)
+	}
+}
+
+// next is the waiter to be served next, nil when none may be. Those passed by belong to parties
+// that have their share, which are few.
+func (l *Limiter) next(now time.Time) *waiter {
+	standing := !l.saturated.IsZero() && now.Sub(l.saturated) >= standingAfter
+	if standing {
+		for w := l.newest; w != nil; w = w.older {
+			if l.parties[w.party].running < l.share {
+				return w
+			}
+		}
+		return nil
+	}
+	for w := l.oldest; w != nil; w = w.newer {
+		if l.parties[w.party].running < l.share {
+			return w
+		}
+	}
+	return nil
+}
+
+// abandon takes a request out of the queue that will not be served. One that has its slot already,
+// by an instant, keeps it.
+func (l *Limiter) abandon(w *waiter, cause error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w.given {
+		return nil
+	}
+	if errors.Is(cause, ErrRefused) {
+		l.refused++
+	}
+	l.forget(w.party, l.remove(w))
+	if l.waiting == 0 {
+		l.saturated = time.Time{}
+	}
+	return cause
+}
+
+// mean moves an average towards a new value.
+func mean(average, took time.Duration) time.Duration {
+	if average == 0 {
+		return took
+	}
+	return average + (took-average)/averageOf
+}

@@ -1,0 +1,155 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"go.storefront.example/server/overload"
+	"go.storefront.example/server/refusal"
+)
+
+// Capacity is how many requests are served at a time; more wait for a moment, or are refused with
+// unavailable. The zero value of a field is its default.
+type Capacity struct {
+	// Slots is how many requests are served at a time, and StoreSlots how many of one store. By
+	// default 32, and half of them.
+	Slots, StoreSlots int
+	// Admissions is how many are admitted at a time, half of them of one store. By default all.
+	Admissions int
+}
+
+func (c Capacity) orDefault() Capacity {
+	if c.Slots == 0 {
+		c.Slots = 32
+	}
+	if c.StoreSlots == 0 {
+		c.StoreSlots = c.Slots / 2
+	}
+	if c.Admissions == 0 {
+		c.Admissions = c.Slots
+	}
+	return c
+}
+
+const (
+	// waitingPlaces is how many requests may wait for a slot. A waiting one costs some 10 kB.
+	waitingPlaces = 1024
+	// knownKeys is for how many keys the door remembers their stores, some 100 bytes each.
+	knownKeys = 1 << 16
+	// shedInterval is the least time between two log lines of requests that were refused early.
+	shedInterval = time.Second
+)
+
+// door is where requests wait for a slot before anything is done for them, the look-up of their
+// key included. It tells stores apart by the keys that it saw admitted before; all keys that it does
+// not know yet share the half that one party may have. What it remembers decides on fairness
+// alone, never on access.
+type door struct {
+	// slots are held for as long as a request is worked on, admissions while its key is looked up.
+	slots, admissions *overload.Limiter
+	stores            *lru.Cache[uint64, uuid.UUID]
+	seed              maphash.Seed
+
+	log     *slog.Logger
+	shed    atomic.Int64
+	shedLog atomic.Int64 // when the last line was written, in nanoseconds since 1970
+}
+
+func newDoor(c Capacity, log *slog.Logger) *door {
+	c = c.orDefault()
+	stores, _ := lru.New[uint64, uuid.UUID](knownKeys) // the size is positive, which is all that it asks for
+	return &door{
+		slots:      overload.New(c.Slots, c.StoreSlots, waitingPlaces),
+		admissions: overload.New(c.Admissions, c.Admissions/2, waitingPlaces),
+		stores:     stores, seed: maphash.MakeSeed(), log: log,
+	}
+}
+
+// enter waits for the request's slot. It refuses with unavailable. A request without a key holds
+// none: it is refused without any work.
+func (d *door) enter(ctx context.Context, x *exchange, authorization []string) error {
+	if len(authorization) != 1 {
+		return nil
+	}
+	x.party, _ = d.stores.Get(maphash.String(d.seed, authorization[0]))
+	if err := d.pass(ctx, x, d.slots); err != nil {
+		return err
+	}
+	x.admitted = time.Now()
+	return nil
+}
+
+// outside calls read, which reads the request's body, without a slot: a slow sender holds nobody up.
+// The request then waits for its slot like any other.
+func (d *door) outside(ctx context.Context, x *exchange, read func() error) error {
+	held := !x.admitted.IsZero()
+	x.leave()
+	if err := read(); err != nil || !held {
+		return err
+	}
+	if err := d.pass(ctx, x, d.slots); err != nil {
+		return err
+	}
+	x.admitted = time.Now()
+	return nil
+}
+
+// admit calls do, which looks the key up, with one of the slots for that.
+func (d *door) admit(ctx context.Context, x *exchange, do func() error) error {
+	if x.admitted.IsZero() {
+		return do()
+	}
+	if err := d.pass(ctx, x, d.admissions); err != nil {
+		return err
+	}
+	start := time.Now()
+	defer func() { d.admissions.Leave(x.party, time.Since(start)) }()
+	return do()
+}
+
+func (d *door) pass(ctx context.Context, x *exchange, through *overload.Limiter) error {
+	err := through.Enter(ctx, x.party)
+	if !errors.Is(err, overload.ErrRefused) {
+		return err
+	}
+	x.shed = true
+	d.noteShed(ctx)
+	return refusal.New(refusal.Unavailable, "The service has more requests than it can answer in time; try again later.")
+}
+
+// learn remembers the store of a key that was admitted.
+func (d *door) learn(authorization []string, store uuid.UUID) {
+	if len(authorization) == 1 {
+		d.stores.Add(maphash.String(d.seed, authorization[0]), store)
+	}
+}
+
+// noteShed writes a log line about requests refused early, one a second at most.
+func (d *door) noteShed(ctx context.Context) {
+	d.shed.Add(1)
+	last, now := d.shedLog.Load(), time.Now().UnixNano()
+	if now-last < int64(shedInterval) || !d.shedLog.CompareAndSwap(last, now) {
+		return
+	}
+	load := d.slots.Load()
+	d.log.WarnContext(ctx, "overload: requests refused early",
+		"refused", d.shed.Swap(0), "running", load.Running, "waiting", load.Waiting)
+}
+
+// Load returns how many requests are served, wait for a slot, and were refused for want of one.
+func (e *Edge) Load() overload.Load { return e.door.slots.Load() }
+
+// leave gives the request's slot back, once.
+func (x *exchange) leave() {
+	if !x.admitted.IsZero() {
+		x.edge.door.slots.Leave(x.party, time.Since(x.admitted))
+		x.admitted = time.Time{}
+	}
+}

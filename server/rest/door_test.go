@@ -1,0 +1,158 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/rest"
+)
+
+// slowAPI is the API whose products take as long as the test wants.
+type slowAPI struct {
+	*api
+	// begun gets the context of each request for a product, which ends with what answer returns.
+	begun  chan context.Context
+	answer func(context.Context) error
+}
+
+func (a *slowAPI) GetProduct(ctx context.Context, r *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
+	a.begun <- ctx
+	if err := a.answer(ctx); err != nil {
+		return nil, err
+	}
+	return &storefrontv1.Product{Id: r.GetId()}, nil
+}
+
+// startSlow runs an edge over a slow API.
+func startSlow(t *testing.T, answer func(context.Context) error, change ...func(*rest.Config)) (*world, *slowAPI) {
+	t.Helper()
+	slow := &slowAPI{api: &api{}, begun: make(chan context.Context, 10), answer: answer}
+	w := start(t, append(change, func(c *rest.Config) {
+		c.Services = func(opts ...connect.HandlerOption) []rest.Service {
+			services := slow.services(opts...)
+			for i, s := range services {
+				if strings.Contains(s.Path, "ProductService") {
+					services[i].Path, services[i].Handler = storefrontv1connect.NewProductServiceHandler(slow, opts...)
+				}
+			}
+			return services
+		}
+	})...)
+	return w, slow
+}
+
+// untilEnd answers nothing until the work's own time is over, as a statement that waits for a lock.
+func untilEnd(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestARequestEndsWithItsTime(t *testing.T) {
+	t.Parallel()
+	w, slow := startSlow(t, untilEnd, func(c *rest.Config) { c.Timeout = 100 * time.Millisecond })
+	a := w.do(t, "GET", "/v1/products/"+productID, "")
+	requireProblem(t, a, 503, refusal.Unavailable, "", "Retry-After")
+	require.ErrorIs(t, context.Cause(<-slow.begun), refusal.ErrOutOfTime)
+
+	client := storefrontv1connect.NewProductServiceClient(plainHTTP2(t), w.url, withKey(fullKey), connect.WithGRPC())
+	_, err := client.GetProduct(t.Context(), &storefrontv1.GetProductRequest{Id: productID})
+	requireCallError(t, err, connect.CodeUnavailable, refusal.Unavailable)
+	var c *connect.Error
+	require.ErrorAs(t, err, &c)
+	require.Equal(t, "1", c.Meta().Get("Retry-After"))
+	require.ErrorIs(t, context.Cause(<-slow.begun), refusal.ErrOutOfTime)
+}
+
+// A caller who leaves, or whose own time is over, does not end a short statement: the database would
+// lose a connection with it.
+func TestTheWorkOutlivesAnImpatientCaller(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error)
+	w, slow := startSlow(t, func(ctx context.Context) error {
+		err := <-ended
+		return errors.Join(err, ctx.Err())
+	})
+	for _, call := range []func(ctx context.Context) error{
+		func(ctx context.Context) error {
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/v1/products/"+productID, nil)
+			require.NoError(t, err)
+			r.Header.Set("Authorization", "Bearer "+fullKey)
+			a, err := w.client.Do(r)
+			if err == nil {
+				_ = a.Body.Close()
+			}
+			return err
+		},
+		func(ctx context.Context) error {
+			client := storefrontv1connect.NewProductServiceClient(w.client, w.url, withKey(fullKey))
+			_, err := client.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: productID})
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		require.Error(t, call(ctx))
+		cancel()
+		work := <-slow.begun
+		deadline, limited := work.Deadline()
+		require.True(t, limited)
+		require.Greater(t, time.Until(deadline), time.Second, "it has the service's time, not the caller's")
+		require.NoError(t, work.Err(), "the caller has gone, the work goes on")
+		// What takes long is given up, some time after.
+		<-work.Done()
+		require.NotErrorIs(t, context.Cause(work), refusal.ErrOutOfTime)
+		ended <- nil
+	}
+}
+
+func TestWhatCannotBeServedInTimeIsRefusedAtTheDoor(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	w, slow := startSlow(t, func(context.Context) error { <-release; return nil },
+		func(c *rest.Config) { c.Capacity = rest.Capacity{Slots: 2, StoreSlots: 1} })
+	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "").status, "from now on the key's store is known")
+	answers := make(chan answer, 2)
+	for range 2 {
+		go func() { answers <- w.do(t, "GET", "/v1/products/"+productID, "") }()
+	}
+	<-slow.begun
+	a := <-answers
+	requireProblem(t, a, 503, refusal.Unavailable, "", "Retry-After")
+	require.Len(t, w.gate.seen(), 2, "it was refused before it cost anything")
+	require.Equal(t, 1, w.edge.Load().Running)
+	require.EqualValues(t, 1, w.edge.Load().Refused)
+	require.Contains(t, w.log.String(), "requests refused early")
+
+	// A request without a key is refused as ever, and so is one for nothing.
+	require.Equal(t, 401, w.do(t, "GET", "/v1/store", "", "Authorization: ").status)
+	require.Equal(t, 404, w.do(t, "GET", "/nothing", "").status)
+
+	close(release)
+	require.Equal(t, 200, (<-answers).status)
+	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "").status)
+	require.Zero(t, w.edge.Load().Running, "every slot was given back")
+}
+
+// All keys that were never admitted are one party; a key that was has its store's share.
+func TestAKnownKeyIsNotBehindUnknownOnes(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	w, slow := startSlow(t, func(context.Context) error { <-release; return nil },
+		func(c *rest.Config) { c.Capacity = rest.Capacity{Slots: 2, StoreSlots: 1} })
+	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "").status, "from now on the key is known")
+	held := make(chan answer, 1)
+	go func() { held <- w.do(t, "GET", "/v1/products/"+productID, "", "Authorization: Bearer "+readKey) }()
+	<-slow.begun
+	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "").status)
+	close(release)
+	require.Equal(t, 200, (<-held).status)
+}
