@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/cmd/bench/cluster"
+	"go.storefront.example/ent/store"
+	"go.storefront.example/gen/ent"
+)
+
+// pair is a primary and the standby on which its commits wait.
+type pair struct {
+	t                *testing.T
+	primary, standby *cluster.Cluster
+}
+
+// newPair starts both, with a migrated database.
+func newPair(t *testing.T) pair {
+	t.Helper()
+	programs, err := cluster.Find()
+	if err != nil {
+		require.NotEqual(t, "1", os.Getenv("STOREFRONT_TEST_REQUIRE"), err)
+		t.Skip(err)
+	}
+	primary, err := cluster.Start(t.Context(), programs)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, primary.Close()) })
+	s, err := store.Open(t.Context(), store.Config{URL: primary.URL(), MaxConns: 2})
+	require.NoError(t, err)
+	require.NoError(t, s.Migrate(t.Context(), func(store.Migration) {}))
+	standby, err := primary.Standby(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, standby.Close()) })
+	// After the copy was made, so that the standby waits for nobody once it is promoted.
+	for _, query := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		_, err = s.Writer().Exec(query)
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Close())
+	p := pair{t, primary, standby}
+	p.awaitSync()
+	return p
+}
+
+// url names both, in the form of libpq.
+func (p pair) url() string {
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable", p.primary.Port(), p.standby.Port())
+}
+
+// awaitSync waits until commits wait for the standby.
+func (p pair) awaitSync() {
+	p.t.Helper()
+	s, err := store.Open(p.t.Context(), store.Config{URL: p.primary.URL(), MaxConns: 2})
+	require.NoError(p.t, err)
+	defer func() { require.NoError(p.t, s.Close()) }()
+	require.Eventually(p.t, func() bool {
+		var n int
+		err := s.Reader().QueryRow("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").Scan(&n)
+		return err == nil && n == 1
+	}, time.Minute, 10*time.Millisecond)
+}
+
+// keys makes so many keys, in stores of ten each.
+func (i installation) keys(count int) []string {
+	i.t.Helper()
+	var keys []string
+	for n := range count {
+		slug := fmt.Sprintf("s%d", n/10)
+		if n%10 == 0 {
+			i.run(nil, "store", "create", "--name", "S", "--slug", slug, "--currency", "XAF", "--country", "CM")
+		}
+		var key struct{ Key string }
+		i.run(&key, "key", "create", "--store", slug, "--name", fmt.Sprint(n), "--scopes", "customers:write", "--expires", "30d")
+		keys = append(keys, key.Key)
+	}
+	return keys
+}
+
+// writer creates customers until it is stopped, and keeps what it was answered.
+type writer struct {
+	acknowledged []string // ids
+	last         time.Time
+	refused      int
+	wrong        []string
+}
+
+// write creates one customer every pause.
+func (w *writer) write(ctx context.Context, url, key, name string, pause time.Duration) {
+	every := time.NewTicker(pause)
+	defer every.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		r, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(fmt.Appendf(nil, `{"name":"N","email":"%s-%d@example.com"}`, name, n)))
+		if err != nil {
+			w.wrong = append(w.wrong, err.Error())
+			return
+		}
+		r.Header.Set("Authorization", "Bearer "+key)
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			w.wrong = append(w.wrong, err.Error())
+			continue
+		}
+		body, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		var said struct{ ID, Code, RequestID string }
+		switch decoded := json.Unmarshal(body, &said); {
+		case err == nil && decoded == nil && answer.StatusCode == http.StatusCreated:
+			w.acknowledged, w.last = append(w.acknowledged, said.ID), time.Now()
+		case err == nil && decoded == nil && answer.StatusCode == http.StatusServiceUnavailable && said.Code == "unavailable" && said.RequestID != "":
+			w.refused++
+		default:
+			w.wrong = append(w.wrong, fmt.Sprintf("%s %s %v", answer.Status, body, err))
+		}
+	}
+}
+
+func TestAPromotedStandbyIsFollowedAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	const (
+		writers = 12
+		pause   = 100 * time.Millisecond // a key may ask 120 times a minute
+	)
+	p := newPair(t)
+	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": p.url()}}
+	keys := i.keys(writers)
+	server := i.server("storefront")
+	ready := func(status int) {
+		require.Eventually(t, func() bool { return statusOf(t, "http://"+server.AdminAddr+"/readyz") == status }, time.Minute, 20*time.Millisecond, "%d", status)
+	}
+	ready(http.StatusOK)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	all := make([]writer, writers)
+	var working sync.WaitGroup
+	for n := range all {
+		working.Go(func() {
+			all[n].write(ctx, "http://"+server.Addr+"/v1/customers", keys[n], fmt.Sprint("w", n), pause)
+		})
+	}
+	time.Sleep(time.Second) // under load
+	require.NoError(t, p.primary.Crash(t.Context()))
+	ready(http.StatusServiceUnavailable)
+	require.NoError(t, p.standby.Promote(t.Context()))
+	promoted := time.Now()
+	ready(http.StatusOK)
+	time.Sleep(time.Second)
+	stop()
+	working.Wait()
+
+	s, err := store.Open(t.Context(), store.Config{URL: p.standby.URL(), MaxConns: 2})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	acknowledged, refused := 0, 0
+	for n := range all {
+		require.Empty(t, all[n].wrong, "every answer is 2xx, or 503 in our words")
+		require.True(t, all[n].last.After(promoted), "writes succeed again")
+		acknowledged, refused = acknowledged+len(all[n].acknowledged), refused+all[n].refused
+		for _, id := range all[n].acknowledged {
+			var found int
+			require.NoError(t, s.Reader().QueryRow("SELECT count(*) FROM customers WHERE id = $1", id).Scan(&found))
+			require.Equal(t, 1, found, "an acknowledged write is lost")
+		}
+	}
+	t.Logf("%d writes acknowledged, %d refused with 503, none lost", acknowledged, refused)
+	server.stop()
+}
+
+func TestAWriteThatTheStandbyDoesNotConfirmIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": p.url()}}
+	i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
+	server := i.server("storefront")
+	s, err := store.Open(t.Context(), store.Config{URL: p.url(), MaxConns: 2})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	const change = "UPDATE stores SET name = name"
+	writes := map[string]func(ctx context.Context) error{
+		"by itself": func(ctx context.Context) error { _, err := s.Writer().ExecContext(ctx, change); return err },
+		"with rows": func(ctx context.Context) error {
+			return s.Writer().QueryRowContext(ctx, change+" RETURNING 1").Scan(new(int))
+		},
+		"in a transaction": func(ctx context.Context) error {
+			return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+				_, err := tx.ExecContext(ctx, change)
+				return err
+			})
+		},
+	}
+	for name, write := range writes {
+		require.NoError(t, write(t.Context()), name)
+	}
+	require.NoError(t, p.standby.Crash(t.Context()))
+	for name, write := range writes {
+		// Whoever waits gives up, the server is asked to cancel, and reports that it has committed.
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		err := write(ctx)
+		cancel()
+		require.Error(t, err, name)
+		require.Regexp(t, "not confirmed by the synchronous standby|context deadline exceeded", err.Error(), name)
+	}
+	admin := "http://" + server.AdminAddr + "/readyz"
+	require.Eventually(t, func() bool { return statusOf(t, admin) == http.StatusServiceUnavailable }, time.Minute, 50*time.Millisecond)
+	require.NoError(t, p.standby.Restart(t.Context()))
+	p.awaitSync()
+	for name, write := range writes {
+		require.NoError(t, write(t.Context()), name)
+	}
+	require.Eventually(t, func() bool { return statusOf(t, admin) == http.StatusOK }, time.Minute, 50*time.Millisecond)
+	server.stop()
+}
