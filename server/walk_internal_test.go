@@ -24,7 +24,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 
 	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/store/storetest"
@@ -151,67 +150,6 @@ func (l *longest) note(took time.Duration, name string) {
 		l.took, l.name = took, name
 	}
 }
-
-// examined is a server whose logs and spans are looked at.
-type examined struct {
-	*Server
-	sdktrace.SpanProcessor
-	mu     sync.Mutex
-	routes map[string]bool
-	spans  map[string]bool
-	errors []string
-}
-
-// Enabled takes every record.
-func (e *examined) Enabled(context.Context, slog.Level) bool { return true }
-
-// WithAttrs is not used.
-func (e *examined) WithAttrs([]slog.Attr) slog.Handler { return e }
-
-// WithGroup is not used.
-func (e *examined) WithGroup(string) slog.Handler { return e }
-
-// Handle keeps routes and errors.
-func (e *examined) Handle(_ context.Context, r slog.Record) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	line := r.Message
-	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == "route" {
-			e.routes[a.Value.String()] = true
-		}
-		line += " " + a.Key + "=" + a.Value.String()
-		return true
-	})
-	if r.Level >= slog.LevelError || strings.Contains(line, marker) && r.Level > slog.LevelDebug {
-		e.errors = append(e.errors, line)
-	}
-	return nil
-}
-
-// OnStart is of sdktrace.SpanProcessor.
-func (e *examined) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
-
-// OnEnd keeps the name of a request's span; those of statements within are the store's.
-func (e *examined) OnEnd(s sdktrace.ReadOnlySpan) {
-	if s.SpanKind() != trace.SpanKindServer {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.spans[s.Name()] = true
-	for _, a := range s.Attributes() {
-		if a.Key == "http.route" {
-			e.routes[a.Value.String()] = true
-		}
-	}
-}
-
-// Shutdown is of sdktrace.SpanProcessor.
-func (e *examined) Shutdown(context.Context) error { return nil }
-
-// ForceFlush is of sdktrace.SpanProcessor.
-func (e *examined) ForceFlush(context.Context) error { return nil }
 
 // occupied is how many bytes the process has of the system.
 func occupied() uint64 {
