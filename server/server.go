@@ -128,10 +128,14 @@ func New(c Config) (*Server, error) {
 const slotsPerConn = 2
 
 // capacity is how many requests a server takes at a time. One store's never hold more than half of
-// the connections, and on PostgreSQL of those for admissions.
+// the connections, nor of those for admissions.
 func capacity(s *store.Store) rest.Capacity {
 	conns := s.Conns()
-	return rest.Capacity{Slots: slotsPerConn * conns, StoreSlots: conns / 2, Admissions: s.AdmissionConns()}
+	half := conns / 2
+	if own := s.AdmissionConns(); own > 0 {
+		half = min(half, own/2)
+	}
+	return rest.Capacity{Slots: slotsPerConn * conns, StoreSlots: half}
 }
 
 // Addr is the address that the public listener is bound to.

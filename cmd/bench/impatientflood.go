@@ -10,8 +10,12 @@ import (
 )
 
 const (
-	// patience is how long an impatient client waits for an answer, and then before it asks again.
+	// patience is how long an impatient client waits for an answer.
 	patience = 100 * time.Millisecond
+	// pause is how long a client that was refused or gave up waits before it asks again, and
+	// heededPause the same for one that heeds Retry-After.
+	pause       = 100 * time.Millisecond
+	heededPause = time.Second
 	// patientConnections are those of the patient clients that the flood is measured by.
 	patientConnections = 64
 	// floodShare is the least share of the patient clients' answers that the impatient ones get.
@@ -52,20 +56,27 @@ func playImpatientFlood(ctx context.Context, p *play) (err error) {
 	if err != nil {
 		return err
 	}
-	patient, err := p.flooded(ctx, s, turns, patientConnections, answerTimeout)
+	patient, err := p.flooded(ctx, s, turns, patientConnections, answerTimeout, pause)
 	if err != nil {
 		return err
 	}
 	var under []call
 	for _, connections := range p.Flood {
+		heeding, err := p.flooded(ctx, s, turns, connections, patience, heededPause)
+		if err != nil {
+			return err
+		}
+		share := heeding.rate() / patient.rate()
+		p.mustFast(share >= floodShare, "%d impatient clients that heed Retry-After get at least %.0f %% in time of what %d patient ones get (%.0f %%)",
+			connections, 100*floodShare, patientConnections, 100*share)
 		bystander.start(ctx)
-		impatient, err := p.flooded(ctx, s, turns, connections, patience)
+		impatient, err := p.flooded(ctx, s, turns, connections, patience, pause)
 		ended := time.Now()
 		under = append(under, bystander.stop()...)
 		if err != nil {
 			return err
 		}
-		share := impatient.rate() / patient.rate()
+		share = impatient.rate() / patient.rate()
 		p.mustFast(share >= floodShare, "%d impatient clients get at least %.0f %% in time of what %d patient ones get (%.0f %%)",
 			connections, 100*floodShare, patientConnections, 100*share)
 		after, err := bystander.watch(ctx, recoveryBound+p.calm())
@@ -91,7 +102,7 @@ func playImpatientFlood(ctx context.Context, p *play) (err error) {
 
 // flooded asks over a number of connections for the span of the scene, each with so much patience,
 // and writes down what it cost.
-func (p *play) flooded(ctx context.Context, s *stage, turns *requests, connections int, patience time.Duration) (*flood, error) {
+func (p *play) flooded(ctx context.Context, s *stage, turns *requests, connections int, patience, pause time.Duration) (*flood, error) {
 	spent := func() (own, server, database time.Duration, err error) {
 		own, err1 := processCPU(os.Getpid())
 		server, err2 := s.server.cpu()
@@ -106,7 +117,7 @@ func (p *play) flooded(ctx context.Context, s *stage, turns *requests, connectio
 	if err != nil {
 		return nil, err
 	}
-	f := drown(ctx, s.api, turns, connections, p.Span, patience)
+	f := drown(ctx, s.api, turns, connections, p.Span, patience, pause)
 	ownAfter, serverAfter, databaseAfter, err := spent()
 	if err != nil {
 		return nil, err
@@ -118,6 +129,9 @@ func (p *play) flooded(ctx context.Context, s *stage, turns *requests, connectio
 	kind := "patient"
 	if patience < answerTimeout {
 		kind = "impatient"
+	}
+	if pause > patience {
+		kind += ", Retry-After heeding"
 	}
 	share := func(d time.Duration) float64 { return d.Seconds() / f.took.Seconds() }
 	p.didf("%d %s clients for %s: %d answers in time (%.0f/s, p99 %s), %d refused with 503, %d given up; %d new sessions of the database; processors: clients %.2f, server %.2f, database %.2f",
@@ -131,7 +145,7 @@ func (p *play) flooded(ctx context.Context, s *stage, turns *requests, connectio
 
 // drown asks over a number of connections until the time is over. A client that gives up closes its
 // connection.
-func drown(ctx context.Context, address string, turns *requests, connections int, length, patience time.Duration) *flood {
+func drown(ctx context.Context, address string, turns *requests, connections int, length, patience, pause time.Duration) *flood {
 	var (
 		sum   flood
 		mu    sync.Mutex
@@ -141,7 +155,7 @@ func drown(ctx context.Context, address string, turns *requests, connections int
 	end := start.Add(length)
 	for n := range connections {
 		group.Go(func() {
-			own := drownOne(ctx, address, turns, uint64(n), end, patience) //nolint:gosec // A number of connections.
+			own := drownOne(ctx, address, turns, uint64(n), end, patience, pause) //nolint:gosec // A number of connections.
 			mu.Lock()
 			defer mu.Unlock()
 			sum.inTime, sum.refused, sum.gaveUp = sum.inTime+own.inTime, sum.refused+own.refused, sum.gaveUp+own.gaveUp
@@ -158,7 +172,7 @@ func drown(ctx context.Context, address string, turns *requests, connections int
 }
 
 // drownOne is one connection's part.
-func drownOne(ctx context.Context, address string, turns *requests, seed uint64, end time.Time, patience time.Duration) (f flood) {
+func drownOne(ctx context.Context, address string, turns *requests, seed uint64, end time.Time, patience, pause time.Duration) (f flood) {
 	w := newWriter(seed)
 	var c *client
 	for now := time.Now(); now.Before(end) && ctx.Err() == nil; now = time.Now() {
@@ -193,7 +207,7 @@ func drownOne(ctx context.Context, address string, turns *requests, seed uint64,
 		default:
 			f.strange.add(what, 1)
 		}
-		_ = wait(ctx, patience) // it ends with the context, as the loop does
+		_ = wait(ctx, min(pause, time.Until(end))) // it ends with the context, as the loop does
 	}
 	if c != nil {
 		c.close()

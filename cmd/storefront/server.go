@@ -135,7 +135,7 @@ func (c *serverCmd) serve(s *session) error {
 // a bound on every statement and every wait for a lock, so that no request waits without end.
 func boundedBy(timeout time.Duration) store.Config {
 	return store.Config{
-		AdmissionConns: max(4, 2*runtime.GOMAXPROCS(0)), StatementTimeout: timeout, LockTimeout: timeout / 2,
+		AdmissionConns: max(10, 2*runtime.GOMAXPROCS(0)), StatementTimeout: timeout, LockTimeout: timeout / 2,
 	}
 }
 

@@ -3,7 +3,7 @@
 //
 //	Enter ──► a slot is free, and the party has less than its share ──► served ──► Leave
 //	  │
-//	  └─► waits ──► a slot becomes free: the newest who may have it is served
+//	  └─► waits ──► a slot becomes free: the oldest who may have it is served
 //	        │
 //	        ├─► waited too long, or no place to wait is left: Refused
 //	        └─► its context ended
@@ -12,10 +12,9 @@
 // than its share of the slots, nor more than half of the places to wait, so that one greedy store
 // leaves the rest to all others.
 //
-// Under overload a queue that serves the oldest first ends up serving only requests whose callers
-// have already gone. So the newest is served first, and nobody waits for long once the queue has
-// stood for a while: the time to wait shrinks from burstWait to a few times of what a request
-// takes (adaptive LIFO and controlled delay: Maurer, Fail at Scale, ACM Queue 13(8), 2015).
+// Under overload a long queue ends up serving only requests whose callers have already gone. So nobody
+// waits for long once the queue has stood for a while: the time to wait shrinks from burstWait to a
+// few times of what a request takes (controlled delay: Maurer, Fail at Scale, ACM Queue 13(8), 2015).
 package overload
 
 import (
@@ -32,7 +31,7 @@ const (
 	// one that stands.
 	standingAfter = 100 * time.Millisecond
 	// burstWait is the longest wait in a queue that has just formed.
-	burstWait = time.Second
+	burstWait = 3 * time.Second
 	// leastWait and mostWait bound the wait in a queue that stands, which is waitFactor times what a
 	// request takes on average.
 	leastWait  = 50 * time.Millisecond
@@ -217,11 +216,10 @@ func (l *Limiter) remove(w *waiter) *party {
 	return p
 }
 
-// serve gives free slots to those who wait, the newest first, but the oldest first as long as the
-// queue has not stood for long.
+// serve gives free slots to those who wait.
 func (l *Limiter) serve() {
 	for l.running < l.slots {
-		w := l.next(time.Now())
+		w := l.next()
 		if w == nil {
 			// A slot is free: whoever waits still waits for its own party.
 			l.saturated = time.Time{}
@@ -235,24 +233,14 @@ func (l *Limiter) serve() {
 	}
 }
 
-// next is the waiter to be served next, nil when none may be. Those passed by belong to parties
-// that have their share, which are few.
-func (l *Limiter) next(now time.Time) *waiter {
-	standing := !l.saturated.IsZero() && now.Sub(l.saturated) >= standingAfter
-	if standing {
-		for w := l.newest; w != nil; w = w.older {
-			if l.parties[w.party].running < l.share {
-				return w
-			}
-		}
-		return nil
+// next is the waiter to be served next, nil when none may be: the oldest. Those passed by belong to
+// parties that have their share, which are few.
+func (l *Limiter) next() *waiter {
+	w := l.oldest
+	for w != nil && l.parties[w.party].running >= l.share {
+		w = w.newer
 	}
-	for w := l.oldest; w != nil; w = w.newer {
-		if l.parties[w.party].running < l.share {
-			return w
-		}
-	}
-	return nil
+	return w
 }
 
 // abandon takes a request out of the queue that will not be served. One that has its slot already,

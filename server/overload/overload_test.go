@@ -94,8 +94,7 @@ func TestAWaiterOfAnotherPartyIsNotBehindAGreedyOne(t *testing.T) {
 	})
 }
 
-// A queue that stands serves the newest, because the callers of the oldest have gone, and lets
-// nobody wait long.
+// A queue that stands lets nobody wait long; one that has just formed does.
 func TestAQueueThatStands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +104,7 @@ func TestAQueueThatStands(t *testing.T) {
 		second := enter(t.Context(), l, other)
 		time.Sleep(99 * time.Millisecond)
 		l.Leave(greedy, time.Millisecond)
-		require.NoError(t, <-first, "a queue that has just formed serves in order")
+		require.NoError(t, <-first, "the oldest is served first")
 
 		// From now on it has stood for a tenth of a second.
 		time.Sleep(2 * time.Millisecond)
@@ -113,17 +112,17 @@ func TestAQueueThatStands(t *testing.T) {
 		began := time.Now()
 		require.ErrorIs(t, <-third, overload.ErrRefused)
 		require.Equal(t, 50*time.Millisecond, time.Since(began))
-		newest := enter(t.Context(), l, uuid.New())
-		l.Leave(other, time.Millisecond)
-		require.NoError(t, <-newest)
 		pending(t, second)
-		require.ErrorIs(t, <-second, overload.ErrRefused)
+		l.Leave(other, time.Millisecond)
+		require.NoError(t, <-second)
+		l.Leave(other, time.Millisecond)
+		hold(t, l, greedy, 1)
 
 		// Once nobody waits, it is a new queue.
 		began = time.Now()
-		late := enter(t.Context(), l, other)
+		late := enter(t.Context(), l, uuid.New())
 		require.ErrorIs(t, <-late, overload.ErrRefused)
-		require.Equal(t, time.Second, time.Since(began))
+		require.Equal(t, 3*time.Second, time.Since(began))
 	})
 }
 

@@ -21,8 +21,6 @@ type Capacity struct {
 	// Slots is how many requests are served at a time, and StoreSlots how many of one store. By
 	// default 32, and half of them.
 	Slots, StoreSlots int
-	// Admissions is how many are admitted at a time, half of them of one store. By default all.
-	Admissions int
 }
 
 func (c Capacity) orDefault() Capacity {
@@ -31,9 +29,6 @@ func (c Capacity) orDefault() Capacity {
 	}
 	if c.StoreSlots == 0 {
 		c.StoreSlots = c.Slots / 2
-	}
-	if c.Admissions == 0 {
-		c.Admissions = c.Slots
 	}
 	return c
 }
@@ -52,10 +47,9 @@ const (
 // not know yet share the half that one party may have. What it remembers decides on fairness
 // alone, never on access.
 type door struct {
-	// slots are held for as long as a request is worked on, admissions while its key is looked up.
-	slots, admissions *overload.Limiter
-	stores            *lru.Cache[uint64, uuid.UUID]
-	seed              maphash.Seed
+	limiter *overload.Limiter
+	stores  *lru.Cache[uint64, uuid.UUID]
+	seed    maphash.Seed
 
 	log     *slog.Logger
 	shed    atomic.Int64
@@ -66,9 +60,7 @@ func newDoor(c Capacity, log *slog.Logger) *door {
 	c = c.orDefault()
 	stores, _ := lru.New[uint64, uuid.UUID](knownKeys) // the size is positive, which is all that it asks for
 	return &door{
-		slots:      overload.New(c.Slots, c.StoreSlots, waitingPlaces),
-		admissions: overload.New(c.Admissions, c.Admissions/2, waitingPlaces),
-		stores:     stores, seed: maphash.MakeSeed(), log: log,
+		limiter: overload.New(c.Slots, c.StoreSlots, waitingPlaces), stores: stores, seed: maphash.MakeSeed(), log: log,
 	}
 }
 
@@ -79,11 +71,7 @@ func (d *door) enter(ctx context.Context, x *exchange, authorization []string) e
 		return nil
 	}
 	x.party, _ = d.stores.Get(maphash.String(d.seed, authorization[0]))
-	if err := d.pass(ctx, x, d.slots); err != nil {
-		return err
-	}
-	x.admitted = time.Now()
-	return nil
+	return d.pass(ctx, x)
 }
 
 // outside calls read, which reads the request's body, without a slot: a slow sender holds nobody up.
@@ -94,28 +82,15 @@ func (d *door) outside(ctx context.Context, x *exchange, read func() error) erro
 	if err := read(); err != nil || !held {
 		return err
 	}
-	if err := d.pass(ctx, x, d.slots); err != nil {
-		return err
-	}
-	x.admitted = time.Now()
-	return nil
+	return d.pass(ctx, x)
 }
 
-// admit calls do, which looks the key up, with one of the slots for that.
-func (d *door) admit(ctx context.Context, x *exchange, do func() error) error {
-	if x.admitted.IsZero() {
-		return do()
+// pass takes a slot for the request.
+func (d *door) pass(ctx context.Context, x *exchange) error {
+	err := d.limiter.Enter(ctx, x.party)
+	if err == nil {
+		x.admitted = time.Now()
 	}
-	if err := d.pass(ctx, x, d.admissions); err != nil {
-		return err
-	}
-	start := time.Now()
-	defer func() { d.admissions.Leave(x.party, time.Since(start)) }()
-	return do()
-}
-
-func (d *door) pass(ctx context.Context, x *exchange, through *overload.Limiter) error {
-	err := through.Enter(ctx, x.party)
 	if !errors.Is(err, overload.ErrRefused) {
 		return err
 	}
@@ -138,18 +113,18 @@ func (d *door) noteShed(ctx context.Context) {
 	if now-last < int64(shedInterval) || !d.shedLog.CompareAndSwap(last, now) {
 		return
 	}
-	load := d.slots.Load()
+	load := d.limiter.Load()
 	d.log.WarnContext(ctx, "overload: requests refused early",
 		"refused", d.shed.Swap(0), "running", load.Running, "waiting", load.Waiting)
 }
 
 // Load returns how many requests are served, wait for a slot, and were refused for want of one.
-func (e *Edge) Load() overload.Load { return e.door.slots.Load() }
+func (e *Edge) Load() overload.Load { return e.door.limiter.Load() }
 
 // leave gives the request's slot back, once.
 func (x *exchange) leave() {
 	if !x.admitted.IsZero() {
-		x.edge.door.slots.Leave(x.party, time.Since(x.admitted))
+		x.edge.door.limiter.Leave(x.party, time.Since(x.admitted))
 		x.admitted = time.Time{}
 	}
 }

@@ -229,18 +229,14 @@ func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
 		return nil, err
 	}
 	ctx := x.work(context.WithValue(r.Context(), exchangeKey{}, x))
-	err := e.door.admit(r.Context(), x, func() error {
-		principal, rate, err := e.config.Gate.Admit(ctx, authorization, x.address)
-		x.principal = principal
-		if rate.Limit > 0 {
-			x.setRate(rate)
-		}
-		return err
-	})
+	principal, rate, err := e.config.Gate.Admit(ctx, authorization, x.address)
+	x.principal = principal
+	if rate.Limit > 0 {
+		x.setRate(rate)
+	}
 	if err != nil {
 		return nil, err
 	}
-	principal := x.principal
 	e.door.learn(authorization, principal.Store.ID)
 	if left := r.Context().Err(); left != nil {
 		return nil, left // nobody waits for the answer any more
