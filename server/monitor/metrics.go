@@ -15,7 +15,7 @@ import (
 func showMetrics(metrics prometheus.Gatherer, log *slog.Logger) http.Handler {
 	var scrapes singleflight.Group
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		format := expfmt.Negotiate(r.Header)
+		format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultAcceptedFormats()...)
 		text, err, _ := scrapes.Do(string(format), func() (any, error) { return encode(metrics, format) })
 		if err != nil {
 			log.ErrorContext(r.Context(), "the metrics cannot be gathered", "error", err)
