@@ -67,6 +67,9 @@ func (e *Error) Error() string {
 // metadata, or the context's error.
 func (e *Error) Unwrap() error { return e.cause }
 
+// serviceDeadline is the service's code for a call whose own deadline passed.
+const serviceDeadline = "deadline_exceeded"
+
 // newError makes of the end of an attempt what a caller can branch on. Connect's own codes are no
 // help there: a connection that was reset is canceled to it, and a proxy's 404 unimplemented.
 func newError(ctx context.Context, a *attempt, err error) *Error {
@@ -77,6 +80,10 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	}
 	refusal := refusalOf(err)
 	switch {
+	case refusal.GetCode() == serviceDeadline:
+		// Connect tells the service the context's deadline, and the service noticed first that it passed.
+		e.Code, e.Message, e.cause = Timeout, "the context's deadline passed", errors.Join(context.DeadlineExceeded, err)
+		e.RequestID = refusal.GetRequestId()
 	case refusal != nil:
 		e.Code, e.Message, e.Status = Code(refusal.GetCode()), refusal.GetMessage(), int(refusal.GetStatusCode())
 		e.Details, e.RequestID = refusal.GetDetails(), refusal.GetRequestId()

@@ -60,6 +60,11 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 			"storefront: UpdateProduct: rate_limited: Wait. (request " + requestID + ")",
 		},
 		{
+			"the service noticed first that the context's deadline passed", refuses(refusal.New(refusal.DeadlineExceeded, "Too late.")),
+			client.Error{Code: client.Timeout, Status: 504, RequestID: requestID, Message: "the context's deadline passed"},
+			"the context's deadline passed",
+		},
+		{
 			"a date in Retry-After counts as none", says(503, "text/plain", "", "Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT"),
 			client.Error{Code: client.UnexpectedAnswer, Status: 503},
 			"answered 503",
