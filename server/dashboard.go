@@ -25,9 +25,10 @@ func (s *Server) dashboardMounts() []mount {
 	pages := dashboard.New(dashboard.Config{
 		Operator: admin.New(s.config.Store, rules), Shop: rules, Now: s.config.Store.Now, Unreachable: store.IsUnreachable, Logger: s.config.Logger,
 	})
+	timed := s.timed(pages)
 	prompt := route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer message.Prompt(w, r, formTime)()
-		pages.ServeHTTP(w, r)
+		timed.ServeHTTP(w, r)
 	}), pages.(route.Lister).Patterns())
 	return []mount{{dashboard.Path, prompt}, {dashboard.Path + "/", prompt}}
 }

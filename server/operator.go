@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net"
 	"net/http"
 
@@ -8,6 +9,8 @@ import (
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/monitor"
+	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/rest"
 	"go.storefront.example/server/route"
 	"go.storefront.example/server/shop"
 )
@@ -67,6 +70,20 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 	return guard{s.config.Logger, s.config.Store.Now, next}
 }
 
+// timed ends what is done for a request of the operator's when its time is over. None is long: what
+// takes longer goes step by step.
+func (s *Server) timed(next http.Handler) http.Handler {
+	timeout := s.config.RequestTimeout
+	if timeout == 0 {
+		timeout = rest.DefaultTimeout
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeoutCause(r.Context(), timeout, refusal.ErrOutOfTime)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
 // newOperatorGate returns what the operator's side stands behind, or nil when it is off: the token;
 // without one, and only where the server may be open to programs on this machine, the machine
 // itself, provided that the listener is out of reach for others.
@@ -87,7 +104,7 @@ func (s *Server) serviceMounts() []mount {
 	})
 	mounts := make([]mount, len(services))
 	for i, one := range services {
-		mounts[i] = mount{one.Path, route.List(one.Handler, one.Procedures)}
+		mounts[i] = mount{one.Path, route.List(s.timed(one.Handler), one.Procedures)}
 	}
 	return mounts
 }

@@ -3,7 +3,10 @@ package conformance_test
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,6 +89,36 @@ func TestEveryRequestEndsInTime(t *testing.T) {
 	}
 	release()
 	require.Equal(t, http.StatusOK, b.answer(&getStore{}).status)
+}
+
+// The operator's requests end in time too.
+func TestEveryRequestOfTheOperatorEndsInTime(t *testing.T) {
+	t.Parallel()
+	const token = "a-token-of-the-operator-for-tests"
+	s := newService(t, storetest.Postgres, settings{timeout: time.Second, token: token})
+	b := s.newBench(t, restFace{})
+	for _, locked := range []bool{true, false} {
+		release := func() {}
+		if locked {
+			release = s.hold(t, "LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE")
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.admin+"/storefront.admin.v1.KeyService/ListKeys",
+			strings.NewReader(`{"store":"`+b.store.Slug+`"}`))
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
+		response, err := s.plain.Do(r)
+		require.NoError(t, err)
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, errors.Join(err, response.Body.Close()))
+		release()
+		if locked {
+			require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, "%s", text)
+			require.Contains(t, string(text), "storefront.v1.Error")
+			continue
+		}
+		require.Equal(t, http.StatusOK, response.StatusCode, "%s", text)
+	}
 }
 
 // A caller who gives up does not cost the database a connection.
