@@ -99,11 +99,16 @@ func (d *door) pass(ctx context.Context, x *exchange) error {
 	return refusal.New(refusal.Unavailable, "The service has more requests than it can answer in time; try again later.")
 }
 
-// learn remembers the store of a key that was admitted.
-func (d *door) learn(authorization []string, store uuid.UUID) {
-	if len(authorization) == 1 {
-		d.stores.Add(maphash.String(d.seed, authorization[0]), store)
+// learn remembers the store of a key that was admitted. A request of a key that was not known gives
+// its slot back to the unknown ones and takes one of its store's, for the work is the store's.
+func (d *door) learn(ctx context.Context, x *exchange, authorization []string, store uuid.UUID) error {
+	if len(authorization) != 1 || x.party == store {
+		return nil
 	}
+	d.stores.Add(maphash.String(d.seed, authorization[0]), store)
+	x.leave()
+	x.party = store
+	return d.pass(ctx, x)
 }
 
 // noteShed writes a log line about requests refused early, one a second at most.

@@ -142,17 +142,20 @@ func TestWhatCannotBeServedInTimeIsRefusedAtTheDoor(t *testing.T) {
 	require.Zero(t, w.edge.Load().Running, "every slot was given back")
 }
 
-// All keys that were never admitted are one party; a key that was has its store's share.
-func TestAKnownKeyIsNotBehindUnknownOnes(t *testing.T) {
+// All keys that were never admitted are one party, but only until they are admitted: what is slow of
+// one store holds up neither known keys of others nor unknown ones.
+func TestTheWorkForAnUnknownKeyIsItsStores(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	w, slow := startSlow(t, func(context.Context) error { <-release; return nil },
 		func(c *rest.Config) { c.Capacity = rest.Capacity{Slots: 2, StoreSlots: 1} })
-	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "").status, "from now on the key is known")
 	held := make(chan answer, 1)
 	go func() { held <- w.do(t, "GET", "/v1/products/"+productID, "", "Authorization: Bearer "+readKey) }()
 	<-slow.begun
-	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "").status)
+	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "", "Authorization: Bearer "+otherKey).status, "unknown, of another store")
+	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "", "Authorization: Bearer "+otherKey).status, "known")
+	requireProblem(t, w.do(t, "GET", "/v1/store", ""), 503, refusal.Unavailable, "", "Retry-After")
 	close(release)
 	require.Equal(t, 200, (<-held).status)
+	require.Zero(t, w.edge.Load().Running)
 }

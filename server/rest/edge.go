@@ -237,7 +237,9 @@ func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.door.learn(authorization, principal.Store.ID)
+	if err := e.door.learn(r.Context(), x, authorization, principal.Store.ID); err != nil {
+		return nil, err
+	}
 	if left := r.Context().Err(); left != nil {
 		return nil, left // nobody waits for the answer any more
 	}
