@@ -88,7 +88,14 @@ func New(slots, share, places int) *Limiter {
 
 // Enter waits for a slot. It returns ErrRefused when the request cannot be served in time, or the
 // cause of the context when that ended first. After nil the caller calls Leave once.
-func (l *Limiter) Enter(ctx context.Context, who Party) error {
+func (l *Limiter) Enter(ctx context.Context, who Party) error { return l.enter(ctx, who, 0) }
+
+// Reenter is Enter for a request that had a slot before, and gave it back: it has cost something already,
+// so it may wait for as long as one in a queue that has just formed.
+func (l *Limiter) Reenter(ctx context.Context, who Party) error { return l.enter(ctx, who, burstWait) }
+
+// enter waits for a slot, for as long as the queue allows and least.
+func (l *Limiter) enter(ctx context.Context, who Party, least time.Duration) error {
 	now := time.Now()
 	l.mu.Lock()
 	p := l.party(who)
@@ -104,7 +111,7 @@ func (l *Limiter) Enter(ctx context.Context, who Party) error {
 		l.mu.Unlock()
 		return ErrRefused
 	}
-	limit := l.limit(p, now)
+	limit := max(l.limit(p, now), least)
 	w := l.queue(who, p, now)
 	l.mu.Unlock()
 

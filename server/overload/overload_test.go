@@ -126,6 +126,21 @@ func TestAQueueThatStands(t *testing.T) {
 	})
 }
 
+// A request that gave its slot back has cost something already, and may wait longer for another.
+func TestWhoHadASlotMayWaitLonger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := overload.New(1, 1, 100)
+		hold(t, l, greedy, 1)
+		first := enter(t.Context(), l, other)
+		time.Sleep(101 * time.Millisecond)
+		began := time.Now()
+		require.ErrorIs(t, l.Reenter(t.Context(), uuid.New()), overload.ErrRefused)
+		require.Equal(t, 3*time.Second, time.Since(began))
+		drain(l, []<-chan error{first})
+	})
+}
+
 // Who serves slow requests lets others wait longer, for what they wait for takes long.
 func TestTheWaitGrowsWithWhatARequestTakes(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,7 @@ func (d *door) enter(ctx context.Context, x *exchange, authorization []string) e
 		return nil
 	}
 	x.party, _ = d.stores.Get(maphash.String(d.seed, authorization[0]))
-	return d.pass(ctx, x)
+	return d.pass(ctx, x, d.limiter.Enter)
 }
 
 // outside calls read, which reads the request's body, without a slot: a slow sender holds nobody up.
@@ -82,12 +82,12 @@ func (d *door) outside(ctx context.Context, x *exchange, read func() error) erro
 	if err := read(); err != nil || !held {
 		return err
 	}
-	return d.pass(ctx, x)
+	return d.pass(ctx, x, d.limiter.Reenter)
 }
 
 // pass takes a slot for the request.
-func (d *door) pass(ctx context.Context, x *exchange) error {
-	err := d.limiter.Enter(ctx, x.party)
+func (d *door) pass(ctx context.Context, x *exchange, enter func(context.Context, overload.Party) error) error {
+	err := enter(ctx, x.party)
 	if err == nil {
 		x.admitted = time.Now()
 	}
@@ -108,7 +108,7 @@ func (d *door) learn(ctx context.Context, x *exchange, authorization []string, s
 	d.stores.Add(maphash.String(d.seed, authorization[0]), store)
 	x.leave()
 	x.party = store
-	return d.pass(ctx, x)
+	return d.pass(ctx, x, d.limiter.Reenter)
 }
 
 // noteShed writes a log line about requests refused early, one a second at most.
