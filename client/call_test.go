@@ -15,7 +15,7 @@ import (
 
 	"go.storefront.example/client"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // serving returns the address of a server on this machine.
@@ -27,10 +27,10 @@ func serving(t *testing.T, handler http.HandlerFunc) string {
 }
 
 var (
-	limited     = refuses(refusal.New(refusal.RateLimited, "Wait."), "Retry-After", "17")
-	unavailable = refuses(refusal.New(refusal.Unavailable, "Not now."))
-	internal    = refuses(refusal.New(refusal.InternalError, "Sorry."))
-	refused     = refuses(refusal.New(refusal.StoreUnavailable, "Closed."))
+	limited     = refuses(apierr.New(apierr.RateLimited, "Wait."), "Retry-After", "17")
+	unavailable = refuses(apierr.New(apierr.Unavailable, "Not now."))
+	internal    = refuses(apierr.New(apierr.InternalError, "Sorry."))
+	refused     = refuses(apierr.New(apierr.StoreUnavailable, "Closed."))
 	gateway     = says(502, "text/html", "<html>")
 	proxyLimit  = says(429, "text/html", "<html>", "Retry-After", "2")
 	dead        = breaks(syscall.ECONNRESET)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // constants are the text constants of a file's declarations, by name, one map a declaration.
@@ -52,13 +52,13 @@ func statuses(t *testing.T, path string) map[string]int {
 // first constants of both are what the public API answers with.
 func TestCodesAreTheServices(t *testing.T) {
 	t.Parallel()
-	ours, theirs := constants(t, "code.go"), constants(t, "../server/refusal/refusal.go")
+	ours, theirs := constants(t, "code.go"), constants(t, "../server/apierr/apierr.go")
 	require.Greater(t, len(theirs[0]), 20)
 	require.Equal(t, theirs[0], ours[0])
 	documented := statuses(t, "code.go")
 	require.Len(t, documented, len(ours[0]))
 	for code, status := range documented {
-		require.Equal(t, refusal.New(refusal.Code(code), "").Status(), status, code)
+		require.Equal(t, apierr.New(apierr.Code(code), "").Status(), status, code)
 	}
 	for name, code := range ours[1] {
 		if name == "Canceled" {

@@ -12,25 +12,25 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/client"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/tenant"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // installation is the real server over a fresh database, with one store.
 type installation struct {
-	rules   *shop.Shop
+	rules   *service.Shop
 	ctx     context.Context // in which the operator acts on the store
 	baseURL string
 }
 
 func install(t *testing.T, database string) *installation {
 	t.Helper()
-	opened, err := store.Open(t.Context(), store.Config{URL: storetest.URL(t, database), MaxConns: 8})
+	opened, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, database), MaxConns: 8})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, opened.Close()) })
 	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: opened, Logger: slog.New(slog.DiscardHandler)})
@@ -43,9 +43,9 @@ func install(t *testing.T, database string) *installation {
 		require.NoError(t, <-ended)
 	})
 
-	rules := shop.New(opened, shop.Options{})
+	rules := service.New(opened, service.Options{})
 	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
-	_, err = rules.CreateStore(ctx, operator, shop.StoreDraft{StoreChange: shop.StoreChange{Name: new("Atelier")}, Slug: "atelier", Currency: "XAF", Country: "CM"})
+	_, err = rules.CreateStore(ctx, operator, service.StoreDraft{StoreChange: service.StoreChange{Name: new("Atelier")}, Slug: "atelier", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	owner, err := rules.FindStore(ctx, "atelier")
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func install(t *testing.T, database string) *installation {
 // open returns a client with a new key of these scopes.
 func (i *installation) open(t *testing.T, scopes ...string) *client.Client {
 	t.Helper()
-	made, err := i.rules.CreateKey(i.ctx, shop.KeyDraft{Name: "program", Scopes: scopes, Lifetime: "never"})
+	made, err := i.rules.CreateKey(i.ctx, service.KeyDraft{Name: "program", Scopes: scopes, Lifetime: "never"})
 	require.NoError(t, err)
 	opened, err := client.New(i.baseURL, made.Text)
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func codeOf(t *testing.T, err error) (client.Code, int) {
 // Every method, once done and once refused, by the real server.
 func TestEveryMethodOfTheService(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			i := install(t, database)
@@ -120,9 +120,9 @@ func products(t *testing.T, i *installation, c *client.Client) {
 	ctx := t.Context()
 	var ids []string
 	for _, title := range []string{"a", "b", "c"} {
-		made, err := i.rules.CreateProduct(i.ctx, shop.ProductDraft{
+		made, err := i.rules.CreateProduct(i.ctx, service.ProductDraft{
 			Type:          "FILE",
-			ProductChange: shop.ProductChange{Title: &title, PriceAmount: new(int64(100))},
+			ProductChange: service.ProductChange{Title: &title, PriceAmount: new(int64(100))},
 		})
 		require.NoError(t, err)
 		ids = append(ids, made.GetId())
@@ -189,11 +189,11 @@ func customersAndOrders(t *testing.T, i *installation, c *client.Client) {
 	_, err = c.Customers.Page(ctx, &storefrontv1.ListCustomersRequest{PageSize: new(int32(0))})
 	refusedWith(t, client.ValidationFailed, 400, err)
 
-	product, err := i.rules.CreateProduct(i.ctx, shop.ProductDraft{
-		Type: "FILE", ProductChange: shop.ProductChange{Title: new("Guide"), PriceAmount: new(int64(100))},
+	product, err := i.rules.CreateProduct(i.ctx, service.ProductDraft{
+		Type: "FILE", ProductChange: service.ProductChange{Title: new("Guide"), PriceAmount: new(int64(100))},
 	})
 	require.NoError(t, err)
-	order, err := i.rules.RecordOrder(i.ctx, shop.OrderDraft{CustomerID: made.GetId(), Lines: []shop.OrderLine{{ProductID: product.GetId(), Quantity: 2}}})
+	order, err := i.rules.RecordOrder(i.ctx, service.OrderDraft{CustomerID: made.GetId(), Lines: []service.OrderLine{{ProductID: product.GetId(), Quantity: 2}}})
 	require.NoError(t, err)
 	read, err := c.Orders.Get(ctx, order.GetId())
 	require.NoError(t, err)

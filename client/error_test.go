@@ -16,16 +16,16 @@ import (
 
 	"go.storefront.example/client"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 func TestErrorTellsWhatCameBack(t *testing.T) {
 	t.Parallel()
-	incomplete := refusal.New(refusal.ProductIncomplete, "Not yet.")
+	incomplete := apierr.New(apierr.ProductIncomplete, "Not yet.")
 	incomplete.Details = &storefrontv1.ErrorDetails{Missing: []string{"description", "content"}}
-	invalid := refusal.New(refusal.ValidationFailed, "No.")
+	invalid := apierr.New(apierr.ValidationFailed, "No.")
 	invalid.Details = &storefrontv1.ErrorDetails{Fields: []*storefrontv1.FieldError{{Field: "title", Message: "must be text"}, {Field: "status", Message: "must be known"}}}
-	scope := refusal.New(refusal.InsufficientScope, "Not with this key.")
+	scope := apierr.New(apierr.InsufficientScope, "Not with this key.")
 	scope.Details = &storefrontv1.ErrorDetails{Required: "products:write"}
 	html := "<html><body>Bad Gateway</body></html>"
 	for _, row := range []struct {
@@ -50,17 +50,17 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 			"storefront: UpdateProduct: insufficient_scope: Not with this key. [products:write] (request " + requestID + ")",
 		},
 		{
-			"a code that is newer than the program is kept", refuses(refusal.New("brand_new", "New.")),
+			"a code that is newer than the program is kept", refuses(apierr.New("brand_new", "New.")),
 			client.Error{Code: "brand_new", Status: 0, Message: "New.", RequestID: requestID},
 			"storefront: UpdateProduct: brand_new: New. (request " + requestID + ")",
 		},
 		{
-			"the time to wait is there for who does not let the client wait", refuses(refusal.New(refusal.RateLimited, "Wait."), "Retry-After", "17"),
+			"the time to wait is there for who does not let the client wait", refuses(apierr.New(apierr.RateLimited, "Wait."), "Retry-After", "17"),
 			client.Error{Code: client.RateLimited, Status: 429, Message: "Wait.", RequestID: requestID, RetryAfter: 17 * time.Second},
 			"storefront: UpdateProduct: rate_limited: Wait. (request " + requestID + ")",
 		},
 		{
-			"the service noticed first that the context's deadline passed", refuses(refusal.New(refusal.DeadlineExceeded, "Too late.")),
+			"the service noticed first that the context's deadline passed", refuses(apierr.New(apierr.DeadlineExceeded, "Too late.")),
 			client.Error{Code: client.Timeout, Status: 504, RequestID: requestID, Message: "the context's deadline passed"},
 			"the context's deadline passed",
 		},

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/client"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 const (
@@ -69,7 +69,7 @@ func (s *script) open(t *testing.T, options ...client.Option) *client.Client {
 func playing(answers ...answer) *script { return &script{answers: answers} }
 
 // refuses answers as the service does, in its own words.
-func refuses(r *refusal.Refusal, headers ...string) answer {
+func refuses(r *apierr.Refusal, headers ...string) answer {
 	return func(w http.ResponseWriter, request *http.Request) error {
 		for i := 0; i < len(headers); i += 2 {
 			w.Header().Set(headers[i], headers[i+1])
@@ -147,7 +147,7 @@ func (c *catalogue) ListProducts(_ context.Context, r *storefrontv1.ListProducts
 	}
 	c.asked = append(c.asked, page)
 	if page < 1 {
-		return nil, refusal.New(refusal.ValidationFailed, "The request has fields that cannot be used.").Connect(requestID, noon)
+		return nil, apierr.New(apierr.ValidationFailed, "The request has fields that cannot be used.").Connect(requestID, noon)
 	}
 	if c.before != nil {
 		if err := c.before(page); err != nil {
@@ -162,7 +162,7 @@ func (c *catalogue) ListProducts(_ context.Context, r *storefrontv1.ListProducts
 // UpdateProduct changes a title, a price or a reference price, and publishes nothing.
 func (c *catalogue) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
 	if r.GetStatus() == storefrontv1.Product_PUBLISHED {
-		incomplete := refusal.New(refusal.ProductIncomplete, "The product cannot be published yet; details.missing lists what it lacks.")
+		incomplete := apierr.New(apierr.ProductIncomplete, "The product cannot be published yet; details.missing lists what it lacks.")
 		incomplete.Details = &storefrontv1.ErrorDetails{Missing: []string{"description", "content"}}
 		return nil, incomplete.Connect(requestID, noon)
 	}
@@ -180,7 +180,7 @@ func (c *catalogue) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProdu
 		}
 		return p, nil
 	}
-	return nil, refusal.New(refusal.ProductNotFound, "There is no such product.").Connect(requestID, noon)
+	return nil, apierr.New(apierr.ProductNotFound, "There is no such product.").Connect(requestID, noon)
 }
 
 // handler serves the catalogue.

@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"time"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
 	"go.storefront.example/server/message"
 	"go.storefront.example/server/route"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // formTime is how long a form may take to arrive: that of the sign-in is read of anybody.
@@ -21,9 +21,9 @@ func (s *Server) HasDashboard() bool { return s.operator != nil }
 
 // dashboardMounts is the stores' dashboard, which lets members in by itself.
 func (s *Server) dashboardMounts() []mount {
-	rules := shop.New(s.config.Store, s.config.Shop)
+	rules := service.New(s.config.Store, s.config.Shop)
 	pages := dashboard.New(dashboard.Config{
-		Operator: admin.New(s.config.Store, rules), Shop: rules, Now: s.config.Store.Now, Unreachable: store.IsUnreachable, Logger: s.config.Logger,
+		Operator: admin.New(s.config.Store, rules), Shop: rules, Now: s.config.Store.Now, Unreachable: db.IsUnreachable, Logger: s.config.Logger,
 	})
 	timed := s.timed(pages)
 	prompt := route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

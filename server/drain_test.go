@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/server"
 )
 
@@ -27,7 +27,7 @@ type serving struct {
 	stop func() error
 }
 
-func serve(t *testing.T, s *store.Store, delay time.Duration) serving {
+func serve(t *testing.T, s *db.Store, delay time.Duration) serving {
 	t.Helper()
 	running, err := server.New(server.Config{
 		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: s, Logger: slog.New(slog.DiscardHandler), DrainDelay: delay,
@@ -81,7 +81,7 @@ func (b *balancer) replace(t *testing.T, by serving) {
 
 func TestRollingRestartsAtFullLoadCutNobody(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.SQLite, store.Config{})
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	for face, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(face, func(t *testing.T) {
 			t.Parallel()
@@ -157,7 +157,7 @@ func change(c *http.Client, url string, http2 bool) (leave bool, err error) {
 
 func TestAServerThatDrainsIsNotReadyAndEndsItsConnections(t *testing.T) {
 	t.Parallel()
-	running := serve(t, storetest.New(t, storetest.SQLite, store.Config{}), 2*time.Second)
+	running := serve(t, dbtest.New(t, dbtest.SQLite, db.Config{}), 2*time.Second)
 	kept, other := client(t, false), client(t, false)
 	admin := "http://" + running.AdminAddr().String()
 	url := "http://" + running.Addr().String() + "/v1/store"

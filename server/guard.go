@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/message"
-	"go.storefront.example/server/refusal"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/route"
 )
@@ -36,7 +36,7 @@ func (g guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.ContentLength > message.MaxEnvelopeBytes(rest.MaxBodyBytes):
 		g.refuse(a, message.TooLarge(rest.MaxBodyBytes))
 	case len(r.URL.RawQuery) > maxQueryBytes:
-		g.refuse(a, refusal.Invalid("The query is longer than 8 KiB."))
+		g.refuse(a, apierr.Invalid("The query is longer than 8 KiB."))
 	default:
 		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = http.MaxBytesReader(w, r.Body, message.MaxEnvelopeBytes(rest.MaxBodyBytes))
@@ -69,12 +69,12 @@ func (g guard) recover(a *answer, r *http.Request) {
 	if a.begun {
 		panic(http.ErrAbortHandler)
 	}
-	g.refuse(a, refusal.New(refusal.InternalError, "The service failed to answer; try again later."))
+	g.refuse(a, apierr.New(apierr.InternalError, "The service failed to answer; try again later."))
 }
 
 // refuse answers with the error body of the service.
 func (g guard) refuse(a *answer, err error) {
-	rest.WriteError(a, refusal.Of(err, func(error) bool { return false }), g.now())
+	rest.WriteError(a, apierr.Of(err, func(error) bool { return false }), g.now())
 }
 
 // answer remembers whether an answer has begun, and skips what its handler left of the body before.

@@ -9,12 +9,12 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/rest"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // api serves all services of storefront.v1. The shop's methods are the handlers, but for those
 // that have something to say to the REST face or take no message.
-type api struct{ *shop.Shop }
+type api struct{ *service.Shop }
 
 // GetStore serves StoreService.GetStore.
 func (a api) GetStore(ctx context.Context, _ *storefrontv1.GetStoreRequest) (*storefrontv1.Store, error) {

@@ -6,8 +6,8 @@ import (
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
 
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/message"
-	"go.storefront.example/server/refusal"
 	"go.storefront.example/server/rest"
 )
 
@@ -15,7 +15,7 @@ import (
 // lacks migrations.
 func (s *Server) check(ctx context.Context) error {
 	if s.drain.leaving.Load() {
-		return refusal.New(refusal.Unavailable, "The service is stopping.")
+		return apierr.New(apierr.Unavailable, "The service is stopping.")
 	}
 	return s.readiness.Check(ctx)
 }
@@ -43,7 +43,7 @@ type healthOf struct {
 func (h healthOf) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
 	answer, err := h.Checker.Check(ctx, r)
 	if err != nil {
-		return nil, &refusal.Refusal{Code: refusal.NotFound, Message: "No service has this name.", Protocol: connect.CodeNotFound}
+		return nil, &apierr.Refusal{Code: apierr.NotFound, Message: "No service has this name.", Protocol: connect.CodeNotFound}
 	}
 	if h.server.check(ctx) != nil {
 		answer.Status = grpchealth.StatusNotServing

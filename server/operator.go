@@ -5,14 +5,14 @@ import (
 	"net"
 	"net/http"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/monitor"
-	"go.storefront.example/server/refusal"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/route"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // mount is a handler of the operator's listener and where it stands, as a pattern of http.ServeMux.
@@ -78,7 +78,7 @@ func (s *Server) timed(next http.Handler) http.Handler {
 		timeout = rest.DefaultTimeout
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeoutCause(r.Context(), timeout, refusal.ErrOutOfTime)
+		ctx, cancel := context.WithTimeoutCause(r.Context(), timeout, apierr.ErrOutOfTime)
 		defer cancel()
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
@@ -99,8 +99,8 @@ func newOperatorGate(c Config, listens net.Addr) *rpc.Gate {
 
 // serviceMounts is the operator's services, behind the gate.
 func (s *Server) serviceMounts() []mount {
-	services := rpc.Services(admin.New(s.config.Store, shop.New(s.config.Store, s.config.Shop)), rpc.Config{
-		Gate: s.operator, Logger: s.config.Logger, Unreachable: store.IsUnreachable, Now: s.config.Store.Now,
+	services := rpc.Services(admin.New(s.config.Store, service.New(s.config.Store, s.config.Shop)), rpc.Config{
+		Gate: s.operator, Logger: s.config.Logger, Unreachable: db.IsUnreachable, Now: s.config.Store.Now,
 	})
 	mounts := make([]mount, len(services))
 	for i, one := range services {

@@ -17,13 +17,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/rest"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // shutdownTimeout is how long requests in flight may take to end once the server is told to stop.
@@ -42,9 +42,9 @@ type Config struct {
 	// loopback address, for development.
 	AdminOpen bool
 	// Store is the database; its schema must be current. The caller closes it.
-	Store *store.Store
+	Store *db.Store
 	// Shop are the platform's choices.
-	Shop shop.Options
+	Shop service.Options
 	// TrustedProxies are the peers whose X-Forwarded-For tells the client's address.
 	TrustedProxies []netip.Prefix
 	// RequestTimeout is how long a request may take until it is answered, by 503 if need be; 0 means
@@ -89,7 +89,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	s := &Server{config: c, drain: newDrain(c.DrainDelay), readiness: monitor.NewReadiness(c.Store), gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger})}
-	rules := shop.New(c.Store, c.Shop)
+	rules := service.New(c.Store, c.Shop)
 	names := []string{
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
 		storefrontv1connect.CustomerServiceName, storefrontv1connect.PaymentLinkServiceName,
@@ -101,7 +101,7 @@ func New(c Config) (*Server, error) {
 		},
 		Timeout: c.RequestTimeout, Capacity: capacity(c.Store),
 		TrustedProxies: c.TrustedProxies, Logger: c.Logger,
-		Traces: c.Traces, Observe: tells.observe, Unreachable: store.IsUnreachable, Now: c.Store.Now,
+		Traces: c.Traces, Observe: tells.observe, Unreachable: db.IsUnreachable, Now: c.Store.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ const slotsPerConn = 2
 
 // capacity is how many requests a server takes at a time. One store's never hold more than half of
 // the connections, nor of those for admissions.
-func capacity(s *store.Store) rest.Capacity {
+func capacity(s *db.Store) rest.Capacity {
 	conns := s.Conns()
 	half := conns / 2
 	if own := s.AdmissionConns(); own > 0 {

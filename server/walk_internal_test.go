@@ -25,8 +25,8 @@ import (
 	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/route"
 )
@@ -252,7 +252,7 @@ func sendHTTP2(address, method, path, kind string, packed []byte, h2 *http.Clien
 // too. The test has the process for itself, for it measures its memory.
 func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	e := &examined{routes: map[string]bool{}, spans: map[string]bool{}}
-	s := storetest.New(t, storetest.SQLite, store.Config{})
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	registry := monitor.NewRegistry(s, slog.New(slog.DiscardHandler))
 	running, err := New(Config{
 		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: "a-token-of-the-operator-for-tests", Store: s, PublicDocs: true,

@@ -16,9 +16,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/gen/ent"
 )
 
@@ -26,10 +26,10 @@ import (
 // and are found in nothing that it writes.
 func TestSecretsAreFoundNowhere(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			address := storetest.URL(t, database)
+			address := dbtest.URL(t, database)
 			in := newInstallationAt(t, address)
 			operator := seal.NewKey()
 			key, err := seal.ParseKey(operator)
@@ -73,7 +73,7 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 			require.False(t, m.webhook(bad).Enabled)
 
 			places := map[string]string{"the log": said.String(), "the tables": in.tables()}
-			if database == storetest.SQLite {
+			if database == dbtest.SQLite {
 				places["the file"] = in.file()
 			} else if dump, err := exec.LookPath("pg_dump"); err == nil {
 				text, err := exec.Command(dump, "--inserts", address).Output()

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/span"
+	"go.storefront.example/ent/tracing"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
 )
@@ -79,7 +79,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	answer := w.client.Post(ctx, d.URL, header(d, secret, number, attempt.StartedAt), d.Payload)
 	r.ended = time.Now()
 	if answer.Problem == egress.ProblemInterrupted {
-		span.Fail(s, answer.Problem)
+		tracing.Fail(s, answer.Problem)
 		s.End()
 		r.released = true
 		return r

@@ -10,12 +10,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/finisheddelivery"
@@ -43,7 +43,7 @@ func (c *handClock) advance(d time.Duration) { c.milliseconds.Add(d.Milliseconds
 
 // installation is a database with the receiver of all its webhooks.
 type installation struct {
-	*store.Store
+	*db.Store
 	t        testing.TB
 	clock    *handClock
 	ring     *seal.Ring
@@ -55,7 +55,7 @@ type installation struct {
 // forEach runs f on an installation of every database under a clock of its own.
 func forEach(t *testing.T, f func(t *testing.T, in *installation)) {
 	t.Helper()
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f(t, newInstallation(t, name))
@@ -65,14 +65,14 @@ func forEach(t *testing.T, f func(t *testing.T, in *installation)) {
 
 func newInstallation(t testing.TB, database string) *installation {
 	t.Helper()
-	return newInstallationAt(t, storetest.URL(t, database))
+	return newInstallationAt(t, dbtest.URL(t, database))
 }
 
 // newInstallationAt is an installation on a migrated database.
 func newInstallationAt(t testing.TB, url string) *installation {
 	t.Helper()
 	clock := newHandClock()
-	s, err := store.Open(context.Background(), store.Config{URL: url, Clock: clock.now, Settings: queue.Settings(), MaxConns: 8})
+	s, err := db.Open(context.Background(), db.Config{URL: url, Clock: clock.now, Settings: queue.Settings(), MaxConns: 8})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return &installation{

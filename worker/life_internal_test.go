@@ -12,10 +12,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/gen/ent"
 )
 
@@ -228,7 +228,7 @@ func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 // while; the listening one breaks with them.
 func TestADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
-	way := newWay(t, storetest.URL(t, storetest.Postgres))
+	way := newWay(t, dbtest.URL(t, dbtest.Postgres))
 	in := newInstallationAt(t, way.url)
 	m := in.newMerchant("atelier")
 	webhook := m.newWebhook()

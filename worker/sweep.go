@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
 )
 
 // sweepInterval is how often a worker looks for what is too old.
@@ -26,7 +26,7 @@ func (w *Worker) sweepOnce(ctx context.Context) {
 	start := time.Now()
 	swept, err := w.queue.Sweep(ctx, w.config.Retention)
 	switch {
-	case errors.Is(err, store.ErrClock), errors.Is(err, queue.ErrLeapt):
+	case errors.Is(err, db.ErrClock), errors.Is(err, queue.ErrLeapt):
 		w.config.Logger.WarnContext(ctx, "nothing swept", "reason", err)
 	case err != nil && ctx.Err() == nil:
 		w.config.Logger.ErrorContext(ctx, "sweep", "error", err)

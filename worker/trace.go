@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/span"
+	"go.storefront.example/ent/tracing"
 )
 
 // begin begins the span of an attempt. It is a child of the change that made the event, however
@@ -20,7 +20,7 @@ func (w *Worker) begin(ctx context.Context, d queue.Delivery, number int) (conte
 	if w.config.Traces == nil {
 		return ctx, noop.Span{}
 	}
-	ctx, s := span.Tracer(w.config.Traces).Start(span.Remote(ctx, d.Trace), "attempt "+d.EventType, trace.WithSpanKind(trace.SpanKindClient))
+	ctx, s := tracing.Tracer(w.config.Traces).Start(tracing.Remote(ctx, d.Trace), "attempt "+d.EventType, trace.WithSpanKind(trace.SpanKindClient))
 	if s.IsRecording() {
 		s.SetAttributes(
 			attribute.String("storefront.event.id", d.EventID.String()), attribute.String("storefront.event.type", d.EventType),
@@ -43,7 +43,7 @@ func end(s trace.Span, a queue.Attempt) {
 		s.SetAttributes(attribute.Int("http.response.status_code", a.StatusCode))
 	}
 	if !a.Succeeded() {
-		span.Fail(s, kindOf(a.Error))
+		tracing.Fail(s, kindOf(a.Error))
 	}
 	s.End()
 }

@@ -35,9 +35,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store"
 	"go.storefront.example/worker/egress"
 )
 
@@ -66,7 +66,7 @@ const (
 type Config struct {
 	// Store is the database; its schema must be current and its connections should have
 	// queue.Settings. The caller closes it once Run has returned.
-	Store *store.Store
+	Store *db.Store
 	// Secrets opens the signing secrets.
 	Secrets *seal.Ring
 	// Concurrency is how many attempts are made at a time; 0 means DefaultConcurrency.

@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 )
 
 // database is a fresh database that both sides work on: a database of its own on a PostgreSQL
@@ -128,11 +128,11 @@ func (d *database) inProcess() bool { return d.server == nil }
 
 // fill brings the schema up to date and loads the data.
 func (d *database) fill(ctx context.Context, data *dataset) error {
-	s, err := store.Open(ctx, store.Config{URL: d.url})
+	s, err := db.Open(ctx, db.Config{URL: d.url})
 	if err != nil {
 		return err
 	}
-	err = errors.Join(s.Migrate(ctx, func(store.Migration) {}), s.Close())
+	err = errors.Join(s.Migrate(ctx, func(db.Migration) {}), s.Close())
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (d *database) load(ctx context.Context, data *dataset) error {
 	if d.server != nil {
 		return d.copyIn(ctx, data)
 	}
-	s, err := store.Open(ctx, store.Config{URL: d.url})
+	s, err := db.Open(ctx, db.Config{URL: d.url})
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func insert(ctx context.Context, db *sql.DB, data *dataset) error {
 // left tells what the creation of a customer left behind: the changes of its journal entry and the
 // payload of its event.
 func (d *database) left(ctx context.Context, customerID uuid.UUID) (changes, payload []byte, err error) {
-	s, err := store.Open(ctx, store.Config{URL: d.url})
+	s, err := db.Open(ctx, db.Config{URL: d.url})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,18 +10,18 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 	"go.storefront.example/worker/egress"
 )
 
 // installation is a database with stores, each with one webhook for all types, as its operator
 // has it.
 type installation struct {
-	store     *store.Store
+	store     *db.Store
 	binary    string
 	secretKey string
 	authority string // the file with the receiver's authority
@@ -33,7 +33,7 @@ type installation struct {
 
 // openInstallation opens a database that is filled and registers the webhooks.
 func openInstallation(ctx context.Context, url string, data *dataset, hookURL func(n int) string) (*installation, error) {
-	s, err := store.Open(ctx, store.Config{URL: url})
+	s, err := db.Open(ctx, db.Config{URL: url})
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +49,13 @@ func (i *installation) register(ctx context.Context, hookURL func(n int) string)
 	if err != nil {
 		return err
 	}
-	rules := shop.New(i.store, shop.Options{Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true}})
+	rules := service.New(i.store, service.Options{Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true}})
 	for n, s := range i.stores {
 		t, err := rules.FindStore(ctx, s.slug)
 		if err != nil {
 			return err
 		}
-		made, err := rules.CreateWebhook(tenant.With(ctx, t, operator), shop.WebhookDraft{URL: hookURL(n)})
+		made, err := rules.CreateWebhook(tenant.With(ctx, t, operator), service.WebhookDraft{URL: hookURL(n)})
 		if err != nil {
 			return err
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
 )
 
 const (
@@ -120,7 +120,7 @@ SELECT (t.hex || '7' || substr(t.hash, 1, 3) || '8' || substr(t.hash, 4, 15))::u
 
 // makePartitions makes the partitions of some days from one on.
 func (b *webhookBench) makePartitions(ctx context.Context, day time.Time) error {
-	s, err := store.Open(ctx, store.Config{URL: b.url, Clock: func() time.Time { return day }})
+	s, err := db.Open(ctx, db.Config{URL: b.url, Clock: func() time.Time { return day }})
 	if err != nil {
 		return err
 	}

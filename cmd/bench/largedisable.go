@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"go.storefront.example/cmd/bench/receiver"
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 )
 
 const (
@@ -125,8 +125,8 @@ type disabling struct {
 	*play
 	stage       *stage
 	receiver    *receiver.Receiver
-	db          *store.Store // beside the service
-	creators    []*caller    // in the stores whose webhooks are healthy
+	db          *db.Store // beside the service
+	creators    []*caller // in the stores whose webhooks are healthy
 	bystander   *caller
 	quiet, then []call // the bystander's, of all so far
 }
@@ -186,8 +186,8 @@ func (d *disabling) backlog(ctx context.Context, of storeData, hung webhook) (ev
 }
 
 // open opens the database beside the service.
-func (s *stage) open(ctx context.Context) (*store.Store, error) {
-	return store.Open(ctx, store.Config{URL: s.db.url, MaxConns: 2})
+func (s *stage) open(ctx context.Context) (*db.Store, error) {
+	return db.Open(ctx, db.Config{URL: s.db.url, MaxConns: 2})
 }
 
 // disable disables a webhook while the others are delivered to, and draws the balance.
@@ -250,7 +250,7 @@ func longestOf(at time.Time, calls []call) (before, since time.Duration) {
 }
 
 // cancelled waits until nothing waits for the webhook any more.
-func (p *play) cancelled(ctx context.Context, db *store.Store, hung webhook, since time.Time) error {
+func (p *play) cancelled(ctx context.Context, db *db.Store, hung webhook, since time.Time) error {
 	limit := cancelledLimit
 	if p.Long {
 		limit = cancelledLimitLong
@@ -272,7 +272,7 @@ func (p *play) cancelled(ctx context.Context, db *store.Store, hung webhook, sin
 }
 
 // delivered compares what was created with what arrived.
-func (p *play) delivered(ctx context.Context, db *store.Store, r *receiver.Receiver, calls []call, backlog uuid.UUID, began, disabled time.Time) error {
+func (p *play) delivered(ctx context.Context, db *db.Store, r *receiver.Receiver, calls []call, backlog uuid.UUID, began, disabled time.Time) error {
 	if _, err := r.Count(); err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // askGo starts what a process has prepared.
@@ -48,12 +48,12 @@ type dueOrder struct {
 // Run prepares, waits to be told to go, and pays.
 func (c *payCommand) Run(ctx context.Context, io streams) (err error) {
 	signal.Ignore(os.Interrupt)
-	s, err := store.Open(ctx, store.Config{URL: os.Getenv(subjectDatabase), MaxConns: c.Connections})
+	s, err := db.Open(ctx, db.Config{URL: os.Getenv(subjectDatabase), MaxConns: c.Connections})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	rules := shop.New(s, shop.Options{})
+	rules := service.New(s, service.Options{})
 	orders, err := c.orders(ctx, s, rules)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *payCommand) Run(ctx context.Context, io streams) (err error) {
 }
 
 // orders finds what to pay, the stores in turns.
-func (c *payCommand) orders(ctx context.Context, s *store.Store, rules *shop.Shop) ([]dueOrder, error) {
+func (c *payCommand) orders(ctx context.Context, s *db.Store, rules *service.Shop) ([]dueOrder, error) {
 	tenants := map[uuid.UUID]tenant.Store{}
 	for n := range c.Stores {
 		t, err := rules.FindStore(ctx, slugOf(c.First+n))
@@ -108,7 +108,7 @@ func (c *payCommand) orders(ctx context.Context, s *store.Store, rules *shop.Sho
 }
 
 // pay pays the orders and returns the payments in the order of the orders.
-func (c *payCommand) pay(ctx context.Context, rules *shop.Shop, orders []dueOrder) ([]payment, error) {
+func (c *payCommand) pay(ctx context.Context, rules *service.Shop, orders []dueOrder) ([]payment, error) {
 	payments := make([]payment, len(orders))
 	var next atomic.Int64
 	start := time.Now()

@@ -20,7 +20,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/worker/signature"
@@ -77,7 +77,7 @@ func (c *postCommand) Run(ctx context.Context, io streams) error {
 }
 
 func (c *postCommand) events(ctx context.Context) (_ []*ent.Event, err error) {
-	s, err := store.Open(ctx, store.Config{URL: os.Getenv(subjectDatabase)})
+	s, err := db.Open(ctx, db.Config{URL: os.Getenv(subjectDatabase)})
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"go.storefront.example/cmd/bench/yardstick"
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/server"
 	"go.storefront.example/server/rest"
 )
@@ -78,7 +78,7 @@ func (c *subjectCommand) Run(ctx context.Context, io streams) error {
 }
 
 func (c *subjectCommand) service(ctx context.Context, url string, log *slog.Logger, ready func(net.Addr) error) (err error) {
-	s, err := store.Open(ctx, store.Config{URL: url, MaxConns: c.Conns})
+	s, err := db.Open(ctx, db.Config{URL: url, MaxConns: c.Conns})
 	if err != nil {
 		return err
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // sayPaid begins the line that acknowledges a payment: right after its commit, and followed by the
@@ -43,7 +43,7 @@ type stall struct {
 // Run trades.
 func (c *tradeCommand) Run(ctx context.Context, io streams) (err error) {
 	signal.Ignore(os.Interrupt)
-	s, err := store.Open(ctx, store.Config{URL: os.Getenv(subjectDatabase), MaxConns: c.Connections})
+	s, err := db.Open(ctx, db.Config{URL: os.Getenv(subjectDatabase), MaxConns: c.Connections})
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c *tradeCommand) Run(ctx context.Context, io streams) (err error) {
 		_, _ = stdio.Copy(stdio.Discard, io.in) // until whoever started it ends it
 		end()
 	}()
-	rules := shop.New(s, shop.Options{})
+	rules := service.New(s, service.Options{})
 	group, ctx := errgroup.WithContext(ctx)
 	for n := range c.Connections {
 		group.Go(func() error { return c.trade(ctx, rules, stalls[n%len(stalls):], io.out) })
@@ -67,7 +67,7 @@ func (c *tradeCommand) Run(ctx context.Context, io streams) (err error) {
 	return group.Wait()
 }
 
-func openStalls(ctx context.Context, s *store.Store) ([]stall, error) {
+func openStalls(ctx context.Context, s *db.Store) ([]stall, error) {
 	stores, err := s.Client().Store.Query().All(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func openStalls(ctx context.Context, s *store.Store) ([]stall, error) {
 		if err != nil {
 			return nil, err
 		}
-		stalls = append(stalls, stall{shop.TenantOf(row), bought})
+		stalls = append(stalls, stall{service.TenantOf(row), bought})
 	}
 	if len(stalls) == 0 {
 		return nil, errors.New("there is no store")
@@ -87,11 +87,11 @@ func openStalls(ctx context.Context, s *store.Store) ([]stall, error) {
 }
 
 // trade sells at the stalls in turns. A database that is away is nothing unusual.
-func (c *tradeCommand) trade(ctx context.Context, rules *shop.Shop, stalls []stall, out stdio.Writer) error {
+func (c *tradeCommand) trade(ctx context.Context, rules *service.Shop, stalls []stall, out stdio.Writer) error {
 	gap := time.Duration(float64(c.Connections) / c.Rate * float64(time.Second))
 	for n := 0; ctx.Err() == nil; n++ {
 		id, err := sell(ctx, rules, stalls[n%len(stalls)])
-		var refused *refusal.Refusal
+		var refused *apierr.Refusal
 		switch {
 		case errors.As(err, &refused):
 			return err
@@ -108,12 +108,12 @@ func (c *tradeCommand) trade(ctx context.Context, rules *shop.Shop, stalls []sta
 }
 
 // sell records an order of a new buyer and pays it.
-func sell(ctx context.Context, rules *shop.Shop, s stall) (order string, err error) {
+func sell(ctx context.Context, rules *service.Shop, s stall) (order string, err error) {
 	ctx = tenant.With(ctx, s.store, operator)
 	email := "buyer." + strings.ReplaceAll(uuid.NewString(), "-", "") + "@mail.example.com"
-	recorded, err := rules.RecordOrder(ctx, shop.OrderDraft{
-		Buyer: shop.Buyer{Name: "Awa Buyer", Email: &email},
-		Lines: []shop.OrderLine{{ProductID: s.product.String(), Quantity: 1}},
+	recorded, err := rules.RecordOrder(ctx, service.OrderDraft{
+		Buyer: service.Buyer{Name: "Awa Buyer", Email: &email},
+		Lines: []service.OrderLine{{ProductID: s.product.String(), Quantity: 1}},
 	})
 	if err != nil {
 		return "", err

@@ -10,9 +10,9 @@ import (
 	"os/signal"
 	"time"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store"
 	"go.storefront.example/worker"
 	"go.storefront.example/worker/egress"
 )
@@ -33,7 +33,7 @@ func (c *workCommand) Run(ctx context.Context, io streams) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := store.Open(ctx, store.Config{
+	s, err := db.Open(ctx, db.Config{
 		URL: os.Getenv(subjectDatabase), MaxConns: 6, Settings: queue.Settings(),
 		ProcessClock: func() time.Time { return time.Now().Add(c.Ahead) },
 	})

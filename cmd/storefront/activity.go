@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type activityCmd struct {
@@ -61,7 +61,7 @@ func activityEntryOf(row *ent.ActivityEntry) activityEntry {
 
 // Run lists the activity.
 func (c *activityListCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		found, err := o.ListActivity(ctx, c.Store, int(c.Limit))
 		if err != nil {
 			return err

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/server"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/worker"
@@ -36,7 +36,7 @@ var (
 // metricsOf lists the metrics of a server and a worker with their labels.
 func metricsOf(t *testing.T) map[string][]string {
 	t.Helper()
-	db := storetest.New(t, storetest.SQLite, store.Config{})
+	db := dbtest.New(t, dbtest.SQLite, db.Config{})
 	log := slog.New(slog.DiscardHandler)
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 )
 
 type backupCmd struct {
@@ -39,14 +39,14 @@ type backedUp struct {
 func (c *backupCmd) Run(s *session) error {
 	path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:")
 	if strings.HasPrefix(c.DatabaseURL, "postgres") {
-		return fmt.Errorf("%w; for PostgreSQL run: pg_dump --format=custom --no-owner --file=%s \"$STOREFRONT_DATABASE_URL\"", store.ErrNotEmbedded, c.To)
+		return fmt.Errorf("%w; for PostgreSQL run: pg_dump --format=custom --no-owner --file=%s \"$STOREFRONT_DATABASE_URL\"", db.ErrNotEmbedded, c.To)
 	}
 	if _, err := os.Stat(path); embedded && err != nil {
 		// Opening it would make an empty one.
 		return fmt.Errorf("back up: %w", err)
 	}
 	// Whatever its schema is: before an upgrade is when a backup matters.
-	db, err := store.Open(s.ctx, store.Config{URL: c.DatabaseURL, MaxConns: 1})
+	db, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL, MaxConns: 1})
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type dashboardCmd struct {
@@ -44,7 +44,7 @@ type shownLink struct {
 
 // Run makes the link.
 func (c *dashboardLinkCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		link, err := o.CreateSignInLink(ctx, c.Store, admin.SignInLinkDraft{
 			Member: c.Member, Role: c.Role, Expires: time.Duration(c.Expires), BaseURL: string(c.URL),
 		})
@@ -134,7 +134,7 @@ func (sessionsListCmd) Help() string {
 
 // Run lists the sessions and links.
 func (c *sessionsListCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		all, err := o.ListSessions(ctx, c.Store, int(c.Limit))
 		if err != nil {
 			return err
@@ -181,7 +181,7 @@ func (c *sessionsRevokeCmd) Run(s *session) error {
 	case c.ID == "" && (!c.All || c.Store == ""):
 		return usage("name what to end: an id, or --all and --store")
 	}
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		if c.ID != "" {
 			ended, err := o.RevokeSession(ctx, c.ID)
 			if err != nil {

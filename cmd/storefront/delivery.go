@@ -11,7 +11,7 @@ import (
 
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type deliveryCmd struct {
@@ -84,11 +84,11 @@ func (c *deliveryListCmd) Run(s *session) error {
 	if c.Store == "" && c.Webhook == "" {
 		return usage("name whose deliveries to list: --store or --webhook")
 	}
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
-		which := shop.DeliverySearch{WebhookID: c.Webhook, Status: c.Status, Limit: int(c.Limit)}
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
+		which := service.DeliverySearch{WebhookID: c.Webhook, Status: c.Status, Limit: int(c.Limit)}
 		list := o.ListDeliveriesTo
 		if c.Store != "" {
-			list = func(ctx context.Context, which shop.DeliverySearch) ([]queue.Entry, error) {
+			list = func(ctx context.Context, which service.DeliverySearch) ([]queue.Entry, error) {
 				return o.ListDeliveries(ctx, c.Store, which)
 			}
 		}
@@ -133,7 +133,7 @@ type shownDelivery struct {
 
 // Run shows the delivery.
 func (c *deliveryShowCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		d, err := o.GetDelivery(ctx, c.ID)
 		if err != nil {
 			return err
@@ -198,7 +198,7 @@ func (c *deliveryResendCmd) Run(s *session) error {
 	case c.Webhook == "" || c.Since == nil:
 		return usage("name what to send again: a delivery's id, or --webhook and --since")
 	}
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		bar := newProgress(s.errs, "resend", -1)
 		done, err := o.ResendSince(ctx, c.Webhook, time.Time(*c.Since), resendPoll, func(so queue.Resend) {
 			bar.tell(fmt.Sprintf("resend %d deliveries", so.Resent))

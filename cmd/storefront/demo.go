@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // demoSlug is the short name of the demo store.
@@ -33,7 +33,7 @@ func (w *walk) after(d time.Duration) { w.at = w.at.Add(d) }
 // demo makes the demo store by what the operator and the API's callers can do.
 type demo struct {
 	operator *admin.Operator
-	shop     *shop.Shop
+	shop     *service.Shop
 	clock    *walk
 }
 
@@ -69,7 +69,7 @@ func (d demo) products(ctx context.Context) ([]string, error) {
 	var published []string
 	for _, p := range demoProducts {
 		d.clock.after(7 * time.Hour)
-		draft := shop.ProductDraft{Type: p.kind}
+		draft := service.ProductDraft{Type: p.kind}
 		status, ready, description := p.status, p.status != product.StatusDRAFT, "<p>"+p.summary+"</p>"
 		draft.Title, draft.Summary, draft.PriceAmount, draft.Description = &p.title, &p.summary, &p.price, &description
 		draft.ContentReady = &ready
@@ -92,7 +92,7 @@ func (d demo) products(ctx context.Context) ([]string, error) {
 		case product.StatusARCHIVED:
 			d.clock.after(24 * time.Hour)
 			archived := product.StatusARCHIVED
-			if _, err := d.shop.ChangeProduct(ctx, created.GetId(), shop.ProductChange{Status: &archived}); err != nil {
+			if _, err := d.shop.ChangeProduct(ctx, created.GetId(), service.ProductChange{Status: &archived}); err != nil {
 				return nil, fmt.Errorf("product %q: %w", p.title, err)
 			}
 		}
@@ -151,12 +151,12 @@ func (d demo) orders(ctx context.Context, products, links, customers []string) e
 	pace := time.Since(d.clock.now()) / (demoOrders + 1)
 	for i := range demoOrders {
 		d.clock.after(pace)
-		draft := shop.OrderDraft{CustomerID: customers[i*7%len(customers)]}
+		draft := service.OrderDraft{CustomerID: customers[i*7%len(customers)]}
 		if link, amount := demoLinkOf(i); link >= 0 {
 			draft.PaymentLinkID, draft.Amount = links[link], amount
 		} else {
 			for n := range 1 + i%3 {
-				draft.Lines = append(draft.Lines, shop.OrderLine{ProductID: products[(i+3*n)%len(products)], Quantity: int32(1 + (i+n)%2)})
+				draft.Lines = append(draft.Lines, service.OrderLine{ProductID: products[(i+3*n)%len(products)], Quantity: int32(1 + (i+n)%2)})
 			}
 		}
 		if i%9 == 4 {

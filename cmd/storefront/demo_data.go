@@ -5,18 +5,18 @@ import (
 
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // What the demo store holds: a shop in Douala that sells knowledge in French, with prices in
 // francs, which have no decimals.
 
-func demoStore() shop.StoreDraft {
+func demoStore() service.StoreDraft {
 	fee := 5.0
 	text := func(s string) *string { return &s }
-	return shop.StoreDraft{
+	return service.StoreDraft{
 		Slug: demoSlug, Currency: "XAF", Country: "CM",
-		StoreChange: shop.StoreChange{
+		StoreChange: service.StoreChange{
 			Name:         text("Atelier Mboa"),
 			Description:  text("Guides, cours et rencontres pour entrepreneurs, à Douala et en ligne."),
 			SupportEmail: text("bonjour@atelier-mboa.example"),

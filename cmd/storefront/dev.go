@@ -13,19 +13,19 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/docs"
 	"go.storefront.example/server/monitor"
-	"go.storefront.example/server/refusal"
 	"go.storefront.example/server/rest"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 	"go.storefront.example/worker"
 	"go.storefront.example/worker/egress"
 )
@@ -72,7 +72,7 @@ func (c *devCmd) Run(s *session) error {
 
 // start makes the demo store and serves it.
 func (c *devCmd) start(s *session, data database, logger *slog.Logger) error {
-	if err := migrate(s.ctx, data, func(store.Migration) {}); err != nil {
+	if err := migrate(s.ctx, data, func(db.Migration) {}); err != nil {
 		return err
 	}
 	if err := makeDemo(s.ctx, data.DatabaseURL); err != nil {
@@ -86,7 +86,7 @@ func (c *devCmd) start(s *session, data database, logger *slog.Logger) error {
 }
 
 // serve runs the server, a worker and a receiver of the demo store's events.
-func (c *devCmd) serve(s *session, db *store.Store, data database, logger *slog.Logger) error {
+func (c *devCmd) serve(s *session, db *db.Store, data database, logger *slog.Logger) error {
 	ring, err := secretKey{}.ring(data)
 	if err != nil {
 		return err
@@ -110,13 +110,13 @@ func (c *devCmd) serve(s *session, db *store.Store, data database, logger *slog.
 	}
 	config := server.Config{
 		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, Store: db, Metrics: registry, Traces: t.to(), Logger: logger,
-		Shop: shop.Options{Secrets: ring, Targets: targets}, PublicDocs: true,
+		Shop: service.Options{Secrets: ring, Targets: targets}, PublicDocs: true,
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
 	// The key is made once the addresses are taken: a dev that cannot serve revokes no key.
 	group.Go(func() error {
 		return serve(ctx, config, func(running *server.Server) error {
-			operator := admin.New(db, shop.New(db, config.Shop))
+			operator := admin.New(db, service.New(db, config.Shop))
 			demo, err := operator.GetStore(ctx, demoSlug)
 			if err != nil {
 				return err
@@ -179,7 +179,7 @@ func newDevKey(ctx context.Context, o *admin.Operator) (string, error) {
 			return "", err
 		}
 	}
-	key, err := o.CreateKey(ctx, demoSlug, shop.KeyDraft{Name: devKeyName, Scopes: auth.Scopes(), Lifetime: devKeyLifetime})
+	key, err := o.CreateKey(ctx, demoSlug, service.KeyDraft{Name: devKeyName, Scopes: auth.Scopes(), Lifetime: devKeyLifetime})
 	return key.Text, err
 }
 
@@ -205,7 +205,7 @@ type rawJSON []byte
 // MarshalJSON returns the text itself.
 func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
 
-func greet(s *session, g greeting, demo *storefrontv1.Store, db *store.Store) error {
+func greet(s *session, g greeting, demo *storefrontv1.Store, db *db.Store) error {
 	g.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer %s" "%s/v1/products?pageSize=2"`, g.Key, g.URL)
 	// One that is published, so that archiving it is a change.
 	owner, err := uuid.Parse(demo.GetId())
@@ -273,15 +273,15 @@ func baseURL(a net.Addr) string {
 // makeDemo makes the demo store unless it is there.
 func makeDemo(ctx context.Context, url string) error {
 	clock := newWalk()
-	db, err := store.Open(ctx, store.Config{URL: url, Clock: clock.now})
+	db, err := db.Open(ctx, db.Config{URL: url, Clock: clock.now})
 	if err != nil {
 		return err
 	}
-	rules := shop.New(db, shop.Options{})
+	rules := service.New(db, service.Options{})
 	operator := admin.New(db, rules)
 	_, err = operator.GetStore(ctx, demoSlug)
-	var r *refusal.Refusal
-	if errors.As(err, &r) && r.Code == refusal.StoreNotFound {
+	var r *apierr.Refusal
+	if errors.As(err, &r) && r.Code == apierr.StoreNotFound {
 		err = demo{operator, rules, clock}.fill(ctx)
 		if err != nil {
 			err = fmt.Errorf("make the demo store: %w", err)

@@ -12,7 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"go.storefront.example/cmd/storefront/doctor"
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 )
 
 type doctorCmd struct {
@@ -86,7 +86,7 @@ func readable(set *settings, command string) error {
 func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 	keys := c.keys() // before the database is opened, beside which it may be
 	used := doctor.Used(ctx, c.DatabaseURL)
-	db, reached := doctor.Open(ctx, store.Config{
+	db, reached := doctor.Open(ctx, db.Config{
 		URL: c.DatabaseURL, MaxConns: 2, Settings: map[string]string{"application_name": doctor.ApplicationName},
 	})
 	found := []doctor.Finding{reached}

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/cmd/storefront/doctor"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 )
 
 // findingIs compares what a check says, message and remedy as regular expressions:
@@ -53,7 +53,7 @@ func (i installation) examine(args ...string) map[string]doctor.Finding {
 
 func TestDoctorTellsServersOfOursFromOthers(t *testing.T) {
 	t.Parallel()
-	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": storetest.URL(t, storetest.SQLite)}}
+	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": dbtest.URL(t, dbtest.SQLite)}}
 	server := i.server("storefront")
 	found := i.examine("--addr", server.Addr, "--admin-addr", server.AdminAddr)
 	require.Regexp(t, "taken by a server that runs", found["addr"].Message)
@@ -77,11 +77,11 @@ func TestDoctorTellsServersOfOursFromOthers(t *testing.T) {
 
 func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 	t.Parallel()
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := newInbox(t)
-			url := storetest.URL(t, name)
+			url := dbtest.URL(t, name)
 			i := newInstallation(t, url, in).with("STOREFRONT_SECRET_KEY", seal.NewKey())
 			var shop struct{ ID string }
 			i.run(&shop, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
@@ -89,7 +89,7 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
 			in.knows(webhook.Secret)
 
-			db, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 2})
+			db, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
 			happened := db.Now().Add(-2 * doctor.MostLag)
 			event := id.At(happened)
@@ -126,7 +126,7 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 func TestDoctorTriesTheWayOut(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t)
-	i := newInstallation(t, storetest.URL(t, storetest.SQLite), in)
+	i := newInstallation(t, dbtest.URL(t, dbtest.SQLite), in)
 	require.Equal(t, doctor.OK, i.examine("--check-url", in.url)["outbound-https"].Status, "the receiver's authority is trusted")
 	untrusting := i.with("SSL_CERT_FILE", t.TempDir()+"/none.pem")
 	for target, want := range map[string]struct{ message, remedy string }{

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/cmd/bench/cluster"
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/gen/ent"
 )
 
@@ -36,9 +36,9 @@ func newPair(t *testing.T) pair {
 	primary, err := cluster.Start(t.Context(), programs)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, primary.Close()) })
-	s, err := store.Open(t.Context(), store.Config{URL: primary.URL(), MaxConns: 2})
+	s, err := db.Open(t.Context(), db.Config{URL: primary.URL(), MaxConns: 2})
 	require.NoError(t, err)
-	require.NoError(t, s.Migrate(t.Context(), func(store.Migration) {}))
+	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
 	standby, err := primary.Standby(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, standby.Close()) })
@@ -61,7 +61,7 @@ func (p pair) url() string {
 // awaitSync waits until commits wait for the standby.
 func (p pair) awaitSync() {
 	p.t.Helper()
-	s, err := store.Open(p.t.Context(), store.Config{URL: p.primary.URL(), MaxConns: 2})
+	s, err := db.Open(p.t.Context(), db.Config{URL: p.primary.URL(), MaxConns: 2})
 	require.NoError(p.t, err)
 	defer func() { require.NoError(p.t, s.Close()) }()
 	require.Eventually(p.t, func() bool {
@@ -164,7 +164,7 @@ func TestAPromotedStandbyIsFollowedAndLosesNothing(t *testing.T) {
 	stop()
 	working.Wait()
 
-	s, err := store.Open(t.Context(), store.Config{URL: p.standby.URL(), MaxConns: 2})
+	s, err := db.Open(t.Context(), db.Config{URL: p.standby.URL(), MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	acknowledged, refused := 0, 0
@@ -188,7 +188,7 @@ func TestAWriteThatTheStandbyDoesNotConfirmIsNotAcknowledged(t *testing.T) {
 	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": p.url()}}
 	i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
 	server := i.server("storefront")
-	s, err := store.Open(t.Context(), store.Config{URL: p.url(), MaxConns: 2})
+	s, err := db.Open(t.Context(), db.Config{URL: p.url(), MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	const change = "UPDATE stores SET name = name"

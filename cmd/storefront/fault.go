@@ -13,8 +13,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/server/apierr"
 )
 
 // usageError is a mistake on the command line.
@@ -38,7 +38,7 @@ func misread(err error) error {
 }
 
 // formCodes are the refusals that say that a value has not the form that its flag asks for.
-var formCodes = []refusal.Code{refusal.ValidationFailed, refusal.PhoneInvalid, refusal.CustomerIdentifierRequired}
+var formCodes = []apierr.Code{apierr.ValidationFailed, apierr.PhoneInvalid, apierr.CustomerIdentifierRequired}
 
 // complain writes an error as one line and returns the exit status that goes with it. command
 // is the command that was carried out, if it came to that.
@@ -48,9 +48,9 @@ func complain(w io.Writer, err error, command string) int {
 	}
 	_, _ = fmt.Fprintln(w, "storefront: "+line(err, command))
 	var u usageError
-	var r *refusal.Refusal
+	var r *apierr.Refusal
 	switch {
-	case errors.As(err, &u), errors.Is(err, store.ErrURL):
+	case errors.As(err, &u), errors.Is(err, db.ErrURL):
 		return 2
 	case errors.As(err, &r) && slices.Contains(formCodes, r.Code):
 		return 2
@@ -61,7 +61,7 @@ func complain(w io.Writer, err error, command string) int {
 // line says an error in one line.
 func line(err error, command string) string {
 	text := err.Error()
-	var r *refusal.Refusal
+	var r *apierr.Refusal
 	switch {
 	case errors.As(err, &r):
 		text = refused(r, command)
@@ -74,7 +74,7 @@ func line(err error, command string) string {
 }
 
 // refused says what the shop refused, naming the flags in place of the API's fields.
-func refused(r *refusal.Refusal, command string) string {
+func refused(r *apierr.Refusal, command string) string {
 	fields := r.Details.GetFields()
 	if len(fields) > 0 {
 		said := make([]string, len(fields))
@@ -83,7 +83,7 @@ func refused(r *refusal.Refusal, command string) string {
 		}
 		return strings.Join(said, "; ")
 	}
-	if r.Code == refusal.CompareAtInvalid {
+	if r.Code == apierr.CompareAtInvalid {
 		return "--compare-at must be above --price"
 	}
 	text := lowerFirst(strings.TrimSuffix(r.Message, "."))

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type importCmd struct {
@@ -59,10 +59,10 @@ func (c *importCmd) Run(s *session) error {
 		}
 		lines = f
 	}
-	return s.onDatabase(c.database, shop.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.onDatabase(c.database, service.Options{}, func(ctx context.Context, o *admin.Operator) error {
 		bar := newProgress(s.errs, c.Kind, size)
-		done, err := o.Import(ctx, c.Store, lines, shop.Import{
-			Kind: shop.ImportKind(c.Kind), Events: c.Events,
+		done, err := o.Import(ctx, c.Store, lines, service.Import{
+			Kind: service.ImportKind(c.Kind), Events: c.Events,
 			Progress: bar.show,
 		})
 		bar.end()
@@ -78,8 +78,8 @@ func (c *importCmd) Run(s *session) error {
 }
 
 // stopped adds to an error how much is stored in spite of it.
-func stopped(err error, done shop.Imported) error {
-	var bad *shop.LineError
+func stopped(err error, done service.Imported) error {
+	var bad *service.LineError
 	if errors.As(err, &bad) || done.Lines > 0 {
 		return fmt.Errorf("%w; %d lines before it are done, nothing after", err, done.Lines)
 	}

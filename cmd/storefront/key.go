@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type keyCmd struct {
@@ -42,7 +42,7 @@ type keyEntry struct {
 	CreatedAt  moment    `json:"createdAt"`
 }
 
-func keyEntryOf(k shop.Key) keyEntry {
+func keyEntryOf(k service.Key) keyEntry {
 	return keyEntry{k.ID, k.Name, k.Hint, k.Scopes, k.Status, moment{k.ExpiresAt}, moment{k.LastUsedAt}, moment{&k.CreatedAt}}
 }
 
@@ -61,8 +61,8 @@ func (keyCreateCmd) Help() string {
 
 // Run creates the key.
 func (c *keyCreateCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
-		k, err := o.CreateKey(ctx, c.Store, shop.KeyDraft{Name: c.Name, Scopes: c.Scopes, Lifetime: c.Expires})
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
+		k, err := o.CreateKey(ctx, c.Store, service.KeyDraft{Name: c.Name, Scopes: c.Scopes, Lifetime: c.Expires})
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (keyListCmd) Help() string { return "Example:\n\n    storefront key list --
 
 // Run lists the keys.
 func (c *keyListCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		keys, err := o.ListKeys(ctx, c.Store, int(c.Limit))
 		if err != nil {
 			return err
@@ -113,7 +113,7 @@ func (keyRevokeCmd) Help() string {
 
 // Run revokes the key.
 func (c *keyRevokeCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		k, err := o.RevokeKey(ctx, c.ID)
 		if err != nil {
 			return err

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type linkCmd struct {
@@ -27,7 +27,7 @@ func (linkDisableCmd) Help() string {
 
 // Run disables the link.
 func (c *linkDisableCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		disabled, err := o.DisablePaymentLink(ctx, c.ID)
 		if err != nil {
 			return err

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 )
 
 type migrateCmd struct {
@@ -27,7 +27,7 @@ type migration struct {
 }
 
 // migrations prints steps of the schema.
-func (s *session) migrations(steps []store.Migration) error {
+func (s *session) migrations(steps []db.Migration) error {
 	entries := make([]migration, len(steps))
 	rows := make([][]string, len(steps))
 	for i, m := range steps {
@@ -51,12 +51,12 @@ func (migrateUpCmd) Help() string {
 
 // Run migrates.
 func (c *migrateUpCmd) Run(s *session) error {
-	db, err := store.Open(s.ctx, store.Config{URL: c.DatabaseURL})
+	db, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL})
 	if err != nil {
 		return err
 	}
-	var applied []store.Migration
-	err = errors.Join(db.Migrate(s.ctx, func(m store.Migration) { applied = append(applied, m) }), db.Close())
+	var applied []db.Migration
+	err = errors.Join(db.Migrate(s.ctx, func(m db.Migration) { applied = append(applied, m) }), db.Close())
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (migrateStatusCmd) Help() string {
 
 // Run shows the migrations.
 func (c *migrateStatusCmd) Run(s *session) error {
-	db, err := store.Open(s.ctx, store.Config{URL: c.DatabaseURL})
+	db, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type orderCmd struct {
@@ -54,15 +54,15 @@ func (c *orderCreateCmd) Run(s *session) error {
 	case c.PaymentLink == "" && c.Amount != nil:
 		return usage("--amount goes with --payment-link only")
 	}
-	draft := shop.OrderDraft{
+	draft := service.OrderDraft{
 		CustomerID:    c.Customer,
-		Buyer:         shop.Buyer{Name: c.CustomerName, Email: c.CustomerEmail, Phone: c.CustomerPhone},
+		Buyer:         service.Buyer{Name: c.CustomerName, Email: c.CustomerEmail, Phone: c.CustomerPhone},
 		PaymentLinkID: c.PaymentLink, Amount: (*int64)(c.Amount), Note: c.Note,
 	}
 	for _, line := range c.Product {
-		draft.Lines = append(draft.Lines, shop.OrderLine(line))
+		draft.Lines = append(draft.Lines, service.OrderLine(line))
 	}
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		recorded, err := o.CreateOrder(c.under(ctx), c.Store, draft)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ type once struct {
 }
 
 func (o once) under(ctx context.Context) context.Context {
-	return shop.WithIdempotencyKey(ctx, o.IdempotencyKey)
+	return service.WithIdempotencyKey(ctx, o.IdempotencyKey)
 }
 
 // orderMove is a command that tells what became of an order.
@@ -88,7 +88,7 @@ type orderMove struct {
 }
 
 func (c *orderMove) run(s *session, move func(operations, context.Context, string) (*storefrontv1.Order, error)) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		moved, err := move(o, c.under(ctx), c.ID)
 		if err != nil {
 			return err

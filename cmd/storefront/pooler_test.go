@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"go.storefront.example/cmd/storefront/doctor"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store/storetest"
 )
 
 func TestNothingStartsBehindAPoolerInTransactionMode(t *testing.T) {
 	t.Parallel()
-	url := storetest.Pooler(t, storetest.URL(t, storetest.Postgres), "pool_mode = transaction")
+	url := dbtest.Pooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = transaction")
 	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": url, "STOREFRONT_SECRET_KEY": seal.NewKey()}}
 	for _, args := range [][]string{
 		{"server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"}, {"worker"}, {"migrate", "up"}, {"migrate", "status"}, {"store", "list"},
@@ -46,7 +46,7 @@ func TestServersAndAWorkerBehindAPoolerInSessionMode(t *testing.T) {
 	)
 	in := newInbox(t)
 	// Two servers, a worker, their listeners and announcers, and the commands.
-	url := storetest.Pooler(t, storetest.URL(t, storetest.Postgres), "pool_mode = session", "default_pool_size = 60")
+	url := dbtest.Pooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session", "default_pool_size = 60")
 	i := newInstallation(t, url, in).with("STOREFRONT_SECRET_KEY", seal.NewKey())
 	i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
 	var webhook struct{ Secret string }

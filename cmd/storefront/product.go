@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type productCmd struct {
@@ -40,9 +40,9 @@ func (productCreateCmd) Help() string {
 // Run creates the product.
 func (c *productCreateCmd) Run(s *session) error {
 	compareAt, status, cover := (*int64)(c.CompareAt), product.Status(c.Status), c.CoverURL
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
-		created, err := o.CreateProduct(ctx, c.Store, shop.ProductDraft{
-			ProductChange: shop.ProductChange{
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
+		created, err := o.CreateProduct(ctx, c.Store, service.ProductDraft{
+			ProductChange: service.ProductChange{
 				Title: &c.Title, Summary: c.Summary, Description: c.Description, PriceAmount: (*int64)(&c.Price),
 				CompareAtAmount: &compareAt, Status: &status, CoverURL: &cover, ContentReady: &c.ContentReady,
 			},
@@ -75,7 +75,7 @@ func (productUpdateCmd) Help() string {
 
 // Run changes the product.
 func (c *productUpdateCmd) Run(s *session) error {
-	change := shop.ProductChange{
+	change := service.ProductChange{
 		Title: c.Title, Summary: c.Summary, Description: c.Description,
 		PriceAmount: (*int64)(c.Price), Status: (*product.Status)(c.Status), ContentReady: c.ContentReady,
 	}
@@ -85,7 +85,7 @@ func (c *productUpdateCmd) Run(s *session) error {
 	if c.CoverURL != nil {
 		change.CoverURL = &c.CoverURL.value
 	}
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		updated, err := o.UpdateProduct(ctx, c.ID, change)
 		if err != nil {
 			return err

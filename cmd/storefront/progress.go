@@ -8,7 +8,7 @@ import (
 
 	"github.com/mattn/go-isatty"
 
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // progress shows on a terminal how far a long work came, and nothing elsewhere.
@@ -32,7 +32,7 @@ const barWidth = 40
 const eraseLine = "\r\x1b[K"
 
 // show draws the bar anew.
-func (p progress) show(so shop.Imported) {
+func (p progress) show(so service.Imported) {
 	if p.w == nil {
 		return
 	}

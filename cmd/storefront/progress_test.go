@@ -7,14 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 func TestProgressIsForTerminals(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	p := newProgress(&out, "orders", 100)
-	p.show(shop.Imported{Lines: 1, Bytes: 50})
+	p.show(service.Imported{Lines: 1, Bytes: 50})
 	p.end()
 	require.Empty(t, out.String())
 }
@@ -35,7 +35,7 @@ func TestProgressDrawsWhatIsDone(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		p := progress{&out, "orders", row.size}
-		p.show(shop.Imported{Lines: 7, Bytes: row.bytes})
+		p.show(service.Imported{Lines: 7, Bytes: row.bytes})
 		require.Equal(t, eraseLine+row.want, out.String(), row.reason)
 		p.end()
 		require.True(t, strings.HasSuffix(out.String(), eraseLine), row.reason)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
 )
 
@@ -67,7 +67,7 @@ func (r *receiver) run(ctx context.Context) error {
 
 // register makes the receiver's webhook in a store, in place of the one of an earlier start.
 func (r *receiver) register(ctx context.Context, o *admin.Operator, storeName string) error {
-	webhooks, err := o.ListWebhooks(ctx, storeName, shop.MaxWebhooks)
+	webhooks, err := o.ListWebhooks(ctx, storeName, service.MaxWebhooks)
 	if err != nil {
 		return err
 	}
@@ -79,10 +79,10 @@ func (r *receiver) register(ctx context.Context, o *admin.Operator, storeName st
 			return err
 		}
 	}
-	if len(webhooks) == shop.MaxWebhooks && !hasReceiver(webhooks) {
+	if len(webhooks) == service.MaxWebhooks && !hasReceiver(webhooks) {
 		return nil // all five are the user's own
 	}
-	made, err := o.CreateWebhook(ctx, storeName, shop.WebhookDraft{URL: r.url(), Description: receiverName})
+	made, err := o.CreateWebhook(ctx, storeName, service.WebhookDraft{URL: r.url(), Description: receiverName})
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (r *receiver) register(ctx context.Context, o *admin.Operator, storeName st
 	return nil
 }
 
-func hasReceiver(webhooks []shop.Webhook) bool {
+func hasReceiver(webhooks []service.Webhook) bool {
 	for _, w := range webhooks {
 		if w.Description == receiverName {
 			return true

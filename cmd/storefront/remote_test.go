@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 )
 
 // remoteToken is the operator's token of the servers that scripts work through.
@@ -63,10 +63,10 @@ func startServer(t *testing.T, args ...string) string {
 // database setting that leads nowhere.
 func TestCommandsThroughAServer(t *testing.T) {
 	t.Parallel()
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storetest.EmptyURL(t, name) // skips here where there is no such database
+			dbtest.EmptyURL(t, name) // skips here where there is no such database
 			scripts := []string{"testdata/remote/same.txtar", "testdata/remote/refused.txtar"}
 			// Not those of commands that work on the database itself.
 			for _, script := range []string{"store", "key", "product", "order", "webhook", "delivery", "dashboard"} {
@@ -75,7 +75,7 @@ func TestCommandsThroughAServer(t *testing.T) {
 			testscript.Run(t, testscript.Params{
 				Files: scripts, Cmds: scriptCommands, RequireUniqueNames: true,
 				Setup: func(e *testscript.Env) error {
-					url := storetest.URL(t, name)
+					url := dbtest.URL(t, name)
 					e.Setenv("DATABASE_URL", url)
 					e.Setenv("STOREFRONT_DATABASE_URL", "postgres://nobody@127.0.0.1:1/nowhere")
 					e.Setenv("STOREFRONT_ADMIN_URL", startServer(t, "--database-url", url, "--admin-token", remoteToken,

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/cmd/storefront/doctor"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store/storetest"
 )
 
 // postgresTool finds a program of PostgreSQL's, also where Debian keeps those of each version.
@@ -57,7 +57,7 @@ func restoreSQLite(t *testing.T, i installation) installation {
 func restorePostgres(t *testing.T, i installation) installation {
 	dump, restore := postgresTool(t, "pg_dump"), postgresTool(t, "pg_restore")
 	file := filepath.Join(t.TempDir(), "storefront.dump")
-	target := storetest.EmptyURL(t, storetest.Postgres)
+	target := dbtest.EmptyURL(t, dbtest.Postgres)
 	for _, c := range []*exec.Cmd{
 		i.command(dump, "--format=custom", "--no-owner", "--file="+file, i.env["STOREFRONT_DATABASE_URL"]),
 		i.command(restore, "--exit-on-error", "--no-owner", "--dbname="+target, file),
@@ -70,12 +70,12 @@ func restorePostgres(t *testing.T, i installation) installation {
 
 func TestRestoredInstallationGoesOn(t *testing.T) {
 	t.Parallel()
-	for name, restore := range map[string]copied{storetest.SQLite: restoreSQLite, storetest.Postgres: restorePostgres} {
+	for name, restore := range map[string]copied{dbtest.SQLite: restoreSQLite, dbtest.Postgres: restorePostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := newInbox(t)
-			i := newInstallation(t, storetest.URL(t, name), in)
-			if name == storetest.Postgres {
+			i := newInstallation(t, dbtest.URL(t, name), in)
+			if name == dbtest.Postgres {
 				i = i.with("STOREFRONT_SECRET_KEY", seal.NewKey())
 			}
 			since := time.Now().UTC().Add(-time.Hour).Format(time.RFC3339)

@@ -169,17 +169,17 @@ func TestEveryArrowIsReadAsTheLinterReadsIt(t *testing.T) {
 		refused              bool
 		because              string
 	}{
-		{"ent-wire", "ent/wire/json.go", "go.storefront.example/server/shop", true, "data knows no server"},
+		{"ent-wire", "ent/wire/json.go", "go.storefront.example/server/service", true, "data knows no server"},
 		{"ent-wire", "ent/wire/json.go", "go.storefront.example/gen/ent", false, "a longer allowed path wins"},
 		{"ent-wire", "ent/wire/json.go", "strings", false, "what is not denied is allowed"},
-		{"ent-wire", "ent/wire/json_test.go", "go.storefront.example/server/shop", false, "the rule leaves tests out"},
-		{"ent-wire", "ent/read/read.go", "go.storefront.example/server/shop", false, "the rule is about another room"},
+		{"ent-wire", "ent/wire/json_test.go", "go.storefront.example/server/service", false, "the rule leaves tests out"},
+		{"ent-wire", "ent/read/read.go", "go.storefront.example/server/service", false, "the rule is about another room"},
 		{"server", "server/server.go", "go.storefront.example/worker", true, "files of the room itself count"},
 		{"server", "server/rest/edge_test.go", "go.storefront.example/cmd/storefront", true, "tests count where they are not left out"},
 		{"client", "client/client.go", "go.storefront.example/gen/ent", true, "tables are nothing of a caller's"},
 		{"client", "client/webhook/webhook.go", "go.storefront.example/worker/signature", false, "the leaf that signs"},
 		{"client", "client/webhook/webhook.go", "go.storefront.example/worker/egress", true, "the other leaf"},
-		{"vanguard", "server/shop/shop.go", "connectrpc.com/vanguard", true, "everywhere but behind its door"},
+		{"vanguard", "server/service/shop.go", "connectrpc.com/vanguard", true, "everywhere but behind its door"},
 		{"vanguard", "server/rest/transcode.go", "connectrpc.com/vanguard", false, "behind its door"},
 		{"logging", "server/server.go", "log", true, "an exact path"},
 		{"logging", "server/server.go", "log/slog", false, "an exact path is no prefix"},

@@ -14,11 +14,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 func TestMain(m *testing.M) {
@@ -28,17 +28,17 @@ func TestMain(m *testing.M) {
 // TestCommandsOnEveryDatabase runs the scripts that need a database, on each.
 func TestCommandsOnEveryDatabase(t *testing.T) {
 	t.Parallel()
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storetest.EmptyURL(t, name) // skips here where there is no such database
+			dbtest.EmptyURL(t, name) // skips here where there is no such database
 			testscript.Run(t, testscript.Params{
 				Dir: "testdata/script", Cmds: scriptCommands, RequireUniqueNames: true,
 				Setup: func(e *testscript.Env) error {
-					url := storetest.URL(t, name)
+					url := dbtest.URL(t, name)
 					e.Setenv("STOREFRONT_DATABASE_URL", url)
 					e.Setenv("DATABASE_URL", url)
-					e.Setenv("EMPTY_DATABASE_URL", storetest.EmptyURL(t, name))
+					e.Setenv("EMPTY_DATABASE_URL", dbtest.EmptyURL(t, name))
 					return nil
 				},
 			})
@@ -131,8 +131,8 @@ func jsonEnv(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], jsonAt(ts, args[1], args[2]))
 }
 
-func open(ts *testscript.TestScript) *store.Store {
-	s, err := store.Open(context.Background(), store.Config{URL: ts.Getenv("DATABASE_URL"), MaxConns: 2})
+func open(ts *testscript.TestScript) *db.Store {
+	s, err := db.Open(context.Background(), db.Config{URL: ts.Getenv("DATABASE_URL"), MaxConns: 2})
 	ts.Check(err)
 	return s
 }
@@ -160,7 +160,7 @@ func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
 func makeLink(ts *testscript.TestScript, _ bool, args []string) {
 	s := open(ts)
 	defer s.Close()
-	rules := shop.New(s, shop.Options{})
+	rules := service.New(s, service.Options{})
 	ctx, err := admin.New(s, rules).In(context.Background(), args[0])
 	ts.Check(err)
 	link, err := rules.CreatePaymentLink(ctx, &storefrontv1.CreatePaymentLinkRequest{

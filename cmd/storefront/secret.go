@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type secretCmd struct {
@@ -74,7 +74,7 @@ func (c *secretRotateCmd) Run(s *session) error {
 		return errors.Join(err, db.Close())
 	}
 	bar := newProgress(s.errs, "secrets", 0)
-	so, err := shop.New(db, shop.Options{Secrets: ring}).ResealSecrets(s.ctx, func(so shop.Resealed) {
+	so, err := service.New(db, service.Options{Secrets: ring}).ResealSecrets(s.ctx, func(so service.Resealed) {
 		bar.tell(fmt.Sprintf("%d of %d secrets", so.Done, so.Webhooks))
 	})
 	bar.end()

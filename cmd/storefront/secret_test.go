@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store/storetest"
 )
 
 // customerLines writes customers for an import, numbered from and below.
@@ -27,12 +27,12 @@ func customerLines(t *testing.T, from, below int) string {
 
 func TestWorkersSignWhileTheSecretKeyIsReplaced(t *testing.T) {
 	t.Parallel()
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := newInbox(t)
 			older, newer := seal.NewKey(), seal.NewKey()
-			before := newInstallation(t, storetest.URL(t, name), in).with("STOREFRONT_SECRET_KEY", older)
+			before := newInstallation(t, dbtest.URL(t, name), in).with("STOREFRONT_SECRET_KEY", older)
 			after := before.with("STOREFRONT_SECRET_KEY", newer)
 			meanwhile := after.with("STOREFRONT_OLD_SECRET_KEYS", older)
 			before.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")

@@ -7,10 +7,10 @@ import (
 	"runtime"
 	"time"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin/rpc"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type serverCmd struct {
@@ -66,8 +66,8 @@ func (t adminToken) check() error {
 
 // options are the platform's choices. A secret key is needed only where webhooks are registered, and
 // on PostgreSQL what needs it refuses while there is none.
-func (c *serverCmd) options() (shop.Options, error) {
-	o := shop.Options{
+func (c *serverCmd) options() (service.Options, error) {
+	o := service.Options{
 		PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: c.PublicURL, Targets: c.policy(), DisableAfter: time.Duration(c.DisableAfter),
 	}
 	if _, embedded := keyFile(c.DatabaseURL); c.AdminToken == "" || c.SecretKey == "" && !embedded {
@@ -88,7 +88,7 @@ func (c *serverCmd) Run(s *session) error {
 
 // claimed does what only one process may do to a SQLite file at a time.
 func claimed(databaseURL string, do func() error) error {
-	claim, err := store.ClaimServer(databaseURL)
+	claim, err := db.ClaimServer(databaseURL)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (c *serverCmd) serve(s *session) error {
 		return err
 	}
 	if c.Migrate {
-		if err := migrate(s.ctx, c.database, func(m store.Migration) {
+		if err := migrate(s.ctx, c.database, func(m db.Migration) {
 			logger.InfoContext(s.ctx, "migrated", "version", m.Version, "name", m.Name)
 		}); err != nil {
 			return err
@@ -133,8 +133,8 @@ func (c *serverCmd) serve(s *session) error {
 
 // boundedBy is how a server opens its database: with connections of its own for admissions, and with
 // a bound on every statement and every wait for a lock, so that no request waits without end.
-func boundedBy(timeout time.Duration) store.Config {
-	return store.Config{
+func boundedBy(timeout time.Duration) db.Config {
+	return db.Config{
 		AdmissionConns: max(10, 2*runtime.GOMAXPROCS(0)), StatementTimeout: timeout, LockTimeout: timeout / 2,
 	}
 }
@@ -153,8 +153,8 @@ func (t *timeout) UnmarshalText(text []byte) error {
 }
 
 // migrate brings the schema up to date.
-func migrate(ctx context.Context, d database, report func(store.Migration)) error {
-	db, err := store.Open(ctx, store.Config{URL: d.DatabaseURL})
+func migrate(ctx context.Context, d database, report func(db.Migration)) error {
+	db, err := db.Open(ctx, db.Config{URL: d.DatabaseURL})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 )
 
 // storefront runs the command as a process that must succeed, and returns its standard output.
@@ -27,10 +27,10 @@ func storefront(t *testing.T, args ...string) []byte {
 
 func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 	t.Parallel()
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := storetest.EmptyURL(t, name)
+			url := dbtest.EmptyURL(t, name)
 			// The schema is brought up to date by the server itself.
 			server := exec.CommandContext(t.Context(), "storefront", "server", "--migrate",
 				"--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--payment-links", "off")

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"io"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // session is what every command is carried out with.
@@ -35,14 +35,14 @@ type limit struct {
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")
 
 // open opens the database for anything but migrating it: its schema must be current.
-func (d database) open(ctx context.Context) (*store.Store, error) {
-	return d.openWith(ctx, store.Config{})
+func (d database) open(ctx context.Context) (*db.Store, error) {
+	return d.openWith(ctx, db.Config{})
 }
 
 // openWith is open with a configuration, to which it adds the database's URL.
-func (d database) openWith(ctx context.Context, c store.Config) (*store.Store, error) {
+func (d database) openWith(ctx context.Context, c db.Config) (*db.Store, error) {
 	c.URL = d.DatabaseURL
-	s, err := store.Open(ctx, c)
+	s, err := db.Open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ type place struct {
 
 // operate carries out what a command does, on the database or through the server. The options are
 // those of the database's side; a server has its own.
-func (s *session) operate(p place, o shop.Options, do func(ctx context.Context, o operations) error) error {
+func (s *session) operate(p place, o service.Options, do func(ctx context.Context, o operations) error) error {
 	if p.AdminURL == "" {
 		return s.onDatabase(p.database, o, func(_ context.Context, o *admin.Operator) error {
 			return s.trace(func(ctx context.Context) error { return do(ctx, o) })
@@ -84,10 +84,10 @@ func (s *session) operate(p place, o shop.Options, do func(ctx context.Context, 
 }
 
 // onDatabase carries out one of the operator's operations on the database.
-func (s *session) onDatabase(d database, o shop.Options, do func(ctx context.Context, operator *admin.Operator) error) error {
+func (s *session) onDatabase(d database, o service.Options, do func(ctx context.Context, operator *admin.Operator) error) error {
 	db, err := d.open(s.ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(s.ctx, admin.New(db, shop.New(db, o))), db.Close())
+	return errors.Join(do(s.ctx, admin.New(db, service.New(db, o))), db.Close())
 }

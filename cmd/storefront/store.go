@@ -7,7 +7,7 @@ import (
 
 	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type storeCmd struct {
@@ -36,8 +36,8 @@ type storeFields struct {
 	PlatformFee      *percent `placeholder:"PERCENT" help:"Fee of the platform, kept with each order recorded from now on."`
 }
 
-func (f *storeFields) change(name *string) shop.StoreChange {
-	c := shop.StoreChange{
+func (f *storeFields) change(name *string) service.StoreChange {
+	c := service.StoreChange{
 		Name: name, URL: f.URL, Description: f.Description, SupportEmail: f.SupportEmail,
 		Phone: f.Phone, WhatsappPhone: f.WhatsappPhone, Status: f.Status,
 		PaymentLinksOpen: (*bool)(f.PaymentLinks), PlatformFeePercent: (*float64)(f.PlatformFee),
@@ -76,12 +76,12 @@ func (storeCreateCmd) Help() string {
 
 // Run creates the store.
 func (c *storeCreateCmd) Run(s *session) error {
-	draft := shop.StoreDraft{StoreChange: c.change(&c.Name), Slug: c.Slug, Currency: c.Currency, Country: c.Country}
+	draft := service.StoreDraft{StoreChange: c.change(&c.Name), Slug: c.Slug, Currency: c.Currency, Country: c.Country}
 	if c.PublicURL != "" && draft.URL == nil {
-		address := shop.StoreURL(c.PublicURL, c.Slug)
+		address := service.StoreURL(c.PublicURL, c.Slug)
 		draft.URL = &address
 	}
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		created, err := o.CreateStore(ctx, draft)
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func (storeListCmd) Help() string {
 
 // Run lists the stores.
 func (c *storeListCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		stores, err := o.ListStores(ctx, int(c.Limit))
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (storeShowCmd) Help() string { return "Example:\n\n    storefront store sho
 
 // Run shows the store.
 func (c *storeShowCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		found, err := o.GetStore(ctx, c.Store)
 		if err != nil {
 			return err
@@ -156,7 +156,7 @@ func (storeUpdateCmd) Help() string {
 
 // Run changes the store.
 func (c *storeUpdateCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		updated, err := o.UpdateStore(ctx, c.Store, c.change(c.Name))
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"go.storefront.example/ent/span"
+	"go.storefront.example/ent/tracing"
 )
 
 // flushTimeout bounds the sending of the last spans when a process ends.
@@ -126,7 +126,7 @@ func (s *session) trace(do func(ctx context.Context) error) (err error) {
 		return do(s.ctx)
 	}
 	defer t.flush(s.ctx)
-	ctx, root := span.Tracer(t.provider).Start(s.ctx, "storefront "+s.command)
-	defer func() { span.End(root, err) }()
+	ctx, root := tracing.Tracer(t.provider).Start(s.ctx, "storefront "+s.command)
+	defer func() { tracing.End(root, err) }()
 	return do(ctx)
 }

@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store/storetest"
 )
 
 // collector takes spans as OTLP over HTTP.
@@ -127,12 +127,12 @@ func valueOf(attributes []*commonv1.KeyValue, key string) string {
 // One trace tells of a payment from the command to the receiver, across three processes.
 func TestATraceOfAPayment(t *testing.T) {
 	t.Parallel()
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in, to := newInbox(t), newCollector(t)
 			const token = "a-token-of-the-operator-for-traces"
-			i := newInstallation(t, storetest.URL(t, name), in).with("STOREFRONT_SECRET_KEY", seal.NewKey()).
+			i := newInstallation(t, dbtest.URL(t, name), in).with("STOREFRONT_SECRET_KEY", seal.NewKey()).
 				with("STOREFRONT_ADMIN_TOKEN", token)
 			traced := i.with("OTEL_EXPORTER_OTLP_ENDPOINT", to.url).with("OTEL_BSP_SCHEDULE_DELAY", "20").
 				with("OTEL_SERVICE_NAME", "canary-service")
@@ -275,7 +275,7 @@ func TestSettingsOfTraces(t *testing.T) {
 func TestACollectorThatIsAway(t *testing.T) {
 	t.Parallel()
 	c := installation{t, map[string]string{
-		"STOREFRONT_DATABASE_URL": storetest.URL(t, storetest.SQLite), "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1",
+		"STOREFRONT_DATABASE_URL": dbtest.URL(t, dbtest.SQLite), "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1",
 		"OTEL_EXPORTER_OTLP_TIMEOUT": "200",
 	}}.command("storefront", "store", "list", "-o", "json")
 	var said bytes.Buffer

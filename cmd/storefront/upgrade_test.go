@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 )
 
 // history is the top of the project, whose history holds the release before.
@@ -82,11 +82,11 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 	}
 	newInbox(t) // skips here where there can be none
 	binary := before(t)
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := newInbox(t)
-			url := storetest.EmptyURL(t, name)
+			url := dbtest.EmptyURL(t, name)
 			i := newInstallation(t, url, in).with("STOREFRONT_SECRET_KEY", seal.NewKey())
 			i.runOf(binary, nil, "migrate", "up")
 			i.runOf(binary, nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
@@ -124,7 +124,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			require.Equal(t, http.StatusOK, status, "a schema that is ahead is ready")
 
 			// Its events are kept, and none is lost with the table that was rebuilt.
-			db, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 2})
+			db, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
 			defer db.Close()
 			count := func(query string) (n int) {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // none is the word that clears a value that can be null or empty.
@@ -18,8 +18,8 @@ type amount int64
 // UnmarshalText reads an amount.
 func (a *amount) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil || n < 0 || n > shop.MaxAmount {
-		return fmt.Errorf("must be a whole number of minor units from 0 to %d, not %q", int64(shop.MaxAmount), text)
+	if err != nil || n < 0 || n > service.MaxAmount {
+		return fmt.Errorf("must be a whole number of minor units from 0 to %d, not %q", int64(service.MaxAmount), text)
 	}
 	*a = amount(n)
 	return nil
@@ -114,7 +114,7 @@ func (n *network) UnmarshalText(text []byte) error {
 }
 
 // orderLine is a product's id and how many of it.
-type orderLine shop.OrderLine
+type orderLine service.OrderLine
 
 // UnmarshalText reads ID or ID:QTY.
 func (l *orderLine) UnmarshalText(text []byte) error {

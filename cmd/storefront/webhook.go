@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 	"go.storefront.example/worker/egress"
 )
 
@@ -62,7 +62,7 @@ type webhookEntry struct {
 	UpdatedAt             moment    `json:"updatedAt"`
 }
 
-func webhookEntryOf(w shop.Webhook) webhookEntry {
+func webhookEntryOf(w service.Webhook) webhookEntry {
 	return webhookEntry{
 		w.ID, w.URL, w.Description, w.Events, w.Enabled, w.State, moment{w.FailingSince}, moment{w.DisablesAt},
 		moment{w.DisabledAt}, w.DisabledAutomatically, moment{&w.CreatedAt}, moment{&w.UpdatedAt},
@@ -72,11 +72,11 @@ func webhookEntryOf(w shop.Webhook) webhookEntry {
 // said is the state for a reader, with the warning before it is disabled.
 func (e webhookEntry) said() string {
 	switch {
-	case e.State == shop.WebhookFailing:
+	case e.State == service.WebhookFailing:
 		return "FAILING since " + e.FailingSince.String() + ", disabled at " + e.DisablesAt.String() + " unless a delivery succeeds"
 	case e.DisabledAutomatically:
 		return "disabled at " + e.DisabledAt.String() + " by its failures"
-	case e.State == shop.WebhookDisabled:
+	case e.State == service.WebhookDisabled:
 		return "disabled at " + e.DisabledAt.String()
 	}
 	return e.State
@@ -99,8 +99,8 @@ func (webhookCreateCmd) Help() string {
 
 // Run registers the webhook.
 func (c *webhookCreateCmd) Run(s *session) error {
-	return s.seal(c.place, c.secretKey, shop.Options{Targets: c.policy()}, func(ctx context.Context, o operations) error {
-		w, err := o.CreateWebhook(ctx, c.Store, shop.WebhookDraft{URL: c.URL, Description: c.Description, Events: c.Events})
+	return s.seal(c.place, c.secretKey, service.Options{Targets: c.policy()}, func(ctx context.Context, o operations) error {
+		w, err := o.CreateWebhook(ctx, c.Store, service.WebhookDraft{URL: c.URL, Description: c.Description, Events: c.Events})
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (c *webhookCreateCmd) Run(s *session) error {
 }
 
 // seal is operate for what seals a secret: on the database, the operator's rules have the key.
-func (s *session) seal(p place, k secretKey, options shop.Options, do func(ctx context.Context, o operations) error) error {
+func (s *session) seal(p place, k secretKey, options service.Options, do func(ctx context.Context, o operations) error) error {
 	if p.AdminURL == "" {
 		ring, err := k.ring(p.database)
 		if err != nil {
@@ -134,7 +134,7 @@ func (webhookListCmd) Help() string {
 
 // Run lists the webhooks.
 func (c *webhookListCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		webhooks, err := o.ListWebhooks(ctx, c.Store, int(c.Limit))
 		if err != nil {
 			return err
@@ -174,8 +174,8 @@ func (webhookUpdateCmd) Help() string {
 
 // Run changes the webhook.
 func (c *webhookUpdateCmd) Run(s *session) error {
-	return s.operate(c.place, shop.Options{Targets: c.policy()}, func(ctx context.Context, o operations) error {
-		w, err := o.UpdateWebhook(ctx, c.ID, shop.WebhookChange{URL: c.URL, Description: c.Description, Events: c.Events})
+	return s.operate(c.place, service.Options{Targets: c.policy()}, func(ctx context.Context, o operations) error {
+		w, err := o.UpdateWebhook(ctx, c.ID, service.WebhookChange{URL: c.URL, Description: c.Description, Events: c.Events})
 		if err != nil {
 			return err
 		}
@@ -189,8 +189,8 @@ type webhookMove struct {
 	ID string `arg:"" help:"The webhook's id."`
 }
 
-func (c *webhookMove) run(s *session, move func(operations, context.Context, string) (shop.Webhook, error)) error {
-	return s.operate(c.place, shop.Options{}, func(ctx context.Context, o operations) error {
+func (c *webhookMove) run(s *session, move func(operations, context.Context, string) (service.Webhook, error)) error {
+	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
 		w, err := move(o, ctx, c.ID)
 		if err != nil {
 			return err
@@ -248,7 +248,7 @@ type newSecret struct {
 
 // Run makes the secret.
 func (c *webhookRotateCmd) Run(s *session) error {
-	return s.seal(c.place, c.secretKey, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.seal(c.place, c.secretKey, service.Options{}, func(ctx context.Context, o operations) error {
 		w, err := o.RotateSecret(ctx, c.ID)
 		if err != nil {
 			return err
@@ -274,7 +274,7 @@ func (c *webhookPingCmd) Run(s *session) error {
 
 // delivery does what makes a delivery and prints it.
 func (s *session) delivery(p place, id string, do func(operations, context.Context, string) (queue.Entry, error)) error {
-	return s.operate(p, shop.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(p, service.Options{}, func(ctx context.Context, o operations) error {
 		made, err := do(o, ctx, id)
 		if err != nil {
 			return err

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/worker"
 	"go.storefront.example/worker/egress"
@@ -52,7 +52,7 @@ func (c *workerCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	db, err := c.openWith(s.ctx, store.Config{MaxConns: workerConns, Settings: queue.Settings()})
+	db, err := c.openWith(s.ctx, db.Config{MaxConns: workerConns, Settings: queue.Settings()})
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (c *workerCmd) Run(s *session) error {
 }
 
 // deliver runs the worker, with the operator's listener beside it.
-func (c *workerCmd) deliver(s *session, db *store.Store, ring *seal.Ring, logger *slog.Logger) error {
+func (c *workerCmd) deliver(s *session, db *db.Store, ring *seal.Ring, logger *slog.Logger) error {
 	t, err := s.openTraces(unsent(logger))
 	if err != nil {
 		return err

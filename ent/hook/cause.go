@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"go.storefront.example/ent/span"
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/tracing"
 )
 
 // Cause is what led to a change, as the columns request_id and trace of its events: nil for a
@@ -17,7 +17,7 @@ func Cause(ctx context.Context) (request *uuid.UUID, traceparent *string) {
 	if r := tenant.RequestOf(ctx); r != nil {
 		request = &r.ID
 	}
-	if parent := span.Traceparent(ctx); parent != "" {
+	if parent := tracing.Traceparent(ctx); parent != "" {
 		traceparent = &parent
 	}
 	return request, traceparent
@@ -40,9 +40,9 @@ func Committed(ctx context.Context) {
 // outbox's.
 func (r *recorder) begin(ctx context.Context) (context.Context, trace.Span) {
 	if len(r.events) == 0 {
-		return span.Child(ctx, "journal")
+		return tracing.Child(ctx, "journal")
 	}
-	ctx, s := span.Child(ctx, "outbox")
+	ctx, s := tracing.Child(ctx, "outbox")
 	if s.IsRecording() {
 		types := make([]string, len(r.events))
 		for i, e := range r.events {

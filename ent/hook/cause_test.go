@@ -9,18 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/span"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 )
 
 func TestAnEventTellsWhatCausedIt(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		ctx, id := inStore(t, s)
 		archive := func(ctx context.Context, status product.Status) error {
 			return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
@@ -41,7 +41,7 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 		require.Nil(t, newest().Trace, "traces are off")
 
 		request := &tenant.Request{ID: uuid.New()}
-		inRequest, root := span.Tracer(sdktrace.NewTracerProvider()).Start(tenant.WithRequest(ctx, request), "request")
+		inRequest, root := tracing.Tracer(sdktrace.NewTracerProvider()).Start(tenant.WithRequest(ctx, request), "request")
 		require.NoError(t, archive(inRequest, product.StatusPUBLISHED))
 		event := newest()
 		require.Equal(t, &request.ID, event.RequestID)

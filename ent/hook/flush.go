@@ -9,8 +9,8 @@ import (
 
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/read"
-	"go.storefront.example/ent/span"
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/tracing"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 )
@@ -30,7 +30,7 @@ func Flush(ctx context.Context, tx *ent.Tx, database string) (queued bool, err e
 	}
 	store, actor, _ := tenant.From(ctx)
 	ctx, written := r.begin(ctx)
-	defer func() { span.End(written, err) }()
+	defer func() { tracing.End(written, err) }()
 	entries := r.journal(store, actor)
 	events, err := r.outbox(ctx, tx, store)
 	if err != nil {

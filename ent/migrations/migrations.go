@@ -1,5 +1,5 @@
 // Package migrations holds the versioned SQL that makes the tables, a folder for each database,
-// and numbers it. It runs nothing; package store does.
+// and numbers it. It runs nothing; package db does.
 //
 // A migration is written by the program in the folder diff from the schema of ent, reviewed, and
 // never edited once it has landed. There is no way down: servers of two versions run on one

@@ -11,11 +11,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/finisheddelivery"
@@ -43,14 +43,14 @@ func (c *handClock) advance(d time.Duration) time.Time {
 
 // outlet is a store with one webhook that subscribes to all that an order can become.
 type outlet struct {
-	*store.Store
+	*db.Store
 	t       *testing.T
 	ctx     context.Context
 	owner   uuid.UUID
 	webhook uuid.UUID
 }
 
-func newOutlet(t *testing.T, s *store.Store, slug string) outlet {
+func newOutlet(t *testing.T, s *db.Store, slug string) outlet {
 	t.Helper()
 	o := outlet{Store: s, t: t, owner: uuid.New()}
 	o.ctx = tenant.With(t.Context(), tenant.Store{ID: o.owner, Slug: slug, Currency: "XAF"}, tenant.Actor{Type: tenant.ActorOperator})
@@ -138,7 +138,7 @@ func (o outlet) live(webhook uuid.UUID) map[uuid.UUID]int {
 
 func TestAddedDeliveriesAreDueAtOnce(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		o := newOutlet(t, s, "atelier")
 		o.add()
 		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx), "no delivery is none")

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/id"
-	"go.storefront.example/ent/store"
 )
 
 // MaxCounted is as far as the rows of a Backlog are counted: what is beyond it is a great deal,
@@ -61,7 +61,7 @@ SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
 )
 
 // ReadBacklog looks at what there is to do, in one statement that reads indexes.
-func ReadBacklog(ctx context.Context, s *store.Store) (Backlog, error) {
+func ReadBacklog(ctx context.Context, s *db.Store) (Backlog, error) {
 	statement := backlogPostgres
 	if On(s).sqlite() {
 		statement = backlogSQLite

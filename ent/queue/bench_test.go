@@ -9,18 +9,18 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 )
 
 // loaded is a database with much to do for one webhook.
 type loaded struct {
-	*store.Store
+	*db.Store
 	b     *testing.B
 	q     *queue.Queue
 	lane  queue.Lane
@@ -29,10 +29,10 @@ type loaded struct {
 
 // forEachLoaded runs f on a loaded database of each kind and for batches of some sizes.
 func forEachLoaded(b *testing.B, f func(b *testing.B, l *loaded, size int)) {
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		for _, size := range []int{1, 50} {
 			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
-				s := storetest.New(b, name, store.Config{Settings: queue.Settings()})
+				s := dbtest.New(b, name, db.Config{Settings: queue.Settings()})
 				require.NoError(b, s.MakePartitions(b.Context()))
 				l := &loaded{Store: s, b: b, q: queue.On(s), event: id.At(s.Now())}
 				l.lane = queue.Lane{StoreID: uuid.New(), WebhookID: uuid.New()}

@@ -10,11 +10,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/finisheddelivery"
@@ -75,7 +75,7 @@ func (o outlet) statuses(which queue.Search) map[string]int {
 func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
 	t.Parallel()
 	const n = 2*batch + 150
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		drafts := o.fill(n)
 		spared := o.newWebhook()
@@ -128,7 +128,7 @@ func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
 func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 	t.Parallel()
 	const n = batch + 50
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		o.fill(n)
 		c.advance(time.Second)
@@ -180,7 +180,7 @@ func TestWhatACancellationMissedIsFound(t *testing.T) {
 			o.exec("UPDATE webhooks SET epoch = 1, epoch_since = NULL WHERE id = $1", o.webhook)
 		}},
 	}
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		for i, row := range rows {
 			o := newOutlet(t, s, "atelier-"+strconv.Itoa(i))
 			q := queue.On(s)
@@ -214,7 +214,7 @@ func TestWhatACancellationMissedIsFound(t *testing.T) {
 // its lease ends.
 func TestALeaseThatEndsAfterDisabling(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		q := queue.On(s)
 		o.leased(q, o.webhook)
@@ -232,7 +232,7 @@ func TestALeaseThatEndsAfterDisabling(t *testing.T) {
 func TestWorkersThatCancelAtOnceShareNoRow(t *testing.T) {
 	t.Parallel()
 	const n = 3*batch + 20
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		o := newOutlet(t, s, "atelier")
 		o.fill(n)
 		o.switchOff()

@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/finisheddelivery"
 )
@@ -29,7 +29,7 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 		{"an attempt is being made", true, time.Minute, false},
 		{"the worker that made an attempt has died", true, -time.Minute, true},
 	}
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		o := newOutlet(t, s, "atelier")
 		other := o.newWebhook()
 		drafts := make([]queue.Draft, len(rows))

@@ -8,11 +8,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/gen/ent"
 )
 
@@ -48,7 +48,7 @@ func ids(deliveries []queue.Delivery) []uuid.UUID {
 
 func TestClaimTakesTheLongestDueOfEachLane(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		second := o.newWebhook()
 		now := s.Now()
@@ -90,7 +90,7 @@ func TestClaimTakesTheLongestDueOfEachLane(t *testing.T) {
 
 func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		o.put(o.webhook, s.Now(), false)
 		slow, quick := queue.On(s), queue.On(s)
@@ -162,7 +162,7 @@ func TestClaimTellsWhatCannotBeAttempted(t *testing.T) {
 		}, 1, false, true},
 		{"the event is kept no longer", func(o outlet, d queue.Draft) { o.exec("DELETE FROM events WHERE id = $1", d.EventID) }, 1, true, false},
 	}
-	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		for _, row := range rows {
 			webhook := o.newWebhook()
@@ -183,7 +183,7 @@ func TestClaimTellsWhatCannotBeAttempted(t *testing.T) {
 func TestClaimsAtOnceShareNoRow(t *testing.T) {
 	t.Parallel()
 	const claimers, deliveries = 4, 400
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		o := newOutlet(t, s, "atelier")
 		second := o.newWebhook()
 		drafts := make([]queue.Draft, deliveries)
@@ -229,7 +229,7 @@ func TestClaimsAtOnceShareNoRow(t *testing.T) {
 // A row that another transaction holds is passed, not waited for.
 func TestClaimPassesWhatAnotherHolds(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.Postgres, store.Config{Clock: newHandClock(0).now, Settings: map[string]string{"lock_timeout": "2000"}})
+	s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: newHandClock(0).now, Settings: map[string]string{"lock_timeout": "2000"}})
 	o := newOutlet(t, s, "atelier")
 	held, free := o.put(o.webhook, s.Now(), false), o.put(o.webhook, s.Now(), false)
 	tx, err := s.Writer().Begin()

@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 )
 
 const years = 3 * 365 * day
@@ -19,7 +19,7 @@ const years = 3 * 365 * day
 // the two is wrong.
 func TestAWrongClockForgetsNothing(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]store.Config{
+	for name, c := range map[string]db.Config{
 		"this process's is ahead":  {ProcessClock: func() time.Time { return time.Now().Add(years) }},
 		"this process's is behind": {ProcessClock: func() time.Time { return time.Now().Add(-years) }},
 		"the database's is ahead":  {ProcessClock: time.Now, Clock: func() time.Time { return time.Now().Add(years) }},
@@ -27,7 +27,7 @@ func TestAWrongClockForgetsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := storetest.New(t, storetest.Postgres, c)
+			s := dbtest.New(t, dbtest.Postgres, c)
 			o := newOutlet(t, s, "atelier")
 			for age := range 3 {
 				o.past(time.Now().Add(-time.Duration(age) * day))
@@ -35,7 +35,7 @@ func TestAWrongClockForgetsNothing(t *testing.T) {
 			before, err := s.Partitions(t.Context())
 			require.NoError(t, err)
 			swept, err := queue.On(s).Sweep(t.Context(), 30*day)
-			require.ErrorIs(t, err, store.ErrClock)
+			require.ErrorIs(t, err, db.ErrClock)
 			require.ErrorContains(t, err, "this process's clock is")
 			require.Empty(t, swept.Partitions)
 			require.Zero(t, swept.Rows)
@@ -52,7 +52,7 @@ func TestAWrongClockForgetsNothing(t *testing.T) {
 // sweep would find it.
 func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.Postgres, store.Config{ProcessClock: func() time.Time { return time.Now().Add(years) }})
+	s := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(years) }})
 	o := newOutlet(t, s, "atelier")
 	o.exec(intoOutbox, o.event(hook.OrderPaid, time.Now()), o.owner, hook.OrderPaid)
 	relayed, err := queue.On(s).Relay(t.Context(), 10, time.Minute, func(queue.Lane) bool { return true })
@@ -73,7 +73,7 @@ func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 // nothing at all when the clock is set right meanwhile.
 func TestALeapOfTheClockForgetsNothing(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		require.NoError(t, s.MakePartitions(t.Context()))
 		o := newOutlet(t, s, "atelier")
 		o.past(noon)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 )
 
 const (
@@ -33,9 +33,9 @@ var (
 
 // Collector is the backlog of a database as Prometheus metrics. Goroutines may share it.
 type Collector struct {
-	store *store.Store
+	store *db.Store
 	log   *slog.Logger
-	read  func(context.Context, *store.Store) (Backlog, error)
+	read  func(context.Context, *db.Store) (Backlog, error)
 
 	mu   sync.Mutex
 	last Backlog
@@ -47,7 +47,7 @@ var _ prometheus.Collector = (*Collector)(nil)
 
 // NewCollector returns the metrics of a database's backlog. While the database cannot be asked they
 // are not there, which the log tells.
-func NewCollector(s *store.Store, log *slog.Logger) *Collector {
+func NewCollector(s *db.Store, log *slog.Logger) *Collector {
 	return &Collector{store: s, log: log, read: ReadBacklog}
 }
 

@@ -8,16 +8,16 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 func TestEntriesAreMergedNewestFirst(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		other, elsewhere := o.newWebhook(), newOutlet(t, s, "elsewhere")
 		// One delivery a minute, of each kind in turn.
@@ -92,7 +92,7 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 
 func TestEntryIsFoundByItsIDAlone(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		waiting, ended := o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())
 		o.add(waiting)

@@ -8,16 +8,16 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/id"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 )
 
 // A journal of some size, on PostgreSQL: what is read of it is looked up by an index in the order
 // in which it is shown, and never sorted or searched whole.
 func TestJournalIsReadByItsIndexes(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.Postgres, store.Config{})
+	s := dbtest.New(t, dbtest.Postgres, db.Config{})
 	require.NoError(t, s.MakePartitions(t.Context()))
 	owner, webhook := uuid.New(), uuid.New()
 	now := s.Now()
@@ -34,7 +34,7 @@ func TestJournalIsReadByItsIndexes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	// Tomorrow is full; a day without rows may be read whole.
-	wholeDay := "Seq Scan on public." + store.Partition{Table: "finished_deliveries", Day: now.AddDate(0, 0, 1)}.Name()
+	wholeDay := "Seq Scan on public." + db.Partition{Table: "finished_deliveries", Day: now.AddDate(0, 0, 1)}.Name()
 	plan := func(settings, query string, args ...any) string {
 		tx, err := s.Reader().Begin()
 		require.NoError(t, err)

@@ -12,11 +12,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 )
@@ -79,7 +79,7 @@ func (o outlet) relay(q *queue.Queue, limit int, room func(queue.Lane) bool) que
 
 func TestRelayFansOutToThoseWhoSubscribe(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		paidOnly := o.subscribe(hook.OrderPaid)
 		o.subscribe(hook.ProductPublished)
@@ -124,7 +124,7 @@ func TestRelayFansOutToThoseWhoSubscribe(t *testing.T) {
 
 func TestRelayLeasesWhatThereIsRoomFor(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		for range 5 {
 			o.emit(hook.OrderPaid)
@@ -149,7 +149,7 @@ func TestRelayLeasesWhatThereIsRoomFor(t *testing.T) {
 
 func TestEventsThatConcernNobodyStayOutOfTheOutbox(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		o := newOutlet(t, s, "atelier")
 		archive := func() {
 			o.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -178,7 +178,7 @@ func TestEventsThatConcernNobodyStayOutOfTheOutbox(t *testing.T) {
 
 func TestAnEntryWithoutItsEventIsDropped(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		o := newOutlet(t, s, "atelier")
 		o.exec(intoOutbox, id.At(s.Now()), o.owner, hook.OrderPaid)
 		relayed := o.relay(queue.On(s), 10, everyLane)
@@ -204,7 +204,7 @@ func TestEntriesThatCommitLateAreFound(t *testing.T) {
 		t.Run(row.reason, func(t *testing.T) {
 			t.Parallel()
 			c := newHandClock(0)
-			s := storetest.New(t, storetest.Postgres, store.Config{Clock: c.now})
+			s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: c.now})
 			o := newOutlet(t, s, "atelier")
 			late := make([]uuid.UUID, 5)
 			for i := range late {
@@ -238,7 +238,7 @@ func TestEntriesThatCommitLateAreFound(t *testing.T) {
 func TestRelaysAtOnceDoubleNothing(t *testing.T) {
 	t.Parallel()
 	const events, relays = 300, 4
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		o := newOutlet(t, s, "atelier")
 		second := o.newWebhook()
 		o.events(events, s.Now())
@@ -284,7 +284,7 @@ func TestRelaysAtOnceDoubleNothing(t *testing.T) {
 func TestRelayPassesWhatAnotherHolds(t *testing.T) {
 	t.Parallel()
 	c := newHandClock(0)
-	s := storetest.New(t, storetest.Postgres, store.Config{Clock: c.now})
+	s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: c.now})
 	o := newOutlet(t, s, "atelier")
 	held := o.emit(hook.OrderPaid)
 	free := o.emit(hook.OrderPaid)
@@ -309,7 +309,7 @@ func TestEventsThatMoveToTheirPartitionAreFound(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			c := newHandClock(0)
-			s := storetest.New(t, storetest.Postgres, store.Config{Clock: c.now, Settings: queue.Settings()})
+			s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: c.now, Settings: queue.Settings()})
 			o := newOutlet(t, s, "atelier")
 			q := queue.On(s)
 			take := func() []queue.Delivery { return o.relay(q, 10, everyLane).Leased }

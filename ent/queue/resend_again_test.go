@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
 	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
@@ -40,7 +40,7 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 			o.switchOn()
 		}, false, 1100},
 	}
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		for i, row := range rows {
 			o := newOutlet(t, s, "atelier-"+strconv.Itoa(i))
 			since := s.Now().Add(-time.Hour)
@@ -80,7 +80,7 @@ func withoutEnded(counts map[string]int) map[string]int {
 // Disabling a webhook ends its resends, though nobody goes on with them.
 func TestAResendThatNobodyContinuesEndsWithItsWebhook(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		since := noon.Add(-time.Hour)
 		o.events(700, since)

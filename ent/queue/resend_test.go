@@ -9,11 +9,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/finisheddelivery"
 )
@@ -47,13 +47,13 @@ func (o outlet) step(resend uuid.UUID, hold time.Time) queue.Resend {
 }
 
 // forEach runs f on a fresh store of every database under a clock of its own.
-func forEach(t *testing.T, step time.Duration, f func(t *testing.T, s *store.Store, c *handClock)) {
+func forEach(t *testing.T, step time.Duration, f func(t *testing.T, s *db.Store, c *handClock)) {
 	t.Helper()
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newHandClock(step)
-			f(t, storetest.New(t, name, store.Config{Clock: c.now}), c)
+			f(t, dbtest.New(t, name, db.Config{Clock: c.now}), c)
 		})
 	}
 }
@@ -104,7 +104,7 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 		{"the webhook does not subscribe to the type", hook.CustomerCreated, since.Add(time.Minute), nil, false},
 		{"nothing subscribes to a ping", "ping", since.Add(time.Minute), nil, false},
 	}
-	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		newOutlet(t, s, "elsewhere").events(3, since.Add(time.Minute))
 		events := make([]uuid.UUID, len(rows))
@@ -137,7 +137,7 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 	t.Parallel()
 	const n = 1103
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		since := noon.Add(-time.Hour)
 		o.events(n, since)
@@ -184,7 +184,7 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 func TestResendNeverDoublesHoweverManyWorkOnIt(t *testing.T) {
 	t.Parallel()
 	const n = 1100
-	forEach(t, time.Minute, func(t *testing.T, s *store.Store, _ *handClock) {
+	forEach(t, time.Minute, func(t *testing.T, s *db.Store, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		since := noon.Add(-48 * time.Hour)
 		o.events(n, since)
@@ -223,7 +223,7 @@ func TestResendNeverDoublesHoweverManyWorkOnIt(t *testing.T) {
 func TestResendBesideARelayNeitherDoublesNorLoses(t *testing.T) {
 	t.Parallel()
 	const n = 300
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		o := newOutlet(t, s, "atelier")
 		since := s.Now().Add(-time.Hour)
 		o.events(n, since)
@@ -257,7 +257,7 @@ func TestResendBesideARelayNeitherDoublesNorLoses(t *testing.T) {
 
 func TestResendSaidAgainIsJoined(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		since := noon.Add(-time.Hour)
 		o.events(1100, since)
@@ -288,7 +288,7 @@ func TestResendEndsWithItsWebhook(t *testing.T) {
 		{"disabled", "UPDATE webhooks SET enabled = false WHERE id = $1"},
 		{"deleted", "DELETE FROM webhooks WHERE id = $1"},
 	}
-	forEach(t, 0, func(t *testing.T, s *store.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
 		for _, row := range rows {
 			o := newOutlet(t, s, row.reason)
 			since := noon.Add(-time.Hour)

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 )
 
 // access is a line of a plan that reads an index, with the one below it; the condition stands there.
@@ -35,7 +35,7 @@ func wasteful(plan string) []string {
 // the tables were full or empty when statistics were taken and the statements planned.
 func TestWorkIsFoundByIndexes(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.Postgres, store.Config{Settings: Settings()})
+	s := dbtest.New(t, dbtest.Postgres, db.Config{Settings: Settings()})
 	require.NoError(t, s.MakePartitions(t.Context()))
 	owner, webhook := uuid.New(), uuid.New()
 	want, err := rowset([]wantRow{{owner, webhook, true, 20, time.Unix(0, 0)}})
@@ -98,7 +98,7 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 	check("full and known to be")
 }
 
-func explain(t *testing.T, s *store.Store, statement string, args ...any) string {
+func explain(t *testing.T, s *db.Store, statement string, args ...any) string {
 	t.Helper()
 	rows, err := s.Writer().Query("EXPLAIN "+statement, args...)
 	require.NoError(t, err)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/id"
-	"go.storefront.example/ent/store"
 )
 
 // sweepBatch is how many rows one transaction deletes where rows are deleted one by one: writers
@@ -45,13 +45,13 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (Swept, erro
 		return done, wrap("sweep", err)
 	}
 	if err := q.store.MakePartitions(ctx); err != nil {
-		if !store.IsPutOff(err) {
+		if !db.IsPutOff(err) {
 			return done, wrap("sweep", err)
 		}
 		done.Left = append(done.Left, err)
 	}
-	if clock.Beyond(store.ClockLimit) {
-		return done, fmt.Errorf("sweep: %w: %v", store.ErrClock, clock)
+	if clock.Beyond(db.ClockLimit) {
+		return done, fmt.Errorf("sweep: %w: %v", db.ErrClock, clock)
 	}
 	if err := q.markClock(ctx, clock.Now); err != nil {
 		return done, wrap("sweep", err)
@@ -106,10 +106,10 @@ func (q *Queue) dropDays(ctx context.Context, before time.Time, retention time.D
 			continue
 		}
 		switch err := q.store.DropPartition(ctx, p, retention); {
-		case store.IsPutOff(err):
+		case db.IsPutOff(err):
 			putOff[p.Table] = true
 			done.Left = append(done.Left, err)
-		case errors.Is(err, store.ErrTooYoung):
+		case errors.Is(err, db.ErrTooYoung):
 			done.Left = append(done.Left, err)
 		case err != nil:
 			return err

@@ -9,11 +9,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/finisheddelivery"
 )
@@ -47,7 +47,7 @@ func (o outlet) journal() []uuid.UUID {
 
 func TestSweepForgetsWhatIsTooOld(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		require.NoError(t, s.MakePartitions(t.Context()))
 		o := newOutlet(t, s, "atelier")
 		// noon is the middle of a day.
@@ -75,7 +75,7 @@ func TestSweepForgetsWhatIsTooOld(t *testing.T) {
 		require.Equal(t, []uuid.UUID{oldDelivery, keptDelivery}, o.journal())
 		partitions, err := s.Partitions(o.ctx)
 		require.NoError(t, err)
-		require.Contains(t, partitions, store.Partition{Table: "events", Day: s.Now().Truncate(day)}, "today's is made")
+		require.Contains(t, partitions, db.Partition{Table: "events", Day: s.Now().Truncate(day)}, "today's is made")
 		swept = o.sweep()
 		require.Equal(t, queue.Swept{}, swept, "nothing is left to forget")
 	})
@@ -83,7 +83,7 @@ func TestSweepForgetsWhatIsTooOld(t *testing.T) {
 
 func TestSweepKeepsWhatIsStillNeeded(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		require.NoError(t, s.MakePartitions(t.Context()))
 		o := newOutlet(t, s, "atelier")
 		before, _ := o.past(noon.Add(-time.Minute))
@@ -115,7 +115,7 @@ func TestSweepKeepsWhatIsStillNeeded(t *testing.T) {
 
 func TestSweepDeletesInBatches(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		// No partitions: all of it is in the default ones of PostgreSQL.
 		o.events(2500, noon)
@@ -128,7 +128,7 @@ func TestSweepDeletesInBatches(t *testing.T) {
 
 func TestSweepForgetsResendsThatAreFinished(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *store.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		finished := o.carryOut(o.order(noon.Add(-time.Hour)))
 		c.advance(time.Hour)
@@ -144,7 +144,7 @@ func TestSweepForgetsResendsThatAreFinished(t *testing.T) {
 func TestSweepLeavesWhatIsLocked(t *testing.T) {
 	t.Parallel()
 	c := newHandClock(0)
-	s := storetest.New(t, storetest.Postgres, store.Config{Clock: c.now})
+	s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: c.now})
 	require.NoError(t, s.MakePartitions(t.Context()))
 	o := newOutlet(t, s, "atelier")
 	o.past(noon)
@@ -157,7 +157,7 @@ func TestSweepLeavesWhatIsLocked(t *testing.T) {
 	swept := o.sweep()
 	require.Equal(t, []string{"events_20261001"}, swept.Partitions)
 	require.Len(t, swept.Left, 1)
-	require.True(t, store.IsLocked(swept.Left[0]))
+	require.True(t, db.IsLocked(swept.Left[0]))
 	require.ErrorContains(t, swept.Left[0], "finished_deliveries_20261001")
 	require.Len(t, o.journal(), 1)
 	require.NoError(t, reading.Rollback())
@@ -169,7 +169,7 @@ func TestSweepLeavesWhatIsLocked(t *testing.T) {
 func TestSweepForgetsIdempotencyKeysAfterADay(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2031, 3, 2, 10, 0, 0, 0, time.UTC)
-	storetest.RunWith(t, store.Config{Clock: func() time.Time { return now }}, func(t *testing.T, s *store.Store) {
+	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return now }}, func(t *testing.T, s *db.Store) {
 		ctx := t.Context()
 		add := func(age time.Duration) {
 			_, err := s.Writer().ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)

@@ -5,7 +5,7 @@
 //
 // The plugin makes paths, parameters, schemas and descriptions of the HTTP bindings and comments.
 // What a proto cannot say is completed here, from where the service itself has it: the statuses of
-// codes from server/refusal, bounds and required fields by asking server/shop what it refuses
+// codes from server/apierr, bounds and required fields by asking server/service what it refuses
 // (probe.go), and examples from the golden files of the wire tests. A new field or method comes
 // through by itself; one that lacks what the document must say of it is an error.
 //

@@ -16,8 +16,8 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // bounds are what the service takes for one field of a request. The zero value bounds nothing.
@@ -52,7 +52,7 @@ const longest = 200_000
 // service's own rules as far as those need no database: what is refused is out of bounds.
 func probe(fd protoreflect.FieldDescriptor, sample fields) (bounds, error) {
 	var b bounds
-	p := &prober{field: fd, sample: sample, shop: shop.New(nil, shop.Options{})}
+	p := &prober{field: fd, sample: sample, shop: service.New(nil, service.Options{})}
 	b.nullable = p.takes(nil)
 	without := sample.with(fd.JSONName(), nil)
 	delete(without, fd.JSONName())
@@ -88,7 +88,7 @@ func probe(fd protoreflect.FieldDescriptor, sample fields) (bounds, error) {
 type prober struct {
 	field  protoreflect.FieldDescriptor
 	sample fields
-	shop   *shop.Shop
+	shop   *service.Shop
 	err    error
 }
 
@@ -121,7 +121,7 @@ func (p *prober) ask(body fields) (bool, error) {
 		return false, err
 	}
 	err = p.shop.Check(asStore, m, invalid)
-	var refused *refusal.Refusal
+	var refused *apierr.Refusal
 	switch {
 	case err == nil:
 		return true, nil

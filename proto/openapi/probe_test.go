@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 func TestTheEdgeIsTheLastValueThatIsTaken(t *testing.T) {
@@ -39,14 +39,14 @@ func TestBoundsAreThoseOfTheRules(t *testing.T) {
 		want    bounds
 		because string
 	}{
-		{&storefrontv1.UpdateProductRequest{}, product, "title", bounds{minLength: new(1), maxLength: new(shop.MaxTitleRunes), pattern: nonBlankPattern}, "a title is never empty"},
-		{&storefrontv1.UpdateProductRequest{}, product, "summary", bounds{maxLength: new(shop.MaxSummaryRunes), pattern: linesPattern}, "a summary may be"},
-		{&storefrontv1.UpdateProductRequest{}, product, "compareAtAmount", bounds{nullable: true, minimum: new(int64(0)), maximum: new(int64(shop.MaxAmount))}, "null removes it"},
+		{&storefrontv1.UpdateProductRequest{}, product, "title", bounds{minLength: new(1), maxLength: new(service.MaxTitleRunes), pattern: nonBlankPattern}, "a title is never empty"},
+		{&storefrontv1.UpdateProductRequest{}, product, "summary", bounds{maxLength: new(service.MaxSummaryRunes), pattern: linesPattern}, "a summary may be"},
+		{&storefrontv1.UpdateProductRequest{}, product, "compareAtAmount", bounds{nullable: true, minimum: new(int64(0)), maximum: new(int64(service.MaxAmount))}, "null removes it"},
 		{&storefrontv1.UpdateProductRequest{}, product, "status", bounds{}, "a word has no bounds"},
 		{&storefrontv1.CreatePaymentLinkRequest{}, link, "pricing", bounds{required: true}, "a link cannot do without"},
 		{&storefrontv1.CreatePaymentLinkRequest{}, link, "expiresAt", bounds{nullable: true}, "refused with a code of its own, were it not to be null"},
 		{&storefrontv1.CreatePaymentLinkRequest{}, link, "maxPayments", bounds{nullable: true, minimum: new(int64(1)), maximum: new(int64(math.MaxInt32))}, "32 bits"},
-		{&storefrontv1.CreateCustomerRequest{}, fields{"phone": "+237670000003"}, "email", bounds{nullable: true, minLength: new(1), maxLength: new(shop.MaxEmailRunes), pattern: nonBlankPattern}, "grown at its front"},
+		{&storefrontv1.CreateCustomerRequest{}, fields{"phone": "+237670000003"}, "email", bounds{nullable: true, minLength: new(1), maxLength: new(service.MaxEmailRunes), pattern: nonBlankPattern}, "grown at its front"},
 		{&storefrontv1.CreateCustomerRequest{}, fields{"email": "ada@example.com"}, "phone", bounds{nullable: true, minLength: new(1), maxLength: new(250), pattern: nonBlankPattern},
 			"refused with a code of its own, and read by libphonenumber up to its MAX_INPUT_STRING_LENGTH"},
 		{&storefrontv1.ListOrdersRequest{}, fields{}, "page", bounds{nullable: true, minimum: new(int64(1))}, "64 bits are no bound"},

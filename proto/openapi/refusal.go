@@ -10,53 +10,53 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/refusal"
 )
 
 // meanings say what each code of the public API means, in the words of the specification's Errors
 // part. They are the codes that the document knows.
-var meanings = map[refusal.Code]string{
-	refusal.ValidationFailed:           "A parameter or a field of the body is invalid; `details.fields` lists every one.",
-	refusal.CompareAtInvalid:           "`compareAtAmount` would not be above `priceAmount`.",
-	refusal.PhoneInvalid:               "The phone is no possible number.",
-	refusal.CustomerIdentifierRequired: "The customer would have neither an e-mail nor a phone.",
-	refusal.PaymentLinkExpiryInvalid:   "`expiresAt` is no RFC 3339 date-time.",
-	refusal.APIKeyMissing:              "There is no `Authorization` header, or it is not of the form `Bearer <key>`.",
-	refusal.APIKeyInvalid:              "The key does not exist.",
-	refusal.APIKeyRevoked:              "The key was revoked.",
-	refusal.APIKeyExpired:              "The key is past its expiry date.",
-	refusal.InsufficientScope:          "The key lacks the scope that `details.required` names.",
-	refusal.StoreUnavailable:           "The store is suspended or closed; its keys are refused while it stays so.",
-	refusal.ProductNotFound:            "The store has no product with this id.",
-	refusal.OrderNotFound:              "The store has no order with this id.",
-	refusal.CustomerNotFound:           "The store has no customer with this id.",
-	refusal.PaymentLinkNotFound:        "The store has no payment link with this id.",
-	refusal.NotFound:                   "There is nothing at this address.",
-	refusal.MethodNotAllowed:           "The address does not answer this method; the header `Allow` names those that it answers.",
-	refusal.CustomerConflict:           "Another customer of the store already has that e-mail or phone.",
-	refusal.PayloadTooLarge:            "The body is larger than 1 MiB.",
-	refusal.UnsupportedMediaType:       "The body is not sent as `application/json` in UTF-8.",
-	refusal.ProductIncomplete:          "The product cannot be published; `details.missing` says what it lacks.",
-	refusal.ProductTypeUnavailable:     "Products of this type cannot be published in this store just now.",
-	refusal.FeatureDisabled:            "Payment links cannot be created just now.",
-	refusal.PaymentLinkInvalidPricing:  "FIXED needs `amount` and no `minAmount`; OPEN needs `minAmount` and no `amount`.",
-	refusal.PaymentLinkExpiryPast:      "`expiresAt` is not in the future.",
-	refusal.RateLimited:                "Too many requests in this minute; wait as long as `Retry-After` says.",
-	refusal.InternalError:              "The service failed; try again later, with a growing delay.",
-	refusal.Unavailable:                "The service cannot answer just now; try again later, with a growing delay.",
+var meanings = map[apierr.Code]string{
+	apierr.ValidationFailed:           "A parameter or a field of the body is invalid; `details.fields` lists every one.",
+	apierr.CompareAtInvalid:           "`compareAtAmount` would not be above `priceAmount`.",
+	apierr.PhoneInvalid:               "The phone is no possible number.",
+	apierr.CustomerIdentifierRequired: "The customer would have neither an e-mail nor a phone.",
+	apierr.PaymentLinkExpiryInvalid:   "`expiresAt` is no RFC 3339 date-time.",
+	apierr.APIKeyMissing:              "There is no `Authorization` header, or it is not of the form `Bearer <key>`.",
+	apierr.APIKeyInvalid:              "The key does not exist.",
+	apierr.APIKeyRevoked:              "The key was revoked.",
+	apierr.APIKeyExpired:              "The key is past its expiry date.",
+	apierr.InsufficientScope:          "The key lacks the scope that `details.required` names.",
+	apierr.StoreUnavailable:           "The store is suspended or closed; its keys are refused while it stays so.",
+	apierr.ProductNotFound:            "The store has no product with this id.",
+	apierr.OrderNotFound:              "The store has no order with this id.",
+	apierr.CustomerNotFound:           "The store has no customer with this id.",
+	apierr.PaymentLinkNotFound:        "The store has no payment link with this id.",
+	apierr.NotFound:                   "There is nothing at this address.",
+	apierr.MethodNotAllowed:           "The address does not answer this method; the header `Allow` names those that it answers.",
+	apierr.CustomerConflict:           "Another customer of the store already has that e-mail or phone.",
+	apierr.PayloadTooLarge:            "The body is larger than 1 MiB.",
+	apierr.UnsupportedMediaType:       "The body is not sent as `application/json` in UTF-8.",
+	apierr.ProductIncomplete:          "The product cannot be published; `details.missing` says what it lacks.",
+	apierr.ProductTypeUnavailable:     "Products of this type cannot be published in this store just now.",
+	apierr.FeatureDisabled:            "Payment links cannot be created just now.",
+	apierr.PaymentLinkInvalidPricing:  "FIXED needs `amount` and no `minAmount`; OPEN needs `minAmount` and no `amount`.",
+	apierr.PaymentLinkExpiryPast:      "`expiresAt` is not in the future.",
+	apierr.RateLimited:                "Too many requests in this minute; wait as long as `Retry-After` says.",
+	apierr.InternalError:              "The service failed; try again later, with a growing delay.",
+	apierr.Unavailable:                "The service cannot answer just now; try again later, with a growing delay.",
 }
 
 // commonCodes are answered by every operation and decided before the operation is: by the key, the
 // limit and the state of the service.
-var commonCodes = []refusal.Code{
-	refusal.APIKeyMissing, refusal.APIKeyInvalid, refusal.APIKeyRevoked, refusal.APIKeyExpired,
-	refusal.InsufficientScope, refusal.StoreUnavailable,
-	refusal.RateLimited, refusal.InternalError, refusal.Unavailable,
+var commonCodes = []apierr.Code{
+	apierr.APIKeyMissing, apierr.APIKeyInvalid, apierr.APIKeyRevoked, apierr.APIKeyExpired,
+	apierr.InsufficientScope, apierr.StoreUnavailable,
+	apierr.RateLimited, apierr.InternalError, apierr.Unavailable,
 }
 
 // bodyCodes are answered by every operation with a body.
-var bodyCodes = []refusal.Code{refusal.PayloadTooLarge, refusal.UnsupportedMediaType}
+var bodyCodes = []apierr.Code{apierr.PayloadTooLarge, apierr.UnsupportedMediaType}
 
 var (
 	// saysRefused finds, in a method's comment, the sentence that lists its codes.
@@ -65,14 +65,14 @@ var (
 )
 
 // statusOf is the status of a code.
-func statusOf(code refusal.Code) int { return refusal.New(code, "").Status() }
+func statusOf(code apierr.Code) int { return apierr.New(code, "").Status() }
 
 // codesOf reads the codes of its own that a method's comment lists.
-func codesOf(text string) ([]refusal.Code, error) {
-	var codes []refusal.Code
+func codesOf(text string) ([]apierr.Code, error) {
+	var codes []apierr.Code
 	for _, sentence := range saysRefused.FindAllStringSubmatch(text, -1) {
 		for _, name := range quoted.FindAllStringSubmatch(sentence[1], -1) {
-			code := refusal.Code(name[1])
+			code := apierr.Code(name[1])
 			if meanings[code] == "" {
 				return nil, fmt.Errorf("the comment says refused with `%s`, which is no code of the public API", code)
 			}
@@ -83,10 +83,10 @@ func codesOf(text string) ([]refusal.Code, error) {
 }
 
 // byStatus groups codes by their statuses, in the order of the statuses.
-func byStatus(codes []refusal.Code) ordered[[]refusal.Code] {
+func byStatus(codes []apierr.Code) ordered[[]apierr.Code] {
 	codes = slices.Clone(codes)
-	slices.SortStableFunc(codes, func(a, b refusal.Code) int { return statusOf(a) - statusOf(b) })
-	var grouped ordered[[]refusal.Code]
+	slices.SortStableFunc(codes, func(a, b apierr.Code) int { return statusOf(a) - statusOf(b) })
+	var grouped ordered[[]apierr.Code]
 	for _, code := range codes {
 		status := strconv.Itoa(statusOf(code))
 		grouped.set(status, append(grouped.get(status), code))
@@ -101,7 +101,7 @@ func (c *completion) addRefusals(verb string, op *operation, d protoreflect.Meth
 	if err != nil {
 		return err
 	}
-	codes := append([]refusal.Code{refusal.ValidationFailed}, own...)
+	codes := append([]apierr.Code{apierr.ValidationFailed}, own...)
 	codes = append(codes, commonCodes...)
 	if hasBody(d) {
 		codes = append(codes, bodyCodes...)
@@ -121,7 +121,7 @@ func (c *completion) addRefusals(verb string, op *operation, d protoreflect.Meth
 }
 
 // componentName is the name of the response that a code's status shares between operations.
-func componentName(code refusal.Code) string {
+func componentName(code apierr.Code) string {
 	return strings.ReplaceAll(http.StatusText(statusOf(code)), " ", "")
 }
 
@@ -138,7 +138,7 @@ func (c *completion) addCommonResponses() error {
 }
 
 // refused is the answer with one of several codes of a status.
-func (c *completion) refused(verb string, codes []refusal.Code) (*response, error) {
+func (c *completion) refused(verb string, codes []apierr.Code) (*response, error) {
 	content := &mediaType{Schema: anyOf(codes)}
 	var text []string
 	for _, code := range codes {
@@ -164,7 +164,7 @@ func (c *completion) refused(verb string, codes []refusal.Code) (*response, erro
 }
 
 // anyOf is the body of a refusal with one of the codes; which one tells its shape.
-func anyOf(codes []refusal.Code) *schema {
+func anyOf(codes []apierr.Code) *schema {
 	if len(codes) == 1 {
 		return reference(pascal(string(codes[0])))
 	}
@@ -197,7 +197,7 @@ func (c *completion) addErrors() error {
 		return err
 	}
 	// Each field of the details is of one code, which its comment names first.
-	detailed := map[refusal.Code]protoreflect.FieldDescriptor{}
+	detailed := map[apierr.Code]protoreflect.FieldDescriptor{}
 	for i := range details.Fields().Len() {
 		fd := details.Fields().Get(i)
 		text, err := comment(fd)
@@ -205,10 +205,10 @@ func (c *completion) addErrors() error {
 			return err
 		}
 		if found := quoted.FindStringSubmatch(text); found != nil {
-			detailed[refusal.Code(found[1])] = fd
+			detailed[apierr.Code(found[1])] = fd
 		}
 	}
-	codes := make([]refusal.Code, 0, len(meanings))
+	codes := make([]apierr.Code, 0, len(meanings))
 	for code := range meanings {
 		codes = append(codes, code)
 	}
@@ -250,7 +250,7 @@ func (c *completion) message(name protoreflect.Name) (protoreflect.MessageDescri
 }
 
 // errorSchema is the body of a refusal with a code. Only some codes have details, of one field.
-func (c *completion) errorSchema(body protoreflect.MessageDescriptor, code refusal.Code, detail protoreflect.FieldDescriptor) (*schema, error) {
+func (c *completion) errorSchema(body protoreflect.MessageDescriptor, code apierr.Code, detail protoreflect.FieldDescriptor) (*schema, error) {
 	s, err := c.messageSchema(body, false)
 	if err != nil {
 		return nil, err
@@ -270,7 +270,7 @@ func (c *completion) errorSchema(body protoreflect.MessageDescriptor, code refus
 	}
 	listed := quoted.FindAllStringSubmatch(about.Description, -1)[1:]
 	switch {
-	case code == refusal.InsufficientScope:
+	case code == apierr.InsufficientScope:
 		for _, scope := range auth.Scopes() {
 			about.Enum = append(about.Enum, scope)
 		}

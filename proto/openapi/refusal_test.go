@@ -5,21 +5,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 func TestCodesOfAComment(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		text    string
-		want    []refusal.Code
+		want    []apierr.Code
 		because string
 	}{
 		{"Lists orders.", nil, "nothing is refused"},
-		{"Gets an `order`. Refused with `order_not_found`.", []refusal.Code{refusal.OrderNotFound}, "only the sentence that says so counts"},
+		{"Gets an `order`. Refused with `order_not_found`.", []apierr.Code{apierr.OrderNotFound}, "only the sentence that says so counts"},
 		{
 			"Refused with `phone_invalid` or, when two differ, `customer_conflict`. Sends `customer.created`.",
-			[]refusal.Code{refusal.PhoneInvalid, refusal.CustomerConflict}, "conditions may stand between",
+			[]apierr.Code{apierr.PhoneInvalid, apierr.CustomerConflict}, "conditions may stand between",
 		},
 	} {
 		codes, err := codesOf(row.text)
@@ -32,13 +32,13 @@ func TestACodeThatIsNoneIsAnError(t *testing.T) {
 	t.Parallel()
 	_, err := codesOf("Refused with `order_lost`.")
 	require.ErrorContains(t, err, "`order_lost`, which is no code of the public API")
-	_, err = codesOf("Refused with `" + string(refusal.WebhookNotFound) + "`.")
+	_, err = codesOf("Refused with `" + string(apierr.WebhookNotFound) + "`.")
 	require.Error(t, err, "a code of the operator's side")
 }
 
 func TestCodesAreGroupedByStatusInOrder(t *testing.T) {
 	t.Parallel()
-	groups := byStatus([]refusal.Code{refusal.RateLimited, refusal.PhoneInvalid, refusal.APIKeyMissing, refusal.ValidationFailed})
+	groups := byStatus([]apierr.Code{apierr.RateLimited, apierr.PhoneInvalid, apierr.APIKeyMissing, apierr.ValidationFailed})
 	require.Equal(t, []string{"400", "401", "429"}, groups.names)
-	require.Equal(t, []refusal.Code{refusal.PhoneInvalid, refusal.ValidationFailed}, groups.get("400"))
+	require.Equal(t, []apierr.Code{apierr.PhoneInvalid, apierr.ValidationFailed}, groups.get("400"))
 }

@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // operator is who the activity journal names for what is done here, but for a member.
@@ -47,12 +47,12 @@ func actorOf(ctx context.Context) tenant.Actor {
 
 // Operator carries out the operator's operations. Goroutines may share it.
 type Operator struct {
-	shop  *shop.Shop
-	store *store.Store
+	shop  *service.Shop
+	store *db.Store
 }
 
 // New returns the operator of the shop's stores; both work on the same database.
-func New(s *store.Store, rules *shop.Shop) *Operator {
+func New(s *db.Store, rules *service.Shop) *Operator {
 	return &Operator{shop: rules, store: s}
 }
 
@@ -68,7 +68,7 @@ func (o *Operator) In(ctx context.Context, name string) (context.Context, error)
 
 // inOwner is In for the store that owns the row with this id; owner looks it up by the row's
 // primary key, the one look-up that cannot name the store. What is missing is code.
-func (o *Operator) inOwner(ctx context.Context, id string, missing refusal.Code, owner func(uuid.UUID) *ent.StoreQuery) (context.Context, error) {
+func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code, owner func(uuid.UUID) *ent.StoreQuery) (context.Context, error) {
 	parsed, err := uuid.Parse(id)
 	if err != nil || len(id) != len(uuid.Nil.String()) {
 		return nil, noneWith(missing, id)
@@ -80,22 +80,22 @@ func (o *Operator) inOwner(ctx context.Context, id string, missing refusal.Code,
 	if err != nil {
 		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 	}
-	return tenant.With(ctx, shop.TenantOf(row), actorOf(ctx)), nil
+	return tenant.With(ctx, service.TenantOf(row), actorOf(ctx)), nil
 }
 
 // what names the kinds of row that are found by their id alone.
-var what = map[refusal.Code]string{
-	refusal.ProductNotFound:     "product",
-	refusal.OrderNotFound:       "order",
-	refusal.CustomerNotFound:    "customer",
-	refusal.PaymentLinkNotFound: "payment link",
-	refusal.APIKeyNotFound:      "API key",
-	refusal.WebhookNotFound:     "webhook",
-	refusal.DeliveryNotFound:    "delivery",
-	refusal.EventNotFound:       "event",
-	refusal.SessionNotFound:     "session or sign-in link",
+var what = map[apierr.Code]string{
+	apierr.ProductNotFound:     "product",
+	apierr.OrderNotFound:       "order",
+	apierr.CustomerNotFound:    "customer",
+	apierr.PaymentLinkNotFound: "payment link",
+	apierr.APIKeyNotFound:      "API key",
+	apierr.WebhookNotFound:     "webhook",
+	apierr.DeliveryNotFound:    "delivery",
+	apierr.EventNotFound:       "event",
+	apierr.SessionNotFound:     "session or sign-in link",
 }
 
-func noneWith(missing refusal.Code, id string) error {
-	return refusal.New(missing, fmt.Sprintf("There is no %s with the id %q.", what[missing], id))
+func noneWith(missing apierr.Code, id string) error {
+	return apierr.New(missing, fmt.Sprintf("There is no %s with the id %q.", what[missing], id))
 }

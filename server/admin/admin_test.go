@@ -9,14 +9,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // two is an operator of two stores, with a product, an order, a payment link and a key in each.
@@ -29,23 +29,23 @@ type owned struct {
 	store, product, order, link, key string
 }
 
-func newTwo(t *testing.T, s *store.Store) two {
+func newTwo(t *testing.T, s *db.Store) two {
 	t.Helper()
 	ctx := t.Context()
-	rules := shop.New(s, shop.Options{})
+	rules := service.New(s, service.Options{})
 	w := two{Operator: admin.New(s, rules)}
 	for i, slug := range []string{"one", "two"} {
-		created, err := w.CreateStore(ctx, shop.StoreDraft{StoreChange: shop.StoreChange{Name: new(slug)}, Slug: slug, Currency: "XAF", Country: "CM"})
+		created, err := w.CreateStore(ctx, service.StoreDraft{StoreChange: service.StoreChange{Name: new(slug)}, Slug: slug, Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
-		p, err := w.CreateProduct(ctx, slug, shop.ProductDraft{
-			ProductChange: shop.ProductChange{Title: new("P"), PriceAmount: new(int64(5))}, Type: product.TypeFILE,
+		p, err := w.CreateProduct(ctx, slug, service.ProductDraft{
+			ProductChange: service.ProductChange{Title: new("P"), PriceAmount: new(int64(5))}, Type: product.TypeFILE,
 		})
 		require.NoError(t, err)
-		o, err := w.CreateOrder(ctx, slug, shop.OrderDraft{
-			Buyer: shop.Buyer{Email: new("a@example.com")}, Lines: []shop.OrderLine{{ProductID: p.Id, Quantity: 1}},
+		o, err := w.CreateOrder(ctx, slug, service.OrderDraft{
+			Buyer: service.Buyer{Email: new("a@example.com")}, Lines: []service.OrderLine{{ProductID: p.Id, Quantity: 1}},
 		})
 		require.NoError(t, err)
-		k, err := w.CreateKey(ctx, slug, shop.KeyDraft{Name: "k", Scopes: []string{"store:read"}, Lifetime: "30d"})
+		k, err := w.CreateKey(ctx, slug, service.KeyDraft{Name: "k", Scopes: []string{"store:read"}, Lifetime: "30d"})
 		require.NoError(t, err)
 		in, err := w.In(ctx, slug)
 		require.NoError(t, err)
@@ -58,7 +58,7 @@ func newTwo(t *testing.T, s *store.Store) two {
 
 func TestOperatorFindsTheStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		w := newTwo(t, s)
 		for _, name := range []string{"two", w.stores[1].store, strings.ToUpper(w.stores[1].store)} {
 			ctx, err := w.In(t.Context(), name)
@@ -70,7 +70,7 @@ func TestOperatorFindsTheStore(t *testing.T) {
 		}
 		for _, name := range []string{"three", "", uuid.NewString(), "TWO"} {
 			_, err := w.In(t.Context(), name)
-			require.Equal(t, refusal.StoreNotFound, codeOf(err), name)
+			require.Equal(t, apierr.StoreNotFound, codeOf(err), name)
 		}
 		stores, err := w.ListStores(t.Context(), 1)
 		require.NoError(t, err)
@@ -79,8 +79,8 @@ func TestOperatorFindsTheStore(t *testing.T) {
 	})
 }
 
-func codeOf(err error) refusal.Code {
-	var r *refusal.Refusal
+func codeOf(err error) apierr.Code {
+	var r *apierr.Refusal
 	if errors.As(err, &r) {
 		return r.Code
 	}
@@ -92,36 +92,36 @@ func TestOperatorFindsTheOwner(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		action  string
-		missing refusal.Code
+		missing apierr.Code
 		id      func(owned) string
 		do      func(context.Context, two, string) error
 	}{
-		{"product.updated", refusal.ProductNotFound, func(o owned) string { return o.product }, func(ctx context.Context, w two, id string) error {
-			_, err := w.UpdateProduct(ctx, id, shop.ProductChange{Title: new("Q")})
+		{"product.updated", apierr.ProductNotFound, func(o owned) string { return o.product }, func(ctx context.Context, w two, id string) error {
+			_, err := w.UpdateProduct(ctx, id, service.ProductChange{Title: new("Q")})
 			return err
 		}},
-		{"payment_link.disabled", refusal.PaymentLinkNotFound, func(o owned) string { return o.link }, func(ctx context.Context, w two, id string) error {
+		{"payment_link.disabled", apierr.PaymentLinkNotFound, func(o owned) string { return o.link }, func(ctx context.Context, w two, id string) error {
 			_, err := w.DisablePaymentLink(ctx, id)
 			return err
 		}},
-		{"api_key.revoked", refusal.APIKeyNotFound, func(o owned) string { return o.key }, func(ctx context.Context, w two, id string) error {
+		{"api_key.revoked", apierr.APIKeyNotFound, func(o owned) string { return o.key }, func(ctx context.Context, w two, id string) error {
 			_, err := w.RevokeKey(ctx, id)
 			return err
 		}},
-		{"order.failed", refusal.OrderNotFound, func(o owned) string { return o.order }, func(ctx context.Context, w two, id string) error {
+		{"order.failed", apierr.OrderNotFound, func(o owned) string { return o.order }, func(ctx context.Context, w two, id string) error {
 			_, err := w.FailOrder(ctx, id)
 			return err
 		}},
-		{"order.paid", refusal.OrderNotFound, func(o owned) string { return o.order }, func(ctx context.Context, w two, id string) error {
+		{"order.paid", apierr.OrderNotFound, func(o owned) string { return o.order }, func(ctx context.Context, w two, id string) error {
 			_, err := w.PayOrder(ctx, id)
 			return err
 		}},
-		{"order.refunded", refusal.OrderNotFound, func(o owned) string { return o.order }, func(ctx context.Context, w two, id string) error {
+		{"order.refunded", apierr.OrderNotFound, func(o owned) string { return o.order }, func(ctx context.Context, w two, id string) error {
 			_, err := w.RefundOrder(ctx, id)
 			return err
 		}},
 	}
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		w := newTwo(t, s)
 		untouched, err := w.ListActivity(t.Context(), "one", 100)
 		require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestOperatorFindsTheOwner(t *testing.T) {
 				require.Equal(t, row.missing, codeOf(row.do(t.Context(), w, unknown)), "%s %q", row.action, unknown)
 			}
 		}
-		require.Equal(t, refusal.OrderTransition, codeOf(func() error { _, err := w.CancelOrder(t.Context(), w.stores[1].order); return err }()))
+		require.Equal(t, apierr.OrderTransition, codeOf(func() error { _, err := w.CancelOrder(t.Context(), w.stores[1].order); return err }()))
 		after, err := w.ListActivity(t.Context(), "one", 100)
 		require.NoError(t, err)
 		require.Len(t, after, len(untouched), "the other store is as it was")
@@ -147,22 +147,22 @@ func TestOperatorFindsTheOwner(t *testing.T) {
 
 func TestOperatorRefusesAnUnknownStore(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.SQLite, store.Config{})
-	o := admin.New(s, shop.New(s, shop.Options{}))
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
+	o := admin.New(s, service.New(s, service.Options{}))
 	ctx := t.Context()
 	for name, do := range map[string]func() error{
 		"show":     func() error { _, err := o.GetStore(ctx, "nowhere"); return err },
-		"update":   func() error { _, err := o.UpdateStore(ctx, "nowhere", shop.StoreChange{}); return err },
-		"key":      func() error { _, err := o.CreateKey(ctx, "nowhere", shop.KeyDraft{}); return err },
+		"update":   func() error { _, err := o.UpdateStore(ctx, "nowhere", service.StoreChange{}); return err },
+		"key":      func() error { _, err := o.CreateKey(ctx, "nowhere", service.KeyDraft{}); return err },
 		"keys":     func() error { _, err := o.ListKeys(ctx, "nowhere", 1); return err },
-		"product":  func() error { _, err := o.CreateProduct(ctx, "nowhere", shop.ProductDraft{}); return err },
-		"order":    func() error { _, err := o.CreateOrder(ctx, "nowhere", shop.OrderDraft{}); return err },
+		"product":  func() error { _, err := o.CreateProduct(ctx, "nowhere", service.ProductDraft{}); return err },
+		"order":    func() error { _, err := o.CreateOrder(ctx, "nowhere", service.OrderDraft{}); return err },
 		"activity": func() error { _, err := o.ListActivity(ctx, "nowhere", 1); return err },
 		"import": func() error {
-			_, err := o.Import(ctx, "nowhere", strings.NewReader(""), shop.Import{Kind: shop.ImportOrders})
+			_, err := o.Import(ctx, "nowhere", strings.NewReader(""), service.Import{Kind: service.ImportOrders})
 			return err
 		},
 	} {
-		require.Equal(t, refusal.StoreNotFound, codeOf(do()), name)
+		require.Equal(t, apierr.StoreNotFound, codeOf(do()), name)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // CreateCustomer creates a customer of a store, or completes the one that it knows; created tells
@@ -51,7 +51,7 @@ func (o *Operator) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCu
 
 // inCustomer is In for the store that owns the customer.
 func (o *Operator) inCustomer(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, refusal.CustomerNotFound, func(id uuid.UUID) *ent.StoreQuery {
+	return o.inOwner(ctx, id, apierr.CustomerNotFound, func(id uuid.UUID) *ent.StoreQuery {
 		return o.store.Client().Customer.Query().Where(customer.ID(id)).QueryStore()
 	})
 }

@@ -23,8 +23,8 @@ import (
 	"go.storefront.example/gen/ent/predicate"
 	"go.storefront.example/gen/ent/session"
 	"go.storefront.example/gen/ent/signinlink"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // The roles of members who may sign in to a store's dashboard (specification, Authentication).
@@ -129,7 +129,7 @@ func (o *Operator) CreateSignInLink(ctx context.Context, storeName string, d Sig
 	if err != nil {
 		return SignInLink{}, err
 	}
-	member, err := shop.MemberName("member", d.Member)
+	member, err := service.MemberName("member", d.Member)
 	if err != nil {
 		return SignInLink{}, err
 	}
@@ -248,7 +248,7 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 		return nil, Member{}, fmt.Errorf("read the store of a session: %w", err)
 	}
 	member.StoreName = in.Name
-	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
+	return tenant.With(ctx, service.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
 }
 
 // SignOut ends a session for good; ending one that has ended changes nothing.
@@ -288,5 +288,5 @@ func fingerprintOf(secret string) []byte {
 }
 
 func invalid(field, message string) error {
-	return refusal.Invalid("The request has fields that cannot be used; details.fields lists them.", wire.Field{Name: field, Message: message})
+	return apierr.Invalid("The request has fields that cannot be used; details.fields lists them.", wire.Field{Name: field, Message: message})
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // handClock stands still until it is advanced.
@@ -34,15 +34,15 @@ func (c *handClock) now() time.Time          { return time.Unix(0, c.at.Load()) 
 func (c *handClock) advance(d time.Duration) { c.at.Add(int64(d)) }
 
 // signingIn runs a test on every database with an operator of one store.
-func signingIn(t *testing.T, test func(t *testing.T, o *admin.Operator, s *store.Store, c *handClock)) {
+func signingIn(t *testing.T, test func(t *testing.T, o *admin.Operator, s *db.Store, c *handClock)) {
 	t.Helper()
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newHandClock()
-			s := storetest.New(t, name, store.Config{Clock: c.now})
-			o := admin.New(s, shop.New(s, shop.Options{}))
-			_, err := o.CreateStore(t.Context(), shop.StoreDraft{StoreChange: shop.StoreChange{Name: new("Atelier")}, Slug: "atelier", Currency: "XAF", Country: "CM"})
+			s := dbtest.New(t, name, db.Config{Clock: c.now})
+			o := admin.New(s, service.New(s, service.Options{}))
+			_, err := o.CreateStore(t.Context(), service.StoreDraft{StoreChange: service.StoreChange{Name: new("Atelier")}, Slug: "atelier", Currency: "XAF", Country: "CM"})
 			require.NoError(t, err)
 			test(t, o, s, c)
 		})
@@ -74,7 +74,7 @@ func signedIn(t *testing.T, o *admin.Operator, store string) (session string, id
 
 func TestLinkSignsAMemberInOnce(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *store.Store, c *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.Store, c *handClock) {
 		ctx := t.Context()
 		link, err := o.CreateSignInLink(ctx, "atelier", admin.SignInLinkDraft{Member: " Awa Ngo ", Role: "owner", BaseURL: "https://operator.example.com/"})
 		require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestLinkSignsAMemberInOnce(t *testing.T) {
 
 func TestOfManyAtOnceOneIsSignedIn(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *store.Store, _ *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.Store, _ *handClock) {
 		link, err := o.CreateSignInLink(t.Context(), "atelier", awa(time.Minute))
 		require.NoError(t, err)
 		token := secretOf(t, link)
@@ -140,7 +140,7 @@ func TestOfManyAtOnceOneIsSignedIn(t *testing.T) {
 
 func TestLinksAndSessionsExpire(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *store.Store, c *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.Store, c *handClock) {
 		ctx := t.Context()
 		late, err := o.CreateSignInLink(ctx, "atelier", awa(time.Minute))
 		require.NoError(t, err)
@@ -182,14 +182,14 @@ func TestRolesThatSignIn(t *testing.T) {
 		{"viewer", false, "other members do not"},
 		{"operator", false, "the operator has the commands"},
 	}
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *store.Store, c *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.Store, c *handClock) {
 		ctx := t.Context()
 		for _, row := range rows {
 			d := awa(time.Minute)
 			d.Role = row.role
 			link, err := o.CreateSignInLink(ctx, "atelier", d)
 			if !row.in {
-				require.Equal(t, refusal.ValidationFailed, codeOf(err), row.because)
+				require.Equal(t, apierr.ValidationFailed, codeOf(err), row.because)
 			} else {
 				require.NoError(t, err, row.because)
 				_, err = o.SignIn(ctx, secretOf(t, link))
@@ -214,20 +214,20 @@ func TestRolesThatSignIn(t *testing.T) {
 
 func TestLinkIsRefused(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.SQLite, store.Config{})
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	w := newTwo(t, s)
 	for _, row := range []struct {
 		because     string
 		store, name string
 		expires     time.Duration
-		want        refusal.Code
+		want        apierr.Code
 	}{
-		{"an unknown store", "three", "Awa", 0, refusal.StoreNotFound},
-		{"nobody", "one", " ", 0, refusal.ValidationFailed},
-		{"a name that the journal could not show", "one", "A\x00", 0, refusal.ValidationFailed},
-		{"a name without end", "one", strings.Repeat("a", 101), 0, refusal.ValidationFailed},
-		{"no time to use it", "one", "Awa", time.Millisecond, refusal.ValidationFailed},
-		{"longer than a day", "one", "Awa", 24*time.Hour + 1, refusal.ValidationFailed},
+		{"an unknown store", "three", "Awa", 0, apierr.StoreNotFound},
+		{"nobody", "one", " ", 0, apierr.ValidationFailed},
+		{"a name that the journal could not show", "one", "A\x00", 0, apierr.ValidationFailed},
+		{"a name without end", "one", strings.Repeat("a", 101), 0, apierr.ValidationFailed},
+		{"no time to use it", "one", "Awa", time.Millisecond, apierr.ValidationFailed},
+		{"longer than a day", "one", "Awa", 24*time.Hour + 1, apierr.ValidationFailed},
 	} {
 		d := awa(row.expires)
 		d.Member = row.name
@@ -238,7 +238,7 @@ func TestLinkIsRefused(t *testing.T) {
 		d := awa(0)
 		d.BaseURL = base
 		_, err := w.CreateSignInLink(context.Background(), "one", d)
-		require.Equal(t, refusal.ValidationFailed, codeOf(err), base)
+		require.Equal(t, apierr.ValidationFailed, codeOf(err), base)
 	}
 	for base, want := range map[string]string{
 		"https://Operator.example.com:443/": "https://operator.example.com", "https://operator.example.com:8443/x": "https://operator.example.com:8443",

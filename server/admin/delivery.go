@@ -11,13 +11,13 @@ import (
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // ListDeliveries returns the newest deliveries of a store that match, those to deleted webhooks
 // included. It refuses with store_not_found and as shop.ListDeliveries does.
-func (o *Operator) ListDeliveries(ctx context.Context, storeName string, which shop.DeliverySearch) ([]queue.Entry, error) {
+func (o *Operator) ListDeliveries(ctx context.Context, storeName string, which service.DeliverySearch) ([]queue.Entry, error) {
 	ctx, err := o.In(ctx, storeName)
 	if err != nil {
 		return nil, err
@@ -27,15 +27,15 @@ func (o *Operator) ListDeliveries(ctx context.Context, storeName string, which s
 
 // ListDeliveriesTo is ListDeliveries for the webhook that the search names. It refuses with
 // webhook_not_found or validation_failed.
-func (o *Operator) ListDeliveriesTo(ctx context.Context, which shop.DeliverySearch) ([]queue.Entry, error) {
+func (o *Operator) ListDeliveriesTo(ctx context.Context, which service.DeliverySearch) ([]queue.Entry, error) {
 	return inWebhook(ctx, o, which.WebhookID, func(ctx context.Context) ([]queue.Entry, error) { return o.shop.ListDeliveries(ctx, which) })
 }
 
 // GetDelivery returns a delivery with its payload. It refuses with delivery_not_found.
-func (o *Operator) GetDelivery(ctx context.Context, id string) (shop.Delivery, error) {
+func (o *Operator) GetDelivery(ctx context.Context, id string) (service.Delivery, error) {
 	ctx, err := o.inDelivery(ctx, id)
 	if err != nil {
-		return shop.Delivery{}, err
+		return service.Delivery{}, err
 	}
 	return o.shop.GetDelivery(ctx, id)
 }
@@ -62,7 +62,7 @@ func (o *Operator) StartResend(ctx context.Context, webhookID string, since time
 func (o *Operator) ContinueResend(ctx context.Context, job queue.Resend) (queue.Resend, error) {
 	next, err := o.shop.ContinueResend(ctx, job)
 	if errors.Is(err, queue.ErrNoResend) {
-		return next, refusal.New(refusal.ResendNotFound, fmt.Sprintf("There is no resend with the id %q.", job.ID))
+		return next, apierr.New(apierr.ResendNotFound, fmt.Sprintf("There is no resend with the id %q.", job.ID))
 	}
 	return next, err
 }
@@ -118,7 +118,7 @@ func (o *Operator) inDelivery(ctx context.Context, id string) (context.Context, 
 		}
 		owner = entry.StoreID
 	}
-	return o.inOwner(ctx, id, refusal.DeliveryNotFound, func(uuid.UUID) *ent.StoreQuery {
+	return o.inOwner(ctx, id, apierr.DeliveryNotFound, func(uuid.UUID) *ent.StoreQuery {
 		return o.store.Client().Store.Query().Where(store.ID(owner))
 	})
 }

@@ -9,13 +9,13 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/store"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // ListEvents returns the newest events of a store that match, with their payloads. It refuses with
 // store_not_found or validation_failed.
-func (o *Operator) ListEvents(ctx context.Context, storeName string, which shop.EventSearch) ([]*ent.Event, error) {
+func (o *Operator) ListEvents(ctx context.Context, storeName string, which service.EventSearch) ([]*ent.Event, error) {
 	ctx, err := o.In(ctx, storeName)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (o *Operator) GetEvent(ctx context.Context, id string) (*ent.Event, error) 
 			return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 		}
 	}
-	ctx, err := o.inOwner(ctx, id, refusal.EventNotFound, func(uuid.UUID) *ent.StoreQuery {
+	ctx, err := o.inOwner(ctx, id, apierr.EventNotFound, func(uuid.UUID) *ent.StoreQuery {
 		return o.store.Client().Store.Query().Where(store.ID(owner))
 	})
 	if err != nil {

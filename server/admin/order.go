@@ -8,14 +8,14 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/order"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // CreateOrder records a PENDING order of a store. Like the operations that move an order it is
 // carried out once under shop.WithIdempotencyKey. It refuses with store_not_found and as
 // shop.RecordOrder does.
-func (o *Operator) CreateOrder(ctx context.Context, storeName string, d shop.OrderDraft) (*storefrontv1.Order, error) {
+func (o *Operator) CreateOrder(ctx context.Context, storeName string, d service.OrderDraft) (*storefrontv1.Order, error) {
 	ctx, err := o.In(ctx, storeName)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (o *Operator) GetOrder(ctx context.Context, in *storefrontv1.GetOrderReques
 
 // inOrder is In for the store that owns the order.
 func (o *Operator) inOrder(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, refusal.OrderNotFound, func(id uuid.UUID) *ent.StoreQuery {
+	return o.inOwner(ctx, id, apierr.OrderNotFound, func(id uuid.UUID) *ent.StoreQuery {
 		return o.store.Client().Order.Query().Where(order.ID(id)).QueryStore()
 	})
 }

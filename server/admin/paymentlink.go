@@ -8,7 +8,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/paymentlink"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // CreatePaymentLink creates a payment link of a store. It refuses with store_not_found and as
@@ -72,7 +72,7 @@ func (o *Operator) DisablePaymentLink(ctx context.Context, id string) (*storefro
 
 // inPaymentLink is In for the store that owns the payment link.
 func (o *Operator) inPaymentLink(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, refusal.PaymentLinkNotFound, func(id uuid.UUID) *ent.StoreQuery {
+	return o.inOwner(ctx, id, apierr.PaymentLinkNotFound, func(id uuid.UUID) *ent.StoreQuery {
 		return o.store.Client().PaymentLink.Query().Where(paymentlink.ID(id)).QueryStore()
 	})
 }

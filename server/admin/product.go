@@ -8,13 +8,13 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // CreateProduct creates a product of a store. It refuses with store_not_found and as
 // shop.CreateProduct does.
-func (o *Operator) CreateProduct(ctx context.Context, storeName string, d shop.ProductDraft) (*storefrontv1.Product, error) {
+func (o *Operator) CreateProduct(ctx context.Context, storeName string, d service.ProductDraft) (*storefrontv1.Product, error) {
 	ctx, err := o.In(ctx, storeName)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (o *Operator) GetProduct(ctx context.Context, in *storefrontv1.GetProductRe
 
 // UpdateProduct changes the named fields of a product, those of the operator's side included. It
 // refuses as shop.ChangeProduct does.
-func (o *Operator) UpdateProduct(ctx context.Context, id string, c shop.ProductChange) (*storefrontv1.Product, error) {
+func (o *Operator) UpdateProduct(ctx context.Context, id string, c service.ProductChange) (*storefrontv1.Product, error) {
 	ctx, err := o.inProduct(ctx, id)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (o *Operator) UpdateProduct(ctx context.Context, id string, c shop.ProductC
 
 // inProduct is In for the store that owns the product.
 func (o *Operator) inProduct(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, refusal.ProductNotFound, func(id uuid.UUID) *ent.StoreQuery {
+	return o.inOwner(ctx, id, apierr.ProductNotFound, func(id uuid.UUID) *ent.StoreQuery {
 		return o.store.Client().Product.Query().Where(product.ID(id)).QueryStore()
 	})
 }

@@ -19,8 +19,8 @@ import (
 	"go.storefront.example/gen/ent/session"
 	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // The kinds of Session.
@@ -170,7 +170,7 @@ func (o *Operator) inSession(ctx context.Context, id string) (context.Context, e
 			}
 		}
 	}
-	return o.inOwner(ctx, id, refusal.SessionNotFound, func(uuid.UUID) *ent.StoreQuery {
+	return o.inOwner(ctx, id, apierr.SessionNotFound, func(uuid.UUID) *ent.StoreQuery {
 		return o.store.Client().Store.Query().Where(store.ID(owner))
 	})
 }
@@ -187,7 +187,7 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 	default:
 		link, err := tx.SignInLink.Query().Where(signinlink.StoreID(t.ID), signinlink.ID(id)).Only(ctx)
 		if ent.IsNotFound(err) { // It expired, and was cleared away since it was found.
-			return Session{}, noneWith(refusal.SessionNotFound, id.String())
+			return Session{}, noneWith(apierr.SessionNotFound, id.String())
 		}
 		if err != nil {
 			return Session{}, fmt.Errorf("read a sign-in link: %w", err)
@@ -213,7 +213,7 @@ func (o *Operator) RevokeSessions(ctx context.Context, storeName, member string)
 	links, sessions := []predicate.SignInLink{signinlink.StoreID(t.ID)}, []predicate.Session{session.StoreID(t.ID)}
 	var whose []hook.Change
 	if member != "" {
-		if member, err = shop.MemberName("member", member); err != nil {
+		if member, err = service.MemberName("member", member); err != nil {
 			return Ended{}, err
 		}
 		links, sessions = append(links, signinlink.Member(member)), append(sessions, session.Member(member))

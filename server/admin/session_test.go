@@ -11,17 +11,17 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // newStore makes another store beside atelier.
 func newStore(t *testing.T, o *admin.Operator, slug string) {
 	t.Helper()
-	_, err := o.CreateStore(t.Context(), shop.StoreDraft{StoreChange: shop.StoreChange{Name: new(slug)}, Slug: slug, Currency: "XAF", Country: "CM"})
+	_, err := o.CreateStore(t.Context(), service.StoreDraft{StoreChange: service.StoreChange{Name: new(slug)}, Slug: slug, Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 }
 
@@ -47,7 +47,7 @@ func isIn(t *testing.T, o *admin.Operator, session string) bool {
 
 func TestWhoIsSignedInIsListed(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *store.Store, c *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.Store, c *handClock) {
 		ctx := t.Context()
 		newStore(t, o, "other")
 		session, a := signedIn(t, o, "atelier")
@@ -63,7 +63,7 @@ func TestWhoIsSignedInIsListed(t *testing.T) {
 		require.Equal(t, []string{second, third}, listed(t, o, "atelier", 50))
 		require.Equal(t, []string{first}, listed(t, o, "other", 50))
 		_, err = o.ListSessions(ctx, "nowhere", 50)
-		require.Equal(t, refusal.StoreNotFound, codeOf(err))
+		require.Equal(t, apierr.StoreNotFound, codeOf(err))
 
 		all, err := o.ListSessions(ctx, "", 50)
 		require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestWhoIsSignedInIsListed(t *testing.T) {
 
 func TestSessionIsRevokedByItsID(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *store.Store, c *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.Store, c *handClock) {
 		ctx := t.Context()
 		newStore(t, o, "other")
 		session, id := signedIn(t, o, "atelier")
@@ -148,7 +148,7 @@ func TestSessionIsRevokedByItsID(t *testing.T) {
 
 		for _, none := range []string{"", "x", uuid.NewString(), secretOf(t, link), stays} {
 			_, err := o.RevokeSession(ctx, none)
-			require.Equal(t, refusal.SessionNotFound, codeOf(err), none)
+			require.Equal(t, apierr.SessionNotFound, codeOf(err), none)
 		}
 		require.True(t, isIn(t, o, stays))
 	})
@@ -156,7 +156,7 @@ func TestSessionIsRevokedByItsID(t *testing.T) {
 
 func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, _ *store.Store, _ *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.Store, _ *handClock) {
 		ctx := t.Context()
 		newStore(t, o, "other")
 		one, _ := signedIn(t, o, "atelier")
@@ -192,16 +192,16 @@ func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 		require.False(t, isIn(t, o, session))
 		require.True(t, isIn(t, o, far))
 		_, err = o.RevokeSessions(ctx, "", "")
-		require.Equal(t, refusal.StoreNotFound, codeOf(err), "never all stores at once")
+		require.Equal(t, apierr.StoreNotFound, codeOf(err), "never all stores at once")
 		_, err = o.RevokeSessions(ctx, "atelier", "a\x00")
-		require.Equal(t, refusal.ValidationFailed, codeOf(err))
+		require.Equal(t, apierr.ValidationFailed, codeOf(err))
 	})
 }
 
 // Who uses a link while it is revoked is let in before, and signed out, or not let in.
 func TestNobodySignsInPastARevocation(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, _ *store.Store, _ *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.Store, _ *handClock) {
 		for i := range 30 {
 			link, err := o.CreateSignInLink(t.Context(), "atelier", awa(time.Minute))
 			require.NoError(t, err)
@@ -231,7 +231,7 @@ func TestNobodySignsInPastARevocation(t *testing.T) {
 // A browser has one session: the one before ends with the sign-in that replaces it.
 func TestSigningInEndsTheSessionBefore(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, _ *store.Store, _ *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.Store, _ *handClock) {
 		before, _ := signedIn(t, o, "atelier")
 		elsewhere, _ := signedIn(t, o, "atelier")
 		_, err := o.SignIn(t.Context(), "no link", before)
@@ -250,7 +250,7 @@ func TestSigningInEndsTheSessionBefore(t *testing.T) {
 // A session is found by the kind of cookie that its link's scheme decided.
 func TestSessionHasOneKindOfCookie(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, _ *store.Store, _ *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.Store, _ *handClock) {
 		for base, secure := range map[string]bool{"https://operator.example.com": true, "https://127.0.0.1:8081": true, "http://127.0.0.1:8081": false} {
 			d := awa(time.Minute)
 			d.BaseURL = base

@@ -4,11 +4,11 @@ import (
 	"context"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // CreateStore creates a store. It refuses with validation_failed, phone_invalid or slug_taken.
-func (o *Operator) CreateStore(ctx context.Context, d shop.StoreDraft) (*storefrontv1.Store, error) {
+func (o *Operator) CreateStore(ctx context.Context, d service.StoreDraft) (*storefrontv1.Store, error) {
 	return o.shop.CreateStore(ctx, actorOf(ctx), d)
 }
 
@@ -28,7 +28,7 @@ func (o *Operator) GetStore(ctx context.Context, name string) (*storefrontv1.Sto
 
 // UpdateStore changes the named fields of a store. It refuses with store_not_found,
 // validation_failed or phone_invalid.
-func (o *Operator) UpdateStore(ctx context.Context, name string, c shop.StoreChange) (*storefrontv1.Store, error) {
+func (o *Operator) UpdateStore(ctx context.Context, name string, c service.StoreChange) (*storefrontv1.Store, error) {
 	ctx, err := o.In(ctx, name)
 	if err != nil {
 		return nil, err

@@ -9,30 +9,30 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // newHooked is an operator of two stores with one webhook each, whose ids it returns.
-func newHooked(t *testing.T, s *store.Store) (o *admin.Operator, one, two string) {
+func newHooked(t *testing.T, s *db.Store) (o *admin.Operator, one, two string) {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	o = admin.New(s, shop.New(s, shop.Options{Secrets: seal.NewRing(key)}))
+	o = admin.New(s, service.New(s, service.Options{Secrets: seal.NewRing(key)}))
 	ids := make([]string, 2)
 	for i, slug := range []string{"one", "two"} {
-		_, err := o.CreateStore(t.Context(), shop.StoreDraft{StoreChange: shop.StoreChange{Name: new(slug)}, Slug: slug, Currency: "XAF", Country: "CM"})
+		_, err := o.CreateStore(t.Context(), service.StoreDraft{StoreChange: service.StoreChange{Name: new(slug)}, Slug: slug, Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
-		w, err := o.CreateWebhook(t.Context(), slug, shop.WebhookDraft{URL: "https://receiver.example.com"})
+		w, err := o.CreateWebhook(t.Context(), slug, service.WebhookDraft{URL: "https://receiver.example.com"})
 		require.NoError(t, err)
 		require.NotEmpty(t, w.Secret)
 		ids[i] = w.ID.String()
@@ -48,7 +48,7 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 		do     func(ctx context.Context, o *admin.Operator, id string) error
 	}{
 		{"webhook.updated", func(ctx context.Context, o *admin.Operator, id string) error {
-			_, err := o.UpdateWebhook(ctx, id, shop.WebhookChange{Description: new("Compta")})
+			_, err := o.UpdateWebhook(ctx, id, service.WebhookChange{Description: new("Compta")})
 			return err
 		}},
 		{"webhook.secret_rotated", func(ctx context.Context, o *admin.Operator, id string) error {
@@ -60,7 +60,7 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 			return err
 		}},
 		{"", func(ctx context.Context, o *admin.Operator, id string) error {
-			_, err := o.ListDeliveriesTo(ctx, shop.DeliverySearch{WebhookID: id, Limit: 5})
+			_, err := o.ListDeliveriesTo(ctx, service.DeliverySearch{WebhookID: id, Limit: 5})
 			return err
 		}},
 		{"", func(ctx context.Context, o *admin.Operator, id string) error {
@@ -80,13 +80,13 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 			return err
 		}},
 	}
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		o, _, id := newHooked(t, s)
 		untouched, err := o.ListActivity(t.Context(), "one", 100)
 		require.NoError(t, err)
 		for _, row := range rows {
 			for _, unknown := range []string{uuid.NewString(), "", "x", "{" + id + "}", strings.ReplaceAll(id, "-", "")} {
-				require.Equal(t, refusal.WebhookNotFound, codeOf(row.do(t.Context(), o, unknown)), "%s %q", row.action, unknown)
+				require.Equal(t, apierr.WebhookNotFound, codeOf(row.do(t.Context(), o, unknown)), "%s %q", row.action, unknown)
 			}
 			require.NoError(t, row.do(t.Context(), o, strings.ToUpper(id)), row.action)
 			if row.action == "" {
@@ -101,16 +101,16 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 		after, err := o.ListActivity(t.Context(), "one", 100)
 		require.NoError(t, err)
 		require.Len(t, after, len(untouched), "the other store is as it was")
-		_, err = o.CreateWebhook(t.Context(), "nowhere", shop.WebhookDraft{})
-		require.Equal(t, refusal.StoreNotFound, codeOf(err))
+		_, err = o.CreateWebhook(t.Context(), "nowhere", service.WebhookDraft{})
+		require.Equal(t, apierr.StoreNotFound, codeOf(err))
 		_, err = o.ListWebhooks(t.Context(), "nowhere", 5)
-		require.Equal(t, refusal.StoreNotFound, codeOf(err))
+		require.Equal(t, apierr.StoreNotFound, codeOf(err))
 	})
 }
 
 func TestOperatorFindsTheOwnerOfADelivery(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		o, _, id := newHooked(t, s)
 		ctx := t.Context()
 		ping, err := o.PingWebhook(ctx, id)
@@ -119,7 +119,7 @@ func TestOperatorFindsTheOwnerOfADelivery(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, ping, shown.Entry)
 		_, err = o.ResendDelivery(ctx, ping.ID.String())
-		require.Equal(t, refusal.DeliveryPending, codeOf(err))
+		require.Equal(t, apierr.DeliveryPending, codeOf(err))
 		_, err = o.DeleteWebhook(ctx, id)
 		require.NoError(t, err)
 		shown, err = o.GetDelivery(ctx, ping.ID.String())
@@ -127,17 +127,17 @@ func TestOperatorFindsTheOwnerOfADelivery(t *testing.T) {
 		require.Equal(t, queue.Cancelled, shown.Status)
 		for _, unknown := range []string{uuid.NewString(), "", "x", id, "{" + ping.ID.String() + "}"} {
 			_, err = o.GetDelivery(ctx, unknown)
-			require.Equal(t, refusal.DeliveryNotFound, codeOf(err), unknown)
+			require.Equal(t, apierr.DeliveryNotFound, codeOf(err), unknown)
 			_, err = o.ResendDelivery(ctx, unknown)
-			require.Equal(t, refusal.DeliveryNotFound, codeOf(err), unknown)
+			require.Equal(t, apierr.DeliveryNotFound, codeOf(err), unknown)
 		}
 		for slug, want := range map[string]int{"one": 0, "two": 1} {
-			found, err := o.ListDeliveries(ctx, slug, shop.DeliverySearch{Limit: 5})
+			found, err := o.ListDeliveries(ctx, slug, service.DeliverySearch{Limit: 5})
 			require.NoError(t, err)
 			require.Len(t, found, want, slug)
 		}
-		_, err = o.ListDeliveries(ctx, "nowhere", shop.DeliverySearch{Limit: 5})
-		require.Equal(t, refusal.StoreNotFound, codeOf(err))
+		_, err = o.ListDeliveries(ctx, "nowhere", service.DeliverySearch{Limit: 5})
+		require.Equal(t, apierr.StoreNotFound, codeOf(err))
 	})
 }
 
@@ -145,7 +145,7 @@ func TestOperatorFindsTheOwnerOfADelivery(t *testing.T) {
 func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 	t.Parallel()
 	const n = 1100
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		o, _, webhook := newHooked(t, s)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -160,7 +160,7 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 			}
 			return tx.Event.CreateBulk(many...).Exec(ctx)
 		}))
-		other := shop.New(s, shop.Options{})
+		other := service.New(s, service.Options{})
 		since := time.Unix(0, 0)
 		var taken queue.Resend
 		var seen []queue.Resend

@@ -3,7 +3,7 @@ package auth
 import (
 	"strings"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // scheme is the authentication scheme of RFC 6750; schemes have no case (RFC 9110, 11.1).
@@ -14,7 +14,7 @@ const scheme = "Bearer"
 // key is not asked here, so that a malformed one counts as an unknown key. Anything else is
 // api_key_missing.
 func bearer(authorization []string) (string, error) {
-	missing := func(message string) error { return refusal.New(refusal.APIKeyMissing, message) }
+	missing := func(message string) error { return apierr.New(apierr.APIKeyMissing, message) }
 	switch {
 	case len(authorization) == 0:
 		return "", missing("The request has no Authorization header. Send Authorization: Bearer <API_KEY>.")

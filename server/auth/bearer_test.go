@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 func TestBearer(t *testing.T) {
@@ -38,9 +38,9 @@ func TestBearer(t *testing.T) {
 			require.NoError(t, err, row.reason)
 			continue
 		}
-		var r *refusal.Refusal
+		var r *apierr.Refusal
 		require.ErrorAs(t, err, &r, row.reason)
-		require.Equal(t, refusal.APIKeyMissing, r.Code, row.reason)
+		require.Equal(t, apierr.APIKeyMissing, r.Code, row.reason)
 		require.NotContains(t, r.Message, "svc_live_x", row.reason)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/server/auth"
@@ -18,9 +18,9 @@ import (
 // What the counters and the store cost beside the bare look-up of a key. The counter runs past its
 // limit, which costs the same as below it.
 func BenchmarkGateAdmit(b *testing.B) {
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		b.Run(name, func(b *testing.B) {
-			s := storetest.New(b, name, store.Config{})
+			s := dbtest.New(b, name, db.Config{})
 			text := auth.NewKey()
 			fingerprint := auth.Fingerprint(text)
 			shop := tenant.Store{ID: uuid.Must(uuid.NewV7())}

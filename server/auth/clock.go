@@ -6,7 +6,7 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 )
 
 // clock is the time that a gate judges by. On PostgreSQL it is the database's: a look-up is told
@@ -17,7 +17,7 @@ type clock struct {
 	ahead atomic.Int64     // nanoseconds from this process's clock to the database's
 }
 
-func (c *clock) init(s *store.Store, given func() time.Time) {
+func (c *clock) init(s *db.Store, given func() time.Time) {
 	c.given = given
 	if given == nil && s.Dialect() == dialect.SQLite {
 		c.given = s.Now

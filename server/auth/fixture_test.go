@@ -12,15 +12,15 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	entstore "go.storefront.example/gen/ent/store"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/ratelimit"
-	"go.storefront.example/server/refusal"
 )
 
 // home and away are two clients' addresses.
@@ -54,7 +54,7 @@ func (w *watch) set(at time.Time) {
 type fixture struct {
 	*testing.T
 	url   string
-	store *store.Store
+	store *db.Store
 	watch *watch
 	gate  *auth.Gate
 	trips atomic.Int64 // round trips, but for those that prepare a statement
@@ -65,10 +65,10 @@ type fixture struct {
 func each(t *testing.T, test func(f *fixture)) {
 	t.Helper()
 	t.Parallel()
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fixture{T: t, url: storetest.URL(t, name), watch: &watch{at: noon}}
+			f := &fixture{T: t, url: dbtest.URL(t, name), watch: &watch{at: noon}}
 			f.store = f.open()
 			f.gate = auth.NewGate(f.store, auth.Options{Clock: f.watch.now})
 			f.shop = f.newStore("kiosk")
@@ -78,14 +78,14 @@ func each(t *testing.T, test func(f *fixture)) {
 }
 
 // open opens the database once more, as another process would.
-func (f *fixture) open() *store.Store {
+func (f *fixture) open() *db.Store {
 	f.Helper()
 	return f.openAt(f.watch.now)
 }
 
-func (f *fixture) openAt(clock func() time.Time) *store.Store {
+func (f *fixture) openAt(clock func() time.Time) *db.Store {
 	f.Helper()
-	s, err := store.Open(f.Context(), store.Config{URL: f.url, Clock: clock, MaxConns: 8, Observe: func(query string) {
+	s, err := db.Open(f.Context(), db.Config{URL: f.url, Clock: clock, MaxConns: 8, Observe: func(query string) {
 		if query != "prepare" {
 			f.trips.Add(1)
 		}
@@ -189,7 +189,7 @@ func malformed() []string {
 
 // admit admits a request and returns the refusal's code, "" when there is none. Any other error
 // fails the test, and so does a rate that no response may have.
-func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Principal, ratelimit.Rate, refusal.Code) {
+func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Principal, ratelimit.Rate, apierr.Code) {
 	f.Helper()
 	p, rate, err := g.Admit(f.Context(), header, from)
 	require.Equal(f, ratelimit.RequestsPerMinute, rate.Limit)
@@ -198,10 +198,10 @@ func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Pr
 		require.False(f, rate.Limited)
 		return p, rate, ""
 	}
-	var r *refusal.Refusal
+	var r *apierr.Refusal
 	require.ErrorAs(f, err, &r)
 	require.Nil(f, r.Cause)
-	require.Equal(f, r.Code == refusal.RateLimited, rate.Limited, "limited goes with rate_limited")
+	require.Equal(f, r.Code == apierr.RateLimited, rate.Limited, "limited goes with rate_limited")
 	if len(header) == 1 {
 		require.NotContains(f, err.Error(), strings.TrimPrefix(header[0], "Bearer "), "no error tells the key")
 	}
@@ -209,7 +209,7 @@ func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Pr
 }
 
 // code is admit when only the code matters.
-func (f *fixture) code(g *auth.Gate, header []string, from netip.Addr) refusal.Code {
+func (f *fixture) code(g *auth.Gate, header []string, from netip.Addr) apierr.Code {
 	f.Helper()
 	_, _, code := f.admit(g, header, from)
 	return code

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/ratelimit"
-	"go.storefront.example/server/refusal"
 )
 
 // statusOpen is the only status of a store whose keys are taken (specification, Store).
@@ -40,7 +40,7 @@ type Gate struct {
 }
 
 // NewGate returns a gate on the store's keys and counters. Whoever makes one runs Run beside it.
-func NewGate(s *store.Store, o Options) *Gate {
+func NewGate(s *db.Store, o Options) *Gate {
 	g := &Gate{asker: newAsker(s), log: o.Log}
 	if g.log == nil {
 		g.log = slog.Default()
@@ -109,19 +109,19 @@ func (g *Gate) judge(found finding) (Principal, ratelimit.Rate, error) {
 	rate.Limited = false
 	switch {
 	case found.revoked:
-		return p, rate, refusal.New(refusal.APIKeyRevoked, "The API key was revoked. Use another key of the store.")
+		return p, rate, apierr.New(apierr.APIKeyRevoked, "The API key was revoked. Use another key of the store.")
 	case found.expired:
-		return p, rate, refusal.New(refusal.APIKeyExpired, "The API key is past its expiry date. Create a new key and use that.")
+		return p, rate, apierr.New(apierr.APIKeyExpired, "The API key is past its expiry date. Create a new key and use that.")
 	}
 	g.uses.note(p.KeyID, found.now)
 	switch {
 	case limited:
 		rate.Limited = true
-		return p, rate, refusal.New(refusal.RateLimited, fmt.Sprintf(
+		return p, rate, apierr.New(apierr.RateLimited, fmt.Sprintf(
 			"The API key made more than %d requests in this minute. Wait as long as Retry-After says, then try again.",
 			ratelimit.RequestsPerMinute))
 	case p.Store.Status != statusOpen:
-		return p, rate, refusal.New(refusal.StoreUnavailable,
+		return p, rate, apierr.New(apierr.StoreUnavailable,
 			"The store is "+p.Store.Status+". Its keys are refused while it stays so.")
 	}
 	return p, rate, nil
@@ -129,7 +129,7 @@ func (g *Gate) judge(found finding) (Principal, ratelimit.Rate, error) {
 
 // addressBlocked refuses an address that presented too many unknown keys in this minute.
 func addressBlocked(now time.Time) (Principal, ratelimit.Rate, error) {
-	return Principal{}, ratelimit.Blocked(now), refusal.New(refusal.RateLimited, fmt.Sprintf(
+	return Principal{}, ratelimit.Blocked(now), apierr.New(apierr.RateLimited, fmt.Sprintf(
 		"More than %d requests with an unknown API key came from this address in this minute. "+
 			"Check the key, wait as long as Retry-After says, then try again.", ratelimit.UnknownKeysPerMinute))
 }
@@ -137,6 +137,6 @@ func addressBlocked(now time.Time) (Principal, ratelimit.Rate, error) {
 // keyInvalid refuses a key that does not exist. It does not say whether the key is malformed:
 // that tells a thief nothing, and the owner what to do is the same.
 func keyInvalid(now time.Time) (Principal, ratelimit.Rate, error) {
-	return Principal{}, ratelimit.Free(now), refusal.New(refusal.APIKeyInvalid,
+	return Principal{}, ratelimit.Free(now), apierr.New(apierr.APIKeyInvalid,
 		"The API key does not exist. Check that the whole key was copied, or create a new one.")
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/ratelimit"
-	"go.storefront.example/server/refusal"
 )
 
 func TestAdmitTellsWhoAsks(t *testing.T) {
@@ -48,18 +48,18 @@ func TestAdmitRefuses(t *testing.T) {
 		for _, row := range []struct {
 			reason string
 			header []string
-			want   refusal.Code
+			want   apierr.Code
 			key    uuid.UUID
 			rate   ratelimit.Rate
 		}{
-			{"no header", nil, refusal.APIKeyMissing, uuid.Nil, free},
-			{"another scheme", []string{"Basic " + live.text}, refusal.APIKeyMissing, uuid.Nil, free},
-			{"a key that does not exist", unknown(), refusal.APIKeyInvalid, uuid.Nil, free},
-			{"a key with a wrong checksum", malformed(), refusal.APIKeyInvalid, uuid.Nil, free},
-			{"no key at all", []string{"Bearer no_key_at_all"}, refusal.APIKeyInvalid, uuid.Nil, free},
-			{"a revoked key is known, and counts", revoked.header(), refusal.APIKeyRevoked, revoked.id, used},
-			{"an expired key is known, and counts: it is expired at the very instant", expired.header(), refusal.APIKeyExpired, expired.id, used},
-			{"revoked for good comes before expired", both.header(), refusal.APIKeyRevoked, both.id, used},
+			{"no header", nil, apierr.APIKeyMissing, uuid.Nil, free},
+			{"another scheme", []string{"Basic " + live.text}, apierr.APIKeyMissing, uuid.Nil, free},
+			{"a key that does not exist", unknown(), apierr.APIKeyInvalid, uuid.Nil, free},
+			{"a key with a wrong checksum", malformed(), apierr.APIKeyInvalid, uuid.Nil, free},
+			{"no key at all", []string{"Bearer no_key_at_all"}, apierr.APIKeyInvalid, uuid.Nil, free},
+			{"a revoked key is known, and counts", revoked.header(), apierr.APIKeyRevoked, revoked.id, used},
+			{"an expired key is known, and counts: it is expired at the very instant", expired.header(), apierr.APIKeyExpired, expired.id, used},
+			{"revoked for good comes before expired", both.header(), apierr.APIKeyRevoked, both.id, used},
 			{"a millisecond before its expiry a key is good", live.header(), "", live.id, used},
 		} {
 			p, rate, code := f.admit(f.gate, row.header, home)
@@ -69,7 +69,7 @@ func TestAdmitRefuses(t *testing.T) {
 		}
 
 		f.watch.set(noon.Add(time.Millisecond))
-		require.Equal(f, refusal.APIKeyExpired, f.code(f.gate, live.header(), home), "a millisecond later it is not")
+		require.Equal(f, apierr.APIKeyExpired, f.code(f.gate, live.header(), home), "a millisecond later it is not")
 	})
 }
 
@@ -81,12 +81,12 @@ func TestAdmitRefusesWhileTheStoreIsNotOpen(t *testing.T) {
 		for _, status := range []string{"suspended", "closed"} {
 			f.setStatus(status)
 			p, rate, code := f.admit(f.gate, k.header(), home)
-			require.Equal(f, refusal.StoreUnavailable, code)
+			require.Equal(f, apierr.StoreUnavailable, code)
 			require.Equal(f, k.id, p.KeyID, "the log names the key")
 			require.Equal(f, f.shop.Slug, p.Store.Slug)
 			remaining--
 			require.Equal(f, remaining, rate.Remaining, "a refused request counts")
-			require.Equal(f, refusal.APIKeyRevoked, f.code(f.gate, revoked.header(), home), "the key comes before the store")
+			require.Equal(f, apierr.APIKeyRevoked, f.code(f.gate, revoked.header(), home), "the key comes before the store")
 		}
 		f.setStatus("open")
 		require.Empty(f, f.code(f.gate, k.header(), home), "only while it stays so")
@@ -99,8 +99,8 @@ func TestRevokedIsSeenByTheNextRequestOfEveryServer(t *testing.T) {
 		require.Empty(f, f.code(f.gate, k.header(), home))
 		require.Empty(f, f.code(other, k.header(), home))
 		f.revoke(k)
-		require.Equal(f, refusal.APIKeyRevoked, f.code(f.gate, k.header(), home))
-		require.Equal(f, refusal.APIKeyRevoked, f.code(other, k.header(), home))
+		require.Equal(f, apierr.APIKeyRevoked, f.code(f.gate, k.header(), home))
+		require.Equal(f, apierr.APIKeyRevoked, f.code(other, k.header(), home))
 	})
 }
 
@@ -114,11 +114,11 @@ func TestKeyLimitAcrossServers(t *testing.T) {
 		for i := range 130 {
 			all.Go(func() {
 				_, rate, err := gates[i%2].Admit(f.Context(), k.header(), home)
-				var r *refusal.Refusal
+				var r *apierr.Refusal
 				switch {
 				case err == nil:
 					admitted.Add(1)
-				case asRefusal(err, &r) && r.Code == refusal.RateLimited && rate.Remaining == 0 && rate.Reset == 45*time.Second:
+				case asRefusal(err, &r) && r.Code == apierr.RateLimited && rate.Remaining == 0 && rate.Reset == 45*time.Second:
 					limited.Add(1)
 				default:
 					f.Errorf("unexpected: %v, %+v", err, rate)
@@ -134,10 +134,10 @@ func TestKeyLimitAcrossServers(t *testing.T) {
 		require.Empty(f, code)
 		require.Equal(f, 119, rate.Remaining, "two keys of one store have separate counters")
 		f.setStatus("closed")
-		require.Equal(f, refusal.RateLimited, f.code(f.gate, k.header(), home), "the counter comes before the store's status")
+		require.Equal(f, apierr.RateLimited, f.code(f.gate, k.header(), home), "the counter comes before the store's status")
 		f.revoke(k)
 		_, rate, code = f.admit(f.gate, k.header(), home)
-		require.Equal(f, refusal.APIKeyRevoked, code, "the key comes before the counter")
+		require.Equal(f, apierr.APIKeyRevoked, code, "the key comes before the counter")
 		require.Equal(f, 0, rate.Remaining)
 	})
 }
@@ -172,22 +172,22 @@ func TestCounterRestartsWithTheMinute(t *testing.T) {
 // clocks are wrong agree all the same, and by the store's on SQLite.
 func TestAdmitGoesByTheSharedClock(t *testing.T) {
 	t.Parallel()
-	for _, name := range storetest.Databases() {
+	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fixture{T: t, url: storetest.URL(t, name), watch: &watch{at: noon}}
+			f := &fixture{T: t, url: dbtest.URL(t, name), watch: &watch{at: noon}}
 			f.store = f.open()
 			f.shop = f.newStore("kiosk")
 			hour := f.newKey("An hour", time.Now().Add(time.Hour))
 			past := f.newKey("The past", time.Now().Add(-time.Hour))
 			ahead := auth.NewGate(f.openAt(func() time.Time { return time.Now().Add(1000 * time.Hour) }), auth.Options{})
 
-			want := refusal.Code("")
-			if name == storetest.SQLite {
-				want = refusal.APIKeyExpired
+			want := apierr.Code("")
+			if name == dbtest.SQLite {
+				want = apierr.APIKeyExpired
 			}
 			require.Equal(f, want, f.code(ahead, hour.header(), home))
-			require.Equal(f, refusal.APIKeyExpired, f.code(ahead, past.header(), home))
+			require.Equal(f, apierr.APIKeyExpired, f.code(ahead, past.header(), home))
 		})
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/server/ratelimit"
 )
 
@@ -67,7 +67,7 @@ type database struct {
 	statements
 }
 
-func newAsker(s *store.Store) asker {
+func newAsker(s *db.Store) asker {
 	if s.Dialect() == dialect.Postgres {
 		return database{s.Admissions(), postgres}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 )
@@ -18,7 +18,7 @@ import (
 // second one, is looked up again and never said not to exist.
 func TestAskAgainForAKeyThatExists(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.SQLite, store.Config{})
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	text, shop := NewKey(), tenant.Store{ID: uuid.Must(uuid.NewV7())}
 	q := question{fingerprint: Fingerprint(text), client: "203.0.113.7", now: &now}

@@ -5,7 +5,7 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // Principal is who makes a request: an API key and the store that it belongs to. The zero value is
@@ -29,7 +29,7 @@ func (p Principal) Require(scope string) error {
 	if Covers(p.Scopes, scope) {
 		return nil
 	}
-	r := refusal.New(refusal.InsufficientScope, "The API key lacks the scope "+scope+
+	r := apierr.New(apierr.InsufficientScope, "The API key lacks the scope "+scope+
 		". Scopes never change: create a key that has it.")
 	r.Details = &storefrontv1.ErrorDetails{Required: scope}
 	return r

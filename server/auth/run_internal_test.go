@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/ratelimit"
-	"go.storefront.example/server/refusal"
 )
 
 // fakeAsker notes what it is told; there is no key, and one address asks.
@@ -141,12 +141,12 @@ func TestAdmitWithoutRoomInMemory(t *testing.T) {
 	late := netip.MustParseAddr("2001:db8::7")
 	for i := range ratelimit.UnknownKeysPerMinute {
 		_, _, err := g.Admit(t.Context(), []string{"Bearer x"}, late)
-		require.ErrorContains(t, err, string(refusal.APIKeyInvalid))
+		require.ErrorContains(t, err, string(apierr.APIKeyInvalid))
 		require.Equal(t, i+1, a.asked)
 	}
 	for range 2 {
 		_, rate, err := g.Admit(t.Context(), []string{"Bearer x"}, late)
-		require.ErrorContains(t, err, string(refusal.RateLimited))
+		require.ErrorContains(t, err, string(apierr.RateLimited))
 		require.True(t, rate.Limited)
 	}
 	require.Equal(t, ratelimit.UnknownKeysPerMinute+2, a.asked)

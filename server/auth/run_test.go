@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/refusal"
 )
 
 func TestFlushWritesLastUse(t *testing.T) {
@@ -23,7 +23,7 @@ func TestFlushWritesLastUse(t *testing.T) {
 		f.watch.set(noon.Add(time.Second))
 		require.Empty(f, f.code(f.gate, used.header(), home), "an answer that was overtaken does not take it back")
 		f.watch.set(noon.Add(1234 * time.Millisecond))
-		require.Equal(f, refusal.APIKeyExpired, f.code(f.gate, expired.header(), home))
+		require.Equal(f, apierr.APIKeyExpired, f.code(f.gate, expired.header(), home))
 		require.Nil(f, f.lastUse(used), "no write for each request")
 
 		before := f.trips.Load()
@@ -48,7 +48,7 @@ func TestLastUseOfALimitedKeyIsWritten(t *testing.T) {
 	each(t, func(f *fixture) {
 		k := f.newKey("Till", time.Time{})
 		f.setStatus("suspended")
-		require.Equal(f, refusal.StoreUnavailable, f.code(f.gate, k.header(), home))
+		require.Equal(f, apierr.StoreUnavailable, f.code(f.gate, k.header(), home))
 		require.NoError(f, f.gate.Flush(f.Context()))
 		require.Equal(f, noon, f.lastUse(k).UTC(), "some tool still has the key: its owner wants to know")
 	})
@@ -76,8 +76,8 @@ func TestFlushRemovesPastAddressCounters(t *testing.T) {
 			require.NoError(f, err)
 			return n
 		}
-		require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, unknown(), home))
-		require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, malformed(), away))
+		require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, unknown(), home))
+		require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, malformed(), away))
 		require.NoError(f, f.gate.Flush(f.Context()))
 		require.Equal(f, 2, count(), "those of the minute stay")
 		f.watch.set(noon.Add(time.Minute))
@@ -93,11 +93,11 @@ func TestFlushRemovesPastAddressCounters(t *testing.T) {
 func TestFlushAfterTheMinute(t *testing.T) {
 	each(t, func(f *fixture) {
 		for range 20 {
-			require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, malformed(), home))
+			require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, malformed(), home))
 		}
 		f.watch.set(noon.Add(time.Minute))
 		require.NoError(f, f.gate.Flush(f.Context()))
-		require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, unknown(), home))
+		require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, unknown(), home))
 	})
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/refusal"
 )
 
 func TestCovers(t *testing.T) {
@@ -49,9 +49,9 @@ func TestPrincipal(t *testing.T) {
 	require.Equal(t, tenant.Actor{Type: "api_key", ID: id.String(), Name: "Till"}, p.Actor())
 	require.NoError(t, p.Require("customers:read"))
 
-	var r *refusal.Refusal
+	var r *apierr.Refusal
 	require.ErrorAs(t, p.Require("orders:read"), &r)
-	require.Equal(t, refusal.InsufficientScope, r.Code)
+	require.Equal(t, apierr.InsufficientScope, r.Code)
 	require.Equal(t, 403, r.Status())
 	require.Equal(t, "orders:read", r.Details.GetRequired())
 }

@@ -10,12 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/ratelimit"
-	"go.storefront.example/server/refusal"
 )
 
-func asRefusal(err error, r **refusal.Refusal) bool { return errors.As(err, r) }
+func asRefusal(err error, r **apierr.Refusal) bool { return errors.As(err, r) }
 
 var blocked = ratelimit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}
 
@@ -46,12 +46,12 @@ func TestUnknownKeysOfAnAddress(t *testing.T) {
 			each(t, func(f *fixture) {
 				k := f.newKey("Till", time.Time{})
 				for i := range 20 {
-					require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, header(i), home), "request %d", i+1)
-					require.Equal(f, refusal.APIKeyMissing, f.code(f.gate, nil, home), "no key is no unknown key")
+					require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, header(i), home), "request %d", i+1)
+					require.Equal(f, apierr.APIKeyMissing, f.code(f.gate, nil, home), "no key is no unknown key")
 					require.Empty(f, f.code(f.gate, k.header(), home), "a good key is taken until then, and does not count")
 				}
 				_, rate, code := f.admit(f.gate, header(20), home)
-				require.Equal(f, refusal.RateLimited, code, "the 21st")
+				require.Equal(f, apierr.RateLimited, code, "the 21st")
 				require.Equal(f, blocked, rate)
 
 				before := f.trips.Load()
@@ -59,13 +59,13 @@ func TestUnknownKeysOfAnAddress(t *testing.T) {
 					"a good key": k.header(), "no key": nil, "an unknown key": unknown(), "a malformed key": malformed(),
 				} {
 					p, rate, code := f.admit(f.gate, header, home)
-					require.Equal(f, refusal.RateLimited, code, reason)
+					require.Equal(f, apierr.RateLimited, code, reason)
 					require.Equal(f, blocked, rate, reason)
 					require.Equal(f, auth.Principal{}, p, "its keys are not looked at")
 				}
 				require.Equal(f, before, f.trips.Load(), "a blocked address does not reach the database")
 				require.Empty(f, f.code(f.gate, k.header(), away), "another address is not concerned")
-				require.Equal(f, refusal.RateLimited,
+				require.Equal(f, apierr.RateLimited,
 					f.code(f.gate, k.header(), netip.MustParseAddr("::ffff:203.0.113.7")), "another spelling is")
 
 				f.watch.set(noon.Add(45 * time.Second))
@@ -81,11 +81,11 @@ func TestUnknownKeysAcrossServers(t *testing.T) {
 	each(t, func(f *fixture) {
 		other, k := f.another(), f.newKey("Till", time.Time{})
 		for range 10 {
-			require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, unknown(), home))
-			require.Equal(f, refusal.APIKeyInvalid, f.code(other, unknown(), home))
+			require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, unknown(), home))
+			require.Equal(f, apierr.APIKeyInvalid, f.code(other, unknown(), home))
 		}
-		require.Equal(f, refusal.RateLimited, f.code(f.gate, unknown(), home))
-		require.Equal(f, refusal.RateLimited, f.code(other, k.header(), home), "the other server knows")
+		require.Equal(f, apierr.RateLimited, f.code(f.gate, unknown(), home))
+		require.Equal(f, apierr.RateLimited, f.code(other, k.header(), home), "the other server knows")
 		require.Empty(f, f.code(other, k.header(), away))
 	})
 }
@@ -94,14 +94,14 @@ func TestMalformedKeysAcrossServers(t *testing.T) {
 	each(t, func(f *fixture) {
 		other, k := f.another(), f.newKey("Till", time.Time{})
 		for range 15 {
-			require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, malformed(), home))
+			require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, malformed(), home))
 		}
 		for range 5 {
-			require.Equal(f, refusal.APIKeyInvalid, f.code(other, malformed(), home))
+			require.Equal(f, apierr.APIKeyInvalid, f.code(other, malformed(), home))
 		}
 		require.Empty(f, f.code(f.gate, k.header(), home), "20 together are allowed")
-		require.Equal(f, refusal.RateLimited, f.code(other, malformed(), home), "the 21st")
-		require.Equal(f, refusal.RateLimited, f.code(f.gate, k.header(), home), "the first server knows at once")
+		require.Equal(f, apierr.RateLimited, f.code(other, malformed(), home), "the 21st")
+		require.Equal(f, apierr.RateLimited, f.code(f.gate, k.header(), home), "the first server knows at once")
 	})
 }
 
@@ -111,11 +111,11 @@ func TestUnknownKeysOfANetwork(t *testing.T) {
 		k := f.newKey("Till", time.Time{})
 		for i := range 20 {
 			from := netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 7: 1, 8: byte(i), 15: 9})
-			require.Equal(f, refusal.APIKeyInvalid, f.code(f.gate, unknown(), from))
+			require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, unknown(), from))
 		}
-		require.Equal(f, refusal.RateLimited, f.code(f.gate, unknown(), netip.MustParseAddr("2001:db8:0:1::abcd")), "the 21st")
+		require.Equal(f, apierr.RateLimited, f.code(f.gate, unknown(), netip.MustParseAddr("2001:db8:0:1::abcd")), "the 21st")
 		before := f.trips.Load()
-		require.Equal(f, refusal.RateLimited, f.code(f.gate, k.header(), netip.MustParseAddr("2001:db8:0:1:ffff::1")))
+		require.Equal(f, apierr.RateLimited, f.code(f.gate, k.header(), netip.MustParseAddr("2001:db8:0:1:ffff::1")))
 		require.Equal(f, before, f.trips.Load(), "without asking the database")
 		require.Empty(f, f.code(f.gate, k.header(), netip.MustParseAddr("2001:db8:0:2::1")), "the next network is not concerned")
 	})
@@ -144,10 +144,10 @@ func TestUnknownKeysAtOnce(t *testing.T) {
 						}
 						<-start
 						_, _, err := gates[i%servers].Admit(f.Context(), header, home)
-						var r *refusal.Refusal
-						if asRefusal(err, &r) && r.Code == refusal.APIKeyInvalid {
+						var r *apierr.Refusal
+						if asRefusal(err, &r) && r.Code == apierr.APIKeyInvalid {
 							invalid.Add(1)
-						} else if r == nil || r.Code != refusal.RateLimited {
+						} else if r == nil || r.Code != apierr.RateLimited {
 							f.Errorf("unexpected: %v", err)
 						}
 					})

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 	_ "go.storefront.example/gen/storefront/admin/v1" // the operator's services, by their descriptors
 )
 
@@ -57,7 +57,7 @@ func post(t *testing.T, client *http.Client, url, contentType, token string) (*h
 // Nothing of the operator's side is reachable where callers of the API are, whatever they say.
 func TestTheOperatorsSideIsNotOnThePublicListener(t *testing.T) {
 	t.Parallel()
-	s := newService(t, storetest.SQLite, settings{token: operatorToken})
+	s := newService(t, dbtest.SQLite, settings{token: operatorToken})
 	admin := "http://" + s.admin
 	for _, procedure := range adminProcedures(t) {
 		for _, contentType := range []string{"application/json", "application/proto", "application/grpc"} {
@@ -99,7 +99,7 @@ func TestTheOperatorsSideIsNotOnThePublicListener(t *testing.T) {
 // Reflection for the operator's services stands behind the token, as they do.
 func TestReflectionOfTheOperatorsSideNeedsTheToken(t *testing.T) {
 	t.Parallel()
-	s := newService(t, storetest.SQLite, settings{token: operatorToken})
+	s := newService(t, dbtest.SQLite, settings{token: operatorToken})
 	closed := grpcreflect.NewClient(s.h2c, "http://"+s.admin).NewStream(t.Context())
 	defer closed.Close()
 	_, err := closed.ListServices()
@@ -115,7 +115,7 @@ func TestReflectionOfTheOperatorsSideNeedsTheToken(t *testing.T) {
 // Without a token the operator's services are not there at all.
 func TestTheOperatorsSideIsOffWithoutAToken(t *testing.T) {
 	t.Parallel()
-	s := newService(t, storetest.SQLite, settings{})
+	s := newService(t, dbtest.SQLite, settings{})
 	for _, procedure := range adminProcedures(t) {
 		answer, _ := post(t, s.plain, "http://"+s.admin+procedure, "application/json", operatorToken)
 		require.Equal(t, http.StatusNotFound, answer.StatusCode, procedure)

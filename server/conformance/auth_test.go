@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // challenged asserts the header of every 401.
@@ -103,12 +103,12 @@ var _ = cases(
 		rows: []string{"Authentication/errors/store_unavailable", "Errors/403 store_unavailable", "Choices/store status"},
 		run: func(b *bench) {
 			for _, status := range []string{"suspended", "closed"} {
-				b.change(shop.StoreChange{Status: &status})
+				b.change(service.StoreChange{Status: &status})
 				a := b.answer(&getStore{})
 				require.Nil(b, b.refusedAs(a, 403, "store_unavailable"))
 				require.Empty(b, a.header.Values("WWW-Authenticate"))
 			}
-			b.change(shop.StoreChange{Status: new("open")})
+			b.change(service.StoreChange{Status: new("open")})
 			b.has(b.call(&getStore{}), object{"status": "open"})
 		},
 	},
@@ -148,7 +148,7 @@ var _ = cases(
 				b.newKey(fmt.Sprint("tool ", i), "never", auth.ScopeStoreRead)
 			}
 			_, tenth := b.newKey("tenth", "30d", auth.ScopeStoreRead)
-			_, err := b.CreateKey(b.ctx, shop.KeyDraft{Name: "eleventh", Scopes: auth.Scopes(), Lifetime: "never"})
+			_, err := b.CreateKey(b.ctx, service.KeyDraft{Name: "eleventh", Scopes: auth.Scopes(), Lifetime: "never"})
 			require.ErrorContains(b, err, "api_key_limit")
 			_, err = b.RevokeKey(b.ctx, tenth)
 			require.NoError(b, err)
@@ -184,7 +184,7 @@ func TestKeyExpiry(t *testing.T) {
 	}{
 		{"30d", 30 * day}, {"90d", 90 * day}, {"1y", 365 * day}, {"never", 0},
 	}
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{})
@@ -193,7 +193,7 @@ func TestKeyExpiry(t *testing.T) {
 			for _, row := range rows {
 				keys[row.lifetime], _ = b.newKey(row.lifetime, row.lifetime, auth.ScopeStoreRead)
 			}
-			_, err := b.CreateKey(b.ctx, shop.KeyDraft{Name: "x", Scopes: auth.Scopes(), Lifetime: "2y"})
+			_, err := b.CreateKey(b.ctx, service.KeyDraft{Name: "x", Scopes: auth.Scopes(), Lifetime: "2y"})
 			require.ErrorContains(t, err, "validation_failed")
 			var at time.Duration
 			for _, row := range rows[:3] {
@@ -217,10 +217,10 @@ var _ = shows(TestPaymentLinksClosedForAllStores, "Choices/payment links closed 
 
 func TestPaymentLinksClosedForAllStores(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			s := newService(t, database, settings{shop: shop.Options{PaymentLinksOff: true}})
+			s := newService(t, database, settings{shop: service.Options{PaymentLinksOff: true}})
 			for _, f := range faces() {
 				b := s.newBench(t, f)
 				b.refused(&createLink{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))}, 422, "feature_disabled")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 )
 
 // cable is a way to a database that can be cut.
@@ -25,7 +25,7 @@ type cable struct {
 // newCable returns the URL of a fresh PostgreSQL database as it is reached through the cable.
 func newCable(t *testing.T) (string, *cable) {
 	t.Helper()
-	u, err := url.Parse(storetest.URL(t, storetest.Postgres))
+	u, err := url.Parse(dbtest.URL(t, dbtest.Postgres))
 	require.NoError(t, err)
 	far := u.Host
 	if u.Port() == "" {
@@ -86,7 +86,7 @@ var _ = shows(TestDatabaseAway, "Choices/database away")
 // answer, and the operator's listener says so.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
-	s := throughCable(t, storetest.Postgres)
+	s := throughCable(t, dbtest.Postgres)
 	b := s.newBench(t, restFace{})
 	id := b.product("Guide", 1500)
 	require.Equal(t, http.StatusOK, s.status(t, "/readyz"))

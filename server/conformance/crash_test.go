@@ -13,11 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 var _ = shows(TestKilledServer, "Choices/written before it is answered")
@@ -30,10 +30,10 @@ func TestKilledServer(t *testing.T) {
 		writers = 8
 		enough  = 150 // answered writes, upon which the server dies
 	)
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			address := storetest.URL(t, database)
+			address := dbtest.URL(t, database)
 			b := openBench(t, address)
 			product := b.product("Guide", 1000)
 			keys := make([]string, writers)
@@ -132,10 +132,10 @@ func TestKilledServer(t *testing.T) {
 // openBench is a bench on a database that servers of other processes share.
 func openBench(t *testing.T, address string) *bench {
 	t.Helper()
-	db, err := store.Open(context.Background(), store.Config{URL: address, MaxConns: 4})
+	db, err := db.Open(context.Background(), db.Config{URL: address, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	s := &service{Shop: shop.New(db, shop.Options{}), store: db, plain: newClient(false), clock: newClock(0), log: &journal{}}
+	s := &service{Shop: service.New(db, service.Options{}), store: db, plain: newClient(false), clock: newClock(0), log: &journal{}}
 	t.Cleanup(s.plain.CloseIdleConnections)
 	return s.newBench(t, restFace{})
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/stripe/stripe-go/v85/webhook"
 
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store/storetest"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
 )
@@ -104,10 +104,10 @@ func TestDelivery(t *testing.T) {
 		t.Skip("the receiver's certificate reaches the worker in SSL_CERT_FILE, which this system does not read")
 	}
 	other := buildOther(t)
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			address := storetest.URL(t, database)
+			address := dbtest.URL(t, database)
 			b := openBench(t, address)
 			b.url = startServer(t, address).url
 			r := newReceiver(t)
@@ -176,8 +176,8 @@ func TestDelivery(t *testing.T) {
 func (b *bench) register(secretKey, url string) string {
 	key, err := seal.ParseKey(secretKey)
 	require.NoError(b, err)
-	rules := shop.New(b.service.store, shop.Options{Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true}})
-	made, err := rules.CreateWebhook(b.ctx, shop.WebhookDraft{URL: url})
+	rules := service.New(b.service.store, service.Options{Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true}})
+	made, err := rules.CreateWebhook(b.ctx, service.WebhookDraft{URL: url})
 	require.NoError(b, err)
 	return made.Secret
 }

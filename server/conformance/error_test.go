@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 )
 
 var _ = cases(
@@ -223,7 +223,7 @@ var _ = shows(TestFailures, "Errors/5xx", "Choices/5xx code")
 // A failure of the service is a 500 that says nothing of its cause, which the log has.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{})

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/server/service"
 )
 
 var _ = shows(TestEvents, append(under("Resources/Webhook event envelope", "id", "type", "createdAt", "store", "data"),
@@ -63,7 +63,7 @@ func TestEvents(t *testing.T) {
 			return "/v1/orders/" + id
 		}, []string{"order.paid", "payment_link.paid"}},
 	}
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{})
@@ -121,14 +121,14 @@ var _ = shows(TestRefusalsLeaveNothing, "Choices/a refused change leaves nothing
 // A first purchase that is refused leaves no order, no customer, no entry and no event.
 func TestRefusalsLeaveNothing(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := newService(t, database, settings{}).newBench(t, restFace{})
 			id := b.product("Guide", 1500)
 			b.leavesNothing(func() {
-				_, err := b.RecordOrder(b.ctx, shop.OrderDraft{
-					Buyer: shop.Buyer{Email: new("new@example.com")}, Lines: []shop.OrderLine{{ProductID: id, Quantity: 1}, {ProductID: unknownID(), Quantity: 1}},
+				_, err := b.RecordOrder(b.ctx, service.OrderDraft{
+					Buyer: service.Buyer{Email: new("new@example.com")}, Lines: []service.OrderLine{{ProductID: id, Quantity: 1}, {ProductID: unknownID(), Quantity: 1}},
 				})
 				require.ErrorContains(t, err, "product_not_found")
 			})

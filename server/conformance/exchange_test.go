@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // plainly is a request that needs nothing beyond its line.
@@ -26,13 +26,13 @@ func withJSON(line, body string) request {
 // stocked makes a product with every field, and an order of it that is paid.
 func (b *bench) stocked() (productID, orderID string) {
 	b.Helper()
-	productID = b.product("Le guide du café", 1500, as(product.StatusPUBLISHED), of(product.TypeCOURSE), func(d *shop.ProductDraft) {
+	productID = b.product("Le guide du café", 1500, as(product.StatusPUBLISHED), of(product.TypeCOURSE), func(d *service.ProductDraft) {
 		d.Summary, d.CompareAtAmount = new("Tout sur le café"), new(new(int64(2000)))
 		d.Description, d.CoverURL = new("<p>Du grain à la tasse &amp; plus.</p>"), new(new("https://cdn.example/guide.png"))
 	})
-	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
-		Buyer: shop.Buyer{Name: "Ada Ndé", Email: new("ada@example.com"), Phone: new("+237670000003")}, Note: new("Merci !"),
-		Lines: []shop.OrderLine{{ProductID: productID, Quantity: 2}},
+	o, err := b.RecordOrder(b.ctx, service.OrderDraft{
+		Buyer: service.Buyer{Name: "Ada Ndé", Email: new("ada@example.com"), Phone: new("+237670000003")}, Note: new("Merci !"),
+		Lines: []service.OrderLine{{ProductID: productID, Quantity: 2}},
 	})
 	require.NoError(b, err)
 	b.pay(o.GetId())
@@ -168,7 +168,7 @@ func refusalExchanges() []exchange {
 			return withJSON("POST /v1/customers", `{"email":"ada@example.com"}`)
 		}},
 		{name: "store_unavailable", prepare: func(b *bench) request {
-			b.change(shop.StoreChange{Status: new("suspended")})
+			b.change(service.StoreChange{Status: new("suspended")})
 			return request{line: "GET /v1/store"}
 		}},
 		{name: "product_not_found", prepare: plainly("GET /v1/products/guide")},
@@ -196,11 +196,11 @@ func refusalExchanges() []exchange {
 			return withJSON("PATCH /v1/products/"+b.product("Vide", 0, unready), `{"status":"PUBLISHED"}`)
 		}},
 		{name: "product_type_unavailable", prepare: func(b *bench) request {
-			b.change(shop.StoreChange{UnavailableTypes: &[]string{"FILE"}})
+			b.change(service.StoreChange{UnavailableTypes: &[]string{"FILE"}})
 			return withJSON("PATCH /v1/products/"+b.product("Guide", 0), `{"status":"PUBLISHED"}`)
 		}},
 		{name: "feature_disabled", prepare: func(b *bench) request {
-			b.change(shop.StoreChange{PaymentLinksOpen: new(false)})
+			b.change(service.StoreChange{PaymentLinksOpen: new(false)})
 			return withJSON("POST /v1/payment-links", `{"title":"Don","pricing":"OPEN","minAmount":1}`)
 		}},
 		{name: "payment_link_invalid_pricing", prepare: func(*bench) request {
@@ -221,7 +221,7 @@ func refusalExchanges() []exchange {
 			require.NoError(b, err)
 			return request{line: "GET /v1/orders/0195e000-0000-7000-8000-000000000000"}
 		}},
-		{name: "unavailable", on: storetest.Postgres, service: throughCable, prepare: func(b *bench) request {
+		{name: "unavailable", on: dbtest.Postgres, service: throughCable, prepare: func(b *bench) request {
 			b.cable.cut()
 			return request{line: "GET /v1/store"}
 		}},

@@ -15,12 +15,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // opening is when every clock of the tests starts: half a minute into a minute, so that the
@@ -47,9 +47,9 @@ func (c *clock) advance(d time.Duration) time.Time {
 
 // service is the real server over one database.
 type service struct {
-	*shop.Shop
+	*service.Shop
 	database string
-	store    *store.Store
+	store    *db.Store
 	// databaseURL is the database's, for a test that comes to it on its own.
 	databaseURL string
 	url         string
@@ -66,7 +66,7 @@ type service struct {
 
 // settings are what a service can be told; the zero value is what the suite runs on.
 type settings struct {
-	shop    shop.Options
+	shop    service.Options
 	step    time.Duration // of the database's clock
 	observe func(query string)
 	// url is the database to use instead of a fresh one; it may go away.
@@ -83,13 +83,13 @@ type settings struct {
 func newService(t *testing.T, database string, o settings) *service {
 	t.Helper()
 	s := &service{database: database, clock: newClock(o.step), gate: newClock(0), log: &journal{}}
-	c := store.Config{Clock: s.clock.now, Observe: o.observe}
+	c := db.Config{Clock: s.clock.now, Observe: o.observe}
 	clocks := s.gate.now
 	if o.realTime {
 		c.Clock, clocks = nil, nil
 	}
 	if c.URL = o.url; o.url == "" {
-		c.URL = storetest.URL(t, database)
+		c.URL = dbtest.URL(t, database)
 	}
 	c.MaxConns = 8
 	c.StatementTimeout, c.LockTimeout = o.timeout, o.timeout/2
@@ -98,10 +98,10 @@ func newService(t *testing.T, database string, o settings) *service {
 	}
 	var err error
 	s.databaseURL = c.URL
-	s.store, err = store.Open(context.Background(), c)
+	s.store, err = db.Open(context.Background(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
-	s.Shop = shop.New(s.store, o.shop)
+	s.Shop = service.New(s.store, o.shop)
 	running, err := server.New(server.Config{
 		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: o.token, Store: s.store, Shop: o.shop, Clock: clocks,
 		RequestTimeout: o.timeout,
@@ -191,8 +191,8 @@ func (s *service) newBenchAt(t *testing.T, f face, slug string) *bench {
 	n := benches.Add(1)
 	b := &bench{T: t, service: s, face: f, address: fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)}
 	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
-	_, err := s.CreateStore(context.Background(), operator, shop.StoreDraft{
-		StoreChange: shop.StoreChange{
+	_, err := s.CreateStore(context.Background(), operator, service.StoreDraft{
+		StoreChange: service.StoreChange{
 			Name: new("Atelier Ndé"), Description: new("Cours et guides"), SupportEmail: new("aide@atelier.example"),
 			Phone: new("+237670000001"), WhatsappPhone: new("+237670000002"), PlatformFeePercent: new(2.5),
 			URL:         new("https://" + slug + ".example"),
@@ -216,7 +216,7 @@ func (b *bench) reload(name string) {
 }
 
 // change changes the store, as the operator does.
-func (b *bench) change(c shop.StoreChange) {
+func (b *bench) change(c service.StoreChange) {
 	b.Helper()
 	_, err := b.UpdateStore(b.ctx, c)
 	require.NoError(b, err)
@@ -226,7 +226,7 @@ func (b *bench) change(c shop.StoreChange) {
 // newKey creates a key and returns its text and its id.
 func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string) {
 	b.Helper()
-	key, err := b.CreateKey(b.ctx, shop.KeyDraft{Name: name, Scopes: scopes, Lifetime: lifetime})
+	key, err := b.CreateKey(b.ctx, service.KeyDraft{Name: name, Scopes: scopes, Lifetime: lifetime})
 	require.NoError(b, err)
 	b.mu.Lock()
 	defer b.mu.Unlock()

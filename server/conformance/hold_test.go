@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 )
 
 var _ = shows(TestALockHoldsUpNobodyElse, "Choices/deadlines")
@@ -37,7 +37,7 @@ func (s *service) hold(t *testing.T, statement string, args ...any) (release fun
 // no request of any other store.
 func TestALockHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
-	s := newService(t, storetest.Postgres, settings{timeout: 2 * time.Second})
+	s := newService(t, dbtest.Postgres, settings{timeout: 2 * time.Second})
 	b, other := s.newBench(t, restFace{}), s.newBench(t, restFace{})
 	created := b.json("POST", "/v1/customers", `{"email":"awa@example.com"}`)
 	require.Equal(t, http.StatusCreated, created.status)
@@ -77,7 +77,7 @@ func TestALockHoldsUpNobodyElse(t *testing.T) {
 // A lock on a table that every request needs ends them in time with our answer, not with none.
 func TestEveryRequestEndsInTime(t *testing.T) {
 	t.Parallel()
-	s := newService(t, storetest.Postgres, settings{timeout: time.Second})
+	s := newService(t, dbtest.Postgres, settings{timeout: time.Second})
 	b := s.newBench(t, restFace{})
 	release := s.hold(t, "LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE")
 	for _, f := range faces() {
@@ -95,7 +95,7 @@ func TestEveryRequestEndsInTime(t *testing.T) {
 func TestEveryRequestOfTheOperatorEndsInTime(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-operator-for-tests"
-	s := newService(t, storetest.Postgres, settings{timeout: time.Second, token: token})
+	s := newService(t, dbtest.Postgres, settings{timeout: time.Second, token: token})
 	b := s.newBench(t, restFace{})
 	for _, locked := range []bool{true, false} {
 		release := func() {}
@@ -124,7 +124,7 @@ func TestEveryRequestOfTheOperatorEndsInTime(t *testing.T) {
 // A caller who gives up does not cost the database a connection.
 func TestImpatientCallersKeepTheConnections(t *testing.T) {
 	t.Parallel()
-	s := newService(t, storetest.Postgres, settings{timeout: 10 * time.Second, realTime: true})
+	s := newService(t, dbtest.Postgres, settings{timeout: 10 * time.Second, realTime: true})
 	b := s.newBench(t, restFace{})
 	backends := func() map[int]bool {
 		rows, err := s.store.Reader().Query("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'")

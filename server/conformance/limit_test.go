@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/server/auth"
 )
 
@@ -27,7 +27,7 @@ var _ = shows(TestKeyLimit,
 // one that is refused; another key of the store has a counter of its own.
 func TestKeyLimit(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{})
@@ -73,7 +73,7 @@ var _ = shows(TestAddressLimit, "Limits/Unknown keys from one IP address", "Choi
 // refused until the minute ends. A missing key is not an unknown one, nor is a revoked one.
 func TestAddressLimit(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{})

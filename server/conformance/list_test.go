@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -21,7 +21,7 @@ var _ = shows(TestTies, "Choices/ties in newest first")
 // Rows of one millisecond are sorted by id, newest first, so that no page repeats or misses a row.
 func TestTies(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := newService(t, database, settings{}).newBench(t, restFace{})
@@ -119,7 +119,7 @@ var _ = shows(TestListsUseAnIndex, "Choices/lists and counts use an index")
 // statements that the service sends is asked for, among the rows of twenty stores.
 func TestListsUseAnIndex(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			recorded := &trips{}

@@ -7,19 +7,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // The metrics of a server move with what it does, and hold nothing of a store's.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := hooked(t, database, "")
-			_, err := b.CreateWebhook(b.ctx, shop.WebhookDraft{URL: "https://receiver.example.com/hook", Events: []string{"customer.created"}})
+			_, err := b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/hook", Events: []string{"customer.created"}})
 			require.NoError(t, err)
 			a := b.json("POST", "/v1/customers", `{"name":"Awa Ngo","email":"awa@example.com"}`)
 			require.Equal(t, 201, a.status)

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type (
@@ -82,7 +82,7 @@ var _ = cases(
 				"paidCount": 0, "paidAmount": 0, "lastPaidAt": nil, "createdAt": full["createdAt"], "updatedAt": full["createdAt"],
 			}
 			b.same(want, full)
-			o, err := b.RecordOrder(b.ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: new("a@example.com")}, PaymentLinkID: full["id"].(string), Amount: new(int64(150))})
+			o, err := b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Email: new("a@example.com")}, PaymentLinkID: full["id"].(string), Amount: new(int64(150))})
 			require.NoError(b, err)
 			b.pay(o.GetId())
 			want["paidCount"], want["paidAmount"], want["lastPaidAt"] = 1, 150, b.call(&getOrder{Id: o.GetId()})["paidAt"]
@@ -250,7 +250,7 @@ var _ = cases(
 			b.has(not, object{"total": 4})
 			require.Equal(b, []string{all, exhausted, expired}, b.names(not, "id"))
 			for _, id := range []string{disabled, expired, exhausted, all} {
-				_, err := b.RecordOrder(b.ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: new("c@example.com")}, PaymentLinkID: id})
+				_, err := b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Email: new("c@example.com")}, PaymentLinkID: id})
 				require.ErrorContains(b, err, "payment_link_unavailable")
 			}
 			b.pay(early)
@@ -292,7 +292,7 @@ var _ = cases(
 		rows: []string{"Errors/422 feature_disabled", "Endpoints/Payment links/closed to creators", "Choices/payment links closed", "Choices/feature_disabled"},
 		run: func(b *bench) {
 			id := b.link("Atelier")
-			b.change(shop.StoreChange{PaymentLinksOpen: new(false)})
+			b.change(service.StoreChange{PaymentLinksOpen: new(false)})
 			b.leavesNothing(func() {
 				require.Nil(b, b.refused(&createLink{Title: "x", Pricing: fixed, Amount: new(int64(5))}, 422, "feature_disabled"))
 				require.Nil(b, b.refused(&createLink{}, 422, "feature_disabled"), "before the body's fields")

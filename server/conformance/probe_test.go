@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/server/conformance/openapi"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // furnish makes one of every resource and returns how a path of the document is written with the
@@ -61,7 +61,7 @@ var _ = shows(TestDocumentProbes, "Choices/unknown body fields and wrong JSON ty
 // what it allows the service does not call invalid.
 func TestDocumentProbes(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{step: time.Millisecond})
@@ -103,7 +103,7 @@ func TestDocumentExamples(t *testing.T) {
 		for _, x := range op.Examples() {
 			t.Run(op.ID, func(t *testing.T) {
 				t.Parallel()
-				b := newService(t, storetest.SQLite, settings{}).newBench(t, restFace{})
+				b := newService(t, dbtest.SQLite, settings{}).newBench(t, restFace{})
 				x.URL.Path = b.furnish()(op.Path)
 				a, err := b.ask(x)
 				require.NoError(t, err)
@@ -118,7 +118,7 @@ var _ = shows(TestDocumentDefaults, "Limits/page", "Limits/pageSize")
 // Saying a parameter's default is the same as leaving it out.
 func TestDocumentDefaults(t *testing.T) {
 	t.Parallel()
-	b := newService(t, storetest.SQLite, settings{}).newBench(t, restFace{})
+	b := newService(t, dbtest.SQLite, settings{}).newBench(t, restFace{})
 	b.furnish()
 	for i := range 30 {
 		b.customer(fmt.Sprint("Buyer ", i), fmt.Sprintf("buyer-%d@example.com", i))
@@ -159,10 +159,10 @@ var _ = cases(scenario{
 	rows: []string{"Resources/Store/socialLinks", "Choices/amount bounds"},
 	on:   underV1(),
 	run: func(b *bench) {
-		b.change(shop.StoreChange{Description: new(""), SupportEmail: new(""), Phone: new(""), WhatsappPhone: new(""), SocialLinks: map[string]string{}})
+		b.change(service.StoreChange{Description: new(""), SupportEmail: new(""), Phone: new(""), WhatsappPhone: new(""), SocialLinks: map[string]string{}})
 		b.has(b.call(&getStore{}), object{"supportEmail": "", "phone": "", "whatsappPhone": "", "description": ""})
 		for _, price := range []int64{0, 1<<53 - 1} {
-			id := b.product("Guide", price, unready, func(d *shop.ProductDraft) { d.CoverURL = new(new("https://cdn.example/café.png")) })
+			id := b.product("Guide", price, unready, func(d *service.ProductDraft) { d.CoverURL = new(new("https://cdn.example/café.png")) })
 			b.has(b.call(&getProduct{Id: id}), object{"priceAmount": price, "coverUrl": "https://cdn.example/café.png"})
 			b.call(&getOrder{Id: b.order(id, 1, "ada@example.com")})
 		}
@@ -172,8 +172,8 @@ var _ = cases(scenario{
 	rows: []string{"Choices/null when creating"},
 	on:   underV1(),
 	run: func(b *bench) {
-		o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
-			Buyer: shop.Buyer{Phone: new("+237670000004")}, Lines: []shop.OrderLine{{ProductID: b.product("Guide", 1500), Quantity: 1}},
+		o, err := b.RecordOrder(b.ctx, service.OrderDraft{
+			Buyer: service.Buyer{Phone: new("+237670000004")}, Lines: []service.OrderLine{{ProductID: b.product("Guide", 1500), Quantity: 1}},
 		})
 		require.NoError(b, err)
 		b.has(b.call(&getOrder{Id: o.GetId()})["customer"].(map[string]any), object{"email": nil, "phone": "+237670000004"})

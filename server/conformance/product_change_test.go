@@ -7,7 +7,7 @@ import (
 
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // The statuses of a product as requests name them.
@@ -54,7 +54,7 @@ var _ = cases(
 		name: "null removes a product's reference price and nothing else",
 		rows: []string{"Choices/null for a field that cannot be null"},
 		run: func(b *bench) {
-			id := b.product("Guide", 1500, func(d *shop.ProductDraft) { d.CompareAtAmount = new(new(int64(2000))) })
+			id := b.product("Guide", 1500, func(d *service.ProductDraft) { d.CompareAtAmount = new(new(int64(2000))) })
 			n := len(b.entries())
 			b.has(b.call(&updateProduct{Id: id, UpdateMask: mask("compare_at_amount")}), object{"compareAtAmount": nil, "priceAmount": 1500})
 			b.journaled(n, "product.updated", id, object{"compareAtAmount": change(2000, nil)})
@@ -139,7 +139,7 @@ var _ = cases(
 		rows: []string{"Errors/422 product_incomplete", "Choices/product_incomplete", "Errors/details.missing"},
 		run: func(b *bench) {
 			bare := b.product("Vide", 0, unready)
-			written := b.product("Rédigé", 0, func(d *shop.ProductDraft) { d.ContentReady = nil })
+			written := b.product("Rédigé", 0, func(d *service.ProductDraft) { d.ContentReady = nil })
 			b.leavesNothing(func() {
 				for id, missing := range map[string][]string{bare: {"description", "content"}, written: {"content"}} {
 					details := b.refused(&updateProduct{Id: id, Status: published, Title: new("x")}, 422, "product_incomplete")
@@ -149,7 +149,7 @@ var _ = cases(
 				details := b.refused(&updateProduct{Id: written, Status: published, Description: new("  ")}, 422, "product_incomplete")
 				require.Equal(b, normal(b, object{"missing": []string{"description", "content"}}), normal(b, details))
 			})
-			_, err := b.ChangeProduct(b.ctx, bare, shop.ProductChange{ContentReady: new(true)})
+			_, err := b.ChangeProduct(b.ctx, bare, service.ProductChange{ContentReady: new(true)})
 			require.NoError(b, err)
 			b.has(b.call(&updateProduct{Id: bare, Status: published, Description: new("<p>x</p>")}), object{"status": "PUBLISHED"})
 		},
@@ -160,7 +160,7 @@ var _ = cases(
 		run: func(b *bench) {
 			meeting := b.product("Rendez-vous", 0, of(product.TypeMEETING), unready)
 			file := b.product("Guide", 0)
-			b.change(shop.StoreChange{UnavailableTypes: &[]string{"MEETING"}})
+			b.change(service.StoreChange{UnavailableTypes: &[]string{"MEETING"}})
 			b.leavesNothing(func() {
 				require.Nil(b, b.refused(&updateProduct{Id: meeting, Status: published}, 422, "product_type_unavailable"),
 					"it comes before what the product lacks")
@@ -173,7 +173,7 @@ var _ = cases(
 		name: "a reference price must be above the price, after the change",
 		rows: []string{"Errors/400 compare_at_invalid", "Choices/compare_at_invalid", "Choices/compareAtAmount out of bounds"},
 		run: func(b *bench) {
-			id := b.product("Guide", 1500, func(d *shop.ProductDraft) { d.CompareAtAmount = new(new(int64(2000))) })
+			id := b.product("Guide", 1500, func(d *service.ProductDraft) { d.CompareAtAmount = new(new(int64(2000))) })
 			b.leavesNothing(func() {
 				for _, m := range []*updateProduct{
 					{Id: id, CompareAtAmount: new(int64(1500))}, {Id: id, CompareAtAmount: new(int64(0))}, {Id: id, PriceAmount: new(int64(2000))},

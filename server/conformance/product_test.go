@@ -8,7 +8,7 @@ import (
 
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type (
@@ -36,7 +36,7 @@ var _ = cases(
 			require.Regexp(b, uuidForm, bare)
 			require.WithinRange(b, b.moment(got["createdAt"]), opening, b.clock.now())
 
-			full := b.product("Élégance", 9007199254740990, as(product.StatusPUBLISHED), of(product.TypeCOURSE), func(d *shop.ProductDraft) {
+			full := b.product("Élégance", 9007199254740990, as(product.StatusPUBLISHED), of(product.TypeCOURSE), func(d *service.ProductDraft) {
 				d.Summary, d.CompareAtAmount = new("Court"), new(new(int64(9007199254740991)))
 				d.CoverURL = new(new("https://cdn.example/é.png"))
 			})

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 var _ = shows(TestHundredPostsOfOneEmail, "Endpoints/Customers/Create a customer/never duplicated")
@@ -23,7 +23,7 @@ var _ = shows(TestHundredPostsOfOneEmail, "Endpoints/Customers/Create a customer
 func TestHundredPostsOfOneEmail(t *testing.T) {
 	t.Parallel()
 	const posts = 100
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := newService(t, database, settings{realTime: true}).newBench(t, restFace{})
@@ -74,7 +74,7 @@ var _ = shows(TestConcurrentUpdates, "Choices/concurrent changes")
 // the one before ended: no change is lost.
 func TestConcurrentUpdates(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := newService(t, database, settings{realTime: true}).newBench(t, restFace{})
@@ -113,7 +113,7 @@ var _ = shows(TestFiftyPayers, "Resources/Payment link/counters under concurrent
 func TestFiftyPayers(t *testing.T) {
 	t.Parallel()
 	const payers, limit = 50, 10
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := newService(t, database, settings{realTime: true}).newBench(t, restFace{})
@@ -125,9 +125,9 @@ func TestFiftyPayers(t *testing.T) {
 			for range payers {
 				group.Go(func() error {
 					before := decodedObject(b, b.get("/v1/payment-links/"+link))
-					o, err := b.RecordOrder(b.ctx, shop.OrderDraft{CustomerID: customer, PaymentLinkID: link})
+					o, err := b.RecordOrder(b.ctx, service.OrderDraft{CustomerID: customer, PaymentLinkID: link})
 					if err != nil {
-						if refusal.Of(err, func(error) bool { return false }).Code != refusal.PaymentLinkUnavailable {
+						if apierr.Of(err, func(error) bool { return false }).Code != apierr.PaymentLinkUnavailable {
 							return err
 						}
 						refused.Add(1)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/server/conformance/openapi"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // occasion is how any operation comes to be refused with a code, whatever it is about. Codes of one
@@ -60,7 +60,7 @@ var occasions = []occasion{
 		return b
 	})},
 	{code: "store_unavailable", prepare: state(func(b *bench) *bench {
-		b.change(shop.StoreChange{Status: new("suspended")})
+		b.change(service.StoreChange{Status: new("suspended")})
 		return b
 	})},
 	{code: "insufficient_scope", prepare: state(func(b *bench) *bench {
@@ -80,7 +80,7 @@ var occasions = []occasion{
 		require.NoError(b, err)
 		return b
 	})},
-	{code: "unavailable", service: throughCable, on: storetest.Postgres, prepare: state(func(b *bench) *bench {
+	{code: "unavailable", service: throughCable, on: dbtest.Postgres, prepare: state(func(b *bench) *bench {
 		b.cable.cut()
 		return b
 	})},
@@ -103,7 +103,7 @@ var _ = shows(TestDocumentRefusals, "Errors/code")
 // that any operation may meet.
 func TestDocumentRefusals(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			shared := newService(t, database, settings{step: time.Millisecond})

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -97,7 +97,7 @@ func TestRoundTrips(t *testing.T) {
 			"the row, held; the change; the row as it is then"},
 		{"EnablePaymentLink of an enabled one", func() proto.Message { return &enableLink{Id: ids.disabled} }, key + transaction + 1, "the row, held"},
 	}
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			recorded := &trips{}
 			b := newService(t, database, settings{observe: recorded.observe}).newBench(t, restFace{})
@@ -111,7 +111,7 @@ func TestRoundTrips(t *testing.T) {
 				took := recorded.take()
 				require.Less(t, a.status, 500)
 				want := row.want
-				if database == storetest.Postgres && strings.Contains(strings.Join(took, "\n"), "INSERT INTO events") {
+				if database == dbtest.Postgres && strings.Contains(strings.Join(took, "\n"), "INSERT INTO events") {
 					want -= outbox
 				}
 				require.Len(t, took, want, "%s: %s\n%s", row.name, row.reason, strings.Join(took, "\n"))

@@ -13,16 +13,16 @@ import (
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 const uuidForm = `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`
 
 // product makes a DRAFT product of type FILE that could be published; edit changes the draft.
-func (b *bench) product(title string, price int64, edit ...func(*shop.ProductDraft)) string {
+func (b *bench) product(title string, price int64, edit ...func(*service.ProductDraft)) string {
 	b.Helper()
-	d := shop.ProductDraft{
-		ProductChange: shop.ProductChange{
+	d := service.ProductDraft{
+		ProductChange: service.ProductChange{
 			Title: &title, PriceAmount: &price, Description: new("<p>Tout savoir.</p>"), ContentReady: new(true),
 		},
 		Type: product.TypeFILE,
@@ -36,24 +36,24 @@ func (b *bench) product(title string, price int64, edit ...func(*shop.ProductDra
 }
 
 // as makes the product of another status.
-func as(status product.Status) func(*shop.ProductDraft) {
-	return func(d *shop.ProductDraft) { d.Status = &status }
+func as(status product.Status) func(*service.ProductDraft) {
+	return func(d *service.ProductDraft) { d.Status = &status }
 }
 
 // of makes the product of another type.
-func of(kind product.Type) func(*shop.ProductDraft) {
-	return func(d *shop.ProductDraft) { d.Type = kind }
+func of(kind product.Type) func(*service.ProductDraft) {
+	return func(d *service.ProductDraft) { d.Type = kind }
 }
 
 // unready leaves the product without a description and without content.
-func unready(d *shop.ProductDraft) { d.Description, d.ContentReady = nil, nil }
+func unready(d *service.ProductDraft) { d.Description, d.ContentReady = nil, nil }
 
 // order records an order of some of a product by the buyer with this e-mail.
 func (b *bench) order(productID string, quantity int32, email string) string {
 	b.Helper()
-	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
-		Buyer: shop.Buyer{Name: "Ada Ndé", Email: &email},
-		Lines: []shop.OrderLine{{ProductID: productID, Quantity: quantity}},
+	o, err := b.RecordOrder(b.ctx, service.OrderDraft{
+		Buyer: service.Buyer{Name: "Ada Ndé", Email: &email},
+		Lines: []service.OrderLine{{ProductID: productID, Quantity: quantity}},
 	})
 	require.NoError(b, err)
 	return o.GetId()
@@ -62,7 +62,7 @@ func (b *bench) order(productID string, quantity int32, email string) string {
 // linkOrder records an order through a payment link.
 func (b *bench) linkOrder(linkID, email string) string {
 	b.Helper()
-	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{Buyer: shop.Buyer{Name: "Ada Ndé", Email: &email}, PaymentLinkID: linkID})
+	o, err := b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Name: "Ada Ndé", Email: &email}, PaymentLinkID: linkID})
 	require.NoError(b, err)
 	return o.GetId()
 }

@@ -6,7 +6,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 type getStore = storefrontv1.GetStoreRequest
@@ -38,8 +38,8 @@ var _ = cases(
 		run: func(b *bench) {
 			slug := "bare-" + b.store.Slug
 			operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
-			_, err := b.CreateStore(b.Context(), operator, shop.StoreDraft{
-				StoreChange: shop.StoreChange{Name: new("Bare")}, Slug: slug, Currency: "EUR", Country: "FR",
+			_, err := b.CreateStore(b.Context(), operator, service.StoreDraft{
+				StoreChange: service.StoreChange{Name: new("Bare")}, Slug: slug, Currency: "EUR", Country: "FR",
 			})
 			require.NoError(b, err)
 			b.reload(slug)

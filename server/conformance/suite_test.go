@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 )
 
 // specification lists the rows of the specification, in our words, one a line.
@@ -67,7 +67,7 @@ func under(part string, rows ...string) []string {
 // a server and no store.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{step: time.Millisecond})
@@ -125,5 +125,5 @@ func TestSpecification(t *testing.T) {
 	for _, part := range parts {
 		t.Logf("%-20s %3d rows", part, count[part])
 	}
-	t.Logf("%-20s %3d rows, %d cases on %d faces and %d databases", "all", len(rows), len(suite), len(faces()), len(storetest.Databases()))
+	t.Logf("%-20s %3d rows, %d cases on %d faces and %d databases", "all", len(rows), len(suite), len(faces()), len(dbtest.Databases()))
 }

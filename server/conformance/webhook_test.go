@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/gen/ent/outboxentry"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // hooked starts a service that can keep signing secrets.
@@ -22,7 +22,7 @@ func hooked(t *testing.T, database, url string) *bench {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return newService(t, database, settings{shop: shop.Options{Secrets: seal.NewRing(key)}, url: url}).newBench(t, restFace{})
+	return newService(t, database, settings{shop: service.Options{Secrets: seal.NewRing(key)}, url: url}).newBench(t, restFace{})
 }
 
 var _ = shows(TestWebhookRegistration, append(under("Webhook registration", "URL", "private or local addresses", "user name or password",
@@ -32,13 +32,13 @@ var _ = shows(TestWebhookRegistration, append(under("Webhook registration", "URL
 // What the dashboard's rules let a store's owner register.
 func TestWebhookRegistration(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := hooked(t, database, "")
 			refused := func(url, because string) {
 				b.leavesNothing(func() {
-					_, err := b.CreateWebhook(b.ctx, shop.WebhookDraft{URL: url})
+					_, err := b.CreateWebhook(b.ctx, service.WebhookDraft{URL: url})
 					require.ErrorContains(t, err, "webhook_url_invalid: The webhook's URL "+because, url)
 				})
 			}
@@ -48,13 +48,13 @@ func TestWebhookRegistration(t *testing.T) {
 			}
 			refused("https://ada:secret@receiver.example.com/", "must not contain a user name or a password")
 
-			w, err := b.CreateWebhook(b.ctx, shop.WebhookDraft{URL: "https://receiver.example.com/", Description: "Compta"})
+			w, err := b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/", Description: "Compta"})
 			require.NoError(t, err)
 			require.Equal(t, "Compta", w.Description)
 			require.Equal(t, []string{
 				"order.paid", "order.failed", "customer.created", "product.published", "product.archived", "payment_link.paid",
 			}, w.Events)
-			_, err = b.CreateWebhook(b.ctx, shop.WebhookDraft{URL: "https://receiver.example.com/", Events: []string{"ping"}})
+			_, err = b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/", Events: []string{"ping"}})
 			require.ErrorContains(t, err, "validation_failed", "ping cannot be subscribed to")
 
 			// A change of its subscription decides what is sent from then on, and so does disabling it.
@@ -70,11 +70,11 @@ func TestWebhookRegistration(t *testing.T) {
 			id := w.ID.String()
 			sends(true, func() error { return nil })
 			sends(false, func() error {
-				_, err := b.UpdateWebhook(b.ctx, id, shop.WebhookChange{Events: []string{"order.paid"}})
+				_, err := b.UpdateWebhook(b.ctx, id, service.WebhookChange{Events: []string{"order.paid"}})
 				return err
 			})
 			sends(true, func() error {
-				_, err := b.UpdateWebhook(b.ctx, id, shop.WebhookChange{Events: []string{"product.published"}})
+				_, err := b.UpdateWebhook(b.ctx, id, service.WebhookChange{Events: []string{"product.published"}})
 				return err
 			})
 			sends(false, func() error { _, err := b.DisableWebhook(b.ctx, id); return err })
@@ -82,10 +82,10 @@ func TestWebhookRegistration(t *testing.T) {
 			sends(false, func() error { _, err := b.DeleteWebhook(b.ctx, id); return err })
 
 			for range 5 {
-				_, err = b.CreateWebhook(b.ctx, shop.WebhookDraft{URL: "https://receiver.example.com/"})
+				_, err = b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/"})
 				require.NoError(t, err)
 			}
-			_, err = b.CreateWebhook(b.ctx, shop.WebhookDraft{URL: "https://receiver.example.com/"})
+			_, err = b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/"})
 			require.ErrorContains(t, err, "webhook_limit")
 
 			key, _ := b.newKey("other", "never", "store:read")
@@ -110,12 +110,12 @@ var _ = shows(TestWebhookSecretIsShownOnce, under("Webhook registration", "signi
 // no byte of the database.
 func TestWebhookSecretIsShownOnce(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			url := storetest.URL(t, database)
+			url := dbtest.URL(t, database)
 			b := hooked(t, database, url)
-			made, err := b.CreateWebhook(b.ctx, shop.WebhookDraft{URL: "https://receiver.example.com/"})
+			made, err := b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/"})
 			require.NoError(t, err)
 			require.Regexp(t, `^whsec_`, made.Secret)
 			again, err := b.RotateSecret(b.ctx, made.ID.String())
@@ -173,11 +173,11 @@ var _ = shows(TestPing, "Webhook registration/ping", "Events/ping")
 // The test button sends one webhook an event of a type that nothing subscribes to.
 func TestPing(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := hooked(t, database, "")
-			w, err := b.CreateWebhook(b.ctx, shop.WebhookDraft{URL: "https://receiver.example.com/", Events: []string{"order.paid"}})
+			w, err := b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/", Events: []string{"order.paid"}})
 			require.NoError(t, err)
 			ping, err := b.PingWebhook(b.ctx, w.ID.String())
 			require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db/dbtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the files in testdata/wire")
@@ -55,7 +55,7 @@ type request struct {
 func TestWire(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			shared := newService(t, database, settings{})
 			for _, x := range exchanges() {
@@ -70,7 +70,7 @@ func TestWire(t *testing.T) {
 					b := s.newBenchAt(t, restFace{}, strings.ReplaceAll(x.name, "_", "-"))
 					got := b.exchange(x.prepare(b))
 					path := filepath.Join(wireFolder, x.name+".golden")
-					if *update && (database == storetest.SQLite || x.on != "") {
+					if *update && (database == dbtest.SQLite || x.on != "") {
 						require.NoError(t, os.WriteFile(path, []byte(got), 0o644)) //nolint:gosec // as in a checkout
 					}
 					want, err := os.ReadFile(path)

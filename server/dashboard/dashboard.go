@@ -28,9 +28,9 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/route"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // Path is where the dashboard is mounted.
@@ -43,7 +43,7 @@ const maxFormBytes = 64 << 10
 type Config struct {
 	// Operator signs members in; its rules and Shop work on the same database.
 	Operator *admin.Operator
-	Shop     *shop.Shop
+	Shop     *service.Shop
 	// Now is the store's clock.
 	Now func() time.Time
 	// Unreachable tells errors of a database that is away from all others.
@@ -190,10 +190,10 @@ func (v *visit) to(path, done string) error {
 
 // refuse shows why something was not done.
 func (d *dashboard) refuse(v *visit, err error) {
-	r := refusal.In(v.r.Context(), err, d.Unreachable)
+	r := apierr.In(v.r.Context(), err, d.Unreachable)
 	shown := message("This was not done", r.Message)
 	switch {
-	case r.Code == refusal.Unavailable, r.Code == refusal.InternalError:
+	case r.Code == apierr.Unavailable, r.Code == apierr.InternalError:
 		shown = d.failed(v.r, r)
 	case r.Status() == http.StatusNotFound:
 		shown = message("Not found", r.Message)
@@ -206,13 +206,13 @@ func (d *dashboard) refuse(v *visit, err error) {
 
 // fail is refuse for whoever is not known to be signed in.
 func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
-	f := refusal.In(r.Context(), err, d.Unreachable)
+	f := apierr.In(r.Context(), err, d.Unreachable)
 	d.write(w, r, f.Status(), d.failed(r, f))
 }
 
 // failed is the page of a failure of the service; its reference, the request's identifier, finds
 // the cause in the log.
-func (d *dashboard) failed(r *http.Request, f *refusal.Refusal) view {
+func (d *dashboard) failed(r *http.Request, f *apierr.Refusal) view {
 	reference := tenant.RequestOf(r.Context()).ID.String()
 	if !f.GaveUp() {
 		d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", reference, "route", routeOf(r), "error", f.Cause)
@@ -235,5 +235,5 @@ func (d *dashboard) say(w http.ResponseWriter, r *http.Request, status int, titl
 }
 
 func noPage() error {
-	return refusal.New(refusal.NotFound, "There is no such page.")
+	return apierr.New(apierr.NotFound, "There is no such page.")
 }

@@ -16,23 +16,23 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // place is a dashboard over two stores, one and two.
 type place struct {
 	t        *testing.T
 	url      string
-	store    *store.Store
+	store    *db.Store
 	operator *admin.Operator
-	shop     *shop.Shop
+	shop     *service.Shop
 	logs     *log
 }
 
@@ -54,20 +54,20 @@ func (l *log) String() string {
 	return l.text.String()
 }
 
-func newPlace(t *testing.T, s *store.Store) place {
+func newPlace(t *testing.T, s *db.Store) place {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	rules := shop.New(s, shop.Options{Secrets: seal.NewRing(key)})
+	rules := service.New(s, service.Options{Secrets: seal.NewRing(key)})
 	p := place{t: t, store: s, operator: admin.New(s, rules), shop: rules, logs: &log{}}
 	for slug, currency := range map[string]string{"one": "XAF", "two": "EUR"} {
-		_, err := p.operator.CreateStore(t.Context(), shop.StoreDraft{
-			StoreChange: shop.StoreChange{Name: new("Store " + slug)}, Slug: slug, Currency: currency, Country: "CM",
+		_, err := p.operator.CreateStore(t.Context(), service.StoreDraft{
+			StoreChange: service.StoreChange{Name: new("Store " + slug)}, Slug: slug, Currency: currency, Country: "CM",
 		})
 		require.NoError(t, err)
 	}
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: p.operator, Shop: rules, Now: s.Now, Unreachable: store.IsUnreachable, Logger: p.logger(),
+		Operator: p.operator, Shop: rules, Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
 	}))
 	t.Cleanup(server.Close)
 	p.url = server.URL
@@ -184,9 +184,9 @@ type things struct {
 func (p place) fill(slug string) things {
 	p.t.Helper()
 	ctx := p.t.Context()
-	k, err := p.operator.CreateKey(ctx, slug, shop.KeyDraft{Name: "key of " + slug, Scopes: []string{"store:read"}, Lifetime: "30d"})
+	k, err := p.operator.CreateKey(ctx, slug, service.KeyDraft{Name: "key of " + slug, Scopes: []string{"store:read"}, Lifetime: "30d"})
 	require.NoError(p.t, err)
-	w, err := p.operator.CreateWebhook(ctx, slug, shop.WebhookDraft{URL: "https://" + slug + ".example.com/hooks"})
+	w, err := p.operator.CreateWebhook(ctx, slug, service.WebhookDraft{URL: "https://" + slug + ".example.com/hooks"})
 	require.NoError(p.t, err)
 	ping, err := p.operator.PingWebhook(ctx, w.ID.String())
 	require.NoError(p.t, err)
@@ -216,7 +216,7 @@ var filled = []string{"url", "https://taken.example.com/", "description", "x", "
 
 func TestSessionReachesItsStoreOnly(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		p := newPlace(t, s)
 		mine, theirs := p.fill("one"), p.fill("two")
 		r := p.signedIn("one")
@@ -257,7 +257,7 @@ func (p place) state(slug string) string {
 	p.t.Helper()
 	entries, err := p.operator.ListActivity(p.t.Context(), slug, 100)
 	require.NoError(p.t, err)
-	deliveries, err := p.operator.ListDeliveries(p.t.Context(), slug, shop.DeliverySearch{Limit: 100})
+	deliveries, err := p.operator.ListDeliveries(p.t.Context(), slug, service.DeliverySearch{Limit: 100})
 	require.NoError(p.t, err)
 	var words []string
 	for _, e := range entries {
@@ -271,7 +271,7 @@ func (p place) state(slug string) string {
 
 func TestEveryFormNeedsTheTokenOfItsSession(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		p := newPlace(t, s)
 		o := p.fill("one")
 		r, other := p.signedIn("one"), p.signedIn("one")
@@ -311,7 +311,7 @@ func TestEveryFormNeedsTheTokenOfItsSession(t *testing.T) {
 
 func TestLinkWorksOnceAndIsNotUsedUpByLooking(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		p := newPlace(t, s)
 		link := p.link("one")
 		r := p.reader()
@@ -351,7 +351,7 @@ func TestLinkWorksOnceAndIsNotUsedUpByLooking(t *testing.T) {
 
 func TestEveryAnswerProtectsItself(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.SQLite, store.Config{})
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	p := newPlace(t, s)
 	r := p.signedIn("one")
 	for _, a := range []answer{
@@ -381,7 +381,7 @@ func TestEveryAnswerProtectsItself(t *testing.T) {
 
 func TestSecretsAreShownOnceAndInNoAddress(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		p := newPlace(t, s)
 		r := p.signedIn("one")
 		created := r.post("/keys", "name", "CRM", "scopes", "orders:read", "scopes", "customers:write", "expires", "30d")
@@ -419,7 +419,7 @@ func TestSecretsAreShownOnceAndInNoAddress(t *testing.T) {
 
 func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.SQLite, store.Config{})
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	p := newPlace(t, s)
 	o := p.fill("one")
 	r := p.signedIn("one")
@@ -449,7 +449,7 @@ func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 		require.Equal(t, row.status, a.status, row.because)
 		require.Contains(t, a.text, row.says, row.because)
 	}
-	for len(mustList(t, p)) < shop.MaxWebhooks {
+	for len(mustList(t, p)) < service.MaxWebhooks {
 		require.Equal(t, http.StatusOK, r.post("/webhooks", "url", "https://shop.example.com/", "events", "order.paid").status)
 	}
 	a := r.post("/webhooks", "url", "https://shop.example.com/", "events", "order.paid")
@@ -461,16 +461,16 @@ func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, r.get("/deliveries?webhook=x").status)
 }
 
-func mustList(t *testing.T, p place) []shop.Webhook {
+func mustList(t *testing.T, p place) []service.Webhook {
 	t.Helper()
-	all, err := p.operator.ListWebhooks(t.Context(), "one", shop.MaxWebhooks)
+	all, err := p.operator.ListWebhooks(t.Context(), "one", service.MaxWebhooks)
 	require.NoError(t, err)
 	return all
 }
 
 func TestJournalsAreReadPageByPage(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		p := newPlace(t, s)
 		o := p.fill("one")
 		for range 30 {
@@ -513,7 +513,7 @@ func TestJournalsAreReadPageByPage(t *testing.T) {
 
 func TestDeliveryShowsWhatWasSent(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		p := newPlace(t, s)
 		o := p.fill("one")
 		r := p.signedIn("one")
@@ -528,7 +528,7 @@ func TestDeliveryShowsWhatWasSent(t *testing.T) {
 
 func TestEventsCarryTheRequestOfThePage(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		p := newPlace(t, s)
 		o := p.fill("one")
 		a := p.signedIn("one").post("/webhooks/" + o.webhook + "/ping")

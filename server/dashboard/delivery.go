@@ -10,7 +10,7 @@ import (
 
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
 )
 
@@ -26,7 +26,7 @@ type listed struct {
 // deliveriesBody is a page of the journal of deliveries.
 type deliveriesBody struct {
 	Deliveries []listed
-	Webhooks   []shop.Webhook
+	Webhooks   []service.Webhook
 	// Webhook, Type and Status are what is looked for; empty means all.
 	Webhook, Type, Status string
 	Types, Statuses       []string
@@ -41,16 +41,16 @@ func (d *dashboard) deliveries(v *visit) error {
 	asked := v.r.URL.Query()
 	body := deliveriesBody{
 		Webhook: asked.Get("webhook"), Type: asked.Get("type"), Status: asked.Get("status"), Later: asked.Get("before") != "",
-		Types: append(shop.EventTypes(), wire.PingType), Statuses: queue.Statuses(),
+		Types: append(service.EventTypes(), wire.PingType), Statuses: queue.Statuses(),
 	}
 	body.Filtered = body.Webhook != "" || body.Type != "" || body.Status != ""
-	found, err := d.Shop.ListDeliveries(v, shop.DeliverySearch{
+	found, err := d.Shop.ListDeliveries(v, service.DeliverySearch{
 		WebhookID: body.Webhook, EventType: body.Type, Status: body.Status, Before: asked.Get("before"), Limit: pageSize + 1,
 	})
 	if err != nil {
 		return err
 	}
-	if body.Webhooks, err = d.Shop.ListWebhooks(v, shop.MaxWebhooks); err != nil {
+	if body.Webhooks, err = d.Shop.ListWebhooks(v, service.MaxWebhooks); err != nil {
 		return err
 	}
 	if len(found) > pageSize {
@@ -85,9 +85,9 @@ type sentHeader struct{ Name, Value string }
 
 // deliveryBody is the page of one delivery.
 type deliveryBody struct {
-	shop.Delivery
+	service.Delivery
 	// Webhook is nil when it was deleted.
-	Webhook *shop.Webhook
+	Webhook *service.Webhook
 	// Waits tells that the next attempt is near: the page shows it by itself.
 	Waits bool
 	// Headers are those of the newest attempt.
@@ -104,7 +104,7 @@ func (d *dashboard) delivery(v *visit) error {
 		return err
 	}
 	body := deliveryBody{Delivery: found, Raw: string(found.Payload)}
-	all, err := d.Shop.ListWebhooks(v, shop.MaxWebhooks)
+	all, err := d.Shop.ListWebhooks(v, service.MaxWebhooks)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // onceBytes is the randomness that tells a form from all others.
@@ -28,9 +28,9 @@ func once() string {
 func carriedOutOnce(v *visit) (context.Context, error) {
 	key := v.r.PostForm.Get("once")
 	if random, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(random) != onceBytes {
-		return nil, refusal.Invalid("The form is not whole. Go back, reload the page and try again.")
+		return nil, apierr.Invalid("The form is not whole. Go back, reload the page and try again.")
 	}
-	return shop.WithIdempotencyKey(v, key), nil
+	return service.WithIdempotencyKey(v, key), nil
 }
 
 // repeated is the page of a form that came again after it had shown a secret.
@@ -43,8 +43,8 @@ type repeated struct {
 
 // isRepeated reports whether an error refuses a form that was carried out before.
 func isRepeated(err error) bool {
-	var r *refusal.Refusal
-	return errors.As(err, &r) && r.Code == refusal.IdempotencyKeyReused
+	var r *apierr.Refusal
+	return errors.As(err, &r) && r.Code == apierr.IdempotencyKeyReused
 }
 
 // showRepeated answers a form that came again. It shows no secret: only the first answer did.
@@ -61,8 +61,8 @@ type problem struct{ Name, Text string }
 
 // problemsOf reads a refusal that the reader can mend in the form. whole names the field that a
 // refusal of this code is about. Every other error is returned as it is.
-func problemsOf(err error, whole map[refusal.Code]string) (problems, error) {
-	var r *refusal.Refusal
+func problemsOf(err error, whole map[apierr.Code]string) (problems, error) {
+	var r *apierr.Refusal
 	if !errors.As(err, &r) {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func problemsOf(err error, whole map[refusal.Code]string) (problems, error) {
 	switch {
 	case known:
 		return problems{field: r.Message}, nil
-	case r.Code != refusal.ValidationFailed:
+	case r.Code != apierr.ValidationFailed:
 		return nil, err
 	}
 	p := problems{}

@@ -5,14 +5,14 @@ import (
 	"net/http"
 	"strings"
 
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // keysBody is the page of a store's keys: those that are in use, and those that are over.
 type keysBody struct {
-	Active, Over []shop.Key
+	Active, Over []service.Key
 	Limit        int
 }
 
@@ -22,7 +22,7 @@ func (d *dashboard) keys(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := keysBody{Limit: shop.MaxActiveKeys}
+	body := keysBody{Limit: service.MaxActiveKeys}
 	for _, k := range all {
 		if k.Status == "active" {
 			body.Active = append(body.Active, k)
@@ -69,7 +69,7 @@ func (d *dashboard) createKey(v *visit) error {
 		return err
 	}
 	form := v.r.PostForm
-	k, err := d.Shop.CreateKey(ctx, shop.KeyDraft{Name: form.Get("name"), Scopes: form["scopes"], Lifetime: form.Get("expires")})
+	k, err := d.Shop.CreateKey(ctx, service.KeyDraft{Name: form.Get("name"), Scopes: form["scopes"], Lifetime: form.Get("expires")})
 	if isRepeated(err) {
 		return d.showRepeated(v, "This key was created already", "keys", repeated{
 			Text: []string{
@@ -80,7 +80,7 @@ func (d *dashboard) createKey(v *visit) error {
 		})
 	}
 	if err != nil {
-		wrong, err := problemsOf(err, map[refusal.Code]string{refusal.APIKeyLimit: ""})
+		wrong, err := problemsOf(err, map[apierr.Code]string{apierr.APIKeyLimit: ""})
 		if err != nil {
 			return err
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 )
 
 var secretText = regexp.MustCompile(`svc_live_[0-9A-Za-z]{42}|whsec_[\w-]{43}`)
@@ -67,7 +67,7 @@ func (p place) made() (n [3]int) {
 // the form is carried out once, and its secret is in one answer.
 func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		p := newPlace(t, s)
 		o := p.fill("one")
 		r := p.signedIn("one")
@@ -113,7 +113,7 @@ func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
 // A form with a mistake is sent again as it is, and one that cannot be told from others not at all.
 func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.SQLite, store.Config{})
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	p := newPlace(t, s)
 	o := p.fill("one")
 	r := p.signedIn("one")
@@ -138,7 +138,7 @@ func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
 // A form belongs to its store: that another store's reader sent one of the same kind refuses nothing.
 func TestFormsOfStoresAreApart(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.SQLite, store.Config{})
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	p := newPlace(t, s)
 	key := url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "expires": {"30d"}}
 	one, two := p.signedIn("one"), p.signedIn("two")

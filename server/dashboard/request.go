@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // answer remembers the status of an answer for the log.
@@ -94,7 +94,7 @@ func (d *dashboard) survive(a *answer, r *http.Request, next http.Handler) {
 			return
 		}
 		// As a refusal it stays a failure, also when the browser has left.
-		d.fail(a, r, refusal.Of(cause, func(error) bool { return false }))
+		d.fail(a, r, apierr.Of(cause, func(error) bool { return false }))
 	}()
 	next.ServeHTTP(a, r)
 }

@@ -8,14 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 )
 
 // What anybody may write into an address does not reach the log: a line names the page that answers.
 func TestLogNamesThePage(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.SQLite, store.Config{})
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	p := newPlace(t, s)
 	stranger := strings.Repeat("stranger", 500)
 	r := p.signedIn("one")

@@ -7,7 +7,7 @@ import (
 
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // window is a choice of since when to send again.
@@ -59,14 +59,14 @@ func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
 				return at, nil
 			}
 		}
-		return time.Time{}, refusal.Invalid("The time cannot be read.", wire.Field{Name: "since", Message: "must be a date and time such as 2026-10-01T12:00, in UTC"})
+		return time.Time{}, apierr.Invalid("The time cannot be read.", wire.Field{Name: "since", Message: "must be a date and time such as 2026-10-01T12:00, in UTC"})
 	}
 	for _, w := range windows {
 		if w.Value == r.PostForm.Get("window") {
 			return now.Add(-w.length), nil
 		}
 	}
-	return time.Time{}, refusal.Invalid("Choose since when to send again.")
+	return time.Time{}, apierr.Invalid("Choose since when to send again.")
 }
 
 // The states of a resend as the address of the page after it spells them.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
 )
@@ -52,7 +52,7 @@ var (
 
 func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		p := newPlace(t, s)
 		for name, says := range map[string][]string{"recent": recentBrowser, "older": olderBrowser} {
 			r := p.proxied()
@@ -88,7 +88,7 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 // The link's scheme decides what the cookie is like, and nothing that a request says.
 func TestLinkDecidesTheCookie(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.SQLite, store.Config{})
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	p := newPlace(t, s)
 	for _, base := range []string{public, "https://127.0.0.1:8443", "http://127.0.0.1:8081", "http://localhost:8081"} {
 		for _, host := range []string{"127.0.0.1:8081", "localhost:8081", "example.com", "10.0.0.5:8081"} {
@@ -117,7 +117,7 @@ func TestLinkDecidesTheCookie(t *testing.T) {
 // from a sister domain, gets nowhere with it.
 func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.SQLite, store.Config{})
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	p := newPlace(t, s)
 	session := func(base string) string {
 		secret, err := p.operator.SignIn(t.Context(), p.linkUnder(base, "one"))
@@ -152,7 +152,7 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 // A browser that signs in again gives its session before up, in whichever cookie that is.
 func TestSigningInReplacesTheSession(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.SQLite, store.Config{})
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	p := newPlace(t, s)
 	before, err := p.operator.SignIn(t.Context(), p.link("one"))
 	require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestSigningInReplacesTheSession(t *testing.T) {
 // second is another server on the same database.
 func (p place) second() place {
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: admin.New(p.store, p.shop), Shop: p.shop, Now: p.store.Now, Unreachable: store.IsUnreachable, Logger: p.logger(),
+		Operator: admin.New(p.store, p.shop), Shop: p.shop, Now: p.store.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
 	}))
 	p.t.Cleanup(server.Close)
 	p.url = server.URL
@@ -177,7 +177,7 @@ func (p place) second() place {
 
 func TestSigningOutEverywhere(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		p := newPlace(t, s)
 		here, elsewhere, far := p.signedIn("one"), p.second().signedIn("one"), p.signedIn("two")
 		unused := p.link("one")
@@ -214,7 +214,7 @@ func TestSigningOutEverywhere(t *testing.T) {
 // What the operator revokes ends with the next request, on every server; a form that was open is refused.
 func TestRevokedSessionIsOverOnEveryServer(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		p := newPlace(t, s)
 		r := p.second().signedIn("one")
 		form := r.form("/keys/new", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "expires": {"30d"}})

@@ -9,7 +9,7 @@ import (
 
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // functions are what the templates spell values with.
@@ -99,11 +99,11 @@ func plural(n int, one, many string) string {
 // badge is the look of a state; its word stands beside it, so that nobody depends on the colour.
 func badge(state string) string {
 	switch state {
-	case queue.Succeeded, "active", shop.WebhookEnabled:
+	case queue.Succeeded, "active", service.WebhookEnabled:
 		return "good"
 	case queue.Failed, "revoked":
 		return "bad"
-	case shop.WebhookFailing:
+	case service.WebhookFailing:
 		return "warn"
 	case queue.Pending:
 		return "busy"

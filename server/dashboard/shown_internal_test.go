@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
 )
 
@@ -130,7 +130,7 @@ func TestChangesAreSaidForReaders(t *testing.T) {
 
 func TestEveryScopeAndEventHasAMeaning(t *testing.T) {
 	t.Parallel()
-	for _, name := range append(append(auth.Scopes(), shop.EventTypes()...), wire.PingType) {
+	for _, name := range append(append(auth.Scopes(), service.EventTypes()...), wire.PingType) {
 		require.NotEmpty(t, meanings[name], name)
 	}
 }

@@ -4,24 +4,24 @@ import (
 	"net/http"
 
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // webhooksBody is the page of a store's webhooks.
 type webhooksBody struct {
-	Webhooks []shop.Webhook
+	Webhooks []service.Webhook
 	Limit    int
 }
 
 // webhooks lists the webhooks.
 func (d *dashboard) webhooks(v *visit) error {
-	all, err := d.Shop.ListWebhooks(v, shop.MaxWebhooks)
+	all, err := d.Shop.ListWebhooks(v, service.MaxWebhooks)
 	if err != nil {
 		return err
 	}
 	d.show(v, http.StatusOK, view{
-		Title: "Webhooks", Section: "webhooks", Template: "webhooks", Body: webhooksBody{all, shop.MaxWebhooks},
+		Title: "Webhooks", Section: "webhooks", Template: "webhooks", Body: webhooksBody{all, service.MaxWebhooks},
 	})
 	return nil
 }
@@ -31,7 +31,7 @@ const recentDeliveries = 5
 
 // webhookBody is the page of one webhook.
 type webhookBody struct {
-	shop.Webhook
+	service.Webhook
 	Recent  []listed
 	Windows []window
 	// Resent is what sending again came to, if that is what led here.
@@ -44,7 +44,7 @@ func (d *dashboard) webhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	recent, err := d.Shop.ListDeliveries(v, shop.DeliverySearch{WebhookID: w.ID.String(), Limit: recentDeliveries})
+	recent, err := d.Shop.ListDeliveries(v, service.DeliverySearch{WebhookID: w.ID.String(), Limit: recentDeliveries})
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (d *dashboard) showWebhookForm(v *visit, status int, f webhookForm) error {
 	if f.ID != "" {
 		title = "Edit the webhook"
 	}
-	f.Events = shop.EventTypes()
+	f.Events = service.EventTypes()
 	d.show(v, status, view{Title: title, Section: "webhooks", Template: "webhook_form", Body: f})
 	return nil
 }
@@ -79,7 +79,7 @@ func (d *dashboard) showWebhookForm(v *visit, status int, f webhookForm) error {
 // newWebhook shows the form of a new webhook; all events are chosen at first (specification,
 // Webhook registration).
 func (d *dashboard) newWebhook(v *visit) error {
-	return d.showWebhookForm(v, http.StatusOK, webhookForm{Chosen: set(shop.EventTypes())})
+	return d.showWebhookForm(v, http.StatusOK, webhookForm{Chosen: set(service.EventTypes())})
 }
 
 // editWebhook shows the form of a webhook to change.
@@ -103,7 +103,7 @@ func (d *dashboard) createWebhook(v *visit) error {
 		// The rules take no choice for all, and a reader who unticked all of them meant none.
 		return d.webhookRefused(v, "", noEvents())
 	}
-	w, err := d.Shop.CreateWebhook(ctx, shop.WebhookDraft{URL: form.Get("url"), Description: form.Get("description"), Events: form["events"]})
+	w, err := d.Shop.CreateWebhook(ctx, service.WebhookDraft{URL: form.Get("url"), Description: form.Get("description"), Events: form["events"]})
 	if isRepeated(err) {
 		return d.showRepeated(v, "This webhook was registered already", "webhooks", repeated{
 			Text: []string{
@@ -124,7 +124,7 @@ func (d *dashboard) createWebhook(v *visit) error {
 func (d *dashboard) updateWebhook(v *visit) error {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	url, description := form.Get("url"), form.Get("description")
-	_, err := d.Shop.UpdateWebhook(v, id, shop.WebhookChange{URL: &url, Description: &description, Events: append([]string{}, form["events"]...)})
+	_, err := d.Shop.UpdateWebhook(v, id, service.WebhookChange{URL: &url, Description: &description, Events: append([]string{}, form["events"]...)})
 	if err != nil {
 		return d.webhookRefused(v, id, err)
 	}
@@ -133,8 +133,8 @@ func (d *dashboard) updateWebhook(v *visit) error {
 
 // webhookRefused shows the form again with what is wrong.
 func (d *dashboard) webhookRefused(v *visit, id string, err error) error {
-	wrong, err := problemsOf(err, map[refusal.Code]string{
-		refusal.WebhookURLInvalid: "url", refusal.WebhookLimit: "", refusal.SecretKeyMissing: "",
+	wrong, err := problemsOf(err, map[apierr.Code]string{
+		apierr.WebhookURLInvalid: "url", apierr.WebhookLimit: "", apierr.SecretKeyMissing: "",
 	})
 	if err != nil {
 		return err
@@ -149,13 +149,13 @@ func (d *dashboard) webhookRefused(v *visit, id string, err error) error {
 }
 
 func noEvents() error {
-	return refusal.Invalid("Choose at least one event.", wire.Field{Name: "events", Message: "choose at least one"})
+	return apierr.Invalid("Choose at least one event.", wire.Field{Name: "events", Message: "choose at least one"})
 }
 
 // secretBody is a webhook right after its secret was made.
-type secretBody struct{ shop.Webhook }
+type secretBody struct{ service.Webhook }
 
-func (d *dashboard) showSecret(v *visit, title string, w shop.Webhook) {
+func (d *dashboard) showSecret(v *visit, title string, w service.Webhook) {
 	d.show(v, http.StatusOK, view{Title: title, Section: "webhooks", Template: "webhook_secret", Body: secretBody{w}})
 }
 

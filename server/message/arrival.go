@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // errSlow is the cause of an arrival that took longer than its bounds allow.
@@ -64,9 +64,9 @@ func (a *Arrival) Why(err error) error {
 	ended := context.Cause(a.ctx)
 	switch {
 	case errors.Is(ended, errSlow):
-		return refusal.Invalid("The body did not arrive in time.")
+		return apierr.Invalid("The body did not arrive in time.")
 	case ended == nil, errors.Is(ended, context.Canceled) && errors.Is(err, io.ErrUnexpectedEOF):
-		return refusal.Invalid("The body could not be read to its end.")
+		return apierr.Invalid("The body could not be read to its end.")
 	default:
 		return a.ctx.Err()
 	}

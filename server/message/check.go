@@ -7,7 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // Kind is how many messages a call has.
@@ -61,7 +61,7 @@ var streamTypes = map[string]bool{
 func Check(w http.ResponseWriter, r *http.Request, kind Kind) error {
 	if kind == Bidi && r.ProtoMajor < 2 {
 		w.Header().Set("Connection", "close")
-		return refusal.Invalid("This method is a stream and needs HTTP/2.")
+		return apierr.Invalid("This method is a stream and needs HTTP/2.")
 	}
 	if r.Method == http.MethodGet {
 		return checkGet(r)
@@ -84,12 +84,12 @@ func Check(w http.ResponseWriter, r *http.Request, kind Kind) error {
 		if isGRPC(r) {
 			w.Header()[headerAcceptEncoding] = []string{compressionGzip}
 		}
-		return &refusal.Refusal{
-			Code: refusal.UnsupportedMediaType, Protocol: connect.CodeUnimplemented, Message: "The message is compressed in another way than gzip.",
+		return &apierr.Refusal{
+			Code: apierr.UnsupportedMediaType, Protocol: connect.CodeUnimplemented, Message: "The message is compressed in another way than gzip.",
 		}
 	}
 	if version := r.Header.Get(headerProtocolVersion); version != "" && version != "1" && !isGRPC(r) {
-		return refusal.Invalid("The version of the Connect protocol must be 1.")
+		return apierr.Invalid("The version of the Connect protocol must be 1.")
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func unsupportedType() error {
 	return unsupported("The body's Content-Type is of none of the protocols Connect, gRPC and gRPC-Web.")
 }
 
-func unsupported(message string) error { return refusal.New(refusal.UnsupportedMediaType, message) }
+func unsupported(message string) error { return apierr.New(apierr.UnsupportedMediaType, message) }
 
 // isGRPC reports whether a call is made in gRPC or gRPC-Web.
 func isGRPC(r *http.Request) bool { return hasType(r, "application/grpc") }

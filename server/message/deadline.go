@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // The headers in which a caller says how long it waits.
@@ -31,7 +31,7 @@ func Deadline(r *http.Request) (*http.Request, context.CancelFunc, error) {
 	}
 	timeout, ok := parse(values[0])
 	if !ok || len(values) > 1 {
-		return r, func() {}, refusal.Invalid("The header " + name + " is malformed.")
+		return r, func() {}, apierr.Invalid("The header " + name + " is malformed.")
 	}
 	ctx, stop := context.WithTimeout(r.Context(), timeout)
 	return r.WithContext(ctx), stop, nil

@@ -8,7 +8,7 @@ import (
 	"io"
 	"net/http"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // flagCompressed marks an envelope whose message is compressed; it is the only flag of a request.
@@ -35,9 +35,9 @@ func (e *envelopes) next(arrival *Arrival, into *bytes.Buffer) error {
 	flags, size := prefix[0], int64(binary.BigEndian.Uint32(prefix[1:]))
 	switch {
 	case flags > flagCompressed:
-		return refusal.Invalid("The message has a flag that means nothing in a request.")
+		return apierr.Invalid("The message has a flag that means nothing in a request.")
 	case flags == flagCompressed && !e.compressed:
-		return refusal.Invalid("The message is compressed, and no header names the compression.")
+		return apierr.Invalid("The message is compressed, and no header names the compression.")
 	case size > int64(e.bounds.Bytes):
 		return TooLarge(e.bounds.Bytes)
 	}

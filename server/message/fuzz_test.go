@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/message"
-	"go.storefront.example/server/refusal"
 )
 
 const bound = 1 << 10
@@ -22,7 +22,7 @@ const bound = 1 << 10
 // requireWorded asserts that a refusal is one, and repeats nothing of what was sent.
 func requireWorded(t *testing.T, err error, sent string) {
 	t.Helper()
-	var r *refusal.Refusal
+	var r *apierr.Refusal
 	require.ErrorAs(t, err, &r)
 	require.NotZero(t, r.Status(), r.Code)
 	if len(sent) > 40 {

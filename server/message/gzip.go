@@ -6,7 +6,7 @@ import (
 	"io"
 	"sync"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // unzippers are 40 KB each, and would otherwise be made for every compressed message.
@@ -39,4 +39,4 @@ func (b Bounds) unzip(message *bytes.Buffer) error {
 	return nil
 }
 
-func malformedGzip() error { return refusal.Invalid("The message is not well-formed gzip.") }
+func malformedGzip() error { return apierr.Invalid("The message is not well-formed gzip.") }

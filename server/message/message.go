@@ -23,7 +23,7 @@ import (
 	"sync"
 	"time"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // prefixBytes is what stands before a message of gRPC or of a stream: a flag and the length.
@@ -47,7 +47,7 @@ func TooLarge(bytes int) error {
 	if bytes >= 1<<20 {
 		size = fmt.Sprintf("%d MiB", bytes>>20)
 	}
-	return refusal.New(refusal.PayloadTooLarge, "The body is larger than "+size+".")
+	return apierr.New(apierr.PayloadTooLarge, "The body is larger than "+size+".")
 }
 
 // Read reads the one message of a call that Check has passed. It returns the request to hand to
@@ -111,13 +111,13 @@ func (b Bounds) readEnvelope(w http.ResponseWriter, r *http.Request, into *bytes
 	e := envelopes{bounds: b, source: bodyOf(r), compressed: compressed}
 	switch err := e.next(arrival, into); {
 	case errors.Is(err, io.EOF):
-		return refusal.Invalid("The call has no message.")
+		return apierr.Invalid("The call has no message.")
 	case err != nil:
 		return err
 	}
 	switch n, err := io.ReadFull(e.source, make([]byte, 1)); {
 	case n > 0:
-		return refusal.Invalid("The call has more than one message.")
+		return apierr.Invalid("The call has more than one message.")
 	case !errors.Is(err, io.EOF):
 		return b.readError(arrival, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // query is what the query of a Connect GET says (https://connectrpc.com/docs/protocol, Unary-Get-Request).
@@ -55,18 +55,18 @@ func (b Bounds) readQuery(r *http.Request, raw string, into *bytes.Buffer) error
 	q, ok := parseQuery(raw)
 	switch {
 	case !ok:
-		return refusal.Invalid("The query is not well-formed.")
+		return apierr.Invalid("The query is not well-formed.")
 	case !q.hasMessage:
-		return refusal.Invalid("A call by GET has its message in the query.")
+		return apierr.Invalid("A call by GET has its message in the query.")
 	case q.version != "" && q.version != "v1":
-		return refusal.Invalid("The version of the Connect protocol must be v1.")
+		return apierr.Invalid("The version of the Connect protocol must be v1.")
 	}
 	r.Header["Content-Type"] = []string{"application/" + q.encoding}
 	if q.base64 == "1" {
 		// With the alphabet for URLs, padded or not.
 		content, err := base64.RawURLEncoding.AppendDecode(into.AvailableBuffer(), []byte(strings.TrimRight(q.message, "=")))
 		if err != nil {
-			return refusal.Invalid("The message in the query is not base64 for URLs.")
+			return apierr.Invalid("The message in the query is not base64 for URLs.")
 		}
 		into.Write(content)
 	} else {

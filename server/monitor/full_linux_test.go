@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 )
 
 // newDisk mounts a small disk, and returns its folder and what fills it and empties it again.
@@ -43,7 +43,7 @@ func newDisk(t *testing.T) (folder string, fill, empty func()) {
 }
 
 // holdsOnAFullDisk fills the disk of a database, and empties it again.
-func holdsOnAFullDisk(t *testing.T, s *store.Store, fill, empty func()) {
+func holdsOnAFullDisk(t *testing.T, s *db.Store, fill, empty func()) {
 	t.Helper()
 	_, err := s.Writer().Exec("CREATE TABLE filler (body text)")
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func holdsOnAFullDisk(t *testing.T, s *store.Store, fill, empty func()) {
 			break
 		}
 	}
-	require.True(t, store.IsUnreachable(err), "%v", err)
+	require.True(t, db.IsUnreachable(err), "%v", err)
 	require.Equal(t, "The database cannot be written.", refused(t, s))
 	empty()
 	require.Empty(t, refused(t, s))
@@ -71,17 +71,17 @@ func holdsOnAFullDisk(t *testing.T, s *store.Store, fill, empty func()) {
 func TestAFullDiskIsNotReadyOnSQLite(t *testing.T) {
 	t.Parallel()
 	folder, fill, empty := newDisk(t)
-	s, err := store.Open(t.Context(), store.Config{URL: "sqlite:" + filepath.Join(folder, "storefront.db")})
+	s, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + filepath.Join(folder, "storefront.db")})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	require.NoError(t, s.Migrate(t.Context(), func(store.Migration) {}))
+	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
 	holdsOnAFullDisk(t, s, fill, empty)
 }
 
 func TestAFullDiskIsNotReadyOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	folder, fill, empty := newDisk(t)
-	server := storetest.NewEmpty(t, storetest.Postgres, store.Config{MaxConns: 2})
+	server := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{MaxConns: 2})
 	var data string
 	require.NoError(t, server.Reader().QueryRow("SHOW data_directory").Scan(&data))
 	owned, err := os.Stat(data)
@@ -98,12 +98,12 @@ func TestAFullDiskIsNotReadyOnPostgreSQL(t *testing.T) {
 		_, err := server.Writer().Exec(fmt.Sprintf("DROP TABLESPACE %q", space))
 		require.NoError(t, err)
 	})
-	database := storetest.URL(t, storetest.Postgres)
+	database := dbtest.URL(t, dbtest.Postgres)
 	u, err := url.Parse(database)
 	require.NoError(t, err)
 	_, err = server.Writer().Exec(fmt.Sprintf("ALTER DATABASE %s SET TABLESPACE %q", strings.TrimPrefix(u.Path, "/"), space))
 	require.NoError(t, err)
-	s, err := store.Open(t.Context(), store.Config{URL: database, MaxConns: 2})
+	s, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	holdsOnAFullDisk(t, s, fill, empty)

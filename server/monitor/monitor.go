@@ -14,9 +14,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/route"
 )
 
@@ -72,7 +72,7 @@ func Handler(c Config) http.Handler {
 func (c Config) serveReady(w http.ResponseWriter, r *http.Request) {
 	if err := c.Ready(r.Context()); err != nil {
 		c.Logger.WarnContext(r.Context(), "not ready", "error", err)
-		say(w, http.StatusServiceUnavailable, refusal.Of(err, store.IsUnreachable).Message)
+		say(w, http.StatusServiceUnavailable, apierr.Of(err, db.IsUnreachable).Message)
 		return
 	}
 	say(w, http.StatusOK, "ready")

@@ -14,8 +14,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/server/monitor"
 )
 
@@ -59,7 +59,7 @@ func TestProfilesNeedTheToken(t *testing.T) {
 
 func TestReadiness(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		var said strings.Builder
 		handler := monitor.Handler(monitor.Config{
 			Metrics: prometheus.NewRegistry(), Logger: slog.New(slog.NewTextHandler(&said, nil)),
@@ -85,7 +85,7 @@ func TestReadiness(t *testing.T) {
 
 func TestEveryProcessTellsOfItself(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		handler := monitor.Handler(monitor.Config{Metrics: monitor.NewRegistry(s, slog.New(slog.DiscardHandler))})
 		text := ask(handler, "/metrics").Body.String()
 		for _, want := range []string{

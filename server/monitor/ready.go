@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/server/apierr"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 // Readiness reports whether a database can be worked on. It looks at most once in readyLifetime, however many
 // ask, and they share the outcome. Goroutines share it.
 type Readiness struct {
-	store *store.Store
+	store *db.Store
 	mu    sync.Mutex
 	last  *look
 }
@@ -33,7 +33,7 @@ type look struct {
 }
 
 // NewReadiness makes the readiness of what works on a database.
-func NewReadiness(s *store.Store) *Readiness { return &Readiness{store: s} }
+func NewReadiness(s *db.Store) *Readiness { return &Readiness{store: s} }
 
 // Check reports why the database cannot be worked on: it is away, cannot be written, or its schema lacks
 // migrations. The error is a *refusal.Refusal of unavailable.
@@ -84,7 +84,7 @@ func (r *Readiness) ask(ctx context.Context) error {
 	case err != nil:
 		return away("The database cannot be reached.", err)
 	case !current:
-		return refusal.New(refusal.Unavailable, "The schema is behind; run storefront migrate up.")
+		return apierr.New(apierr.Unavailable, "The schema is behind; run storefront migrate up.")
 	}
 	if err := r.store.CheckWritable(ctx); err != nil {
 		return away("The database cannot be written.", err)
@@ -93,5 +93,5 @@ func (r *Readiness) ask(ctx context.Context) error {
 }
 
 func away(message string, cause error) error {
-	return &refusal.Refusal{Code: refusal.Unavailable, Message: message, Cause: cause}
+	return &apierr.Refusal{Code: apierr.Unavailable, Message: message, Cause: cause}
 }

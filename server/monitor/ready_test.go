@@ -13,29 +13,29 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/monitor"
-	"go.storefront.example/server/refusal"
 )
 
 // refused is the message with which a database cannot be worked on, "" when it can.
-func refused(t *testing.T, s *store.Store) string {
+func refused(t *testing.T, s *db.Store) string {
 	t.Helper()
 	err := monitor.NewReadiness(s).Check(t.Context())
 	if err == nil {
 		return ""
 	}
-	var r *refusal.Refusal
+	var r *apierr.Refusal
 	require.True(t, errors.As(err, &r))
-	require.Equal(t, refusal.Unavailable, r.Code)
+	require.Equal(t, apierr.Unavailable, r.Code)
 	return r.Message
 }
 
 func TestHoweverManyAskTheDatabaseIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	var writes atomic.Int32
-	s := storetest.New(t, storetest.SQLite, store.Config{Observe: func(query string) {
+	s := dbtest.New(t, dbtest.SQLite, db.Config{Observe: func(query string) {
 		if strings.HasPrefix(query, "UPDATE goose_db_version") {
 			writes.Add(1)
 		}
@@ -59,20 +59,20 @@ func TestHoweverManyAskTheDatabaseIsAskedOnce(t *testing.T) {
 
 func TestADatabaseThatOnlyReadsIsNotReady(t *testing.T) {
 	t.Parallel()
-	t.Run(storetest.SQLite, func(t *testing.T) {
+	t.Run(dbtest.SQLite, func(t *testing.T) {
 		t.Parallel()
-		s := storetest.New(t, storetest.SQLite, store.Config{})
+		s := dbtest.New(t, dbtest.SQLite, db.Config{})
 		require.Empty(t, refused(t, s))
 		_, err := s.Writer().Exec("PRAGMA query_only(1)")
 		require.NoError(t, err)
 		require.Equal(t, "The database cannot be written.", refused(t, s))
 		require.Empty(t, refused(t, s), "another connection has taken the place of the one that only reads")
 	})
-	t.Run(storetest.Postgres, func(t *testing.T) {
+	t.Run(dbtest.Postgres, func(t *testing.T) {
 		t.Parallel()
 		for _, user := range []string{"", "reader"} { // one who may lock the row, and one who may not
-			database := storetest.URL(t, storetest.Postgres)
-			owner, err := store.Open(t.Context(), store.Config{URL: database, MaxConns: 2})
+			database := dbtest.URL(t, dbtest.Postgres)
+			owner, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, owner.Close()) }()
 			if user != "" {
@@ -90,7 +90,7 @@ func TestADatabaseThatOnlyReadsIsNotReady(t *testing.T) {
 				u.User = url.User(role)
 				database = u.String()
 			}
-			s, err := store.Open(t.Context(), store.Config{URL: database, MaxConns: 2})
+			s, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
 			require.Empty(t, refused(t, s), user)

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"go.storefront.example/ent/span"
+	"go.storefront.example/ent/tracing"
 	"go.storefront.example/server/route"
 )
 
@@ -26,7 +26,7 @@ func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		ctx, s := span.Tracer(traces).Start(span.Remote(r.Context(), r.Header.Get("Traceparent")), "operator request",
+		ctx, s := tracing.Tracer(traces).Start(tracing.Remote(r.Context(), r.Header.Get("Traceparent")), "operator request",
 			trace.WithSpanKind(trace.SpanKindServer))
 		defer s.End()
 		inner := r.WithContext(ctx)
@@ -34,7 +34,7 @@ func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 		next.ServeHTTP(answer, inner)
 		s.SetAttributes(attribute.String("http.route", route.Of(inner)), attribute.Int("http.response.status_code", max(answer.code, http.StatusOK)))
 		if answer.code >= http.StatusInternalServerError {
-			span.Fail(s, strconv.Itoa(answer.code))
+			tracing.Fail(s, strconv.Itoa(answer.code))
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"go.storefront.example/ent/wire"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/message"
-	"go.storefront.example/server/refusal"
 )
 
 // decode makes the method's request message of the path's identifier, the query and the body.
@@ -30,7 +30,7 @@ func (m *method) decode(x *exchange, r *http.Request, id string) (proto.Message,
 	buf := buffers.Get().(*[]byte)
 	defer putBuffer(buf)
 	body, err := readBody(x, r, buf)
-	var broken *refusal.Refusal
+	var broken *apierr.Refusal
 	switch {
 	case errors.Is(err, errTooLarge):
 		return nil, nil, message.TooLarge(MaxBodyBytes)

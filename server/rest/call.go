@@ -12,8 +12,8 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/message"
-	"go.storefront.example/server/refusal"
 )
 
 // call is a method on the RPC faces.
@@ -59,7 +59,7 @@ func (e *Edge) serveCall(x *exchange, r *http.Request, c *call) error {
 	r, stop, malformed := message.Deadline(r)
 	defer stop()
 	if err := e.answerCall(x, r, c, malformed); err != nil {
-		return refusal.In(r.Context(), err, e.config.Unreachable)
+		return apierr.In(r.Context(), err, e.config.Unreachable)
 	}
 	return nil
 }
@@ -108,8 +108,8 @@ func (e *Edge) answerCall(x *exchange, r *http.Request, c *call, malformed error
 // refused in the words of none.
 func (x *exchange) checkCall(r *http.Request, kind message.Kind) error {
 	err := message.Check(x.writer, r, kind)
-	var refused *refusal.Refusal
-	if errors.As(err, &refused) && refused.Code == refusal.UnsupportedMediaType && refused.Protocol == 0 {
+	var refused *apierr.Refusal
+	if errors.As(err, &refused) && refused.Code == apierr.UnsupportedMediaType && refused.Protocol == 0 {
 		x.face = FaceNone
 	}
 	return err
@@ -149,7 +149,7 @@ func (e *Edge) interceptCall(next connect.UnaryFunc) connect.UnaryFunc {
 		invalid := wire.TakeInvalid(call.Any().(proto.Message))
 		answer, err := e.guard(ctx, call, invalid, next)
 		if err != nil {
-			x.refusal = refusal.In(ctx, err, e.config.Unreachable)
+			x.refusal = apierr.In(ctx, err, e.config.Unreachable)
 			x.setRefusalHeaders()
 			return nil, x.callError()
 		}

@@ -18,7 +18,7 @@ import (
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/rest"
 )
 
@@ -43,7 +43,7 @@ func withKey(key string) connect.ClientOption {
 }
 
 // requireCallError asserts an error of the RPC faces with its storefront.v1.Error, and returns that.
-func requireCallError(t *testing.T, err error, code connect.Code, own refusal.Code) *storefrontv1.Error {
+func requireCallError(t *testing.T, err error, code connect.Code, own apierr.Code) *storefrontv1.Error {
 	t.Helper()
 	var c *connect.Error
 	require.ErrorAs(t, err, &c)
@@ -95,30 +95,30 @@ func TestCalls(t *testing.T) {
 		require.Equal(t, "/storefront.v1.ProductService/GetProduct", requests[len(requests)-1].Route)
 
 		_, err = full.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: "x"})
-		requireCallError(t, err, connect.CodeNotFound, refusal.ProductNotFound)
+		requireCallError(t, err, connect.CodeNotFound, apierr.ProductNotFound)
 		_, err = full.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: "fails"})
-		require.NotContains(t, requireCallError(t, err, connect.CodeInternal, refusal.InternalError).GetMessage(), "secret")
+		require.NotContains(t, requireCallError(t, err, connect.CodeInternal, apierr.InternalError).GetMessage(), "secret")
 		_, err = full.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: "panic"})
-		requireCallError(t, err, connect.CodeInternal, refusal.InternalError)
+		requireCallError(t, err, connect.CodeInternal, apierr.InternalError)
 		_, err = full.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: "away"})
-		requireCallError(t, err, connect.CodeUnavailable, refusal.Unavailable)
+		requireCallError(t, err, connect.CodeUnavailable, apierr.Unavailable)
 		_, err = full.UpdateProduct(ctx, &storefrontv1.UpdateProductRequest{Id: "x", Status: storefrontv1.Product_PUBLISHED.Enum()})
-		detail := requireCallError(t, err, connect.CodeFailedPrecondition, refusal.ProductIncomplete)
+		detail := requireCallError(t, err, connect.CodeFailedPrecondition, apierr.ProductIncomplete)
 		require.Equal(t, []string{"description", "content"}, detail.GetDetails().GetMissing())
 		require.Equal(t, int32(422), detail.GetStatusCode())
 
 		_, err = products("nobody").GetProduct(ctx, &storefrontv1.GetProductRequest{Id: productID})
-		requireCallError(t, err, connect.CodeUnauthenticated, refusal.APIKeyInvalid)
+		requireCallError(t, err, connect.CodeUnauthenticated, apierr.APIKeyInvalid)
 		require.Equal(t, `Bearer realm="Service API"`, metaOf(err).Get("WWW-Authenticate"))
 		_, err = products(limitedKey).GetProduct(ctx, &storefrontv1.GetProductRequest{Id: productID})
-		requireCallError(t, err, connect.CodeResourceExhausted, refusal.RateLimited)
+		requireCallError(t, err, connect.CodeResourceExhausted, apierr.RateLimited)
 		require.Equal(t, "42", metaOf(err).Get("Retry-After"))
 		require.Equal(t, "0", metaOf(err).Get("X-RateLimit-Remaining"))
 		_, err = products(readKey).UpdateProduct(ctx, &storefrontv1.UpdateProductRequest{Id: productID})
-		detail = requireCallError(t, err, connect.CodePermissionDenied, refusal.InsufficientScope)
+		detail = requireCallError(t, err, connect.CodePermissionDenied, apierr.InsufficientScope)
 		require.Equal(t, "products:write", detail.GetDetails().GetRequired())
 		_, err = full.UpdateProduct(ctx, &storefrontv1.UpdateProductRequest{Description: proto.String(noise(2 << 20))})
-		requireCallError(t, err, connect.CodeResourceExhausted, refusal.PayloadTooLarge)
+		requireCallError(t, err, connect.CodeResourceExhausted, apierr.PayloadTooLarge)
 	}
 }
 
@@ -152,21 +152,21 @@ func TestConnectByHand(t *testing.T) {
 		reason, method, path, body string
 		headers                    []string
 		status                     int
-		code                       refusal.Code
+		code                       apierr.Code
 		also                       []string
 	}{
-		{"a call that changes nothing may be a GET", "PUT", get, "{}", nil, 405, refusal.MethodNotAllowed, []string{"Allow"}},
-		{"preflight", "OPTIONS", get, "", nil, 405, refusal.MethodNotAllowed, []string{"Allow"}},
-		{"a call that changes something is a POST", "GET", update + "?connect=v1&encoding=json&message={}", "", nil, 405, refusal.MethodNotAllowed, []string{"Allow"}},
-		{"no protocol's type", "POST", get, "{}", []string{"Content-Type: text/plain"}, 415, refusal.UnsupportedMediaType, nil},
-		{"no type", "POST", get, "{}", []string{"Content-Type: "}, 415, refusal.UnsupportedMediaType, nil},
-		{"a stream's type", "POST", get, "{}", []string{"Content-Type: application/connect+json"}, 415, refusal.UnsupportedMediaType, nil},
-		{"another format of gRPC", "POST", get, "{}", []string{"Content-Type: application/grpc+thrift"}, 415, refusal.UnsupportedMediaType, nil},
-		{"a charset on binary", "POST", get, "", []string{"Content-Type: application/proto; charset=utf-8"}, 415, refusal.UnsupportedMediaType, nil},
-		{"another compression", "POST", get, "{}", []string{"Content-Encoding: br"}, 415, refusal.UnsupportedMediaType, nil},
-		{"a GET without a message", "GET", get, "", nil, 415, refusal.UnsupportedMediaType, nil},
-		{"a GET with a body", "GET", get + "?connect=v1&encoding=json&message={}", "{}", nil, 415, refusal.UnsupportedMediaType, nil},
-		{"a GET compressed in another way", "GET", get + "?connect=v1&encoding=json&compression=br&message={}", "", nil, 415, refusal.UnsupportedMediaType, nil},
+		{"a call that changes nothing may be a GET", "PUT", get, "{}", nil, 405, apierr.MethodNotAllowed, []string{"Allow"}},
+		{"preflight", "OPTIONS", get, "", nil, 405, apierr.MethodNotAllowed, []string{"Allow"}},
+		{"a call that changes something is a POST", "GET", update + "?connect=v1&encoding=json&message={}", "", nil, 405, apierr.MethodNotAllowed, []string{"Allow"}},
+		{"no protocol's type", "POST", get, "{}", []string{"Content-Type: text/plain"}, 415, apierr.UnsupportedMediaType, nil},
+		{"no type", "POST", get, "{}", []string{"Content-Type: "}, 415, apierr.UnsupportedMediaType, nil},
+		{"a stream's type", "POST", get, "{}", []string{"Content-Type: application/connect+json"}, 415, apierr.UnsupportedMediaType, nil},
+		{"another format of gRPC", "POST", get, "{}", []string{"Content-Type: application/grpc+thrift"}, 415, apierr.UnsupportedMediaType, nil},
+		{"a charset on binary", "POST", get, "", []string{"Content-Type: application/proto; charset=utf-8"}, 415, apierr.UnsupportedMediaType, nil},
+		{"another compression", "POST", get, "{}", []string{"Content-Encoding: br"}, 415, apierr.UnsupportedMediaType, nil},
+		{"a GET without a message", "GET", get, "", nil, 415, apierr.UnsupportedMediaType, nil},
+		{"a GET with a body", "GET", get + "?connect=v1&encoding=json&message={}", "{}", nil, 415, apierr.UnsupportedMediaType, nil},
+		{"a GET compressed in another way", "GET", get + "?connect=v1&encoding=json&compression=br&message={}", "", nil, 415, apierr.UnsupportedMediaType, nil},
 	} {
 		requireProblem(t, w.do(t, row.method, row.path, row.body, row.headers...), row.status, row.code, "", row.also...)
 	}
@@ -223,9 +223,9 @@ func TestHTTP2(t *testing.T) {
 	a := w.do(t, "GET", "/v1/products", "")
 	require.Equal(t, 200, a.status)
 	requireHeaders(t, a)
-	requireProblem(t, w.do(t, "PATCH", "/v1/products/x", `{"title":1}`), 400, refusal.ValidationFailed,
+	requireProblem(t, w.do(t, "PATCH", "/v1/products/x", `{"title":1}`), 400, apierr.ValidationFailed,
 		`{"fields":[{"field":"title","message":"must be a string"}]}`)
-	requireProblem(t, w.send(t, "PATCH", "/v1/products/x", bytes.NewReader(make([]byte, 2<<20))), 413, refusal.PayloadTooLarge, "")
+	requireProblem(t, w.send(t, "PATCH", "/v1/products/x", bytes.NewReader(make([]byte, 2<<20))), 413, apierr.PayloadTooLarge, "")
 	head := w.do(t, "HEAD", "/v1/products", "")
 	require.Equal(t, len(a.body), contentLength(t, head))
 }

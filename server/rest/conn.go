@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/ratelimit"
-	"go.storefront.example/server/refusal"
 )
 
 // Listen returns the listener with connections whose every HTTP/1 answer is in the shape of the
@@ -118,7 +118,7 @@ func bareAnswer(p []byte) (message string, ok bool) {
 // mistake is never a 5xx.
 func (c *conn) answer(message string) []byte {
 	e, now := c.edge, c.edge.config.Now()
-	r, id, rate := refusal.Invalid(message), uuid.NewString(), ratelimit.Free(now)
+	r, id, rate := apierr.Invalid(message), uuid.NewString(), ratelimit.Free(now)
 	body := appendError(nil, r, id, now)
 
 	b := make([]byte, 0, 512+len(body))

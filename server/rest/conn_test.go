@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/rest"
 )
 
@@ -58,7 +58,7 @@ func TestRequestsThatAreNotHTTP(t *testing.T) {
 		{"a huge request line", "GET /v1/store?" + strings.Repeat("a", rest.MaxHeaderBytes+8<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n", "too large"},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			p := requireProblem(t, w.raw(t, row.request), 400, refusal.ValidationFailed, `{"fields":[]}`, "Connection")
+			p := requireProblem(t, w.raw(t, row.request), 400, apierr.ValidationFailed, `{"fields":[]}`, "Connection")
 			require.Contains(t, p.Message, row.message)
 			require.Contains(t, w.log.String(), p.RequestID, "it is in the log")
 		})
@@ -70,14 +70,14 @@ func TestRequestsThatAreOddHTTP(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	key := "Authorization: Bearer full\r\nConnection: close\r\n"
-	requireProblem(t, w.raw(t, "OPTIONS * HTTP/1.1\r\nHost: x\r\n"+key+"\r\n"), 404, refusal.NotFound, "", "Connection")
-	requireProblem(t, w.raw(t, "CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n"+key+"\r\n"), 404, refusal.NotFound, "", "Connection")
+	requireProblem(t, w.raw(t, "OPTIONS * HTTP/1.1\r\nHost: x\r\n"+key+"\r\n"), 404, apierr.NotFound, "", "Connection")
+	requireProblem(t, w.raw(t, "CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n"+key+"\r\n"), 404, apierr.NotFound, "", "Connection")
 	requireProblem(t, w.raw(t, "POST /v1/customers HTTP/1.1\r\nHost: x\r\n"+key+
-		"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), 400, refusal.ValidationFailed, `{"fields":[]}`, "Connection")
+		"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), 400, apierr.ValidationFailed, `{"fields":[]}`, "Connection")
 	requireProblem(t, w.raw(t, "POST /v1/customers HTTP/1.1\r\nHost: x\r\n"+key+
-		"Content-Type: application/json\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"), 415, refusal.UnsupportedMediaType, "", "Connection")
+		"Content-Type: application/json\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"), 415, apierr.UnsupportedMediaType, "", "Connection")
 	requireProblem(t, w.raw(t, "POST /v1/customers HTTP/1.1\r\nHost: x\r\n"+key+
-		"Content-Type: application/json\r\nContent-Length: 9999999\r\nExpect: 100-continue\r\n\r\n"), 413, refusal.PayloadTooLarge, "", "Connection")
+		"Content-Type: application/json\r\nContent-Length: 9999999\r\nExpect: 100-continue\r\n\r\n"), 413, apierr.PayloadTooLarge, "", "Connection")
 	absolute := w.raw(t, "GET http://x/v1/store HTTP/1.1\r\nHost: x\r\n"+key+"\r\n")
 	require.Equal(t, 200, absolute.status)
 	old := w.raw(t, "GET /v1/store HTTP/1.0\r\n"+key+"\r\n")

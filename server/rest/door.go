@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/overload"
-	"go.storefront.example/server/refusal"
 )
 
 // Capacity is how many requests are served at a time; more wait for a moment, or are refused with
@@ -96,7 +96,7 @@ func (d *door) pass(ctx context.Context, x *exchange, enter func(context.Context
 	}
 	x.shed = true
 	d.noteShed(ctx)
-	return refusal.New(refusal.Unavailable, "The service has more requests than it can answer in time; try again later.")
+	return apierr.New(apierr.Unavailable, "The service has more requests than it can answer in time; try again later.")
 }
 
 // learn remembers the store of a key that was admitted. A request of a key that was not known gives

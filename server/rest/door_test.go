@@ -13,7 +13,7 @@ import (
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/rest"
 )
 
@@ -61,16 +61,16 @@ func TestARequestEndsWithItsTime(t *testing.T) {
 	t.Parallel()
 	w, slow := startSlow(t, untilEnd, func(c *rest.Config) { c.Timeout = 100 * time.Millisecond })
 	a := w.do(t, "GET", "/v1/products/"+productID, "")
-	requireProblem(t, a, 503, refusal.Unavailable, "", "Retry-After")
-	require.ErrorIs(t, context.Cause(<-slow.begun), refusal.ErrOutOfTime)
+	requireProblem(t, a, 503, apierr.Unavailable, "", "Retry-After")
+	require.ErrorIs(t, context.Cause(<-slow.begun), apierr.ErrOutOfTime)
 
 	client := storefrontv1connect.NewProductServiceClient(plainHTTP2(t), w.url, withKey(fullKey), connect.WithGRPC())
 	_, err := client.GetProduct(t.Context(), &storefrontv1.GetProductRequest{Id: productID})
-	requireCallError(t, err, connect.CodeUnavailable, refusal.Unavailable)
+	requireCallError(t, err, connect.CodeUnavailable, apierr.Unavailable)
 	var c *connect.Error
 	require.ErrorAs(t, err, &c)
 	require.Equal(t, "1", c.Meta().Get("Retry-After"))
-	require.ErrorIs(t, context.Cause(<-slow.begun), refusal.ErrOutOfTime)
+	require.ErrorIs(t, context.Cause(<-slow.begun), apierr.ErrOutOfTime)
 }
 
 // A caller who leaves, or whose own time is over, does not end a short statement: the database would
@@ -109,7 +109,7 @@ func TestTheWorkOutlivesAnImpatientCaller(t *testing.T) {
 		require.NoError(t, work.Err(), "the caller has gone, the work goes on")
 		// What takes long is given up, some time after.
 		<-work.Done()
-		require.NotErrorIs(t, context.Cause(work), refusal.ErrOutOfTime)
+		require.NotErrorIs(t, context.Cause(work), apierr.ErrOutOfTime)
 		ended <- nil
 	}
 }
@@ -126,7 +126,7 @@ func TestWhatCannotBeServedInTimeIsRefusedAtTheDoor(t *testing.T) {
 	}
 	<-slow.begun
 	a := <-answers
-	requireProblem(t, a, 503, refusal.Unavailable, "", "Retry-After")
+	requireProblem(t, a, 503, apierr.Unavailable, "", "Retry-After")
 	require.Len(t, w.gate.seen(), 2, "it was refused before it cost anything")
 	require.Equal(t, 1, w.edge.Load().Running)
 	require.EqualValues(t, 1, w.edge.Load().Refused)
@@ -154,7 +154,7 @@ func TestTheWorkForAnUnknownKeyIsItsStores(t *testing.T) {
 	<-slow.begun
 	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "", "Authorization: Bearer "+otherKey).status, "unknown, of another store")
 	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "", "Authorization: Bearer "+otherKey).status, "known")
-	requireProblem(t, w.do(t, "GET", "/v1/store", ""), 503, refusal.Unavailable, "", "Retry-After")
+	requireProblem(t, w.do(t, "GET", "/v1/store", ""), 503, apierr.Unavailable, "", "Retry-After")
 	close(release)
 	require.Equal(t, 200, (<-held).status)
 	require.Zero(t, w.edge.Load().Running)

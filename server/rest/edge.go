@@ -46,10 +46,10 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/message"
 	"go.storefront.example/server/ratelimit"
-	"go.storefront.example/server/refusal"
 )
 
 // MaxBodyBytes is the size of the largest request body that is read, on every face: 1 MiB.
@@ -205,7 +205,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var err error
 	switch {
 	case !e.config.Ready():
-		err = refusal.New(refusal.Unavailable, "The service is not ready; try again later.")
+		err = apierr.New(apierr.Unavailable, "The service is not ready; try again later.")
 	case x.face == FaceREST:
 		err = e.serveREST(x, r, path)
 	case c != nil:
@@ -253,7 +253,7 @@ func underV1(path string) bool {
 
 // refuse answers with the refusal that the error stands for, in the words of the face.
 func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
-	x.refusal = refusal.In(r.Context(), err, e.config.Unreachable)
+	x.refusal = apierr.In(r.Context(), err, e.config.Unreachable)
 	if x.sent {
 		return
 	}
@@ -301,5 +301,5 @@ func (e *Edge) guardEnd(x *exchange, end func()) {
 // panicked returns the failure that a panic stands for, which it stays whoever ended the request;
 // the stack is for the log.
 func panicked(v any) error {
-	return refusal.Of(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
+	return apierr.Of(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
 }

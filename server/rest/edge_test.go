@@ -25,10 +25,10 @@ import (
 	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/message"
 	"go.storefront.example/server/ratelimit"
-	"go.storefront.example/server/refusal"
 	"go.storefront.example/server/rest"
 )
 
@@ -57,7 +57,7 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 	g.addresses = append(g.addresses, address)
 	g.mu.Unlock()
 	if len(authorization) != 1 {
-		return auth.Principal{}, ratelimit.Free(now), refusal.New(refusal.APIKeyMissing, "Send the key.")
+		return auth.Principal{}, ratelimit.Free(now), apierr.New(apierr.APIKeyMissing, "Send the key.")
 	}
 	principal := auth.Principal{KeyID: uuid.MustParse(productID), KeyName: "tool", Store: tenant.Store{ID: uuid.MustParse(productID), Slug: "shop"}}
 	rate := ratelimit.Counted(7, now)
@@ -74,9 +74,9 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 	case brokenKey:
 		return auth.Principal{}, ratelimit.Rate{}, errDatabase
 	case limitedKey:
-		return principal, ratelimit.Counted(121, now), refusal.New(refusal.RateLimited, "Slow down.")
+		return principal, ratelimit.Counted(121, now), apierr.New(apierr.RateLimited, "Slow down.")
 	default:
-		return auth.Principal{}, ratelimit.Free(now), refusal.New(refusal.APIKeyInvalid, "No such key.")
+		return auth.Principal{}, ratelimit.Free(now), apierr.New(apierr.APIKeyInvalid, "No such key.")
 	}
 }
 
@@ -145,15 +145,15 @@ func (a *api) GetProduct(_ context.Context, r *storefrontv1.GetProductRequest) (
 	case productID:
 		return &storefrontv1.Product{Id: r.GetId(), Title: "A & B"}, nil
 	default:
-		return nil, refusal.New(refusal.ProductNotFound, "No product has this id.")
+		return nil, apierr.New(apierr.ProductNotFound, "No product has this id.")
 	}
 }
 
 func (a *api) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
 	a.saw(r)
 	if r.GetStatus() == storefrontv1.Product_PUBLISHED {
-		return nil, &refusal.Refusal{
-			Code: refusal.ProductIncomplete, Message: "Not complete.",
+		return nil, &apierr.Refusal{
+			Code: apierr.ProductIncomplete, Message: "Not complete.",
 			Details: &storefrontv1.ErrorDetails{Missing: []string{"description", "content"}},
 		}
 	}
@@ -194,14 +194,14 @@ func (a *api) services(opts ...connect.HandlerOption) []rest.Service {
 func check(_ context.Context, m proto.Message, invalid *wire.Invalid) error {
 	switch r := m.(type) {
 	case *storefrontv1.CreatePaymentLinkRequest:
-		return refusal.New(refusal.FeatureDisabled, "Payment links are closed.")
+		return apierr.New(apierr.FeatureDisabled, "Payment links are closed.")
 	case *storefrontv1.UpdateProductRequest:
 		if r.GetTitle() == "bad" {
 			fields := []wire.Field{{Name: "title", Message: "must not be bad"}}
 			if invalid != nil {
 				fields = append(fields, invalid.Fields...)
 			}
-			return refusal.Invalid("The request has invalid fields.", fields...)
+			return apierr.Invalid("The request has invalid fields.", fields...)
 		}
 	}
 	return nil
@@ -356,7 +356,7 @@ func requireHeaders(t *testing.T, a answer, also ...string) {
 }
 
 // requireProblem asserts a refusal in the specification's shape and returns it.
-func requireProblem(t *testing.T, a answer, status int, code refusal.Code, details string, also ...string) problem {
+func requireProblem(t *testing.T, a answer, status int, code apierr.Code, details string, also ...string) problem {
 	t.Helper()
 	require.Equal(t, status, a.status, a.body)
 	requireHeaders(t, a, also...)

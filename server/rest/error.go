@@ -10,7 +10,7 @@ import (
 
 	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // buffers hold bodies on their way in and out. A buffer that grew beyond an ordinary body is
@@ -44,7 +44,7 @@ func (x *exchange) writeError() {
 
 // WriteError answers with the specification's error body where no Edge does: on the operator's
 // listener. The request's identifier is that of the header X-Request-Id, or a new one.
-func WriteError(w http.ResponseWriter, r *refusal.Refusal, now time.Time) {
+func WriteError(w http.ResponseWriter, r *apierr.Refusal, now time.Time) {
 	h := w.Header()
 	id := h.Get(headerRequestID)
 	if id == "" {
@@ -71,7 +71,7 @@ func (x *exchange) setRefusalHeaders() {
 
 // appendError appends the specification's error body. Details are there only for the codes that
 // have them, in the one shape of the code.
-func appendError(b []byte, r *refusal.Refusal, requestID string, now time.Time) []byte {
+func appendError(b []byte, r *apierr.Refusal, requestID string, now time.Time) []byte {
 	b = append(b, `{"statusCode":`...)
 	b = strconv.AppendInt(b, int64(r.Status()), 10)
 	b = append(b, `,"code":`...)
@@ -88,13 +88,13 @@ func appendError(b []byte, r *refusal.Refusal, requestID string, now time.Time) 
 	return append(b, '}')
 }
 
-func appendDetails(b []byte, code refusal.Code, d *storefrontv1.ErrorDetails) []byte {
+func appendDetails(b []byte, code apierr.Code, d *storefrontv1.ErrorDetails) []byte {
 	switch code {
-	case refusal.InsufficientScope:
+	case apierr.InsufficientScope:
 		b = append(b, `,"details":{"required":`...)
 		b = wire.AppendString(b, d.GetRequired())
 		return append(b, '}')
-	case refusal.ValidationFailed:
+	case apierr.ValidationFailed:
 		b = append(b, `,"details":{"fields":[`...)
 		for i, f := range d.GetFields() {
 			if i > 0 {
@@ -107,7 +107,7 @@ func appendDetails(b []byte, code refusal.Code, d *storefrontv1.ErrorDetails) []
 			b = append(b, '}')
 		}
 		return append(b, `]}`...)
-	case refusal.ProductIncomplete:
+	case apierr.ProductIncomplete:
 		b = append(b, `,"details":{"missing":[`...)
 		for i, m := range d.GetMissing() {
 			if i > 0 {
@@ -122,13 +122,13 @@ func appendDetails(b []byte, code refusal.Code, d *storefrontv1.ErrorDetails) []
 }
 
 func notFound() error {
-	return refusal.New(refusal.NotFound, "There is nothing at this address.")
+	return apierr.New(apierr.NotFound, "There is nothing at this address.")
 }
 
 func methodNotAllowed() error {
-	return refusal.New(refusal.MethodNotAllowed, "This address does not answer this method; see the Allow header.")
+	return apierr.New(apierr.MethodNotAllowed, "This address does not answer this method; see the Allow header.")
 }
 
 func unsupportedMediaType(message string) error {
-	return refusal.New(refusal.UnsupportedMediaType, message)
+	return apierr.New(apierr.UnsupportedMediaType, message)
 }

@@ -10,9 +10,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/overload"
-	"go.storefront.example/server/refusal"
 )
 
 type exchangeKey struct{}
@@ -45,7 +45,7 @@ type exchange struct {
 	// message is the decoded request of the REST face.
 	message proto.Message
 	// refusal is why the request was refused, nil if it was not.
-	refusal *refusal.Refusal
+	refusal *apierr.Refusal
 	created bool
 
 	// transcoding is set while vanguard writes: its headers are replaced, its errors dropped.

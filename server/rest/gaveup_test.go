@@ -14,7 +14,7 @@ import (
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/rest"
 )
 
@@ -67,7 +67,7 @@ func TestCallersDeadline(t *testing.T) {
 		}))
 		client := storefrontv1connect.NewStoreServiceClient(row.client, w.url, append(row.options, withKey(fullKey), set)...)
 		_, err := client.GetStore(t.Context(), &storefrontv1.GetStoreRequest{})
-		requireCallError(t, err, connect.CodeDeadlineExceeded, refusal.DeadlineExceeded)
+		requireCallError(t, err, connect.CodeDeadlineExceeded, apierr.DeadlineExceeded)
 		require.Equal(t, rest.Request{
 			Face: row.face, Method: "POST", Route: "/storefront.v1.StoreService/GetStore", Status: 499, Code: "deadline_exceeded",
 		}, <-seen)
@@ -148,14 +148,14 @@ func TestOwnDeadline(t *testing.T) {
 	w := held(t, nil, seen)
 	inner := w.edge
 	limited := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		ctx, stop := context.WithTimeoutCause(r.Context(), 10*time.Millisecond, refusal.ErrOutOfTime)
+		ctx, stop := context.WithTimeoutCause(r.Context(), 10*time.Millisecond, apierr.ErrOutOfTime)
 		defer stop()
 		inner.ServeHTTP(rw, r.WithContext(ctx))
 	})
 	server := httptest.NewServer(limited)
 	t.Cleanup(server.Close)
 	w.url = server.URL
-	requireProblem(t, w.do(t, "GET", "/v1/store", ""), 503, refusal.Unavailable, "", "Retry-After")
+	requireProblem(t, w.do(t, "GET", "/v1/store", ""), 503, apierr.Unavailable, "", "Retry-After")
 	require.Equal(t, 503, (<-seen).Status)
 	a := w.post(t, "/storefront.v1.StoreService/GetStore", strings.NewReader("{}"), "Content-Type: application/json", "Connect-Timeout-Ms: 60000")
 	require.Equal(t, "unavailable", a.protocol)

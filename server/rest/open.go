@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/wire"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/message"
-	"go.storefront.example/server/refusal"
 )
 
 // The bounds of what is read of those who need no key: the name of a service or of a symbol. Fifty
@@ -69,7 +69,7 @@ func (e *Edge) serveOpen(x *exchange, r *http.Request, o *Open) error {
 	defer stop()
 	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
 	if err := e.answerOpen(x, r.WithContext(ctx), o, malformed); err != nil {
-		return refusal.In(ctx, err, e.config.Unreachable)
+		return apierr.In(ctx, err, e.config.Unreachable)
 	}
 	return nil
 }
@@ -97,10 +97,10 @@ func (e *Edge) answerOpen(x *exchange, r *http.Request, o *Open, malformed error
 	}
 	defer e.streams.Add(-1)
 	if e.streams.Add(1) > maxOpenStreams {
-		return refusal.New(refusal.Unavailable, "Too many streams are open; try again later.")
+		return apierr.New(apierr.Unavailable, "Too many streams are open; try again later.")
 	}
 	o.Handler.ServeHTTP(x, streamBounds.Stream(x.writer, r, func(err error) error {
-		x.refusal = refusal.In(r.Context(), err, e.config.Unreachable)
+		x.refusal = apierr.In(r.Context(), err, e.config.Unreachable)
 		return x.callError()
 	}))
 	return nil
@@ -113,7 +113,7 @@ type openInterceptor struct{ edge *Edge }
 func (i openInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
 		if invalid := wire.TakeInvalid(call.Any().(proto.Message)); invalid != nil {
-			return nil, i.word(ctx, refusal.Invalid(invalid.Message, invalid.Fields...))
+			return nil, i.word(ctx, apierr.Invalid(invalid.Message, invalid.Fields...))
 		}
 		if answer, err = i.edge.guard(ctx, call, nil, next); err != nil {
 			return nil, i.word(ctx, err)
@@ -147,7 +147,7 @@ func (openInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) con
 func (i openInterceptor) word(ctx context.Context, err error) error {
 	x := exchangeOf(ctx)
 	if x.refusal == nil {
-		x.refusal = refusal.In(ctx, openBounds.Foreign(err), i.edge.config.Unreachable)
+		x.refusal = apierr.In(ctx, openBounds.Foreign(err), i.edge.config.Unreachable)
 	}
 	return x.callError()
 }

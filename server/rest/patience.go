@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // DefaultTimeout is how long a request may take unless Config says otherwise.
@@ -28,7 +28,7 @@ func (x *exchange) work(caller context.Context) context.Context {
 	}
 	x.working = true
 	outer, giveUp := context.WithCancelCause(context.WithoutCancel(caller))
-	ctx, cancel := context.WithDeadlineCause(outer, deadline, refusal.ErrOutOfTime)
+	ctx, cancel := context.WithDeadlineCause(outer, deadline, apierr.ErrOutOfTime)
 	unwatch := context.AfterFunc(caller, func() {
 		cause := context.Cause(caller)
 		if left := grace - time.Since(x.start); left > 0 {

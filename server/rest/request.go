@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // Face is the protocol that a request came in.
@@ -61,7 +61,7 @@ func (e *Edge) finish(x *exchange, r *http.Request) {
 	if x.refusal != nil {
 		code = string(x.refusal.Code)
 		if x.refusal.GaveUp() {
-			x.status = refusal.StatusGone
+			x.status = apierr.StatusGone
 		}
 	}
 	e.guardEnd(x, func() { e.log(x, r, code, duration) })
@@ -83,7 +83,7 @@ func (e *Edge) observe(r Request) {
 // key is looked at.
 func (x *exchange) limit() string {
 	switch {
-	case x.refusal == nil || x.refusal.Code != refusal.RateLimited:
+	case x.refusal == nil || x.refusal.Code != apierr.RateLimited:
 		return ""
 	case x.principal.KeyID == uuid.Nil:
 		return LimitAddress

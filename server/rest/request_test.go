@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/rest"
 )
 
@@ -102,7 +102,7 @@ func TestPanicOutsideAHandler(t *testing.T) {
 			return []rest.Open{{Procedure: "/test.Broken/Early", Handler: broken}, {Procedure: "/test.Broken/Late", Handler: broken}}
 		}
 	})
-	requireProblem(t, w.do(t, "GET", "/v1/store?x=1", ""), 500, refusal.InternalError, "")
+	requireProblem(t, w.do(t, "GET", "/v1/store?x=1", ""), 500, apierr.InternalError, "")
 	a := w.do(t, "POST", "/test.Broken/Early", "{}")
 	require.Equal(t, 500, a.status)
 	require.NotContains(t, a.body, "secret")
@@ -123,7 +123,7 @@ func TestNotReadyCalls(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(c *rest.Config) { c.Ready = func() bool { return false } })
 	_, err := storefrontv1connect.NewStoreServiceClient(w.client, w.url).GetStore(t.Context(), &storefrontv1.GetStoreRequest{})
-	requireCallError(t, err, connect.CodeUnavailable, refusal.Unavailable)
+	requireCallError(t, err, connect.CodeUnavailable, apierr.Unavailable)
 	require.Equal(t, 503, w.do(t, "POST", "/grpc.health.v1.Health/Check", "{}").status)
 }
 

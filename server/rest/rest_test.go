@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/rest"
 )
 
@@ -85,57 +85,57 @@ func TestRefusals(t *testing.T) {
 		reason, method, path, body string
 		headers                    []string
 		status                     int
-		code                       refusal.Code
+		code                       apierr.Code
 		details                    string
 	}{
-		{"the key comes before the path", "GET", "/v1/nothing", "", []string{"Authorization: "}, 401, refusal.APIKeyMissing, ""},
-		{"the key comes before the path, /v1 itself too", "GET", "/v1", "", []string{"Authorization: "}, 401, refusal.APIKeyMissing, ""},
-		{"the key comes before the body", "PATCH", product, "{", []string{"Authorization: Bearer x"}, 401, refusal.APIKeyInvalid, ""},
-		{"the rate comes before the path", "GET", "/v1/nothing", "", []string{"Authorization: Bearer limited"}, 429, refusal.RateLimited, ""},
-		{"the path comes before the scope", "GET", "/v1/nothing", "", []string{"Authorization: Bearer read"}, 404, refusal.NotFound, ""},
-		{"the method comes before the scope", "DELETE", product, "", []string{"Authorization: Bearer read"}, 405, refusal.MethodNotAllowed, ""},
-		{"the scope comes before the body", "PATCH", product, "{", []string{"Authorization: Bearer read"}, 403, refusal.InsufficientScope, `{"required":"products:write"}`},
-		{"a read scope of another resource", "GET", "/v1/store", "", []string{"Authorization: Bearer read"}, 403, refusal.InsufficientScope, `{"required":"store:read"}`},
-		{"the scope comes before the query", "GET", "/v1/store?x=1", "", []string{"Authorization: Bearer read"}, 403, refusal.InsufficientScope, `{"required":"store:read"}`},
-		{"the media type comes before the body", "PATCH", product, "{", []string{"Content-Type: text/plain"}, 415, refusal.UnsupportedMediaType, ""},
-		{"the body comes before existence", "PATCH", "/v1/products/unknown", `{"title":1}`, nil, 400, refusal.ValidationFailed, `{"fields":[{"field":"title","message":"must be a string"}]}`},
+		{"the key comes before the path", "GET", "/v1/nothing", "", []string{"Authorization: "}, 401, apierr.APIKeyMissing, ""},
+		{"the key comes before the path, /v1 itself too", "GET", "/v1", "", []string{"Authorization: "}, 401, apierr.APIKeyMissing, ""},
+		{"the key comes before the body", "PATCH", product, "{", []string{"Authorization: Bearer x"}, 401, apierr.APIKeyInvalid, ""},
+		{"the rate comes before the path", "GET", "/v1/nothing", "", []string{"Authorization: Bearer limited"}, 429, apierr.RateLimited, ""},
+		{"the path comes before the scope", "GET", "/v1/nothing", "", []string{"Authorization: Bearer read"}, 404, apierr.NotFound, ""},
+		{"the method comes before the scope", "DELETE", product, "", []string{"Authorization: Bearer read"}, 405, apierr.MethodNotAllowed, ""},
+		{"the scope comes before the body", "PATCH", product, "{", []string{"Authorization: Bearer read"}, 403, apierr.InsufficientScope, `{"required":"products:write"}`},
+		{"a read scope of another resource", "GET", "/v1/store", "", []string{"Authorization: Bearer read"}, 403, apierr.InsufficientScope, `{"required":"store:read"}`},
+		{"the scope comes before the query", "GET", "/v1/store?x=1", "", []string{"Authorization: Bearer read"}, 403, apierr.InsufficientScope, `{"required":"store:read"}`},
+		{"the media type comes before the body", "PATCH", product, "{", []string{"Content-Type: text/plain"}, 415, apierr.UnsupportedMediaType, ""},
+		{"the body comes before existence", "PATCH", "/v1/products/unknown", `{"title":1}`, nil, 400, apierr.ValidationFailed, `{"fields":[{"field":"title","message":"must be a string"}]}`},
 
-		{"a rule adds to what did not decode", "PATCH", product, `{"title":"bad","nope":1}`, nil, 400, refusal.ValidationFailed,
+		{"a rule adds to what did not decode", "PATCH", product, `{"title":"bad","nope":1}`, nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"title","message":"must not be bad"},{"field":"nope","message":"is not a known field"}]}`},
-		{"feature_disabled comes before the body's fields", "POST", "/v1/payment-links", `{"nope":1}`, nil, 422, refusal.FeatureDisabled, ""},
-		{"body and query are refused together", "PATCH", product + "?title=x", `{"nope":1}`, nil, 400, refusal.ValidationFailed,
+		{"feature_disabled comes before the body's fields", "POST", "/v1/payment-links", `{"nope":1}`, nil, 422, apierr.FeatureDisabled, ""},
+		{"body and query are refused together", "PATCH", product + "?title=x", `{"nope":1}`, nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"title","message":"is not a parameter of this address"},{"field":"nope","message":"is not a known field"}]}`},
-		{"the identifier is no field of the body", "PATCH", product, `{"id":"` + productID + `"}`, nil, 400, refusal.ValidationFailed,
+		{"the identifier is no field of the body", "PATCH", product, `{"id":"` + productID + `"}`, nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"id","message":"is not a known field"}]}`},
-		{"the mask is no field of the body", "PATCH", product, `{"updateMask":"title"}`, nil, 400, refusal.ValidationFailed,
+		{"the mask is no field of the body", "PATCH", product, `{"updateMask":"title"}`, nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"updateMask","message":"is not a known field"}]}`},
-		{"a body that is not JSON", "PATCH", product, "{", nil, 400, refusal.ValidationFailed, `{"fields":[]}`},
-		{"a body that is no object", "PATCH", product, "[]", nil, 400, refusal.ValidationFailed, `{"fields":[]}`},
-		{"no body where one is expected", "PATCH", product, "", nil, 400, refusal.ValidationFailed, `{"fields":[]}`},
+		{"a body that is not JSON", "PATCH", product, "{", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
+		{"a body that is no object", "PATCH", product, "[]", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
+		{"no body where one is expected", "PATCH", product, "", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
 
-		{"an unknown parameter", "GET", "/v1/products?size=1", "", nil, 400, refusal.ValidationFailed,
+		{"an unknown parameter", "GET", "/v1/products?size=1", "", nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"size","message":"is not a parameter of this address"}]}`},
-		{"a parameter's name is its JSON name", "GET", "/v1/products?page_size=1", "", nil, 400, refusal.ValidationFailed,
+		{"a parameter's name is its JSON name", "GET", "/v1/products?page_size=1", "", nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"page_size","message":"is not a parameter of this address"}]}`},
-		{"names have a case", "GET", "/v1/products?Page=1", "", nil, 400, refusal.ValidationFailed,
+		{"names have a case", "GET", "/v1/products?Page=1", "", nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"Page","message":"is not a parameter of this address"}]}`},
-		{"the path's variable is no parameter", "GET", product + "?id=x", "", nil, 400, refusal.ValidationFailed,
+		{"the path's variable is no parameter", "GET", product + "?id=x", "", nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"id","message":"is not a parameter of this address"}]}`},
-		{"a parameter of the RPC faces means nothing", "GET", "/v1/store?connect=v1", "", nil, 400, refusal.ValidationFailed,
+		{"a parameter of the RPC faces means nothing", "GET", "/v1/store?connect=v1", "", nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"connect","message":"is not a parameter of this address"}]}`},
-		{"every refused parameter is listed, each once", "GET", "/v1/products?page=x&page=1&pageSize=1.5&status=PAID&%zz=1&q=%ff&q=", "", nil, 400, refusal.ValidationFailed, ""},
+		{"every refused parameter is listed, each once", "GET", "/v1/products?page=x&page=1&pageSize=1.5&status=PAID&%zz=1&q=%ff&q=", "", nil, 400, apierr.ValidationFailed, ""},
 
-		{"a refusal of the handler", "GET", "/v1/products/x", "", nil, 404, refusal.ProductNotFound, ""},
-		{"a refusal of the handler with details", "PATCH", product, `{"status":"PUBLISHED"}`, nil, 422, refusal.ProductIncomplete, `{"missing":["description","content"]}`},
-		{"a failure", "GET", "/v1/products/fails", "", nil, 500, refusal.InternalError, ""},
-		{"a panic", "GET", "/v1/products/panic", "", nil, 500, refusal.InternalError, ""},
-		{"the database is away", "GET", "/v1/products/away", "", nil, 503, refusal.Unavailable, ""},
-		{"the database is away at the gate", "GET", "/v1/store", "", []string{"Authorization: Bearer broken"}, 503, refusal.Unavailable, ""},
+		{"a refusal of the handler", "GET", "/v1/products/x", "", nil, 404, apierr.ProductNotFound, ""},
+		{"a refusal of the handler with details", "PATCH", product, `{"status":"PUBLISHED"}`, nil, 422, apierr.ProductIncomplete, `{"missing":["description","content"]}`},
+		{"a failure", "GET", "/v1/products/fails", "", nil, 500, apierr.InternalError, ""},
+		{"a panic", "GET", "/v1/products/panic", "", nil, 500, apierr.InternalError, ""},
+		{"the database is away", "GET", "/v1/products/away", "", nil, 503, apierr.Unavailable, ""},
+		{"the database is away at the gate", "GET", "/v1/store", "", []string{"Authorization: Bearer broken"}, 503, apierr.Unavailable, ""},
 
-		{"nothing outside /v1, and no key asked for", "GET", "/", "", []string{"Authorization: "}, 404, refusal.NotFound, ""},
-		{"nothing beside /v1", "GET", "/v10/store", "", []string{"Authorization: "}, 404, refusal.NotFound, ""},
-		{"a doubled slash before /v1", "GET", "//v1/store", "", []string{"Authorization: "}, 404, refusal.NotFound, ""},
-		{"an unknown method of a service", "POST", "/storefront.v1.StoreService/Nope", "{}", nil, 404, refusal.NotFound, ""},
+		{"nothing outside /v1, and no key asked for", "GET", "/", "", []string{"Authorization: "}, 404, apierr.NotFound, ""},
+		{"nothing beside /v1", "GET", "/v10/store", "", []string{"Authorization: "}, 404, apierr.NotFound, ""},
+		{"a doubled slash before /v1", "GET", "//v1/store", "", []string{"Authorization: "}, 404, apierr.NotFound, ""},
+		{"an unknown method of a service", "POST", "/storefront.v1.StoreService/Nope", "{}", nil, 404, apierr.NotFound, ""},
 	}
 	w := start(t)
 	for _, row := range rows {
@@ -190,11 +190,11 @@ func TestPathsThatLeadNowhere(t *testing.T) {
 		"/v1/store/../store", "/v1/%73tore", "/v1/products/" + productID + "/", "/v1/products/a/b", "/v1/payment-links/x/enable/",
 		"/v1/payment-links//enable", "/v1/payment-links/a/b/enable", "/v1/Products", "/v1/products:x", "/v1/payment-links/enable/x",
 	} {
-		requireProblem(t, w.do(t, "GET", path, ""), 404, refusal.NotFound, "")
+		requireProblem(t, w.do(t, "GET", path, ""), 404, apierr.NotFound, "")
 	}
 	require.Nil(t, w.api.last(), "no handler ran")
 	for _, id := range []string{"%20", "a%2Fb", "%2e%2e", "%30b0b0b0b-0000-4000-8000-000000000001", "x:y"} {
-		requireProblem(t, w.do(t, "GET", "/v1/products/"+id, ""), 404, refusal.ProductNotFound, "")
+		requireProblem(t, w.do(t, "GET", "/v1/products/"+id, ""), 404, apierr.ProductNotFound, "")
 	}
 }
 
@@ -221,7 +221,7 @@ func TestMethods(t *testing.T) {
 			require.Equal(t, 405, a.status, "%s %s", method, path)
 			require.Equal(t, allow, a.header.Get("Allow"), path)
 			if method != "HEAD" {
-				requireProblem(t, a, 405, refusal.MethodNotAllowed, "", "Allow")
+				requireProblem(t, a, 405, apierr.MethodNotAllowed, "", "Allow")
 			}
 		}
 	}
@@ -252,14 +252,14 @@ func TestMediaTypes(t *testing.T) {
 		"", "text/plain", "application/xml", "application/json; charset=latin1", "application/json; profile=x", "application/jsonp",
 		"application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/proto", "application/grpc", "json", ";",
 	} {
-		requireProblem(t, w.do(t, "PATCH", product, "{}", "Content-Type: "+refused), 415, refusal.UnsupportedMediaType, "")
+		requireProblem(t, w.do(t, "PATCH", product, "{}", "Content-Type: "+refused), 415, apierr.UnsupportedMediaType, "")
 	}
-	requireProblem(t, w.do(t, "PATCH", product, "{}", "Content-Encoding: gzip"), 415, refusal.UnsupportedMediaType, "")
+	requireProblem(t, w.do(t, "PATCH", product, "{}", "Content-Encoding: gzip"), 415, apierr.UnsupportedMediaType, "")
 	require.Equal(t, 200, w.do(t, "PATCH", product, "{}", "Content-Encoding: identity").status)
 
 	t.Run("without a type and without a known length", func(t *testing.T) {
-		requireProblem(t, w.send(t, "PATCH", product, unsized("{}"), "Content-Type: "), 415, refusal.UnsupportedMediaType, "")
-		requireProblem(t, w.send(t, "PATCH", product, unsized(""), "Content-Type: "), 400, refusal.ValidationFailed, `{"fields":[]}`)
+		requireProblem(t, w.send(t, "PATCH", product, unsized("{}"), "Content-Type: "), 415, apierr.UnsupportedMediaType, "")
+		requireProblem(t, w.send(t, "PATCH", product, unsized(""), "Content-Type: "), 400, apierr.ValidationFailed, `{"fields":[]}`)
 	})
 	t.Run("what is not looked at may be anything", func(t *testing.T) {
 		a := w.do(t, "POST", "/v1/payment-links/x/enable", "not JSON", "Content-Type: text/plain")
@@ -282,11 +282,11 @@ func TestBodySize(t *testing.T) {
 	require.Equal(t, 200, w.send(t, "PATCH", product, unsized(fits)).status, "1 MiB in chunks is read")
 	for _, path := range []string{product, "/v1/payment-links/x/enable"} {
 		method := map[bool]string{true: "PATCH", false: "POST"}[path == product]
-		requireProblem(t, w.do(t, method, path, fits+" "), 413, refusal.PayloadTooLarge, "", "Connection")
-		requireProblem(t, w.send(t, method, path, unsized(fits+" ")), 413, refusal.PayloadTooLarge, "", "Connection")
-		requireProblem(t, w.send(t, method, path, bytes.NewReader(make([]byte, 8<<20))), 413, refusal.PayloadTooLarge, "", "Connection")
+		requireProblem(t, w.do(t, method, path, fits+" "), 413, apierr.PayloadTooLarge, "", "Connection")
+		requireProblem(t, w.send(t, method, path, unsized(fits+" ")), 413, apierr.PayloadTooLarge, "", "Connection")
+		requireProblem(t, w.send(t, method, path, bytes.NewReader(make([]byte, 8<<20))), 413, apierr.PayloadTooLarge, "", "Connection")
 	}
-	requireProblem(t, w.send(t, "PATCH", product, unsized(fits+" "), "Authorization: Bearer read"), 403, refusal.InsufficientScope,
+	requireProblem(t, w.send(t, "PATCH", product, unsized(fits+" "), "Authorization: Bearer read"), 403, apierr.InsufficientScope,
 		`{"required":"products:write"}`, "Connection")
 	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "", "Authorization: Bearer "+fullKey).status, "the server still answers")
 }
@@ -307,7 +307,7 @@ func TestNotReady(t *testing.T) {
 	w := start(t, func(c *rest.Config) { c.Ready = func() bool { return false } })
 	for _, path := range []string{"/v1/store", "/v1/nothing", "/"} {
 		a := w.do(t, "GET", path, "")
-		requireProblem(t, a, 503, refusal.Unavailable, "", "Retry-After")
+		requireProblem(t, a, 503, apierr.Unavailable, "", "Retry-After")
 		require.Equal(t, "1", a.header.Get("Retry-After"))
 	}
 	require.Empty(t, w.gate.addresses, "nobody is counted by a server that does not serve")

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/rest"
 )
 
@@ -152,7 +152,7 @@ func TestTooLargeOnEveryFace(t *testing.T) {
 				}
 				a := w.post(t, path, body, row.headers...)
 				require.Equal(t, "resource_exhausted", a.protocol, "%s %s", path, row.reason)
-				require.Equal(t, string(refusal.PayloadTooLarge), a.detail.GetCode(), "%s %s", path, row.reason)
+				require.Equal(t, string(apierr.PayloadTooLarge), a.detail.GetCode(), "%s %s", path, row.reason)
 				require.EqualValues(t, 413, a.detail.GetStatusCode())
 				require.Equal(t, "120", a.header.Get("X-RateLimit-Limit"))
 				require.NotContains(t, a.text, "00000000")
@@ -160,7 +160,7 @@ func TestTooLargeOnEveryFace(t *testing.T) {
 		}
 	}
 	for _, r := range w.requests() {
-		require.Equal(t, string(refusal.PayloadTooLarge), r.Code)
+		require.Equal(t, string(apierr.PayloadTooLarge), r.Code)
 	}
 }
 
@@ -173,35 +173,35 @@ func TestMalformedCallsCarryTheError(t *testing.T) {
 		reason, path, body string
 		headers            []string
 		protocol           string
-		code               refusal.Code
+		code               apierr.Code
 	}{
-		{"a malformed deadline", "", "{}", []string{"Content-Type: application/json", "Connect-Timeout-Ms: hunter2"}, "invalid_argument", refusal.ValidationFailed},
-		{"a negative deadline", "", "{}", []string{"Content-Type: application/json", "Connect-Timeout-Ms: -1"}, "invalid_argument", refusal.ValidationFailed},
-		{"a deadline with a sign", "", "{}", []string{"Content-Type: application/json", "Connect-Timeout-Ms: +1"}, "invalid_argument", refusal.ValidationFailed},
-		{"a deadline of eleven digits", "", "{}", []string{"Content-Type: application/json", "Connect-Timeout-Ms: 10000000000"}, "invalid_argument", refusal.ValidationFailed},
-		{"two deadlines", "", "{}", []string{"Content-Type: application/json", "Connect-Timeout-Ms: 1000", "Connect-Timeout-Ms: 2000"}, "invalid_argument", refusal.ValidationFailed},
-		{"a malformed deadline of gRPC", "", string(one), []string{"Content-Type: application/grpc", "Grpc-Timeout: hunter2"}, "invalid_argument", refusal.ValidationFailed},
-		{"a deadline of gRPC without a unit", "", string(one), []string{"Content-Type: application/grpc", "Grpc-Timeout: 100"}, "invalid_argument", refusal.ValidationFailed},
-		{"a deadline of gRPC too long", "", string(one), []string{"Content-Type: application/grpc", "Grpc-Timeout: 123456789n"}, "invalid_argument", refusal.ValidationFailed},
-		{"a malformed deadline of gRPC-Web", "", string(one), []string{"Content-Type: application/grpc-web+json", "Grpc-Timeout: hunter2S"}, "invalid_argument", refusal.ValidationFailed},
-		{"an unknown compression", "", string(one), []string{"Content-Type: application/grpc", "Grpc-Encoding: hunter2"}, "unimplemented", refusal.UnsupportedMediaType},
-		{"compressed without saying how", "", string(envelope(1, 2, []byte("{}"))), []string{"Content-Type: application/grpc"}, "invalid_argument", refusal.ValidationFailed},
-		{"another flag", "", string(envelope(2, 2, []byte("{}"))), []string{"Content-Type: application/grpc-web+json"}, "invalid_argument", refusal.ValidationFailed},
-		{"no gzip", "", "hunter2", []string{"Content-Type: application/json", "Content-Encoding: gzip"}, "invalid_argument", refusal.ValidationFailed},
-		{"no gzip in gRPC", "", string(envelope(1, 7, []byte("hunter2"))), []string{"Content-Type: application/grpc", "Grpc-Encoding: gzip"}, "invalid_argument", refusal.ValidationFailed},
-		{"gzip that breaks off", "", string(zipped(t, []byte(`{"id":"hunter2"}`))[:20]), []string{"Content-Type: application/json", "Content-Encoding: gzip"}, "invalid_argument", refusal.ValidationFailed},
-		{"an unknown version", "", "{}", []string{"Content-Type: application/json", "Connect-Protocol-Version: hunter2"}, "invalid_argument", refusal.ValidationFailed},
-		{"no message", "", "", []string{"Content-Type: application/grpc"}, "invalid_argument", refusal.ValidationFailed},
-		{"half a prefix", "", "\x00\x00", []string{"Content-Type: application/grpc"}, "invalid_argument", refusal.ValidationFailed},
-		{"half a message", "", string(envelope(0, 9, []byte("hunter2"))), []string{"Content-Type: application/grpc"}, "invalid_argument", refusal.ValidationFailed},
-		{"two messages", "", string(one) + string(one), []string{"Content-Type: application/grpc-web+json"}, "invalid_argument", refusal.ValidationFailed},
-		{"JSON that is none", "", `{"id":hunter2}`, []string{"Content-Type: application/json"}, "invalid_argument", refusal.ValidationFailed},
-		{"binary that is none", "", "\xffhunter2", []string{"Content-Type: application/proto"}, "invalid_argument", refusal.ValidationFailed},
-		{"a GET without a message", getProduct + "?encoding=json", "", nil, "invalid_argument", refusal.ValidationFailed},
-		{"a GET of another version", getProduct + "?encoding=json&message={}&connect=hunter2", "", nil, "invalid_argument", refusal.ValidationFailed},
-		{"a GET whose message is no base64", getProduct + "?encoding=json&base64=1&message=hunter2!", "", nil, "invalid_argument", refusal.ValidationFailed},
-		{"a GET whose message is no gzip", getProduct + "?encoding=json&compression=gzip&message=hunter2", "", nil, "invalid_argument", refusal.ValidationFailed},
-		{"a GET whose query is malformed", getProduct + "?encoding=json&message=%zzhunter2", "", nil, "invalid_argument", refusal.ValidationFailed},
+		{"a malformed deadline", "", "{}", []string{"Content-Type: application/json", "Connect-Timeout-Ms: hunter2"}, "invalid_argument", apierr.ValidationFailed},
+		{"a negative deadline", "", "{}", []string{"Content-Type: application/json", "Connect-Timeout-Ms: -1"}, "invalid_argument", apierr.ValidationFailed},
+		{"a deadline with a sign", "", "{}", []string{"Content-Type: application/json", "Connect-Timeout-Ms: +1"}, "invalid_argument", apierr.ValidationFailed},
+		{"a deadline of eleven digits", "", "{}", []string{"Content-Type: application/json", "Connect-Timeout-Ms: 10000000000"}, "invalid_argument", apierr.ValidationFailed},
+		{"two deadlines", "", "{}", []string{"Content-Type: application/json", "Connect-Timeout-Ms: 1000", "Connect-Timeout-Ms: 2000"}, "invalid_argument", apierr.ValidationFailed},
+		{"a malformed deadline of gRPC", "", string(one), []string{"Content-Type: application/grpc", "Grpc-Timeout: hunter2"}, "invalid_argument", apierr.ValidationFailed},
+		{"a deadline of gRPC without a unit", "", string(one), []string{"Content-Type: application/grpc", "Grpc-Timeout: 100"}, "invalid_argument", apierr.ValidationFailed},
+		{"a deadline of gRPC too long", "", string(one), []string{"Content-Type: application/grpc", "Grpc-Timeout: 123456789n"}, "invalid_argument", apierr.ValidationFailed},
+		{"a malformed deadline of gRPC-Web", "", string(one), []string{"Content-Type: application/grpc-web+json", "Grpc-Timeout: hunter2S"}, "invalid_argument", apierr.ValidationFailed},
+		{"an unknown compression", "", string(one), []string{"Content-Type: application/grpc", "Grpc-Encoding: hunter2"}, "unimplemented", apierr.UnsupportedMediaType},
+		{"compressed without saying how", "", string(envelope(1, 2, []byte("{}"))), []string{"Content-Type: application/grpc"}, "invalid_argument", apierr.ValidationFailed},
+		{"another flag", "", string(envelope(2, 2, []byte("{}"))), []string{"Content-Type: application/grpc-web+json"}, "invalid_argument", apierr.ValidationFailed},
+		{"no gzip", "", "hunter2", []string{"Content-Type: application/json", "Content-Encoding: gzip"}, "invalid_argument", apierr.ValidationFailed},
+		{"no gzip in gRPC", "", string(envelope(1, 7, []byte("hunter2"))), []string{"Content-Type: application/grpc", "Grpc-Encoding: gzip"}, "invalid_argument", apierr.ValidationFailed},
+		{"gzip that breaks off", "", string(zipped(t, []byte(`{"id":"hunter2"}`))[:20]), []string{"Content-Type: application/json", "Content-Encoding: gzip"}, "invalid_argument", apierr.ValidationFailed},
+		{"an unknown version", "", "{}", []string{"Content-Type: application/json", "Connect-Protocol-Version: hunter2"}, "invalid_argument", apierr.ValidationFailed},
+		{"no message", "", "", []string{"Content-Type: application/grpc"}, "invalid_argument", apierr.ValidationFailed},
+		{"half a prefix", "", "\x00\x00", []string{"Content-Type: application/grpc"}, "invalid_argument", apierr.ValidationFailed},
+		{"half a message", "", string(envelope(0, 9, []byte("hunter2"))), []string{"Content-Type: application/grpc"}, "invalid_argument", apierr.ValidationFailed},
+		{"two messages", "", string(one) + string(one), []string{"Content-Type: application/grpc-web+json"}, "invalid_argument", apierr.ValidationFailed},
+		{"JSON that is none", "", `{"id":hunter2}`, []string{"Content-Type: application/json"}, "invalid_argument", apierr.ValidationFailed},
+		{"binary that is none", "", "\xffhunter2", []string{"Content-Type: application/proto"}, "invalid_argument", apierr.ValidationFailed},
+		{"a GET without a message", getProduct + "?encoding=json", "", nil, "invalid_argument", apierr.ValidationFailed},
+		{"a GET of another version", getProduct + "?encoding=json&message={}&connect=hunter2", "", nil, "invalid_argument", apierr.ValidationFailed},
+		{"a GET whose message is no base64", getProduct + "?encoding=json&base64=1&message=hunter2!", "", nil, "invalid_argument", apierr.ValidationFailed},
+		{"a GET whose message is no gzip", getProduct + "?encoding=json&compression=gzip&message=hunter2", "", nil, "invalid_argument", apierr.ValidationFailed},
+		{"a GET whose query is malformed", getProduct + "?encoding=json&message=%zzhunter2", "", nil, "invalid_argument", apierr.ValidationFailed},
 	} {
 		for _, path := range []string{healthCheck, updateProduct} {
 			if row.path != "" {
@@ -219,7 +219,7 @@ func TestMalformedCallsCarryTheError(t *testing.T) {
 	}
 	a := w.post(t, healthCheck, strings.NewReader(`{"service":"hunter2"}`), "Content-Type: application/json")
 	require.Equal(t, "not_found", a.protocol, "as the health protocol asks for")
-	require.Equal(t, string(refusal.NotFound), a.detail.GetCode())
+	require.Equal(t, string(apierr.NotFound), a.detail.GetCode())
 	require.NotContains(t, a.text, "hunter2")
 }
 
@@ -251,14 +251,14 @@ func TestRoutesAreAClosedSet(t *testing.T) {
 		"/storefront.v1.StoreService/%FF", "/storefront.v1.StoreService/x1", "/grpc.health.v1.Health/Check%2F",
 	} {
 		for _, contentType := range []string{"application/json", "application/grpc", "x/\xff"} {
-			requireProblem(t, w.do(t, "POST", path, "{}", "Content-Type: "+contentType, "Authorization: "), 404, refusal.NotFound, "")
+			requireProblem(t, w.do(t, "POST", path, "{}", "Content-Type: "+contentType, "Authorization: "), 404, apierr.NotFound, "")
 		}
 	}
 	for _, path := range []string{"/v1/%FF", "/v1/products/%FF", "/v1/x1"} {
 		require.Equal(t, 404, w.do(t, "GET", path, "").status)
 	}
-	requireProblem(t, w.do(t, "GET", healthCheck, ""), 405, refusal.MethodNotAllowed, "", "Allow")
-	requireProblem(t, w.do(t, "x\xff"[:1], healthCheck, ""), 405, refusal.MethodNotAllowed, "", "Allow")
+	requireProblem(t, w.do(t, "GET", healthCheck, ""), 405, apierr.MethodNotAllowed, "", "Allow")
+	requireProblem(t, w.do(t, "x\xff"[:1], healthCheck, ""), 405, apierr.MethodNotAllowed, "", "Allow")
 	for _, r := range w.requests() {
 		require.Contains(t, []string{"unmatched", "/v1/products/{id}", healthCheck}, r.Route)
 		require.Contains(t, []rest.Face{rest.FaceNone, rest.FaceREST}, r.Face)

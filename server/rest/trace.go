@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"go.storefront.example/ent/span"
+	"go.storefront.example/ent/tracing"
 )
 
 // beginSpan begins the span of a request and returns the request under it. It is the first of its
@@ -18,11 +18,11 @@ func (e *Edge) beginSpan(x *exchange, r *http.Request) *http.Request {
 	}
 	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer)}
 	if parent := r.Header.Get("Traceparent"); parent != "" {
-		if link := trace.LinkFromContext(span.Remote(r.Context(), parent)); link.SpanContext.IsValid() {
+		if link := trace.LinkFromContext(tracing.Remote(r.Context(), parent)); link.SpanContext.IsValid() {
 			options = append(options, trace.WithLinks(link))
 		}
 	}
-	ctx, s := span.Tracer(e.config.Traces).Start(r.Context(), "request", options...)
+	ctx, s := tracing.Tracer(e.config.Traces).Start(r.Context(), "request", options...)
 	x.span = s
 	return r.WithContext(ctx)
 }
@@ -47,7 +47,7 @@ func (x *exchange) endSpan(code string) {
 		x.span.SetAttributes(attribute.String("storefront.refusal", code))
 	}
 	if x.refusal != nil && x.refusal.Cause != nil {
-		span.Fail(x.span, code)
+		tracing.Fail(x.span, code)
 	}
 	x.span.End()
 }

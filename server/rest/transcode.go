@@ -12,7 +12,7 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // mountTranscoder puts vanguard in front of the handlers of the REST face. Their codec writes the
@@ -89,7 +89,7 @@ func (e *Edge) invalid(ctx context.Context, message proto.Message, invalid *wire
 	if err := e.config.Check(ctx, message, invalid); err != nil {
 		return err
 	}
-	return refusal.Invalid(invalid.Message, invalid.Fields...)
+	return apierr.Invalid(invalid.Message, invalid.Fields...)
 }
 
 // transcode passes the decoded request on. Vanguard gets the method's address and nothing of the
@@ -129,7 +129,7 @@ func (e *Edge) interceptREST(next connect.UnaryFunc) connect.UnaryFunc {
 		proto.Merge(call.Any().(proto.Message), x.message)
 		answer, err := e.guard(ctx, call, nil, next)
 		if err != nil {
-			x.refusal = refusal.In(ctx, err, e.config.Unreachable)
+			x.refusal = apierr.In(ctx, err, e.config.Unreachable)
 			return nil, connect.NewError(x.refusal.ConnectCode(), x.refusal)
 		}
 		return answer, nil

@@ -12,7 +12,7 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 )
 
 const (
@@ -27,18 +27,18 @@ var extensions = []string{"btree_gin", "pg_trgm"}
 
 // Open opens the database, if it is there. The store is nil unless the finding is OK; the caller
 // closes it.
-func Open(ctx context.Context, c store.Config) (*store.Store, Finding) {
+func Open(ctx context.Context, c db.Config) (*db.Store, Finding) {
 	const check = "database"
 	if path, embedded := strings.CutPrefix(c.URL, "sqlite:"); embedded {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fail(check, "name the file with --database-url, or make it with `storefront migrate up`", "there is no database %s", path)
 		}
 	}
-	s, err := store.Open(ctx, c)
+	s, err := db.Open(ctx, c)
 	switch {
-	case errors.Is(err, store.ErrURL):
+	case errors.Is(err, db.ErrURL):
 		return nil, fail(check, "set STOREFRONT_DATABASE_URL to sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME", "%v", err)
-	case errors.Is(err, store.ErrPooler):
+	case errors.Is(err, db.ErrPooler):
 		return nil, fail(check, "name PostgreSQL's own address in STOREFRONT_DATABASE_URL, or set pool_mode = session for this database in pgbouncer.ini", "%v", err)
 	case err != nil && strings.HasPrefix(c.URL, "sqlite:"):
 		return nil, fail(check, "make the file readable and writable for this user, or restore a backup if it is damaged", "%v", err)
@@ -51,7 +51,7 @@ func Open(ctx context.Context, c store.Config) (*store.Store, Finding) {
 
 // Database looks at an open database: its version, its extensions, its schema, its clock, and the
 // days that it is cut into.
-func Database(ctx context.Context, s *store.Store) []Finding {
+func Database(ctx context.Context, s *db.Store) []Finding {
 	if s.Dialect() == dialect.SQLite {
 		return []Finding{sqliteVersion(ctx, s), schema(ctx, s)}
 	}
@@ -63,7 +63,7 @@ func broken(check string, err error) Finding {
 	return fail(check, "see what the database's own log says", "the database refuses to say: %v", err)
 }
 
-func sqliteVersion(ctx context.Context, s *store.Store) Finding {
+func sqliteVersion(ctx context.Context, s *db.Store) Finding {
 	const check = "database-version"
 	var version string
 	if err := s.Reader().QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
@@ -72,7 +72,7 @@ func sqliteVersion(ctx context.Context, s *store.Store) Finding {
 	return ok(check, "SQLite %s, built in", version)
 }
 
-func postgresVersion(ctx context.Context, s *store.Store) Finding {
+func postgresVersion(ctx context.Context, s *db.Store) Finding {
 	const check = "database-version"
 	var number int
 	err := s.Reader().QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number)
@@ -90,7 +90,7 @@ func versionFinding(major int) Finding {
 	return ok(check, "PostgreSQL %d", major)
 }
 
-func extensionsOf(ctx context.Context, s *store.Store) Finding {
+func extensionsOf(ctx context.Context, s *db.Store) Finding {
 	const check = "extensions"
 	rows, err := s.Reader().QueryContext(ctx, "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE name IN ($1, $2)",
 		extensions[0], extensions[1])
@@ -135,7 +135,7 @@ func extensionsFinding(available map[string]bool) Finding {
 	return ok(check, "%s", strings.Join(extensions, ", "))
 }
 
-func schema(ctx context.Context, s *store.Store) Finding {
+func schema(ctx context.Context, s *db.Store) Finding {
 	const check = "schema"
 	steps, err := s.Migrations(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func schema(ctx context.Context, s *store.Store) Finding {
 }
 
 // clock compares this machine's clock with the database's, less what the question itself took.
-func clock(ctx context.Context, s *store.Store) Finding {
+func clock(ctx context.Context, s *db.Store) Finding {
 	const check = "clock"
 	r, err := s.ReadClock(ctx)
 	if err != nil {
@@ -166,7 +166,7 @@ func clock(ctx context.Context, s *store.Store) Finding {
 	}
 	skew := r.Offset.Abs().Round(time.Millisecond)
 	switch {
-	case r.Beyond(store.ClockLimit):
+	case r.Beyond(db.ClockLimit):
 		return fail(check, "let NTP set the clocks of both machines; `date -u` on each shows which is wrong",
 			"the database's clock is %v %s this machine's: a worker here deletes nothing that is old", skew, way)
 	case r.Beyond(mostSkew):
@@ -178,7 +178,7 @@ func clock(ctx context.Context, s *store.Store) Finding {
 // leastDaysAhead is how many days to come must have their partitions before it is worth a word.
 const leastDaysAhead = 3
 
-func partitions(ctx context.Context, s *store.Store) Finding {
+func partitions(ctx context.Context, s *db.Store) Finding {
 	const check = "partitions"
 	there, err := s.Partitions(ctx)
 	if err != nil {
@@ -186,9 +186,9 @@ func partitions(ctx context.Context, s *store.Store) Finding {
 	}
 	today := s.Now().Truncate(24 * time.Hour)
 	ahead := 1 << 30
-	for _, table := range store.Partitioned() {
+	for _, table := range db.Partitioned() {
 		days := 0
-		for slices.Contains(there, store.Partition{Table: table, Day: today.AddDate(0, 0, days)}) {
+		for slices.Contains(there, db.Partition{Table: table, Day: today.AddDate(0, 0, days)}) {
 			days++
 		}
 		ahead = min(ahead, days)

@@ -10,11 +10,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 )
 
 func requireFinding(t *testing.T, f Finding, status Status, message, remedy string) {
@@ -38,10 +38,10 @@ func TestExtensions(t *testing.T) {
 	requireFinding(t, extensionsFinding(map[string]bool{"btree_gin": true, "pg_trgm": false}), Warn, "not created", "CREATE EXTENSION pg_trgm;$")
 	requireFinding(t, extensionsFinding(map[string]bool{"btree_gin": true, "pg_trgm": true}), OK, "btree_gin, pg_trgm", "")
 
-	s := storetest.NewEmpty(t, storetest.Postgres, store.Config{})
+	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
 	requireFinding(t, extensionsOf(t.Context(), s), Warn, "not created", "migrate up.*CREATE EXTENSION btree_gin; CREATE EXTENSION pg_trgm;")
 	requireFinding(t, schema(t.Context(), s), Fail, "not applied: init, ", "migrate up")
-	s = storetest.New(t, storetest.Postgres, store.Config{})
+	s = dbtest.New(t, dbtest.Postgres, db.Config{})
 	requireFinding(t, extensionsOf(t.Context(), s), OK, "", "")
 	requireFinding(t, schema(t.Context(), s), OK, "", "")
 	requireFinding(t, postgresVersion(t.Context(), s), OK, "", "")
@@ -61,7 +61,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		{3 * 365 * 24 * time.Hour, Fail, "deletes nothing that is old"},
 		{-2 * time.Hour, Fail, "2h0m0s ahead of this"},
 	} {
-		s := storetest.New(t, storetest.Postgres, store.Config{ProcessClock: func() time.Time { return time.Now().Add(row.off) }})
+		s := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(row.off) }})
 		f := clock(t.Context(), s)
 		require.Equal(t, row.status, f.Status, "%v: %+v", row.off, f)
 		require.Contains(t, f.Message, row.message)
@@ -70,9 +70,9 @@ func TestClocksThatDiffer(t *testing.T) {
 
 func TestAClockThatLeapt(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		var later time.Duration
-		s := storetest.New(t, database, store.Config{Clock: func() time.Time { return time.Now().Add(later) }})
+		s := dbtest.New(t, database, db.Config{Clock: func() time.Time { return time.Now().Add(later) }})
 		for range 2 {
 			requireFinding(t, Sweeps(t.Context(), s), OK, "not held", "")
 			_, err := queue.On(s).Sweep(t.Context(), time.Hour)
@@ -88,8 +88,8 @@ func TestAClockThatLeapt(t *testing.T) {
 func TestPartitionsRunOut(t *testing.T) {
 	t.Parallel()
 	var later time.Duration // than when they were made
-	s := storetest.NewEmpty(t, storetest.Postgres, store.Config{Clock: func() time.Time { return time.Now().Add(later) }})
-	require.NoError(t, s.Migrate(t.Context(), func(store.Migration) {}))
+	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{Clock: func() time.Time { return time.Now().Add(later) }})
+	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
 	const day = 24 * time.Hour
 	for _, row := range []struct {
 		later           time.Duration
@@ -106,13 +106,13 @@ func TestPartitionsRunOut(t *testing.T) {
 		requireFinding(t, partitions(t.Context(), s), row.status, row.message, row.remedy)
 	}
 	// The remedy.
-	require.NoError(t, s.Migrate(t.Context(), func(store.Migration) {}))
+	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
 	requireFinding(t, partitions(t.Context(), s), OK, "made for 14 days", "")
 }
 
 func TestOpenTransactions(t *testing.T) {
 	t.Parallel()
-	s := storetest.New(t, storetest.Postgres, store.Config{})
+	s := dbtest.New(t, dbtest.Postgres, db.Config{})
 	requireFinding(t, Transactions(t.Context(), s, LongTransaction), OK, "none open for more than 15m", "")
 	tx, err := s.Writer().BeginTx(t.Context(), nil)
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestRoomOnTheDisk(t *testing.T) {
 	requireFinding(t, space(path, left(1<<20, nil)), Fail, "1 MiB left.*writes will fail", "make room")
 	requireFinding(t, space(path, left(0, errors.ErrUnsupported)), OK, "not looked at", "")
 	requireFinding(t, space(path, left(0, os.ErrPermission)), Warn, "not known", "mounted")
-	bytes, err := store.FreeBytes(filepath.Dir(path))
+	bytes, err := db.FreeBytes(filepath.Dir(path))
 	if !errors.Is(err, errors.ErrUnsupported) {
 		require.NoError(t, err)
 		require.Positive(t, bytes)
@@ -171,7 +171,7 @@ func TestNamesThatAreNearlyRight(t *testing.T) {
 
 func TestSecretsAreTriedOneByOne(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		keys := make([]seal.Key, 3)
 		for i := range keys {
 			var err error

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"strings"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 // Files looks at the files of a SQLite database: who can read it and its key, and how much room
 // its disk has left.
 func Files(database, key string) []Finding {
-	found := []Finding{mode("database-file", database), space(database, store.FreeBytes)}
+	found := []Finding{mode("database-file", database), space(database, db.FreeBytes)}
 	if _, err := os.Stat(key); err == nil {
 		found = append(found, mode("key-file", key))
 	}

@@ -23,9 +23,9 @@ import (
 
 	"github.com/lib/pq"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/migrations"
 	"go.storefront.example/ent/migrations/drift"
-	"go.storefront.example/ent/store"
 )
 
 // scratch is the database that is made, and dropped, on the PostgreSQL server.
@@ -74,12 +74,12 @@ func run(ctx context.Context, name string) error {
 
 // diff migrates the scratch database and writes what its tables lack.
 func diff(ctx context.Context, root, name, address string) error {
-	s, err := store.Open(ctx, store.Config{URL: address})
+	s, err := db.Open(ctx, db.Config{URL: address})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	if err := s.Migrate(ctx, func(store.Migration) {}); err != nil {
+	if err := s.Migrate(ctx, func(db.Migration) {}); err != nil {
 		return err
 	}
 	missing, err := drift.Missing(ctx, s)

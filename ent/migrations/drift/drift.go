@@ -14,7 +14,7 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/schema"
 
-	"go.storefront.example/ent/store"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/gen/ent/migrate"
 )
 
@@ -27,7 +27,7 @@ var (
 
 // Missing returns the statements that bring the store's tables to the schema; it is empty when
 // nothing is missing. It changes nothing, and never drops a column or an index.
-func Missing(ctx context.Context, s *store.Store) (string, error) {
+func Missing(ctx context.Context, s *db.Store) (string, error) {
 	writing.Lock()
 	defer writing.Unlock()
 	var missing bytes.Buffer

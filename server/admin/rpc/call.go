@@ -16,9 +16,9 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/message"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // MaxBodyBytes is the size of the largest request that is read: 1 MiB.
@@ -32,7 +32,7 @@ type exchange struct {
 	request tenant.Request
 	route   string // the procedure; "unmatched" when there is none
 	member  string
-	refusal *refusal.Refusal // nil while it is served
+	refusal *apierr.Refusal // nil while it is served
 }
 
 type exchangeKey struct{}
@@ -55,7 +55,7 @@ func (c Config) serve(procedures map[string]procedure, next http.Handler) http.H
 		r, stop, malformed := message.Deadline(r.WithContext(context.WithValue(tenant.WithRequest(r.Context(), &x.request), exchangeKey{}, x)))
 		defer stop()
 		if err := c.answer(x, w, r, procedures, malformed, next); err != nil {
-			x.refusal = refusal.In(r.Context(), err, c.Unreachable)
+			x.refusal = apierr.In(r.Context(), err, c.Unreachable)
 			challenge(w, x.refusal)
 			_ = errors.Write(w, r, x.refusal.Connect(x.request.ID.String(), c.Now()))
 		}
@@ -71,7 +71,7 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, proc
 	p, known := procedures[r.URL.Path]
 	switch {
 	case !known:
-		return refusal.New(refusal.NotFound, "There is nothing at this address.")
+		return apierr.New(apierr.NotFound, "There is nothing at this address.")
 	case malformed != nil:
 		return malformed
 	}
@@ -98,12 +98,12 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		if err != nil {
 			break
 		}
-		if x.member, err = shop.MemberName(memberHeader, name); err != nil {
+		if x.member, err = service.MemberName(memberHeader, name); err != nil {
 			return nil, err
 		}
 		return admin.As(ctx, x.member), nil
 	}
-	return nil, refusal.Invalid("The request has a header that cannot be used.",
+	return nil, apierr.Invalid("The request has a header that cannot be used.",
 		wire.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})
 }
 
@@ -146,7 +146,7 @@ func (words) WrapStreamingClient(next connect.StreamingClientFunc) connect.Strea
 func (c Config) word(ctx context.Context, err error) error {
 	x := ctx.Value(exchangeKey{}).(*exchange)
 	if x.refusal == nil {
-		x.refusal = refusal.In(ctx, message.Bounds{Bytes: MaxBodyBytes}.Foreign(err), c.Unreachable)
+		x.refusal = apierr.In(ctx, message.Bounds{Bytes: MaxBodyBytes}.Foreign(err), c.Unreachable)
 	}
 	return x.refusal.Connect(x.request.ID.String(), c.Now())
 }
@@ -159,14 +159,14 @@ func guarded(ctx context.Context, call connect.AnyRequest, next connect.UnaryFun
 		}
 	}()
 	if invalid := wire.TakeInvalid(call.Any().(proto.Message)); invalid != nil {
-		return nil, refusal.Invalid(invalid.Message, invalid.Fields...)
+		return nil, apierr.Invalid(invalid.Message, invalid.Fields...)
 	}
 	return next(ctx, call)
 }
 
 // panicked returns the failure that a panic stands for; the stack is for the log.
 func panicked(v any) error {
-	return refusal.Of(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
+	return apierr.Of(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
 }
 
 // log writes the call's line, which has nothing of the client's own text but the member's name.

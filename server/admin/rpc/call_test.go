@@ -14,15 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // post calls a method in Connect's JSON without a client, and returns the answer and its refusal.
@@ -62,59 +62,59 @@ func (b *bench) post(method, body string, headers ...string) (*http.Response, []
 // A refusal has its code, its details and the identifier under which the log tells of it.
 func TestRefusalsComeAsTheyAre(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, storetest.SQLite, store.Config{})
+	b := newBench(t, dbtest.SQLite, db.Config{})
 	none, order := uuid.NewString(), b.order()
 	for name, row := range map[string]struct {
 		method, body string
 		headers      []string
 		status       int
-		code         refusal.Code
+		code         apierr.Code
 		fields       []string
 	}{
-		"no such store":        {"StoreService/GetStore", `{"store":"nowhere"}`, nil, 404, refusal.StoreNotFound, nil},
-		"no such product":      {"ProductService/GetProduct", `{"id":"` + none + `"}`, nil, 404, refusal.ProductNotFound, nil},
-		"no such order":        {"OrderService/PayOrder", `{"id":"` + none + `"}`, nil, 404, refusal.OrderNotFound, nil},
-		"no such customer":     {"CustomerService/GetCustomer", `{"id":""}`, nil, 404, refusal.CustomerNotFound, nil},
-		"no such payment link": {"PaymentLinkService/DisablePaymentLink", `{"id":"x"}`, nil, 404, refusal.PaymentLinkNotFound, nil},
-		"no such key":          {"KeyService/RevokeKey", `{"id":"` + none + `"}`, nil, 404, refusal.APIKeyNotFound, nil},
-		"no such webhook":      {"WebhookService/EnableWebhook", `{"id":"` + none + `"}`, nil, 404, refusal.WebhookNotFound, nil},
-		"no such delivery":     {"DeliveryService/GetDelivery", `{"id":"` + none + `"}`, nil, 404, refusal.DeliveryNotFound, nil},
-		"no such event":        {"EventService/GetEvent", `{"id":"` + none + `"}`, nil, 404, refusal.EventNotFound, nil},
-		"no such resend":       {"DeliveryService/ContinueResend", `{"id":"` + none + `"}`, nil, 404, refusal.ResendNotFound, nil},
-		"a resend by no id":    {"DeliveryService/ContinueResend", `{"id":"x"}`, nil, 404, refusal.ResendNotFound, nil},
-		"a hold of nobody":     {"DeliveryService/ContinueResend", `{"id":"` + none + `","hold":"now"}`, nil, 400, refusal.ValidationFailed, []string{"hold"}},
-		"a resend since never": {"DeliveryService/StartResend", `{"webhookId":"` + none + `"}`, nil, 400, refusal.ValidationFailed, []string{"since"}},
-		"a slug that is taken": {"StoreService/CreateStore", `{"name":"S","slug":"s","currency":"XAF","country":"CM"}`, nil, 409, refusal.SlugTaken, nil},
-		"a phone that is none": {"CustomerService/CreateCustomer", `{"store":"s","phone":"12"}`, nil, 400, refusal.PhoneInvalid, nil},
-		"nobody":               {"CustomerService/CreateCustomer", `{"store":"s","name":"A"}`, nil, 400, refusal.CustomerIdentifierRequired, nil},
-		"a private address":    {"WebhookService/CreateWebhook", `{"store":"s","url":"https://127.0.0.1/"}`, nil, 400, refusal.WebhookURLInvalid, nil},
+		"no such store":        {"StoreService/GetStore", `{"store":"nowhere"}`, nil, 404, apierr.StoreNotFound, nil},
+		"no such product":      {"ProductService/GetProduct", `{"id":"` + none + `"}`, nil, 404, apierr.ProductNotFound, nil},
+		"no such order":        {"OrderService/PayOrder", `{"id":"` + none + `"}`, nil, 404, apierr.OrderNotFound, nil},
+		"no such customer":     {"CustomerService/GetCustomer", `{"id":""}`, nil, 404, apierr.CustomerNotFound, nil},
+		"no such payment link": {"PaymentLinkService/DisablePaymentLink", `{"id":"x"}`, nil, 404, apierr.PaymentLinkNotFound, nil},
+		"no such key":          {"KeyService/RevokeKey", `{"id":"` + none + `"}`, nil, 404, apierr.APIKeyNotFound, nil},
+		"no such webhook":      {"WebhookService/EnableWebhook", `{"id":"` + none + `"}`, nil, 404, apierr.WebhookNotFound, nil},
+		"no such delivery":     {"DeliveryService/GetDelivery", `{"id":"` + none + `"}`, nil, 404, apierr.DeliveryNotFound, nil},
+		"no such event":        {"EventService/GetEvent", `{"id":"` + none + `"}`, nil, 404, apierr.EventNotFound, nil},
+		"no such resend":       {"DeliveryService/ContinueResend", `{"id":"` + none + `"}`, nil, 404, apierr.ResendNotFound, nil},
+		"a resend by no id":    {"DeliveryService/ContinueResend", `{"id":"x"}`, nil, 404, apierr.ResendNotFound, nil},
+		"a hold of nobody":     {"DeliveryService/ContinueResend", `{"id":"` + none + `","hold":"now"}`, nil, 400, apierr.ValidationFailed, []string{"hold"}},
+		"a resend since never": {"DeliveryService/StartResend", `{"webhookId":"` + none + `"}`, nil, 400, apierr.ValidationFailed, []string{"since"}},
+		"a slug that is taken": {"StoreService/CreateStore", `{"name":"S","slug":"s","currency":"XAF","country":"CM"}`, nil, 409, apierr.SlugTaken, nil},
+		"a phone that is none": {"CustomerService/CreateCustomer", `{"store":"s","phone":"12"}`, nil, 400, apierr.PhoneInvalid, nil},
+		"nobody":               {"CustomerService/CreateCustomer", `{"store":"s","name":"A"}`, nil, 400, apierr.CustomerIdentifierRequired, nil},
+		"a private address":    {"WebhookService/CreateWebhook", `{"store":"s","url":"https://127.0.0.1/"}`, nil, 400, apierr.WebhookURLInvalid, nil},
 		"every field that does not decode": {
 			"ProductService/UpdateProduct", `{"id":"` + none + `","status":"SOLD","price":5,"id":"x"}`, nil, 400,
-			refusal.ValidationFailed, []string{"status", "price", "id"},
+			apierr.ValidationFailed, []string{"status", "price", "id"},
 		},
-		"no JSON":                          {"StoreService/GetStore", `{`, nil, 400, refusal.ValidationFailed, nil},
-		"null for what cannot be null":     {"StoreService/UpdateStore", `{"store":"s","name":null,"paymentLinksOpen":null}`, nil, 400, refusal.ValidationFailed, []string{"name", "paymentLinksOpen"}},
-		"the zero of an enum":              {"StoreService/UpdateStore", `{"store":"s","status":"STATUS_UNSPECIFIED"}`, nil, 400, refusal.ValidationFailed, []string{"status"}},
-		"a mask that names nothing":        {"StoreService/UpdateStore", `{"store":"s","updateMask":"store,slug"}`, nil, 400, refusal.ValidationFailed, []string{"updateMask"}},
-		"a list of none":                   {"StoreService/ListStores", `{"limit":0}`, nil, 400, refusal.ValidationFailed, []string{"limit"}},
-		"deliveries of nobody":             {"DeliveryService/ListDeliveries", `{}`, nil, 400, refusal.ValidationFailed, []string{"store"}},
-		"a page of too many":               {"OrderService/ListOrders", `{"store":"s","pageSize":101}`, nil, 400, refusal.ValidationFailed, []string{"pageSize"}},
-		"another role":                     {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"editor","baseUrl":"https://a.example"}`, nil, 400, refusal.ValidationFailed, []string{"role"}},
-		"a link for no time":               {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"owner","expiresSeconds":0,"baseUrl":"https://a.example"}`, nil, 400, refusal.ValidationFailed, []string{"expires"}},
-		"a link to nowhere":                {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"owner"}`, nil, 400, refusal.ValidationFailed, []string{"baseUrl"}},
-		"a link over http":                 {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"owner","baseUrl":"http://a.example"}`, nil, 400, refusal.ValidationFailed, []string{"baseUrl"}},
-		"no such session":                  {"DashboardService/RevokeSession", `{"id":"` + none + `"}`, nil, 404, refusal.SessionNotFound, nil},
-		"a session by no id":               {"DashboardService/RevokeSession", `{"id":"x"}`, nil, 404, refusal.SessionNotFound, nil},
-		"sessions of no store":             {"DashboardService/RevokeSessions", `{}`, nil, 404, refusal.StoreNotFound, nil},
-		"sessions of an unknown store":     {"DashboardService/ListSessions", `{"store":"nowhere"}`, nil, 404, refusal.StoreNotFound, nil},
-		"no sessions":                      {"DashboardService/ListSessions", `{"limit":0}`, nil, 400, refusal.ValidationFailed, []string{"limit"}},
-		"an idempotency key of 256":        {"OrderService/PayOrder", `{"id":"ORDER","idempotencyKey":"` + strings.Repeat("k", 256) + `"}`, nil, 400, refusal.ValidationFailed, []string{"idempotencyKey"}},
-		"a member of no name":              {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", " "}, 400, refusal.ValidationFailed, []string{"Storefront-Member"}},
-		"a member of too long a name":      {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", strings.Repeat("x", 101)}, 400, refusal.ValidationFailed, []string{"Storefront-Member"}},
-		"a member with a line feed":        {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A%0D%0AB"}, 400, refusal.ValidationFailed, []string{"Storefront-Member"}},
-		"a member that does not decode":    {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "100%"}, 400, refusal.ValidationFailed, []string{"Storefront-Member"}},
-		"two members":                      {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A", "Storefront-Member", "B"}, 400, refusal.ValidationFailed, []string{"Storefront-Member"}},
-		"a body of more than one megabyte": {"StoreService/GetStore", `{"store":"` + strings.Repeat("s", rpc.MaxBodyBytes) + `"}`, nil, 429, refusal.PayloadTooLarge, nil},
+		"no JSON":                          {"StoreService/GetStore", `{`, nil, 400, apierr.ValidationFailed, nil},
+		"null for what cannot be null":     {"StoreService/UpdateStore", `{"store":"s","name":null,"paymentLinksOpen":null}`, nil, 400, apierr.ValidationFailed, []string{"name", "paymentLinksOpen"}},
+		"the zero of an enum":              {"StoreService/UpdateStore", `{"store":"s","status":"STATUS_UNSPECIFIED"}`, nil, 400, apierr.ValidationFailed, []string{"status"}},
+		"a mask that names nothing":        {"StoreService/UpdateStore", `{"store":"s","updateMask":"store,slug"}`, nil, 400, apierr.ValidationFailed, []string{"updateMask"}},
+		"a list of none":                   {"StoreService/ListStores", `{"limit":0}`, nil, 400, apierr.ValidationFailed, []string{"limit"}},
+		"deliveries of nobody":             {"DeliveryService/ListDeliveries", `{}`, nil, 400, apierr.ValidationFailed, []string{"store"}},
+		"a page of too many":               {"OrderService/ListOrders", `{"store":"s","pageSize":101}`, nil, 400, apierr.ValidationFailed, []string{"pageSize"}},
+		"another role":                     {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"editor","baseUrl":"https://a.example"}`, nil, 400, apierr.ValidationFailed, []string{"role"}},
+		"a link for no time":               {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"owner","expiresSeconds":0,"baseUrl":"https://a.example"}`, nil, 400, apierr.ValidationFailed, []string{"expires"}},
+		"a link to nowhere":                {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"owner"}`, nil, 400, apierr.ValidationFailed, []string{"baseUrl"}},
+		"a link over http":                 {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"owner","baseUrl":"http://a.example"}`, nil, 400, apierr.ValidationFailed, []string{"baseUrl"}},
+		"no such session":                  {"DashboardService/RevokeSession", `{"id":"` + none + `"}`, nil, 404, apierr.SessionNotFound, nil},
+		"a session by no id":               {"DashboardService/RevokeSession", `{"id":"x"}`, nil, 404, apierr.SessionNotFound, nil},
+		"sessions of no store":             {"DashboardService/RevokeSessions", `{}`, nil, 404, apierr.StoreNotFound, nil},
+		"sessions of an unknown store":     {"DashboardService/ListSessions", `{"store":"nowhere"}`, nil, 404, apierr.StoreNotFound, nil},
+		"no sessions":                      {"DashboardService/ListSessions", `{"limit":0}`, nil, 400, apierr.ValidationFailed, []string{"limit"}},
+		"an idempotency key of 256":        {"OrderService/PayOrder", `{"id":"ORDER","idempotencyKey":"` + strings.Repeat("k", 256) + `"}`, nil, 400, apierr.ValidationFailed, []string{"idempotencyKey"}},
+		"a member of no name":              {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", " "}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
+		"a member of too long a name":      {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", strings.Repeat("x", 101)}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
+		"a member with a line feed":        {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A%0D%0AB"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
+		"a member that does not decode":    {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "100%"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
+		"two members":                      {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A", "Storefront-Member", "B"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
+		"a body of more than one megabyte": {"StoreService/GetStore", `{"store":"` + strings.Repeat("s", rpc.MaxBodyBytes) + `"}`, nil, 429, apierr.PayloadTooLarge, nil},
 	} {
 		answer, text, refused := b.post(row.method, strings.Replace(row.body, "ORDER", order, 1), row.headers...)
 		require.NotNil(t, refused, "%s: %s", name, text)
@@ -132,12 +132,12 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 // order records an order of the bench's store.
 func (b *bench) order() string {
 	b.Helper()
-	p, err := b.operator.CreateProduct(b.Context(), "s", shop.ProductDraft{
-		ProductChange: shop.ProductChange{Title: new("P"), PriceAmount: new(int64(5))}, Type: "FILE",
+	p, err := b.operator.CreateProduct(b.Context(), "s", service.ProductDraft{
+		ProductChange: service.ProductChange{Title: new("P"), PriceAmount: new(int64(5))}, Type: "FILE",
 	})
 	require.NoError(b, err)
-	o, err := b.operator.CreateOrder(b.Context(), "s", shop.OrderDraft{
-		Buyer: shop.Buyer{Email: new("a@example.com")}, Lines: []shop.OrderLine{{ProductID: p.GetId(), Quantity: 1}},
+	o, err := b.operator.CreateOrder(b.Context(), "s", service.OrderDraft{
+		Buyer: service.Buyer{Email: new("a@example.com")}, Lines: []service.OrderLine{{ProductID: p.GetId(), Quantity: 1}},
 	})
 	require.NoError(b, err)
 	return o.GetId()
@@ -146,7 +146,7 @@ func (b *bench) order() string {
 // In JSON the names that are present are what is changed, and null clears.
 func TestTheNamesInJSONAreTheChange(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, storetest.SQLite, store.Config{})
+	b := newBench(t, dbtest.SQLite, db.Config{})
 	_, text, _ := b.post("ProductService/CreateProduct", `{"store":"s","title":"P","type":"FILE","priceAmount":5,"compareAtAmount":9,"coverUrl":"https://s.example/a.png"}`)
 	var p struct{ ID string }
 	require.NoError(t, json.Unmarshal(text, &p))
@@ -165,13 +165,13 @@ func TestTheNamesInJSONAreTheChange(t *testing.T) {
 // The journal names the member on whose behalf a call is made, and the operator otherwise.
 func TestTheJournalNamesTheMember(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
 		b := newBenchOn(t, s)
 		_, _, refused := b.post("StoreService/UpdateStore", `{"store":"s","name":"A"}`, "Storefront-Member", " Awa%20Ng%C3%B4%20100%25")
 		require.Nil(t, refused)
 		client, err := rpc.NewClient(b.url+"/", token)
 		require.NoError(t, err)
-		_, err = client.UpdateStore(admin.As(t.Context(), "Zoé % /"), "s", shop.StoreChange{Name: new("B")})
+		_, err = client.UpdateStore(admin.As(t.Context(), "Zoé % /"), "s", service.StoreChange{Name: new("B")})
 		require.NoError(t, err)
 		_, _, refused = b.post("StoreService/CreateStore", `{"name":"T","slug":"t","currency":"XAF","country":"CM"}`, "Storefront-Member", "Awa")
 		require.Nil(t, refused)
@@ -193,11 +193,11 @@ func TestTheJournalNamesTheMember(t *testing.T) {
 // The line of a call tells what it caused, and nothing of what was in it.
 func TestTheLogTellsWhatACallCaused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, storetest.SQLite, store.Config{})
+	b := newBench(t, dbtest.SQLite, db.Config{})
 	id := b.order()
 	answer, _, refused := b.post("OrderService/PayOrder", `{"id":"`+id+`"}`)
 	require.Nil(t, refused)
-	event, err := b.operator.ListEvents(t.Context(), "s", shop.EventSearch{Limit: 1})
+	event, err := b.operator.ListEvents(t.Context(), "s", service.EventSearch{Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, answer.Header.Get("X-Request-Id"), event[0].RequestID.String())
 	lines := bytes.Split(bytes.TrimSpace([]byte(b.log.String())), []byte("\n"))
@@ -216,7 +216,7 @@ func TestTheLogTellsWhatACallCaused(t *testing.T) {
 // What is no method is refused in the protocol, and its address is not logged.
 func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, storetest.SQLite, store.Config{})
+	b := newBench(t, dbtest.SQLite, db.Config{})
 	_, err := connect.NewClient[adminv1.GetStoreRequest, storefrontv1.Store](b.http(true), b.url+"/storefront.admin.v1.StoreService/Hunter2",
 		connect.WithGRPC(), b.as(token)).CallUnary(t.Context(), connect.NewRequest(&adminv1.GetStoreRequest{}))
 	require.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // defaultLimit is how many rows a list has unless the request says otherwise.
@@ -29,7 +29,7 @@ func (f *fields) err() error {
 	if len(*f) == 0 {
 		return nil
 	}
-	return refusal.Invalid("The request has fields that cannot be used; details.fields lists them.", *f...)
+	return apierr.Invalid("The request has fields that cannot be used; details.fields lists them.", *f...)
 }
 
 // limit is how many rows to list.

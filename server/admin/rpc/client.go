@@ -12,10 +12,10 @@ import (
 	"connectrpc.com/connect"
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/span"
+	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // callTimeout bounds one call of a Client.
@@ -56,7 +56,7 @@ func NewClient(address, token string) (*Client, error) {
 			if member := admin.MemberOf(ctx); member != "" {
 				call.Header().Set(memberHeader, url.PathEscape(member))
 			}
-			if parent := span.Traceparent(ctx); parent != "" {
+			if parent := tracing.Traceparent(ctx); parent != "" {
 				call.Header().Set("Traceparent", parent)
 			}
 			return next(ctx, call)
@@ -87,11 +87,11 @@ func read[In, Out any](c *Client, in In, err error, take func(In) (Out, error)) 
 		}
 		return out, nil
 	}
-	refused, requestID := refusal.FromConnect(err)
+	refused, requestID := apierr.FromConnect(err)
 	switch {
 	case refused == nil:
 		return none, c.unserved(err)
-	case refused.Code == refusal.InternalError || refused.Code == refusal.Unavailable:
+	case refused.Code == apierr.InternalError || refused.Code == apierr.Unavailable:
 		refused.Message = strings.TrimSuffix(refused.Message, ".") + " (request " + requestID + ")."
 	}
 	return none, refused

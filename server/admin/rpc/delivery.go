@@ -7,7 +7,7 @@ import (
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // deliveryMessage is a delivery with its attempts.
@@ -62,7 +62,7 @@ func answerDelivery(e queue.Entry, err error) (*adminv1.Delivery, error) {
 func (s service) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse, error) {
 	var f fields
 	f.known("status", in.GetStatus())
-	search := shop.DeliverySearch{WebhookID: in.GetWebhookId(), EventType: in.GetType(), Before: in.GetBefore(), Limit: f.limit(in.Limit)}
+	search := service.DeliverySearch{WebhookID: in.GetWebhookId(), EventType: in.GetType(), Before: in.GetBefore(), Limit: f.limit(in.Limit)}
 	if in.GetStatus() != 0 {
 		search.Status = in.GetStatus().String()
 	}
@@ -74,7 +74,7 @@ func (s service) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesR
 	}
 	list := s.operator.ListDeliveriesTo
 	if in.GetStore() != "" {
-		list = func(ctx context.Context, which shop.DeliverySearch) ([]queue.Entry, error) {
+		list = func(ctx context.Context, which service.DeliverySearch) ([]queue.Entry, error) {
 			return s.operator.ListDeliveries(ctx, in.GetStore(), which)
 		}
 	}
@@ -109,7 +109,7 @@ func (s service) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryR
 }
 
 // ListDeliveries is admin.Operator's.
-func (c *Client) ListDeliveries(ctx context.Context, storeName string, which shop.DeliverySearch) ([]queue.Entry, error) {
+func (c *Client) ListDeliveries(ctx context.Context, storeName string, which service.DeliverySearch) ([]queue.Entry, error) {
 	in := &adminv1.ListDeliveriesRequest{
 		Store: storeName, WebhookId: which.WebhookID, Type: which.EventType, Before: which.Before, Limit: limitOf(which.Limit),
 	}
@@ -123,16 +123,16 @@ func (c *Client) ListDeliveries(ctx context.Context, storeName string, which sho
 }
 
 // ListDeliveriesTo is admin.Operator's.
-func (c *Client) ListDeliveriesTo(ctx context.Context, which shop.DeliverySearch) ([]queue.Entry, error) {
+func (c *Client) ListDeliveriesTo(ctx context.Context, which service.DeliverySearch) ([]queue.Entry, error) {
 	return c.ListDeliveries(ctx, "", which)
 }
 
 // GetDelivery is admin.Operator's.
-func (c *Client) GetDelivery(ctx context.Context, id string) (shop.Delivery, error) {
+func (c *Client) GetDelivery(ctx context.Context, id string) (service.Delivery, error) {
 	out, err := c.deliveries.GetDelivery(ctx, &adminv1.GetDeliveryRequest{Id: id})
-	return read(c, out, err, func(out *adminv1.GetDeliveryResponse) (shop.Delivery, error) {
+	return read(c, out, err, func(out *adminv1.GetDeliveryResponse) (service.Delivery, error) {
 		e, err := entryOf(out.GetDelivery())
-		d := shop.Delivery{Entry: e}
+		d := service.Delivery{Entry: e}
 		if out.Payload != nil {
 			d.Payload = []byte(out.GetPayload())
 		}

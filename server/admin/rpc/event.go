@@ -6,7 +6,7 @@ import (
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // eventMessage is an event with its payload, whose bytes are JSON and so the UTF-8 of a text.
@@ -19,7 +19,7 @@ func eventMessage(row *ent.Event) *adminv1.Event {
 // ListEvents serves EventService.ListEvents.
 func (s service) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error) {
 	var f fields
-	search := shop.EventSearch{Type: in.GetType(), Before: in.GetBefore(), Limit: f.limit(in.Limit)}
+	search := service.EventSearch{Type: in.GetType(), Before: in.GetBefore(), Limit: f.limit(in.Limit)}
 	if err := f.err(); err != nil {
 		return nil, err
 	}

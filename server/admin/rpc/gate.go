@@ -13,7 +13,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/google/uuid"
 
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // MinTokenBytes is the length of the shortest operator's token.
@@ -55,18 +55,18 @@ func (g *Gate) Admit(r *http.Request) error {
 	}
 	authorization := r.Header["Authorization"]
 	if len(authorization) != 1 {
-		return refusal.New(refusal.AdminTokenMissing, "Send the operator's token in one header Authorization: Bearer <ADMIN_TOKEN>.")
+		return apierr.New(apierr.AdminTokenMissing, "Send the operator's token in one header Authorization: Bearer <ADMIN_TOKEN>.")
 	}
 	scheme, token, _ := strings.Cut(authorization[0], " ")
 	token = strings.Trim(token, " ")
 	// Schemes have no case (RFC 9110, section 11.1).
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return refusal.New(refusal.AdminTokenMissing, "The Authorization header is not of the form Bearer <ADMIN_TOKEN>.")
+		return apierr.New(apierr.AdminTokenMissing, "The Authorization header is not of the form Bearer <ADMIN_TOKEN>.")
 	}
 	// Hashes have one length, so that the time tells nothing of either text.
 	sent := sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(sent[:], g.token[:]) != 1 {
-		return refusal.New(refusal.AdminTokenInvalid, "The token is not the operator's.")
+		return apierr.New(apierr.AdminTokenInvalid, "The token is not the operator's.")
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (g *Gate) Admit(r *http.Request) error {
 func admitLocal(r *http.Request) error {
 	for _, header := range []string{"Origin", "Sec-Fetch-Site"} {
 		if len(r.Header[header]) > 0 {
-			return refusal.New(refusal.OriginRefused, "Without an operator's token, no page in a browser is answered.")
+			return apierr.New(apierr.OriginRefused, "Without an operator's token, no page in a browser is answered.")
 		}
 	}
 	host := r.Host
@@ -85,7 +85,7 @@ func admitLocal(r *http.Request) error {
 	if strings.EqualFold(host, "localhost") || err == nil && address.Unmap().IsLoopback() {
 		return nil
 	}
-	return refusal.New(refusal.OriginRefused, "Without an operator's token, only requests to localhost or a loopback address are answered.")
+	return apierr.New(apierr.OriginRefused, "Without an operator's token, only requests to localhost or a loopback address are answered.")
 }
 
 // Guard puts the gate before a handler. What it refuses it answers in the protocol of the request,
@@ -98,7 +98,7 @@ func (g *Gate) Guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		refused := refusal.Of(err, func(error) bool { return false })
+		refused := apierr.Of(err, func(error) bool { return false })
 		id := uuid.NewString()
 		w.Header().Set("X-Request-Id", id)
 		challenge(w, refused)
@@ -107,7 +107,7 @@ func (g *Gate) Guard(next http.Handler) http.Handler {
 }
 
 // challenge says with a 401 what is asked for (RFC 9110, section 11.6.1).
-func challenge(w http.ResponseWriter, r *refusal.Refusal) {
+func challenge(w http.ResponseWriter, r *apierr.Refusal) {
 	if r.Status() == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="Service operator"`)
 	}

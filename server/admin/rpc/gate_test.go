@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/server/admin/rpc"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // token is an operator's token.
@@ -20,22 +20,22 @@ func TestGateOpensToTheTokenAlone(t *testing.T) {
 	gate := rpc.NewGate(token)
 	for name, row := range map[string]struct {
 		authorization []string
-		code          refusal.Code
+		code          apierr.Code
 	}{
 		"the token":                          {[]string{"Bearer " + token}, ""},
 		"schemes have no case":               {[]string{"bearer " + token}, ""},
 		"more than one space":                {[]string{"Bearer   " + token}, ""},
-		"nothing":                            {nil, refusal.AdminTokenMissing},
-		"empty":                              {[]string{""}, refusal.AdminTokenMissing},
-		"the token alone":                    {[]string{token}, refusal.AdminTokenMissing},
-		"another scheme":                     {[]string{"Basic " + token}, refusal.AdminTokenMissing},
-		"a scheme alone":                     {[]string{"Bearer "}, refusal.AdminTokenMissing},
-		"two headers":                        {[]string{"Bearer " + token, "Bearer " + token}, refusal.AdminTokenMissing},
-		"another token":                      {[]string{"Bearer " + strings.Repeat("x", len(token))}, refusal.AdminTokenInvalid},
-		"the token with its case changed":    {[]string{"Bearer " + strings.ToUpper(token)}, refusal.AdminTokenInvalid},
-		"the beginning of the token":         {[]string{"Bearer " + token[:len(token)-1]}, refusal.AdminTokenInvalid},
-		"the token and more":                 {[]string{"Bearer " + token + "0"}, refusal.AdminTokenInvalid},
-		"the token twice in the same header": {[]string{"Bearer " + token + " " + token}, refusal.AdminTokenInvalid},
+		"nothing":                            {nil, apierr.AdminTokenMissing},
+		"empty":                              {[]string{""}, apierr.AdminTokenMissing},
+		"the token alone":                    {[]string{token}, apierr.AdminTokenMissing},
+		"another scheme":                     {[]string{"Basic " + token}, apierr.AdminTokenMissing},
+		"a scheme alone":                     {[]string{"Bearer "}, apierr.AdminTokenMissing},
+		"two headers":                        {[]string{"Bearer " + token, "Bearer " + token}, apierr.AdminTokenMissing},
+		"another token":                      {[]string{"Bearer " + strings.Repeat("x", len(token))}, apierr.AdminTokenInvalid},
+		"the token with its case changed":    {[]string{"Bearer " + strings.ToUpper(token)}, apierr.AdminTokenInvalid},
+		"the beginning of the token":         {[]string{"Bearer " + token[:len(token)-1]}, apierr.AdminTokenInvalid},
+		"the token and more":                 {[]string{"Bearer " + token + "0"}, apierr.AdminTokenInvalid},
+		"the token twice in the same header": {[]string{"Bearer " + token + " " + token}, apierr.AdminTokenInvalid},
 	} {
 		r := httptest.NewRequest(http.MethodPost, "http://admin.example/", nil)
 		r.Header["Authorization"] = row.authorization
@@ -49,21 +49,21 @@ func TestLocalGateAnswersProgramsOfThisMachine(t *testing.T) {
 	for name, row := range map[string]struct {
 		host    string
 		headers http.Header
-		code    refusal.Code
+		code    apierr.Code
 	}{
 		"by address":                    {"127.0.0.1:8081", nil, ""},
 		"by any loopback address":       {"127.8.7.6", nil, ""},
 		"by IPv6":                       {"[::1]:8081", nil, ""},
 		"by name":                       {"localhost:8081", nil, ""},
 		"by name, in any case":          {"LOCALHOST", nil, ""},
-		"a name that was made to point": {"evil.example:8081", nil, refusal.OriginRefused},
-		"a name that looks like one":    {"localhost.evil.example", nil, refusal.OriginRefused},
-		"an address that is not ours":   {"192.168.1.2:8081", nil, refusal.OriginRefused},
-		"no host":                       {"", nil, refusal.OriginRefused},
-		"a page of another origin":      {"127.0.0.1:8081", http.Header{"Origin": {"https://evil.example"}}, refusal.OriginRefused},
-		"a page without an origin":      {"127.0.0.1:8081", http.Header{"Origin": {"null"}}, refusal.OriginRefused},
-		"an image in a page":            {"localhost:8081", http.Header{"Sec-Fetch-Site": {"cross-site"}}, refusal.OriginRefused},
-		"a page of this origin":         {"localhost:8081", http.Header{"Sec-Fetch-Site": {"same-origin"}}, refusal.OriginRefused},
+		"a name that was made to point": {"evil.example:8081", nil, apierr.OriginRefused},
+		"a name that looks like one":    {"localhost.evil.example", nil, apierr.OriginRefused},
+		"an address that is not ours":   {"192.168.1.2:8081", nil, apierr.OriginRefused},
+		"no host":                       {"", nil, apierr.OriginRefused},
+		"a page of another origin":      {"127.0.0.1:8081", http.Header{"Origin": {"https://evil.example"}}, apierr.OriginRefused},
+		"a page without an origin":      {"127.0.0.1:8081", http.Header{"Origin": {"null"}}, apierr.OriginRefused},
+		"an image in a page":            {"localhost:8081", http.Header{"Sec-Fetch-Site": {"cross-site"}}, apierr.OriginRefused},
+		"a page of this origin":         {"localhost:8081", http.Header{"Sec-Fetch-Site": {"same-origin"}}, apierr.OriginRefused},
 	} {
 		r := httptest.NewRequest(http.MethodPost, "http://admin.example/", nil)
 		r.Host = row.host

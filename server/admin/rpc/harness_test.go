@@ -13,28 +13,28 @@ import (
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
-	"go.storefront.example/server/refusal"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
 )
 
 // codeOf is the code of a refusal, and empty for no error.
-func codeOf(err error) refusal.Code {
-	var r *refusal.Refusal
-	if r, _ := refusal.FromConnect(err); r != nil {
+func codeOf(err error) apierr.Code {
+	var r *apierr.Refusal
+	if r, _ := apierr.FromConnect(err); r != nil {
 		return r.Code
 	}
 	switch {
 	case errors.As(err, &r):
 		return r.Code
 	case err != nil:
-		return refusal.Code("no refusal: " + err.Error())
+		return apierr.Code("no refusal: " + err.Error())
 	}
 	return ""
 }
@@ -43,7 +43,7 @@ func codeOf(err error) refusal.Code {
 type bench struct {
 	*testing.T
 	operator *admin.Operator
-	store    *store.Store
+	store    *db.Store
 	url      string
 	log      *journal
 }
@@ -66,20 +66,20 @@ func (j *journal) String() string {
 	return j.buf.String()
 }
 
-func newBench(t *testing.T, database string, config store.Config) *bench {
+func newBench(t *testing.T, database string, config db.Config) *bench {
 	t.Helper()
-	return newBenchOn(t, storetest.New(t, database, config))
+	return newBenchOn(t, dbtest.New(t, database, config))
 }
 
-func newBenchOn(t *testing.T, s *store.Store) *bench {
+func newBenchOn(t *testing.T, s *db.Store) *bench {
 	t.Helper()
 	b := &bench{T: t, store: s, log: &journal{}}
 	key, err := seal.ParseKey("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	require.NoError(t, err)
-	b.operator = admin.New(b.store, shop.New(b.store, shop.Options{Secrets: seal.NewRing(key)}))
+	b.operator = admin.New(b.store, service.New(b.store, service.Options{Secrets: seal.NewRing(key)}))
 	mux := http.NewServeMux()
 	for _, s := range rpc.Services(b.operator, rpc.Config{
-		Gate: rpc.NewGate(token), Logger: slog.New(slog.NewJSONHandler(b.log, nil)), Unreachable: store.IsUnreachable, Now: b.store.Now,
+		Gate: rpc.NewGate(token), Logger: slog.New(slog.NewJSONHandler(b.log, nil)), Unreachable: db.IsUnreachable, Now: b.store.Now,
 	}) {
 		mux.Handle(s.Path, s.Handler)
 	}

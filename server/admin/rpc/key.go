@@ -5,11 +5,11 @@ import (
 
 	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // keyMessage is a key without its text.
-func keyMessage(k shop.Key) *adminv1.Key {
+func keyMessage(k service.Key) *adminv1.Key {
 	return &adminv1.Key{
 		Id: k.ID.String(), Name: k.Name, Hint: k.Hint, Scopes: k.Scopes, Status: enum[adminv1.Key_Status](k.Status),
 		ExpiresAt: wire.OptionalTimestamp(k.ExpiresAt), LastUsedAt: wire.OptionalTimestamp(k.LastUsedAt), CreatedAt: wire.Timestamp(k.CreatedAt),
@@ -17,9 +17,9 @@ func keyMessage(k shop.Key) *adminv1.Key {
 }
 
 // keyOf is what keyMessage made a message of.
-func keyOf(m *adminv1.Key) (shop.Key, error) {
+func keyOf(m *adminv1.Key) (service.Key, error) {
 	var r ids
-	return shop.Key{
+	return service.Key{
 		ID: r.read(m.GetId()), Name: m.GetName(), Hint: m.GetHint(), Scopes: m.GetScopes(), Status: m.GetStatus().String(),
 		ExpiresAt: moment(m.GetExpiresAt()), LastUsedAt: moment(m.GetLastUsedAt()), CreatedAt: m.GetCreatedAt().AsTime(),
 	}, r.err
@@ -27,7 +27,7 @@ func keyOf(m *adminv1.Key) (shop.Key, error) {
 
 // CreateKey serves KeyService.CreateKey.
 func (s service) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) (*adminv1.CreateKeyResponse, error) {
-	key, err := s.operator.CreateKey(ctx, in.GetStore(), shop.KeyDraft{Name: in.GetName(), Scopes: in.GetScopes(), Lifetime: in.GetExpires()})
+	key, err := s.operator.CreateKey(ctx, in.GetStore(), service.KeyDraft{Name: in.GetName(), Scopes: in.GetScopes(), Lifetime: in.GetExpires()})
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +62,9 @@ func (s service) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) (*
 }
 
 // CreateKey is admin.Operator's.
-func (c *Client) CreateKey(ctx context.Context, storeName string, d shop.KeyDraft) (shop.Key, error) {
+func (c *Client) CreateKey(ctx context.Context, storeName string, d service.KeyDraft) (service.Key, error) {
 	out, err := c.keys.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: storeName, Name: d.Name, Scopes: d.Scopes, Expires: d.Lifetime})
-	return read(c, out, err, func(out *adminv1.CreateKeyResponse) (shop.Key, error) {
+	return read(c, out, err, func(out *adminv1.CreateKeyResponse) (service.Key, error) {
 		key, err := keyOf(out.GetKey())
 		key.Text = out.GetText()
 		return key, err
@@ -72,13 +72,13 @@ func (c *Client) CreateKey(ctx context.Context, storeName string, d shop.KeyDraf
 }
 
 // ListKeys is admin.Operator's.
-func (c *Client) ListKeys(ctx context.Context, storeName string, limit int) ([]shop.Key, error) {
+func (c *Client) ListKeys(ctx context.Context, storeName string, limit int) ([]service.Key, error) {
 	out, err := c.keys.ListKeys(ctx, &adminv1.ListKeysRequest{Store: storeName, Limit: limitOf(limit)})
-	return read(c, out, err, func(out *adminv1.ListKeysResponse) ([]shop.Key, error) { return each(out.GetKeys(), keyOf) })
+	return read(c, out, err, func(out *adminv1.ListKeysResponse) ([]service.Key, error) { return each(out.GetKeys(), keyOf) })
 }
 
 // RevokeKey is admin.Operator's.
-func (c *Client) RevokeKey(ctx context.Context, id string) (shop.Key, error) {
+func (c *Client) RevokeKey(ctx context.Context, id string) (service.Key, error) {
 	out, err := c.keys.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})
 	return read(c, out, err, keyOf)
 }

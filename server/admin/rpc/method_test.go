@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.storefront.example/ent/store"
-	"go.storefront.example/ent/store/storetest"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -68,7 +68,7 @@ func procedures(t *testing.T) []string {
 // Every method does what it says, in every protocol and on every database.
 func TestEveryMethod(t *testing.T) {
 	t.Parallel()
-	for _, database := range storetest.Databases() {
+	for _, database := range dbtest.Databases() {
 		for name, face := range map[string]struct {
 			h2c     bool
 			options []connect.ClientOption
@@ -80,7 +80,7 @@ func TestEveryMethod(t *testing.T) {
 		} {
 			t.Run(database+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				b := newBench(t, database, store.Config{})
+				b := newBench(t, database, db.Config{})
 				c := &caller{b, b.http(face.h2c), append(face.options, b.as(token)), map[string]bool{}}
 				c.stores()
 				product := c.products()

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/message"
-	"go.storefront.example/server/refusal"
 )
 
 // maxReflectionBytes bounds what reflection is asked: the name of a symbol.
@@ -46,7 +46,7 @@ func proceduresAt(path string) map[string]procedure {
 func (p procedure) read(w http.ResponseWriter, r *http.Request, fail func(error) error) (*http.Request, func(), error) {
 	if r.Method != http.MethodPost && (r.Method != http.MethodGet || !p.safe) {
 		w.Header().Set("Allow", map[bool]string{true: "GET, POST", false: "POST"}[p.safe])
-		return nil, nil, refusal.New(refusal.MethodNotAllowed, "This address does not answer this method; see the Allow header.")
+		return nil, nil, apierr.New(apierr.MethodNotAllowed, "This address does not answer this method; see the Allow header.")
 	}
 	if err := message.Check(w, r, p.kind); err != nil {
 		return nil, nil, err

@@ -6,7 +6,7 @@ import (
 	"go.storefront.example/gen/ent/product"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // CreateProduct serves ProductService.CreateProduct.
@@ -17,8 +17,8 @@ func (s service) CreateProduct(ctx context.Context, in *adminv1.CreateProductReq
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	d := shop.ProductDraft{
-		ProductChange: shop.ProductChange{
+	d := service.ProductDraft{
+		ProductChange: service.ProductChange{
 			Title: &in.Title, Summary: in.Summary, Description: in.Description, PriceAmount: in.PriceAmount,
 			CompareAtAmount: &in.CompareAtAmount, CoverURL: &in.CoverUrl, ContentReady: in.ContentReady,
 		},
@@ -45,7 +45,7 @@ func (s service) GetProduct(ctx context.Context, in *storefrontv1.GetProductRequ
 // UpdateProduct serves ProductService.UpdateProduct.
 func (s service) UpdateProduct(ctx context.Context, in *adminv1.UpdateProductRequest) (*storefrontv1.Product, error) {
 	c := changesOf(in, "id")
-	change := shop.ProductChange{
+	change := service.ProductChange{
 		Title: value(c, "title", in.Title), Summary: value(c, "summary", in.Summary),
 		Description: value(c, "description", in.Description), PriceAmount: value(c, "price_amount", in.PriceAmount),
 		CompareAtAmount: nullable(c, "compare_at_amount", in.CompareAtAmount), Status: word[product.Status](c, "status", in.Status),
@@ -58,7 +58,7 @@ func (s service) UpdateProduct(ctx context.Context, in *adminv1.UpdateProductReq
 }
 
 // CreateProduct is admin.Operator's.
-func (c *Client) CreateProduct(ctx context.Context, storeName string, d shop.ProductDraft) (*storefrontv1.Product, error) {
+func (c *Client) CreateProduct(ctx context.Context, storeName string, d service.ProductDraft) (*storefrontv1.Product, error) {
 	in := &adminv1.CreateProductRequest{
 		Store: storeName, Type: enum[storefrontv1.Product_Type](string(d.Type)), PriceAmount: d.PriceAmount,
 		CompareAtAmount: inner(d.CompareAtAmount), Slug: d.Slug, Summary: d.Summary, Description: d.Description,
@@ -75,7 +75,7 @@ func (c *Client) CreateProduct(ctx context.Context, storeName string, d shop.Pro
 }
 
 // UpdateProduct is admin.Operator's.
-func (c *Client) UpdateProduct(ctx context.Context, id string, change shop.ProductChange) (*storefrontv1.Product, error) {
+func (c *Client) UpdateProduct(ctx context.Context, id string, change service.ProductChange) (*storefrontv1.Product, error) {
 	in := &adminv1.UpdateProductRequest{
 		Id: id, Title: change.Title, Summary: change.Summary, Description: change.Description, PriceAmount: change.PriceAmount,
 		CompareAtAmount: inner(change.CompareAtAmount), CoverUrl: inner(change.CoverURL), ContentReady: change.ContentReady,

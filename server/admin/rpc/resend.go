@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/refusal"
+	"go.storefront.example/server/apierr"
 )
 
 // resendMessage is how far a resend is. The hold is compared by the database to the microsecond,
@@ -73,7 +73,7 @@ func (s service) StartResend(ctx context.Context, in *adminv1.StartResendRequest
 func (s service) ContinueResend(ctx context.Context, in *adminv1.ContinueResendRequest) (*adminv1.Resend, error) {
 	id, err := uuid.Parse(in.GetId())
 	if err != nil {
-		return nil, refusal.New(refusal.ResendNotFound, "There is no resend with this id.")
+		return nil, apierr.New(apierr.ResendNotFound, "There is no resend with this id.")
 	}
 	var f fields
 	hold, err := holdOf(in.GetHold())

@@ -5,7 +5,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // CreateStore serves StoreService.CreateStore.
@@ -15,8 +15,8 @@ func (s service) CreateStore(ctx context.Context, in *adminv1.CreateStoreRequest
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	d := shop.StoreDraft{
-		StoreChange: shop.StoreChange{
+	d := service.StoreDraft{
+		StoreChange: service.StoreChange{
 			Name: &in.Name, URL: in.Url, Description: in.Description, SupportEmail: in.SupportEmail,
 			Phone: in.Phone, WhatsappPhone: in.WhatsappPhone, SocialLinks: in.GetSocialLinks(),
 			PaymentLinksOpen: in.PaymentLinksOpen, PlatformFeePercent: in.PlatformFeePercent,
@@ -54,7 +54,7 @@ func (s service) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*st
 // UpdateStore serves StoreService.UpdateStore.
 func (s service) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
 	c := changesOf(in, "store")
-	change := shop.StoreChange{
+	change := service.StoreChange{
 		Name: value(c, "name", in.Name), URL: value(c, "url", in.Url), Description: value(c, "description", in.Description),
 		SupportEmail: value(c, "support_email", in.SupportEmail), Phone: value(c, "phone", in.Phone),
 		WhatsappPhone: value(c, "whatsapp_phone", in.WhatsappPhone), Status: word[string](c, "status", in.Status),
@@ -78,7 +78,7 @@ func (s service) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest
 }
 
 // CreateStore is admin.Operator's.
-func (c *Client) CreateStore(ctx context.Context, d shop.StoreDraft) (*storefrontv1.Store, error) {
+func (c *Client) CreateStore(ctx context.Context, d service.StoreDraft) (*storefrontv1.Store, error) {
 	in := &adminv1.CreateStoreRequest{
 		Slug: d.Slug, Currency: d.Currency, Country: d.Country, Url: d.URL, Description: d.Description, SupportEmail: d.SupportEmail,
 		Phone: d.Phone, WhatsappPhone: d.WhatsappPhone, SocialLinks: d.SocialLinks,
@@ -110,7 +110,7 @@ func (c *Client) GetStore(ctx context.Context, name string) (*storefrontv1.Store
 }
 
 // UpdateStore is admin.Operator's.
-func (c *Client) UpdateStore(ctx context.Context, name string, change shop.StoreChange) (*storefrontv1.Store, error) {
+func (c *Client) UpdateStore(ctx context.Context, name string, change service.StoreChange) (*storefrontv1.Store, error) {
 	in := &adminv1.UpdateStoreRequest{
 		Store: name, Name: change.Name, Url: change.URL, Description: change.Description, SupportEmail: change.SupportEmail,
 		Phone: change.Phone, WhatsappPhone: change.WhatsappPhone, SocialLinks: change.SocialLinks,

@@ -6,11 +6,11 @@ import (
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/shop"
+	"go.storefront.example/server/service"
 )
 
 // webhookMessage is a webhook without its secret.
-func webhookMessage(w shop.Webhook) *adminv1.Webhook {
+func webhookMessage(w service.Webhook) *adminv1.Webhook {
 	return &adminv1.Webhook{
 		Id: w.ID.String(), Url: w.URL, Description: w.Description, Events: w.Events, State: enum[adminv1.Webhook_State](w.State),
 		FailingSince: wire.OptionalTimestamp(w.FailingSince), DisablesAt: wire.OptionalTimestamp(w.DisablesAt),
@@ -20,9 +20,9 @@ func webhookMessage(w shop.Webhook) *adminv1.Webhook {
 }
 
 // webhookOf is what webhookMessage made a message of.
-func webhookOf(m *adminv1.Webhook) (shop.Webhook, error) {
+func webhookOf(m *adminv1.Webhook) (service.Webhook, error) {
 	var r ids
-	return shop.Webhook{
+	return service.Webhook{
 		ID: r.read(m.GetId()), URL: m.GetUrl(), Description: m.GetDescription(), Events: m.GetEvents(),
 		State: m.GetState().String(), Enabled: m.GetState() != adminv1.Webhook_disabled,
 		FailingSince: moment(m.GetFailingSince()), DisablesAt: moment(m.GetDisablesAt()), DisabledAt: moment(m.GetDisabledAt()),
@@ -31,7 +31,7 @@ func webhookOf(m *adminv1.Webhook) (shop.Webhook, error) {
 }
 
 // answerWebhook is the answer of an operation that ends with a webhook.
-func answerWebhook(w shop.Webhook, err error) (*adminv1.Webhook, error) {
+func answerWebhook(w service.Webhook, err error) (*adminv1.Webhook, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func answerWebhook(w shop.Webhook, err error) (*adminv1.Webhook, error) {
 
 // CreateWebhook serves WebhookService.CreateWebhook.
 func (s service) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookRequest) (*adminv1.CreateWebhookResponse, error) {
-	w, err := s.operator.CreateWebhook(ctx, in.GetStore(), shop.WebhookDraft{
+	w, err := s.operator.CreateWebhook(ctx, in.GetStore(), service.WebhookDraft{
 		URL: in.GetUrl(), Description: in.GetDescription(), Events: in.GetEvents(),
 	})
 	if err != nil {
@@ -70,7 +70,7 @@ func (s service) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksReque
 // UpdateWebhook serves WebhookService.UpdateWebhook.
 func (s service) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
 	c := changesOf(in, "id")
-	change := shop.WebhookChange{URL: value(c, "url", in.Url), Description: value(c, "description", in.Description)}
+	change := service.WebhookChange{URL: value(c, "url", in.Url), Description: value(c, "description", in.Description)}
 	if c.names("events") {
 		change.Events = append([]string{}, in.GetEvents()...)
 	}
@@ -110,11 +110,11 @@ func (s service) PingWebhook(ctx context.Context, in *adminv1.PingWebhookRequest
 }
 
 // CreateWebhook is admin.Operator's.
-func (c *Client) CreateWebhook(ctx context.Context, storeName string, d shop.WebhookDraft) (shop.Webhook, error) {
+func (c *Client) CreateWebhook(ctx context.Context, storeName string, d service.WebhookDraft) (service.Webhook, error) {
 	out, err := c.webhooks.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{
 		Store: storeName, Url: d.URL, Description: d.Description, Events: d.Events,
 	})
-	return read(c, out, err, func(out *adminv1.CreateWebhookResponse) (shop.Webhook, error) {
+	return read(c, out, err, func(out *adminv1.CreateWebhookResponse) (service.Webhook, error) {
 		w, err := webhookOf(out.GetWebhook())
 		w.Secret = out.GetSecret()
 		return w, err
@@ -122,15 +122,15 @@ func (c *Client) CreateWebhook(ctx context.Context, storeName string, d shop.Web
 }
 
 // ListWebhooks is admin.Operator's.
-func (c *Client) ListWebhooks(ctx context.Context, storeName string, limit int) ([]shop.Webhook, error) {
+func (c *Client) ListWebhooks(ctx context.Context, storeName string, limit int) ([]service.Webhook, error) {
 	out, err := c.webhooks.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: storeName, Limit: limitOf(limit)})
-	return read(c, out, err, func(out *adminv1.ListWebhooksResponse) ([]shop.Webhook, error) {
+	return read(c, out, err, func(out *adminv1.ListWebhooksResponse) ([]service.Webhook, error) {
 		return each(out.GetWebhooks(), webhookOf)
 	})
 }
 
 // UpdateWebhook is admin.Operator's.
-func (c *Client) UpdateWebhook(ctx context.Context, id string, change shop.WebhookChange) (shop.Webhook, error) {
+func (c *Client) UpdateWebhook(ctx context.Context, id string, change service.WebhookChange) (service.Webhook, error) {
 	out, err := c.webhooks.UpdateWebhook(ctx, &adminv1.UpdateWebhookRequest{
 		Id: id, Url: change.URL, Description: change.Description, Events: change.Events,
 		UpdateMask: mask(named{"url", change.URL != nil}, named{"description", change.Description != nil}, named{"events", change.Events != nil}),
@@ -139,27 +139,27 @@ func (c *Client) UpdateWebhook(ctx context.Context, id string, change shop.Webho
 }
 
 // EnableWebhook is admin.Operator's.
-func (c *Client) EnableWebhook(ctx context.Context, id string) (shop.Webhook, error) {
+func (c *Client) EnableWebhook(ctx context.Context, id string) (service.Webhook, error) {
 	out, err := c.webhooks.EnableWebhook(ctx, &adminv1.EnableWebhookRequest{Id: id})
 	return read(c, out, err, webhookOf)
 }
 
 // DisableWebhook is admin.Operator's.
-func (c *Client) DisableWebhook(ctx context.Context, id string) (shop.Webhook, error) {
+func (c *Client) DisableWebhook(ctx context.Context, id string) (service.Webhook, error) {
 	out, err := c.webhooks.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: id})
 	return read(c, out, err, webhookOf)
 }
 
 // DeleteWebhook is admin.Operator's.
-func (c *Client) DeleteWebhook(ctx context.Context, id string) (shop.Webhook, error) {
+func (c *Client) DeleteWebhook(ctx context.Context, id string) (service.Webhook, error) {
 	out, err := c.webhooks.DeleteWebhook(ctx, &adminv1.DeleteWebhookRequest{Id: id})
 	return read(c, out, err, webhookOf)
 }
 
 // RotateSecret is admin.Operator's.
-func (c *Client) RotateSecret(ctx context.Context, id string) (shop.Webhook, error) {
+func (c *Client) RotateSecret(ctx context.Context, id string) (service.Webhook, error) {
 	out, err := c.webhooks.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id})
-	return read(c, out, err, func(out *adminv1.RotateSecretResponse) (shop.Webhook, error) {
+	return read(c, out, err, func(out *adminv1.RotateSecretResponse) (service.Webhook, error) {
 		w, err := webhookOf(out.GetWebhook())
 		w.Secret = out.GetSecret()
 		return w, err

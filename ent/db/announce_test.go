@@ -1,0 +1,112 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+)
+
+// hang is after how long a test takes a signal for lost.
+const hang = 20 * time.Second
+
+func hears(t *testing.T, heard <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case <-heard:
+	case <-time.After(hang):
+		t.Fatal(what)
+	}
+}
+
+func TestWhatIsAnnouncedIsHeard(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		ctx, cancel := context.WithCancel(context.Background())
+		heard := s.Listen(ctx)
+		// The listener connects by itself; what is announced before is lost.
+		deadline := time.After(hang)
+		for connected := false; !connected; {
+			s.Announce()
+			select {
+			case <-heard:
+				connected = true
+			case <-deadline:
+				t.Fatal("nothing is heard")
+			case <-time.After(time.Millisecond):
+			}
+		}
+		cancel()
+	})
+}
+
+// A command that writes and ends is heard by a worker elsewhere.
+func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t, dbtest.Postgres)
+	listening, writing := open(t, url), open(t, url)
+	heard := listening.Listen(t.Context())
+	require.Eventually(t, func() bool {
+		return count(t, listening, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()") == 1
+	}, hang, 10*time.Millisecond)
+	writing.Announce()
+	require.NoError(t, writing.Close())
+	hears(t, heard, "the last announcement is lost")
+	writing.Announce() // into nothing
+}
+
+func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		ctx := t.Context()
+		heard := s.Listen(ctx)
+		if s.Dialect() == "postgres" {
+			require.Eventually(t, func() bool {
+				return count(t, s, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()") == 1
+			}, hang, 10*time.Millisecond)
+		}
+		owner := tenant.Store{ID: uuid.New(), Slug: "atelier", Currency: "XAF"}
+		ctx = tenant.With(ctx, owner, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
+		webhook := func(ctx context.Context, tx *ent.Tx, types ...string) *ent.WebhookCreate {
+			now := hook.Time(ctx)
+			return tx.Webhook.Create().SetStoreID(owner.ID).SetURL("https://a.example/hook").SetEvents(types).
+				SetSecret([]byte{1}).SetSecretKey("k").SetCreatedAt(now).SetUpdatedAt(now)
+		}
+		customer := func(email string) {
+			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+				now := hook.Time(ctx)
+				return tx.Customer.Create().SetStoreID(owner.ID).SetEmail(email).SetSearch(email).
+					SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+			}))
+		}
+		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			now := hook.Time(ctx)
+			if err := tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
+				SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx); err != nil {
+				return err
+			}
+			if err := webhook(ctx, tx, hook.CustomerCreated).SetEnabled(false).Exec(ctx); err != nil {
+				return err
+			}
+			return webhook(ctx, tx, hook.OrderPaid, hook.ProductPublished).Exec(ctx)
+		}))
+		customer("a@example.com")
+		require.Equal(t, 1, count(t, s, "SELECT count(*) FROM events"), "the event is kept")
+		require.Zero(t, count(t, s, "SELECT count(*) FROM outbox"), "though nobody subscribes to it")
+
+		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			return webhook(ctx, tx, hook.OrderPaid, hook.CustomerCreated).Exec(ctx)
+		}))
+		customer("b@example.com")
+		require.Equal(t, 1, count(t, s, "SELECT count(*) FROM outbox o JOIN events e ON e.id = o.event_id AND e.type = o.type AND e.store_id = o.store_id"))
+		hears(t, heard, "what is queued is not announced")
+	})
+}

@@ -1,0 +1,79 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// A lock on a whole table makes everybody wait: those who come after whoever waits for it, too. So
+// what needs one waits for it lockWait, works for briefLimit in all, and then gives up.
+const (
+	// lockWait is how long one lock is waited for.
+	lockWait = 40 * time.Millisecond
+	// briefLimit is how long the step that takes the locks may take, the waiting included.
+	briefLimit = 80 * time.Millisecond
+	// briefTries is how often it is tried, with pauses in which the others catch up.
+	briefTries = 5
+	// leastPause and mostPause bound each pause.
+	leastPause = 100 * time.Millisecond
+	mostPause  = 300 * time.Millisecond
+	// longUse is how long a transaction has lasted that is not worth waiting for: who waited for
+	// it would only make others wait.
+	longUse = 250 * time.Millisecond
+)
+
+// briefly runs steps, each the body of a PL/pgSQL block, in one transaction that takes locks on whole
+// tables in the last of them. The steps, their settings and the commit are one message, so that the
+// locks never wait for this process; the commit waits for no standby. It returns an error for
+// which IsLocked holds when somebody else held a lock each time, and errTooMuch when
+// the last step took longer than others may wait.
+func (s *Store) briefly(ctx context.Context, steps ...string) error {
+	db, err := s.migrator()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1)
+	message := fmt.Sprintf("SET LOCAL synchronous_commit = off; SET LOCAL lock_timeout = %d", lockWait.Milliseconds())
+	for i, step := range steps {
+		if i == len(steps)-1 {
+			message += fmt.Sprintf("; SET LOCAL statement_timeout = %d", briefLimit.Milliseconds())
+		}
+		message += "; DO $do$ BEGIN " + step + " END $do$"
+	}
+	for try := 1; ; try++ {
+		_, err := db.ExecContext(ctx, message)
+		if code, _ := postgresCode(err); code == codeQueryCanceled && ctx.Err() == nil {
+			err = errTooMuch
+		}
+		if !IsPutOff(err) || errors.Is(err, errTooMuch) && try == 2 || try == briefTries {
+			return err
+		}
+		pause := time.NewTimer(leastPause + rand.N(mostPause-leastPause))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// unlessInUse is a step of a block that gives up, as if a lock had been waited for in vain, while a
+// transaction that has lasted for longUse uses one of the tables. Other users' transactions
+// are seen by members of pg_read_all_stats only; for theirs the wait is short.
+func unlessInUse(tables ...string) string {
+	for i, table := range tables {
+		tables[i] = "to_regclass('" + table + "')"
+	}
+	return fmt.Sprintf(`IF EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+   WHERE l.locktype = 'relation' AND l.granted AND l.relation IN (%s) AND l.pid <> pg_backend_pid()
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND a.xact_start < clock_timestamp() - interval '%d milliseconds') THEN
+  RAISE EXCEPTION 'a long transaction uses the table' USING ERRCODE = '%s';
+ END IF;`, strings.Join(tables, ", "), longUse.Milliseconds(), codeLockNotAvailable)
+}

@@ -1,0 +1,54 @@
+package db_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+)
+
+func TestOneServerClaimsASQLiteFile(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	url := "sqlite:" + filepath.Join(folder, "storefront.db")
+	first, err := db.ClaimServer(url)
+	require.NoError(t, err)
+	_, err = db.ClaimServer("sqlite:" + filepath.Join(folder, ".", "x", "..", "storefront.db"))
+	require.ErrorIs(t, err, db.ErrClaimed)
+	require.NotContains(t, err.Error(), "\n")
+	require.ErrorContains(t, err, folder)
+	open(t, url) // commands and workers go on
+	other, err := db.ClaimServer(url + "2")
+	require.NoError(t, err, "another file")
+	require.NoError(t, other.Release())
+	require.NoError(t, first.Release())
+	again, err := db.ClaimServer(url)
+	require.NoError(t, err)
+	require.NoError(t, again.Release())
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(filepath.Join(folder, "storefront.db.lock"))
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	}
+}
+
+func TestAnyNumberMayServePostgreSQL(t *testing.T) {
+	t.Parallel()
+	for range 2 {
+		c, err := db.ClaimServer("postgres://u:hunter2@127.0.0.1:1/db")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, c.Release()) }()
+	}
+}
+
+func TestAFolderInWhichNothingCanBeClaimed(t *testing.T) {
+	t.Parallel()
+	_, err := db.ClaimServer("sqlite:" + filepath.Join(t.TempDir(), "missing", "storefront.db"))
+	require.ErrorContains(t, err, "claim the database: ")
+	require.ErrorContains(t, err, "storefront.db.lock")
+	require.NotContains(t, err.Error(), "\n")
+}

@@ -1,0 +1,226 @@
+package db_test
+
+import (
+	"context"
+	"database/sql"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	entstore "go.storefront.example/gen/ent/store"
+)
+
+// addStore records a store with that creation time.
+func addStore(t testing.TB, s *db.Store, slug string, at time.Time) uuid.UUID {
+	t.Helper()
+	id := uuid.New()
+	require.NoError(t, s.WithTx(asOperator(id), func(ctx context.Context, tx *ent.Tx) error {
+		return newStore(ctx, tx, slug, at).Exec(ctx)
+	}))
+	return id
+}
+
+// newStore is the store that the context names.
+func newStore(ctx context.Context, tx *ent.Tx, slug string, at time.Time) *ent.StoreCreate {
+	subject, _, _ := tenant.From(ctx)
+	return tx.Store.Create().SetID(subject.ID).SetName(slug).SetSlug(slug).SetURL("https://example.com/" + slug).
+		SetCurrency("XAF").SetCountry("CM").SetCreatedAt(at).SetUpdatedAt(at)
+}
+
+func asOperator(storeID uuid.UUID) context.Context {
+	return tenant.With(context.Background(), tenant.Store{ID: storeID, Currency: "XAF", Country: "CM"},
+		tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
+}
+
+func TestOpenRefusesWhatNamesNoDatabase(t *testing.T) {
+	t.Parallel()
+	for url, why := range map[string]string{
+		"":                               "nothing",
+		"storefront.db":                  "no scheme",
+		"mysql://root:hunter2@localhost": "an unknown scheme",
+		"sqlite:":                        "no path",
+		"sqlite::memory:":                "lost with each connection",
+		"sqlite://storefront.db":         "a host where there is none",
+		"sqlite:a\x00b":                  "no system allows it in a path",
+		"postgres:localhost":             "no slashes",
+		"postgres://u:hun/ter2@h/db":     "a password that is not percent-encoded",
+		"postgres://u:hunter2@h:x/db":    "a port that is no number",
+		"postgres://u@h/db?sslmode=what": "a parameter out of its set",
+	} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			_, err := db.Open(context.Background(), db.Config{URL: url})
+			require.ErrorIs(t, err, db.ErrURL)
+			require.True(t, strings.HasPrefix(err.Error(), "database-url: "), err.Error())
+			require.NotContains(t, err.Error(), "\n")
+			require.NotContains(t, err.Error(), "hun", "a password")
+			require.NotContains(t, err.Error(), "ter2", "a password")
+		})
+	}
+}
+
+func TestOpenTellsInOneLineThatTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	for name, url := range map[string]string{
+		"no server":        "postgres://u:hunter2@" + address + "/db",
+		"no folder":        "sqlite:" + filepath.Join(t.TempDir(), "missing", "storefront.db"),
+		"a folder instead": "sqlite:" + t.TempDir(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := db.Open(context.Background(), db.Config{URL: url})
+			require.ErrorContains(t, err, "reach the database: ")
+			require.NotErrorIs(t, err, db.ErrURL)
+			require.NotContains(t, err.Error(), "\n")
+			require.NotContains(t, err.Error(), "hunter2")
+		})
+	}
+}
+
+func TestOpenOnAServerWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	url := dbtest.EmptyURL(t, dbtest.Postgres)
+	url, query, _ := strings.Cut(url, "?")
+	_, err := db.Open(context.Background(), db.Config{URL: url + "_missing?" + query})
+	require.ErrorContains(t, err, "reach the database: ")
+	require.ErrorContains(t, err, "does not exist")
+}
+
+func TestOpenTakesAPlainServerWhenTheURLSaysNothingOfTLS(t *testing.T) {
+	t.Parallel()
+	url, _, _ := strings.Cut(dbtest.EmptyURL(t, dbtest.Postgres), "?")
+	open(t, url)
+}
+
+func TestAnyPathNamesASQLiteFile(t *testing.T) {
+	t.Parallel()
+	names := []string{"plain.db", "two words.db", "100%41.db", "é#&=.db"}
+	if runtime.GOOS != "windows" {
+		names = append(names, "what?mode=ro.db") // a name that Windows does not allow
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), name)
+			s := open(t, "sqlite:"+path)
+			require.Equal(t, dialect.SQLite, s.Dialect())
+			require.NoError(t, s.Migrate(context.Background(), func(db.Migration) {}))
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			require.Positive(t, info.Size())
+			if runtime.GOOS != "windows" {
+				require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "customers' data is nobody else's")
+			}
+		})
+	}
+}
+
+func TestARelativePathNamesAFileInTheWorkingFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	open(t, "sqlite:storefront.db")
+	_, err := os.Stat("storefront.db")
+	require.NoError(t, err)
+}
+
+func TestNowIsUTCInMilliseconds(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 9, 1, 3, 0, 0, 123_456_789, time.FixedZone("", 3600))
+	s := dbtest.New(t, dbtest.SQLite, db.Config{Clock: func() time.Time { return at }})
+	require.Equal(t, time.Date(2026, 9, 1, 2, 0, 0, 123_000_000, time.UTC), s.Now())
+}
+
+func TestTheReadPoolOfSQLiteRefusesWrites(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
+	_, err := s.Reader().Exec("DELETE FROM stores")
+	require.ErrorContains(t, err, "readonly")
+}
+
+func TestForeignKeysAreKept(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		nowhere := uuid.New()
+		err := s.WithTx(asOperator(nowhere), func(ctx context.Context, tx *ent.Tx) error {
+			return tx.ApiKey.Create().SetStoreID(nowhere).SetName("k").SetFingerprint(make([]byte, 32)).
+				SetHint("h").SetScopes([]string{}).SetCreatedAt(s.Now()).Exec(ctx)
+		})
+		require.True(t, ent.IsConstraintError(err), "%v", err)
+		require.False(t, db.IsUnique(err))
+	})
+}
+
+func TestACustomerKeepsEmailOrPhone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		id := addStore(t, s, "shop", s.Now())
+		err := s.WithTx(asOperator(id), func(ctx context.Context, tx *ent.Tx) error {
+			return tx.Customer.Create().SetStoreID(id).SetSearch("").
+				SetCreatedAt(s.Now()).SetUpdatedAt(s.Now()).Exec(ctx)
+		})
+		require.ErrorContains(t, err, "customer_identified")
+	})
+}
+
+func TestTimesAreTheSameByEveryWayOfReading(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		ctx := context.Background()
+		for slug, at := range map[string]time.Time{
+			"now":           time.Date(2026, 9, 1, 12, 0, 0, 7_000_000, time.UTC),
+			"whole-second":  time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC),
+			"before-2001":   time.Date(1999, 12, 31, 23, 59, 59, 999_000_000, time.UTC),
+			"epoch":         time.Unix(0, 0).UTC(),
+			"before-epoch":  time.Date(1965, 3, 1, 0, 0, 0, 1_000_000, time.UTC),
+			"far":           time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC),
+			"another-zone":  time.Date(2026, 9, 1, 12, 0, 0, 0, time.FixedZone("", -5*3600)),
+			"early-morning": time.Date(2026, 1, 1, 0, 30, 0, 0, time.UTC),
+		} {
+			id := addStore(t, s, slug, at)
+
+			row, err := s.Client().Store.Get(ctx, id)
+			require.NoError(t, err, slug)
+			require.Equal(t, at.UTC(), row.CreatedAt, slug)
+
+			var raw time.Time
+			var null sql.NullTime
+			require.NoError(t, s.Reader().QueryRowContext(ctx,
+				"SELECT created_at, updated_at FROM stores WHERE id = $1", id).Scan(&raw, &null), slug)
+			require.Equal(t, at.UTC(), raw, slug)
+			require.Equal(t, sql.NullTime{Time: at.UTC(), Valid: true}, null, slug)
+
+			for bound, want := range map[time.Duration]bool{-time.Millisecond: true, 0: true, time.Millisecond: false} {
+				found, err := s.Client().Store.Query().
+					Where(entstore.ID(id), entstore.CreatedAtGTE(at.Add(bound))).Exist(ctx)
+				require.NoError(t, err, slug)
+				require.Equal(t, want, found, "%s, created_at >= that %+v", slug, bound)
+				var n int
+				require.NoError(t, s.Reader().QueryRowContext(ctx,
+					"SELECT count(*) FROM stores WHERE id = $1 AND created_at >= $2", id, at.Add(bound)).Scan(&n))
+				require.Equal(t, want, n == 1, "%s, created_at >= that %+v", slug, bound)
+			}
+		}
+		var unset sql.NullTime
+		id := addStore(t, s, "key", s.Now())
+		require.NoError(t, s.WithTx(asOperator(id), func(ctx context.Context, tx *ent.Tx) error {
+			return tx.ApiKey.Create().SetStoreID(id).SetName("k").SetFingerprint(make([]byte, 32)).
+				SetHint("h").SetScopes([]string{}).SetCreatedAt(s.Now()).Exec(ctx)
+		}))
+		require.NoError(t, s.Reader().QueryRowContext(ctx, "SELECT revoked_at FROM api_keys").Scan(&unset))
+		require.False(t, unset.Valid)
+	})
+}

@@ -1,0 +1,104 @@
+// Package dbtest gives each test a fresh, migrated database of every kind that the service
+// knows, so that one suite runs over all of them.
+//
+// SQLite needs nothing. For PostgreSQL the variable STOREFRONT_TEST_POSTGRES is the URL of a
+// server where databases may be created and dropped, by a user who may create the extensions
+// pg_trgm and btree_gin; without it those tests are skipped, and with STOREFRONT_TEST_REQUIRE=1
+// they fail, so that CI cannot pass by testing half.
+package dbtest
+
+import (
+	"context"
+	"testing"
+
+	"entgo.io/ent/dialect"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+)
+
+// The names of the databases, as New and URL take them and as subtests are called.
+const (
+	SQLite   = "sqlite"
+	Postgres = "postgres"
+)
+
+// maxConns bounds each test's connections to PostgreSQL: many tests share one server.
+const maxConns = 8
+
+// Databases lists the names of the databases.
+func Databases() []string { return []string{SQLite, Postgres} }
+
+// Run runs f once for each database, as parallel subtests, each on a fresh migrated store that
+// is closed and removed afterwards.
+func Run(t *testing.T, f func(t *testing.T, s *db.Store)) {
+	t.Helper()
+	RunWith(t, db.Config{}, f)
+}
+
+// RunWith is Run with a clock or another setting; the URL is set for each database.
+func RunWith(t *testing.T, c db.Config, f func(t *testing.T, s *db.Store)) {
+	t.Helper()
+	for _, name := range Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, New(t, name, c))
+		})
+	}
+}
+
+// New opens a fresh migrated database of the name, or of the ent dialect, and closes and removes
+// it when the test ends.
+func New(t testing.TB, name string, c db.Config) *db.Store {
+	t.Helper()
+	c.URL = URL(t, name)
+	return open(t, c)
+}
+
+// NewEmpty is New without the migrations.
+func NewEmpty(t testing.TB, name string, c db.Config) *db.Store {
+	t.Helper()
+	c.URL = EmptyURL(t, name)
+	return open(t, c)
+}
+
+func open(t testing.TB, c db.Config) *db.Store {
+	t.Helper()
+	if c.MaxConns == 0 {
+		c.MaxConns = maxConns
+	}
+	s, err := db.Open(context.Background(), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// URL is the URL of a fresh migrated database, which is removed when the test ends.
+func URL(t testing.TB, name string) string {
+	t.Helper()
+	if isSQLite(t, name) {
+		return migratedFile(t)
+	}
+	return createDatabase(t, true)
+}
+
+// EmptyURL is URL without the migrations.
+func EmptyURL(t testing.TB, name string) string {
+	t.Helper()
+	if isSQLite(t, name) {
+		return emptyFile(t)
+	}
+	return createDatabase(t, false)
+}
+
+func isSQLite(t testing.TB, name string) bool {
+	t.Helper()
+	switch name {
+	case SQLite, dialect.SQLite:
+		return true
+	case Postgres:
+		return false
+	}
+	t.Fatalf("no database is called %q", name)
+	return false
+}

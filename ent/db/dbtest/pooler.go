@@ -1,0 +1,113 @@
+package dbtest
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	// poolerAttempts is how many ports are tried: one is free until somebody takes it.
+	poolerAttempts = 5
+	// poolerStart bounds the wait for PgBouncer to listen.
+	poolerStart = 10 * time.Second
+)
+
+// Pooler starts PgBouncer before the server of a PostgreSQL URL until the test ends, with the
+// lines of settings for its section [pgbouncer], such as pool_mode = session, and returns the URL
+// through it. Where PgBouncer is not installed the test is skipped, or fails under
+// STOREFRONT_TEST_REQUIRE=1.
+func Pooler(t testing.TB, database string, settings ...string) string {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		program = "/usr/sbin/pgbouncer" // Debian's, outside the path of ordinary users
+		if _, err = os.Stat(program); err != nil {
+			if os.Getenv(requireVariable) == "1" {
+				t.Fatalf("PgBouncer must be installed, because %s=1", requireVariable)
+			}
+			t.Skip("PgBouncer is not installed")
+		}
+	}
+	u, err := url.Parse(database)
+	require.NoError(t, err)
+	for range poolerAttempts {
+		address := freeAddress(t)
+		if startPooler(t, program, u, address, settings) {
+			through := *u
+			through.Host = address
+			return through.String()
+		}
+	}
+	t.Fatal("PgBouncer does not start")
+	return ""
+}
+
+func startPooler(t testing.TB, program string, database *url.URL, address string, settings []string) bool {
+	t.Helper()
+	host, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
+	target := fmt.Sprintf("host=%s port=%s", database.Hostname(), database.Port())
+	if password, ok := database.User.Password(); ok {
+		target += " password=" + password
+	}
+	lines := append([]string{
+		"[databases]", "* = " + target + " user=" + database.User.Username(),
+		"[pgbouncer]", "listen_addr = " + host, "listen_port = " + port, "unix_socket_dir =", "auth_type = any",
+	}, settings...)
+	folder, err := os.MkdirTemp("", "dbtest-pooler-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	config := filepath.Join(folder, "pgbouncer.ini")
+	require.NoError(t, os.WriteFile(config, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	args := []string{"-q", config}
+	if os.Geteuid() == 0 {
+		as := "postgres" // it refuses to run as root
+		if _, err := user.Lookup(as); err != nil {
+			as = "nobody"
+		}
+		args = append([]string{"-u", as}, args...)
+	}
+	running := exec.Command(program, args...) //nolint:gosec // PgBouncer, found by its name.
+	running.Dir = string(filepath.Separator)
+	require.NoError(t, running.Start())
+	ended := make(chan struct{})
+	go func() {
+		_ = running.Wait()
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		_ = running.Process.Kill()
+		<-ended
+	})
+	for deadline := time.Now().Add(poolerStart); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		select {
+		case <-ended:
+			return false
+		default:
+		}
+		if conn, err := net.DialTimeout("tcp", address, time.Second); err == nil {
+			_ = conn.Close()
+			return true
+		}
+	}
+	return false
+}
+
+// freeAddress is a port of the loopback address that nobody uses.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, listener.Close()) }()
+	return listener.Addr().String()
+}

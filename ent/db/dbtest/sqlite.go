@@ -1,0 +1,55 @@
+package dbtest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+)
+
+const fileName = "storefront.db"
+
+func emptyFile(t testing.TB) string {
+	return "sqlite:" + filepath.Join(t.TempDir(), fileName)
+}
+
+// migratedFile copies the template: faster than migrating anew, and as fresh.
+func migratedFile(t testing.TB) string {
+	t.Helper()
+	content, err := sqliteTemplate()
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), fileName)
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	return "sqlite:" + path
+}
+
+// sqliteTemplate is the content of a migrated file.
+var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "dbtest-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, fileName)
+	if err := migrate("sqlite:" + path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// migrate brings the database up to date and closes it, which on SQLite leaves all of it in
+// its one file.
+func migrate(url string) error {
+	ctx := context.Background()
+	s, err := db.Open(ctx, db.Config{URL: url})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.Migrate(ctx, func(db.Migration) {}), s.Close())
+}

@@ -1,0 +1,68 @@
+package db
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// cancelPatience is how long a statement may go on after its context has ended, for the server to
+	// take the request to cancel it. A server that is gone, and a pooler that has no session to give,
+	// never do.
+	cancelPatience = time.Second
+	// A server that has vanished without a word is given up after aliveIdle + aliveCount × aliveInterval.
+	aliveIdle     = 5 * time.Second
+	aliveInterval = 2 * time.Second
+	aliveCount    = 3
+)
+
+// socketKey marks the context of connecting with where the dialer leaves what it dialled.
+type socketKey struct{}
+
+// dialer dials PostgreSQL. It implements pq.Dialer and pq.DialerContext.
+type dialer struct{ *net.Dialer }
+
+func newDialer() dialer {
+	return dialer{&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: aliveIdle, Interval: aliveInterval, Count: aliveCount,
+	}}}
+}
+
+// DialContext connects, and leaves the socket in the context's place for it.
+func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	socket, err := d.Dialer.DialContext(ctx, network, address)
+	if place, ok := ctx.Value(socketKey{}).(*net.Conn); ok && err == nil {
+		*place = socket
+	}
+	return socket, err
+}
+
+// DialTimeout connects within the time.
+func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return d.DialContext(ctx, network, address)
+}
+
+// bound ends a round trip that goes on for cancelPatience after its context has ended: the driver
+// asks the server to cancel the statement and waits without end for it to do so. The function that
+// it returns is called after the round trip.
+func (c *conn) bound(ctx context.Context) func() {
+	if c.socket == nil || ctx.Done() == nil {
+		return func() {}
+	}
+	var over atomic.Bool
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(cancelPatience, func() {
+			if !over.Load() {
+				_ = c.socket.SetDeadline(time.Unix(1, 0)) // the driver's read or write fails
+			}
+		})
+	})
+	return func() {
+		over.Store(true)
+		stop()
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !linux && !darwin && !windows
+
+package db
+
+import "errors"
+
+// FreeBytes is not known here.
+func FreeBytes(string) (uint64, error) { return 0, errors.ErrUnsupported }

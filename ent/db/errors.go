@@ -1,0 +1,182 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/lib/pq"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// SQLSTATE codes of PostgreSQL, its documentation's appendix A.
+const (
+	codeUniqueViolation      = "23505"
+	codeCheckViolation       = "23514"
+	codeSerializationFailure = "40001"
+	codeDeadlockDetected     = "40P01"
+	codeFeatureNotSupported  = "0A000" // a changed result type of a cached plan, or a standby
+	codeReadOnly             = "25006"
+	codeUnknownStatement     = "26000"
+	codeLockNotAvailable     = "55P03"
+	codeQueryCanceled        = "57014"
+	codeTooYoung             = "SF001" // raised by DropPartition's block
+	codeAdminShutdown        = "57P01"
+	codeCrashShutdown        = "57P02"
+	codeCannotConnectNow     = "57P03"
+	codeIdleInTransaction    = "25P03"
+	codeIOError              = "58030"
+	codeTempFileLimit        = "53400" // configuration_limit_exceeded
+	classConnection          = "08"
+	classResources           = "53" // disk full, out of memory, too many connections
+)
+
+// Routines of PostgreSQL's source, by which errors of one code are told apart: an error's text is
+// in the language that lc_messages names, its routine is not.
+const (
+	routineStalePlan     = "RevalidateCachedQuery"
+	routineWrongDay      = "ExecPartitionCheckEmitError"
+	routineNotReplicated = "SyncRepWaitForLSN"
+)
+
+// routinesInRecovery are where a standby refuses what only a primary has, as 0A000: unlogged
+// tables, and transactions that are serializable or write.
+var routinesInRecovery = []string{"get_relation_info", "call_bool_check_hook", "call_enum_check_hook"}
+
+// IsUnique reports whether the error is a unique index that refused a row.
+func IsUnique(err error) bool {
+	if code, ok := postgresCode(err); ok {
+		return code == codeUniqueViolation
+	}
+	switch sqliteCode(err) {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+		return true
+	}
+	return false
+}
+
+// IsLocked reports whether the error says that somebody else held a table or a row for too long.
+func IsLocked(err error) bool {
+	code, _ := postgresCode(err)
+	return code == codeLockNotAvailable || sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
+}
+
+// IsUnreachable reports whether the error means that the database is away rather than that it
+// refused something: no connection, one that was cut, a server that starts or stops, that takes no
+// more connections, whose disk or memory is full or that only reads, or a statement that did not end
+// in its time; on SQLite a file that cannot be opened, read or written, or that stays locked. Work refused this way may succeed later, unchanged.
+func IsUnreachable(err error) bool {
+	// First, because what it wraps may be any error of the server.
+	if _, ok := errors.AsType[*connectError](err); ok || errors.Is(err, errNotReplicated) {
+		return true
+	}
+	if code, ok := postgresCode(err); ok {
+		switch code {
+		case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeIOError,
+			codeLockNotAvailable, codeIdleInTransaction:
+			return true
+		case codeQueryCanceled:
+			// By the server's own time-out, unless the caller's context ended it.
+			return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+		}
+		return strings.HasPrefix(code, classConnection) || strings.HasPrefix(code, classResources) || isReadOnly(err)
+	}
+	switch sqliteCode(err) & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY:
+		return true
+	}
+	// Not net.Error: an expired context is one, and means nothing about the database.
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		return true
+	}
+	for _, gone := range []error{driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
+}
+
+// errNotReplicated is the error of a commit that is in the primary's log and was not confirmed by
+// its synchronous standby. The primary reports it as done, with a warning; but a failover may lose
+// it, so nobody is told that it was.
+var errNotReplicated = errors.New("the commit was not confirmed by the synchronous standby")
+
+// connectError is the error of a connection that did not come about, whatever the reason: no
+// server, none that can be written, or one that refuses the password.
+type connectError struct{ error }
+
+// Error is one line; the driver writes one for each host.
+func (e *connectError) Error() string {
+	lines := strings.Split(e.error.Error(), "\n")
+	return strings.Replace(strings.Join(lines, "; "), "hosts:; ", "hosts: ", 1)
+}
+
+// Unwrap returns the driver's error.
+func (e *connectError) Unwrap() error { return e.error }
+
+// isReadOnly reports whether the server only reads: it is a standby, or its transactions are
+// read-only by default. After a failover another server writes, so the connection is of no use.
+func isReadOnly(err error) bool {
+	e, ok := errors.AsType[*pq.Error](err)
+	if !ok {
+		return sqliteCode(err)&0xff == sqlite3.SQLITE_READONLY
+	}
+	return e.Code == codeReadOnly || e.Code == codeFeatureNotSupported && slices.Contains(routinesInRecovery, e.Routine)
+}
+
+// isLost reports whether the error ends the use of its connection: it leads to a server that only
+// reads or that ends its sessions.
+func isLost(err error) bool {
+	switch code, _ := postgresCode(err); code {
+	case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow:
+		return true
+	}
+	return isReadOnly(err)
+}
+
+// isRetryable reports whether the transaction lost to another one, or to a changed schema, and
+// may be run again.
+func isRetryable(err error) bool {
+	if code, ok := postgresCode(err); ok {
+		return code == codeSerializationFailure || code == codeDeadlockDetected || isStale(err) || isRepartitioned(err)
+	}
+	return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
+}
+
+// isStale reports whether the server refuses a prepared statement that it once took: a migration
+// changed its columns, or somebody deallocated it.
+func isStale(err error) bool {
+	e, ok := errors.AsType[*pq.Error](err)
+	return ok && (e.Code == codeUnknownStatement || e.Code == codeFeatureNotSupported && e.Routine == routineStalePlan)
+}
+
+// isRepartitioned reports whether a row was on its way to the default partition while its day was
+// given a partition of its own.
+func isRepartitioned(err error) bool {
+	e, ok := errors.AsType[*pq.Error](err)
+	return ok && e.Code == codeCheckViolation && e.Routine == routineWrongDay
+}
+
+func postgresCode(err error) (string, bool) {
+	e, ok := errors.AsType[*pq.Error](err)
+	if !ok {
+		return "", false
+	}
+	return string(e.Code), true
+}
+
+// sqliteCode returns SQLite's extended result code, 0 when the error is none of SQLite's.
+func sqliteCode(err error) int {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return 0
+	}
+	return e.Code()
+}

@@ -1,0 +1,112 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.storefront.example/ent/id"
+)
+
+const (
+	// largeDefault is how large a default partition may be to be searched, and emptied of a day's rows,
+	// while others wait: some thousand rows.
+	largeDefault = 4 << 20
+	// laterDays is from how many days after today on nobody writes rows yet: today's and tomorrow's may be
+	// on their way, from a process whose clock is a little ahead.
+	laterDays = 2
+	// laterConstraint is the name of the constraint that proves that a default partition holds
+	// nothing of the days to come.
+	laterConstraint = "storefront_days_to_come"
+)
+
+// A new partition makes PostgreSQL search the default one for rows of its day, under a lock that makes
+// all who write there wait. Where the default partition is large, a constraint says first that it
+// holds nothing of the days to come: added in a moment, validated beside whoever writes, and
+// dropped in a moment once their partitions are there.
+//
+//	add ──► validate ──► attach each day ──► drop
+//
+// While it stands, rows of those days are refused as long as they have no partition. Nobody writes
+// them yet, and whoever makes partitions next drops what a process that died has left behind.
+
+// makeLater makes the partitions of days from laterDays after today on, whatever the default
+// partition holds, and takes turns with other processes.
+func (s *Store) makeLater(ctx context.Context, table string, days []Partition) (err error) {
+	if len(days) == 0 {
+		return nil
+	}
+	turn, free, err := s.takeTurn(ctx)
+	if err != nil || !free {
+		return errors.Join(err, errTurn)
+	}
+	defer func() { err = errors.Join(err, turn.Close()) }()
+	if err := s.dropConstraint(ctx, table); err != nil {
+		return err
+	}
+	first, end := id.Floor(days[0].Day), id.Floor(days[len(days)-1].End())
+	err = s.briefly(ctx, unlessInUse(table+"_default")+fmt.Sprintf(`
+ ALTER TABLE %[1]s_default ADD CONSTRAINT %[2]s CHECK (id < '%[3]s' OR id >= '%[4]s') NOT VALID;`, table, laterConstraint, first, end))
+	if err != nil {
+		return err
+	}
+	// Also when the context has ended: see above.
+	defer func() { err = errors.Join(err, s.dropConstraint(context.WithoutCancel(ctx), table)) }()
+	// Others write meanwhile.
+	_, err = turn.conn.ExecContext(ctx, fmt.Sprintf("ALTER TABLE %s_default VALIDATE CONSTRAINT %s", table, laterConstraint))
+	if code, _ := postgresCode(err); code == codeCheckViolation {
+		return errTooMuch // rows of those days, made under a clock that was far ahead
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range days {
+		if err := s.makePartition(ctx, p, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropConstraint drops laterConstraint, if it is there.
+func (s *Store) dropConstraint(ctx context.Context, table string) error {
+	var there bool
+	err := s.writer.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass($1) AND conname = $2)",
+		table+"_default", laterConstraint).Scan(&there)
+	if err != nil || !there {
+		return err
+	}
+	return s.briefly(ctx, fmt.Sprintf("ALTER TABLE %s_default DROP CONSTRAINT IF EXISTS %s;", table, laterConstraint))
+}
+
+// errTurn is the error of a process that leaves the work to another one.
+var errTurn = fmt.Errorf("another process makes the days to come: %w", errTooMuch)
+
+// turn is a connection that holds an advisory lock as long as it is open.
+type turn struct {
+	db   *sql.DB
+	conn *sql.Conn
+}
+
+func (t turn) Close() error { return errors.Join(t.conn.Close(), t.db.Close()) }
+
+// takeTurn returns a connection that keeps other processes from taking theirs, or false when one has.
+func (s *Store) takeTurn(ctx context.Context) (t turn, free bool, err error) {
+	if t.db, err = s.migrator(); err != nil {
+		return turn{}, false, err
+	}
+	if t.conn, err = t.db.Conn(ctx); err != nil {
+		return turn{}, false, errors.Join(err, t.db.Close())
+	}
+	if err = t.conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock(hashtext('partitions of days to come'))").Scan(&free); err != nil || !free {
+		err = errors.Join(err, t.Close())
+	}
+	return t, free, err
+}
+
+// isLater reports whether nobody writes rows of a day yet.
+func (p Partition) isLater(today time.Time) bool {
+	return !p.Day.Before(today.AddDate(0, 0, laterDays))
+}

@@ -1,0 +1,209 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+	"github.com/pressly/goose/v3/lock"
+
+	"go.storefront.example/ent/migrations"
+)
+
+// Migration is one step of the schema.
+type Migration struct {
+	Version   int64
+	Name      string
+	AppliedAt *time.Time // nil while it is not
+}
+
+const (
+	// lockTries is how often, a second apart, a migration tries for the lock of another one.
+	lockTries   = 300
+	unlockTries = 30
+)
+
+// Migrate brings the schema up to date, calling report after each migration that it applied. It
+// is safe to run twice, and from several processes at once: on PostgreSQL they take turns under a
+// session lock; on SQLite the loser of a race is rolled back as a whole and goes on with what is
+// left. A schema newer than the binary is left alone.
+func (s *Store) Migrate(ctx context.Context, report func(Migration)) error {
+	db, err := s.migrator()
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	err = s.migrate(ctx, db, report)
+	if err == nil {
+		// Where somebody holds a table, the rows find the default partition and a worker makes the rest.
+		if err = s.MakePartitions(ctx); IsPutOff(err) {
+			err = nil
+		}
+	}
+	if closing := db.Close(); err == nil && closing != nil {
+		err = fmt.Errorf("migrate: %w", closing)
+	}
+	return err
+}
+
+func (s *Store) migrate(ctx context.Context, db *sql.DB, report func(Migration)) error {
+	provider, err := s.provider(db)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	for {
+		before, err := s.Migrations(ctx)
+		if err != nil {
+			return err
+		}
+		result, err := provider.UpByOne(ctx)
+		switch {
+		case errors.Is(err, goose.ErrNoNextVersion):
+			return nil
+		case err == nil:
+			if err := s.reportApplied(ctx, result.Source.Version, report); err != nil {
+				return err
+			}
+		default:
+			after, listing := s.Migrations(ctx)
+			if listing != nil || pending(after) == pending(before) {
+				return fmt.Errorf("migrate: %w", err)
+			}
+		}
+	}
+}
+
+func (s *Store) reportApplied(ctx context.Context, version int64, report func(Migration)) error {
+	all, err := s.Migrations(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if m.Version == version {
+			report(m)
+		}
+	}
+	return nil
+}
+
+func (s *Store) provider(db *sql.DB) (*goose.Provider, error) {
+	files, err := migrations.FS(s.dialect)
+	if err != nil {
+		return nil, err
+	}
+	if s.dialect == dialect.SQLite {
+		versions, err := database.NewStore(database.DialectSQLite3, goose.DefaultTablename)
+		if err != nil {
+			return nil, err
+		}
+		return goose.NewProvider(goose.DialectCustom, db, files,
+			goose.WithStore(sqliteVersions{versions}), goose.WithDisableGlobalRegistry(true))
+	}
+	locker, err := lock.NewPostgresSessionLocker(
+		lock.WithLockTimeout(1, lockTries), lock.WithUnlockTimeout(1, unlockTries))
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectPostgres, db, files,
+		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+}
+
+// sqliteVersions is goose's table of versions on SQLite, where goose has no lock.
+type sqliteVersions struct{ database.Store }
+
+// CreateVersionTable makes a version unique, so that of two processes that apply the same
+// migration one commits and the other is rolled back.
+func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
+	if err := v.Store.CreateVersionTable(ctx, db); err != nil {
+		return err
+	}
+	_, err := db.ExecContext(ctx, "CREATE UNIQUE INDEX goose_db_version_id ON "+v.Tablename()+" (version_id)")
+	return err
+}
+
+// Insert notes a version inside its migration's transaction, once the references of all rows
+// hold: foreign keys are off while a migration runs.
+func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
+	var table, parent string
+	err := db.QueryRowContext(ctx, `SELECT "table", parent FROM pragma_foreign_key_check LIMIT 1`).Scan(&table, &parent)
+	switch {
+	case err == nil:
+		return fmt.Errorf("rows of %s would refer to missing rows of %s", table, parent)
+	case !errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("check the foreign keys: %w", err)
+	}
+	return v.Store.Insert(ctx, db, req)
+}
+
+// Migrations lists the migrations that the binary knows, in their order, and when each was
+// applied. It changes nothing.
+func (s *Store) Migrations(ctx context.Context) ([]Migration, error) {
+	return s.migrations(ctx, s.reader)
+}
+
+func (s *Store) migrations(ctx context.Context, db *sql.DB) ([]Migration, error) {
+	files, err := migrations.List(s.dialect)
+	if err != nil {
+		return nil, err
+	}
+	applied, err := s.applied(ctx, db)
+	if err != nil {
+		return nil, fmt.Errorf("read the schema's version: %w", err)
+	}
+	list := make([]Migration, len(files))
+	for i, f := range files {
+		list[i] = Migration{Version: f.Version, Name: f.Name}
+		if at, ok := applied[f.Version]; ok {
+			list[i].AppliedAt = &at
+		}
+	}
+	return list, nil
+}
+
+// Current reports whether every migration that the binary knows is applied. A schema with newer
+// ones is current too: an older binary goes on working while an installation is upgraded.
+func (s *Store) Current(ctx context.Context) (bool, error) {
+	list, err := s.migrations(ctx, s.prober)
+	return err == nil && pending(list) == 0, err
+}
+
+func pending(list []Migration) int {
+	n := 0
+	for _, m := range list {
+		if m.AppliedAt == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// applied reads when each version was applied; it is empty on a database without the table.
+func (s *Store) applied(ctx context.Context, db *sql.DB) (map[int64]time.Time, error) {
+	exists := "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + goose.DefaultTablename + "'"
+	if s.dialect == dialect.Postgres {
+		exists = "SELECT count(to_regclass('" + goose.DefaultTablename + "'))"
+	}
+	var tables int
+	if err := db.QueryRowContext(ctx, exists).Scan(&tables); err != nil || tables == 0 {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, "SELECT version_id, tstamp FROM "+goose.DefaultTablename+" WHERE is_applied")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	applied := map[int64]time.Time{}
+	for rows.Next() {
+		var version int64
+		var at time.Time
+		if err := rows.Scan(&version, &at); err != nil {
+			return nil, err
+		}
+		applied[version] = at.UTC().Truncate(time.Millisecond)
+	}
+	return applied, rows.Err()
+}

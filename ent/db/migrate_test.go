@@ -1,0 +1,203 @@
+package db_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pressly/goose/v3/lock"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/migrations/drift"
+)
+
+// eachEmpty runs f for each database, on an empty one.
+func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
+	t.Helper()
+	for _, name := range dbtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, dbtest.EmptyURL(t, name))
+		})
+	}
+}
+
+func open(t testing.TB, url string) *db.Store {
+	t.Helper()
+	s, err := db.Open(context.Background(), db.Config{URL: url, MaxConns: 4})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestMigrateBringsAnEmptyDatabaseUpToDateOnce(t *testing.T) {
+	t.Parallel()
+	eachEmpty(t, func(t *testing.T, url string) {
+		ctx := context.Background()
+		s := open(t, url)
+
+		current, err := s.Current(ctx)
+		require.NoError(t, err)
+		require.False(t, current, "an empty database is not current")
+		before, err := s.Migrations(ctx)
+		require.NoError(t, err)
+		require.NotEmpty(t, before)
+		require.Equal(t, "init", before[0].Name)
+		require.Nil(t, before[0].AppliedAt)
+
+		var reported []db.Migration
+		require.NoError(t, s.Migrate(ctx, func(m db.Migration) { reported = append(reported, m) }))
+
+		current, err = s.Current(ctx)
+		require.NoError(t, err)
+		require.True(t, current)
+		after, err := s.Migrations(ctx)
+		require.NoError(t, err)
+		require.Equal(t, after, reported, "each migration is reported as the status then shows it")
+		require.Len(t, after, len(before))
+		for _, m := range after {
+			require.NotNil(t, m.AppliedAt)
+			require.Equal(t, time.UTC, m.AppliedAt.Location())
+			require.WithinDuration(t, time.Now(), *m.AppliedAt, time.Minute, "a zone would be off by an hour or more")
+		}
+
+		require.NoError(t, s.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d twice", m.Version) }))
+	})
+}
+
+func TestMigrationsOfAnEmptyDatabaseChangeNothing(t *testing.T) {
+	t.Parallel()
+	eachEmpty(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		_, err := s.Migrations(context.Background())
+		require.NoError(t, err)
+		_, err = s.Reader().Exec("SELECT 1 FROM goose_db_version")
+		require.Error(t, err, "asking for the status must not make tables")
+	})
+}
+
+func TestMigrateFromSeveralStoresAtOnceAppliesEachMigrationOnce(t *testing.T) {
+	t.Parallel()
+	eachEmpty(t, func(t *testing.T, url string) {
+		ctx := context.Background()
+		const processes = 4
+		stores := make([]*db.Store, processes)
+		for i := range stores {
+			stores[i] = open(t, url)
+		}
+		var (
+			wg       sync.WaitGroup
+			mu       sync.Mutex
+			reported []int64
+		)
+		for _, s := range stores {
+			wg.Go(func() {
+				err := s.Migrate(ctx, func(m db.Migration) {
+					mu.Lock()
+					defer mu.Unlock()
+					reported = append(reported, m.Version)
+				})
+				if err != nil {
+					t.Errorf("migrate: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		all, err := stores[0].Migrations(ctx)
+		require.NoError(t, err)
+		var want []int64
+		for _, m := range all {
+			want = append(want, m.Version)
+		}
+		require.ElementsMatch(t, want, reported)
+		var rows int
+		require.NoError(t, stores[0].Reader().
+			QueryRow("SELECT count(*) FROM goose_db_version WHERE version_id > 0").Scan(&rows))
+		require.Equal(t, len(all), rows)
+	})
+}
+
+func TestTheLoserOfARaceOnSQLiteIsRolledBackAndGoesOn(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	url := dbtest.EmptyURL(t, dbtest.SQLite)
+	winner := open(t, url)
+	begun := 0
+	loser, err := db.Open(ctx, db.Config{URL: url, Observe: func(query string) {
+		if query != "BEGIN" {
+			return
+		}
+		// The first transaction makes the table of versions; the second is a migration, chosen
+		// already.
+		if begun++; begun == 2 {
+			require.NoError(t, winner.Migrate(ctx, func(db.Migration) {}))
+		}
+	}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, loser.Close()) })
+	applied, err := loser.Migrations(ctx)
+	require.NoError(t, err)
+	require.NoError(t, loser.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d twice", m.Version) }))
+	require.GreaterOrEqual(t, begun, 2)
+	var rows int
+	require.NoError(t, loser.Reader().
+		QueryRow("SELECT count(*) FROM goose_db_version WHERE version_id > 0").Scan(&rows))
+	require.Equal(t, len(applied), rows)
+	_, err = loser.Writer().Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1)")
+	require.True(t, db.IsUnique(err), "a version is noted once: %v", err)
+}
+
+func TestMigrateOnPostgreSQLWaitsForTheLockOfAnother(t *testing.T) {
+	t.Parallel()
+	s := open(t, dbtest.EmptyURL(t, dbtest.Postgres))
+	held, err := s.Writer().Conn(context.Background())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, held.Close()) }()
+	_, err = held.ExecContext(context.Background(), "SELECT pg_advisory_lock($1)", lock.DefaultLockID)
+	require.NoError(t, err)
+	// Ten times what the migration takes, had it not to wait.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	require.Error(t, s.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d", m.Version) }))
+	current, err := s.Current(context.Background())
+	require.NoError(t, err)
+	require.False(t, current)
+}
+
+func TestANewerSchemaIsCurrentForAnOlderBinary(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		ctx := context.Background()
+		_, err := s.Writer().ExecContext(ctx,
+			"INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, $2)", 90001, true)
+		require.NoError(t, err)
+		current, err := s.Current(ctx)
+		require.NoError(t, err)
+		require.True(t, current)
+		require.NoError(t, s.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d", m.Version) }))
+	})
+}
+
+func TestAnOlderSchemaIsNotCurrent(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		ctx := context.Background()
+		_, err := s.Writer().ExecContext(ctx, "DELETE FROM goose_db_version WHERE version_id = $1", 1)
+		require.NoError(t, err)
+		current, err := s.Current(ctx)
+		require.NoError(t, err)
+		require.False(t, current)
+	})
+}
+
+func TestMigrationsMakeTheTablesOfTheSchema(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		missing, err := drift.Missing(context.Background(), s)
+		require.NoError(t, err)
+		require.Empty(t, missing, "ent/schema has changed without a migration")
+	})
+}

@@ -1,0 +1,204 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"entgo.io/ent/dialect"
+
+	"go.storefront.example/ent/id"
+)
+
+// daysAhead is for how many days to come there are partitions. Somebody must make more within
+// that time; rows of a day without one are kept in the default partition, which costs more to
+// empty and nothing else.
+const daysAhead = 14
+
+// leastRetention is how old a partition is at the least when it is dropped: today's, yesterday's and
+// those to come never are.
+const leastRetention = 24 * time.Hour
+
+// Partitioned lists the tables that are cut into days on PostgreSQL, by ids that package id made.
+func Partitioned() []string { return []string{"events", "finished_deliveries"} }
+
+// Partition is one day of a table.
+type Partition struct {
+	Table string
+	Day   time.Time // midnight in UTC
+}
+
+const dayForm = "20060102"
+
+// Name is the name of the partition's own table.
+func (p Partition) Name() string { return p.Table + "_" + p.Day.Format(dayForm) }
+
+// End is the first moment after the day.
+func (p Partition) End() time.Time { return p.Day.AddDate(0, 0, 1) }
+
+// Partitions lists the partitions of all tables but the default ones, oldest first. There are
+// none on SQLite.
+func (s *Store) Partitions(ctx context.Context) ([]Partition, error) {
+	if s.dialect == dialect.SQLite {
+		return nil, nil
+	}
+	var found []Partition
+	for _, table := range Partitioned() {
+		rows, err := s.reader.QueryContext(ctx, `SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+ WHERE i.inhparent = to_regclass($1) ORDER BY c.relname`, table)
+		if err != nil {
+			return nil, fmt.Errorf("list the partitions of %s: %w", table, err)
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				return nil, fmt.Errorf("list the partitions of %s: %w", table, err)
+			}
+			if day, err := time.Parse(table+"_"+dayForm, name); err == nil {
+				found = append(found, Partition{table, day})
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return nil, fmt.Errorf("list the partitions of %s: %w", table, err)
+		}
+	}
+	return found, nil
+}
+
+// ErrTooYoung is the error of DropPartition for a day that is to be kept.
+var ErrTooYoung = errors.New("it holds what is to be kept")
+
+// IsPutOff reports whether a change of the partitions was put off, because it would have made others
+// wait for longer than a moment. It may succeed later, unchanged.
+func IsPutOff(err error) bool { return IsLocked(err) || errors.Is(err, errTooMuch) }
+
+// errTooMuch is the error of a change of the partitions that has more to do than others may wait for.
+var errTooMuch = errors.New("the default partition holds more than can be moved in a moment")
+
+// MakePartitions makes the partitions of today and the days to come that are not there yet, by the
+// database's clock. It is safe to run twice and from several processes at once. It makes nobody wait
+// for longer than a moment: what would is left, with an error for which IsPutOff holds, and the
+// rows of those days are kept in the default partition.
+func (s *Store) MakePartitions(ctx context.Context) error {
+	if s.dialect == dialect.SQLite {
+		return nil
+	}
+	there, err := s.Partitions(ctx)
+	if err != nil {
+		return err
+	}
+	today := s.Now().Truncate(24 * time.Hour)
+	var putOff error
+	for _, table := range Partitioned() {
+		err := s.dropConstraint(ctx, table)
+		var later []Partition
+		for n := 0; n < daysAhead && err == nil; n++ {
+			p := Partition{table, today.AddDate(0, 0, n)}
+			if slices.Contains(there, p) {
+				continue
+			}
+			one := s.makePartition(ctx, p, true)
+			switch {
+			case errors.Is(one, errTooMuch) && p.isLater(today):
+				later = append(later, p)
+			case errors.Is(one, errTooMuch):
+				putOff = errors.Join(putOff, fmt.Errorf("make the partition %s: %w", p.Name(), one))
+			case one != nil:
+				err = fmt.Errorf("make the partition %s: %w", p.Name(), one)
+			}
+		}
+		if err == nil {
+			if err = s.makeLater(ctx, table, later); err != nil {
+				err = fmt.Errorf("make the partitions of %s from %s on: %w", table, later[0].Day.Format(time.DateOnly), err)
+			}
+		}
+		if err != nil && !IsPutOff(err) {
+			return err
+		}
+		// Once one is put off because the table is in use, the others would fare alike.
+		putOff = errors.Join(putOff, err)
+	}
+	return putOff
+}
+
+// daysInterval is how often KeepPartitions looks whether days are missing.
+const daysInterval = 10 * time.Minute
+
+// KeepPartitions makes the partitions of the days to come every ten minutes, until the context ends.
+// Servers do so beside the workers, so that rows find their day also where no worker runs for weeks. A
+// migration has made those of the beginning.
+func (s *Store) KeepPartitions(ctx context.Context, log *slog.Logger) {
+	if s.dialect == dialect.SQLite {
+		return
+	}
+	ticker := time.NewTicker(daysInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		switch err := s.MakePartitions(ctx); {
+		case ctx.Err() != nil:
+		case IsPutOff(err):
+			log.InfoContext(ctx, "days to come not made yet", "reason", err)
+		case err != nil:
+			log.WarnContext(ctx, "make the days to come", "error", err)
+		}
+	}
+}
+
+// makePartition makes one, with the rows of its day that the default partition holds, as long as that is
+// small or proven to hold none of them.
+func (s *Store) makePartition(ctx context.Context, p Partition, small bool) error {
+	names := []any{p.Name(), p.Table, id.Floor(p.Day), id.Floor(p.End())}
+	const unlessThere = "\n IF (SELECT relispartition FROM pg_class WHERE oid = to_regclass('%[1]s')) THEN RETURN; END IF;\n "
+	check, move := "", ""
+	if small {
+		check = fmt.Sprintf("IF pg_relation_size('%s_default') > %d THEN RAISE EXCEPTION 'large' USING ERRCODE = '%s'; END IF;",
+			p.Table, largeDefault, codeQueryCanceled)
+		move = "WITH moved AS (DELETE FROM %[2]s_default WHERE id >= '%[3]s' AND id < '%[4]s' RETURNING *) INSERT INTO %[1]s SELECT * FROM moved;"
+	}
+	return s.briefly(ctx,
+		// Two processes that make the same one take turns, and the second finds it made.
+		"PERFORM pg_advisory_xact_lock(hashtext('partitions'));"+fmt.Sprintf(unlessThere+check+
+			"CREATE TABLE IF NOT EXISTS %[1]s (LIKE %[2]s INCLUDING DEFAULTS INCLUDING INDEXES);", names[:2]...),
+		unlessInUse(p.Table+"_default")+fmt.Sprintf(unlessThere+"LOCK TABLE ONLY %[2]s_default IN ACCESS EXCLUSIVE MODE;\n"+move+
+			"ALTER TABLE %[2]s ATTACH PARTITION %[1]s FOR VALUES FROM ('%[3]s') TO ('%[4]s');", names...))
+}
+
+// DropPartition drops a partition with its rows at once, whatever their number. It returns
+// ErrTooYoung, and drops nothing, unless all of the day is older than the retention by the database's
+// clock, and older than a day at the least: so neither a wrong argument nor this process's clock can
+// drop what is to be kept. An error for which IsPutOff holds is returned when somebody uses
+// the table for long; then it is still there.
+func (s *Store) DropPartition(ctx context.Context, p Partition, retention time.Duration) error {
+	present := "clock_timestamp()"
+	if at := s.Moment(); at != nil {
+		present = fmt.Sprintf("TIMESTAMPTZ '%s'", s.Now().Format(time.RFC3339Nano))
+	}
+	err := s.briefly(ctx, fmt.Sprintf(`
+ IF to_regclass('%[1]s') IS NULL THEN
+  RETURN;
+ END IF;
+ IF TIMESTAMPTZ '%[3]s' > %[4]s - interval '%[5]d milliseconds' THEN
+  RAISE EXCEPTION 'too young' USING ERRCODE = '%[6]s';
+ END IF;
+ %[7]s
+ LOCK TABLE ONLY %[2]s IN ACCESS EXCLUSIVE MODE;
+ DROP TABLE %[1]s;`,
+		p.Name(), p.Table, p.End().Format(time.RFC3339), present, max(retention, leastRetention).Milliseconds(), codeTooYoung,
+		unlessInUse(p.Table, p.Table+"_default", p.Name())))
+	if code, _ := postgresCode(err); code == codeTooYoung {
+		err = ErrTooYoung
+	}
+	if err != nil {
+		return fmt.Errorf("drop the partition %s: %w", p.Name(), err)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package db_test
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lib/pq"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+)
+
+// occupy keeps a pooler's servers busy with short statements until the test ends.
+func occupy(t *testing.T, url string, clients int) {
+	t.Helper()
+	cfg, err := pq.NewConfig(url)
+	require.NoError(t, err)
+	connect, err := pq.NewConnectorConfig(cfg)
+	require.NoError(t, err)
+	db := sql.OpenDB(connect)
+	db.SetMaxIdleConns(clients)
+	ctx, stop := context.WithCancel(context.Background())
+	var working, ended sync.WaitGroup
+	working.Add(clients)
+	for range clients {
+		ended.Go(func() {
+			first := sync.OnceFunc(working.Done)
+			defer first()
+			for ctx.Err() == nil {
+				// Not cancelled, for that would end the connection.
+				_, _ = db.Exec("SELECT pg_sleep(0.0005)")
+				first()
+			}
+		})
+	}
+	working.Wait()
+	t.Cleanup(func() {
+		stop()
+		ended.Wait()
+		_ = db.Close()
+	})
+}
+
+func TestAPoolerThatSharesSessionsIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string][]string{
+		"transaction mode":                      {"pool_mode = transaction"},
+		"statement mode":                        {"pool_mode = statement"},
+		"servers in turns":                      {"pool_mode = transaction", "server_round_robin = 1"},
+		"sessions reset after each transaction": {"pool_mode = transaction", "server_reset_query_always = 1"},
+		"one server":                            {"pool_mode = transaction", "default_pool_size = 1"},
+	} {
+		for load, clients := range map[string]int{"idle": 0, "busy": 12} {
+			t.Run(name+", "+load, func(t *testing.T) {
+				t.Parallel()
+				url := dbtest.Pooler(t, dbtest.EmptyURL(t, dbtest.Postgres), append([]string{"default_pool_size = 5"}, settings...)...)
+				occupy(t, url, clients)
+				for range 10 {
+					s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+					if err == nil {
+						require.NoError(t, s.Close())
+					}
+					require.ErrorIs(t, err, db.ErrPooler)
+					require.NotContains(t, err.Error(), "\n")
+					require.ErrorContains(t, err, "pool_mode = session")
+				}
+			})
+		}
+	}
+}
+
+func TestAPoolerInSessionModeIsTaken(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string][]string{
+		"Debian's settings": {}, // session is the default
+		"said so":           {"pool_mode = session", "default_pool_size = 20"},
+	} {
+		for load, clients := range map[string]int{"idle": 0, "busy": 4} {
+			t.Run(name+", "+load, func(t *testing.T) {
+				t.Parallel()
+				url := dbtest.Pooler(t, dbtest.EmptyURL(t, dbtest.Postgres), settings...)
+				occupy(t, url, clients)
+				for range 10 {
+					// MaxConns bounds the use, not the look.
+					s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 1, Settings: map[string]string{"enable_sort": "off"}})
+					require.NoError(t, err)
+					var sort string
+					require.NoError(t, s.Reader().QueryRow("SELECT current_setting('enable_sort') WHERE $1", true).Scan(&sort))
+					require.Equal(t, "off", sort)
+					require.NoError(t, s.Close())
+				}
+			})
+		}
+	}
+}
+
+func TestASessionModePoolerWithOneServerEndsTheLook(t *testing.T) {
+	t.Parallel()
+	url := dbtest.Pooler(t, dbtest.EmptyURL(t, dbtest.Postgres), "pool_mode = session", "default_pool_size = 1")
+	began := time.Now()
+	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
+	require.NoError(t, err)
+	require.Less(t, time.Since(began), time.Minute)
+	var n int
+	require.NoError(t, s.Reader().QueryRow("SELECT 7 WHERE $1", true).Scan(&n), "the one connection is left")
+	require.NoError(t, s.Close())
+}
+
+func TestNotificationsPassAPoolerInSessionMode(t *testing.T) {
+	t.Parallel()
+	direct := dbtest.EmptyURL(t, dbtest.Postgres)
+	s, err := db.Open(t.Context(), db.Config{URL: dbtest.Pooler(t, direct, "pool_mode = session"), MaxConns: 2})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	heard := s.Listen(ctx)
+	for done := false; !done; {
+		s.Announce()
+		select {
+		case <-heard:
+			done = true
+		case <-time.After(50 * time.Millisecond): // it may not listen yet
+		case <-t.Context().Done():
+			t.Fatal("no notification arrives")
+		}
+	}
+	require.NoError(t, s.Close())
+}

@@ -1,0 +1,353 @@
+package db
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/lib/pq"
+)
+
+const (
+	// keptStatements is how many prepared statements one connection keeps. The service has
+	// fewer distinct statements than that; what is above it is evicted, oldest use first.
+	keptStatements = 200
+
+	// maxKeptQuery is the length in bytes up to which a query is worth keeping. Longer ones are
+	// inserts of many rows, whose text differs with their number.
+	maxKeptQuery = 4096
+)
+
+// The names under which the round trips that are no statement of the caller are observed.
+const (
+	tripPrepare  = "prepare"
+	tripBegin    = "BEGIN"
+	tripCommit   = "COMMIT"
+	tripRollback = "ROLLBACK"
+	tripPing     = "PING"
+)
+
+// errRowsOpen is what a second query gets while the rows of the first are read, on a connection
+// that carries one result at a time.
+var errRowsOpen = errors.New("the rows of an earlier query on this connection are still open")
+
+// connector opens connections that keep their prepared statements. Neither driver does: lib/pq
+// spends two round trips on each query with parameters, and modernc.org/sqlite parses each anew.
+type connector struct {
+	driver.Connector
+	kept   int // statements kept by each connection; 0 keeps none
+	remote bool
+	// settings is the statement that each new connection runs first, "" for none. A pooler refuses
+	// settings that come with the connection itself.
+	settings string
+	// watch passes a connection's warnings on; nil where there are none.
+	watch func(conn driver.Conn, notice func(*pq.Error))
+	// observe is called once for each round trip.
+	observe func(query string)
+}
+
+// Connect opens a connection.
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	var socket net.Conn
+	ctx = context.WithValue(ctx, socketKey{}, &socket)
+	inner, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	full, ok := inner.(innerConn)
+	if !ok {
+		return nil, fmt.Errorf("connections of type %T are not supported", inner)
+	}
+	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: c.observe}
+	if c.settings != "" {
+		defer cn.bound(ctx)()
+		if _, err := full.ExecContext(ctx, c.settings, nil); err != nil {
+			return nil, &connectError{errors.Join(err, full.Close())}
+		}
+	}
+	if c.watch != nil {
+		c.watch(inner, cn.notice)
+	}
+	if c.kept > 0 {
+		// The size is positive, which is all that NewLRU asks for.
+		cn.kept, _ = simplelru.NewLRU(c.kept, func(_ string, s *statement) { cn.retire(s) })
+	}
+	return cn, nil
+}
+
+// innerConn is what both drivers' connections can do.
+type innerConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+var (
+	_ innerConn                = (*conn)(nil)
+	_ driver.NamedValueChecker = (*conn)(nil)
+)
+
+// statement is a prepared statement of one connection.
+type statement struct {
+	driver.Stmt
+	running bool // its result is being read
+	retired bool // to be closed once it no longer runs
+}
+
+// conn is a connection that keeps its prepared statements. As database/sql promises, one
+// goroutine uses it at a time.
+type conn struct {
+	innerConn
+	kept    *simplelru.LRU[string, *statement]
+	remote  bool     // PostgreSQL: a network away, and one result at a time
+	socket  net.Conn // nil where there is none
+	observe func(query string)
+	open    int // results being read
+	inTx    bool
+	broken  bool // to be dropped instead of used again
+	// unreplicated is set when the server stops waiting for its synchronous standby.
+	unreplicated bool
+}
+
+func (c *conn) keeps(query string, args []driver.NamedValue) bool {
+	return c.kept != nil && len(args) > 0 && len(query) <= maxKeptQuery
+}
+
+// acquire returns the prepared statement of the query. A statement whose result is still being
+// read cannot run a second time; a throw-away one takes its place.
+func (c *conn) acquire(ctx context.Context, query string) (*statement, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s, ok := c.kept.Get(query)
+	if ok && !s.running {
+		s.running = true
+		return s, nil
+	}
+	c.observe(tripPrepare)
+	inner, err := c.innerConn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	s = &statement{Stmt: inner, running: true, retired: ok}
+	if !ok {
+		c.kept.Add(query, s)
+	}
+	return s, nil
+}
+
+func (c *conn) release(s *statement) {
+	s.running = false
+	if s.retired {
+		c.close(s)
+	}
+}
+
+func (c *conn) retire(s *statement) {
+	s.retired = true
+	if !s.running {
+		c.close(s)
+	}
+}
+
+func (c *conn) close(s *statement) {
+	if c.remote {
+		c.observe(tripPrepare)
+	}
+	if err := s.Close(); err != nil {
+		c.broken = true
+	}
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Result, err error) {
+	if c.remote && c.open > 0 {
+		return nil, errRowsOpen
+	}
+	trip := c.begin(ctx, query)
+	defer func() { end(trip, err) }()
+	defer c.bound(ctx)()
+	if !c.keeps(query, args) {
+		c.observeUnkept(query, args)
+		result, err = c.innerConn.ExecContext(ctx, query, args)
+		return result, c.judge(err)
+	}
+	s, err := c.acquire(ctx, query)
+	if err != nil {
+		return nil, c.judge(err)
+	}
+	defer c.release(s)
+	c.observe(query)
+	result, err = s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
+	return result, c.check(ctx, err)
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.remote && c.open > 0 {
+		return nil, errRowsOpen
+	}
+	trip := c.begin(ctx, query)
+	over := c.bound(ctx)
+	result, err := c.query(ctx, query, args)
+	if err != nil {
+		over()
+		end(trip, err)
+		return nil, err
+	}
+	result.trip, result.over = trip, over
+	return result, nil
+}
+
+func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue) (*rows, error) {
+	if !c.keeps(query, args) {
+		c.observeUnkept(query, args)
+		inner, err := c.innerConn.QueryContext(ctx, query, args)
+		if err != nil {
+			return nil, c.judge(err)
+		}
+		return c.rows(ctx, inner, nil), nil
+	}
+	s, err := c.acquire(ctx, query)
+	if err != nil {
+		return nil, c.judge(err)
+	}
+	c.observe(query)
+	inner, err := s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
+	if err != nil {
+		c.release(s)
+		return nil, c.check(ctx, err)
+	}
+	return c.rows(ctx, inner, s), nil
+}
+
+// observeUnkept observes a query that the driver runs by itself; with parameters, lib/pq
+// prepares it in a round trip of its own.
+func (c *conn) observeUnkept(query string, args []driver.NamedValue) {
+	if c.remote && len(args) > 0 {
+		c.observe(tripPrepare)
+	}
+	c.observe(query)
+}
+
+// check drops the connection when the server no longer takes the statements it keeps. Outside
+// a transaction database/sql then runs the query on another connection; inside one the
+// transaction is lost, and WithTx runs it again. An error that stems from the context says so.
+func (c *conn) check(ctx context.Context, err error) error {
+	c.abandon(ctx)
+	err = c.judge(err)
+	code, _ := postgresCode(err)
+	switch {
+	case isStale(err):
+		c.broken = true
+		if !c.inTx {
+			return driver.ErrBadConn
+		}
+	case code == codeQueryCanceled && ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
+}
+
+// judge drops the connection to a server that no longer serves it, and reports as an error what was
+// committed without its standby.
+func (c *conn) judge(err error) error {
+	if err != nil && isLost(err) {
+		c.broken = true
+	}
+	if c.unreplicated {
+		c.unreplicated = false
+		return errors.Join(errNotReplicated, err)
+	}
+	return err
+}
+
+// notice reads the server's warnings.
+func (c *conn) notice(warning *pq.Error) {
+	if warning.Routine == routineNotReplicated {
+		c.unreplicated = true
+	}
+}
+
+// abandon drops the connection to a server that may have been asked to cancel the query: the
+// request arrives on a connection of its own, and late it would cancel the next query instead.
+func (c *conn) abandon(ctx context.Context) {
+	if c.remote && ctx.Err() != nil {
+		c.broken = true
+	}
+}
+
+// Prepare implements driver.Conn.
+func (c *conn) Prepare(query string) (driver.Stmt, error) {
+	return c.PrepareContext(context.Background(), query)
+}
+
+// PrepareContext implements driver.ConnPrepareContext.
+func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	c.observe(tripPrepare)
+	return c.innerConn.PrepareContext(ctx, query)
+}
+
+// Begin implements driver.Conn.
+func (c *conn) Begin() (driver.Tx, error) {
+	return c.BeginTx(context.Background(), driver.TxOptions{})
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	c.observe(tripBegin)
+	trip := c.begin(ctx, tripBegin)
+	defer c.bound(ctx)()
+	inner, err := c.innerConn.BeginTx(ctx, opts)
+	end(trip, err)
+	if err != nil {
+		return nil, c.judge(err)
+	}
+	c.inTx = true
+	return &transaction{ctx, inner, c}, nil
+}
+
+// Ping implements driver.Pinger.
+func (c *conn) Ping(ctx context.Context) error {
+	c.observe(tripPing)
+	defer c.bound(ctx)()
+	return c.judge(c.innerConn.Ping(ctx))
+}
+
+// ResetSession implements driver.SessionResetter.
+func (c *conn) ResetSession(ctx context.Context) error {
+	if c.broken {
+		return driver.ErrBadConn
+	}
+	return c.innerConn.ResetSession(ctx)
+}
+
+// IsValid implements driver.Validator.
+func (c *conn) IsValid() bool {
+	return !c.broken && c.innerConn.IsValid()
+}
+
+// CheckNamedValue implements driver.NamedValueChecker.
+func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
+	if checker, ok := c.innerConn.(driver.NamedValueChecker); ok {
+		return checker.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}
+
+// Close implements driver.Conn. On PostgreSQL the server forgets the statements of a closed
+// connection; on SQLite they have to be closed first.
+func (c *conn) Close() error {
+	if c.kept != nil && !c.remote {
+		c.kept.Purge()
+	}
+	return c.innerConn.Close()
+}

@@ -1,0 +1,303 @@
+package db_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/gen/ent"
+)
+
+// trips gathers what a store observes.
+type trips struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (l *trips) add(query string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, query)
+}
+
+// take returns what was observed since the last time.
+func (l *trips) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := l.list
+	l.list = nil
+	return list
+}
+
+// runObserved runs f for each database with a store of one connection and what it observes.
+func runObserved(t *testing.T, f func(t *testing.T, s *db.Store, observed *trips)) {
+	t.Helper()
+	for _, name := range dbtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var observed trips
+			f(t, dbtest.New(t, name, db.Config{MaxConns: 1, Observe: observed.add}), &observed)
+		})
+	}
+}
+
+const byName = "SELECT name FROM stores WHERE slug = $1"
+
+func nameOf(t *testing.T, s *db.Store, slug string) string {
+	t.Helper()
+	var name string
+	require.NoError(t, s.Reader().QueryRow(byName, slug).Scan(&name))
+	return name
+}
+
+func TestAStatementIsPreparedOnceForAConnection(t *testing.T) {
+	t.Parallel()
+	runObserved(t, func(t *testing.T, s *db.Store, observed *trips) {
+		addStore(t, s, "shop", s.Now())
+		observed.take()
+		require.Equal(t, "shop", nameOf(t, s, "shop"))
+		require.Equal(t, []string{"prepare", byName}, observed.take())
+		require.Equal(t, "shop", nameOf(t, s, "shop"))
+		require.Equal(t, []string{byName}, observed.take())
+	})
+}
+
+func TestATransactionUsesTheStatementsOfItsConnection(t *testing.T) {
+	t.Parallel()
+	runObserved(t, func(t *testing.T, s *db.Store, observed *trips) {
+		addStore(t, s, "first", s.Now())
+		observed.take()
+		addStore(t, s, "second", s.Now())
+		seen := observed.take()
+		require.NotContains(t, seen, "prepare")
+		require.Len(t, seen, 4, "the row and its journal entry: %q", seen)
+		require.Equal(t, "BEGIN", seen[0])
+		require.Equal(t, "COMMIT", seen[3])
+
+		require.Error(t, s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+			return newStore(ctx, tx, "second", s.Now()).Exec(ctx)
+		}))
+		require.Equal(t, "ROLLBACK", observed.take()[2])
+		addStore(t, s, "third", s.Now()) // the statement outlives the failure
+	})
+}
+
+func TestTwoResultsInOneTransaction(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		addStore(t, s, "a", s.Now())
+		addStore(t, s, "b", s.Now())
+		err := s.WithTx(context.Background(), func(ctx context.Context, tx *ent.Tx) error {
+			const query = "SELECT slug FROM stores WHERE slug >= $1 ORDER BY slug"
+			outer, err := tx.QueryContext(ctx, query, "a")
+			require.NoError(t, err)
+			defer func() { require.NoError(t, outer.Close()) }()
+			require.True(t, outer.Next())
+			inner, err := tx.QueryContext(ctx, query, "b")
+			if s.Dialect() == dialect.Postgres {
+				require.ErrorContains(t, err, "still open", "the protocol carries one result at a time")
+				return nil
+			}
+			require.NoError(t, err)
+			var slug string
+			require.True(t, inner.Next())
+			require.NoError(t, inner.Scan(&slug))
+			require.Equal(t, "b", slug)
+			require.NoError(t, inner.Close())
+			require.True(t, outer.Next(), "the outer result goes on")
+			require.NoError(t, outer.Scan(&slug))
+			require.Equal(t, "b", slug)
+			return nil
+		})
+		require.NoError(t, err)
+	})
+}
+
+func TestMoreStatementsThanAreKept(t *testing.T) {
+	t.Parallel()
+	runObserved(t, func(t *testing.T, s *db.Store, observed *trips) {
+		for i := range 250 {
+			var n int
+			require.NoError(t, s.Reader().QueryRow(fmt.Sprintf("SELECT %d + CAST($1 AS integer)", i), 1).Scan(&n))
+			require.Equal(t, i+1, n)
+		}
+		if s.Dialect() == dialect.Postgres {
+			var prepared int
+			require.NoError(t, s.Reader().QueryRow("SELECT count(*) FROM pg_prepared_statements").Scan(&prepared))
+			require.Equal(t, 200, prepared, "the server has forgotten the others")
+		}
+	})
+}
+
+func TestAStatementSurvivesAMigrationOfItsTable(t *testing.T) {
+	t.Parallel()
+	dbtest.RunWith(t, db.Config{MaxConns: 1}, func(t *testing.T, s *db.Store) {
+		addStore(t, s, "shop", s.Now())
+		const query = "SELECT * FROM stores WHERE slug = $1"
+		columns := func() []string {
+			rows, err := s.Reader().Query(query, "shop")
+			require.NoError(t, err)
+			defer func() { require.NoError(t, rows.Close()) }()
+			require.True(t, rows.Next())
+			names, err := rows.Columns()
+			require.NoError(t, err)
+			return names
+		}
+		require.NotContains(t, columns(), "added")
+		_, err := s.Writer().Exec("ALTER TABLE stores ADD COLUMN added integer")
+		require.NoError(t, err)
+		require.Contains(t, columns(), "added")
+
+		// In a transaction the loss shows, and the transaction is run again.
+		require.NoError(t, s.WithTx(context.Background(), func(ctx context.Context, tx *ent.Tx) error {
+			rows, err := tx.QueryContext(ctx, query, "shop")
+			if err != nil {
+				return err
+			}
+			return rows.Close()
+		}))
+		_, err = s.Writer().Exec("ALTER TABLE stores ADD COLUMN added_too integer")
+		require.NoError(t, err)
+		runs := 0
+		require.NoError(t, s.WithTx(context.Background(), func(ctx context.Context, tx *ent.Tx) error {
+			runs++
+			rows, err := tx.QueryContext(ctx, query, "shop")
+			if err != nil {
+				return err
+			}
+			return rows.Close()
+		}))
+		if s.Dialect() == dialect.Postgres {
+			require.Equal(t, 2, runs)
+		}
+	})
+}
+
+func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
+	t.Parallel()
+	slow := map[string]string{
+		dialect.Postgres: "SELECT pg_sleep($1)",
+		dialect.SQLite: `WITH RECURSIVE n(i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000000000)
+			SELECT max(i) FROM n`,
+	}
+	for _, name := range dbtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			observed := make(chan string, 64)
+			url := dbtest.URL(t, name)
+			s := openAt(t, db.Config{URL: url, MaxConns: 1, Observe: func(query string) {
+				select {
+				case observed <- query:
+				default:
+				}
+			}})
+			query := slow[s.Dialect()]
+			// A second look at the database, because the only connection of the first is busy.
+			running := func() bool { return true }
+			if s.Dialect() == dialect.Postgres {
+				other := openAt(t, db.Config{URL: url})
+				running = func() bool {
+					var n int
+					err := other.Reader().QueryRow("SELECT count(*) FROM pg_stat_activity " +
+						"WHERE datname = current_database() AND wait_event = 'PgSleep'").Scan(&n)
+					return err == nil && n == 1
+				}
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			go func() {
+				for seen := range observed {
+					if seen != query {
+						continue
+					}
+					// PostgreSQL ignores the request to cancel a query that it has not received yet.
+					for !running() && t.Context().Err() == nil {
+						time.Sleep(time.Millisecond)
+					}
+					cancel()
+					return
+				}
+			}()
+			rows, err := s.Reader().QueryContext(ctx, query, 100)
+			if err == nil {
+				rows.Next()
+				err = rows.Err()
+				require.NoError(t, rows.Close())
+			}
+			require.ErrorIs(t, err, context.Canceled)
+			require.False(t, db.IsUnreachable(err))
+			for range 20 {
+				require.NoError(t, s.Ping(context.Background()))
+				require.Equal(t, 1, one(t, s))
+			}
+		})
+	}
+}
+
+// openAt opens a migrated database a first or another time.
+func openAt(t *testing.T, c db.Config) *db.Store {
+	t.Helper()
+	s, err := db.Open(context.Background(), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func one(t *testing.T, s *db.Store) int {
+	t.Helper()
+	var n int
+	require.NoError(t, s.Reader().QueryRow("SELECT CAST($1 AS integer)", 1).Scan(&n))
+	return n
+}
+
+func TestAConnectionThatTheServerEndsIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 2})
+	require.Equal(t, 1, one(t, s))
+	end := func() {
+		_, err := s.Reader().Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity " +
+			"WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		require.NoError(t, err)
+	}
+	err := s.WithTx(context.Background(), func(ctx context.Context, tx *ent.Tx) error {
+		if _, err := tx.Store.Query().Count(ctx); err != nil {
+			return err
+		}
+		end()
+		_, err := tx.Store.Query().Count(ctx)
+		return err
+	})
+	require.True(t, db.IsUnreachable(err), "%v", err)
+	require.Equal(t, 1, one(t, s), "the pool connects anew")
+}
+
+func BenchmarkStatementCache(b *testing.B) {
+	for _, name := range dbtest.Databases() {
+		for _, mode := range []string{"on", "off"} {
+			b.Run(name+"/"+mode, func(b *testing.B) {
+				c := db.Config{URL: dbtest.URL(b, name), MaxConns: 2}
+				if mode == "off" {
+					c = c.Unkept()
+				}
+				s, err := db.Open(context.Background(), c)
+				require.NoError(b, err)
+				b.Cleanup(func() { require.NoError(b, s.Close()) })
+				id := addStore(b, s, "shop", s.Now())
+				b.ReportAllocs()
+				for b.Loop() {
+					row, err := s.Client().Store.Get(context.Background(), id)
+					if err != nil || row.ID == uuid.Nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"entgo.io/ent/dialect"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tracing"
+	"go.storefront.example/gen/ent"
+)
+
+const (
+	// maxAttempts bounds how often WithTx runs a transaction that loses to others.
+	maxAttempts = 8
+	// maxLockedAttempts bounds the same on SQLite, where each has waited for the lock long enough.
+	maxLockedAttempts = 2
+	// firstPause is the longest wait before the second attempt; it doubles with each one.
+	firstPause = 5 * time.Millisecond
+)
+
+// txKey marks the context of a transaction on a store.
+type txKey struct{ store *Store }
+
+// WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back.
+// The context that fn gets carries the transaction's time, which is settled when fn first asks for
+// it and lies behind the rows that fn holds (hook.Hold, hook.Time). What fn changed is journaled
+// and put into the outbox right before the commit.
+//
+// A transaction that loses to another one (a serialization failure, a deadlock, a lock on the
+// SQLite file) is run again, a bounded number of times: fn must be prepared to run from its beginning, and
+// must do nothing outside the transaction. A unique index that refuses a row is an error like
+// any other; see IsUnique. A transaction inside one on the same store is refused.
+func (s *Store) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
+	if ctx.Value(txKey{s}) != nil {
+		return errors.New("a transaction inside a transaction")
+	}
+	ctx = context.WithValue(ctx, txKey{s}, true)
+	attempts := maxAttempts
+	if s.dialect == dialect.SQLite {
+		attempts = maxLockedAttempts
+	}
+	for attempt := 1; ; attempt++ {
+		err := s.runTx(ctx, fn)
+		if err == nil || attempt == attempts || !isRetryable(err) {
+			return err
+		}
+		pause := time.NewTimer(rand.N(firstPause << (attempt - 1)))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return err
+		}
+	}
+}
+
+func (s *Store) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) (err error) {
+	ctx, transaction := tracing.Child(ctx, "transaction")
+	defer func() { tracing.End(transaction, err) }()
+	tx, err := s.tx.Tx(ctx)
+	if err != nil {
+		return fmt.Errorf("begin the transaction: %w", err)
+	}
+	ended := false
+	defer func() {
+		if !ended {
+			// Its own error would only hide the one that led here.
+			_ = tx.Rollback()
+		}
+	}()
+	ctx = hook.Begin(ctx, &s.moments)
+	if err := fn(ctx, tx); err != nil {
+		return err
+	}
+	queued, err := hook.Flush(ctx, tx, s.dialect)
+	if err != nil {
+		return err
+	}
+	ended = true
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit the transaction: %w", err)
+	}
+	hook.Committed(ctx)
+	if queued {
+		s.Announce()
+	}
+	return nil
+}

@@ -1,0 +1,252 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/gen/ent"
+	entstore "go.storefront.example/gen/ent/store"
+)
+
+func TestWithTxCommitsAndHasOneTime(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)
+	var mu sync.Mutex
+	clock := func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		at = at.Add(time.Second)
+		return at
+	}
+	dbtest.RunWith(t, db.Config{Clock: clock}, func(t *testing.T, s *db.Store) {
+		var first, second time.Time
+		require.NoError(t, s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+			first = hook.Time(ctx)
+			if err := newStore(ctx, tx, "shop", first).Exec(ctx); err != nil {
+				return err
+			}
+			second = hook.Time(ctx)
+			return nil
+		}))
+		require.Equal(t, first, second)
+		row, err := s.Client().Store.Query().Where(entstore.Slug("shop")).Only(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, first, row.CreatedAt)
+	})
+}
+
+func TestWithTxRollsBackOnAnErrorAndOnAPanic(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		refused := errors.New("refused")
+		err := s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, newStore(ctx, tx, "shop", s.Now()).Exec(ctx))
+			return refused
+		})
+		require.ErrorIs(t, err, refused)
+		require.PanicsWithValue(t, "boom", func() {
+			_ = s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+				require.NoError(t, newStore(ctx, tx, "shop", s.Now()).Exec(ctx))
+				panic("boom")
+			})
+		})
+		n, err := s.Client().Store.Query().Count(context.Background())
+		require.NoError(t, err)
+		require.Zero(t, n)
+		addStore(t, s, "after", s.Now()) // the single writer is free again
+	})
+}
+
+func TestWithTxRefusesToNest(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		err := s.WithTx(context.Background(), func(ctx context.Context, _ *ent.Tx) error {
+			return s.WithTx(ctx, func(context.Context, *ent.Tx) error { return nil })
+		})
+		require.ErrorContains(t, err, "inside a transaction")
+	})
+}
+
+func TestAChangeOutsideATransactionIsRefused(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		id := addStore(t, s, "shop", s.Now())
+		err := s.Client().Customer.Create().SetStoreID(id).SetEmail("a@example.com").SetSearch("").
+			SetCreatedAt(s.Now()).SetUpdatedAt(s.Now()).Exec(asOperator(id))
+		require.ErrorContains(t, err, "outside a transaction")
+	})
+}
+
+func TestWithTxStopsWithItsContext(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		ctx, cancel := context.WithCancel(asOperator(uuid.New()))
+		err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			cancel()
+			return newStore(ctx, tx, "shop", s.Now()).Exec(ctx)
+		})
+		require.ErrorIs(t, err, context.Canceled)
+		require.False(t, db.IsUnreachable(err), "the database is not to blame")
+		addStore(t, s, "shop", s.Now())
+	})
+}
+
+func TestAnErrorOfAUniqueIndexIsKnown(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		id := addStore(t, s, "shop", s.Now())
+		runs := 0
+		err := s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+			runs++
+			return newStore(ctx, tx, "shop", s.Now()).Exec(ctx)
+		})
+		require.True(t, db.IsUnique(err), "%v", err)
+		require.False(t, db.IsUnreachable(err))
+		require.Equal(t, 1, runs, "another run would end the same way")
+		err = s.WithTx(asOperator(id), func(ctx context.Context, tx *ent.Tx) error {
+			return newStore(ctx, tx, "other", s.Now()).Exec(ctx)
+		})
+		require.True(t, db.IsUnique(err), "a primary key is one too: %v", err)
+		require.False(t, db.IsUnique(nil))
+	})
+}
+
+// Two transactions that lock two rows crosswise: PostgreSQL ends one as a deadlock, and SQLite
+// lets them run one after the other. Both must commit.
+func TestWithTxRunsTheLoserOfADeadlockAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		a, b := addStore(t, s, "a", s.Now()), addStore(t, s, "b", s.Now())
+		var both sync.WaitGroup // until each has locked its first row
+		both.Add(2)
+		transfer := func(ids ...any) error {
+			runs := 0
+			return s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+				runs++
+				for i, id := range ids {
+					if _, err := tx.ExecContext(ctx, "UPDATE stores SET platform_fee_percent = platform_fee_percent + $1 WHERE id = $2", 1, id); err != nil {
+						return err
+					}
+					if i == 0 && runs == 1 && s.Reader() == s.Writer() {
+						both.Done()
+						both.Wait()
+					}
+				}
+				return nil
+			})
+		}
+		results := make(chan error, 2)
+		go func() { results <- transfer(a, b) }()
+		go func() { results <- transfer(b, a) }()
+		require.NoError(t, <-results)
+		require.NoError(t, <-results)
+		for _, row := range s.Client().Store.Query().AllX(context.Background()) {
+			require.InDelta(t, 2, row.PlatformFeePercent, 0, "each transaction counted once")
+		}
+	})
+}
+
+func TestWithTxRunsTheLoserOfASerializationFailureAgain(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.Postgres, db.Config{})
+	id := addStore(t, s, "shop", s.Now())
+	runs := 0
+	err := s.WithTx(asOperator(id), func(ctx context.Context, tx *ent.Tx) error {
+		runs++
+		if _, err := tx.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil {
+			return err
+		}
+		if _, err := tx.Store.Query().Count(ctx); err != nil { // takes the snapshot
+			return err
+		}
+		if runs == 1 {
+			_, err := s.Writer().Exec("UPDATE stores SET name = $1", "changed meanwhile")
+			require.NoError(t, err)
+		}
+		if err := hook.Hold(ctx, &ent.Store{ID: id}); err != nil {
+			return err
+		}
+		return tx.Store.UpdateOneID(id).SetDescription("mine").Exec(ctx)
+	})
+	require.NoError(t, err)
+	require.Equal(t, 2, runs)
+}
+
+func TestWithTxGivesUpOnATransactionThatAlwaysLoses(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.Postgres, db.Config{})
+	runs := 0
+	err := s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+		runs++
+		_, err := tx.ExecContext(ctx, "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$")
+		return err
+	})
+	require.Error(t, err)
+	require.Equal(t, 8, runs)
+}
+
+func TestAConnectionThatOnlyReadsIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 1})
+	for name, write := range map[string]func() error{
+		"in a transaction": func() error {
+			return s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+				_, err := tx.ExecContext(ctx, "SET TRANSACTION READ ONLY")
+				require.NoError(t, err)
+				return newStore(ctx, tx, "shop", s.Now()).Exec(ctx)
+			})
+		},
+		"with parameters": func() error {
+			_, err := s.Writer().Exec("UPDATE stores SET slug = slug WHERE slug = $1", "shop")
+			return err
+		},
+		"without": func() error {
+			_, err := s.Writer().Exec("UPDATE stores SET slug = slug")
+			return err
+		},
+		"that returns rows": func() error {
+			return s.Writer().QueryRow("UPDATE stores SET slug = slug WHERE slug = 'shop' OR $1 RETURNING 1", true).Scan(new(int))
+		},
+	} {
+		_, err := s.Writer().Exec("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+		require.NoError(t, err, name)
+		err = write()
+		require.True(t, db.IsUnreachable(err), "%s: %v", name, err)
+		require.ErrorContains(t, err, "25006", name)
+		var only string
+		require.NoError(t, s.Reader().QueryRow("SHOW transaction_read_only").Scan(&only))
+		require.Equal(t, "off", only, "%s: another connection has taken its place", name)
+	}
+	addStore(t, s, "shop", s.Now())
+}
+
+func TestSettingsHoldOnEachConnection(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 2, Settings: map[string]string{
+		"enable_sort": "off", "storefront.note": `it's "quoted"`,
+	}})
+	for range 2 {
+		conn, err := s.Reader().Conn(t.Context())
+		require.NoError(t, err)
+		defer func() { require.NoError(t, conn.Close()) }()
+		var sort, note string
+		require.NoError(t, conn.QueryRowContext(t.Context(), "SELECT current_setting('enable_sort'), current_setting('storefront.note')").Scan(&sort, &note))
+		require.Equal(t, []string{"off", `it's "quoted"`}, []string{sort, note})
+	}
+}
+
+func TestASettingThatTheServerDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	_, err := db.Open(t.Context(), db.Config{URL: dbtest.EmptyURL(t, dbtest.Postgres), Settings: map[string]string{"no_such": "1"}})
+	require.ErrorContains(t, err, "reach the database: ")
+	require.NotContains(t, err.Error(), "\n")
+}

@@ -1,8 +1,0 @@
-//go:build !linux && !darwin && !windows
-
-package store
-
-import "errors"
-
-// FreeBytes is not known here.
-func FreeBytes(string) (uint64, error) { return 0, errors.ErrUnsupported }

@@ -1,0 +1,48 @@
+package apierr
+
+import (
+	"errors"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"go.storefront.example/ent/wire"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// Connect is the refusal as an error of Connect, gRPC and gRPC-Web: the protocol's code, the
+// message, and everything else as a storefront.v1.Error in the details. The cause stays behind.
+func (r *Refusal) Connect(requestID string, now time.Time) *connect.Error {
+	err := connect.NewError(r.ConnectCode(), errors.New(r.Message))
+	detail, detailErr := connect.NewErrorDetail(&storefrontv1.Error{
+		StatusCode: int32(r.Status()), //nolint:gosec // A status has three digits.
+		Code:       string(r.Code),
+		Message:    r.Message,
+		Details:    r.Details,
+		RequestId:  requestID,
+		Timestamp:  wire.Timestamp(now),
+	})
+	if detailErr == nil {
+		err.AddDetail(detail)
+	}
+	return err
+}
+
+// FromConnect returns the refusal that Connect made an error of, and the request's identifier; nil
+// for an error that did not come from there.
+func FromConnect(err error) (r *Refusal, requestID string) {
+	var refused *connect.Error
+	if !errors.As(err, &refused) {
+		return nil, ""
+	}
+	for _, detail := range refused.Details() {
+		value, err := detail.Value()
+		if err != nil {
+			continue
+		}
+		if e, ok := value.(*storefrontv1.Error); ok {
+			return &Refusal{Code: Code(e.GetCode()), Message: e.GetMessage(), Details: e.GetDetails()}, e.GetRequestId()
+		}
+	}
+	return nil, ""
+}

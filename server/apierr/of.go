@@ -1,0 +1,62 @@
+package apierr
+
+import (
+	"context"
+	"errors"
+)
+
+// StatusGone is the HTTP status of a request whose caller gave up: nobody reads it, but it is
+// logged and counted apart from errors. HTTP defines none; nginx and the Connect protocol use it.
+const StatusGone = 499
+
+// ErrOutOfTime is the cause (context.Cause) of a context that the service ended because its own
+// deadline for the request passed. A deadline with another cause is the caller's.
+var ErrOutOfTime = errors.New("the service's deadline for the request passed")
+
+// GaveUp reports whether the caller ended the request: it left, or its own deadline passed.
+// Neither is an error of the service.
+func (r *Refusal) GaveUp() bool { return r.Code == Canceled || r.Code == DeadlineExceeded }
+
+// In returns the refusal that an error stands for in a request whose context is ctx. While ctx
+// lasts it is that of Of. After its end, what broke because of it is:
+//
+//   - unavailable, when the cause is ErrOutOfTime;
+//   - deadline_exceeded, when it is any other deadline, which is the caller's;
+//   - canceled otherwise: the caller left.
+//
+// A refusal is returned as it is, unless it is unavailable with a cause. The error must not be nil.
+func In(ctx context.Context, err error, unreachable func(error) bool) *Refusal {
+	var r *Refusal
+	if errors.As(err, &r) && (r.Code != Unavailable || r.Cause == nil) {
+		return r
+	}
+	switch ended := context.Cause(ctx); {
+	case ended == nil:
+		return Of(err, unreachable)
+	case errors.Is(ended, ErrOutOfTime):
+		return unavailable(errors.Join(ErrOutOfTime, err))
+	case errors.Is(ended, context.DeadlineExceeded):
+		return New(DeadlineExceeded, "The call's own deadline passed before it was answered.")
+	default:
+		return New(Canceled, "The caller left before the request was answered.")
+	}
+}
+
+// Of returns the refusal that an error stands for: itself if it is one, unavailable when the
+// database cannot be reached or a time of the service ran out, internal_error for everything else.
+// The cause is kept for the log. The error must not be nil.
+func Of(err error, unreachable func(error) bool) *Refusal {
+	var r *Refusal
+	switch {
+	case errors.As(err, &r):
+		return r
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrOutOfTime), unreachable(err):
+		return unavailable(err)
+	default:
+		return &Refusal{Code: InternalError, Message: "The service failed to answer; try again later.", Cause: err}
+	}
+}
+
+func unavailable(cause error) *Refusal {
+	return &Refusal{Code: Unavailable, Message: "The service cannot answer just now; try again later.", Cause: cause}
+}

@@ -1,0 +1,84 @@
+package apierr_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/apierr"
+)
+
+var errAway = errors.New("connection refused")
+
+func away(err error) bool { return errors.Is(err, errAway) }
+
+// What broke because a request ended is told by who ended it.
+func TestIn(t *testing.T) {
+	t.Parallel()
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	late, stop := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer stop()
+	ours, stop := context.WithDeadlineCause(t.Context(), time.Unix(1, 0), apierr.ErrOutOfTime)
+	defer stop()
+	below, stop := context.WithTimeout(ours, time.Hour)
+	defer stop()
+	missing := apierr.New(apierr.ProductNotFound, "No product has this id.")
+	bug := &apierr.Refusal{Code: apierr.InternalError, Message: "m", Cause: errors.New("panic")}
+	for _, row := range []struct {
+		reason string
+		ctx    context.Context
+		err    error
+		code   apierr.Code
+		failed bool
+	}{
+		{"an error while the request lasts", t.Context(), errors.New("bug"), apierr.InternalError, true},
+		{"the database is away", t.Context(), errAway, apierr.Unavailable, true},
+		{"a time-out inside the service", t.Context(), fmt.Errorf("look: %w", context.DeadlineExceeded), apierr.Unavailable, true},
+		{"the caller left", left, fmt.Errorf("query: %w", context.Canceled), apierr.Canceled, false},
+		{"the caller left, in the driver's words", left, errors.New("canceling statement due to user request"), apierr.Canceled, false},
+		{"the caller left, and the connection with it", left, errAway, apierr.Canceled, false},
+		{"the caller left while readiness was looked at", left, &apierr.Refusal{Code: apierr.Unavailable, Cause: context.Canceled}, apierr.Canceled, false},
+		{"the caller's deadline", late, context.DeadlineExceeded, apierr.DeadlineExceeded, false},
+		{"the service's deadline", ours, context.DeadlineExceeded, apierr.Unavailable, true},
+		{"the service's deadline, before the caller's", below, errors.New("canceling statement due to user request"), apierr.Unavailable, true},
+		{"a refusal stays what it is", left, missing, apierr.ProductNotFound, false},
+		{"a bug stays one", left, bug, apierr.InternalError, true},
+		{"a refusal of the door stays what it is", left, apierr.New(apierr.Unavailable, "Full."), apierr.Unavailable, false},
+	} {
+		got := apierr.In(row.ctx, row.err, away)
+		require.Equal(t, row.code, got.Code, row.reason)
+		require.Equal(t, row.failed, got.Cause != nil, row.reason)
+		require.Equal(t, row.code == apierr.Canceled || row.code == apierr.DeadlineExceeded, got.GaveUp(), row.reason)
+	}
+}
+
+// A deadline that passes while the request runs is told apart too.
+func TestInWhileDeadlinesPass(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ours, stop := context.WithTimeoutCause(t.Context(), 10*time.Second, apierr.ErrOutOfTime)
+		defer stop()
+		callers, stop := context.WithTimeout(ours, time.Second)
+		defer stop()
+		<-callers.Done()
+		require.Equal(t, apierr.DeadlineExceeded, apierr.In(callers, callers.Err(), away).Code)
+		<-ours.Done()
+		require.Equal(t, apierr.DeadlineExceeded, apierr.In(callers, callers.Err(), away).Code)
+		require.Equal(t, apierr.Unavailable, apierr.In(ours, ours.Err(), away).Code)
+	})
+}
+
+func TestGivenUpOnEachProtocol(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, connect.CodeDeadlineExceeded, apierr.New(apierr.DeadlineExceeded, "").ConnectCode())
+	require.Equal(t, 504, apierr.New(apierr.DeadlineExceeded, "").Status())
+	require.Equal(t, connect.CodeCanceled, apierr.New(apierr.Canceled, "").ConnectCode())
+	require.Equal(t, apierr.StatusGone, apierr.New(apierr.Canceled, "").Status())
+}

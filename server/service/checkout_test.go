@@ -1,0 +1,199 @@
+package service_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/gen/ent/event"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
+)
+
+func TestOrderTransitions(t *testing.T) {
+	t.Parallel()
+	type move = func(bench, string) (*storefrontv1.Order, error)
+	pay := func(b bench, id string) (*storefrontv1.Order, error) { return b.PayOrder(b.ctx, id) }
+	fail := func(b bench, id string) (*storefrontv1.Order, error) { return b.FailOrder(b.ctx, id) }
+	cancel := func(b bench, id string) (*storefrontv1.Order, error) { return b.CancelOrder(b.ctx, id) }
+	refund := func(b bench, id string) (*storefrontv1.Order, error) { return b.RefundOrder(b.ctx, id) }
+
+	rows := []struct {
+		name  string
+		moves []move
+		want  storefrontv1.Order_Status
+		last  apierr.Code // of the last move; empty when it is allowed
+		paid  int64       // the customer's totalPaid at the end
+		sent  []string    // after customer.created
+	}{
+		{"a pending order is paid", []move{pay}, storefrontv1.Order_PAID, "", 2000, []string{"order.paid"}},
+		{"paying again changes and sends nothing", []move{pay, pay}, storefrontv1.Order_PAID, "", 2000, []string{"order.paid"}},
+		{"a pending order fails", []move{fail}, storefrontv1.Order_FAILED, "", 0, []string{"order.failed"}},
+		{"failing again sends nothing", []move{fail, fail}, storefrontv1.Order_FAILED, "", 0, []string{"order.failed"}},
+		{"a failed order is paid late", []move{fail, pay}, storefrontv1.Order_PAID, "", 2000, []string{"order.failed", "order.paid"}},
+		{"a pending order is cancelled without an event", []move{cancel}, storefrontv1.Order_CANCELLED, "", 0, nil},
+		{"a cancelled order cannot be paid", []move{cancel, pay}, storefrontv1.Order_CANCELLED, apierr.OrderTransition, 0, nil},
+		{"a paid order is refunded and leaves the total", []move{pay, refund}, storefrontv1.Order_REFUNDED, "", 0, []string{"order.paid"}},
+		{"refunding again takes nothing more", []move{pay, refund, refund}, storefrontv1.Order_REFUNDED, "", 0, []string{"order.paid"}},
+		{"a refunded order cannot be paid", []move{pay, refund, pay}, storefrontv1.Order_REFUNDED, apierr.OrderTransition, 0, []string{"order.paid"}},
+		{"a paid order cannot fail", []move{pay, fail}, storefrontv1.Order_PAID, apierr.OrderTransition, 2000, []string{"order.paid"}},
+		{"a paid order cannot be cancelled", []move{pay, cancel}, storefrontv1.Order_PAID, apierr.OrderTransition, 2000, []string{"order.paid"}},
+		{"a pending order cannot be refunded", []move{refund}, storefrontv1.Order_PENDING, apierr.OrderTransition, 0, nil},
+		{"a failed order cannot be cancelled", []move{fail, cancel}, storefrontv1.Order_FAILED, apierr.OrderTransition, 0, []string{"order.failed"}},
+	}
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, service.Options{})
+		p := b.product("Guide", 1000)
+		for i, row := range rows {
+			before := len(b.events())
+			o := b.buy(fmt.Sprintf("buyer%d@example.com", i), p.GetId(), "")
+			var err error
+			for _, m := range row.moves {
+				_, err = m(b, o.GetId())
+			}
+			if row.last == "" {
+				require.NoError(t, err, row.name)
+			} else {
+				refused(t, err, row.last)
+			}
+			o, err = b.GetOrder(b.ctx, &storefrontv1.GetOrderRequest{Id: o.GetId()})
+			require.NoError(t, err)
+			require.Equal(t, row.want, o.GetStatus(), row.name)
+			require.Equal(t, row.want == storefrontv1.Order_PAID || row.want == storefrontv1.Order_REFUNDED, o.GetPaidAt() != nil, row.name)
+			c, err := b.GetCustomer(b.ctx, &storefrontv1.GetCustomerRequest{Id: o.GetCustomer().GetId()})
+			require.NoError(t, err)
+			require.Equal(t, row.paid, c.GetTotalPaid(), row.name)
+			require.EqualValues(t, 1, c.GetOrdersCount(), row.name)
+			require.Equal(t, append([]string{"customer.created"}, row.sent...), b.events()[before:], row.name)
+		}
+	})
+}
+
+func TestRecordOrderRefusals(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, service.Options{})
+		p := b.product("Guide", service.MaxAmount/2)
+		l := b.link(nil)
+		buyer := service.Buyer{Email: ptr("a@example.com")}
+		one := []service.OrderLine{{ProductID: p.GetId(), Quantity: 1}}
+		rows := []struct {
+			name string
+			d    service.OrderDraft
+			want apierr.Code
+		}{
+			{"neither products nor a link", service.OrderDraft{Buyer: buyer}, apierr.ValidationFailed},
+			{"products and a link", service.OrderDraft{Buyer: buyer, Lines: one, PaymentLinkID: l.GetId()}, apierr.ValidationFailed},
+			{"an amount for products", service.OrderDraft{Buyer: buyer, Lines: one, Amount: ptr(int64(5))}, apierr.ValidationFailed},
+			{"a quantity of none", service.OrderDraft{Buyer: buyer, Lines: []service.OrderLine{{ProductID: p.GetId()}}}, apierr.ValidationFailed},
+			{"an amount beyond what a client reads exactly", service.OrderDraft{Buyer: buyer, Lines: []service.OrderLine{{ProductID: p.GetId(), Quantity: 3}}}, apierr.ValidationFailed},
+			{"a buyer whom nothing identifies", service.OrderDraft{Buyer: service.Buyer{Name: "A"}, Lines: one}, apierr.CustomerIdentifierRequired},
+			{"a phone that is none", service.OrderDraft{Buyer: service.Buyer{Phone: ptr("12")}, Lines: one}, apierr.PhoneInvalid},
+			{"an unknown customer", service.OrderDraft{CustomerID: p.GetId(), Lines: one}, apierr.CustomerNotFound},
+			{"an unknown product", service.OrderDraft{Buyer: buyer, Lines: []service.OrderLine{{ProductID: l.GetId(), Quantity: 1}}}, apierr.ProductNotFound},
+			{"an unknown link", service.OrderDraft{Buyer: buyer, PaymentLinkID: p.GetId()}, apierr.PaymentLinkNotFound},
+			{"another amount than a FIXED link's", service.OrderDraft{Buyer: buyer, PaymentLinkID: l.GetId(), Amount: ptr(int64(499))}, apierr.PaymentLinkAmount},
+		}
+		before := len(b.journal())
+		for _, row := range rows {
+			_, err := b.RecordOrder(b.ctx, row.d)
+			t.Log(row.name)
+			refused(t, err, row.want)
+		}
+		require.Len(t, b.journal(), before, "a refused order leaves nothing, its new buyer included")
+		require.Empty(t, b.events())
+	})
+}
+
+func TestPaymentLinkTakesNoOrderOnceDisabledOrExhausted(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, service.Options{})
+		l := b.link(ptr(int32(1)))
+		first, second := b.buy("a@example.com", "", l.GetId()), b.buy("b@example.com", "", l.GetId())
+		_, err := b.PayOrder(b.ctx, first.GetId())
+		require.NoError(t, err)
+		_, err = b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Email: ptr("c@example.com")}, PaymentLinkID: l.GetId()})
+		refused(t, err, apierr.PaymentLinkUnavailable)
+
+		paid, err := b.PayOrder(b.ctx, second.GetId())
+		require.NoError(t, err, "an order recorded before may still be paid")
+		require.Equal(t, l.GetId(), paid.GetPaymentLink().GetId())
+		require.Empty(t, paid.GetItems())
+		got, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
+		require.NoError(t, err)
+		require.Equal(t, storefrontv1.PaymentLink_EXHAUSTED, got.GetAvailability())
+		require.EqualValues(t, 2, got.GetPaidCount())
+		require.EqualValues(t, 1000, got.GetPaidAmount())
+		require.Equal(t, paid.GetPaidAt().AsTime(), got.GetLastPaidAt().AsTime())
+		require.Equal(t, l.GetUpdatedAt().AsTime(), got.GetUpdatedAt().AsTime(), "a payment does not move updatedAt")
+
+		_, err = b.RefundOrder(b.ctx, second.GetId())
+		require.NoError(t, err)
+		got, err = b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
+		require.NoError(t, err)
+		require.EqualValues(t, 2, got.GetPaidCount(), "the counters tell the payments taken")
+	})
+}
+
+// Fifty payers press the button of one link with a cap of ten at once, each of them recording an
+// order and paying it. The cap may be passed only by orders that were recorded before it was
+// reached, never by recording; and whatever was taken is what the counters say.
+func TestFiftyConcurrentPayers(t *testing.T) {
+	t.Parallel()
+	const payers, capped = 50, 10
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, service.Options{})
+		l := b.link(ptr(int32(capped)))
+		var open atomic.Int32 // orders recorded
+		var late atomic.Int32 // recordings refused
+		var group errgroup.Group
+		for range payers {
+			group.Go(func() error {
+				before, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
+				if err != nil {
+					return err
+				}
+				o, err := b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Email: ptr("same@example.com")}, PaymentLinkID: l.GetId()})
+				if refusalCode(err) == apierr.PaymentLinkUnavailable {
+					late.Add(1)
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				if before.GetPaidCount() >= capped {
+					return errors.New("an order was recorded for a link that was exhausted before")
+				}
+				open.Add(1)
+				_, err = b.PayOrder(b.ctx, o.GetId())
+				return err
+			})
+		}
+		require.NoError(t, group.Wait())
+
+		got, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
+		require.NoError(t, err)
+		require.EqualValues(t, payers, open.Load()+late.Load())
+		require.GreaterOrEqual(t, open.Load(), int32(capped))
+		require.Equal(t, open.Load(), got.GetPaidCount(), "a counter never drifts")
+		require.EqualValues(t, 500*int64(open.Load()), got.GetPaidAmount())
+
+		page, err := b.ListCustomers(b.ctx, &storefrontv1.ListCustomersRequest{})
+		require.NoError(t, err)
+		require.EqualValues(t, 1, page.GetTotal(), "one buyer, however many orders at once")
+		require.Equal(t, open.Load(), page.GetData()[0].GetOrdersCount())
+		require.EqualValues(t, 500*int64(open.Load()), page.GetData()[0].GetTotalPaid())
+
+		sent, err := s.Client().Event.Query().Where(event.Type("payment_link.paid")).Count(b.ctx)
+		require.NoError(t, err)
+		require.EqualValues(t, open.Load(), sent)
+	})
+}

@@ -1,0 +1,306 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"entgo.io/ent/dialect"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/predicate"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+)
+
+func customerNotFound() error {
+	return apierr.New(apierr.CustomerNotFound, "The store has no customer with this id.")
+}
+
+func identifierRequired() error {
+	return apierr.New(apierr.CustomerIdentifierRequired, "A customer needs an e-mail, a phone, or both.")
+}
+
+func customerConflict() error {
+	return apierr.New(apierr.CustomerConflict, "Another customer of the store already has this e-mail or phone.")
+}
+
+type customerList struct {
+	number int64
+	page   read.Page
+	text   string
+}
+
+func (p *problems) listCustomers(in *storefrontv1.ListCustomersRequest) (customerList, error) {
+	var l customerList
+	l.number, l.page = p.page(in.Page, in.PageSize)
+	l.text = p.query(in.Q)
+	return l, p.err()
+}
+
+// ListCustomers returns a page of the store's customers, newest first; read.CountCustomers says
+// what it costs. It refuses with validation_failed.
+func (s *Shop) ListCustomers(ctx context.Context, in *storefrontv1.ListCustomersRequest) (*storefrontv1.ListCustomersResponse, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l, err := (&problems{}).listCustomers(in)
+	if err != nil {
+		return nil, err
+	}
+	out := &storefrontv1.ListCustomersResponse{Page: l.number, PageSize: int32(l.page.Size)}
+	out.Total, err = read.CountCustomers(ctx, s.store.Reader(), t, l.text)
+	if err != nil || l.page.Offset >= out.Total {
+		return out, err
+	}
+	out.Data, err = read.Customers(ctx, s.store.Reader(), t, l.text, l.page)
+	return out, err
+}
+
+// GetCustomer returns a customer of the store. It refuses with customer_not_found.
+func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, ok := parseID(in.GetId())
+	if !ok {
+		return nil, customerNotFound()
+	}
+	c, err := read.Customer(ctx, s.store.Reader(), t, id)
+	if errors.Is(err, read.ErrNotFound) {
+		return nil, customerNotFound()
+	}
+	return c, err
+}
+
+// Buyer is who a customer is: a name, which may be empty, and an e-mail in lower case, a phone
+// in E.164 form, or both.
+type Buyer struct {
+	Name         string
+	Email, Phone *string
+}
+
+func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country string) (Buyer, error) {
+	return p.buyer(Buyer{in.GetName(), in.Email, in.Phone}, country)
+}
+
+func (p *problems) buyer(b Buyer, country string) (Buyer, error) {
+	b.Name = p.text("name", b.Name, MaxCustomerNameRunes)
+	named := b.Email != nil || b.Phone != nil || p.refused("email") || p.refused("phone")
+	if b.Email != nil {
+		b.Email = p.email("email", *b.Email)
+	}
+	if b.Phone != nil {
+		b.Phone = p.phone("phone", *b.Phone, country)
+	}
+	if err := p.err(); err != nil {
+		return b, err
+	}
+	if !named {
+		return b, identifierRequired()
+	}
+	return b, nil
+}
+
+// CreateCustomer creates a customer, or completes the one that the store already knows by that
+// e-mail or phone with what it lacked; created tells which. However many callers send the same
+// e-mail at once, one customer is created.
+//
+// It refuses with validation_failed, phone_invalid, customer_identifier_required or
+// customer_conflict.
+func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomerRequest) (c *storefrontv1.Customer, created bool, err error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	b, err := (&problems{}).newCustomer(in, t.Country)
+	if err != nil {
+		return nil, false, err
+	}
+	var row *ent.Customer
+	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		known, err := s.takeKnown(ctx, tx, t, b)
+		if err != nil {
+			return err
+		}
+		row, created, err = completeOrCreate(ctx, tx, t, known, b)
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return wire.Customer(row, t.Currency), created, nil
+}
+
+// takeKnown holds the row of the customer that an e-mail or phone identifies; nil is none. It
+// refuses with customer_conflict when the two identify two customers.
+func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, b Buyer) (*ent.Customer, error) {
+	known, err := read.IdentifiedCustomers(ctx, tx, t, b.Email, b.Phone, s.store.Dialect() == dialect.Postgres)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(known) == 0:
+		return nil, nil
+	case len(known) > 1:
+		return nil, customerConflict()
+	}
+	return known[0], hook.Hold(ctx, known[0])
+}
+
+// completeOrCreate gives a customer what it lacks of the buyer, or makes the buyer a customer. A
+// race for the same e-mail or phone ends in a violated unique index, which ends the transaction;
+// run anew, it finds the winner's customer.
+func completeOrCreate(ctx context.Context, tx *ent.Tx, t tenant.Store, known *ent.Customer, b Buyer) (row *ent.Customer, created bool, err error) {
+	if known == nil {
+		now := hook.Time(ctx)
+		row, err := tx.Customer.Create().SetID(id.At(now)).SetStoreID(t.ID).
+			SetName(b.Name).SetNillableEmail(b.Email).SetNillablePhone(b.Phone).
+			SetSearch(read.CustomerSearch(b.Name, b.Email, b.Phone)).
+			SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
+		if err != nil {
+			return nil, false, fmt.Errorf("create customer: %w", err)
+		}
+		return row, true, nil
+	}
+	next := Buyer{known.Name, known.Email, known.Phone}
+	if next.Name == "" {
+		next.Name = b.Name
+	}
+	if next.Email == nil {
+		next.Email = b.Email
+	}
+	if next.Phone == nil {
+		next.Phone = b.Phone
+	}
+	row, err = saveCustomer(ctx, tx, known, next)
+	return row, false, err
+}
+
+func identifiedBy(email, phone *string) predicate.Customer {
+	switch {
+	case phone == nil:
+		return customer.Email(*email)
+	case email == nil:
+		return customer.Phone(*phone)
+	default:
+		return customer.Or(customer.Email(*email), customer.Phone(*phone))
+	}
+}
+
+// saveCustomer saves what makes a customer another one, or nothing.
+func saveCustomer(ctx context.Context, tx *ent.Tx, row *ent.Customer, next Buyer) (*ent.Customer, error) {
+	u := tx.Customer.UpdateOne(row)
+	if next.Name != row.Name {
+		u.SetName(next.Name)
+	}
+	if differ(next.Email, row.Email) {
+		setOrClear(next.Email, u.SetEmail, u.ClearEmail)
+	}
+	if differ(next.Phone, row.Phone) {
+		setOrClear(next.Phone, u.SetPhone, u.ClearPhone)
+	}
+	if unchanged(u.Mutation()) {
+		return row, nil
+	}
+	row, err := u.SetSearch(read.CustomerSearch(next.Name, next.Email, next.Phone)).
+		SetUpdatedAt(hook.Time(ctx)).Save(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("update customer: %w", err)
+	}
+	return row, nil
+}
+
+// customerChange is what to change of a customer; the outer pointer tells whether a field is
+// named.
+type customerChange struct {
+	name         *string
+	email, phone **string
+}
+
+func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, country string) (customerChange, error) {
+	var c customerChange
+	named := p.named(in)
+	p.required("name", named("name"), in.Name != nil)
+	if named("name") && in.Name != nil {
+		name := p.text("name", *in.Name, MaxCustomerNameRunes)
+		c.name = &name
+	}
+	if named("email") {
+		email := in.Email
+		if email != nil {
+			email = p.email("email", *email)
+		}
+		c.email = &email
+	}
+	if named("phone") {
+		phone := in.Phone
+		if phone != nil {
+			phone = p.phone("phone", *phone, country)
+		}
+		c.phone = &phone
+	}
+	if err := p.err(); err != nil {
+		return c, err
+	}
+	if c.email != nil && *c.email == nil && c.phone != nil && *c.phone == nil {
+		return c, identifierRequired()
+	}
+	return c, nil
+}
+
+// UpdateCustomer changes the named fields of a customer; null clears the e-mail or the phone.
+//
+// It refuses with validation_failed, phone_invalid, customer_not_found,
+// customer_identifier_required or customer_conflict.
+func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := (&problems{}).customerChange(in, t.Country)
+	if err != nil {
+		return nil, err
+	}
+	id, ok := parseID(in.GetId())
+	if !ok {
+		return nil, customerNotFound()
+	}
+	var row *ent.Customer
+	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = take(ctx, s, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
+		if err := readError("customer", err, customerNotFound); err != nil {
+			return err
+		}
+		next := Buyer{row.Name, row.Email, row.Phone}
+		setIfNamed(&next.Name, c.name)
+		setIfNamed(&next.Email, c.email)
+		setIfNamed(&next.Phone, c.phone)
+		if next.Email == nil && next.Phone == nil {
+			return identifierRequired()
+		}
+		if differ(next.Email, row.Email) || differ(next.Phone, row.Phone) {
+			taken, err := tx.Customer.Query().
+				Where(customer.StoreID(t.ID), customer.IDNEQ(id), identifiedBy(next.Email, next.Phone)).Exist(ctx)
+			if err != nil {
+				return fmt.Errorf("look for another customer: %w", err)
+			}
+			if taken {
+				return customerConflict()
+			}
+		}
+		row, err = saveCustomer(ctx, tx, row, next)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return wire.Customer(row, t.Currency), nil
+}

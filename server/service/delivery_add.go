@@ -1,0 +1,146 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/event"
+	"go.storefront.example/server/apierr"
+)
+
+// pingMessage is what a ping says.
+const pingMessage = "This is a test event."
+
+// PingWebhook sends a ping to a webhook, signed like every event, in one attempt; it returns the
+// delivery, which a worker sees to. It refuses with webhook_not_found or webhook_disabled.
+func (s *Shop) PingWebhook(ctx context.Context, webhookID string) (queue.Entry, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return queue.Entry{}, err
+	}
+	return s.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error) {
+		now := hook.Time(ctx)
+		eventID = id.At(now)
+		request, trace := hook.Cause(ctx)
+		err = tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(wire.PingType).
+			SetPayload(wire.Ping(eventID, now, t.ID, t.Slug, pingMessage)).SetCreatedAt(now).
+			SetNillableRequestID(request).SetNillableTrace(trace).Exec(ctx)
+		if err != nil {
+			return eventID, "", fmt.Errorf("create event: %w", err)
+		}
+		hook.Made(ctx, eventID)
+		return eventID, wire.PingType, nil
+	})
+}
+
+// ResendDelivery sends the event of a delivery that has ended to its webhook again: a new delivery
+// of the same event with the full schedule before it. It refuses with delivery_not_found,
+// delivery_pending when one of this event to this webhook has not ended yet, webhook_not_found when
+// the webhook was deleted, webhook_disabled, or event_expired when the event is kept no longer.
+func (s *Shop) ResendDelivery(ctx context.Context, deliveryID string) (queue.Entry, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return queue.Entry{}, err
+	}
+	ended, ok := parseID(deliveryID)
+	if !ok {
+		return queue.Entry{}, deliveryNotFound()
+	}
+	first, err := s.entryOf(ctx, t.ID, ended)
+	if err != nil {
+		return queue.Entry{}, err
+	}
+	if first.Status == queue.Pending {
+		return queue.Entry{}, deliveryPending(first.ID)
+	}
+	again, err := s.deliver(ctx, first.WebhookID.String(), func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
+		// The webhook's row is held, and with it every other resend to it.
+		waiting, err := queue.FindPending(ctx, tx, s.store, t.ID, row.ID, first.EventID)
+		if err == nil {
+			return uuid.Nil, "", deliveryPending(waiting)
+		}
+		if !errors.Is(err, queue.ErrNoDelivery) {
+			return uuid.Nil, "", err
+		}
+		kept, err := tx.Event.Query().Where(event.ID(first.EventID), event.StoreID(t.ID)).Exist(ctx)
+		if err != nil {
+			return uuid.Nil, "", fmt.Errorf("read event: %w", err)
+		}
+		if !kept {
+			return uuid.Nil, "", apierr.New(apierr.EventExpired, "The delivery's event is kept no longer and cannot be sent again.")
+		}
+		return first.EventID, first.EventType, nil
+	})
+	var r *apierr.Refusal
+	if errors.As(err, &r) && r.Code == apierr.WebhookNotFound {
+		return queue.Entry{}, apierr.New(apierr.WebhookNotFound, "The delivery's webhook was deleted; it can be sent nowhere.")
+	}
+	return again, err
+}
+
+func deliveryPending(deliveryID uuid.UUID) error {
+	return apierr.New(apierr.DeliveryPending, "The delivery "+deliveryID.String()+" of this event to this webhook is still pending.")
+}
+
+// deliver adds a delivery of one event to a webhook, whose row the transaction has taken. It
+// refuses with webhook_not_found, webhook_disabled and as which does.
+func (s *Shop) deliver(ctx context.Context, webhookID string,
+	which func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
+) (queue.Entry, error) {
+	var entry queue.Entry
+	_, err := s.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+		if !row.Enabled {
+			return nil, webhookDisabled()
+		}
+		eventID, eventType, err := which(ctx, tx, row)
+		if err != nil {
+			return nil, err
+		}
+		added := queue.Draft{ID: id.At(hook.Time(ctx)), StoreID: row.StoreID, WebhookID: row.ID, EventID: eventID, EventType: eventType}
+		if err := queue.Add(ctx, tx, s.store, []queue.Draft{added}); err != nil {
+			return nil, err
+		}
+		entry, err = queue.FindEntry(ctx, s.store, tx, added.ID)
+		return row, err
+	})
+	if err != nil {
+		return queue.Entry{}, err
+	}
+	s.store.Announce()
+	return entry, nil
+}
+
+// ResendSince orders every event since a time to be sent to a webhook again that it subscribes to
+// and that never succeeded there, those included that came while it was disabled. What it returns
+// is still to be carried out, by ContinueResend or, after a while without it, by a worker. One that
+// is not finished yet is gone on with. It refuses with webhook_not_found or webhook_disabled.
+func (s *Shop) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
+	// Events are stored in milliseconds: one of them is at or after a moment between two exactly
+	// when it is at or after the later of the two.
+	since = since.Add(time.Millisecond - time.Nanosecond).UTC().Truncate(time.Millisecond)
+	var job queue.Resend
+	_, err := s.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+		if !row.Enabled {
+			return nil, webhookDisabled()
+		}
+		var err error
+		job, err = queue.OrderResend(ctx, tx, s.store, row.StoreID, row.ID, since)
+		return row, err
+	})
+	return job, err
+}
+
+// ContinueResend carries out the next part of a resend, a bounded number of events, and returns how
+// far it is. When another process is on it, it does nothing and says so.
+func (s *Shop) ContinueResend(ctx context.Context, job queue.Resend) (queue.Resend, error) {
+	return queue.StepResend(ctx, s.store, job.ID, job.Hold)
+}

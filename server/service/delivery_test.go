@@ -1,0 +1,217 @@
+package service_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/delivery"
+	"go.storefront.example/gen/ent/event"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
+)
+
+// ended is a delivery of the newest event to a webhook that has ended as cancelled.
+func (b bench) ended(w service.Webhook) queue.Entry {
+	b.t.Helper()
+	_, err := b.PingWebhook(b.ctx, w.ID.String())
+	require.NoError(b.t, err)
+	_, err = b.DisableWebhook(b.ctx, w.ID.String())
+	require.NoError(b.t, err)
+	_, err = b.EnableWebhook(b.ctx, w.ID.String())
+	require.NoError(b.t, err)
+	found, err := b.ListDeliveries(b.ctx, service.DeliverySearch{WebhookID: w.ID.String(), Limit: 1})
+	require.NoError(b.t, err)
+	require.Len(b.t, found, 1)
+	return found[0]
+}
+
+func TestResendOfADeliveryIsANewOne(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, sealing(t))
+		first := b.ended(b.hook())
+		again, err := b.ResendDelivery(b.ctx, first.ID.String())
+		require.NoError(t, err)
+		require.NotEqual(t, first.ID, again.ID)
+		require.Equal(t, first.EventID, again.EventID)
+		require.Equal(t, first.EventType, again.EventType)
+		require.Equal(t, queue.Pending, again.Status)
+		require.Empty(t, again.Attempts)
+		one, err := b.GetDelivery(b.ctx, first.ID.String())
+		require.NoError(t, err)
+		two, err := b.GetDelivery(b.ctx, again.ID.String())
+		require.NoError(t, err)
+		require.Equal(t, string(one.Payload), string(two.Payload), "the same bytes")
+		require.Equal(t, queue.Cancelled, one.Status, "the first one stays what it was")
+	})
+}
+
+func TestResendOfADeliveryRefusals(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		reason string
+		want   apierr.Code
+		// prepare returns the id of the delivery to send again.
+		prepare func(b bench) string
+	}{
+		{"it is still pending", apierr.DeliveryPending, func(b bench) string {
+			ping, err := b.PingWebhook(b.ctx, b.hook().ID.String())
+			require.NoError(b.t, err)
+			return ping.ID.String()
+		}},
+		{"its event is on its way again already", apierr.DeliveryPending, func(b bench) string {
+			first := b.ended(b.hook())
+			_, err := b.ResendDelivery(b.ctx, first.ID.String())
+			require.NoError(b.t, err)
+			return first.ID.String()
+		}},
+		{"its webhook is disabled", apierr.WebhookDisabled, func(b bench) string {
+			w := b.hook()
+			first := b.ended(w)
+			_, err := b.DisableWebhook(b.ctx, w.ID.String())
+			require.NoError(b.t, err)
+			return first.ID.String()
+		}},
+		{"its webhook was deleted", apierr.WebhookNotFound, func(b bench) string {
+			w := b.hook()
+			first := b.ended(w)
+			_, err := b.DeleteWebhook(b.ctx, w.ID.String())
+			require.NoError(b.t, err)
+			return first.ID.String()
+		}},
+		{"its event is kept no longer", apierr.EventExpired, func(b bench) string {
+			first := b.ended(b.hook())
+			require.NoError(b.t, b.store.WithTx(b.ctx, func(ctx context.Context, tx *ent.Tx) error {
+				_, err := tx.Event.Delete().Where(event.ID(first.EventID)).Exec(ctx)
+				return err
+			}))
+			shown, err := b.GetDelivery(b.ctx, first.ID.String())
+			require.NoError(b.t, err)
+			require.Nil(b.t, shown.Payload)
+			return first.ID.String()
+		}},
+		{"there is none", apierr.DeliveryNotFound, func(bench) string { return uuid.NewString() }},
+		{"the id is none", apierr.DeliveryNotFound, func(bench) string { return "x" }},
+	}
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, sealing(t))
+		for i, row := range rows {
+			one := b
+			one.ctx = b.newStore("shop-" + string(rune('a'+i)))
+			id := row.prepare(one)
+			before := s.Client().Delivery.Query().CountX(b.ctx)
+			_, err := one.ResendDelivery(one.ctx, id)
+			require.Equal(t, row.want, refusalCode(err), "%s: %v", row.reason, err)
+			require.Equal(t, before, s.Client().Delivery.Query().CountX(b.ctx), row.reason)
+		}
+	})
+}
+
+func TestADeliveryIsResentOnceHoweverManyAsk(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, sealing(t))
+		first := b.ended(b.hook())
+		var group sync.WaitGroup
+		results := make([]error, 8)
+		for i := range results {
+			group.Go(func() { _, results[i] = b.ResendDelivery(b.ctx, first.ID.String()) })
+		}
+		group.Wait()
+		made := 0
+		for _, err := range results {
+			if err == nil {
+				made++
+				continue
+			}
+			refused(t, err, apierr.DeliveryPending)
+		}
+		require.Equal(t, 1, made)
+		pending, err := b.ListDeliveries(b.ctx, service.DeliverySearch{Status: queue.Pending, Limit: 5})
+		require.NoError(t, err)
+		require.Len(t, pending, 1)
+	})
+}
+
+func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, sealing(t))
+		w := b.hook()
+		_, err := b.ResendSince(b.ctx, uuid.NewString(), time.Time{})
+		refused(t, err, apierr.WebhookNotFound)
+		_, err = b.DisableWebhook(b.ctx, w.ID.String())
+		require.NoError(t, err)
+		since := s.Now()
+		p := b.product("Guide", 5)
+		for _, status := range []storefrontv1.Product_Status{storefrontv1.Product_PUBLISHED, storefrontv1.Product_ARCHIVED} {
+			_, err := b.UpdateProduct(b.ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: status.Enum()})
+			require.NoError(t, err)
+		}
+		require.Zero(t, s.Client().OutboxEntry.Query().CountX(b.ctx), "nobody subscribes to them")
+		_, err = b.ResendSince(b.ctx, w.ID.String(), since)
+		refused(t, err, apierr.WebhookDisabled)
+		_, err = b.EnableWebhook(b.ctx, w.ID.String())
+		require.NoError(t, err)
+		job, err := b.ResendSince(b.ctx, w.ID.String(), since)
+		require.NoError(t, err)
+		for !job.Finished {
+			job, err = b.ContinueResend(b.ctx, job)
+			require.NoError(t, err)
+		}
+		require.Equal(t, 2, job.Resent)
+		require.Equal(t, 2, s.Client().Delivery.Query().Where(delivery.WebhookID(w.ID)).CountX(b.ctx))
+
+		// A moment between two milliseconds counts as the later one, which the first event is before.
+		first := s.Client().Event.Query().Order(event.ByCreatedAt(), event.ByID()).FirstX(b.ctx)
+		job, err = b.ResendSince(b.ctx, w.ID.String(), first.CreatedAt.Add(time.Nanosecond))
+		require.NoError(t, err)
+		require.Equal(t, first.CreatedAt.Add(time.Millisecond).UTC(), job.Since)
+	})
+}
+
+func TestDeliveriesAreListedByWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
+	b := newBench(t, s, sealing(t))
+	_, err := b.ListDeliveries(b.ctx, service.DeliverySearch{Status: "lost", Limit: 5})
+	refused(t, err, apierr.ValidationFailed)
+	_, err = b.ListDeliveries(b.ctx, service.DeliverySearch{WebhookID: "x", Limit: 5})
+	refused(t, err, apierr.WebhookNotFound)
+	for _, which := range []service.DeliverySearch{{EventType: "order.lost"}, {Before: "x"}} {
+		_, err = b.ListDeliveries(b.ctx, which)
+		refused(t, err, apierr.ValidationFailed)
+	}
+	ended := b.ended(b.hook())
+	for _, row := range []struct {
+		which service.DeliverySearch
+		want  int
+	}{
+		{service.DeliverySearch{EventType: wire.PingType}, 1},
+		{service.DeliverySearch{EventType: "order.paid"}, 0},
+		{service.DeliverySearch{Before: ended.ID.String()}, 0},
+		{service.DeliverySearch{Before: uuid.Max.String()}, 1},
+	} {
+		row.which.Limit = 5
+		found, err := b.ListDeliveries(b.ctx, row.which)
+		require.NoError(t, err)
+		require.Len(t, found, row.want, "%+v", row.which)
+	}
+	for status, want := range map[string]int{"": 1, queue.Cancelled: 1, queue.Pending: 0} {
+		found, err := b.ListDeliveries(b.ctx, service.DeliverySearch{Status: status, Limit: 5})
+		require.NoError(t, err)
+		require.Len(t, found, want, status)
+	}
+	require.Equal(t, queue.Cancelled, ended.Status)
+}

@@ -1,0 +1,96 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/read"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+)
+
+func orderNotFound() error {
+	return apierr.New(apierr.OrderNotFound, "The store has no order with this id.")
+}
+
+type orderList struct {
+	number int64
+	page   read.Page
+	which  read.OrderFilter
+}
+
+func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (orderList, error) {
+	var l orderList
+	l.number, l.page = p.page(in.Page, in.PageSize)
+	p.known("status", in.GetStatus())
+	if in.GetStatus() != 0 {
+		l.which.Status = in.GetStatus().String()
+	}
+	l.which.From = p.bound("from", in.GetFrom())
+	l.which.To = p.bound("to", in.GetTo())
+	return l, p.err()
+}
+
+// moment brings a date-time into the form in which times are stored, UTC in milliseconds; nil
+// stays nil.
+func (p *problems) moment(field string, at *timestamppb.Timestamp) *time.Time {
+	if at == nil {
+		return nil
+	}
+	if at.CheckValid() != nil {
+		p.invalid(field, "must be an RFC 3339 date-time of the years 1 to 9999")
+		return nil
+	}
+	t := at.AsTime().Truncate(time.Millisecond)
+	return &t
+}
+
+// bound is moment for a bound of stored times, which are in milliseconds: one of them is at or
+// after a moment between two milliseconds exactly when it is at or after the later of the two.
+func (p *problems) bound(field string, at *timestamppb.Timestamp) *time.Time {
+	t := p.moment(field, at)
+	if t != nil && t.Before(at.AsTime()) {
+		*t = t.Add(time.Millisecond)
+	}
+	return t
+}
+
+// ListOrders returns a page of the store's orders, newest first; read.CountOrders and
+// read.Orders say what it costs. It refuses with validation_failed.
+func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l, err := (&problems{}).listOrders(in)
+	if err != nil {
+		return nil, err
+	}
+	out := &storefrontv1.ListOrdersResponse{Page: l.number, PageSize: int32(l.page.Size)}
+	out.Total, err = read.CountOrders(ctx, s.store.Reader(), t, l.which)
+	if err != nil || l.page.Offset >= out.Total {
+		return out, err
+	}
+	out.Data, err = read.Orders(ctx, s.store.Reader(), t, l.which, l.page)
+	return out, err
+}
+
+// GetOrder returns an order of the store. It refuses with order_not_found.
+func (s *Shop) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, ok := parseID(in.GetId())
+	if !ok {
+		return nil, orderNotFound()
+	}
+	o, err := read.Order(ctx, s.store.Reader(), t, id)
+	if errors.Is(err, read.ErrNotFound) {
+		return nil, orderNotFound()
+	}
+	return o, err
+}

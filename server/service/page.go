@@ -1,0 +1,52 @@
+package service
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"go.storefront.example/ent/read"
+)
+
+// Bounds of a list's page.
+const (
+	DefaultPageSize = 25
+	MaxPageSize     = 100
+)
+
+// page returns the page that a list request asks for, with its number and size, by the defaults
+// where it names none. number and size are nil where the request leaves them out.
+func (p *problems) page(number *int64, size *int32) (at int64, page read.Page) {
+	at, page.Size = 1, DefaultPageSize
+	if number != nil {
+		at = *number
+		if at < 1 {
+			p.invalid("page", "must be a whole number from 1")
+		}
+	}
+	if size != nil {
+		page.Size = int(*size)
+		if page.Size < 1 || page.Size > MaxPageSize {
+			p.invalid("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", MaxPageSize))
+		}
+	}
+	if at-1 > math.MaxInt64/MaxPageSize {
+		page.Offset = math.MaxInt64
+	} else {
+		page.Offset = (at - 1) * int64(page.Size)
+	}
+	return at, page
+}
+
+// query returns the text to search for; empty means no search. Its length counts as sent.
+func (p *problems) query(q *string) string {
+	if q == nil {
+		return ""
+	}
+	if utf8.RuneCountInString(*q) > MaxQueryRunes {
+		p.invalid("q", fmt.Sprintf("must be at most %d characters long", MaxQueryRunes))
+		return ""
+	}
+	return strings.TrimSpace(p.text("q", *q, MaxQueryRunes))
+}

@@ -1,0 +1,271 @@
+package service_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/tenant"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
+)
+
+const (
+	fixed = storefrontv1.PaymentLink_FIXED
+	open  = storefrontv1.PaymentLink_OPEN
+)
+
+func TestCreatePaymentLinkRules(t *testing.T) {
+	t.Parallel()
+	clock := &ticker{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
+	dbtest.RunWith(t, db.Config{Clock: clock.Now}, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, service.Options{})
+		rows := []struct {
+			reason string
+			in     *storefrontv1.CreatePaymentLinkRequest
+			want   apierr.Code
+			fields []string
+		}{
+			{"nothing at all", &storefrontv1.CreatePaymentLinkRequest{}, apierr.ValidationFailed, []string{"pricing", "title"}},
+			{"FIXED without amount", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed}, apierr.PaymentLinkInvalidPricing, nil},
+			{"FIXED with a minAmount", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(5)), MinAmount: ptr(int64(5))}, apierr.PaymentLinkInvalidPricing, nil},
+			{"OPEN with an amount", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: open, Amount: ptr(int64(5))}, apierr.PaymentLinkInvalidPricing, nil},
+			{"OPEN without minAmount", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: open}, apierr.PaymentLinkInvalidPricing, nil},
+			{"amounts start at 1", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(0))}, apierr.ValidationFailed, []string{"amount"}},
+			{"a cap of none", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)), MaxPayments: ptr(int32(0))}, apierr.ValidationFailed, []string{"maxPayments"}},
+			{"a cover that is no web address", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)), CoverUrl: ptr("ftp://x.example/a")}, apierr.ValidationFailed, []string{"coverUrl"}},
+			{"a cover without a host", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)), CoverUrl: ptr("https:///a")}, apierr.ValidationFailed, []string{"coverUrl"}},
+			{"a date beyond what a date can be", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)), ExpiresAt: &timestamppb.Timestamp{Seconds: 1 << 60}}, apierr.PaymentLinkExpiryInvalid, nil},
+			{"an end date that is now", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)), ExpiresAt: timestamppb.New(clock.now)}, apierr.PaymentLinkExpiryPast, nil},
+			{"pricing is judged before the end date", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, ExpiresAt: timestamppb.New(clock.now)}, apierr.PaymentLinkInvalidPricing, nil},
+		}
+		for _, row := range rows {
+			t.Log(row.reason)
+			_, err := b.CreatePaymentLink(b.ctx, row.in)
+			var fields []string
+			for _, f := range refused(t, err, row.want).Details.GetFields() {
+				fields = append(fields, f.GetField())
+			}
+			require.Equal(t, row.fields, fields)
+		}
+		l, err := b.CreatePaymentLink(b.ctx, &storefrontv1.CreatePaymentLinkRequest{
+			Title: " Dîner ", Pricing: open, MinAmount: ptr(int64(100)), Description: ptr("  "), ThankYouMessage: ptr("Merci"),
+			ExpiresAt: timestamppb.New(clock.now.Add(time.Hour + 123456*time.Nanosecond)),
+		})
+		require.NoError(t, err)
+		require.Equal(t, "Dîner", l.GetTitle())
+		require.Nil(t, l.Description, "empty text is stored as null")
+		require.Equal(t, clock.now.Add(time.Hour), l.GetExpiresAt().AsTime(), "times are kept in milliseconds")
+		require.Equal(t, storefrontv1.PaymentLink_ACTIVE, l.GetAvailability())
+		require.Contains(t, l.GetUrl(), "/atelier/pay/"+l.GetCode())
+	})
+}
+
+func TestPaymentLinksCanBeClosed(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, service.Options{})
+		_, err := b.UpdateStore(b.ctx, service.StoreChange{PaymentLinksOpen: ptr(false)})
+		require.NoError(t, err)
+		found, err := b.FindStore(context.Background(), "atelier")
+		require.NoError(t, err)
+		_, err = b.CreatePaymentLink(as(found), &storefrontv1.CreatePaymentLinkRequest{})
+		refused(t, err, apierr.FeatureDisabled)
+
+		everywhere := service.New(s, service.Options{PaymentLinksOff: true})
+		_, err = everywhere.CreatePaymentLink(b.ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "A"})
+		refused(t, err, apierr.FeatureDisabled)
+	})
+}
+
+func TestUpdatePaymentLink(t *testing.T) {
+	t.Parallel()
+	clock := &ticker{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
+	dbtest.RunWith(t, db.Config{Clock: clock.Now}, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, service.Options{})
+		l := b.link(nil)
+		patch := func(in *storefrontv1.UpdatePaymentLinkRequest, mask ...string) (*storefrontv1.PaymentLink, error) {
+			in.Id = l.GetId()
+			if mask != nil {
+				in.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
+			}
+			return b.UpdatePaymentLink(b.ctx, in)
+		}
+		opened, err := patch(&storefrontv1.UpdatePaymentLinkRequest{Pricing: ptr(open), MinAmount: ptr(int64(50))})
+		require.NoError(t, err)
+		require.Nil(t, opened.Amount, "changing the pricing clears the other kind's amount")
+		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{Pricing: ptr(fixed)})
+		refused(t, err, apierr.PaymentLinkInvalidPricing)
+		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{Pricing: ptr(fixed), Amount: ptr(int64(9)), MinAmount: ptr(int64(9))})
+		refused(t, err, apierr.PaymentLinkInvalidPricing)
+		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{}, "min_amount")
+		refused(t, err, apierr.PaymentLinkInvalidPricing)
+		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{}, "title")
+		refused(t, err, apierr.ValidationFailed)
+		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{ExpiresAt: timestamppb.New(clock.now.Add(-time.Hour))})
+		refused(t, err, apierr.PaymentLinkExpiryPast)
+
+		full, err := patch(&storefrontv1.UpdatePaymentLinkRequest{
+			Title: ptr("New"), Description: ptr("d"), CoverUrl: ptr("https://img.example/a.png"), ThankYouMessage: ptr("t"),
+			ExpiresAt: timestamppb.New(clock.now.Add(time.Hour)), MaxPayments: ptr(int32(3)),
+		})
+		require.NoError(t, err)
+		require.Equal(t, []any{"New", "d", "https://img.example/a.png", "t", int32(3), l.GetCode(), l.GetUrl()},
+			[]any{full.GetTitle(), full.GetDescription(), full.GetCoverUrl(), full.GetThankYouMessage(), full.GetMaxPayments(), full.GetCode(), full.GetUrl()})
+		bare, err := patch(&storefrontv1.UpdatePaymentLinkRequest{}, "description", "cover_url", "thank_you_message", "expires_at", "max_payments")
+		require.NoError(t, err)
+		require.Equal(t, []bool{true, true, true, true, true},
+			[]bool{bare.Description == nil, bare.CoverUrl == nil, bare.ThankYouMessage == nil, bare.ExpiresAt == nil, bare.MaxPayments == nil})
+
+		entries := len(b.journal())
+		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{Title: ptr(" New ")})
+		require.NoError(t, err)
+		require.Len(t, b.journal(), entries)
+		require.Empty(t, b.events(), "no event tells of a link's change")
+	})
+}
+
+func TestPaymentLinkAvailabilityAndFilter(t *testing.T) {
+	t.Parallel()
+	for _, database := range dbtest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			clock := &ticker{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
+			b := newBench(t, dbtest.New(t, database, db.Config{Clock: clock.Now}), service.Options{})
+			active, disabled, expiring, capped := b.link(nil), b.link(nil), b.link(nil), b.link(ptr(int32(1)))
+			_, err := b.UpdatePaymentLink(b.ctx, &storefrontv1.UpdatePaymentLinkRequest{Id: expiring.GetId(), ExpiresAt: timestamppb.New(clock.now.Add(time.Minute))})
+			require.NoError(t, err)
+			_, err = b.DisablePaymentLink(b.ctx, disabled.GetId())
+			require.NoError(t, err)
+			_, err = b.PayOrder(b.ctx, b.buy("a@example.com", "", capped.GetId()).GetId())
+			require.NoError(t, err)
+			list := func(status storefrontv1.ListPaymentLinksRequest_Status) (ids []string) {
+				page, err := b.ListPaymentLinks(b.ctx, &storefrontv1.ListPaymentLinksRequest{Status: &status})
+				require.NoError(t, err)
+				require.EqualValues(t, len(page.GetData()), page.GetTotal())
+				for _, l := range page.GetData() {
+					ids = append(ids, l.GetId())
+				}
+				return ids
+			}
+			availability := func(l *storefrontv1.PaymentLink) string {
+				got, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
+				require.NoError(t, err)
+				return got.GetAvailability().String()
+			}
+			require.ElementsMatch(t, []string{active.GetId(), expiring.GetId()}, list(storefrontv1.ListPaymentLinksRequest_active))
+			require.ElementsMatch(t, []string{disabled.GetId(), capped.GetId()}, list(storefrontv1.ListPaymentLinksRequest_inactive))
+
+			clock.now = clock.now.Add(time.Minute)
+			require.Equal(t, []string{"ACTIVE", "DISABLED", "EXPIRED", "EXHAUSTED"},
+				[]string{availability(active), availability(disabled), availability(expiring), availability(capped)})
+			require.Equal(t, []string{active.GetId()}, list(storefrontv1.ListPaymentLinksRequest_active), "a link ends at its end date")
+			require.Len(t, list(storefrontv1.ListPaymentLinksRequest_STATUS_UNSPECIFIED), 4)
+
+			_, err = b.DisablePaymentLink(b.ctx, capped.GetId())
+			require.NoError(t, err)
+			require.Equal(t, "DISABLED", availability(capped), "the first reason that holds")
+			for range 2 {
+				enabled, err := b.EnablePaymentLink(b.ctx, &storefrontv1.EnablePaymentLinkRequest{Id: capped.GetId()})
+				require.NoError(t, err)
+				require.Nil(t, enabled.GetDisabledAt())
+				require.Equal(t, "EXHAUSTED", enabled.GetAvailability().String(), "the cap does not change")
+			}
+			journal := actions(b.journal())
+			require.Equal(t, []string{"payment_link.disabled", "payment_link.enabled"}, journal[len(journal)-2:], "enabling twice is one change")
+		})
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	for _, database := range dbtest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			clock := &ticker{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
+			b := newBench(t, dbtest.New(t, database, db.Config{Clock: clock.Now}), service.Options{})
+			draft := service.KeyDraft{Name: "till", Scopes: []string{"products:write", "orders:read", "orders:read"}, Lifetime: "30d"}
+			for _, wrong := range []service.KeyDraft{
+				{Name: " ", Scopes: draft.Scopes, Lifetime: "30d"}, {Name: "a", Lifetime: "30d"},
+				{Name: "a", Scopes: []string{"orders:write"}, Lifetime: "30d"}, {Name: "a", Scopes: draft.Scopes, Lifetime: "2y"},
+			} {
+				_, err := b.CreateKey(b.ctx, wrong)
+				refused(t, err, apierr.ValidationFailed)
+			}
+			first, err := b.CreateKey(b.ctx, draft)
+			require.NoError(t, err)
+			require.Equal(t, []string{"orders:read", "products:write"}, first.Scopes)
+			require.Equal(t, clock.now.Add(30*24*time.Hour), first.ExpiresAt.UTC())
+			for range service.MaxActiveKeys - 1 {
+				_, err = b.CreateKey(b.ctx, service.KeyDraft{Name: "more", Scopes: draft.Scopes, Lifetime: "never"})
+				require.NoError(t, err)
+			}
+			_, err = b.CreateKey(b.ctx, draft)
+			refused(t, err, apierr.APIKeyLimit)
+
+			clock.now = clock.now.Add(30 * 24 * time.Hour)
+			second, err := b.CreateKey(b.ctx, draft)
+			require.NoError(t, err, "an expired key is not active")
+			_, err = b.CreateKey(b.ctx, draft)
+			refused(t, err, apierr.APIKeyLimit)
+			for range 2 {
+				revoked, err := b.RevokeKey(b.ctx, second.ID.String())
+				require.NoError(t, err)
+				require.Equal(t, "revoked", revoked.Status)
+			}
+			_, err = b.CreateKey(b.ctx, draft)
+			require.NoError(t, err, "a revoked key is not active")
+			keys, err := b.ListKeys(b.ctx, 50)
+			require.NoError(t, err)
+			require.Len(t, keys, 12)
+			require.Equal(t, "expired", keys[len(keys)-1].Status)
+			for _, k := range keys {
+				require.Empty(t, k.Text, "a key is shown once")
+			}
+			_, err = b.RevokeKey(b.newStore("other"), first.ID.String())
+			refused(t, err, apierr.APIKeyNotFound)
+			for _, e := range b.journal() {
+				require.NotContains(t, string(e.Changes), first.Text)
+			}
+		})
+	}
+}
+
+func TestStores(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, service.Options{PublicURL: "https://shops.example/"})
+		operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
+		_, err := b.CreateStore(b.ctx, operator, service.StoreDraft{StoreChange: service.StoreChange{Name: ptr("Again")}, Slug: "atelier", Currency: "XAF", Country: "CM"})
+		refused(t, err, apierr.SlugTaken)
+		_, err = b.CreateStore(b.ctx, operator, service.StoreDraft{
+			StoreChange: service.StoreChange{URL: ptr("x"), SupportEmail: ptr("x"), Status: ptr("gone"), PlatformFeePercent: ptr(101.0), SocialLinks: map[string]string{"x": "y"}},
+			Slug:        "Not A Slug", Currency: "XXAF", Country: "ZZZ",
+		})
+		require.Len(t, refused(t, err, apierr.ValidationFailed).Details.GetFields(), 9)
+
+		got, err := b.UpdateStore(b.ctx, service.StoreChange{Phone: ptr("670 00 00 01"), Status: ptr("suspended")})
+		require.NoError(t, err)
+		require.Equal(t, "+237670000001", got.GetPhone())
+		require.Equal(t, storefrontv1.Store_suspended, got.GetStatus())
+		require.Equal(t, "https://shops.example/atelier", got.GetUrl(), "the public address setting plus slug")
+		links := map[string]string{"x": "https://x.example/a"}
+		_, err = b.UpdateStore(b.ctx, service.StoreChange{SocialLinks: links})
+		require.NoError(t, err)
+		entries, updated := len(b.journal()), s.Client().Store.Query().OnlyX(b.ctx).UpdatedAt
+		_, err = b.UpdateStore(b.ctx, service.StoreChange{SocialLinks: links, UnavailableTypes: &[]string{}, Name: ptr("Atelier")})
+		require.NoError(t, err)
+		require.Len(t, b.journal(), entries, "what changes nothing leaves no entry")
+		require.Equal(t, updated, s.Client().Store.Query().OnlyX(b.ctx).UpdatedAt)
+
+		_, err = b.FindStore(b.ctx, "nowhere")
+		refused(t, err, apierr.StoreNotFound)
+	})
+}

@@ -1,0 +1,100 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/server/apierr"
+)
+
+// maxSlugBytes bounds the short names in addresses, slugEndBytes is the length of the random end
+// that tells two of the same title apart.
+const (
+	maxSlugBytes = 80
+	slugEndBytes = 6
+)
+
+// slug refuses a short name that cannot stand in an address as it is; empty is left to be made.
+func (p *problems) slug(field, value string) string {
+	if value != "" && (value != slugOf(value) || len(value) > maxSlugBytes) {
+		p.invalid(field, fmt.Sprintf("must be 1 to %d lower-case letters, digits and single hyphens", maxSlugBytes))
+	}
+	return value
+}
+
+// slugOf makes a short name for addresses from a title: letters without their marks, digits, and
+// a hyphen for whatever stands between. It may be empty.
+func slugOf(title string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range norm.NFKD.String(strings.ToLower(title)) {
+		switch {
+		case r < unicode.MaxASCII && (unicode.IsLower(r) || unicode.IsDigit(r)):
+			if gap && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			gap = false
+			b.WriteRune(r)
+		case unicode.Is(unicode.Mn, r):
+		default:
+			gap = true
+		}
+		if b.Len() > maxSlugBytes-2 { // a hyphen and a letter may not fit any more
+			break
+		}
+	}
+	return b.String()
+}
+
+// freeSlug returns the named slug, refused with slug_taken when it is taken, or one made from
+// the title, told apart by a random end when that is taken.
+func freeSlug(ctx context.Context, named, title string, taken func(context.Context, string) (bool, error)) (string, error) {
+	slug := named
+	if slug == "" {
+		slug = slugOf(title)
+	}
+	if slug != "" {
+		used, err := taken(ctx, slug)
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("look for the slug: %w", err)
+		case !used:
+			return slug, nil
+		case named != "":
+			return "", apierr.New(apierr.SlugTaken, "The slug "+named+" is taken; choose another.")
+		}
+		slug = strings.TrimRight(slug[:min(len(slug), maxSlugBytes-slugEndBytes-1)], "-") + "-"
+	}
+	return slug + strings.ToLower(code(slugEndBytes)), nil
+}
+
+// codeLetters are the 32 letters and digits that people do not mistake for one another
+// (Crockford's base 32).
+const codeLetters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// code returns n random letters and digits, five bits each.
+func code(n int) string {
+	b := make([]byte, n)
+	rand.Read(b)
+	for i := range b {
+		b[i] = codeLetters[b[i]%32]
+	}
+	return string(b)
+}
+
+// storeAddress returns the public address of the store.
+func storeAddress(ctx context.Context, tx *ent.Tx, t tenant.Store) (string, error) {
+	address, err := tx.Store.Query().Where(store.ID(t.ID)).Select(store.FieldURL).String(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read the store's address: %w", err)
+	}
+	return strings.TrimSuffix(address, "/"), nil
+}

@@ -1,0 +1,22 @@
+package service
+
+import (
+	"context"
+
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent/store"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// GetStore returns the store of the context.
+func (s *Shop) GetStore(ctx context.Context) (*storefrontv1.Store, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row, err := s.store.Client().Store.Query().Where(store.ID(t.ID)).Only(ctx)
+	if err := readError("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
+		return nil, err
+	}
+	return wire.Store(row), nil
+}

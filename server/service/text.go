@@ -1,0 +1,122 @@
+package service
+
+import (
+	"fmt"
+	"net/mail"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nyaruka/phonenumbers"
+
+	"go.storefront.example/server/apierr"
+)
+
+// Bounds of texts in Unicode code points, after trimming.
+const (
+	MaxTitleRunes           = 200
+	MaxSummaryRunes         = 500
+	MaxDescriptionRunes     = 50000
+	MaxCustomerNameRunes    = 200
+	MaxEmailRunes           = 254
+	MaxLinkDescriptionRunes = 5000
+	MaxThankYouRunes        = 2000
+	MaxURLRunes             = 2048
+	MaxQueryRunes           = 100
+	MaxNoteRunes            = 2000
+)
+
+// MaxAmount bounds every amount: 2^53-1, the largest integer that a JavaScript client reads
+// exactly (ECMA-262, Number.MAX_SAFE_INTEGER).
+const MaxAmount = 1<<53 - 1
+
+// text trims a text and refuses it when it is longer than max or holds a control character
+// other than newline and tab.
+func (p *problems) text(field, value string, maxRunes int) string {
+	for _, r := range value {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			p.invalid(field, "must not hold control characters other than newline and tab")
+			return value
+		}
+	}
+	value = strings.TrimSpace(value)
+	if utf8.RuneCountInString(value) > maxRunes {
+		p.invalid(field, fmt.Sprintf("must be at most %d characters long", maxRunes))
+	}
+	return value
+}
+
+// title is a text that must not be empty.
+func (p *problems) title(field, value string) string {
+	value = p.text(field, value, MaxTitleRunes)
+	if value == "" {
+		p.invalid(field, fmt.Sprintf("must be 1 to %d characters long", MaxTitleRunes))
+	}
+	return value
+}
+
+// optionalText is a text that may be null; an empty one is stored as null.
+func (p *problems) optionalText(field string, value *string, maxRunes int) *string {
+	if value == nil {
+		return nil
+	}
+	text := p.text(field, *value, maxRunes)
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// optionalURL is an http or https address that may be null.
+func (p *problems) optionalURL(field string, value *string) *string {
+	text := p.optionalText(field, value, MaxURLRunes)
+	if text == nil || p.refused(field) {
+		return text
+	}
+	u, err := url.Parse(*text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || strings.ContainsFunc(*text, unicode.IsSpace) {
+		p.invalid(field, "must be an http or https address")
+	}
+	return text
+}
+
+// email brings an e-mail address into the form in which it is compared and stored: trimmed and
+// in lower case (RFC 5322 address without display name, on a domain with a dot).
+func (p *problems) email(field, value string) *string {
+	text := p.text(field, value, MaxEmailRunes)
+	if p.refused(field) {
+		return nil
+	}
+	address, err := mail.ParseAddress(text)
+	if err != nil || address.Address != text || !dottedDomain(text[strings.LastIndexByte(text, '@')+1:]) {
+		p.invalid(field, "must be an e-mail address such as ada@example.com")
+		return nil
+	}
+	text = strings.ToLower(text)
+	return &text
+}
+
+func dottedDomain(domain string) bool {
+	dot := strings.IndexByte(domain, '.')
+	return dot > 0 && !strings.HasSuffix(domain, ".") && !strings.HasPrefix(domain, "[")
+}
+
+// phone brings a phone number into E.164 form (ITU-T E.164), reading a number without a country
+// code as one of the store's country.
+func (p *problems) phone(field, value, country string) *string {
+	number, err := phonenumbers.Parse(strings.TrimSpace(value), country)
+	if err != nil || number.GetExtension() != "" || strings.ContainsFunc(value, unicode.IsControl) || !phonenumbers.IsPossibleNumber(number) {
+		p.add(apierr.PhoneInvalid, field, "must be a possible number, in international form such as +237670000001")
+		return nil
+	}
+	text := phonenumbers.Format(number, phonenumbers.E164)
+	return &text
+}
+
+// amount refuses an amount of money outside low to MaxAmount.
+func (p *problems) amount(field string, value *int64, low int64) {
+	if value != nil && (*value < low || *value > MaxAmount) {
+		p.invalid(field, fmt.Sprintf("must be a whole number of minor units from %d to %d", low, int64(MaxAmount)))
+	}
+}

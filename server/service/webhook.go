@@ -1,0 +1,223 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/gen/ent/webhook"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/worker/egress"
+	"go.storefront.example/worker/signature"
+)
+
+// MaxWebhooks is how many webhooks a store may have, disabled ones included (specification,
+// Limits).
+const MaxWebhooks = 5
+
+// MaxWebhookDescriptionRunes bounds a webhook's description.
+const MaxWebhookDescriptionRunes = 500
+
+// EventTypes lists the types that a webhook can subscribe to, in the order of the specification.
+func EventTypes() []string {
+	return []string{
+		hook.OrderPaid, hook.OrderFailed, hook.CustomerCreated,
+		hook.ProductPublished, hook.ProductArchived, hook.PaymentLinkPaid,
+	}
+}
+
+// The states of a webhook.
+const (
+	WebhookEnabled = "enabled"
+	// WebhookFailing warns: it is enabled, and will be disabled unless a delivery succeeds.
+	WebhookFailing  = "failing"
+	WebhookDisabled = "disabled"
+)
+
+// WebhookDraft is a webhook to create.
+type WebhookDraft struct {
+	URL         string
+	Description string
+	// Events are some of EventTypes; none means all.
+	Events []string
+}
+
+// Webhook is a webhook as the operator sees it.
+type Webhook struct {
+	ID          uuid.UUID
+	URL         string
+	Description string
+	// Events are the types that it subscribes to, in the order of EventTypes.
+	Events  []string
+	Enabled bool
+	// Secret is the whole signing secret right after it was made, and empty ever after.
+	Secret string
+	// State is WebhookEnabled, WebhookFailing or WebhookDisabled.
+	State string
+	// FailingSince is when the first of its failures in a row ended, and DisablesAt when it will be
+	// disabled if they go on; nil unless it is failing.
+	FailingSince, DisablesAt *time.Time
+	// DisabledAt is nil unless it is disabled.
+	DisabledAt *time.Time
+	// DisabledAutomatically tells that its failures disabled it, and not a person.
+	DisabledAutomatically bool
+	CreatedAt, UpdatedAt  time.Time
+}
+
+// CreateWebhook registers a webhook with a new signing secret, which is in the answer this once; it
+// does so once under WithIdempotencyKey. It refuses with validation_failed, webhook_url_invalid,
+// webhook_limit when the store has five, secret_key_missing or idempotency_key_reused.
+func (s *Shop) CreateWebhook(ctx context.Context, d WebhookDraft) (Webhook, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return Webhook{}, err
+	}
+	p := &problems{}
+	description := p.text("description", d.Description, MaxWebhookDescriptionRunes)
+	events := EventTypes()
+	if len(d.Events) > 0 {
+		events = p.eventTypes("events", d.Events)
+	}
+	if err := p.err(); err != nil {
+		return Webhook{}, err
+	}
+	if err := s.target(d.URL); err != nil {
+		return Webhook{}, err
+	}
+	if s.options.Secrets == nil {
+		return Webhook{}, secretKeyMissing()
+	}
+	secret := signature.NewSecret()
+	var row *ent.Webhook
+	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		if err := s.claim(ctx, tx, "webhook.create"); err != nil {
+			return err
+		}
+		// The store's row is held, so that two creations cannot both be the fifth.
+		if _, err := lock(s, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
+			return fmt.Errorf("read store: %w", err)
+		}
+		count, err := tx.Webhook.Query().Where(webhook.StoreID(t.ID)).Count(ctx)
+		if err != nil {
+			return fmt.Errorf("count webhooks: %w", err)
+		}
+		if count >= MaxWebhooks {
+			return apierr.New(apierr.WebhookLimit, fmt.Sprintf("The store has %d webhooks, which is the limit; delete one first.", count))
+		}
+		now := hook.Time(ctx)
+		webhookID := id.At(now)
+		sealed, key := s.options.Secrets.Seal(secret, webhookID[:])
+		row, err = tx.Webhook.Create().SetID(webhookID).SetStoreID(t.ID).SetURL(d.URL).SetDescription(description).SetEvents(events).
+			SetSecret(sealed).SetSecretKey(key).SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
+		if err != nil {
+			return fmt.Errorf("create webhook: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return Webhook{}, err
+	}
+	created := s.webhookOf(row)
+	created.Secret = secret
+	return created, nil
+}
+
+// ListWebhooks returns the store's newest webhooks, at most limit.
+func (s *Shop) ListWebhooks(ctx context.Context, limit int) ([]Webhook, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.store.Client().Webhook.Query().Where(webhook.StoreID(t.ID)).
+		Order(webhook.ByCreatedAt(sql.OrderDesc()), webhook.ByID(sql.OrderDesc())).Limit(limit).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list webhooks: %w", err)
+	}
+	webhooks := make([]Webhook, len(rows))
+	for i, row := range rows {
+		webhooks[i] = s.webhookOf(row)
+	}
+	return webhooks, nil
+}
+
+// GetWebhook returns a webhook of the store. It refuses with webhook_not_found.
+func (s *Shop) GetWebhook(ctx context.Context, id string) (Webhook, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return Webhook{}, err
+	}
+	webhookID, ok := parseID(id)
+	if !ok {
+		return Webhook{}, webhookNotFound()
+	}
+	row, err := s.store.Client().Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)).Only(ctx)
+	if err := readError("webhook", err, webhookNotFound); err != nil {
+		return Webhook{}, err
+	}
+	return s.webhookOf(row), nil
+}
+
+// eventTypes refuses what nothing can subscribe to, and returns the others in the order of the
+// specification, each once.
+func (p *problems) eventTypes(field string, named []string) []string {
+	for _, name := range named {
+		if !slices.Contains(EventTypes(), name) {
+			p.invalid(field, fmt.Sprintf("%q is none of %s", name, strings.Join(EventTypes(), ", ")))
+		}
+	}
+	if len(named) == 0 {
+		p.invalid(field, "must name at least one of "+strings.Join(EventTypes(), ", "))
+	}
+	return slices.DeleteFunc(EventTypes(), func(name string) bool { return !slices.Contains(named, name) })
+}
+
+// target refuses a URL that no webhook may have; its text alone is looked at.
+func (s *Shop) target(url string) error {
+	err := egress.CheckURL(url, s.options.Targets)
+	if err == nil {
+		return nil
+	}
+	var bad *egress.URLError
+	if errors.As(err, &bad) {
+		return apierr.New(apierr.WebhookURLInvalid, "The webhook's URL "+bad.Reason+".")
+	}
+	return fmt.Errorf("check the webhook's URL: %w", err)
+}
+
+func secretKeyMissing() error {
+	return apierr.New(apierr.SecretKeyMissing,
+		"There is no secret key to keep webhook secrets with; set --secret-key to what `storefront secret generate` prints.")
+}
+
+func webhookNotFound() error {
+	return apierr.New(apierr.WebhookNotFound, "There is no webhook with this id.")
+}
+
+func webhookDisabled() error {
+	return apierr.New(apierr.WebhookDisabled, "The webhook is disabled; enable it first.")
+}
+
+func (s *Shop) webhookOf(row *ent.Webhook) Webhook {
+	w := Webhook{
+		ID: row.ID, URL: row.URL, Description: row.Description, Events: row.Events, Enabled: row.Enabled, State: WebhookEnabled,
+		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+	}
+	switch {
+	case !row.Enabled:
+		w.State, w.DisabledAt, w.DisabledAutomatically = WebhookDisabled, row.DisabledAt, row.DisabledAutomatically
+	case row.FailingSince != nil:
+		disables := row.FailingSince.Add(s.options.DisableAfter)
+		w.State, w.FailingSince, w.DisablesAt = WebhookFailing, row.FailingSince, &disables
+	}
+	return w
+}

@@ -1,0 +1,151 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/webhook"
+	"go.storefront.example/worker/signature"
+)
+
+// WebhookChange is what to change of a webhook; a nil field stays as it is.
+type WebhookChange struct {
+	URL, Description *string
+	// Events replaces the types that it subscribes to.
+	Events []string
+}
+
+// UpdateWebhook changes the named fields of a webhook, with effect from the next attempt of every
+// delivery. It refuses with webhook_not_found, validation_failed or webhook_url_invalid.
+func (s *Shop) UpdateWebhook(ctx context.Context, id string, c WebhookChange) (Webhook, error) {
+	p := &problems{}
+	if c.Description != nil {
+		description := p.text("description", *c.Description, MaxWebhookDescriptionRunes)
+		c.Description = &description
+	}
+	if c.Events != nil {
+		c.Events = p.eventTypes("events", c.Events)
+	}
+	if err := p.err(); err != nil {
+		return Webhook{}, err
+	}
+	return s.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+		if c.URL != nil && *c.URL != row.URL {
+			if err := s.target(*c.URL); err != nil {
+				return nil, err
+			}
+		}
+		u := row.Update()
+		setIfChanged(row.URL, c.URL, u.SetURL)
+		setIfChanged(row.Description, c.Description, u.SetDescription)
+		if c.Events != nil && !slices.Equal(row.Events, c.Events) {
+			u.SetEvents(c.Events)
+		}
+		if unchanged(u.Mutation()) {
+			return row, nil
+		}
+		return u.SetUpdatedAt(hook.Time(ctx)).Save(ctx)
+	})
+}
+
+// EnableWebhook makes a disabled webhook receive events again from now on, and forgets its
+// failures. Enabling an enabled one changes nothing. It refuses with webhook_not_found.
+func (s *Shop) EnableWebhook(ctx context.Context, id string) (Webhook, error) {
+	return s.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+		if row.Enabled {
+			return row, nil
+		}
+		return row.Update().SetEnabled(true).ClearDisabledAt().SetDisabledAutomatically(false).ClearFailingSince().
+			SetUpdatedAt(hook.Time(ctx)).Save(ctx)
+	})
+}
+
+// DisableWebhook makes a webhook receive nothing until it is enabled again; what waits for it is
+// cancelled with the commit, but for an attempt that is being made just now, however much that is:
+// workers move it to the journal later. Disabling a disabled one changes nothing. It refuses with webhook_not_found.
+func (s *Shop) DisableWebhook(ctx context.Context, id string) (Webhook, error) {
+	return s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+		if !row.Enabled {
+			return row, nil
+		}
+		now := hook.Time(ctx)
+		row, err := row.Update().SetEnabled(false).SetDisabledAt(now).SetDisabledAutomatically(false).ClearFailingSince().
+			SetUpdatedAt(now).Save(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return row, queue.Cancel(ctx, tx, s.store, row.StoreID, row.ID)
+	})
+}
+
+// DeleteWebhook deletes a webhook for good and returns what it was; what waits for it is cancelled
+// as by DisableWebhook, and its deliveries stay in the journal for their time. It refuses with
+// webhook_not_found.
+func (s *Shop) DeleteWebhook(ctx context.Context, id string) (Webhook, error) {
+	return s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+		// Past the hooks, which can tell of changes and not of deletions.
+		_, err := tx.ExecContext(ctx, "DELETE FROM webhooks WHERE store_id = $1 AND id = $2", row.StoreID, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		hook.Record(ctx, "webhook.deleted", "webhook", row.ID,
+			hook.Change{Field: "url", From: row.URL}, hook.Change{Field: "description", From: row.Description},
+			hook.Change{Field: "events", From: row.Events}, hook.Change{Field: "enabled", From: row.Enabled})
+		return row, queue.Cancel(ctx, tx, s.store, row.StoreID, row.ID)
+	})
+}
+
+// RotateSecret gives a webhook a new signing secret, which is in the answer this once; the old one
+// signs nothing from the next attempt on. It does so once under WithIdempotencyKey. It refuses with
+// webhook_not_found, secret_key_missing or idempotency_key_reused.
+func (s *Shop) RotateSecret(ctx context.Context, id string) (Webhook, error) {
+	if s.options.Secrets == nil {
+		return Webhook{}, secretKeyMissing()
+	}
+	secret := signature.NewSecret()
+	w, err := s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+		if err := s.claim(ctx, tx, "webhook.rotate"); err != nil {
+			return nil, err
+		}
+		sealed, key := s.options.Secrets.Seal(secret, row.ID[:])
+		hook.Record(ctx, "webhook.secret_rotated", "webhook", row.ID)
+		return row.Update().SetSecret(sealed).SetSecretKey(key).SetUpdatedAt(hook.Time(ctx)).Save(ctx)
+	})
+	if err != nil {
+		return Webhook{}, err
+	}
+	w.Secret = secret
+	return w, nil
+}
+
+// changeWebhook runs a change of the store's webhook with this id, whose row the transaction has
+// taken. It refuses with webhook_not_found and as the change does.
+func (s *Shop) changeWebhook(ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error)) (Webhook, error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return Webhook{}, err
+	}
+	webhookID, ok := parseID(id)
+	if !ok {
+		return Webhook{}, webhookNotFound()
+	}
+	var row *ent.Webhook
+	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = take(ctx, s, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
+		if err := readError("webhook", err, webhookNotFound); err != nil {
+			return err
+		}
+		if row, err = change(ctx, tx, row); err != nil {
+			return fmt.Errorf("change webhook: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return Webhook{}, err
+	}
+	return s.webhookOf(row), nil
+}

@@ -1,0 +1,162 @@
+package service
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/seal"
+)
+
+// resealBatch is how many secrets one transaction seals anew: workers and other changes of the same
+// webhooks wait for it no longer than for a request.
+const resealBatch = 200
+
+// resealPasses bounds how often the webhooks are gone through: a change that came in between is met
+// by the next pass.
+const resealPasses = 3
+
+// Resealed is how far sealing anew has come.
+type Resealed struct {
+	// Webhooks is how many there are, and Done how many secrets were sealed anew.
+	Webhooks, Done int
+	// Left is how many secrets are sealed under another key than the current one, and Unknown the
+	// ids of those of their keys that the ring does not hold, sorted.
+	Left    int
+	Unknown []string
+}
+
+// ResealSecrets seals the signing secrets of all webhooks of all stores that are under another key
+// under the current one of Options.Secrets, in batches of their ids' order. The secrets themselves
+// stay the same, and so do the webhooks, so the journal says nothing of it. Report is called after
+// each batch.
+//
+// It is safe while workers deliver and secrets are made anew: a row changes only if it still holds
+// what was opened, and holds the secret and its key's id at any moment. Ended half-way it has lost
+// nothing and goes on with what is left when it is run again. Secrets whose key the ring does not
+// hold are left, and counted. It refuses with secret_key_missing, and fails with seal.ErrTampered.
+func (s *Shop) ResealSecrets(ctx context.Context, report func(Resealed)) (Resealed, error) {
+	var so Resealed
+	if s.options.Secrets == nil {
+		return so, secretKeyMissing()
+	}
+	current := s.options.Secrets.Current()
+	for range resealPasses {
+		if err := s.store.Reader().QueryRowContext(ctx, `SELECT count(*) FROM webhooks`).Scan(&so.Webhooks); err != nil {
+			return so, fmt.Errorf("count webhooks: %w", err)
+		}
+		after, more := uuid.Nil, true
+		for more {
+			last, done, err := s.resealAfter(ctx, after, current)
+			if err != nil {
+				return so, fmt.Errorf("seal secrets anew: %w", err)
+			}
+			so.Done += done
+			after, more = last, last != uuid.Nil
+			report(so)
+		}
+		if err := s.countLeft(ctx, current, &so); err != nil {
+			return so, fmt.Errorf("count secrets under other keys: %w", err)
+		}
+		if so.Left == 0 || len(so.Unknown) > 0 {
+			break
+		}
+	}
+	return so, nil
+}
+
+// sealed is a secret as a row holds it.
+type sealed struct {
+	webhook, store uuid.UUID
+	secret         []byte
+	key            string
+}
+
+// resealAfter seals a batch behind an id and returns its last id, or uuid.Nil at the end.
+func (s *Shop) resealAfter(ctx context.Context, after uuid.UUID, current string) (last uuid.UUID, done int, err error) {
+	batch, err := s.sealedAfter(ctx, after, current)
+	if err != nil || len(batch) == 0 {
+		return uuid.Nil, 0, err
+	}
+	tx, err := s.store.Writer().BeginTx(ctx, nil)
+	if err != nil {
+		return uuid.Nil, 0, err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
+	for _, row := range batch {
+		n, err := s.reseal(ctx, tx, row)
+		if err != nil {
+			return uuid.Nil, 0, fmt.Errorf("webhook %s: %w", row.webhook, err)
+		}
+		done += n
+	}
+	if err := tx.Commit(); err != nil {
+		return uuid.Nil, 0, err
+	}
+	return batch[len(batch)-1].webhook, done, nil
+}
+
+func (s *Shop) sealedAfter(ctx context.Context, after uuid.UUID, current string) ([]sealed, error) {
+	rows, err := s.store.Reader().QueryContext(ctx, `SELECT id, store_id, secret, secret_key FROM webhooks
+ WHERE id > $1 AND secret_key <> $2 ORDER BY id LIMIT $3`, after, current, resealBatch)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var batch []sealed
+	for rows.Next() {
+		var row sealed
+		if err := rows.Scan(&row.webhook, &row.store, &row.secret, &row.key); err != nil {
+			return nil, err
+		}
+		batch = append(batch, row)
+	}
+	return batch, rows.Err()
+}
+
+// reseal returns how many rows it changed: none when the key is not known or the row has changed.
+func (s *Shop) reseal(ctx context.Context, tx *sql.Tx, row sealed) (int, error) {
+	plain, err := s.options.Secrets.Open(row.secret, row.key, row.webhook[:])
+	if errors.Is(err, seal.ErrUnknownKey) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	secret, key := s.options.Secrets.Seal(plain, row.webhook[:])
+	result, err := tx.ExecContext(ctx, `UPDATE webhooks SET secret = $1, secret_key = $2
+ WHERE store_id = $3 AND id = $4 AND secret_key = $5 AND secret = $6`, secret, key, row.store, row.webhook, row.key, row.secret)
+	if err != nil {
+		return 0, err
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
+}
+
+// countLeft notes what is not under the current key.
+func (s *Shop) countLeft(ctx context.Context, current string, so *Resealed) error {
+	rows, err := s.store.Reader().QueryContext(ctx,
+		`SELECT secret_key, count(*) FROM webhooks WHERE secret_key <> $1 GROUP BY secret_key`, current)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	so.Left, so.Unknown = 0, nil
+	for rows.Next() {
+		var key string
+		var n int
+		if err := rows.Scan(&key, &n); err != nil {
+			return err
+		}
+		so.Left += n
+		if !s.options.Secrets.Knows(key) {
+			so.Unknown = append(so.Unknown, key)
+		}
+	}
+	slices.Sort(so.Unknown)
+	return rows.Err()
+}

@@ -1,0 +1,167 @@
+package service_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
+)
+
+func newSecretKey(t *testing.T) seal.Key {
+	t.Helper()
+	key, err := seal.ParseKey(seal.NewKey())
+	require.NoError(t, err)
+	return key
+}
+
+// canary is the secret that the test's webhook number n has.
+func canary(n int) string { return fmt.Sprintf("whsec_canary-%04d", n) }
+
+// seed makes webhooks of the bench's store, more than the rules allow, with canaries for secrets.
+func (b bench) seed(from, to int, ring *seal.Ring) {
+	b.t.Helper()
+	owner := b.store.Client().Store.Query().OnlyX(b.ctx)
+	now := b.store.Now()
+	for n := from; n < to; n++ {
+		webhookID := id.At(now)
+		sealed, key := ring.Seal(canary(n), webhookID[:])
+		_, err := b.store.Writer().ExecContext(b.ctx, `INSERT INTO webhooks
+ (id, store_id, url, description, events, secret, secret_key, enabled, disabled_automatically, created_at, updated_at)
+ VALUES ($1, $2, 'https://receiver.example.com', $3, '["order.paid"]', $4, $5, true, false, $6, $6)`,
+			webhookID, owner.ID, fmt.Sprint(n), sealed, key, now)
+		require.NoError(b.t, err)
+	}
+}
+
+// opens makes sure that the ring opens every canary, each in its row.
+func (b bench) opens(ring *seal.Ring, count int) {
+	b.t.Helper()
+	rows := b.store.Client().Webhook.Query().AllX(b.ctx)
+	require.Len(b.t, rows, count)
+	for _, row := range rows {
+		var n int
+		_, err := fmt.Sscan(row.Description, &n)
+		require.NoError(b.t, err)
+		plain, err := ring.Open(row.Secret, row.SecretKey, row.ID[:])
+		require.NoError(b.t, err)
+		require.Equal(b.t, canary(n), plain)
+	}
+}
+
+func resealing(s *db.Store, ring *seal.Ring) *service.Shop {
+	return service.New(s, service.Options{Secrets: ring})
+}
+
+func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, service.Options{})
+		oldest, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
+		b.seed(0, 250, seal.NewRing(older)) // more than a batch
+		b.seed(250, 255, seal.NewRing(oldest))
+		b.seed(255, 260, seal.NewRing(current))
+		before := b.store.Client().Webhook.Query().FirstX(b.ctx)
+		entries := b.store.Client().ActivityEntry.Query().CountX(b.ctx)
+
+		var told []service.Resealed
+		so, err := resealing(s, seal.NewRing(current, older, oldest)).ResealSecrets(b.ctx, func(so service.Resealed) { told = append(told, so) })
+		require.NoError(t, err)
+		require.Equal(t, service.Resealed{Webhooks: 260, Done: 255}, so)
+		require.Greater(t, len(told), 2, "progress is told for each batch")
+		require.Equal(t, 200, told[0].Done)
+		b.opens(seal.NewRing(current), 260)
+
+		after := b.store.Client().Webhook.GetX(b.ctx, before.ID)
+		require.Equal(t, before.UpdatedAt, after.UpdatedAt, "the webhook is what it was")
+		require.Equal(t, entries, b.store.Client().ActivityEntry.Query().CountX(b.ctx))
+
+		so, err = resealing(s, seal.NewRing(current)).ResealSecrets(b.ctx, func(service.Resealed) {})
+		require.NoError(t, err)
+		require.Equal(t, service.Resealed{Webhooks: 260}, so, "nothing is left to do")
+		require.Equal(t, after.Secret, b.store.Client().Webhook.GetX(b.ctx, before.ID).Secret)
+	})
+}
+
+func TestResealSecretsGoesOnWhereItWasInterrupted(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, service.Options{})
+		older, current := newSecretKey(t), newSecretKey(t)
+		both := seal.NewRing(current, older)
+		b.seed(0, 450, seal.NewRing(older))
+
+		ctx, interrupt := context.WithCancel(b.ctx)
+		so, err := resealing(s, both).ResealSecrets(ctx, func(service.Resealed) { interrupt() })
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 200, so.Done)
+		b.opens(both, 450)
+
+		so, err = resealing(s, both).ResealSecrets(b.ctx, func(service.Resealed) {})
+		require.NoError(t, err)
+		require.Equal(t, service.Resealed{Webhooks: 450, Done: 250}, so)
+		b.opens(seal.NewRing(current), 450)
+	})
+}
+
+func TestResealSecretsLeavesWhatItCannotOpen(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, service.Options{})
+		lost, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
+		b.seed(0, 3, seal.NewRing(lost))
+		b.seed(3, 8, seal.NewRing(older))
+		so, err := resealing(s, seal.NewRing(current, older)).ResealSecrets(b.ctx, func(service.Resealed) {})
+		require.NoError(t, err)
+		require.Equal(t, service.Resealed{Webhooks: 8, Done: 5, Left: 3, Unknown: []string{lost.ID()}}, so)
+		b.opens(seal.NewRing(current, lost), 8)
+
+		_, err = s.Writer().ExecContext(b.ctx, `UPDATE webhooks SET secret_key = $1 WHERE secret_key = $2`, older.ID(), lost.ID())
+		require.NoError(t, err)
+		_, err = resealing(s, seal.NewRing(current, older)).ResealSecrets(b.ctx, func(service.Resealed) {})
+		require.ErrorIs(t, err, seal.ErrTampered)
+		_, err = resealing(s, nil).ResealSecrets(b.ctx, func(service.Resealed) {})
+		refused(t, err, apierr.SecretKeyMissing)
+	})
+}
+
+func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		older, current := newSecretKey(t), newSecretKey(t)
+		// A server that was not restarted goes on sealing under the older key.
+		late := newBench(t, s, service.Options{Secrets: seal.NewRing(older)})
+		made := late.hook()
+		both := seal.NewRing(current, older)
+		var secret string
+		so, err := resealing(s, both).ResealSecrets(late.ctx, func(service.Resealed) {
+			if secret == "" {
+				w, err := late.RotateSecret(late.ctx, made.ID.String())
+				require.NoError(t, err)
+				secret = w.Secret
+			}
+		})
+		require.NoError(t, err)
+		require.Equal(t, service.Resealed{Webhooks: 1, Done: 2}, so)
+		row := s.Client().Webhook.GetX(late.ctx, made.ID)
+		plain, err := seal.NewRing(current).Open(row.Secret, row.SecretKey, row.ID[:])
+		require.NoError(t, err)
+		require.Equal(t, secret, plain, "the secret that the owner was shown last")
+
+		// One that never stops doing so is told, not raced for ever.
+		so, err = resealing(s, both).ResealSecrets(late.ctx, func(service.Resealed) {
+			_, err := late.RotateSecret(late.ctx, made.ID.String())
+			require.NoError(t, err)
+		})
+		require.NoError(t, err)
+		require.Equal(t, 1, so.Left)
+		require.Empty(t, so.Unknown)
+	})
+}

@@ -1,0 +1,351 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/webhook"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
+	"go.storefront.example/worker/egress"
+)
+
+// sealing are options with a secret key.
+func sealing(t *testing.T) service.Options {
+	t.Helper()
+	key, err := seal.ParseKey(seal.NewKey())
+	require.NoError(t, err)
+	return service.Options{Secrets: seal.NewRing(key)}
+}
+
+// hook registers a webhook for all events.
+func (b bench) hook() service.Webhook {
+	b.t.Helper()
+	w, err := b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/hooks"})
+	require.NoError(b.t, err)
+	return w
+}
+
+func TestWebhookIsRegisteredAndItsSecretShownOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		o := sealing(t)
+		b := newBench(t, s, o)
+		made, err := b.CreateWebhook(b.ctx, service.WebhookDraft{
+			URL: "https://receiver.example.com/hooks?x=1", Description: "  Compta ", Events: []string{"payment_link.paid", "order.paid", "order.paid"},
+		})
+		require.NoError(t, err)
+		require.Regexp(t, `^whsec_[0-9A-Za-z_-]{43}$`, made.Secret)
+		require.Equal(t, "https://receiver.example.com/hooks?x=1", made.URL)
+		require.Equal(t, "Compta", made.Description)
+		require.Equal(t, []string{"order.paid", "payment_link.paid"}, made.Events, "in the order of the specification, each once")
+		require.True(t, made.Enabled)
+		require.Equal(t, service.WebhookEnabled, made.State)
+		require.Equal(t, service.EventTypes(), b.hook().Events, "all six without a choice")
+
+		row := s.Client().Webhook.GetX(b.ctx, made.ID)
+		require.NotContains(t, string(row.Secret), "whsec_")
+		opened, err := o.Secrets.Open(row.Secret, row.SecretKey, made.ID[:])
+		require.NoError(t, err)
+		require.Equal(t, made.Secret, opened)
+
+		listed, err := b.ListWebhooks(b.ctx, 50)
+		require.NoError(t, err)
+		require.Len(t, listed, 2)
+		require.Equal(t, made.ID, listed[1].ID, "newest first")
+		for _, w := range listed {
+			require.Empty(t, w.Secret)
+		}
+		rotated, err := b.RotateSecret(b.ctx, made.ID.String())
+		require.NoError(t, err)
+		require.Regexp(t, `^whsec_[0-9A-Za-z_-]{43}$`, rotated.Secret)
+		require.NotEqual(t, made.Secret, rotated.Secret)
+		row = s.Client().Webhook.GetX(b.ctx, made.ID)
+		opened, err = o.Secrets.Open(row.Secret, row.SecretKey, made.ID[:])
+		require.NoError(t, err)
+		require.Equal(t, rotated.Secret, opened, "nothing of the old one is left")
+		for _, entry := range b.journal() {
+			require.NotContains(t, string(entry.Changes), "whsec_")
+			require.NotContains(t, string(entry.Changes), "secret")
+		}
+		require.Equal(t, []string{"store.created", "webhook.created", "webhook.created", "webhook.secret_rotated"}, actions(b.journal()))
+	})
+}
+
+func TestWebhookRegistrationRefusals(t *testing.T) {
+	t.Parallel()
+	const url = "https://receiver.example.com"
+	rows := []struct {
+		reason string
+		draft  service.WebhookDraft
+		want   apierr.Code
+	}{
+		{"plain http", service.WebhookDraft{URL: "http://receiver.example.com"}, apierr.WebhookURLInvalid},
+		{"loopback by name", service.WebhookDraft{URL: "https://localhost/x"}, apierr.WebhookURLInvalid},
+		{"loopback", service.WebhookDraft{URL: "https://127.0.0.1/x"}, apierr.WebhookURLInvalid},
+		{"a private address", service.WebhookDraft{URL: "https://10.1.2.3/"}, apierr.WebhookURLInvalid},
+		{"a private address", service.WebhookDraft{URL: "https://192.168.1.1:8443/"}, apierr.WebhookURLInvalid},
+		{"a private address as one number", service.WebhookDraft{URL: "https://2130706433/"}, apierr.WebhookURLInvalid},
+		{"a password", service.WebhookDraft{URL: "https://ada:canary@receiver.example.com"}, apierr.WebhookURLInvalid},
+		{"no URL", service.WebhookDraft{}, apierr.WebhookURLInvalid},
+		{"nothing can subscribe to a ping", service.WebhookDraft{URL: url, Events: []string{"ping"}}, apierr.ValidationFailed},
+		{"an unknown type", service.WebhookDraft{URL: url, Events: []string{"order.paid", "order.lost"}}, apierr.ValidationFailed},
+		{"a description too long", service.WebhookDraft{URL: url, Description: strings.Repeat("é", 501)}, apierr.ValidationFailed},
+		{"a control character", service.WebhookDraft{URL: url, Description: "a\x00b"}, apierr.ValidationFailed},
+	}
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, sealing(t))
+		for _, row := range rows {
+			_, err := b.CreateWebhook(b.ctx, row.draft)
+			refused(t, err, row.want)
+			require.NotContains(t, err.Error(), "canary", row.reason)
+		}
+		w := b.hook()
+		_, err := b.UpdateWebhook(b.ctx, w.ID.String(), service.WebhookChange{URL: new("https://[::1]/")})
+		refused(t, err, apierr.WebhookURLInvalid)
+		_, err = b.UpdateWebhook(b.ctx, w.ID.String(), service.WebhookChange{Events: []string{}})
+		refused(t, err, apierr.ValidationFailed)
+		require.Equal(t, 1, s.Client().Webhook.Query().CountX(b.ctx))
+		require.Equal(t, []string{"store.created", "webhook.created"}, actions(b.journal()))
+
+		without := service.New(s, service.Options{})
+		_, err = without.CreateWebhook(b.ctx, service.WebhookDraft{URL: url})
+		require.Contains(t, refused(t, err, apierr.SecretKeyMissing).Message, "storefront secret generate")
+		_, err = without.RotateSecret(b.ctx, w.ID.String())
+		refused(t, err, apierr.SecretKeyMissing)
+		open := sealing(t)
+		open.Targets = egress.Policy{AllowPrivate: true}
+		_, err = service.New(s, open).CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://127.0.0.1:8443/x"})
+		require.NoError(t, err, "a platform for tests may allow it")
+	})
+}
+
+func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, sealing(t))
+		// Many rounds: two creations that count at the same time are rare.
+		for round := range 20 {
+			b.ctx = b.newStore("shop-" + strconv.Itoa(round))
+			var group sync.WaitGroup
+			results := make([]error, 8)
+			start := make(chan struct{})
+			for i := range results {
+				group.Go(func() {
+					<-start
+					_, results[i] = b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com"})
+				})
+			}
+			close(start)
+			group.Wait()
+			made := 0
+			for _, err := range results {
+				if err == nil {
+					made++
+					continue
+				}
+				refused(t, err, apierr.WebhookLimit)
+			}
+			require.Equal(t, 5, made)
+		}
+		webhooks, err := b.ListWebhooks(b.ctx, 50)
+		require.NoError(t, err)
+		require.Len(t, webhooks, 5)
+		_, err = b.DisableWebhook(b.ctx, webhooks[0].ID.String())
+		require.NoError(t, err)
+		_, err = b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com"})
+		refused(t, err, apierr.WebhookLimit) // a disabled one counts
+		_, err = b.DeleteWebhook(b.ctx, webhooks[0].ID.String())
+		require.NoError(t, err)
+		b.hook()
+		other := b
+		other.ctx = b.newStore("other")
+		other.hook() // each store has its own five
+	})
+}
+
+func TestWebhookChanges(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, sealing(t))
+		w := b.hook()
+		id := w.ID.String()
+		before := len(b.journal())
+		for reason, same := range map[string]service.WebhookChange{
+			"nothing is named":       {},
+			"what it is":             {URL: &w.URL, Description: new(""), Events: service.EventTypes()},
+			"what it is, otherwise":  {Description: new("  "), Events: append(service.EventTypes()[3:], service.EventTypes()[:4]...)},
+			"the URL that it has":    {URL: &w.URL},
+			"the events that it has": {Events: service.EventTypes()},
+		} {
+			unchanged, err := b.UpdateWebhook(b.ctx, id, same)
+			require.NoError(t, err, reason)
+			require.True(t, w.UpdatedAt.Equal(unchanged.UpdatedAt), reason)
+		}
+		require.Len(t, b.journal(), before, "and no entry")
+		changed, err := b.UpdateWebhook(b.ctx, id, service.WebhookChange{URL: new("https://b.example.com"), Events: []string{"order.failed"}})
+		require.NoError(t, err)
+		require.Equal(t, "https://b.example.com", changed.URL)
+		require.Equal(t, []string{"order.failed"}, changed.Events)
+		entries := b.journal()
+		require.Equal(t, "webhook.updated", entries[len(entries)-1].Action)
+		require.Contains(t, string(entries[len(entries)-1].Changes), `"url":{"from":"https://receiver.example.com/hooks","to":"https://b.example.com"}`)
+
+		// It fails; then a person disables it; enabling starts clean.
+		since := s.Now().Add(-time.Hour)
+		require.NoError(t, s.WithTx(b.ctx, func(ctx context.Context, tx *ent.Tx) error {
+			return tx.Webhook.UpdateOneID(w.ID).SetFailingSince(since).Exec(ctx)
+		}))
+		listed, err := b.ListWebhooks(b.ctx, 1)
+		require.NoError(t, err)
+		require.Equal(t, service.WebhookFailing, listed[0].State)
+		require.True(t, since.Equal(*listed[0].FailingSince))
+		require.Equal(t, 72*time.Hour, listed[0].DisablesAt.Sub(since))
+		patient, err := service.New(s, service.Options{DisableAfter: time.Hour}).ListWebhooks(b.ctx, 1)
+		require.NoError(t, err)
+		require.Equal(t, time.Hour, patient[0].DisablesAt.Sub(since))
+		again, err := b.EnableWebhook(b.ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, service.WebhookFailing, again.State, "enabling an enabled one changes nothing")
+		disabled, err := b.DisableWebhook(b.ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, service.WebhookDisabled, disabled.State)
+		require.NotNil(t, disabled.DisabledAt)
+		require.False(t, disabled.DisabledAutomatically)
+		require.Nil(t, disabled.FailingSince)
+		require.NoError(t, s.WithTx(b.ctx, func(ctx context.Context, tx *ent.Tx) error {
+			if err := hook.Hold(ctx, &ent.Webhook{ID: w.ID}); err != nil {
+				return err
+			}
+			return tx.Webhook.UpdateOneID(w.ID).SetDisabledAutomatically(true).SetFailingSince(since).Exec(ctx)
+		}))
+		enabled, err := b.EnableWebhook(b.ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, service.WebhookEnabled, enabled.State)
+		require.Nil(t, enabled.DisabledAt)
+		row := s.Client().Webhook.Query().Where(webhook.ID(w.ID)).OnlyX(b.ctx)
+		require.Nil(t, row.FailingSince)
+		require.False(t, row.DisabledAutomatically)
+
+		_, err = b.DeleteWebhook(b.ctx, id)
+		require.NoError(t, err)
+		entries = b.journal()
+		require.Equal(t, "webhook.deleted", entries[len(entries)-1].Action)
+		require.Contains(t, string(entries[len(entries)-1].Changes), `"url":{"from":"https://b.example.com","to":null}`)
+		require.Zero(t, s.Client().Webhook.Query().CountX(b.ctx))
+	})
+}
+
+// Whatever names a webhook names one of the store.
+func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, sealing(t))
+		w := b.hook()
+		ping, err := b.PingWebhook(b.ctx, w.ID.String())
+		require.NoError(t, err)
+		other := b.newStore("other")
+		for _, id := range []string{w.ID.String(), uuid.NewString(), "x", "", strings.ReplaceAll(w.ID.String(), "-", "")} {
+			for name, do := range map[string]func() error{
+				"update": func() error {
+					_, err := b.UpdateWebhook(other, id, service.WebhookChange{Description: new("x")})
+					return err
+				},
+				"enable":  func() error { _, err := b.EnableWebhook(other, id); return err },
+				"disable": func() error { _, err := b.DisableWebhook(other, id); return err },
+				"delete":  func() error { _, err := b.DeleteWebhook(other, id); return err },
+				"rotate":  func() error { _, err := b.RotateSecret(other, id); return err },
+				"ping":    func() error { _, err := b.PingWebhook(other, id); return err },
+				"resend":  func() error { _, err := b.ResendSince(other, id, time.Time{}); return err },
+			} {
+				require.Equal(t, apierr.WebhookNotFound, refusalCode(do()), "%s %q", name, id)
+			}
+		}
+		_, err = b.GetDelivery(other, ping.ID.String())
+		refused(t, err, apierr.DeliveryNotFound)
+		_, err = b.ResendDelivery(other, ping.ID.String())
+		refused(t, err, apierr.DeliveryNotFound)
+		for _, which := range []service.DeliverySearch{{Limit: 50}, {Limit: 50, WebhookID: w.ID.String()}} {
+			found, err := b.ListDeliveries(other, which)
+			require.NoError(t, err)
+			require.Empty(t, found)
+		}
+	})
+}
+
+func TestPingIsAnEventOfItsOwn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, sealing(t))
+		w := b.hook()
+		b.hook()
+		events, entries := b.events(), len(b.journal())
+		ping, err := b.PingWebhook(b.ctx, w.ID.String())
+		require.NoError(t, err)
+		require.Equal(t, append(events, "ping"), b.events())
+		require.Len(t, b.journal(), entries)
+		require.Zero(t, s.Client().OutboxEntry.Query().CountX(b.ctx), "no other webhook receives it")
+		require.Equal(t, wire.PingType, ping.EventType)
+		require.Equal(t, queue.Pending, ping.Status)
+		require.NotNil(t, ping.NextAttemptAt)
+		shown, err := b.GetDelivery(b.ctx, ping.ID.String())
+		require.NoError(t, err)
+		require.Equal(t, ping, shown.Entry)
+		at := string(wire.AppendTime(nil, ping.CreatedAt))
+		owner := s.Client().Store.Query().OnlyX(b.ctx)
+		require.Equal(t, `{"id":"`+ping.EventID.String()+`","type":"ping","createdAt":`+at+`,"store":{"id":"`+owner.ID.String()+
+			`","slug":"atelier"},"data":{"message":"This is a test event.","sentAt":`+at+`}}`, string(shown.Payload))
+		_, err = b.DisableWebhook(b.ctx, w.ID.String())
+		require.NoError(t, err)
+		_, err = b.PingWebhook(b.ctx, w.ID.String())
+		refused(t, err, apierr.WebhookDisabled)
+		require.NotContains(t, service.EventTypes(), wire.PingType)
+	})
+}
+
+// What waits for a webhook ends with it, in the same transaction: a change that fails cancels
+// nothing.
+func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+		b := newBench(t, s, sealing(t))
+		for reason, end := range map[string]func(context.Context, string) (service.Webhook, error){
+			"disabled": b.DisableWebhook, "deleted": b.DeleteWebhook,
+		} {
+			w := b.hook()
+			ping, err := b.PingWebhook(b.ctx, w.ID.String())
+			require.NoError(t, err)
+			gone := errors.New("the transaction fails")
+			require.ErrorIs(t, s.WithTx(b.ctx, func(ctx context.Context, tx *ent.Tx) error {
+				return errors.Join(queue.Cancel(ctx, tx, s, ping.StoreID, w.ID), gone)
+			}), gone)
+			shown, err := b.GetDelivery(b.ctx, ping.ID.String())
+			require.NoError(t, err)
+			require.Equal(t, queue.Pending, shown.Status, reason)
+			_, err = end(b.ctx, w.ID.String())
+			require.NoError(t, err)
+			shown, err = b.GetDelivery(b.ctx, ping.ID.String())
+			require.NoError(t, err)
+			require.Equal(t, queue.Cancelled, shown.Status, reason)
+			require.NotEmpty(t, shown.Payload, reason)
+			found, err := b.ListDeliveries(b.ctx, service.DeliverySearch{WebhookID: w.ID.String(), Limit: 5})
+			require.NoError(t, err)
+			require.Len(t, found, 1, "it stays in the journal")
+		}
+	})
+}
