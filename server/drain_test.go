@@ -27,7 +27,7 @@ type serving struct {
 	stop func() error
 }
 
-func serve(t *testing.T, s *db.Store, delay time.Duration) serving {
+func serve(t *testing.T, s *db.DB, delay time.Duration) serving {
 	t.Helper()
 	running, err := server.New(server.Config{
 		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: s, Logger: slog.New(slog.DiscardHandler), DrainDelay: delay,

@@ -42,7 +42,7 @@ type Config struct {
 	// loopback address, for development.
 	AdminOpen bool
 	// Store is the database; its schema must be current. The caller closes it.
-	Store *db.Store
+	Store *db.DB
 	// Shop are the platform's choices.
 	Shop service.Options
 	// TrustedProxies are the peers whose X-Forwarded-For tells the client's address.
@@ -129,7 +129,7 @@ const slotsPerConn = 2
 
 // capacity is how many requests a server takes at a time. One store's never hold more than half of
 // the connections, nor of those for admissions.
-func capacity(s *db.Store) rest.Capacity {
+func capacity(s *db.DB) rest.Capacity {
 	conns := s.Conns()
 	half := conns / 2
 	if own := s.AdmissionConns(); own > 0 {

@@ -31,13 +31,13 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 			for i := range drafts {
 				drafts[i] = queue.Draft{ID: id.At(m.Now()), StoreID: m.id, WebhookID: off, EventID: uuid.New(), EventType: hook.OrderPaid}
 			}
-			if err := queue.Add(ctx, tx, m.Store, drafts); err != nil {
+			if err := queue.Add(ctx, tx, m.DB, drafts); err != nil {
 				return err
 			}
 			if err := tx.Webhook.UpdateOneID(off).SetEnabled(false).Exec(ctx); err != nil {
 				return err
 			}
-			return queue.Cancel(ctx, tx, m.Store, m.id, off)
+			return queue.Cancel(ctx, tx, m.DB, m.id, off)
 		})
 		in.receiver.watch()
 		first, second := in.run(), in.run()

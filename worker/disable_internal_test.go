@@ -203,7 +203,7 @@ func TestAnAttemptOutlivesTheEpochOfItsWebhook(t *testing.T) {
 			if err := tx.Webhook.UpdateOneID(webhook).SetEnabled(false).Exec(ctx); err != nil {
 				return err
 			}
-			return queue.Cancel(ctx, tx, in.Store, m.id, webhook)
+			return queue.Cancel(ctx, tx, in.DB, m.id, webhook)
 		})
 		m.enable(webhook)
 		w.finish()

@@ -43,7 +43,7 @@ func (c *handClock) advance(d time.Duration) { c.milliseconds.Add(d.Milliseconds
 
 // installation is a database with the receiver of all its webhooks.
 type installation struct {
-	*db.Store
+	*db.DB
 	t        testing.TB
 	clock    *handClock
 	ring     *seal.Ring
@@ -76,7 +76,7 @@ func newInstallationAt(t testing.TB, url string) *installation {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return &installation{
-		Store: s, t: t, clock: clock, ring: seal.NewRing(newKey(t)), receiver: newReceiver(t), secrets: map[uuid.UUID]string{},
+		DB: s, t: t, clock: clock, ring: seal.NewRing(newKey(t)), receiver: newReceiver(t), secrets: map[uuid.UUID]string{},
 	}
 }
 
@@ -180,7 +180,7 @@ func (m merchant) enqueue(webhook uuid.UUID, kind string) uuid.UUID {
 		if err := tx.Event.Create().SetID(event).SetStoreID(m.id).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(m.Now()).Exec(ctx); err != nil {
 			return err
 		}
-		return queue.Add(ctx, tx, m.Store, []queue.Draft{{
+		return queue.Add(ctx, tx, m.DB, []queue.Draft{{
 			ID: id.At(m.Now()), StoreID: m.id, WebhookID: webhook, EventID: event, EventType: kind,
 		}})
 	})
@@ -190,7 +190,7 @@ func (m merchant) enqueue(webhook uuid.UUID, kind string) uuid.UUID {
 // config is how workers of the installation work.
 func (in *installation) config() Config {
 	return Config{
-		Store: in.Store, Secrets: in.ring, Concurrency: 32, Timeout: hangGuard,
+		Store: in.DB, Secrets: in.ring, Concurrency: 32, Timeout: hangGuard,
 		Targets: egress.Policy{AllowPrivate: true}, RootCAs: in.receiver.roots(in.t),
 	}
 }

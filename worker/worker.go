@@ -66,7 +66,7 @@ const (
 type Config struct {
 	// Store is the database; its schema must be current and its connections should have
 	// queue.Settings. The caller closes it once Run has returned.
-	Store *db.Store
+	Store *db.DB
 	// Secrets opens the signing secrets.
 	Secrets *seal.Ring
 	// Concurrency is how many attempts are made at a time; 0 means DefaultConcurrency.

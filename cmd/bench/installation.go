@@ -21,7 +21,7 @@ import (
 // installation is a database with stores, each with one webhook for all types, as its operator
 // has it.
 type installation struct {
-	store     *db.Store
+	store     *db.DB
 	binary    string
 	secretKey string
 	authority string // the file with the receiver's authority

@@ -79,12 +79,12 @@ func playLargeDisable(ctx context.Context, p *play) (err error) {
 			return err
 		}
 	}
-	db, err := s.open(ctx)
+	handle, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	d := &disabling{play: p, stage: s, receiver: r, db: db}
+	defer func() { err = errors.Join(err, handle.Close()) }()
+	d := &disabling{play: p, stage: s, receiver: r, handle: handle}
 	for n := range healthyStores {
 		d.creators = append(d.creators, newCreator(s.api, healthyRate, s.stores[hungStores+n]))
 	}
@@ -125,7 +125,7 @@ type disabling struct {
 	*play
 	stage       *stage
 	receiver    *receiver.Receiver
-	db          *db.Store // beside the service
+	handle      *db.DB    // beside the service
 	creators    []*caller // in the stores whose webhooks are healthy
 	bystander   *caller
 	quiet, then []call // the bystander's, of all so far
@@ -140,13 +140,13 @@ func (d *disabling) byCommand(ctx context.Context, hung webhook) error {
 // byFailures makes a webhook one that has failed for longer than any patience, and waits until a
 // worker has disabled it.
 func (d *disabling) byFailures(ctx context.Context, hung webhook) error {
-	since := d.db.Now().AddDate(0, 0, -10)
-	if _, err := d.db.Writer().ExecContext(ctx, "UPDATE webhooks SET failing_since = $1 WHERE id = $2", since, hung.ID); err != nil {
+	since := d.handle.Now().AddDate(0, 0, -10)
+	if _, err := d.handle.Writer().ExecContext(ctx, "UPDATE webhooks SET failing_since = $1 WHERE id = $2", since, hung.ID); err != nil {
 		return fmt.Errorf("let it have failed for long: %w", err)
 	}
 	for limit := time.Now().Add(arrivedLimit + d.Span); ; {
 		enabled := true
-		if err := d.db.Reader().QueryRowContext(ctx, "SELECT enabled FROM webhooks WHERE id = $1", hung.ID).Scan(&enabled); err != nil || !enabled {
+		if err := d.handle.Reader().QueryRowContext(ctx, "SELECT enabled FROM webhooks WHERE id = $1", hung.ID).Scan(&enabled); err != nil || !enabled {
 			return err
 		}
 		if time.Now().After(limit) {
@@ -166,12 +166,12 @@ func (d *disabling) backlog(ctx context.Context, of storeData, hung webhook) (ev
 		return event, errors.New("no customer could be created")
 	}
 	began := time.Now()
-	if err := d.db.Reader().QueryRowContext(ctx, "SELECT id FROM events WHERE store_id = $1 LIMIT 1", of.id).Scan(&event); err != nil {
+	if err := d.handle.Reader().QueryRowContext(ctx, "SELECT id FROM events WHERE store_id = $1 LIMIT 1", of.id).Scan(&event); err != nil {
 		return event, fmt.Errorf("read the event: %w", err)
 	}
 	if d.on == onSQLite {
 		hex := fmt.Sprintf("%012x", time.Now().UnixMilli())
-		_, err = d.db.Writer().ExecContext(ctx, waitSQLite, of.id, hung.ID, event, d.Waiting, hex, time.Now())
+		_, err = d.handle.Writer().ExecContext(ctx, waitSQLite, of.id, hung.ID, event, d.Waiting, hex, time.Now())
 	} else {
 		err = d.stage.sql(ctx, func(db *pgx.Conn) error {
 			_, err := db.Exec(ctx, waitPostgres, of.id, hung.ID, event, d.Waiting)
@@ -186,7 +186,7 @@ func (d *disabling) backlog(ctx context.Context, of storeData, hung webhook) (ev
 }
 
 // open opens the database beside the service.
-func (s *stage) open(ctx context.Context) (*db.Store, error) {
+func (s *stage) open(ctx context.Context) (*db.DB, error) {
 	return db.Open(ctx, db.Config{URL: s.db.url, MaxConns: 2})
 }
 
@@ -231,10 +231,10 @@ func (d *disabling) disable(ctx context.Context, name string, of storeData, hung
 	if d.on == onSQLite {
 		d.mustFast(longest <= slowestAnswer, "%s: every answer of the API takes at most %s (%s)", name, slowestAnswer, fine(longest))
 	}
-	if err := d.cancelled(ctx, d.db, hung, disabled); err != nil {
+	if err := d.cancelled(ctx, d.handle, hung, disabled); err != nil {
 		return err
 	}
-	return d.delivered(ctx, d.db, d.receiver, calls, backlog, began, disabled)
+	return d.delivered(ctx, d.handle, d.receiver, calls, backlog, began, disabled)
 }
 
 // longestOf is the longest that calls took that were due before a moment, and of the others.
@@ -250,14 +250,14 @@ func longestOf(at time.Time, calls []call) (before, since time.Duration) {
 }
 
 // cancelled waits until nothing waits for the webhook any more.
-func (p *play) cancelled(ctx context.Context, db *db.Store, hung webhook, since time.Time) error {
+func (p *play) cancelled(ctx context.Context, handle *db.DB, hung webhook, since time.Time) error {
 	limit := cancelledLimit
 	if p.Long {
 		limit = cancelledLimitLong
 	}
 	left := 0
 	for time.Since(since) < limit {
-		if err := db.Reader().QueryRowContext(ctx, "SELECT count(*) FROM deliveries WHERE webhook_id = $1", hung.ID).Scan(&left); err != nil {
+		if err := handle.Reader().QueryRowContext(ctx, "SELECT count(*) FROM deliveries WHERE webhook_id = $1", hung.ID).Scan(&left); err != nil {
 			return fmt.Errorf("count what waits: %w", err)
 		}
 		if left == 0 {
@@ -272,11 +272,11 @@ func (p *play) cancelled(ctx context.Context, db *db.Store, hung webhook, since 
 }
 
 // delivered compares what was created with what arrived.
-func (p *play) delivered(ctx context.Context, db *db.Store, r *receiver.Receiver, calls []call, backlog uuid.UUID, began, disabled time.Time) error {
+func (p *play) delivered(ctx context.Context, handle *db.DB, r *receiver.Receiver, calls []call, backlog uuid.UUID, began, disabled time.Time) error {
 	if _, err := r.Count(); err != nil {
 		return err
 	}
-	eventOf, err := eventsOf(ctx, db.Reader())
+	eventOf, err := eventsOf(ctx, handle.Reader())
 	if err != nil {
 		return err
 	}
@@ -335,8 +335,8 @@ func (p *play) delivered(ctx context.Context, db *db.Store, r *receiver.Receiver
 }
 
 // eventsOf returns the events that tell of created customers, by the customer.
-func eventsOf(ctx context.Context, db *sql.DB) (map[uuid.UUID]uuid.UUID, error) {
-	rows, err := db.QueryContext(ctx, "SELECT id, payload FROM events WHERE type = 'customer.created'")
+func eventsOf(ctx context.Context, handle *sql.DB) (map[uuid.UUID]uuid.UUID, error) {
+	rows, err := handle.QueryContext(ctx, "SELECT id, payload FROM events WHERE type = 'customer.created'")
 	if err != nil {
 		return nil, fmt.Errorf("read the events: %w", err)
 	}

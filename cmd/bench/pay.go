@@ -69,7 +69,7 @@ func (c *payCommand) Run(ctx context.Context, io streams) (err error) {
 }
 
 // orders finds what to pay, the stores in turns.
-func (c *payCommand) orders(ctx context.Context, s *db.Store, rules *service.Shop) ([]dueOrder, error) {
+func (c *payCommand) orders(ctx context.Context, s *db.DB, rules *service.Shop) ([]dueOrder, error) {
 	tenants := map[uuid.UUID]tenant.Store{}
 	for n := range c.Stores {
 		t, err := rules.FindStore(ctx, slugOf(c.First+n))

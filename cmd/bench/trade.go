@@ -67,7 +67,7 @@ func (c *tradeCommand) Run(ctx context.Context, io streams) (err error) {
 	return group.Wait()
 }
 
-func openStalls(ctx context.Context, s *db.Store) ([]stall, error) {
+func openStalls(ctx context.Context, s *db.DB) ([]stall, error) {
 	stores, err := s.Client().Store.Query().All(ctx)
 	if err != nil {
 		return nil, err

@@ -36,14 +36,14 @@ var (
 // metricsOf lists the metrics of a server and a worker with their labels.
 func metricsOf(t *testing.T) map[string][]string {
 	t.Helper()
-	db := dbtest.New(t, dbtest.SQLite, db.Config{})
+	handle := dbtest.New(t, dbtest.SQLite, db.Config{})
 	log := slog.New(slog.DiscardHandler)
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	registry := monitor.NewRegistry(db, log)
-	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: db, Metrics: registry, Logger: log})
+	registry := monitor.NewRegistry(handle, log)
+	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: handle, Metrics: registry, Logger: log})
 	require.NoError(t, err)
-	_, err = worker.New(t.Context(), worker.Config{Store: db, Secrets: seal.NewRing(key), Metrics: registry, Logger: log})
+	_, err = worker.New(t.Context(), worker.Config{Store: handle, Secrets: seal.NewRing(key), Metrics: registry, Logger: log})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

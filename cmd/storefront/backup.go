@@ -46,12 +46,12 @@ func (c *backupCmd) Run(s *session) error {
 		return fmt.Errorf("back up: %w", err)
 	}
 	// Whatever its schema is: before an upgrade is when a backup matters.
-	db, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL, MaxConns: 1})
+	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL, MaxConns: 1})
 	if err != nil {
 		return err
 	}
-	bytes, err := db.Backup(s.ctx, c.To)
-	if err = errors.Join(err, db.Close()); err != nil {
+	bytes, err := handle.Backup(s.ctx, c.To)
+	if err = errors.Join(err, handle.Close()); err != nil {
 		return err
 	}
 	done := backedUp{File: c.To, Bytes: bytes}

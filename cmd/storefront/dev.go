@@ -78,15 +78,15 @@ func (c *devCmd) start(s *session, data database, logger *slog.Logger) error {
 	if err := makeDemo(s.ctx, data.DatabaseURL); err != nil {
 		return err
 	}
-	db, err := data.openWith(s.ctx, boundedBy(rest.DefaultTimeout))
+	handle, err := data.openWith(s.ctx, boundedBy(rest.DefaultTimeout))
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.serve(s, db, data, logger), db.Close())
+	return errors.Join(c.serve(s, handle, data, logger), handle.Close())
 }
 
 // serve runs the server, a worker and a receiver of the demo store's events.
-func (c *devCmd) serve(s *session, db *db.Store, data database, logger *slog.Logger) error {
+func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Logger) error {
 	ring, err := secretKey{}.ring(data)
 	if err != nil {
 		return err
@@ -97,9 +97,9 @@ func (c *devCmd) serve(s *session, db *db.Store, data database, logger *slog.Log
 		return err
 	}
 	defer t.flush(s.ctx)
-	registry := monitor.NewRegistry(db, logger)
+	registry := monitor.NewRegistry(handle, logger)
 	deliveries, err := worker.New(s.ctx, worker.Config{
-		Store: db, Secrets: ring, Targets: targets, Metrics: registry, Traces: t.to(), Logger: logger,
+		Store: handle, Secrets: ring, Targets: targets, Metrics: registry, Traces: t.to(), Logger: logger,
 	})
 	if err != nil {
 		return err
@@ -109,14 +109,14 @@ func (c *devCmd) serve(s *session, db *db.Store, data database, logger *slog.Log
 		return err
 	}
 	config := server.Config{
-		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, Store: db, Metrics: registry, Traces: t.to(), Logger: logger,
+		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, Store: handle, Metrics: registry, Traces: t.to(), Logger: logger,
 		Shop: service.Options{Secrets: ring, Targets: targets}, PublicDocs: true,
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
 	// The key is made once the addresses are taken: a dev that cannot serve revokes no key.
 	group.Go(func() error {
 		return serve(ctx, config, func(running *server.Server) error {
-			operator := admin.New(db, service.New(db, config.Shop))
+			operator := admin.New(handle, service.New(handle, config.Shop))
 			demo, err := operator.GetStore(ctx, demoSlug)
 			if err != nil {
 				return err
@@ -142,7 +142,7 @@ func (c *devCmd) serve(s *session, db *db.Store, data database, logger *slog.Log
 				}
 				g.Dashboard = link.URL
 			}
-			if err := greet(s, g, demo, db); err != nil {
+			if err := greet(s, g, demo, handle); err != nil {
 				return err
 			}
 			group.Go(func() error { return deliveries.Run(ctx) })
@@ -205,14 +205,14 @@ type rawJSON []byte
 // MarshalJSON returns the text itself.
 func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
 
-func greet(s *session, g greeting, demo *storefrontv1.Store, db *db.Store) error {
+func greet(s *session, g greeting, demo *storefrontv1.Store, handle *db.DB) error {
 	g.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer %s" "%s/v1/products?pageSize=2"`, g.Key, g.URL)
 	// One that is published, so that archiving it is a change.
 	owner, err := uuid.Parse(demo.GetId())
 	if err != nil {
 		return err
 	}
-	published, err := db.Client().Product.Query().Where(product.StoreID(owner), product.StatusEQ(product.StatusPUBLISHED)).
+	published, err := handle.Client().Product.Query().Where(product.StoreID(owner), product.StatusEQ(product.StatusPUBLISHED)).
 		Order(product.ByID()).FirstID(s.ctx)
 	if err != nil && !ent.IsNotFound(err) {
 		return err
@@ -273,12 +273,12 @@ func baseURL(a net.Addr) string {
 // makeDemo makes the demo store unless it is there.
 func makeDemo(ctx context.Context, url string) error {
 	clock := newWalk()
-	db, err := db.Open(ctx, db.Config{URL: url, Clock: clock.now})
+	handle, err := db.Open(ctx, db.Config{URL: url, Clock: clock.now})
 	if err != nil {
 		return err
 	}
-	rules := service.New(db, service.Options{})
-	operator := admin.New(db, rules)
+	rules := service.New(handle, service.Options{})
+	operator := admin.New(handle, rules)
 	_, err = operator.GetStore(ctx, demoSlug)
 	var r *apierr.Refusal
 	if errors.As(err, &r) && r.Code == apierr.StoreNotFound {
@@ -287,5 +287,5 @@ func makeDemo(ctx context.Context, url string) error {
 			err = fmt.Errorf("make the demo store: %w", err)
 		}
 	}
-	return errors.Join(err, db.Close())
+	return errors.Join(err, handle.Close())
 }

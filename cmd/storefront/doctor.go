@@ -86,7 +86,7 @@ func readable(set *settings, command string) error {
 func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 	keys := c.keys() // before the database is opened, beside which it may be
 	used := doctor.Used(ctx, c.DatabaseURL)
-	db, reached := doctor.Open(ctx, db.Config{
+	handle, reached := doctor.Open(ctx, db.Config{
 		URL: c.DatabaseURL, MaxConns: 2, Settings: map[string]string{"application_name": doctor.ApplicationName},
 	})
 	found := []doctor.Finding{reached}
@@ -94,19 +94,19 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 		key, _ := keyFile(c.DatabaseURL)
 		found = append(found, doctor.Files(path, key)...)
 	}
-	if db == nil {
+	if handle == nil {
 		return append(found, doctor.Secrets(ctx, nil, keys)) // the rest of the checks need it
 	}
-	defer func() { _ = db.Close() }()
-	found = append(found, doctor.Database(ctx, db)...)
+	defer func() { _ = handle.Close() }()
+	found = append(found, doctor.Database(ctx, handle)...)
 	for _, f := range found {
 		if f.Check == "schema" && f.Status != doctor.OK {
 			return append(found, doctor.Secrets(ctx, nil, keys)) // what follows reads its tables
 		}
 	}
-	found = append(found, doctor.Secrets(ctx, db, keys), doctor.Outbox(ctx, db, used), doctor.Sweeps(ctx, db))
-	if db.Dialect() == dialect.Postgres {
-		found = append(found, doctor.Transactions(ctx, db, doctor.LongTransaction))
+	found = append(found, doctor.Secrets(ctx, handle, keys), doctor.Outbox(ctx, handle, used), doctor.Sweeps(ctx, handle))
+	if handle.Dialect() == dialect.Postgres {
+		found = append(found, doctor.Transactions(ctx, handle, doctor.LongTransaction))
 	}
 	return found
 }

@@ -89,14 +89,14 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
 			in.knows(webhook.Secret)
 
-			db, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+			handle, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
-			happened := db.Now().Add(-2 * doctor.MostLag)
+			happened := handle.Now().Add(-2 * doctor.MostLag)
 			event := id.At(happened)
-			_, err = db.Writer().Exec(`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', $3, $4)`,
+			_, err = handle.Writer().Exec(`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', $3, $4)`,
 				event, shop.ID, []byte(`{"id":"`+event.String()+`","type":"order.paid"}`), happened)
 			require.NoError(t, err)
-			_, err = db.Writer().Exec(`INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, 'order.paid')`, event, shop.ID)
+			_, err = handle.Writer().Exec(`INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, 'order.paid')`, event, shop.ID)
 			require.NoError(t, err)
 
 			f := i.examine()["outbox"]
@@ -105,7 +105,7 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			require.Contains(t, f.Remedy, "start `storefront worker`")
 
 			// Right after a restore nothing is connected yet, and the doctor ends with 0.
-			require.NoError(t, db.Close())
+			require.NoError(t, handle.Close())
 			f = i.examine()["outbox"]
 			require.Equal(t, doctor.Warn, f.Status)
 			require.Regexp(t, `^1 event waiting, the oldest for 2m\d+s: nothing runs on this database`, f.Message)

@@ -51,12 +51,12 @@ func (migrateUpCmd) Help() string {
 
 // Run migrates.
 func (c *migrateUpCmd) Run(s *session) error {
-	db, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL})
+	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL})
 	if err != nil {
 		return err
 	}
 	var applied []db.Migration
-	err = errors.Join(db.Migrate(s.ctx, func(m db.Migration) { applied = append(applied, m) }), db.Close())
+	err = errors.Join(handle.Migrate(s.ctx, func(m db.Migration) { applied = append(applied, m) }), handle.Close())
 	if err != nil {
 		return err
 	}
@@ -76,12 +76,12 @@ func (migrateStatusCmd) Help() string {
 
 // Run shows the migrations.
 func (c *migrateStatusCmd) Run(s *session) error {
-	db, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL})
+	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL})
 	if err != nil {
 		return err
 	}
-	steps, err := db.Migrations(s.ctx)
-	if err = errors.Join(err, db.Close()); err != nil {
+	steps, err := handle.Migrations(s.ctx)
+	if err = errors.Join(err, handle.Close()); err != nil {
 		return err
 	}
 	return s.migrations(steps)

@@ -131,7 +131,7 @@ func jsonEnv(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], jsonAt(ts, args[1], args[2]))
 }
 
-func open(ts *testscript.TestScript) *db.Store {
+func open(ts *testscript.TestScript) *db.DB {
 	s, err := db.Open(context.Background(), db.Config{URL: ts.Getenv("DATABASE_URL"), MaxConns: 2})
 	ts.Check(err)
 	return s

@@ -65,20 +65,20 @@ type rotated struct {
 // Run encrypts the secrets anew.
 func (c *secretRotateCmd) Run(s *session) error {
 	// The database first: a mistake in its URL must not make a key file.
-	db, err := c.open(s.ctx)
+	handle, err := c.open(s.ctx)
 	if err != nil {
 		return err
 	}
 	ring, err := c.ring(c.database)
 	if err != nil {
-		return errors.Join(err, db.Close())
+		return errors.Join(err, handle.Close())
 	}
 	bar := newProgress(s.errs, "secrets", 0)
-	so, err := service.New(db, service.Options{Secrets: ring}).ResealSecrets(s.ctx, func(so service.Resealed) {
+	so, err := service.New(handle, service.Options{Secrets: ring}).ResealSecrets(s.ctx, func(so service.Resealed) {
 		bar.tell(fmt.Sprintf("%d of %d secrets", so.Done, so.Webhooks))
 	})
 	bar.end()
-	if err = errors.Join(err, db.Close()); err != nil {
+	if err = errors.Join(err, handle.Close()); err != nil {
 		return err
 	}
 	switch {

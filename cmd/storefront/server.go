@@ -107,28 +107,28 @@ func (c *serverCmd) serve(s *session) error {
 			return err
 		}
 	}
-	db, err := c.openWith(s.ctx, boundedBy(time.Duration(c.RequestTimeout)))
+	handle, err := c.openWith(s.ctx, boundedBy(time.Duration(c.RequestTimeout)))
 	if err != nil {
 		return err
 	}
 	options, err := c.options()
 	if err != nil {
-		return errors.Join(err, db.Close())
+		return errors.Join(err, handle.Close())
 	}
 	t, err := s.openTraces(unsent(logger))
 	if err != nil {
-		return errors.Join(err, db.Close())
+		return errors.Join(err, handle.Close())
 	}
 	defer t.flush(s.ctx)
 	config := server.Config{
-		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, Store: db, Logger: logger, Shop: options,
+		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, Store: handle, Logger: logger, Shop: options,
 		DrainDelay:     time.Duration(c.DrainDelay),
 		RequestTimeout: time.Duration(c.RequestTimeout),
 	}
 	for _, n := range c.TrustedProxies {
 		config.TrustedProxies = append(config.TrustedProxies, n.prefix)
 	}
-	return errors.Join(serve(s.ctx, config, func(*server.Server) error { return nil }), db.Close())
+	return errors.Join(serve(s.ctx, config, func(*server.Server) error { return nil }), handle.Close())
 }
 
 // boundedBy is how a server opens its database: with connections of its own for admissions, and with
@@ -154,11 +154,11 @@ func (t *timeout) UnmarshalText(text []byte) error {
 
 // migrate brings the schema up to date.
 func migrate(ctx context.Context, d database, report func(db.Migration)) error {
-	db, err := db.Open(ctx, db.Config{URL: d.DatabaseURL})
+	handle, err := db.Open(ctx, db.Config{URL: d.DatabaseURL})
 	if err != nil {
 		return err
 	}
-	return errors.Join(db.Migrate(ctx, report), db.Close())
+	return errors.Join(handle.Migrate(ctx, report), handle.Close())
 }
 
 // serve runs a server until the context ends. Bound is called once both addresses are taken.

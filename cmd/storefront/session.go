@@ -35,12 +35,12 @@ type limit struct {
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")
 
 // open opens the database for anything but migrating it: its schema must be current.
-func (d database) open(ctx context.Context) (*db.Store, error) {
+func (d database) open(ctx context.Context) (*db.DB, error) {
 	return d.openWith(ctx, db.Config{})
 }
 
 // openWith is open with a configuration, to which it adds the database's URL.
-func (d database) openWith(ctx context.Context, c db.Config) (*db.Store, error) {
+func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 	c.URL = d.DatabaseURL
 	s, err := db.Open(ctx, c)
 	if err != nil {
@@ -85,9 +85,9 @@ func (s *session) operate(p place, o service.Options, do func(ctx context.Contex
 
 // onDatabase carries out one of the operator's operations on the database.
 func (s *session) onDatabase(d database, o service.Options, do func(ctx context.Context, operator *admin.Operator) error) error {
-	db, err := d.open(s.ctx)
+	handle, err := d.open(s.ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(s.ctx, admin.New(db, service.New(db, o))), db.Close())
+	return errors.Join(do(s.ctx, admin.New(handle, service.New(handle, o))), handle.Close())
 }

@@ -124,11 +124,11 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			require.Equal(t, http.StatusOK, status, "a schema that is ahead is ready")
 
 			// Its events are kept, and none is lost with the table that was rebuilt.
-			db, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+			handle, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
-			defer db.Close()
+			defer handle.Close()
 			count := func(query string) (n int) {
-				require.NoError(t, db.Reader().QueryRow(query).Scan(&n))
+				require.NoError(t, handle.Reader().QueryRow(query).Scan(&n))
 				return n
 			}
 			// 10 customers, product.published, product.archived, order.paid.

@@ -52,30 +52,30 @@ func (c *workerCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	db, err := c.openWith(s.ctx, db.Config{MaxConns: workerConns, Settings: queue.Settings()})
+	handle, err := c.openWith(s.ctx, db.Config{MaxConns: workerConns, Settings: queue.Settings()})
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.deliver(s, db, ring, logger), db.Close())
+	return errors.Join(c.deliver(s, handle, ring, logger), handle.Close())
 }
 
 // deliver runs the worker, with the operator's listener beside it.
-func (c *workerCmd) deliver(s *session, db *db.Store, ring *seal.Ring, logger *slog.Logger) error {
+func (c *workerCmd) deliver(s *session, handle *db.DB, ring *seal.Ring, logger *slog.Logger) error {
 	t, err := s.openTraces(unsent(logger))
 	if err != nil {
 		return err
 	}
 	defer t.flush(s.ctx)
-	registry := monitor.NewRegistry(db, logger)
+	registry := monitor.NewRegistry(handle, logger)
 	w, err := worker.New(s.ctx, worker.Config{
-		Metrics: registry, Traces: t.to(), Store: db, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits, Timeout: time.Duration(c.Timeout),
+		Metrics: registry, Traces: t.to(), Store: handle, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits, Timeout: time.Duration(c.Timeout),
 		DisableAfter: time.Duration(c.DisableAfter), Retention: time.Duration(c.Retention), Proxy: c.EgressProxy.url,
 		Targets: egress.Policy{AllowPrivate: c.AllowPrivateTargets}, Deaf: !bool(c.Listen), Logger: logger,
 	})
 	if err != nil {
 		return err
 	}
-	shown := monitor.Config{Metrics: registry, Logger: logger, Ready: monitor.NewReadiness(db).Check}
+	shown := monitor.Config{Metrics: registry, Logger: logger, Ready: monitor.NewReadiness(handle).Check}
 	return c.beside(s.ctx, shown, func(ctx context.Context) error {
 		logger.InfoContext(ctx, "delivering", "concurrency", int(c.Concurrency), "attempts", len(c.RetryDelays.waits)+1)
 		return w.Run(ctx)

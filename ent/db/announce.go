@@ -52,7 +52,7 @@ func newAnnouncer(connect driver.Connector) *announcer {
 // Announce tells those who listen that there is an event or a delivery to see to. It neither
 // waits nor fails: whoever works on them looks by himself from time to time. WithTx calls it for
 // what it puts into the outbox.
-func (s *Store) Announce() {
+func (s *DB) Announce() {
 	a := s.announcer
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -110,7 +110,7 @@ func (a *announcer) close() {
 // process, on SQLite on this store. Values are no count: one stands for all since the one before.
 // Some may be lost, and one comes whenever a lost connection is there again. The listening ends
 // with the context.
-func (s *Store) Listen(ctx context.Context) <-chan struct{} {
+func (s *DB) Listen(ctx context.Context) <-chan struct{} {
 	heard := make(chan struct{}, 1)
 	if s.dialect == dialect.SQLite {
 		a := s.announcer

@@ -29,7 +29,7 @@ func hears(t *testing.T, heard <-chan struct{}, what string) {
 
 func TestWhatIsAnnouncedIsHeard(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx, cancel := context.WithCancel(context.Background())
 		heard := s.Listen(ctx)
 		// The listener connects by itself; what is announced before is lost.
@@ -65,7 +65,7 @@ func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 
 func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx := t.Context()
 		heard := s.Listen(ctx)
 		if s.Dialect() == "postgres" {

@@ -17,7 +17,7 @@ var ErrNotEmbedded = errors.New("only a SQLite database is one file")
 // moment, while others read and write it. The file has its name only once it is whole and on disk;
 // one that is there already is left alone, and the error is fs.ErrExist. It returns the copy's
 // length in bytes. On PostgreSQL it fails with ErrNotEmbedded.
-func (s *Store) Backup(ctx context.Context, path string) (bytes int64, err error) {
+func (s *DB) Backup(ctx context.Context, path string) (bytes int64, err error) {
 	if s.dialect != dialect.SQLite {
 		return 0, ErrNotEmbedded
 	}

@@ -80,7 +80,7 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 }
 
 // databaseURL is the URL of the file that a store has open.
-func databaseURL(t *testing.T, s *db.Store) string {
+func databaseURL(t *testing.T, s *db.DB) string {
 	t.Helper()
 	var number int
 	var name, file string

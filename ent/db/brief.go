@@ -31,7 +31,7 @@ const (
 // locks never wait for this process; the commit waits for no standby. It returns an error for
 // which IsLocked holds when somebody else held a lock each time, and errTooMuch when
 // the last step took longer than others may wait.
-func (s *Store) briefly(ctx context.Context, steps ...string) error {
+func (s *DB) briefly(ctx context.Context, steps ...string) error {
 	db, err := s.migrator()
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ func (r ClockReading) String() string {
 
 // ReadClock asks the database for its time, sets Now by it, and compares this process's clock with
 // it. On SQLite the two are one clock. The error is the database's.
-func (s *Store) ReadClock(ctx context.Context) (ClockReading, error) {
+func (s *DB) ReadClock(ctx context.Context) (ClockReading, error) {
 	k := s.clock
 	if k.asked == nil || k.given != nil {
 		r := ClockReading{Now: s.Now()}
@@ -119,11 +119,11 @@ func (k *clock) learn(told, sent, answered time.Time) {
 
 // ClockOffset is how far this process's clock was ahead of the database's at the last look, negative
 // when it was behind. WatchClock takes one every 10 seconds.
-func (s *Store) ClockOffset() time.Duration { return time.Duration(s.clock.offset.Load()) }
+func (s *DB) ClockOffset() time.Duration { return time.Duration(s.clock.offset.Load()) }
 
 // WatchClock follows the database's clock until the context ends. While this process's clock differs
 // by more than ClockTolerance it logs that, once and then every hour, and once more when it ends.
-func (s *Store) WatchClock(ctx context.Context, log *slog.Logger) {
+func (s *DB) WatchClock(ctx context.Context, log *slog.Logger) {
 	w := clockWatch{log: log}
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()

@@ -63,8 +63,8 @@ type Config struct {
 	unkept bool
 }
 
-// Store is an open database. Goroutines may share it.
-type Store struct {
+// DB is an open database. Goroutines may share it.
+type DB struct {
 	dialect        string
 	reader, writer *sql.DB
 	prober         *sql.DB     // on SQLite the reader, on PostgreSQL one connection of its own
@@ -82,7 +82,7 @@ type Store struct {
 // Open opens the database and makes sure that it answers. It does not migrate. An error is one
 // line, without the password: ErrURL when the URL is malformed, else "reach the database: …".
 // On SQLite the file is made if it is not there, readable by its owner only.
-func Open(ctx context.Context, c Config) (*Store, error) {
+func Open(ctx context.Context, c Config) (*DB, error) {
 	if c.Observe == nil {
 		c.Observe = func(string) {}
 	}
@@ -100,23 +100,23 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 }
 
 // Dialect is dialect.Postgres or dialect.SQLite of entgo.io/ent/dialect.
-func (s *Store) Dialect() string { return s.dialect }
+func (s *DB) Dialect() string { return s.dialect }
 
 // Reader is the pool for statements that only read. Placeholders are $1, $2, … on both
 // databases.
-func (s *Store) Reader() *sql.DB { return s.reader }
+func (s *DB) Reader() *sql.DB { return s.reader }
 
 // Writer is the pool for statements that write outside a transaction: on SQLite the single
 // connection that writes, on PostgreSQL the same pool as Reader. Using it, or on PostgreSQL
 // Reader, inside a transaction waits for a connection while holding one: use the transaction.
-func (s *Store) Writer() *sql.DB { return s.writer }
+func (s *DB) Writer() *sql.DB { return s.writer }
 
 // Admissions is the pool for the statement that admits a request. On PostgreSQL its connections
 // are its own where Config gives it some.
-func (s *Store) Admissions() *sql.DB { return s.admissions }
+func (s *DB) Admissions() *sql.DB { return s.admissions }
 
 // AdmissionConns is how many connections are kept for admissions alone; 0 means none.
-func (s *Store) AdmissionConns() int {
+func (s *DB) AdmissionConns() int {
 	if s.admissions == s.writer {
 		return 0
 	}
@@ -125,19 +125,19 @@ func (s *Store) AdmissionConns() int {
 
 // Conns is how many statements the database takes at a time beside admissions: the size of the pool
 // that reads.
-func (s *Store) Conns() int { return s.reader.Stats().MaxOpenConnections }
+func (s *DB) Conns() int { return s.reader.Stats().MaxOpenConnections }
 
 // Client is the ent client for reads outside transactions. Changes through it are refused.
-func (s *Store) Client() *ent.Client { return s.client }
+func (s *DB) Client() *ent.Client { return s.client }
 
 // Now is the time by the store's clock: UTC, truncated to milliseconds. On PostgreSQL that is the
 // database's clock as Open and ReadClock last read it, whatever this process's clock shows.
-func (s *Store) Now() time.Time { return s.clock.now().UTC().Truncate(time.Millisecond) }
+func (s *DB) Now() time.Time { return s.clock.now().UTC().Truncate(time.Millisecond) }
 
 // Moment is the argument by which a statement learns the time that leases go by, as in
 // COALESCE($1, now()): nil on PostgreSQL, where the database's clock decides, so that clocks of
 // several hosts need not agree; the store's time on SQLite, or under a clock of the caller's.
-func (s *Store) Moment() any {
+func (s *DB) Moment() any {
 	if s.dialect == dialect.Postgres && s.clock.given == nil {
 		return nil
 	}
@@ -145,10 +145,10 @@ func (s *Store) Moment() any {
 }
 
 // Ping makes sure that the database answers.
-func (s *Store) Ping(ctx context.Context) error { return s.reader.PingContext(ctx) }
+func (s *DB) Ping(ctx context.Context) error { return s.reader.PingContext(ctx) }
 
 // Close closes the pools. Whatever uses the store must have ended.
-func (s *Store) Close() error {
+func (s *DB) Close() error {
 	s.announcer.close()
 	if s.dialect == dialect.Postgres {
 		errs := []error{s.prober.Close()}

@@ -23,7 +23,7 @@ import (
 )
 
 // addStore records a store with that creation time.
-func addStore(t testing.TB, s *db.Store, slug string, at time.Time) uuid.UUID {
+func addStore(t testing.TB, s *db.DB, slug string, at time.Time) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
 	require.NoError(t, s.WithTx(asOperator(id), func(ctx context.Context, tx *ent.Tx) error {
@@ -153,7 +153,7 @@ func TestTheReadPoolOfSQLiteRefusesWrites(t *testing.T) {
 
 func TestForeignKeysAreKept(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		nowhere := uuid.New()
 		err := s.WithTx(asOperator(nowhere), func(ctx context.Context, tx *ent.Tx) error {
 			return tx.ApiKey.Create().SetStoreID(nowhere).SetName("k").SetFingerprint(make([]byte, 32)).
@@ -166,7 +166,7 @@ func TestForeignKeysAreKept(t *testing.T) {
 
 func TestACustomerKeepsEmailOrPhone(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		id := addStore(t, s, "shop", s.Now())
 		err := s.WithTx(asOperator(id), func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Customer.Create().SetStoreID(id).SetSearch("").
@@ -178,7 +178,7 @@ func TestACustomerKeepsEmailOrPhone(t *testing.T) {
 
 func TestTimesAreTheSameByEveryWayOfReading(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx := context.Background()
 		for slug, at := range map[string]time.Time{
 			"now":           time.Date(2026, 9, 1, 12, 0, 0, 7_000_000, time.UTC),

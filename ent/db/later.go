@@ -34,7 +34,7 @@ const (
 
 // makeLater makes the partitions of days from laterDays after today on, whatever the default
 // partition holds, and takes turns with other processes.
-func (s *Store) makeLater(ctx context.Context, table string, days []Partition) (err error) {
+func (s *DB) makeLater(ctx context.Context, table string, days []Partition) (err error) {
 	if len(days) == 0 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (s *Store) makeLater(ctx context.Context, table string, days []Partition) (
 }
 
 // dropConstraint drops laterConstraint, if it is there.
-func (s *Store) dropConstraint(ctx context.Context, table string) error {
+func (s *DB) dropConstraint(ctx context.Context, table string) error {
 	var there bool
 	err := s.writer.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass($1) AND conname = $2)",
 		table+"_default", laterConstraint).Scan(&there)
@@ -93,7 +93,7 @@ type turn struct {
 func (t turn) Close() error { return errors.Join(t.conn.Close(), t.db.Close()) }
 
 // takeTurn returns a connection that keeps other processes from taking theirs, or false when one has.
-func (s *Store) takeTurn(ctx context.Context) (t turn, free bool, err error) {
+func (s *DB) takeTurn(ctx context.Context) (t turn, free bool, err error) {
 	if t.db, err = s.migrator(); err != nil {
 		return turn{}, false, err
 	}

@@ -32,7 +32,7 @@ const (
 // is safe to run twice, and from several processes at once: on PostgreSQL they take turns under a
 // session lock; on SQLite the loser of a race is rolled back as a whole and goes on with what is
 // left. A schema newer than the binary is left alone.
-func (s *Store) Migrate(ctx context.Context, report func(Migration)) error {
+func (s *DB) Migrate(ctx context.Context, report func(Migration)) error {
 	db, err := s.migrator()
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -50,7 +50,7 @@ func (s *Store) Migrate(ctx context.Context, report func(Migration)) error {
 	return err
 }
 
-func (s *Store) migrate(ctx context.Context, db *sql.DB, report func(Migration)) error {
+func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) error {
 	provider, err := s.provider(db)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -77,7 +77,7 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB, report func(Migration))
 	}
 }
 
-func (s *Store) reportApplied(ctx context.Context, version int64, report func(Migration)) error {
+func (s *DB) reportApplied(ctx context.Context, version int64, report func(Migration)) error {
 	all, err := s.Migrations(ctx)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *Store) reportApplied(ctx context.Context, version int64, report func(Mi
 	return nil
 }
 
-func (s *Store) provider(db *sql.DB) (*goose.Provider, error) {
+func (s *DB) provider(db *sql.DB) (*goose.Provider, error) {
 	files, err := migrations.FS(s.dialect)
 	if err != nil {
 		return nil, err
@@ -141,11 +141,11 @@ func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req da
 
 // Migrations lists the migrations that the binary knows, in their order, and when each was
 // applied. It changes nothing.
-func (s *Store) Migrations(ctx context.Context) ([]Migration, error) {
+func (s *DB) Migrations(ctx context.Context) ([]Migration, error) {
 	return s.migrations(ctx, s.reader)
 }
 
-func (s *Store) migrations(ctx context.Context, db *sql.DB) ([]Migration, error) {
+func (s *DB) migrations(ctx context.Context, db *sql.DB) ([]Migration, error) {
 	files, err := migrations.List(s.dialect)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (s *Store) migrations(ctx context.Context, db *sql.DB) ([]Migration, error)
 
 // Current reports whether every migration that the binary knows is applied. A schema with newer
 // ones is current too: an older binary goes on working while an installation is upgraded.
-func (s *Store) Current(ctx context.Context) (bool, error) {
+func (s *DB) Current(ctx context.Context) (bool, error) {
 	list, err := s.migrations(ctx, s.prober)
 	return err == nil && pending(list) == 0, err
 }
@@ -182,7 +182,7 @@ func pending(list []Migration) int {
 }
 
 // applied reads when each version was applied; it is empty on a database without the table.
-func (s *Store) applied(ctx context.Context, db *sql.DB) (map[int64]time.Time, error) {
+func (s *DB) applied(ctx context.Context, db *sql.DB) (map[int64]time.Time, error) {
 	exists := "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + goose.DefaultTablename + "'"
 	if s.dialect == dialect.Postgres {
 		exists = "SELECT count(to_regclass('" + goose.DefaultTablename + "'))"

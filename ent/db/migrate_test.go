@@ -25,7 +25,7 @@ func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
 	}
 }
 
-func open(t testing.TB, url string) *db.Store {
+func open(t testing.TB, url string) *db.DB {
 	t.Helper()
 	s, err := db.Open(context.Background(), db.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestMigrateFromSeveralStoresAtOnceAppliesEachMigrationOnce(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, url string) {
 		ctx := context.Background()
 		const processes = 4
-		stores := make([]*db.Store, processes)
+		stores := make([]*db.DB, processes)
 		for i := range stores {
 			stores[i] = open(t, url)
 		}
@@ -169,7 +169,7 @@ func TestMigrateOnPostgreSQLWaitsForTheLockOfAnother(t *testing.T) {
 
 func TestANewerSchemaIsCurrentForAnOlderBinary(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx := context.Background()
 		_, err := s.Writer().ExecContext(ctx,
 			"INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, $2)", 90001, true)
@@ -183,7 +183,7 @@ func TestANewerSchemaIsCurrentForAnOlderBinary(t *testing.T) {
 
 func TestAnOlderSchemaIsNotCurrent(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx := context.Background()
 		_, err := s.Writer().ExecContext(ctx, "DELETE FROM goose_db_version WHERE version_id = $1", 1)
 		require.NoError(t, err)
@@ -195,7 +195,7 @@ func TestAnOlderSchemaIsNotCurrent(t *testing.T) {
 
 func TestMigrationsMakeTheTablesOfTheSchema(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		missing, err := drift.Missing(context.Background(), s)
 		require.NoError(t, err)
 		require.Empty(t, missing, "ent/schema has changed without a migration")

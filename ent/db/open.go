@@ -44,7 +44,7 @@ const (
 	migratorWait = 2 * time.Minute
 )
 
-func open(ctx context.Context, c Config) (*Store, error) {
+func open(ctx context.Context, c Config) (*DB, error) {
 	scheme, rest, _ := strings.Cut(c.URL, ":")
 	switch scheme {
 	case "sqlite":
@@ -59,7 +59,7 @@ func open(ctx context.Context, c Config) (*Store, error) {
 	}
 }
 
-func openPostgres(ctx context.Context, c Config) (*Store, error) {
+func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	connect, err := postgresConnector(c.URL)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func openPostgres(ctx context.Context, c Config) (*Store, error) {
 		admissions.SetConnMaxIdleTime(idleTime)
 		admissions.SetConnMaxLifetime(lifeTime)
 	}
-	s := &Store{
+	s := &DB{
 		dialect:    dialect.Postgres,
 		reader:     db,
 		writer:     db,
@@ -194,7 +194,7 @@ func postgresConfig(text string) (pq.Config, error) {
 	return cfg, nil
 }
 
-func openSQLite(ctx context.Context, c Config, path string) (*Store, error) {
+func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	switch {
 	case path == "" || strings.ContainsRune(path, 0):
 		return nil, fmt.Errorf("%w: sqlite: needs the path of a file", ErrURL)
@@ -237,7 +237,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*Store, error) {
 			return nil, fmt.Errorf("reach the database: open %s: %w", path, err)
 		}
 	}
-	return &Store{
+	return &DB{
 		dialect:    dialect.SQLite,
 		path:       path,
 		reader:     reader,

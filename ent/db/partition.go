@@ -41,7 +41,7 @@ func (p Partition) End() time.Time { return p.Day.AddDate(0, 0, 1) }
 
 // Partitions lists the partitions of all tables but the default ones, oldest first. There are
 // none on SQLite.
-func (s *Store) Partitions(ctx context.Context) ([]Partition, error) {
+func (s *DB) Partitions(ctx context.Context) ([]Partition, error) {
 	if s.dialect == dialect.SQLite {
 		return nil, nil
 	}
@@ -83,7 +83,7 @@ var errTooMuch = errors.New("the default partition holds more than can be moved 
 // database's clock. It is safe to run twice and from several processes at once. It makes nobody wait
 // for longer than a moment: what would is left, with an error for which IsPutOff holds, and the
 // rows of those days are kept in the default partition.
-func (s *Store) MakePartitions(ctx context.Context) error {
+func (s *DB) MakePartitions(ctx context.Context) error {
 	if s.dialect == dialect.SQLite {
 		return nil
 	}
@@ -131,7 +131,7 @@ const daysInterval = 10 * time.Minute
 // KeepPartitions makes the partitions of the days to come every ten minutes, until the context ends.
 // Servers do so beside the workers, so that rows find their day also where no worker runs for weeks. A
 // migration has made those of the beginning.
-func (s *Store) KeepPartitions(ctx context.Context, log *slog.Logger) {
+func (s *DB) KeepPartitions(ctx context.Context, log *slog.Logger) {
 	if s.dialect == dialect.SQLite {
 		return
 	}
@@ -155,7 +155,7 @@ func (s *Store) KeepPartitions(ctx context.Context, log *slog.Logger) {
 
 // makePartition makes one, with the rows of its day that the default partition holds, as long as that is
 // small or proven to hold none of them.
-func (s *Store) makePartition(ctx context.Context, p Partition, small bool) error {
+func (s *DB) makePartition(ctx context.Context, p Partition, small bool) error {
 	names := []any{p.Name(), p.Table, id.Floor(p.Day), id.Floor(p.End())}
 	const unlessThere = "\n IF (SELECT relispartition FROM pg_class WHERE oid = to_regclass('%[1]s')) THEN RETURN; END IF;\n "
 	check, move := "", ""
@@ -177,7 +177,7 @@ func (s *Store) makePartition(ctx context.Context, p Partition, small bool) erro
 // clock, and older than a day at the least: so neither a wrong argument nor this process's clock can
 // drop what is to be kept. An error for which IsPutOff holds is returned when somebody uses
 // the table for long; then it is still there.
-func (s *Store) DropPartition(ctx context.Context, p Partition, retention time.Duration) error {
+func (s *DB) DropPartition(ctx context.Context, p Partition, retention time.Duration) error {
 	present := "clock_timestamp()"
 	if at := s.Moment(); at != nil {
 		present = fmt.Sprintf("TIMESTAMPTZ '%s'", s.Now().Format(time.RFC3339Nano))

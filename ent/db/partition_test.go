@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-func addEvent(t *testing.T, s *db.Store, at time.Time) {
+func addEvent(t *testing.T, s *db.DB, at time.Time) {
 	t.Helper()
 	_, err := s.Writer().ExecContext(context.Background(),
 		`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', '{}', $3)`,
@@ -25,7 +25,7 @@ func addEvent(t *testing.T, s *db.Store, at time.Time) {
 	require.NoError(t, err)
 }
 
-func count(t *testing.T, s *db.Store, query string) (n int) {
+func count(t *testing.T, s *db.DB, query string) (n int) {
 	t.Helper()
 	require.NoError(t, s.Reader().QueryRowContext(context.Background(), query).Scan(&n))
 	return n

@@ -53,7 +53,7 @@ func shown(s tracetest.SpanStub) string {
 
 func TestATransactionIsTraced(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		const slug = "canary-value"
 		owner := uuid.New()
 		names, spans := traced(t, func(ctx context.Context) {
@@ -74,7 +74,7 @@ func TestATransactionIsTraced(t *testing.T) {
 
 func TestARefusedStatementIsTracedWithoutItsValues(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		addStore(t, s, "canary-value", s.Now())
 		owner := uuid.New()
 		names, spans := traced(t, func(ctx context.Context) {
@@ -97,7 +97,7 @@ func TestARefusedStatementIsTracedWithoutItsValues(t *testing.T) {
 
 func TestAQuerysSpanEndsWithItsRows(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		kept := tracetest.NewInMemoryExporter()
 		ctx, _ := tracing.Tracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept))).Start(t.Context(), "root")
 		rows, err := s.Reader().QueryContext(ctx, "SELECT name FROM stores WHERE slug = $1", "x")

@@ -38,7 +38,7 @@ func (l *trips) take() []string {
 }
 
 // runObserved runs f for each database with a store of one connection and what it observes.
-func runObserved(t *testing.T, f func(t *testing.T, s *db.Store, observed *trips)) {
+func runObserved(t *testing.T, f func(t *testing.T, s *db.DB, observed *trips)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func runObserved(t *testing.T, f func(t *testing.T, s *db.Store, observed *trips
 
 const byName = "SELECT name FROM stores WHERE slug = $1"
 
-func nameOf(t *testing.T, s *db.Store, slug string) string {
+func nameOf(t *testing.T, s *db.DB, slug string) string {
 	t.Helper()
 	var name string
 	require.NoError(t, s.Reader().QueryRow(byName, slug).Scan(&name))
@@ -60,7 +60,7 @@ func nameOf(t *testing.T, s *db.Store, slug string) string {
 
 func TestAStatementIsPreparedOnceForAConnection(t *testing.T) {
 	t.Parallel()
-	runObserved(t, func(t *testing.T, s *db.Store, observed *trips) {
+	runObserved(t, func(t *testing.T, s *db.DB, observed *trips) {
 		addStore(t, s, "shop", s.Now())
 		observed.take()
 		require.Equal(t, "shop", nameOf(t, s, "shop"))
@@ -72,7 +72,7 @@ func TestAStatementIsPreparedOnceForAConnection(t *testing.T) {
 
 func TestATransactionUsesTheStatementsOfItsConnection(t *testing.T) {
 	t.Parallel()
-	runObserved(t, func(t *testing.T, s *db.Store, observed *trips) {
+	runObserved(t, func(t *testing.T, s *db.DB, observed *trips) {
 		addStore(t, s, "first", s.Now())
 		observed.take()
 		addStore(t, s, "second", s.Now())
@@ -92,7 +92,7 @@ func TestATransactionUsesTheStatementsOfItsConnection(t *testing.T) {
 
 func TestTwoResultsInOneTransaction(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		addStore(t, s, "a", s.Now())
 		addStore(t, s, "b", s.Now())
 		err := s.WithTx(context.Background(), func(ctx context.Context, tx *ent.Tx) error {
@@ -123,7 +123,7 @@ func TestTwoResultsInOneTransaction(t *testing.T) {
 
 func TestMoreStatementsThanAreKept(t *testing.T) {
 	t.Parallel()
-	runObserved(t, func(t *testing.T, s *db.Store, observed *trips) {
+	runObserved(t, func(t *testing.T, s *db.DB, observed *trips) {
 		for i := range 250 {
 			var n int
 			require.NoError(t, s.Reader().QueryRow(fmt.Sprintf("SELECT %d + CAST($1 AS integer)", i), 1).Scan(&n))
@@ -139,7 +139,7 @@ func TestMoreStatementsThanAreKept(t *testing.T) {
 
 func TestAStatementSurvivesAMigrationOfItsTable(t *testing.T) {
 	t.Parallel()
-	dbtest.RunWith(t, db.Config{MaxConns: 1}, func(t *testing.T, s *db.Store) {
+	dbtest.RunWith(t, db.Config{MaxConns: 1}, func(t *testing.T, s *db.DB) {
 		addStore(t, s, "shop", s.Now())
 		const query = "SELECT * FROM stores WHERE slug = $1"
 		columns := func() []string {
@@ -242,7 +242,7 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 }
 
 // openAt opens a migrated database a first or another time.
-func openAt(t *testing.T, c db.Config) *db.Store {
+func openAt(t *testing.T, c db.Config) *db.DB {
 	t.Helper()
 	s, err := db.Open(context.Background(), c)
 	require.NoError(t, err)
@@ -250,7 +250,7 @@ func openAt(t *testing.T, c db.Config) *db.Store {
 	return s
 }
 
-func one(t *testing.T, s *db.Store) int {
+func one(t *testing.T, s *db.DB) int {
 	t.Helper()
 	var n int
 	require.NoError(t, s.Reader().QueryRow("SELECT CAST($1 AS integer)", 1).Scan(&n))

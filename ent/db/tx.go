@@ -24,7 +24,7 @@ const (
 )
 
 // txKey marks the context of a transaction on a store.
-type txKey struct{ store *Store }
+type txKey struct{ store *DB }
 
 // WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back.
 // The context that fn gets carries the transaction's time, which is settled when fn first asks for
@@ -35,7 +35,7 @@ type txKey struct{ store *Store }
 // SQLite file) is run again, a bounded number of times: fn must be prepared to run from its beginning, and
 // must do nothing outside the transaction. A unique index that refuses a row is an error like
 // any other; see IsUnique. A transaction inside one on the same store is refused.
-func (s *Store) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
+func (s *DB) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
 	if ctx.Value(txKey{s}) != nil {
 		return errors.New("a transaction inside a transaction")
 	}
@@ -59,7 +59,7 @@ func (s *Store) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent
 	}
 }
 
-func (s *Store) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) (err error) {
+func (s *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) (err error) {
 	ctx, transaction := tracing.Child(ctx, "transaction")
 	defer func() { tracing.End(transaction, err) }()
 	tx, err := s.tx.Tx(ctx)

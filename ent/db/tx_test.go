@@ -27,7 +27,7 @@ func TestWithTxCommitsAndHasOneTime(t *testing.T) {
 		at = at.Add(time.Second)
 		return at
 	}
-	dbtest.RunWith(t, db.Config{Clock: clock}, func(t *testing.T, s *db.Store) {
+	dbtest.RunWith(t, db.Config{Clock: clock}, func(t *testing.T, s *db.DB) {
 		var first, second time.Time
 		require.NoError(t, s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
 			first = hook.Time(ctx)
@@ -46,7 +46,7 @@ func TestWithTxCommitsAndHasOneTime(t *testing.T) {
 
 func TestWithTxRollsBackOnAnErrorAndOnAPanic(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		refused := errors.New("refused")
 		err := s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
 			require.NoError(t, newStore(ctx, tx, "shop", s.Now()).Exec(ctx))
@@ -68,7 +68,7 @@ func TestWithTxRollsBackOnAnErrorAndOnAPanic(t *testing.T) {
 
 func TestWithTxRefusesToNest(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		err := s.WithTx(context.Background(), func(ctx context.Context, _ *ent.Tx) error {
 			return s.WithTx(ctx, func(context.Context, *ent.Tx) error { return nil })
 		})
@@ -78,7 +78,7 @@ func TestWithTxRefusesToNest(t *testing.T) {
 
 func TestAChangeOutsideATransactionIsRefused(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		id := addStore(t, s, "shop", s.Now())
 		err := s.Client().Customer.Create().SetStoreID(id).SetEmail("a@example.com").SetSearch("").
 			SetCreatedAt(s.Now()).SetUpdatedAt(s.Now()).Exec(asOperator(id))
@@ -88,7 +88,7 @@ func TestAChangeOutsideATransactionIsRefused(t *testing.T) {
 
 func TestWithTxStopsWithItsContext(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx, cancel := context.WithCancel(asOperator(uuid.New()))
 		err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 			cancel()
@@ -102,7 +102,7 @@ func TestWithTxStopsWithItsContext(t *testing.T) {
 
 func TestAnErrorOfAUniqueIndexIsKnown(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		id := addStore(t, s, "shop", s.Now())
 		runs := 0
 		err := s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
@@ -124,7 +124,7 @@ func TestAnErrorOfAUniqueIndexIsKnown(t *testing.T) {
 // lets them run one after the other. Both must commit.
 func TestWithTxRunsTheLoserOfADeadlockAgain(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		a, b := addStore(t, s, "a", s.Now()), addStore(t, s, "b", s.Now())
 		var both sync.WaitGroup // until each has locked its first row
 		both.Add(2)

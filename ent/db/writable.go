@@ -38,14 +38,14 @@ var errOnlyReads = errors.New("the database is read-only")
 // full disk fail, and so does a primary whose synchronous standby does not answer within the context's
 // time. The schema must be there. On PostgreSQL it has a connection of its own, so that it waits for
 // nobody's statements.
-func (s *Store) CheckWritable(ctx context.Context) error {
+func (s *DB) CheckWritable(ctx context.Context) error {
 	if err := s.write(ctx); err != nil {
 		return fmt.Errorf("write to the database: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) write(ctx context.Context) error {
+func (s *DB) write(ctx context.Context) error {
 	if s.dialect == dialect.SQLite {
 		// A row of a few bytes may find room in the log when nothing else does.
 		if left, err := FreeBytes(filepath.Dir(s.path)); err == nil && left < leastFree {

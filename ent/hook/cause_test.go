@@ -20,7 +20,7 @@ import (
 
 func TestAnEventTellsWhatCausedIt(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx, id := inStore(t, s)
 		archive := func(ctx context.Context, status product.Status) error {
 			return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {

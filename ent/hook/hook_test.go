@@ -16,7 +16,7 @@ import (
 )
 
 // inStore makes a store with one product, and returns a context in which a key acts on it.
-func inStore(t *testing.T, s *db.Store) (context.Context, uuid.UUID) {
+func inStore(t *testing.T, s *db.DB) (context.Context, uuid.UUID) {
 	t.Helper()
 	owner := tenant.Store{ID: uuid.New(), Slug: "atelier", Currency: "XAF"}
 	ctx := tenant.With(context.Background(), owner, tenant.Actor{Type: tenant.ActorAPIKey, ID: "key", Name: "till"})
@@ -40,7 +40,7 @@ func newProduct(ctx context.Context, tx *ent.Tx, owner uuid.UUID) *ent.ProductCr
 
 func TestEntryTellsOfWhatChangedAndOfNothingElse(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx, id := inStore(t, s)
 		before := s.Client().ActivityEntry.Query().CountX(ctx)
 		require.Equal(t, 2, before, "the store and the product")
@@ -73,7 +73,7 @@ func TestEntryTellsOfWhatChangedAndOfNothingElse(t *testing.T) {
 
 func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx, id := inStore(t, s)
 		rows := []struct {
 			reason string

@@ -41,7 +41,7 @@ const (
 // Add puts deliveries into the queue, due now and with no attempt made, in one statement. The
 // caller makes sure that their webhooks are there and enabled, and that nobody disables them
 // before the commit; and announces them to the workers after it (store.Announce).
-func Add(ctx context.Context, tx *ent.Tx, s *db.Store, deliveries []Draft) error {
+func Add(ctx context.Context, tx *ent.Tx, s *db.DB, deliveries []Draft) error {
 	if len(deliveries) == 0 {
 		return nil
 	}

@@ -43,16 +43,16 @@ func (c *handClock) advance(d time.Duration) time.Time {
 
 // outlet is a store with one webhook that subscribes to all that an order can become.
 type outlet struct {
-	*db.Store
+	*db.DB
 	t       *testing.T
 	ctx     context.Context
 	owner   uuid.UUID
 	webhook uuid.UUID
 }
 
-func newOutlet(t *testing.T, s *db.Store, slug string) outlet {
+func newOutlet(t *testing.T, s *db.DB, slug string) outlet {
 	t.Helper()
-	o := outlet{Store: s, t: t, owner: uuid.New()}
+	o := outlet{DB: s, t: t, owner: uuid.New()}
 	o.ctx = tenant.With(t.Context(), tenant.Store{ID: o.owner, Slug: slug, Currency: "XAF"}, tenant.Actor{Type: tenant.ActorOperator})
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
@@ -112,7 +112,7 @@ func (o outlet) draft(webhook, event uuid.UUID) queue.Draft {
 // add puts deliveries into the queue.
 func (o outlet) add(drafts ...queue.Draft) {
 	o.t.Helper()
-	o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Add(ctx, tx, o.Store, drafts) })
+	o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Add(ctx, tx, o.DB, drafts) })
 }
 
 // ended writes a delivery that has ended into the journal.
@@ -138,7 +138,7 @@ func (o outlet) live(webhook uuid.UUID) map[uuid.UUID]int {
 
 func TestAddedDeliveriesAreDueAtOnce(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		o.add()
 		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx), "no delivery is none")

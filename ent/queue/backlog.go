@@ -61,7 +61,7 @@ SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
 )
 
 // ReadBacklog looks at what there is to do, in one statement that reads indexes.
-func ReadBacklog(ctx context.Context, s *db.Store) (Backlog, error) {
+func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
 	statement := backlogPostgres
 	if On(s).sqlite() {
 		statement = backlogSQLite

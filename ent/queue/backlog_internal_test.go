@@ -20,7 +20,7 @@ import (
 
 func TestBacklogIsReadOffIndexes(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		if s.Dialect() == dialect.SQLite {
 			plan := explainWith(t, s, "EXPLAIN QUERY PLAN ", backlogSQLite)
 			require.Equal(t, 2, strings.Count(plan, "SEARCH d USING COVERING INDEX delivery_store_id_webhook_id_retry_due_at_id (store_id=? AND webhook_id=? AND retry=? AND due_at>?)"), plan)
@@ -56,7 +56,7 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 var backlogWebhooks = []string{"00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002", "00000000-0000-0000-0000-000000000003"}
 
 // ownerOf returns a store with webhooks, the third of which is disabled.
-func ownerOf(t *testing.T, s *db.Store, webhooks ...string) uuid.UUID {
+func ownerOf(t *testing.T, s *db.DB, webhooks ...string) uuid.UUID {
 	t.Helper()
 	owner := uuid.New()
 	_, err := s.Writer().Exec(`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
@@ -70,7 +70,7 @@ func ownerOf(t *testing.T, s *db.Store, webhooks ...string) uuid.UUID {
 	return owner
 }
 
-func explainWith(t *testing.T, s *db.Store, verb, statement string) string {
+func explainWith(t *testing.T, s *db.DB, verb, statement string) string {
 	t.Helper()
 	rows, err := s.Reader().Query(verb + statement)
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func explainWith(t *testing.T, s *db.Store, verb, statement string) string {
 func TestBacklogTellsWhatThereIsToDo(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return now }}, func(t *testing.T, s *db.Store) {
+	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return now }}, func(t *testing.T, s *db.DB) {
 		expect := func(c *Collector, text string) {
 			t.Helper()
 			require.NoError(t, testutil.CollectAndCompare(c, strings.NewReader(text)))
@@ -138,7 +138,7 @@ func TestBacklogIsNotReadAtEveryScrape(t *testing.T) {
 	var said strings.Builder
 	c := NewCollector(nil, slog.New(slog.NewTextHandler(&said, nil)))
 	looks, away := 0, errors.New("away")
-	c.read = func(ctx context.Context, _ *db.Store) (Backlog, error) {
+	c.read = func(ctx context.Context, _ *db.DB) (Backlog, error) {
 		_, bounded := ctx.Deadline()
 		require.True(t, bounded)
 		if looks++; looks == 2 {

@@ -20,7 +20,7 @@ import (
 
 // loaded is a database with much to do for one webhook.
 type loaded struct {
-	*db.Store
+	*db.DB
 	b     *testing.B
 	q     *queue.Queue
 	lane  queue.Lane
@@ -34,7 +34,7 @@ func forEachLoaded(b *testing.B, f func(b *testing.B, l *loaded, size int)) {
 			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
 				s := dbtest.New(b, name, db.Config{Settings: queue.Settings()})
 				require.NoError(b, s.MakePartitions(b.Context()))
-				l := &loaded{Store: s, b: b, q: queue.On(s), event: id.At(s.Now())}
+				l := &loaded{DB: s, b: b, q: queue.On(s), event: id.At(s.Now())}
 				l.lane = queue.Lane{StoreID: uuid.New(), WebhookID: uuid.New()}
 				ctx := tenant.With(b.Context(), tenant.Store{ID: l.lane.StoreID, Slug: "atelier"}, tenant.Actor{Type: tenant.ActorOperator})
 				require.NoError(b, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
@@ -65,7 +65,7 @@ func (l *loaded) drafts(n int) {
 				ID: id.At(hook.Time(ctx)), StoreID: l.lane.StoreID, WebhookID: l.lane.WebhookID, EventID: l.event, EventType: hook.OrderPaid,
 			}
 		}
-		return queue.Add(ctx, tx, l.Store, many)
+		return queue.Add(ctx, tx, l.DB, many)
 	}))
 }
 

@@ -44,7 +44,7 @@ func (h Health) Takes(d Delivery) bool {
 // what its worker has died with included. It takes effect with the commit and is quick whatever
 // waits; workers move the deliveries to the journal later. Resends to the webhook end. The caller
 // has taken the webhook's row for this transaction and disables or deletes it.
-func Cancel(ctx context.Context, tx *ent.Tx, s *db.Store, storeID, webhookID uuid.UUID) error {
+func Cancel(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID) error {
 	_, err := tx.ExecContext(ctx, "UPDATE webhooks SET epoch = epoch + 1, epoch_since = "+moment(s, 1)+" WHERE store_id = $2 AND id = $3",
 		s.Moment(), storeID, webhookID)
 	if err != nil {
@@ -64,7 +64,7 @@ func Cancel(ctx context.Context, tx *ent.Tx, s *db.Store, storeID, webhookID uui
 
 // orderCancellation inserts an order for what is of an earlier epoch than the given one, or when
 // there is none, than the webhook's; a deleted webhook's deliveries are all of an earlier one.
-func orderCancellation(s *db.Store) string {
+func orderCancellation(s *db.DB) string {
 	epoch := "$7"
 	if s.Dialect() == dialect.Postgres {
 		epoch = "$7::bigint"
@@ -75,6 +75,6 @@ func orderCancellation(s *db.Store) string {
 }
 
 // order are the arguments of orderCancellation.
-func order(s *db.Store, storeID, webhookID uuid.UUID, now time.Time, epoch any) []any {
+func order(s *db.DB, storeID, webhookID uuid.UUID, now time.Time, epoch any) []any {
 	return []any{s.Moment(), id.At(now), storeID, webhookID, time.Unix(0, 0).UTC(), uuid.Nil, epoch, int64(math.MaxInt64), now}
 }

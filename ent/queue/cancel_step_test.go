@@ -33,7 +33,7 @@ func (o outlet) switchOff() {
 		if err := tx.Webhook.UpdateOneID(o.webhook).SetEnabled(false).SetDisabledAt(o.Now()).Exec(ctx); err != nil {
 			return err
 		}
-		return queue.Cancel(ctx, tx, o.Store, o.owner, o.webhook)
+		return queue.Cancel(ctx, tx, o.DB, o.owner, o.webhook)
 	})
 }
 
@@ -61,7 +61,7 @@ func (o outlet) fill(n int) []queue.Draft {
 func (o outlet) statuses(which queue.Search) map[string]int {
 	o.t.Helper()
 	which.StoreID, which.Limit = o.owner, 10000
-	found, err := queue.Entries(o.ctx, o.Store, which)
+	found, err := queue.Entries(o.ctx, o.DB, which)
 	require.NoError(o.t, err)
 	counts := map[string]int{}
 	for _, e := range found {
@@ -75,7 +75,7 @@ func (o outlet) statuses(which queue.Search) map[string]int {
 func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
 	t.Parallel()
 	const n = 2*batch + 150
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		drafts := o.fill(n)
 		spared := o.newWebhook()
@@ -128,7 +128,7 @@ func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
 func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 	t.Parallel()
 	const n = batch + 50
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		o.fill(n)
 		c.advance(time.Second)
@@ -180,7 +180,7 @@ func TestWhatACancellationMissedIsFound(t *testing.T) {
 			o.exec("UPDATE webhooks SET epoch = 1, epoch_since = NULL WHERE id = $1", o.webhook)
 		}},
 	}
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		for i, row := range rows {
 			o := newOutlet(t, s, "atelier-"+strconv.Itoa(i))
 			q := queue.On(s)
@@ -214,7 +214,7 @@ func TestWhatACancellationMissedIsFound(t *testing.T) {
 // its lease ends.
 func TestALeaseThatEndsAfterDisabling(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		q := queue.On(s)
 		o.leased(q, o.webhook)
@@ -232,7 +232,7 @@ func TestALeaseThatEndsAfterDisabling(t *testing.T) {
 func TestWorkersThatCancelAtOnceShareNoRow(t *testing.T) {
 	t.Parallel()
 	const n = 3*batch + 20
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		o.fill(n)
 		o.switchOff()

@@ -29,7 +29,7 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 		{"an attempt is being made", true, time.Minute, false},
 		{"the worker that made an attempt has died", true, -time.Minute, true},
 	}
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		other := o.newWebhook()
 		drafts := make([]queue.Draft, len(rows))

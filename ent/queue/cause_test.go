@@ -13,7 +13,7 @@ import (
 
 func TestADeliveryTellsWhatCausedItsEvent(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 		request := uuid.New()

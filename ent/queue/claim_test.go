@@ -48,7 +48,7 @@ func ids(deliveries []queue.Delivery) []uuid.UUID {
 
 func TestClaimTakesTheLongestDueOfEachLane(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		second := o.newWebhook()
 		now := s.Now()
@@ -90,7 +90,7 @@ func TestClaimTakesTheLongestDueOfEachLane(t *testing.T) {
 
 func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		o.put(o.webhook, s.Now(), false)
 		slow, quick := queue.On(s), queue.On(s)
@@ -162,7 +162,7 @@ func TestClaimTellsWhatCannotBeAttempted(t *testing.T) {
 		}, 1, false, true},
 		{"the event is kept no longer", func(o outlet, d queue.Draft) { o.exec("DELETE FROM events WHERE id = $1", d.EventID) }, 1, true, false},
 	}
-	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		for _, row := range rows {
 			webhook := o.newWebhook()
@@ -183,7 +183,7 @@ func TestClaimTellsWhatCannotBeAttempted(t *testing.T) {
 func TestClaimsAtOnceShareNoRow(t *testing.T) {
 	t.Parallel()
 	const claimers, deliveries = 4, 400
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		second := o.newWebhook()
 		drafts := make([]queue.Draft, deliveries)

@@ -73,7 +73,7 @@ func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 // nothing at all when the clock is set right meanwhile.
 func TestALeapOfTheClockForgetsNothing(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		require.NoError(t, s.MakePartitions(t.Context()))
 		o := newOutlet(t, s, "atelier")
 		o.past(noon)

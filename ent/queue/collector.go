@@ -33,9 +33,9 @@ var (
 
 // Collector is the backlog of a database as Prometheus metrics. Goroutines may share it.
 type Collector struct {
-	store *db.Store
+	store *db.DB
 	log   *slog.Logger
-	read  func(context.Context, *db.Store) (Backlog, error)
+	read  func(context.Context, *db.DB) (Backlog, error)
 
 	mu   sync.Mutex
 	last Backlog
@@ -47,7 +47,7 @@ var _ prometheus.Collector = (*Collector)(nil)
 
 // NewCollector returns the metrics of a database's backlog. While the database cannot be asked they
 // are not there, which the log tells.
-func NewCollector(s *db.Store, log *slog.Logger) *Collector {
+func NewCollector(s *db.DB, log *slog.Logger) *Collector {
 	return &Collector{store: s, log: log, read: ReadBacklog}
 }
 

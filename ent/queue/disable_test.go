@@ -48,7 +48,7 @@ func TestWhatIsExhausted(t *testing.T) {
 		}, queue.Health{}, false},
 		{"it is gone", func(o outlet) { o.exec("DELETE FROM webhooks WHERE id = $1", o.webhook) }, queue.Health{}, false},
 	}
-	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		for _, row := range rows {
 			o.webhook = o.newWebhook()
@@ -65,7 +65,7 @@ func TestWhatIsExhausted(t *testing.T) {
 
 func TestDisableCancelsWhatWaits(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		q := queue.On(s)
 		underWay := o.leased(q, o.webhook)
@@ -109,7 +109,7 @@ func TestDisableCancelsWhatWaits(t *testing.T) {
 
 func TestASuccessInBetweenKeepsAWebhookEnabled(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		q := queue.On(s)
 		d := o.leased(q, o.webhook)
@@ -127,7 +127,7 @@ func TestASuccessInBetweenKeepsAWebhookEnabled(t *testing.T) {
 
 func TestWorkersThatDisableAtOnceDoItOnce(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		o.put(o.webhook, s.Now(), false)
 		o.failingFor(patience)

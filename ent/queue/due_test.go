@@ -34,7 +34,7 @@ func (o outlet) lanesDue(q *queue.Queue) ([]queue.Lane, bool) {
 
 func TestDueTellsWhatBecameDue(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		second, third := o.newWebhook(), o.newWebhook()
 		start := s.Now()
@@ -79,7 +79,7 @@ func TestDueTellsWhatBecameDue(t *testing.T) {
 
 func TestDueTellsOfLeasesThatEnded(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		lane := o.lane(o.webhook, false)
 		o.put(o.webhook, s.Now(), false)
@@ -102,7 +102,7 @@ func TestDueTellsOfLeasesThatEnded(t *testing.T) {
 // Many rows of few lanes, and of several stores: each lane comes once.
 func TestDueLeapsFromLaneToLane(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		var want []queue.Lane
 		var o outlet
 		for _, slug := range []string{"atelier", "bazar", "comptoir"} {

@@ -52,7 +52,7 @@ const (
 
 func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		q := queue.On(s)
 		d := o.leased(q, o.webhook)
@@ -94,7 +94,7 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 
 func TestOutcomesOfOneBatch(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		q := queue.On(s)
 		well, badly, ping, ended, lost := o.newWebhook(), o.newWebhook(), o.newWebhook(), o.newWebhook(), o.newWebhook()
@@ -153,7 +153,7 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 		{"what was cancelled follows a success", &before, "wc", nil},
 		{"what does not count follows a failure", nil, "wbp", &now},
 	}
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		q := queue.On(s)
 		c.advance(time.Second)
@@ -189,7 +189,7 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 
 func TestADisabledWebhookIsMarkedByNoFailure(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		q := queue.On(s)
 		d := o.leased(q, o.webhook)
@@ -201,7 +201,7 @@ func TestADisabledWebhookIsMarkedByNoFailure(t *testing.T) {
 
 func TestReleasedDeliveriesAreDueAtOnce(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		q := queue.On(s)
 		d := o.leased(q, o.webhook)

@@ -101,7 +101,7 @@ type Search struct {
 // ends meanwhile is seen once. It reads as many entries of the journal as it lists, of each
 // status, straight down the index; for one webhook or one type also the store's others between them.
 // What has not been moved to the journal it may read whole.
-func Entries(ctx context.Context, s *db.Store, which Search) ([]Entry, error) {
+func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
 	tx, err := s.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
@@ -203,7 +203,7 @@ type Querier interface {
 
 // FindEntry returns the delivery of the store's with this id, read by q, whichever tenant it belongs
 // to. It returns ErrNoDelivery when there is none, or none any more.
-func FindEntry(ctx context.Context, s *db.Store, q Querier, deliveryID uuid.UUID) (Entry, error) {
+func FindEntry(ctx context.Context, s *db.DB, q Querier, deliveryID uuid.UUID) (Entry, error) {
 	rows, err := q.QueryContext(ctx, findEntry(s.Dialect()), deliveryID, s.Moment())
 	if err != nil {
 		return Entry{}, fmt.Errorf("read the delivery: %w", err)
@@ -224,7 +224,7 @@ func findEntry(database string) string {
 
 // FindPending returns the id of a pending delivery of an event to a webhook. It returns
 // ErrNoDelivery when there is none.
-func FindPending(ctx context.Context, tx *ent.Tx, s *db.Store, storeID, webhookID, eventID uuid.UUID) (uuid.UUID, error) {
+func FindPending(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID, eventID uuid.UUID) (uuid.UUID, error) {
 	if err := planSafely(ctx, tx, s); err != nil {
 		return uuid.Nil, err
 	}

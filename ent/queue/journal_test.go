@@ -17,7 +17,7 @@ import (
 
 func TestEntriesAreMergedNewestFirst(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		other, elsewhere := o.newWebhook(), newOutlet(t, s, "elsewhere")
 		// One delivery a minute, of each kind in turn.
@@ -92,7 +92,7 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 
 func TestEntryIsFoundByItsIDAlone(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		waiting, ended := o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())
 		o.add(waiting)

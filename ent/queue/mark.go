@@ -49,7 +49,7 @@ func (q *Queue) markClock(ctx context.Context, now time.Time) error {
 
 // CheckClock returns ErrLeapt while sweeps delete nothing because the database's clock has leapt. It
 // marks nothing.
-func CheckClock(ctx context.Context, s *db.Store) error {
+func CheckClock(ctx context.Context, s *db.DB) error {
 	var held sql.NullTime
 	err := s.Reader().QueryRowContext(ctx, "SELECT held_until FROM clock_marks WHERE id = 'journal'").Scan(&held)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -73,7 +73,7 @@ func Settings() map[string]string {
 
 // planSafely gives a transaction on a connection without Settings, as the operator's side has them,
 // plans that stay good however full the tables become.
-func planSafely(ctx context.Context, tx *ent.Tx, s *db.Store) error {
+func planSafely(ctx context.Context, tx *ent.Tx, s *db.DB) error {
 	if s.Dialect() == dialect.SQLite {
 		return nil
 	}
@@ -94,7 +94,7 @@ func setLocally() string {
 // Queue is one worker's access to the work. One goroutine may call Relay, Claim and Due; any may
 // call the rest.
 type Queue struct {
-	store  *db.Store
+	store  *db.DB
 	outbox floor
 	due    struct {
 		at   time.Time // by the database's clock: up to when Due has looked
@@ -103,7 +103,7 @@ type Queue struct {
 }
 
 // On returns the queue of a database. Its connections should have Settings.
-func On(s *db.Store) *Queue { return &Queue{store: s} }
+func On(s *db.DB) *Queue { return &Queue{store: s} }
 
 func (q *Queue) sqlite() bool { return q.store.Dialect() == dialect.SQLite }
 

@@ -79,7 +79,7 @@ func (o outlet) relay(q *queue.Queue, limit int, room func(queue.Lane) bool) que
 
 func TestRelayFansOutToThoseWhoSubscribe(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		paidOnly := o.subscribe(hook.OrderPaid)
 		o.subscribe(hook.ProductPublished)
@@ -124,7 +124,7 @@ func TestRelayFansOutToThoseWhoSubscribe(t *testing.T) {
 
 func TestRelayLeasesWhatThereIsRoomFor(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		for range 5 {
 			o.emit(hook.OrderPaid)
@@ -149,7 +149,7 @@ func TestRelayLeasesWhatThereIsRoomFor(t *testing.T) {
 
 func TestEventsThatConcernNobodyStayOutOfTheOutbox(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		archive := func() {
 			o.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -178,7 +178,7 @@ func TestEventsThatConcernNobodyStayOutOfTheOutbox(t *testing.T) {
 
 func TestAnEntryWithoutItsEventIsDropped(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		o.exec(intoOutbox, id.At(s.Now()), o.owner, hook.OrderPaid)
 		relayed := o.relay(queue.On(s), 10, everyLane)
@@ -238,7 +238,7 @@ func TestEntriesThatCommitLateAreFound(t *testing.T) {
 func TestRelaysAtOnceDoubleNothing(t *testing.T) {
 	t.Parallel()
 	const events, relays = 300, 4
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		second := o.newWebhook()
 		o.events(events, s.Now())

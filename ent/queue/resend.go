@@ -63,7 +63,7 @@ type Resend struct {
 // until now, looks again, once it is through, at what it has passed of the time ordered, since
 // deliveries may have failed meanwhile, and is the caller's to go on with. The caller has taken the webhook's row for this
 // transaction and knows that it is enabled.
-func OrderResend(ctx context.Context, tx *ent.Tx, s *db.Store, storeID, webhookID uuid.UUID, since time.Time) (Resend, error) {
+func OrderResend(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID, since time.Time) (Resend, error) {
 	now := hook.Time(ctx)
 	job, err := tx.Resend.Query().Where(resend.StoreID(storeID), resend.WebhookID(webhookID), resend.FinishedAtIsNil(), resend.SinceLTE(since)).
 		Order(resend.ByCreatedAt(), resend.ByID()).First(ctx)
@@ -99,7 +99,7 @@ func resendOf(row *ent.Resend) Resend {
 }
 
 // DueResends lists unfinished resends that nobody works on, those that wait longest first.
-func DueResends(ctx context.Context, s *db.Store, limit int) ([]uuid.UUID, error) {
+func DueResends(ctx context.Context, s *db.DB, limit int) ([]uuid.UUID, error) {
 	statement := "SELECT id FROM resends WHERE finished_at IS NULL AND due_at <= " + moment(s, 1) + " ORDER BY due_at LIMIT $2"
 	rows, err := s.Reader().QueryContext(ctx, statement, s.Moment(), limit)
 	if err != nil {
@@ -127,7 +127,7 @@ var ErrNoResend = errors.New("no such resend")
 // webhook subscribes to and that neither is on its way there nor ever succeeded there. hold is
 // what the step before returned; zero is a process that takes the resend up. It returns
 // ErrNoResend when there is none with this id, and does nothing when it is finished.
-func StepResend(ctx context.Context, s *db.Store, resendID uuid.UUID, held time.Time) (Resend, error) {
+func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID, held time.Time) (Resend, error) {
 	var (
 		r       Resend
 		stepped bool
@@ -177,7 +177,7 @@ func StepResend(ctx context.Context, s *db.Store, resendID uuid.UUID, held time.
 }
 
 // step carries out a step of a resend whose row and whose webhook's row this transaction has.
-func step(ctx context.Context, tx *ent.Tx, s *db.Store, job *ent.Resend, subscribed []string, r *Resend) error {
+func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend, subscribed []string, r *Resend) error {
 	if err := planSafely(ctx, tx, s); err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func step(ctx context.Context, tx *ent.Tx, s *db.Store, job *ent.Resend, subscri
 }
 
 // subscription takes the webhook's row and returns what it subscribes to.
-func subscription(ctx context.Context, tx *ent.Tx, s *db.Store, job *ent.Resend) (events []string, enabled bool, err error) {
+func subscription(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend) (events []string, enabled bool, err error) {
 	w, err := lockWebhook(ctx, tx, s, job.StoreID, job.WebhookID)
 	if ent.IsNotFound(err) {
 		return nil, false, nil
@@ -225,7 +225,7 @@ func subscription(ctx context.Context, tx *ent.Tx, s *db.Store, job *ent.Resend)
 
 // lockResend takes the row of a resend and tells whether the caller may go on with it: because it
 // is the one who holds it, or because nobody does any more.
-func lockResend(ctx context.Context, tx *ent.Tx, s *db.Store, resendID uuid.UUID, held time.Time) (bool, error) {
+func lockResend(ctx context.Context, tx *ent.Tx, s *db.DB, resendID uuid.UUID, held time.Time) (bool, error) {
 	statement := "SELECT due_at <= " + moment(s, 1) + " OR due_at = $2 FROM resends WHERE id = $3"
 	if s.Dialect() == dialect.Postgres {
 		statement += " FOR UPDATE"
@@ -249,7 +249,7 @@ func lockResend(ctx context.Context, tx *ent.Tx, s *db.Store, resendID uuid.UUID
 
 // hold keeps a resend from other processes for a while, by the database's clock, and returns what
 // the holder shows to go on.
-func hold(ctx context.Context, tx *ent.Tx, s *db.Store, resendID uuid.UUID) (time.Time, error) {
+func hold(ctx context.Context, tx *ent.Tx, s *db.DB, resendID uuid.UUID) (time.Time, error) {
 	if s.Dialect() == dialect.SQLite {
 		job, err := tx.Resend.Get(ctx, resendID)
 		if err != nil {

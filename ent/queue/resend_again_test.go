@@ -36,11 +36,11 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 		}, false, 1100},
 		{"they are cancelled and moved to the journal", func(o outlet) {
 			o.switchOff()
-			o.cancelAll(queue.On(o.Store))
+			o.cancelAll(queue.On(o.DB))
 			o.switchOn()
 		}, false, 1100},
 	}
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		for i, row := range rows {
 			o := newOutlet(t, s, "atelier-"+strconv.Itoa(i))
 			since := s.Now().Add(-time.Hour)
@@ -80,7 +80,7 @@ func withoutEnded(counts map[string]int) map[string]int {
 // Disabling a webhook ends its resends, though nobody goes on with them.
 func TestAResendThatNobodyContinuesEndsWithItsWebhook(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		since := noon.Add(-time.Hour)
 		o.events(700, since)

@@ -56,7 +56,7 @@ var nextEventsOf = `WITH page AS (SELECT id, type, created_at` + pageOfEvents + 
   AND f.status = 'succeeded' AND f.id >= $6 LIMIT 1) IS NOT NULL
  FROM page ORDER BY page.created_at, page.id`
 
-func nextEvents(ctx context.Context, tx *ent.Tx, s *db.Store, job *ent.Resend) (pastEvents, error) {
+func nextEvents(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend) (pastEvents, error) {
 	if s.Dialect() == dialect.Postgres {
 		if _, err := tx.ExecContext(ctx, keepQueued, job.StoreID, job.PositionAt, job.PositionID, job.Until); err != nil {
 			return nil, fmt.Errorf("keep the outbox: %w", err)
@@ -98,7 +98,7 @@ func (page pastEvents) missing(job *ent.Resend, subscribed []string, now time.Ti
 
 // lockWebhook takes a webhook's row for the rest of the transaction, so that it stays enabled or
 // disabled and that its resends take turns. SQLite has a single writer and needs no locks.
-func lockWebhook(ctx context.Context, tx *ent.Tx, s *db.Store, storeID, webhookID uuid.UUID) (*ent.Webhook, error) {
+func lockWebhook(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID) (*ent.Webhook, error) {
 	q := tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID))
 	if s.Dialect() == dialect.Postgres {
 		q.ForUpdate()
@@ -111,7 +111,7 @@ func lockWebhook(ctx context.Context, tx *ent.Tx, s *db.Store, storeID, webhookI
 }
 
 // moment is the place of the n-th argument, store.Moment, in a statement.
-func moment(s *db.Store, n int) string { return momentOf(s.Dialect(), n) }
+func moment(s *db.DB, n int) string { return momentOf(s.Dialect(), n) }
 
 func momentOf(database string, n int) string {
 	place := "$" + strconv.Itoa(n)

@@ -23,7 +23,7 @@ func (o outlet) order(since time.Time) queue.Resend {
 	o.t.Helper()
 	var r queue.Resend
 	o.change(func(ctx context.Context, tx *ent.Tx) (err error) {
-		r, err = queue.OrderResend(ctx, tx, o.Store, o.owner, o.webhook, since)
+		r, err = queue.OrderResend(ctx, tx, o.DB, o.owner, o.webhook, since)
 		return err
 	})
 	return r
@@ -41,13 +41,13 @@ func (o outlet) carryOut(r queue.Resend) queue.Resend {
 
 func (o outlet) step(resend uuid.UUID, hold time.Time) queue.Resend {
 	o.t.Helper()
-	r, err := queue.StepResend(o.ctx, o.Store, resend, hold)
+	r, err := queue.StepResend(o.ctx, o.DB, resend, hold)
 	require.NoError(o.t, err)
 	return r
 }
 
 // forEach runs f on a fresh store of every database under a clock of its own.
-func forEach(t *testing.T, step time.Duration, f func(t *testing.T, s *db.Store, c *handClock)) {
+func forEach(t *testing.T, step time.Duration, f func(t *testing.T, s *db.DB, c *handClock)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 		{"the webhook does not subscribe to the type", hook.CustomerCreated, since.Add(time.Minute), nil, false},
 		{"nothing subscribes to a ping", "ping", since.Add(time.Minute), nil, false},
 	}
-	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		newOutlet(t, s, "elsewhere").events(3, since.Add(time.Minute))
 		events := make([]uuid.UUID, len(rows))
@@ -137,7 +137,7 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 	t.Parallel()
 	const n = 1103
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		since := noon.Add(-time.Hour)
 		o.events(n, since)
@@ -184,7 +184,7 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 func TestResendNeverDoublesHoweverManyWorkOnIt(t *testing.T) {
 	t.Parallel()
 	const n = 1100
-	forEach(t, time.Minute, func(t *testing.T, s *db.Store, _ *handClock) {
+	forEach(t, time.Minute, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		since := noon.Add(-48 * time.Hour)
 		o.events(n, since)
@@ -223,7 +223,7 @@ func TestResendNeverDoublesHoweverManyWorkOnIt(t *testing.T) {
 func TestResendBesideARelayNeitherDoublesNorLoses(t *testing.T) {
 	t.Parallel()
 	const n = 300
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		since := s.Now().Add(-time.Hour)
 		o.events(n, since)
@@ -257,7 +257,7 @@ func TestResendBesideARelayNeitherDoublesNorLoses(t *testing.T) {
 
 func TestResendSaidAgainIsJoined(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		since := noon.Add(-time.Hour)
 		o.events(1100, since)
@@ -288,7 +288,7 @@ func TestResendEndsWithItsWebhook(t *testing.T) {
 		{"disabled", "UPDATE webhooks SET enabled = false WHERE id = $1"},
 		{"deleted", "DELETE FROM webhooks WHERE id = $1"},
 	}
-	forEach(t, 0, func(t *testing.T, s *db.Store, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		for _, row := range rows {
 			o := newOutlet(t, s, row.reason)
 			since := noon.Add(-time.Hour)

@@ -98,7 +98,7 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 	check("full and known to be")
 }
 
-func explain(t *testing.T, s *db.Store, statement string, args ...any) string {
+func explain(t *testing.T, s *db.DB, statement string, args ...any) string {
 	t.Helper()
 	rows, err := s.Writer().Query("EXPLAIN "+statement, args...)
 	require.NoError(t, err)

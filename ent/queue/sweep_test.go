@@ -23,7 +23,7 @@ const day = 24 * time.Hour
 // sweep forgets what is older than 30 days.
 func (o outlet) sweep() queue.Swept {
 	o.t.Helper()
-	swept, err := queue.On(o.Store).Sweep(o.ctx, 30*day)
+	swept, err := queue.On(o.DB).Sweep(o.ctx, 30*day)
 	require.NoError(o.t, err)
 	return swept
 }
@@ -47,7 +47,7 @@ func (o outlet) journal() []uuid.UUID {
 
 func TestSweepForgetsWhatIsTooOld(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		require.NoError(t, s.MakePartitions(t.Context()))
 		o := newOutlet(t, s, "atelier")
 		// noon is the middle of a day.
@@ -83,7 +83,7 @@ func TestSweepForgetsWhatIsTooOld(t *testing.T) {
 
 func TestSweepKeepsWhatIsStillNeeded(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		require.NoError(t, s.MakePartitions(t.Context()))
 		o := newOutlet(t, s, "atelier")
 		before, _ := o.past(noon.Add(-time.Minute))
@@ -115,7 +115,7 @@ func TestSweepKeepsWhatIsStillNeeded(t *testing.T) {
 
 func TestSweepDeletesInBatches(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		// No partitions: all of it is in the default ones of PostgreSQL.
 		o.events(2500, noon)
@@ -128,7 +128,7 @@ func TestSweepDeletesInBatches(t *testing.T) {
 
 func TestSweepForgetsResendsThatAreFinished(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.Store, c *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		finished := o.carryOut(o.order(noon.Add(-time.Hour)))
 		c.advance(time.Hour)
@@ -169,7 +169,7 @@ func TestSweepLeavesWhatIsLocked(t *testing.T) {
 func TestSweepForgetsIdempotencyKeysAfterADay(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2031, 3, 2, 10, 0, 0, 0, time.UTC)
-	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return now }}, func(t *testing.T, s *db.Store) {
+	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return now }}, func(t *testing.T, s *db.DB) {
 		ctx := t.Context()
 		add := func(age time.Duration) {
 			_, err := s.Writer().ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)

@@ -48,11 +48,11 @@ func actorOf(ctx context.Context) tenant.Actor {
 // Operator carries out the operator's operations. Goroutines may share it.
 type Operator struct {
 	shop  *service.Shop
-	store *db.Store
+	store *db.DB
 }
 
 // New returns the operator of the shop's stores; both work on the same database.
-func New(s *db.Store, rules *service.Shop) *Operator {
+func New(s *db.DB, rules *service.Shop) *Operator {
 	return &Operator{shop: rules, store: s}
 }
 

@@ -29,7 +29,7 @@ type owned struct {
 	store, product, order, link, key string
 }
 
-func newTwo(t *testing.T, s *db.Store) two {
+func newTwo(t *testing.T, s *db.DB) two {
 	t.Helper()
 	ctx := t.Context()
 	rules := service.New(s, service.Options{})
@@ -58,7 +58,7 @@ func newTwo(t *testing.T, s *db.Store) two {
 
 func TestOperatorFindsTheStore(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		w := newTwo(t, s)
 		for _, name := range []string{"two", w.stores[1].store, strings.ToUpper(w.stores[1].store)} {
 			ctx, err := w.In(t.Context(), name)
@@ -121,7 +121,7 @@ func TestOperatorFindsTheOwner(t *testing.T) {
 			return err
 		}},
 	}
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		w := newTwo(t, s)
 		untouched, err := w.ListActivity(t.Context(), "one", 100)
 		require.NoError(t, err)

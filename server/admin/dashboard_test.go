@@ -34,7 +34,7 @@ func (c *handClock) now() time.Time          { return time.Unix(0, c.at.Load()) 
 func (c *handClock) advance(d time.Duration) { c.at.Add(int64(d)) }
 
 // signingIn runs a test on every database with an operator of one store.
-func signingIn(t *testing.T, test func(t *testing.T, o *admin.Operator, s *db.Store, c *handClock)) {
+func signingIn(t *testing.T, test func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func signedIn(t *testing.T, o *admin.Operator, store string) (session string, id
 
 func TestLinkSignsAMemberInOnce(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.Store, c *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
 		ctx := t.Context()
 		link, err := o.CreateSignInLink(ctx, "atelier", admin.SignInLinkDraft{Member: " Awa Ngo ", Role: "owner", BaseURL: "https://operator.example.com/"})
 		require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestLinkSignsAMemberInOnce(t *testing.T) {
 
 func TestOfManyAtOnceOneIsSignedIn(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.Store, _ *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, _ *handClock) {
 		link, err := o.CreateSignInLink(t.Context(), "atelier", awa(time.Minute))
 		require.NoError(t, err)
 		token := secretOf(t, link)
@@ -140,7 +140,7 @@ func TestOfManyAtOnceOneIsSignedIn(t *testing.T) {
 
 func TestLinksAndSessionsExpire(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.Store, c *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
 		ctx := t.Context()
 		late, err := o.CreateSignInLink(ctx, "atelier", awa(time.Minute))
 		require.NoError(t, err)
@@ -182,7 +182,7 @@ func TestRolesThatSignIn(t *testing.T) {
 		{"viewer", false, "other members do not"},
 		{"operator", false, "the operator has the commands"},
 	}
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.Store, c *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
 		ctx := t.Context()
 		for _, row := range rows {
 			d := awa(time.Minute)

@@ -47,7 +47,7 @@ func isIn(t *testing.T, o *admin.Operator, session string) bool {
 
 func TestWhoIsSignedInIsListed(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.Store, c *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
 		ctx := t.Context()
 		newStore(t, o, "other")
 		session, a := signedIn(t, o, "atelier")
@@ -103,7 +103,7 @@ func TestWhoIsSignedInIsListed(t *testing.T) {
 
 func TestSessionIsRevokedByItsID(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.Store, c *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
 		ctx := t.Context()
 		newStore(t, o, "other")
 		session, id := signedIn(t, o, "atelier")
@@ -156,7 +156,7 @@ func TestSessionIsRevokedByItsID(t *testing.T) {
 
 func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.Store, _ *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.DB, _ *handClock) {
 		ctx := t.Context()
 		newStore(t, o, "other")
 		one, _ := signedIn(t, o, "atelier")
@@ -201,7 +201,7 @@ func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 // Who uses a link while it is revoked is let in before, and signed out, or not let in.
 func TestNobodySignsInPastARevocation(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.Store, _ *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.DB, _ *handClock) {
 		for i := range 30 {
 			link, err := o.CreateSignInLink(t.Context(), "atelier", awa(time.Minute))
 			require.NoError(t, err)
@@ -231,7 +231,7 @@ func TestNobodySignsInPastARevocation(t *testing.T) {
 // A browser has one session: the one before ends with the sign-in that replaces it.
 func TestSigningInEndsTheSessionBefore(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.Store, _ *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.DB, _ *handClock) {
 		before, _ := signedIn(t, o, "atelier")
 		elsewhere, _ := signedIn(t, o, "atelier")
 		_, err := o.SignIn(t.Context(), "no link", before)
@@ -250,7 +250,7 @@ func TestSigningInEndsTheSessionBefore(t *testing.T) {
 // A session is found by the kind of cookie that its link's scheme decided.
 func TestSessionHasOneKindOfCookie(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.Store, _ *handClock) {
+	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.DB, _ *handClock) {
 		for base, secure := range map[string]bool{"https://operator.example.com": true, "https://127.0.0.1:8081": true, "http://127.0.0.1:8081": false} {
 			d := awa(time.Minute)
 			d.BaseURL = base

@@ -23,7 +23,7 @@ import (
 )
 
 // newHooked is an operator of two stores with one webhook each, whose ids it returns.
-func newHooked(t *testing.T, s *db.Store) (o *admin.Operator, one, two string) {
+func newHooked(t *testing.T, s *db.DB) (o *admin.Operator, one, two string) {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 			return err
 		}},
 	}
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o, _, id := newHooked(t, s)
 		untouched, err := o.ListActivity(t.Context(), "one", 100)
 		require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 
 func TestOperatorFindsTheOwnerOfADelivery(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o, _, id := newHooked(t, s)
 		ctx := t.Context()
 		ping, err := o.PingWebhook(ctx, id)
@@ -145,7 +145,7 @@ func TestOperatorFindsTheOwnerOfADelivery(t *testing.T) {
 func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 	t.Parallel()
 	const n = 1100
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o, _, webhook := newHooked(t, s)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -17,7 +17,7 @@ type clock struct {
 	ahead atomic.Int64     // nanoseconds from this process's clock to the database's
 }
 
-func (c *clock) init(s *db.Store, given func() time.Time) {
+func (c *clock) init(s *db.DB, given func() time.Time) {
 	c.given = given
 	if given == nil && s.Dialect() == dialect.SQLite {
 		c.given = s.Now

@@ -54,7 +54,7 @@ func (w *watch) set(at time.Time) {
 type fixture struct {
 	*testing.T
 	url   string
-	store *db.Store
+	store *db.DB
 	watch *watch
 	gate  *auth.Gate
 	trips atomic.Int64 // round trips, but for those that prepare a statement
@@ -78,12 +78,12 @@ func each(t *testing.T, test func(f *fixture)) {
 }
 
 // open opens the database once more, as another process would.
-func (f *fixture) open() *db.Store {
+func (f *fixture) open() *db.DB {
 	f.Helper()
 	return f.openAt(f.watch.now)
 }
 
-func (f *fixture) openAt(clock func() time.Time) *db.Store {
+func (f *fixture) openAt(clock func() time.Time) *db.DB {
 	f.Helper()
 	s, err := db.Open(f.Context(), db.Config{URL: f.url, Clock: clock, MaxConns: 8, Observe: func(query string) {
 		if query != "prepare" {

@@ -40,7 +40,7 @@ type Gate struct {
 }
 
 // NewGate returns a gate on the store's keys and counters. Whoever makes one runs Run beside it.
-func NewGate(s *db.Store, o Options) *Gate {
+func NewGate(s *db.DB, o Options) *Gate {
 	g := &Gate{asker: newAsker(s), log: o.Log}
 	if g.log == nil {
 		g.log = slog.Default()

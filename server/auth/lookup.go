@@ -67,7 +67,7 @@ type database struct {
 	statements
 }
 
-func newAsker(s *db.Store) asker {
+func newAsker(s *db.DB) asker {
 	if s.Dialect() == dialect.Postgres {
 		return database{s.Admissions(), postgres}
 	}

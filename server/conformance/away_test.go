@@ -108,7 +108,7 @@ func TestDatabaseAway(t *testing.T) {
 }
 
 // status asks the operator's listener.
-func (s *service) status(t *testing.T, path string) int {
+func (s *installation) status(t *testing.T, path string) int {
 	t.Helper()
 	response, err := s.plain.Get("http://" + s.admin + path)
 	require.NoError(t, err)

@@ -85,7 +85,7 @@ func TestKilledServer(t *testing.T) {
 			// What another process sees now is what a server that starts sees.
 			again := startServer(t, address)
 			b.url = again.url
-			rows, err := b.service.store.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).IDs(b.ctx)
+			rows, err := b.installation.store.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).IDs(b.ctx)
 			require.NoError(t, err)
 			written := map[string]bool{}
 			for _, id := range rows {
@@ -132,10 +132,10 @@ func TestKilledServer(t *testing.T) {
 // openBench is a bench on a database that servers of other processes share.
 func openBench(t *testing.T, address string) *bench {
 	t.Helper()
-	db, err := db.Open(context.Background(), db.Config{URL: address, MaxConns: 4})
+	handle, err := db.Open(context.Background(), db.Config{URL: address, MaxConns: 4})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	s := &service{Shop: service.New(db, service.Options{}), store: db, plain: newClient(false), clock: newClock(0), log: &journal{}}
+	t.Cleanup(func() { require.NoError(t, handle.Close()) })
+	s := &installation{Shop: service.New(handle, service.Options{}), store: handle, plain: newClient(false), clock: newClock(0), log: &journal{}}
 	t.Cleanup(s.plain.CloseIdleConnections)
 	return s.newBench(t, restFace{})
 }

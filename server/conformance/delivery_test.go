@@ -162,7 +162,7 @@ func TestDelivery(t *testing.T) {
 				require.Equal(t, event, b.delivered(r.next(t), secret, "customer.created", attempt, "/v1/customers/"+bo))
 			}
 
-			hook, err := b.service.store.Client().Webhook.Query().OnlyID(b.ctx)
+			hook, err := b.installation.store.Client().Webhook.Query().OnlyID(b.ctx)
 			require.NoError(t, err)
 			operate("webhook", "ping", hook.String())
 			ping := r.next(t)
@@ -176,7 +176,7 @@ func TestDelivery(t *testing.T) {
 func (b *bench) register(secretKey, url string) string {
 	key, err := seal.ParseKey(secretKey)
 	require.NoError(b, err)
-	rules := service.New(b.service.store, service.Options{Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true}})
+	rules := service.New(b.installation.store, service.Options{Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true}})
 	made, err := rules.CreateWebhook(b.ctx, service.WebhookDraft{URL: url})
 	require.NoError(b, err)
 	return made.Secret

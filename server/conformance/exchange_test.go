@@ -126,7 +126,7 @@ func operationExchanges() []exchange {
 }
 
 // fresh is a service that its exchange breaks.
-func fresh(t *testing.T, database string) *service { return newService(t, database, settings{}) }
+func fresh(t *testing.T, database string) *installation { return newService(t, database, settings{}) }
 
 func refusalExchanges() []exchange {
 	return []exchange{
@@ -159,7 +159,7 @@ func refusalExchanges() []exchange {
 			return request{line: "GET /v1/store"}
 		}},
 		{name: "api_key_expired", prepare: func(b *bench) request {
-			_, err := b.service.store.Writer().Exec("UPDATE api_keys SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), b.keyID)
+			_, err := b.installation.store.Writer().Exec("UPDATE api_keys SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), b.keyID)
 			require.NoError(b, err)
 			return request{line: "GET /v1/store"}
 		}},
@@ -217,7 +217,7 @@ func refusalExchanges() []exchange {
 			return request{line: "GET /v1/store"}
 		}},
 		{name: "internal_error", service: fresh, prepare: func(b *bench) request {
-			_, err := b.service.store.Writer().Exec("DROP TABLE order_items")
+			_, err := b.installation.store.Writer().Exec("DROP TABLE order_items")
 			require.NoError(b, err)
 			return request{line: "GET /v1/orders/0195e000-0000-7000-8000-000000000000"}
 		}},
@@ -229,7 +229,7 @@ func refusalExchanges() []exchange {
 }
 
 // throughCable is a service whose database can be taken away.
-func throughCable(t *testing.T, database string) *service {
+func throughCable(t *testing.T, database string) *installation {
 	address, cable := newCable(t)
 	s := newService(t, database, settings{url: address})
 	s.cable = cable

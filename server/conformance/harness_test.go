@@ -46,10 +46,10 @@ func (c *clock) advance(d time.Duration) time.Time {
 }
 
 // service is the real server over one database.
-type service struct {
+type installation struct {
 	*service.Shop
 	database string
-	store    *db.Store
+	store    *db.DB
 	// databaseURL is the database's, for a test that comes to it on its own.
 	databaseURL string
 	url         string
@@ -80,9 +80,9 @@ type settings struct {
 }
 
 // newService starts a server on a port of its own and ends it with the test.
-func newService(t *testing.T, database string, o settings) *service {
+func newService(t *testing.T, database string, o settings) *installation {
 	t.Helper()
-	s := &service{database: database, clock: newClock(o.step), gate: newClock(0), log: &journal{}}
+	s := &installation{database: database, clock: newClock(o.step), gate: newClock(0), log: &journal{}}
 	c := db.Config{Clock: s.clock.now, Observe: o.observe}
 	clocks := s.gate.now
 	if o.realTime {
@@ -165,7 +165,7 @@ func (j *journal) String() string {
 // address that no other bench calls from.
 type bench struct {
 	*testing.T
-	*service
+	*installation
 	face    face
 	store   tenant.Store
 	ctx     context.Context // in which the dashboard acts on the store
@@ -180,16 +180,16 @@ const keyName = "nightly sync"
 var benches atomic.Int32
 
 // newBench makes a store with a key of every scope.
-func (s *service) newBench(t *testing.T, f face) *bench {
+func (s *installation) newBench(t *testing.T, f face) *bench {
 	t.Helper()
 	n := benches.Add(1)
 	return s.newBenchAt(t, f, fmt.Sprintf("atelier-%d", n))
 }
 
-func (s *service) newBenchAt(t *testing.T, f face, slug string) *bench {
+func (s *installation) newBenchAt(t *testing.T, f face, slug string) *bench {
 	t.Helper()
 	n := benches.Add(1)
-	b := &bench{T: t, service: s, face: f, address: fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)}
+	b := &bench{T: t, installation: s, face: f, address: fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)}
 	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
 	_, err := s.CreateStore(context.Background(), operator, service.StoreDraft{
 		StoreChange: service.StoreChange{

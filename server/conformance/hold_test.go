@@ -20,7 +20,7 @@ var _ = shows(TestALockHoldsUpNobodyElse, "Choices/deadlines")
 
 // hold takes a lock in a transaction of a connection of its own until the function that it returns
 // is called.
-func (s *service) hold(t *testing.T, statement string, args ...any) (release func()) {
+func (s *installation) hold(t *testing.T, statement string, args ...any) (release func()) {
 	t.Helper()
 	db, err := sql.Open("postgres", s.databaseURL)
 	require.NoError(t, err)

@@ -155,10 +155,10 @@ func TestListsUseAnIndex(t *testing.T) {
 func (b *bench) plan(query string, args ...any) string {
 	b.Helper()
 	explain := "EXPLAIN "
-	if b.service.store.Dialect() == dialect.SQLite {
+	if b.installation.store.Dialect() == dialect.SQLite {
 		explain = "EXPLAIN QUERY PLAN "
 	}
-	rows, err := b.service.store.Reader().Query(explain+query, args...)
+	rows, err := b.installation.store.Reader().Query(explain+query, args...)
 	require.NoError(b, err, query)
 	defer rows.Close()
 	columns, err := rows.Columns()
@@ -188,7 +188,7 @@ func (b *bench) fill(n int) {
 	b.Helper()
 	id, at, from := "gen_random_uuid()", "$2::timestamptz - i * interval '1 minute'", "FROM generate_series(1, $3::int) AS n (i)"
 	number := "$1::uuid"
-	if b.service.store.Dialect() == dialect.SQLite {
+	if b.installation.store.Dialect() == dialect.SQLite {
 		id = "lower(printf('%s-%s-7%s-a%s-%s', hex(randomblob(4)), hex(randomblob(2)), substr(hex(randomblob(2)), 2), substr(hex(randomblob(2)), 2), hex(randomblob(6))))"
 		at, number = "$2 - i * 60000", "$1"
 		from = "FROM (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $3) SELECT i FROM n) AS n"
@@ -213,7 +213,7 @@ func (b *bench) fill(n int) {
 		if strings.HasPrefix(statement, "INSERT INTO order_items") {
 			args = args[:1]
 		}
-		_, err := b.service.store.Writer().Exec(fill.Replace(statement), args...)
+		_, err := b.installation.store.Writer().Exec(fill.Replace(statement), args...)
 		require.NoError(b, err, statement)
 	}
 }

@@ -99,7 +99,7 @@ func TestWebhookRegistration(t *testing.T) {
 // queued counts the store's events that wait for a worker.
 func (b *bench) queued() int {
 	b.Helper()
-	n, err := b.service.store.Client().OutboxEntry.Query().Where(outboxentry.StoreID(b.store.ID)).Count(b.ctx)
+	n, err := b.installation.store.Client().OutboxEntry.Query().Where(outboxentry.StoreID(b.store.ID)).Count(b.ctx)
 	require.NoError(b, err)
 	return n
 }
@@ -155,7 +155,7 @@ func (b *bench) dump(url string) string {
 		}
 		return all.String()
 	}
-	rows, err := b.service.store.Reader().Query(`SELECT query_to_xml(format('SELECT t::text FROM %I t', c.relname), true, true, '')::text
+	rows, err := b.installation.store.Reader().Query(`SELECT query_to_xml(format('SELECT t::text FROM %I t', c.relname), true, true, '')::text
  FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace`)
 	require.NoError(b, err)
 	defer rows.Close()

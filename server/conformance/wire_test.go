@@ -31,7 +31,7 @@ type exchange struct {
 	// the body, and headers beyond those that every request has.
 	prepare func(b *bench) request
 	// service makes the service; nil shares one.
-	service func(t *testing.T, database string) *service
+	service func(t *testing.T, database string) *installation
 	// on is the only database that the exchange runs on; empty means all.
 	on string
 }

@@ -30,7 +30,7 @@ import (
 type place struct {
 	t        *testing.T
 	url      string
-	store    *db.Store
+	store    *db.DB
 	operator *admin.Operator
 	shop     *service.Shop
 	logs     *log
@@ -54,7 +54,7 @@ func (l *log) String() string {
 	return l.text.String()
 }
 
-func newPlace(t *testing.T, s *db.Store) place {
+func newPlace(t *testing.T, s *db.DB) place {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
@@ -216,7 +216,7 @@ var filled = []string{"url", "https://taken.example.com/", "description", "x", "
 
 func TestSessionReachesItsStoreOnly(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		mine, theirs := p.fill("one"), p.fill("two")
 		r := p.signedIn("one")
@@ -271,7 +271,7 @@ func (p place) state(slug string) string {
 
 func TestEveryFormNeedsTheTokenOfItsSession(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		o := p.fill("one")
 		r, other := p.signedIn("one"), p.signedIn("one")
@@ -311,7 +311,7 @@ func TestEveryFormNeedsTheTokenOfItsSession(t *testing.T) {
 
 func TestLinkWorksOnceAndIsNotUsedUpByLooking(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		link := p.link("one")
 		r := p.reader()
@@ -381,7 +381,7 @@ func TestEveryAnswerProtectsItself(t *testing.T) {
 
 func TestSecretsAreShownOnceAndInNoAddress(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		r := p.signedIn("one")
 		created := r.post("/keys", "name", "CRM", "scopes", "orders:read", "scopes", "customers:write", "expires", "30d")
@@ -470,7 +470,7 @@ func mustList(t *testing.T, p place) []service.Webhook {
 
 func TestJournalsAreReadPageByPage(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		o := p.fill("one")
 		for range 30 {
@@ -513,7 +513,7 @@ func TestJournalsAreReadPageByPage(t *testing.T) {
 
 func TestDeliveryShowsWhatWasSent(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		o := p.fill("one")
 		r := p.signedIn("one")
@@ -528,7 +528,7 @@ func TestDeliveryShowsWhatWasSent(t *testing.T) {
 
 func TestEventsCarryTheRequestOfThePage(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		o := p.fill("one")
 		a := p.signedIn("one").post("/webhooks/" + o.webhook + "/ping")

@@ -67,7 +67,7 @@ func (p place) made() (n [3]int) {
 // the form is carried out once, and its secret is in one answer.
 func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		o := p.fill("one")
 		r := p.signedIn("one")

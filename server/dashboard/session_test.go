@@ -52,7 +52,7 @@ var (
 
 func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		for name, says := range map[string][]string{"recent": recentBrowser, "older": olderBrowser} {
 			r := p.proxied()
@@ -177,7 +177,7 @@ func (p place) second() place {
 
 func TestSigningOutEverywhere(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		here, elsewhere, far := p.signedIn("one"), p.second().signedIn("one"), p.signedIn("two")
 		unused := p.link("one")
@@ -214,7 +214,7 @@ func TestSigningOutEverywhere(t *testing.T) {
 // What the operator revokes ends with the next request, on every server; a form that was open is refused.
 func TestRevokedSessionIsOverOnEveryServer(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		r := p.second().signedIn("one")
 		form := r.form("/keys/new", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "expires": {"30d"}})

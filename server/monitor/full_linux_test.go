@@ -43,7 +43,7 @@ func newDisk(t *testing.T) (folder string, fill, empty func()) {
 }
 
 // holdsOnAFullDisk fills the disk of a database, and empties it again.
-func holdsOnAFullDisk(t *testing.T, s *db.Store, fill, empty func()) {
+func holdsOnAFullDisk(t *testing.T, s *db.DB, fill, empty func()) {
 	t.Helper()
 	_, err := s.Writer().Exec("CREATE TABLE filler (body text)")
 	require.NoError(t, err)

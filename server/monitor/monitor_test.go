@@ -59,7 +59,7 @@ func TestProfilesNeedTheToken(t *testing.T) {
 
 func TestReadiness(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		var said strings.Builder
 		handler := monitor.Handler(monitor.Config{
 			Metrics: prometheus.NewRegistry(), Logger: slog.New(slog.NewTextHandler(&said, nil)),
@@ -85,7 +85,7 @@ func TestReadiness(t *testing.T) {
 
 func TestEveryProcessTellsOfItself(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		handler := monitor.Handler(monitor.Config{Metrics: monitor.NewRegistry(s, slog.New(slog.DiscardHandler))})
 		text := ask(handler, "/metrics").Body.String()
 		for _, want := range []string{

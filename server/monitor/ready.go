@@ -19,7 +19,7 @@ const (
 // Readiness reports whether a database can be worked on. It looks at most once in readyLifetime, however many
 // ask, and they share the outcome. Goroutines share it.
 type Readiness struct {
-	store *db.Store
+	store *db.DB
 	mu    sync.Mutex
 	last  *look
 }
@@ -33,7 +33,7 @@ type look struct {
 }
 
 // NewReadiness makes the readiness of what works on a database.
-func NewReadiness(s *db.Store) *Readiness { return &Readiness{store: s} }
+func NewReadiness(s *db.DB) *Readiness { return &Readiness{store: s} }
 
 // Check reports why the database cannot be worked on: it is away, cannot be written, or its schema lacks
 // migrations. The error is a *refusal.Refusal of unavailable.

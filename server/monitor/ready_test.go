@@ -20,7 +20,7 @@ import (
 )
 
 // refused is the message with which a database cannot be worked on, "" when it can.
-func refused(t *testing.T, s *db.Store) string {
+func refused(t *testing.T, s *db.DB) string {
 	t.Helper()
 	err := monitor.NewReadiness(s).Check(t.Context())
 	if err == nil {

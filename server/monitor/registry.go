@@ -14,7 +14,7 @@ import (
 // NewRegistry returns the registry of a process that works on a database, with what every such
 // process tells: the Go runtime, the process, its version and clock, the pools of connections, and the
 // backlog of deliveries. A server and a worker in one process share it.
-func NewRegistry(s *db.Store, log *slog.Logger) *prometheus.Registry {
+func NewRegistry(s *db.DB, log *slog.Logger) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	version := "(devel)"
 	if build, ok := debug.ReadBuildInfo(); ok && build.Main.Version != "" {

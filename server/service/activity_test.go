@@ -14,7 +14,7 @@ import (
 
 func TestActivityIsReadPageByPage(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		other := b.newStore("other")
 		for range 7 {
@@ -50,7 +50,7 @@ func TestActivityIsReadPageByPage(t *testing.T) {
 
 func TestKeyAndWebhookAreFoundInTheirStoreOnly(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		other := b.newStore("other")
 		k, err := b.CreateKey(b.ctx, service.KeyDraft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: "30d"})

@@ -18,7 +18,7 @@ import (
 // while the object's row is held, so the numbers of one object's notes are in that order.
 type audit struct {
 	t     *testing.T
-	store *db.Store
+	store *db.DB
 }
 
 // moments are the columns that may not go back.
@@ -33,7 +33,7 @@ var moments = map[string][]string{
 }
 
 // newAudit begins to note every change in the database.
-func newAudit(t *testing.T, s *db.Store) audit {
+func newAudit(t *testing.T, s *db.DB) audit {
 	t.Helper()
 	a := audit{t, s}
 	types, event, link := [2]string{"bigserial", "timestamptz"}, "(convert_from(NEW.payload, 'UTF8')::jsonb #>> '{data,id}')::uuid", "(convert_from(NEW.payload, 'UTF8')::jsonb #>> '{data,paymentLink,id}')::uuid"

@@ -48,7 +48,7 @@ func TestOrderTransitions(t *testing.T) {
 		{"a pending order cannot be refunded", []move{refund}, storefrontv1.Order_PENDING, apierr.OrderTransition, 0, nil},
 		{"a failed order cannot be cancelled", []move{fail, cancel}, storefrontv1.Order_FAILED, apierr.OrderTransition, 0, []string{"order.failed"}},
 	}
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		p := b.product("Guide", 1000)
 		for i, row := range rows {
@@ -78,7 +78,7 @@ func TestOrderTransitions(t *testing.T) {
 
 func TestRecordOrderRefusals(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		p := b.product("Guide", service.MaxAmount/2)
 		l := b.link(nil)
@@ -114,7 +114,7 @@ func TestRecordOrderRefusals(t *testing.T) {
 
 func TestPaymentLinkTakesNoOrderOnceDisabledOrExhausted(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		l := b.link(ptr(int32(1)))
 		first, second := b.buy("a@example.com", "", l.GetId()), b.buy("b@example.com", "", l.GetId())
@@ -149,7 +149,7 @@ func TestPaymentLinkTakesNoOrderOnceDisabledOrExhausted(t *testing.T) {
 func TestFiftyConcurrentPayers(t *testing.T) {
 	t.Parallel()
 	const payers, capped = 50, 10
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		l := b.link(ptr(int32(capped)))
 		var open atomic.Int32 // orders recorded

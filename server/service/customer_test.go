@@ -16,7 +16,7 @@ import (
 
 func TestCreateCustomerKnowsOneBuyerByEitherIdentifier(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		post := func(name, email, phone string) (*storefrontv1.Customer, bool, error) {
 			in := &storefrontv1.CreateCustomerRequest{Name: name}
@@ -63,7 +63,7 @@ func TestCreateCustomerKnowsOneBuyerByEitherIdentifier(t *testing.T) {
 
 func TestCustomerBoundsAndRefusals(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		rows := []struct {
 			reason string
@@ -98,7 +98,7 @@ func TestCustomerBoundsAndRefusals(t *testing.T) {
 
 func TestUpdateCustomer(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		c, _, err := b.CreateCustomer(b.ctx, &storefrontv1.CreateCustomerRequest{Name: "Ada", Email: ptr("ada@example.com"), Phone: ptr("+237670000001")})
 		require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestUpdateCustomer(t *testing.T) {
 // However many callers send one e-mail at once, one customer is created and one event written.
 func TestCreateCustomerIsNeverDoubled(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		const callers = 100
 		news := make([]bool, callers)

@@ -38,7 +38,7 @@ func (b bench) ended(w service.Webhook) queue.Entry {
 
 func TestResendOfADeliveryIsANewOne(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		first := b.ended(b.hook())
 		again, err := b.ResendDelivery(b.ctx, first.ID.String())
@@ -104,7 +104,7 @@ func TestResendOfADeliveryRefusals(t *testing.T) {
 		{"there is none", apierr.DeliveryNotFound, func(bench) string { return uuid.NewString() }},
 		{"the id is none", apierr.DeliveryNotFound, func(bench) string { return "x" }},
 	}
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		for i, row := range rows {
 			one := b
@@ -120,7 +120,7 @@ func TestResendOfADeliveryRefusals(t *testing.T) {
 
 func TestADeliveryIsResentOnceHoweverManyAsk(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		first := b.ended(b.hook())
 		var group sync.WaitGroup
@@ -146,7 +146,7 @@ func TestADeliveryIsResentOnceHoweverManyAsk(t *testing.T) {
 
 func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		w := b.hook()
 		_, err := b.ResendSince(b.ctx, uuid.NewString(), time.Time{})

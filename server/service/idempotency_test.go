@@ -85,7 +85,7 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 
 func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		p := b.product("Guide", 1000)
 		o := b.buy("a@example.com", p.GetId(), "")
@@ -156,7 +156,7 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 // The limit refuses who is one too many, and not who asks again for the last one.
 func TestAskingAgainIsNotRefusedForTheLimit(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		draft := service.KeyDraft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: "30d"}
 		for range service.MaxActiveKeys - 1 {
@@ -177,7 +177,7 @@ func TestAskingAgainIsNotRefusedForTheLimit(t *testing.T) {
 func TestManyAtOnceUnderOneKey(t *testing.T) {
 	t.Parallel()
 	const askers = 50
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		l := b.link(ptr(int32(1)))
 		ask := func(do func(ctx context.Context) (*storefrontv1.Order, error)) *storefrontv1.Order {

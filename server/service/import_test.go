@@ -92,7 +92,7 @@ func (b bench) load(kind service.ImportKind, objects ...fields) service.Imported
 // What one installation's API returns, another one loads and returns byte for byte.
 func TestImportKeepsEveryByte(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		from := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}), service.Options{})
 		p := from.product("Guide du marché", 1000)
 		_, err := from.UpdateProduct(from.ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: ptr(storefrontv1.Product_PUBLISHED), CompareAtAmount: ptr(int64(2000))})
@@ -151,7 +151,7 @@ func joined[M proto.Message](messages []M) string {
 
 func TestImportCountsNothingTwice(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		counters := func(id any) [2]int64 {
 			c, err := b.GetCustomer(b.ctx, &storefrontv1.GetCustomerRequest{Id: id.(string)})
@@ -192,7 +192,7 @@ func TestImportCountsNothingTwice(t *testing.T) {
 // Loads and payments of the same customers and the same link at once lose no count.
 func TestImportBesidePayments(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		link, guide := b.link(nil), b.product("Guide", 250)
 		// Those who buy through the link wait for each other there already; the others meet at
@@ -238,7 +238,7 @@ func TestImportBesidePayments(t *testing.T) {
 // Events of a load show what GET answers after it, as any event does.
 func TestImportWithEvents(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		buyer := oneCustomer()
 		_, err := b.Import(b.ctx, lines(oneOrder(buyer), oneOrder(buyer).with("status", "FAILED").with("paidAt", nil)), service.Import{Kind: service.ImportOrders, Events: true})
@@ -258,7 +258,7 @@ func TestImportWithEvents(t *testing.T) {
 
 func TestImportStoresWholeBatchesOnly(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		objects := make([]fields, service.BatchLines+20)
 		for i := range objects {

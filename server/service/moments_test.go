@@ -80,7 +80,7 @@ func newWorld(t *testing.T, database string) *world {
 	url := dbtest.URL(t, database)
 	w := &world{t: t, refused: map[apierr.Code]int{}}
 	options := sealing(t)
-	var first *db.Store
+	var first *db.DB
 	for _, ahead := range []time.Duration{0, 3 * time.Millisecond, -250 * time.Millisecond} {
 		clock := func() time.Time { return time.Now().Add(ahead) }
 		if ahead == 0 {

@@ -29,7 +29,7 @@ func TestListOrdersBetweenTwoMoments(t *testing.T) {
 		{"to between two milliseconds is after the first", -time.Hour, time.Nanosecond, 1},
 		{"from after to is empty", time.Hour, -time.Hour, 0},
 	}
-	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return at }}, func(t *testing.T, s *db.Store) {
+	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return at }}, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		b.buy("a@example.com", b.product("Guide", 1000).GetId(), "")
 		for _, row := range rows {
@@ -45,7 +45,7 @@ func TestListOrdersBetweenTwoMoments(t *testing.T) {
 
 func TestImportedTimesAreInMilliseconds(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		line := `{"id":"01990000-0000-7000-8000-000000000001","reference":"R1","status":"PAID","amount":5,"currency":"XAF",` +
 			`"platformFeePercent":0,"customer":{"id":"01990000-0000-7000-8000-000000000002","name":"A","email":"a@example.com","phone":null},` +

@@ -25,7 +25,7 @@ const (
 func TestCreatePaymentLinkRules(t *testing.T) {
 	t.Parallel()
 	clock := &ticker{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
-	dbtest.RunWith(t, db.Config{Clock: clock.Now}, func(t *testing.T, s *db.Store) {
+	dbtest.RunWith(t, db.Config{Clock: clock.Now}, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		rows := []struct {
 			reason string
@@ -70,7 +70,7 @@ func TestCreatePaymentLinkRules(t *testing.T) {
 
 func TestPaymentLinksCanBeClosed(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		_, err := b.UpdateStore(b.ctx, service.StoreChange{PaymentLinksOpen: ptr(false)})
 		require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestPaymentLinksCanBeClosed(t *testing.T) {
 func TestUpdatePaymentLink(t *testing.T) {
 	t.Parallel()
 	clock := &ticker{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
-	dbtest.RunWith(t, db.Config{Clock: clock.Now}, func(t *testing.T, s *db.Store) {
+	dbtest.RunWith(t, db.Config{Clock: clock.Now}, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		l := b.link(nil)
 		patch := func(in *storefrontv1.UpdatePaymentLinkRequest, mask ...string) (*storefrontv1.PaymentLink, error) {
@@ -240,7 +240,7 @@ func TestKeys(t *testing.T) {
 
 func TestStores(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{PublicURL: "https://shops.example/"})
 		operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
 		_, err := b.CreateStore(b.ctx, operator, service.StoreDraft{StoreChange: service.StoreChange{Name: ptr("Again")}, Slug: "atelier", Currency: "XAF", Country: "CM"})

@@ -78,7 +78,7 @@ func TestProductStatus(t *testing.T) {
 
 func TestUpdateProductRefusals(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		_, err := b.UpdateStore(b.ctx, service.StoreChange{UnavailableTypes: &[]string{"MEETING"}})
 		require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestUpdateProductRefusals(t *testing.T) {
 
 func TestUpdateProductKeepsWhatItDoesNotName(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		p := b.product("Guide", 1000)
 		got, err := b.UpdateProduct(b.ctx, &storefrontv1.UpdateProductRequest{
@@ -165,7 +165,7 @@ func TestUpdateProductKeepsWhatItDoesNotName(t *testing.T) {
 
 func TestPublishedProductMayBeEditedUntilItLacksSomething(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		p := b.product("Guide", 1000)
 		status := storefrontv1.Product_PUBLISHED
@@ -181,7 +181,7 @@ func TestPublishedProductMayBeEditedUntilItLacksSomething(t *testing.T) {
 
 func TestChangeOutsideItsStoreIsRefusedByTheHooks(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		p := b.product("Guide", 1000)
 		other := b.newStore("other")

@@ -50,12 +50,12 @@ const DefaultDisableAfter = 72 * time.Hour
 
 // Shop carries out what is asked of a store's data. Goroutines may share it.
 type Shop struct {
-	store   *db.Store
+	store   *db.DB
 	options Options
 }
 
 // New returns a shop over the database.
-func New(s *db.Store, o Options) *Shop {
+func New(s *db.DB, o Options) *Shop {
 	if o.PublicURL == "" {
 		o.PublicURL = DefaultPublicURL
 	}

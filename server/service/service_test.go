@@ -21,14 +21,14 @@ import (
 // bench is a shop with one open store, whose context is that of a key called "tests".
 type bench struct {
 	*service.Shop
-	store *db.Store
+	store *db.DB
 	ctx   context.Context
 	t     *testing.T
 }
 
 func ptr[T any](v T) *T { return &v }
 
-func newBench(t *testing.T, s *db.Store, o service.Options) bench {
+func newBench(t *testing.T, s *db.DB, o service.Options) bench {
 	t.Helper()
 	b := bench{Shop: service.New(s, o), store: s, t: t}
 	b.ctx = b.newStore("atelier")

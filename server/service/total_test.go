@@ -18,7 +18,7 @@ import (
 // A total past 2^53-1 is no number to a caller in JavaScript, and past 2^63 none to the database.
 func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		most := b.product("Yacht", service.MaxAmount/2) // two of them are an order of MaxAmount-1
 		one := b.product("Pen", 1)
@@ -78,7 +78,7 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 
 func TestALoadThatTakesATotalTooFarIsRefusedByItsLine(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		link := fields{"id": b.link(nil).GetId(), "code": "", "title": ""}
 		ada, bea := oneCustomer(), oneCustomer()

@@ -15,7 +15,7 @@ import (
 
 func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		key := func() seal.Key {
 			k, err := seal.ParseKey(seal.NewKey())
 			require.NoError(t, err)

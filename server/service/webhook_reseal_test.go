@@ -56,13 +56,13 @@ func (b bench) opens(ring *seal.Ring, count int) {
 	}
 }
 
-func resealing(s *db.Store, ring *seal.Ring) *service.Shop {
+func resealing(s *db.DB, ring *seal.Ring) *service.Shop {
 	return service.New(s, service.Options{Secrets: ring})
 }
 
 func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		oldest, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
 		b.seed(0, 250, seal.NewRing(older)) // more than a batch
@@ -92,7 +92,7 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 
 func TestResealSecretsGoesOnWhereItWasInterrupted(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		older, current := newSecretKey(t), newSecretKey(t)
 		both := seal.NewRing(current, older)
@@ -113,7 +113,7 @@ func TestResealSecretsGoesOnWhereItWasInterrupted(t *testing.T) {
 
 func TestResealSecretsLeavesWhatItCannotOpen(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		lost, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
 		b.seed(0, 3, seal.NewRing(lost))
@@ -134,7 +134,7 @@ func TestResealSecretsLeavesWhatItCannotOpen(t *testing.T) {
 
 func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		older, current := newSecretKey(t), newSecretKey(t)
 		// A server that was not restarted goes on sealing under the older key.
 		late := newBench(t, s, service.Options{Secrets: seal.NewRing(older)})

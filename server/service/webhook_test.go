@@ -43,7 +43,7 @@ func (b bench) hook() service.Webhook {
 
 func TestWebhookIsRegisteredAndItsSecretShownOnce(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := sealing(t)
 		b := newBench(t, s, o)
 		made, err := b.CreateWebhook(b.ctx, service.WebhookDraft{
@@ -108,7 +108,7 @@ func TestWebhookRegistrationRefusals(t *testing.T) {
 		{"a description too long", service.WebhookDraft{URL: url, Description: strings.Repeat("é", 501)}, apierr.ValidationFailed},
 		{"a control character", service.WebhookDraft{URL: url, Description: "a\x00b"}, apierr.ValidationFailed},
 	}
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		for _, row := range rows {
 			_, err := b.CreateWebhook(b.ctx, row.draft)
@@ -137,7 +137,7 @@ func TestWebhookRegistrationRefusals(t *testing.T) {
 
 func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		// Many rounds: two creations that count at the same time are rare.
 		for round := range 20 {
@@ -181,7 +181,7 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 
 func TestWebhookChanges(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		w := b.hook()
 		id := w.ID.String()
@@ -254,7 +254,7 @@ func TestWebhookChanges(t *testing.T) {
 // Whatever names a webhook names one of the store.
 func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		w := b.hook()
 		ping, err := b.PingWebhook(b.ctx, w.ID.String())
@@ -290,7 +290,7 @@ func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 
 func TestPingIsAnEventOfItsOwn(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		w := b.hook()
 		b.hook()
@@ -322,7 +322,7 @@ func TestPingIsAnEventOfItsOwn(t *testing.T) {
 // nothing.
 func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		for reason, end := range map[string]func(context.Context, string) (service.Webhook, error){
 			"disabled": b.DisableWebhook, "deleted": b.DeleteWebhook,

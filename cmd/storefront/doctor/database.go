@@ -27,7 +27,7 @@ var extensions = []string{"btree_gin", "pg_trgm"}
 
 // Open opens the database, if it is there. The store is nil unless the finding is OK; the caller
 // closes it.
-func Open(ctx context.Context, c db.Config) (*db.Store, Finding) {
+func Open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	const check = "database"
 	if path, embedded := strings.CutPrefix(c.URL, "sqlite:"); embedded {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func Open(ctx context.Context, c db.Config) (*db.Store, Finding) {
 
 // Database looks at an open database: its version, its extensions, its schema, its clock, and the
 // days that it is cut into.
-func Database(ctx context.Context, s *db.Store) []Finding {
+func Database(ctx context.Context, s *db.DB) []Finding {
 	if s.Dialect() == dialect.SQLite {
 		return []Finding{sqliteVersion(ctx, s), schema(ctx, s)}
 	}
@@ -63,7 +63,7 @@ func broken(check string, err error) Finding {
 	return fail(check, "see what the database's own log says", "the database refuses to say: %v", err)
 }
 
-func sqliteVersion(ctx context.Context, s *db.Store) Finding {
+func sqliteVersion(ctx context.Context, s *db.DB) Finding {
 	const check = "database-version"
 	var version string
 	if err := s.Reader().QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
@@ -72,7 +72,7 @@ func sqliteVersion(ctx context.Context, s *db.Store) Finding {
 	return ok(check, "SQLite %s, built in", version)
 }
 
-func postgresVersion(ctx context.Context, s *db.Store) Finding {
+func postgresVersion(ctx context.Context, s *db.DB) Finding {
 	const check = "database-version"
 	var number int
 	err := s.Reader().QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number)
@@ -90,7 +90,7 @@ func versionFinding(major int) Finding {
 	return ok(check, "PostgreSQL %d", major)
 }
 
-func extensionsOf(ctx context.Context, s *db.Store) Finding {
+func extensionsOf(ctx context.Context, s *db.DB) Finding {
 	const check = "extensions"
 	rows, err := s.Reader().QueryContext(ctx, "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE name IN ($1, $2)",
 		extensions[0], extensions[1])
@@ -135,7 +135,7 @@ func extensionsFinding(available map[string]bool) Finding {
 	return ok(check, "%s", strings.Join(extensions, ", "))
 }
 
-func schema(ctx context.Context, s *db.Store) Finding {
+func schema(ctx context.Context, s *db.DB) Finding {
 	const check = "schema"
 	steps, err := s.Migrations(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func schema(ctx context.Context, s *db.Store) Finding {
 }
 
 // clock compares this machine's clock with the database's, less what the question itself took.
-func clock(ctx context.Context, s *db.Store) Finding {
+func clock(ctx context.Context, s *db.DB) Finding {
 	const check = "clock"
 	r, err := s.ReadClock(ctx)
 	if err != nil {
@@ -178,7 +178,7 @@ func clock(ctx context.Context, s *db.Store) Finding {
 // leastDaysAhead is how many days to come must have their partitions before it is worth a word.
 const leastDaysAhead = 3
 
-func partitions(ctx context.Context, s *db.Store) Finding {
+func partitions(ctx context.Context, s *db.DB) Finding {
 	const check = "partitions"
 	there, err := s.Partitions(ctx)
 	if err != nil {

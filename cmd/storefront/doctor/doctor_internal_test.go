@@ -171,7 +171,7 @@ func TestNamesThatAreNearlyRight(t *testing.T) {
 
 func TestSecretsAreTriedOneByOne(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		keys := make([]seal.Key, 3)
 		for i := range keys {
 			var err error

@@ -28,7 +28,7 @@ type SecretKeys struct {
 
 // Secrets opens the signing secret of every webhook with the keys; s is nil where the database
 // cannot be asked for them.
-func Secrets(ctx context.Context, s *db.Store, keys SecretKeys) Finding {
+func Secrets(ctx context.Context, s *db.DB, keys SecretKeys) Finding {
 	const check = "secret-key"
 	if keys.Err != nil {
 		return fail(check, "set STOREFRONT_SECRET_KEY to the key that the webhooks were created under, as `storefront secret generate` printed it", "%v", keys.Err)
@@ -70,7 +70,7 @@ func Secrets(ctx context.Context, s *db.Store, keys SecretKeys) Finding {
 }
 
 // eachSecret visits the webhooks in the order of their ids.
-func eachSecret(ctx context.Context, s *db.Store, visit func(webhook uuid.UUID, sealed []byte, key string)) error {
+func eachSecret(ctx context.Context, s *db.DB, visit func(webhook uuid.UUID, sealed []byte, key string)) error {
 	last, n, err := uuid.Nil, page, error(nil)
 	for err == nil && n == page {
 		last, n, err = secretsAfter(ctx, s, last, visit)
@@ -79,7 +79,7 @@ func eachSecret(ctx context.Context, s *db.Store, visit func(webhook uuid.UUID, 
 }
 
 // secretsAfter visits a page behind an id, and returns its last id and how many there were.
-func secretsAfter(ctx context.Context, s *db.Store, last uuid.UUID, visit func(webhook uuid.UUID, sealed []byte, key string)) (uuid.UUID, int, error) {
+func secretsAfter(ctx context.Context, s *db.DB, last uuid.UUID, visit func(webhook uuid.UUID, sealed []byte, key string)) (uuid.UUID, int, error) {
 	rows, err := s.Reader().QueryContext(ctx, "SELECT id, secret, secret_key FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2", last, page)
 	if err != nil {
 		return last, 0, err

@@ -38,7 +38,7 @@ func Used(ctx context.Context, databaseURL string) bool {
 // Outbox looks at what waits to be delivered, and so at whether a worker runs. On a database that
 // nobody is connected to, as right after a restore, nothing is expected to deliver: what waits is a
 // warning there. used is what Used answered.
-func Outbox(ctx context.Context, s *db.Store, used bool) Finding {
+func Outbox(ctx context.Context, s *db.DB, used bool) Finding {
 	const check = "outbox"
 	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
 	stuck := func(format string, args ...any) Finding {
@@ -81,7 +81,7 @@ func Outbox(ctx context.Context, s *db.Store, used bool) Finding {
 
 // Sweeps looks at whether workers delete what is too old, or wait because the database's clock has
 // leapt.
-func Sweeps(ctx context.Context, s *db.Store) Finding {
+func Sweeps(ctx context.Context, s *db.DB) Finding {
 	const check = "sweeps"
 	switch err := queue.CheckClock(ctx, s); {
 	case errors.Is(err, queue.ErrLeapt):
@@ -94,7 +94,7 @@ func Sweeps(ctx context.Context, s *db.Store) Finding {
 }
 
 // connected reports whether anybody else uses the database.
-func connected(ctx context.Context, s *db.Store, used bool) (bool, error) {
+func connected(ctx context.Context, s *db.DB, used bool) (bool, error) {
 	if s.Dialect() == dialect.SQLite {
 		return used, nil
 	}
@@ -104,7 +104,7 @@ func connected(ctx context.Context, s *db.Store, used bool) (bool, error) {
 }
 
 // listening says how many workers wait for events, where that can be seen.
-func listening(ctx context.Context, s *db.Store) string {
+func listening(ctx context.Context, s *db.DB) string {
 	if s.Dialect() == dialect.SQLite {
 		return ""
 	}
@@ -119,7 +119,7 @@ func listening(ctx context.Context, s *db.Store) string {
 
 // Transactions looks for transactions on PostgreSQL that have been open for longer than long: while
 // one is, no day of old events can be dropped and no deleted row forgotten.
-func Transactions(ctx context.Context, s *db.Store, long time.Duration) Finding {
+func Transactions(ctx context.Context, s *db.DB, long time.Duration) Finding {
 	const check = "transactions"
 	rows, err := s.Reader().QueryContext(ctx, `SELECT pid, application_name, COALESCE(state, ''), extract(epoch FROM clock_timestamp() - xact_start)::float8
  FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()

@@ -31,13 +31,13 @@ func Databases() []string { return []string{SQLite, Postgres} }
 
 // Run runs f once for each database, as parallel subtests, each on a fresh migrated store that
 // is closed and removed afterwards.
-func Run(t *testing.T, f func(t *testing.T, s *db.Store)) {
+func Run(t *testing.T, f func(t *testing.T, s *db.DB)) {
 	t.Helper()
 	RunWith(t, db.Config{}, f)
 }
 
 // RunWith is Run with a clock or another setting; the URL is set for each database.
-func RunWith(t *testing.T, c db.Config, f func(t *testing.T, s *db.Store)) {
+func RunWith(t *testing.T, c db.Config, f func(t *testing.T, s *db.DB)) {
 	t.Helper()
 	for _, name := range Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -49,20 +49,20 @@ func RunWith(t *testing.T, c db.Config, f func(t *testing.T, s *db.Store)) {
 
 // New opens a fresh migrated database of the name, or of the ent dialect, and closes and removes
 // it when the test ends.
-func New(t testing.TB, name string, c db.Config) *db.Store {
+func New(t testing.TB, name string, c db.Config) *db.DB {
 	t.Helper()
 	c.URL = URL(t, name)
 	return open(t, c)
 }
 
 // NewEmpty is New without the migrations.
-func NewEmpty(t testing.TB, name string, c db.Config) *db.Store {
+func NewEmpty(t testing.TB, name string, c db.Config) *db.DB {
 	t.Helper()
 	c.URL = EmptyURL(t, name)
 	return open(t, c)
 }
 
-func open(t testing.TB, c db.Config) *db.Store {
+func open(t testing.TB, c db.Config) *db.DB {
 	t.Helper()
 	if c.MaxConns == 0 {
 		c.MaxConns = maxConns

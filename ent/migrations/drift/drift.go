@@ -27,7 +27,7 @@ var (
 
 // Missing returns the statements that bring the store's tables to the schema; it is empty when
 // nothing is missing. It changes nothing, and never drops a column or an index.
-func Missing(ctx context.Context, s *db.Store) (string, error) {
+func Missing(ctx context.Context, s *db.DB) (string, error) {
 	writing.Lock()
 	defer writing.Unlock()
 	var missing bytes.Buffer

@@ -32,7 +32,7 @@ func activityOf(m *adminv1.ActivityEntry) (*ent.ActivityEntry, error) {
 }
 
 // ListActivity serves ActivityService.ListActivity.
-func (s service) ListActivity(ctx context.Context, in *adminv1.ListActivityRequest) (*adminv1.ListActivityResponse, error) {
+func (s handlers) ListActivity(ctx context.Context, in *adminv1.ListActivityRequest) (*adminv1.ListActivityResponse, error) {
 	var f fields
 	limit := f.limit(in.Limit)
 	if err := f.err(); err != nil {

@@ -165,7 +165,7 @@ func TestTheNamesInJSONAreTheChange(t *testing.T) {
 // The journal names the member on whose behalf a call is made, and the operator otherwise.
 func TestTheJournalNamesTheMember(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.Store) {
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBenchOn(t, s)
 		_, _, refused := b.post("StoreService/UpdateStore", `{"store":"s","name":"A"}`, "Storefront-Member", " Awa%20Ng%C3%B4%20100%25")
 		require.Nil(t, refused)

@@ -8,7 +8,7 @@ import (
 )
 
 // CreateCustomer serves CustomerService.CreateCustomer.
-func (s service) CreateCustomer(ctx context.Context, in *adminv1.CreateCustomerRequest) (*adminv1.CreateCustomerResponse, error) {
+func (s handlers) CreateCustomer(ctx context.Context, in *adminv1.CreateCustomerRequest) (*adminv1.CreateCustomerResponse, error) {
 	customer, created, err := s.operator.CreateCustomer(ctx, in.GetStore(), &storefrontv1.CreateCustomerRequest{
 		Name: in.GetName(), Email: in.Email, Phone: in.Phone,
 	})
@@ -19,16 +19,16 @@ func (s service) CreateCustomer(ctx context.Context, in *adminv1.CreateCustomerR
 }
 
 // ListCustomers serves CustomerService.ListCustomers.
-func (s service) ListCustomers(ctx context.Context, in *adminv1.ListCustomersRequest) (*storefrontv1.ListCustomersResponse, error) {
+func (s handlers) ListCustomers(ctx context.Context, in *adminv1.ListCustomersRequest) (*storefrontv1.ListCustomersResponse, error) {
 	return s.operator.ListCustomers(ctx, in.GetStore(), &storefrontv1.ListCustomersRequest{Page: in.Page, PageSize: in.PageSize, Q: in.Q})
 }
 
 // GetCustomer serves CustomerService.GetCustomer.
-func (s service) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
+func (s handlers) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
 	return s.operator.GetCustomer(ctx, in)
 }
 
 // UpdateCustomer serves CustomerService.UpdateCustomer.
-func (s service) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
+func (s handlers) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
 	return s.operator.UpdateCustomer(ctx, in)
 }

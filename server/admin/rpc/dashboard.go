@@ -29,7 +29,7 @@ func sessionOf(m *adminv1.Session) (admin.Session, error) {
 }
 
 // CreateSignInLink serves DashboardService.CreateSignInLink.
-func (s service) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignInLinkRequest) (*adminv1.CreateSignInLinkResponse, error) {
+func (s handlers) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignInLinkRequest) (*adminv1.CreateSignInLinkResponse, error) {
 	d := admin.SignInLinkDraft{Member: in.GetMember(), Role: in.GetRole(), Expires: admin.DefaultSignInExpiry, BaseURL: in.GetBaseUrl()}
 	if in.ExpiresSeconds != nil {
 		// None is no time at all here, and no default.
@@ -43,7 +43,7 @@ func (s service) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignInL
 }
 
 // ListSessions serves DashboardService.ListSessions.
-func (s service) ListSessions(ctx context.Context, in *adminv1.ListSessionsRequest) (*adminv1.ListSessionsResponse, error) {
+func (s handlers) ListSessions(ctx context.Context, in *adminv1.ListSessionsRequest) (*adminv1.ListSessionsResponse, error) {
 	var f fields
 	limit := f.limit(in.Limit)
 	if err := f.err(); err != nil {
@@ -61,7 +61,7 @@ func (s service) ListSessions(ctx context.Context, in *adminv1.ListSessionsReque
 }
 
 // RevokeSession serves DashboardService.RevokeSession.
-func (s service) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionRequest) (*adminv1.Session, error) {
+func (s handlers) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionRequest) (*adminv1.Session, error) {
 	ended, err := s.operator.RevokeSession(ctx, in.GetId())
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (s service) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionReq
 }
 
 // RevokeSessions serves DashboardService.RevokeSessions.
-func (s service) RevokeSessions(ctx context.Context, in *adminv1.RevokeSessionsRequest) (*adminv1.RevokeSessionsResponse, error) {
+func (s handlers) RevokeSessions(ctx context.Context, in *adminv1.RevokeSessionsRequest) (*adminv1.RevokeSessionsResponse, error) {
 	ended, err := s.operator.RevokeSessions(ctx, in.GetStore(), in.GetMember())
 	if err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func answerDelivery(e queue.Entry, err error) (*adminv1.Delivery, error) {
 }
 
 // ListDeliveries serves DeliveryService.ListDeliveries.
-func (s service) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse, error) {
+func (s handlers) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse, error) {
 	var f fields
 	f.known("status", in.GetStatus())
 	search := service.DeliverySearch{WebhookID: in.GetWebhookId(), EventType: in.GetType(), Before: in.GetBefore(), Limit: f.limit(in.Limit)}
@@ -90,7 +90,7 @@ func (s service) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesR
 }
 
 // GetDelivery serves DeliveryService.GetDelivery.
-func (s service) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryRequest) (*adminv1.GetDeliveryResponse, error) {
+func (s handlers) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryRequest) (*adminv1.GetDeliveryResponse, error) {
 	d, err := s.operator.GetDelivery(ctx, in.GetId())
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (s service) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryRequest
 }
 
 // ResendDelivery serves DeliveryService.ResendDelivery.
-func (s service) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {
+func (s handlers) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {
 	return answerDelivery(s.operator.ResendDelivery(ctx, in.GetId()))
 }
 

@@ -17,7 +17,7 @@ func eventMessage(row *ent.Event) *adminv1.Event {
 }
 
 // ListEvents serves EventService.ListEvents.
-func (s service) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error) {
+func (s handlers) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error) {
 	var f fields
 	search := service.EventSearch{Type: in.GetType(), Before: in.GetBefore(), Limit: f.limit(in.Limit)}
 	if err := f.err(); err != nil {
@@ -35,7 +35,7 @@ func (s service) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest) 
 }
 
 // GetEvent serves EventService.GetEvent.
-func (s service) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*adminv1.Event, error) {
+func (s handlers) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*adminv1.Event, error) {
 	row, err := s.operator.GetEvent(ctx, in.GetId())
 	if err != nil {
 		return nil, err

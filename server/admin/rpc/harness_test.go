@@ -43,7 +43,7 @@ func codeOf(err error) apierr.Code {
 type bench struct {
 	*testing.T
 	operator *admin.Operator
-	store    *db.Store
+	store    *db.DB
 	url      string
 	log      *journal
 }
@@ -71,7 +71,7 @@ func newBench(t *testing.T, database string, config db.Config) *bench {
 	return newBenchOn(t, dbtest.New(t, database, config))
 }
 
-func newBenchOn(t *testing.T, s *db.Store) *bench {
+func newBenchOn(t *testing.T, s *db.DB) *bench {
 	t.Helper()
 	b := &bench{T: t, store: s, log: &journal{}}
 	key, err := seal.ParseKey("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")

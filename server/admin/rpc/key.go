@@ -26,7 +26,7 @@ func keyOf(m *adminv1.Key) (service.Key, error) {
 }
 
 // CreateKey serves KeyService.CreateKey.
-func (s service) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) (*adminv1.CreateKeyResponse, error) {
+func (s handlers) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) (*adminv1.CreateKeyResponse, error) {
 	key, err := s.operator.CreateKey(ctx, in.GetStore(), service.KeyDraft{Name: in.GetName(), Scopes: in.GetScopes(), Lifetime: in.GetExpires()})
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (s service) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) (*
 }
 
 // ListKeys serves KeyService.ListKeys.
-func (s service) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*adminv1.ListKeysResponse, error) {
+func (s handlers) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*adminv1.ListKeysResponse, error) {
 	var f fields
 	limit := f.limit(in.Limit)
 	if err := f.err(); err != nil {
@@ -53,7 +53,7 @@ func (s service) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*ad
 }
 
 // RevokeKey serves KeyService.RevokeKey.
-func (s service) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) (*adminv1.Key, error) {
+func (s handlers) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) (*adminv1.Key, error) {
 	key, err := s.operator.RevokeKey(ctx, in.GetId())
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 )
 
 // CreateOrder serves OrderService.CreateOrder.
-func (s service) CreateOrder(ctx context.Context, in *adminv1.CreateOrderRequest) (*storefrontv1.Order, error) {
+func (s handlers) CreateOrder(ctx context.Context, in *adminv1.CreateOrderRequest) (*storefrontv1.Order, error) {
 	d := service.OrderDraft{
 		CustomerID: in.GetCustomerId(), Buyer: service.Buyer{Name: in.GetName(), Email: in.Email, Phone: in.Phone},
 		PaymentLinkID: in.GetPaymentLinkId(), Amount: in.Amount, Note: in.Note,
@@ -21,34 +21,34 @@ func (s service) CreateOrder(ctx context.Context, in *adminv1.CreateOrderRequest
 }
 
 // ListOrders serves OrderService.ListOrders.
-func (s service) ListOrders(ctx context.Context, in *adminv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
+func (s handlers) ListOrders(ctx context.Context, in *adminv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
 	return s.operator.ListOrders(ctx, in.GetStore(), &storefrontv1.ListOrdersRequest{
 		Page: in.Page, PageSize: in.PageSize, Status: in.Status, From: in.GetFrom(), To: in.GetTo(),
 	})
 }
 
 // GetOrder serves OrderService.GetOrder.
-func (s service) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
+func (s handlers) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
 	return s.operator.GetOrder(ctx, in)
 }
 
 // PayOrder serves OrderService.PayOrder.
-func (s service) PayOrder(ctx context.Context, in *adminv1.PayOrderRequest) (*storefrontv1.Order, error) {
+func (s handlers) PayOrder(ctx context.Context, in *adminv1.PayOrderRequest) (*storefrontv1.Order, error) {
 	return s.operator.PayOrder(service.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
 }
 
 // FailOrder serves OrderService.FailOrder.
-func (s service) FailOrder(ctx context.Context, in *adminv1.FailOrderRequest) (*storefrontv1.Order, error) {
+func (s handlers) FailOrder(ctx context.Context, in *adminv1.FailOrderRequest) (*storefrontv1.Order, error) {
 	return s.operator.FailOrder(service.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
 }
 
 // CancelOrder serves OrderService.CancelOrder.
-func (s service) CancelOrder(ctx context.Context, in *adminv1.CancelOrderRequest) (*storefrontv1.Order, error) {
+func (s handlers) CancelOrder(ctx context.Context, in *adminv1.CancelOrderRequest) (*storefrontv1.Order, error) {
 	return s.operator.CancelOrder(service.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
 }
 
 // RefundOrder serves OrderService.RefundOrder.
-func (s service) RefundOrder(ctx context.Context, in *adminv1.RefundOrderRequest) (*storefrontv1.Order, error) {
+func (s handlers) RefundOrder(ctx context.Context, in *adminv1.RefundOrderRequest) (*storefrontv1.Order, error) {
 	return s.operator.RefundOrder(service.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
 }
 

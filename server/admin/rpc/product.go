@@ -10,7 +10,7 @@ import (
 )
 
 // CreateProduct serves ProductService.CreateProduct.
-func (s service) CreateProduct(ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product, error) {
+func (s handlers) CreateProduct(ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product, error) {
 	var f fields
 	f.known("type", in.GetType())
 	f.known("status", in.GetStatus())
@@ -31,19 +31,19 @@ func (s service) CreateProduct(ctx context.Context, in *adminv1.CreateProductReq
 }
 
 // ListProducts serves ProductService.ListProducts.
-func (s service) ListProducts(ctx context.Context, in *adminv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
+func (s handlers) ListProducts(ctx context.Context, in *adminv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
 	return s.operator.ListProducts(ctx, in.GetStore(), &storefrontv1.ListProductsRequest{
 		Page: in.Page, PageSize: in.PageSize, Q: in.Q, Status: in.Status, Type: in.Type,
 	})
 }
 
 // GetProduct serves ProductService.GetProduct.
-func (s service) GetProduct(ctx context.Context, in *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
+func (s handlers) GetProduct(ctx context.Context, in *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
 	return s.operator.GetProduct(ctx, in)
 }
 
 // UpdateProduct serves ProductService.UpdateProduct.
-func (s service) UpdateProduct(ctx context.Context, in *adminv1.UpdateProductRequest) (*storefrontv1.Product, error) {
+func (s handlers) UpdateProduct(ctx context.Context, in *adminv1.UpdateProductRequest) (*storefrontv1.Product, error) {
 	c := changesOf(in, "id")
 	change := service.ProductChange{
 		Title: value(c, "title", in.Title), Summary: value(c, "summary", in.Summary),

@@ -58,7 +58,7 @@ func answerResend(r queue.Resend, err error) (*adminv1.Resend, error) {
 }
 
 // StartResend serves DeliveryService.StartResend.
-func (s service) StartResend(ctx context.Context, in *adminv1.StartResendRequest) (*adminv1.Resend, error) {
+func (s handlers) StartResend(ctx context.Context, in *adminv1.StartResendRequest) (*adminv1.Resend, error) {
 	var f fields
 	if in.GetSince().CheckValid() != nil {
 		f.refuse("since", "must be an RFC 3339 date-time of the years 1 to 9999")
@@ -70,7 +70,7 @@ func (s service) StartResend(ctx context.Context, in *adminv1.StartResendRequest
 }
 
 // ContinueResend serves DeliveryService.ContinueResend.
-func (s service) ContinueResend(ctx context.Context, in *adminv1.ContinueResendRequest) (*adminv1.Resend, error) {
+func (s handlers) ContinueResend(ctx context.Context, in *adminv1.ContinueResendRequest) (*adminv1.Resend, error) {
 	id, err := uuid.Parse(in.GetId())
 	if err != nil {
 		return nil, apierr.New(apierr.ResendNotFound, "There is no resend with this id.")

@@ -45,7 +45,7 @@ type Service struct {
 }
 
 // service serves all services of storefront.admin.v1.
-type service struct{ operator *admin.Operator }
+type handlers struct{ operator *admin.Operator }
 
 // Services makes the handlers of the operator's services, and of gRPC reflection for them, all
 // behind the gate.
@@ -62,7 +62,7 @@ func Services(o *admin.Operator, c Config) []Service {
 		procedures := proceduresAt(path)
 		return Service{path, slices.Sorted(maps.Keys(procedures)), c.serve(procedures, handler)}
 	}
-	s := service{o}
+	s := handlers{o}
 	reflector := grpcreflect.NewStaticReflector(Names()...)
 	return []Service{
 		behind(adminv1connect.NewStoreServiceHandler(s, options...)),

@@ -9,7 +9,7 @@ import (
 )
 
 // CreateStore serves StoreService.CreateStore.
-func (s service) CreateStore(ctx context.Context, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
+func (s handlers) CreateStore(ctx context.Context, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
 	var f fields
 	f.known("status", in.GetStatus())
 	if err := f.err(); err != nil {
@@ -33,7 +33,7 @@ func (s service) CreateStore(ctx context.Context, in *adminv1.CreateStoreRequest
 }
 
 // ListStores serves StoreService.ListStores.
-func (s service) ListStores(ctx context.Context, in *adminv1.ListStoresRequest) (*adminv1.ListStoresResponse, error) {
+func (s handlers) ListStores(ctx context.Context, in *adminv1.ListStoresRequest) (*adminv1.ListStoresResponse, error) {
 	var f fields
 	limit := f.limit(in.Limit)
 	if err := f.err(); err != nil {
@@ -47,12 +47,12 @@ func (s service) ListStores(ctx context.Context, in *adminv1.ListStoresRequest) 
 }
 
 // GetStore serves StoreService.GetStore.
-func (s service) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*storefrontv1.Store, error) {
+func (s handlers) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*storefrontv1.Store, error) {
 	return s.operator.GetStore(ctx, in.GetStore())
 }
 
 // UpdateStore serves StoreService.UpdateStore.
-func (s service) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
+func (s handlers) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
 	c := changesOf(in, "store")
 	change := service.StoreChange{
 		Name: value(c, "name", in.Name), URL: value(c, "url", in.Url), Description: value(c, "description", in.Description),

@@ -39,7 +39,7 @@ func answerWebhook(w service.Webhook, err error) (*adminv1.Webhook, error) {
 }
 
 // CreateWebhook serves WebhookService.CreateWebhook.
-func (s service) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookRequest) (*adminv1.CreateWebhookResponse, error) {
+func (s handlers) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookRequest) (*adminv1.CreateWebhookResponse, error) {
 	w, err := s.operator.CreateWebhook(ctx, in.GetStore(), service.WebhookDraft{
 		URL: in.GetUrl(), Description: in.GetDescription(), Events: in.GetEvents(),
 	})
@@ -50,7 +50,7 @@ func (s service) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookReq
 }
 
 // ListWebhooks serves WebhookService.ListWebhooks.
-func (s service) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksRequest) (*adminv1.ListWebhooksResponse, error) {
+func (s handlers) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksRequest) (*adminv1.ListWebhooksResponse, error) {
 	var f fields
 	limit := f.limit(in.Limit)
 	if err := f.err(); err != nil {
@@ -68,7 +68,7 @@ func (s service) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksReque
 }
 
 // UpdateWebhook serves WebhookService.UpdateWebhook.
-func (s service) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
+func (s handlers) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
 	c := changesOf(in, "id")
 	change := service.WebhookChange{URL: value(c, "url", in.Url), Description: value(c, "description", in.Description)}
 	if c.names("events") {
@@ -81,22 +81,22 @@ func (s service) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookReq
 }
 
 // EnableWebhook serves WebhookService.EnableWebhook.
-func (s service) EnableWebhook(ctx context.Context, in *adminv1.EnableWebhookRequest) (*adminv1.Webhook, error) {
+func (s handlers) EnableWebhook(ctx context.Context, in *adminv1.EnableWebhookRequest) (*adminv1.Webhook, error) {
 	return answerWebhook(s.operator.EnableWebhook(ctx, in.GetId()))
 }
 
 // DisableWebhook serves WebhookService.DisableWebhook.
-func (s service) DisableWebhook(ctx context.Context, in *adminv1.DisableWebhookRequest) (*adminv1.Webhook, error) {
+func (s handlers) DisableWebhook(ctx context.Context, in *adminv1.DisableWebhookRequest) (*adminv1.Webhook, error) {
 	return answerWebhook(s.operator.DisableWebhook(ctx, in.GetId()))
 }
 
 // DeleteWebhook serves WebhookService.DeleteWebhook.
-func (s service) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookRequest) (*adminv1.Webhook, error) {
+func (s handlers) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookRequest) (*adminv1.Webhook, error) {
 	return answerWebhook(s.operator.DeleteWebhook(ctx, in.GetId()))
 }
 
 // RotateSecret serves WebhookService.RotateSecret.
-func (s service) RotateSecret(ctx context.Context, in *adminv1.RotateSecretRequest) (*adminv1.RotateSecretResponse, error) {
+func (s handlers) RotateSecret(ctx context.Context, in *adminv1.RotateSecretRequest) (*adminv1.RotateSecretResponse, error) {
 	w, err := s.operator.RotateSecret(ctx, in.GetId())
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (s service) RotateSecret(ctx context.Context, in *adminv1.RotateSecretReque
 }
 
 // PingWebhook serves WebhookService.PingWebhook.
-func (s service) PingWebhook(ctx context.Context, in *adminv1.PingWebhookRequest) (*adminv1.Delivery, error) {
+func (s handlers) PingWebhook(ctx context.Context, in *adminv1.PingWebhookRequest) (*adminv1.Delivery, error) {
 	return answerDelivery(s.operator.PingWebhook(ctx, in.GetId()))
 }
 
