@@ -10,7 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -37,7 +37,11 @@ func (s *session) openTraces(tell func(error)) (traces, error) {
 		return traces{}, err
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(tell))
-	exporter, err := otlptracehttp.New(s.ctx)
+	client, err := s.newOTLPClient()
+	if err != nil {
+		return traces{}, err
+	}
+	exporter, err := otlptrace.New(s.ctx, client)
 	if err != nil {
 		return traces{}, fmt.Errorf("open the exporter of traces: %w", err)
 	}

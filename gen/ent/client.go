@@ -9,13 +9,11 @@ import (
 	"log"
 	"reflect"
 
-	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/migrate"
-
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/addresscounter"
 	"go.storefront.example/gen/ent/apikey"
@@ -44,8 +42,6 @@ import (
 // Client is the client that holds all ent builders.
 type Client struct {
 	config
-	// Schema is the client for creating, migrating and dropping schema.
-	Schema *migrate.Schema
 	// ActivityEntry is the client for interacting with the ActivityEntry builders.
 	ActivityEntry *ActivityEntryClient
 	// AddressCounter is the client for interacting with the AddressCounter builders.
@@ -98,7 +94,6 @@ func NewClient(opts ...Option) *Client {
 }
 
 func (c *Client) init() {
-	c.Schema = migrate.NewSchema(c.driver)
 	c.ActivityEntry = NewActivityEntryClient(c.config)
 	c.AddressCounter = NewAddressCounterClient(c.config)
 	c.ApiKey = NewApiKeyClient(c.config)
