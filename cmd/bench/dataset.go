@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/server/auth"
 )
 
@@ -131,7 +131,7 @@ func (g *generator) store(n, keys, products, orders, customers int) {
 	buyers := g.buyers(n, customers)
 	g.sales(&s, catalogue, buyers, orders)
 	for _, c := range buyers {
-		g.customers.add(c.id, s.id, c.name, c.email, c.phone, read.CustomerSearch(c.name, &c.email, &c.phone),
+		g.customers.add(c.id, s.id, c.name, c.email, c.phone, resource.CustomerSearch(c.name, &c.email, &c.phone),
 			c.orders, c.paid, c.createdAt, c.createdAt)
 	}
 	g.data.stores = append(g.data.stores, s)
@@ -148,7 +148,7 @@ func (g *generator) catalogue(s *storeData, count int) []productData {
 			title: fmt.Sprintf("Guide complet n° %d, édition %d", i, 2020+i%7),
 		}
 		slug := fmt.Sprintf("guide-%d", i)
-		g.products.add(p.id, s.id, p.title, read.Fold(p.title), slug, p.kind, "PUBLISHED", "A short summary of what is sold.",
+		g.products.add(p.id, s.id, p.title, resource.Fold(p.title), slug, p.kind, "PUBLISHED", "A short summary of what is sold.",
 			strings.Repeat("<p>What the buyer gets, told at some length.</p>", 10), p.price,
 			"https://shops.example.com/"+s.slug+"/"+slug, true, at, at, at)
 		list[i] = p

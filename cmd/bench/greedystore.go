@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/resource"
 )
 
 const (
@@ -48,7 +48,7 @@ func playGreedyStore(ctx context.Context, p *play) (err error) {
 	email, phone := "crowd.0@mail.example.com", "+237680000000"
 	if err := s.sql(ctx, func(db *pgx.Conn) error {
 		return withoutIndexes(ctx, db, func() error {
-			_, err := db.Exec(ctx, fillCustomers, greedy.id, p.Customers, read.CustomerSearch("Ada Crowd", &email, &phone))
+			_, err := db.Exec(ctx, fillCustomers, greedy.id, p.Customers, resource.CustomerSearch("Ada Crowd", &email, &phone))
 			return err
 		})
 	}); err != nil {

@@ -8,10 +8,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/id"
-	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/tracing"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 )
 
@@ -130,7 +129,7 @@ func (r *recorder) outbox(ctx context.Context, tx *ent.Tx, store tenant.Store) (
 			return nil, fmt.Errorf("render %s: %w", e.kind, err)
 		}
 		eventID := id.At(r.time())
-		rows[i] = []any{eventID, store.ID, e.kind, wire.Envelope(eventID, e.kind, r.time(), store.ID, store.Slug, data), r.time(), request, trace}
+		rows[i] = []any{eventID, store.ID, e.kind, Envelope(eventID, e.kind, r.time(), store.ID, store.Slug, data), r.time(), request, trace}
 		r.made = append(r.made, eventID)
 	}
 	return rows, nil
@@ -140,15 +139,15 @@ func (r *recorder) outbox(ctx context.Context, tx *ent.Tx, store tenant.Store) (
 func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, e event) (proto.Message, error) {
 	switch row := r.rows[e.resourceID].(type) {
 	case *ent.Product:
-		return wire.Product(row, store.Currency), nil
+		return resource.Product(row, store.Currency), nil
 	case *ent.Customer:
-		return wire.Customer(row, store.Currency), nil
+		return resource.Customer(row, store.Currency), nil
 	case *ent.Order:
 		// Two events may tell of one order; it is read once, for the answer or here.
 		if o, ok := r.orders[e.resourceID]; ok {
 			return o, nil
 		}
-		message, err := read.Order(ctx, tx, store, e.resourceID)
+		message, err := resource.FindOrder(ctx, tx, store, e.resourceID)
 		if err != nil {
 			return nil, err
 		}

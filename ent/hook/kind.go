@@ -19,6 +19,9 @@ const (
 	PaymentLinkPaid  = "payment_link.paid"
 )
 
+// Ping is the type of the event that the test button sends. No webhook can subscribe to it.
+const Ping = "ping"
+
 // kind is what the journal and the outbox know of one kind of row.
 type kind struct {
 	// resource is the name in the journal.

@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
@@ -47,7 +46,7 @@ func TestCodecNames(t *testing.T) {
 
 func TestCodecsAppend(t *testing.T) {
 	t.Parallel()
-	m := Product(productRow(), "XAF")
+	m := aProduct()
 	want := "base" + string(Marshal(m))
 	got, err := Codec{}.MarshalAppend([]byte("base"), m)
 	require.NoError(t, err)
@@ -63,7 +62,7 @@ func TestCodecsAppend(t *testing.T) {
 	require.Nil(t, TakeInvalid(back))
 	require.True(t, proto.Equal(m, back))
 
-	store := Store(storeRow())
+	store := aStore()
 	first, err := BinaryCodec{}.MarshalStable(store)
 	require.NoError(t, err)
 	for range 20 {
@@ -170,7 +169,7 @@ func TestAppendOfOtherMessages(t *testing.T) {
 	require.NoError(t, err)
 	descriptor := protodesc.ToFileDescriptorProto(storefrontv1.File_storefront_v1_store_proto)
 	dynamic := dynamicpb.NewMessage((&storefrontv1.Customer{}).ProtoReflect().Descriptor())
-	proto.Merge(dynamic, Customer(customerRow(), "XAF"))
+	proto.Merge(dynamic, aCustomer())
 
 	for name, row := range map[string]struct {
 		m    proto.Message
@@ -186,7 +185,7 @@ func TestAppendOfOtherMessages(t *testing.T) {
 		"a wrapped bool":     {wrapperspb.Bool(true), `{"value":true}`},
 		"a moment":           {timestamppb.New(noon), `"2026-09-01T12:00:00.000Z"`},
 		"a mask":             {&fieldmaskpb.FieldMask{Paths: []string{"a_b", "c_", "_d", "e.f_1"}}, `"aB,c_,D,e.f_1"`},
-		"a dynamic message":  {dynamic, string(Marshal(Customer(customerRow(), "XAF")))},
+		"a dynamic message":  {dynamic, string(Marshal(aCustomer()))},
 		"an unknown enum":    {&storefrontv1.Product{Status: 99, Type: -1}, ""},
 		"a nil message":      {(*storefrontv1.Product)(nil), `null`},
 		"a nil interface":    {nil, `null`},
@@ -236,30 +235,5 @@ func TestUnmarshalOfOtherMessages(t *testing.T) {
 		`{"fields":{"a":1}}`:                 {&structpb.Struct{}, Field{"fields.a", "must be an object"}},
 	} {
 		require.Equal(t, []Field{row.want}, refusalOf(t, Unmarshal([]byte(text), row.into)).Fields, text)
-	}
-}
-
-func TestAvailability(t *testing.T) {
-	t.Parallel()
-	past, future := new(noon.Add(-time.Millisecond)), new(noon.Add(time.Millisecond))
-	for name, row := range map[string]struct {
-		disabledAt, expiresAt *time.Time
-		maxPayments           *int32
-		paid                  int32
-		want                  storefrontv1.PaymentLink_Availability
-	}{
-		"nothing set":                   {nil, nil, nil, 1000, storefrontv1.PaymentLink_ACTIVE},
-		"before the end, below the cap": {nil, future, new(int32(3)), 2, storefrontv1.PaymentLink_ACTIVE},
-		"at the cap":                    {nil, future, new(int32(3)), 3, storefrontv1.PaymentLink_EXHAUSTED},
-		"above a cap that was lowered":  {nil, nil, new(int32(3)), 4, storefrontv1.PaymentLink_EXHAUSTED},
-		"at the end":                    {nil, new(noon), nil, 0, storefrontv1.PaymentLink_EXPIRED},
-		"after the end, at the cap":     {nil, past, new(int32(1)), 1, storefrontv1.PaymentLink_EXPIRED},
-		"disabled, and everything else": {past, past, new(int32(1)), 1, storefrontv1.PaymentLink_DISABLED},
-		"disabled, and nothing else":    {future, nil, nil, 0, storefrontv1.PaymentLink_DISABLED},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			require.Equal(t, row.want, Availability(row.disabledAt, row.expiresAt, row.maxPayments, row.paid, noon))
-		})
 	}
 }

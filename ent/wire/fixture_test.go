@@ -6,10 +6,6 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/paymentlink"
-	"go.storefront.example/gen/ent/product"
-	entstore "go.storefront.example/gen/ent/store"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -49,37 +45,27 @@ func pageOf(orders int) *storefrontv1.ListOrdersResponse {
 	return page
 }
 
-func productRow() *ent.Product {
-	return &ent.Product{
-		ID: id(1), StoreID: id(9), Title: "Cours", TitleFolded: "cours", Slug: "cours", Type: product.TypeCOURSE, Status: product.StatusPUBLISHED,
-		Summary: "Court", Description: "<p>Long</p>", PriceAmount: 1500, CompareAtAmount: new(int64(2000)),
-		URL: "https://shop.example.com/cours", CoverURL: new("https://cdn.example.com/c.png"),
-		PublishedAt: new(noon), CreatedAt: noon.Add(-time.Hour), UpdatedAt: noon.Add(time.Nanosecond),
+func aProduct() *storefrontv1.Product {
+	return &storefrontv1.Product{
+		Id: id(1).String(), Title: "Cours", Slug: "cours", Type: storefrontv1.Product_COURSE, Status: storefrontv1.Product_PUBLISHED,
+		Summary: "Court", Description: "<p>Long</p>", PriceAmount: 1500, CompareAtAmount: new(int64(2000)), Currency: "XAF",
+		Url: "https://shop.example.com/cours", CoverUrl: new("https://cdn.example.com/c.png"),
+		PublishedAt: timestamppb.New(noon), CreatedAt: timestamppb.New(noon.Add(-time.Hour)), UpdatedAt: timestamppb.New(noon),
 	}
 }
 
-func customerRow() *ent.Customer {
-	return &ent.Customer{
-		ID: id(2), StoreID: id(9), Name: "Awa", Email: new("awa@example.com"), Phone: new("+237670000001"),
-		Search: "awa", OrdersCount: 3, TotalPaid: 9007199254740991, CreatedAt: noon, UpdatedAt: noon,
+func aCustomer() *storefrontv1.Customer {
+	return &storefrontv1.Customer{
+		Id: id(2).String(), Name: "Awa", Email: new("awa@example.com"), Phone: new("+237670000001"),
+		OrdersCount: 3, TotalPaid: 9007199254740991, Currency: "XAF", CreatedAt: timestamppb.New(noon),
 	}
 }
 
-func paymentLinkRow() *ent.PaymentLink {
-	return &ent.PaymentLink{
-		ID: id(3), StoreID: id(9), Code: "aB3dE", URL: "https://pay.example.com/aB3dE", Title: "Atelier",
-		Description: new("Deux heures"), CoverURL: new("https://cdn.example.com/a.png"), Pricing: paymentlink.PricingFIXED,
-		Amount: new(int64(5000)), ThankYouMessage: new("Merci"), ExpiresAt: new(noon.Add(time.Hour)), MaxPayments: new(int32(10)),
-		DisabledAt: new(noon), PaidCount: 4, PaidAmount: 20000, LastPaidAt: new(noon.Add(-time.Minute)),
-		CreatedAt: noon.Add(-time.Hour), UpdatedAt: noon,
-	}
-}
-
-func storeRow() *ent.Store {
-	return &ent.Store{
-		ID: id(9), Name: "Boutique", Slug: "boutique", URL: "https://boutique.example.com", Description: "Tout", Currency: "XAF",
+func aStore() *storefrontv1.Store {
+	return &storefrontv1.Store{
+		Id: id(9).String(), Name: "Boutique", Slug: "boutique", Url: "https://boutique.example.com", Description: "Tout", Currency: "XAF",
 		Country: "CM", SupportEmail: "aide@example.com", Phone: "+237670000001", WhatsappPhone: "+237670000002",
 		SocialLinks: map[string]string{"x": "https://x.com/b", "facebook": "https://facebook.com/b"},
-		Status:      entstore.StatusSuspended, CreatedAt: noon, UpdatedAt: noon,
+		Status:      storefrontv1.Store_suspended, CreatedAt: timestamppb.New(noon),
 	}
 }

@@ -1,13 +1,12 @@
-// Package wire owns the one spelling of every resource: database row to message, and message to
-// JSON and back. What a client reads under /v1, what a Connect JSON client reads and what a
-// webhook carries are the same bytes, in every binary: names in camelCase and in the order of
-// declaration, no white space, 64-bit integers as numbers, moments in UTC with milliseconds and
-// a Z, and null for what is absent.
+// Package wire encodes messages as JSON and decodes them. A client of /v1, a Connect JSON client
+// and a webhook's receiver read the same bytes, in every binary: names in camelCase and in the order
+// of declaration, no white space, 64-bit integers as numbers, moments in UTC with milliseconds and a
+// Z, and null for what is absent.
 //
-// Reading is strict and complete. Every refused field is listed, not only the first: unknown and
+// Decoding is strict and complete. Every refused field is listed, not only the first: unknown and
 // repeated names, wrong JSON types, null where there is no null, text that is not Unicode. The
 // package refuses what a field's type cannot hold and nothing else; bounds and rules between
-// fields are the shop's.
+// fields are the service's.
 package wire
 
 import (

@@ -65,7 +65,7 @@ var events = []event{
 			order.PaymentLink = &storefrontv1.Order_PaymentLink{Id: exampleID, Code: exampleCode, Title: "Atelier"}
 		},
 	},
-	{name: wire.PingType, when: "The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only."},
+	{name: hook.Ping, when: "The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only."},
 }
 
 // addWebhooks adds the webhooks: what is sent when, and what is expected of its receiver.
@@ -74,7 +74,7 @@ func (c *completion) addWebhooks() error {
 	for _, e := range events {
 		names = append(names, e.name)
 	}
-	if sent := append(service.EventTypes(), wire.PingType); !equalSets(names, sent) {
+	if sent := append(service.EventTypes(), hook.Ping); !equalSets(names, sent) {
 		return fmt.Errorf("the document knows the events %v, and the service sends %v", names, sent)
 	}
 	c.addDeliveryHeaders(names)
@@ -183,7 +183,7 @@ func (c *completion) envelope(e event) ([]byte, error) {
 	id := uuid.MustParse("0199a1f0-6b7e-7d20-8f41-3c9a5e7b1d02")
 	store := uuid.MustParse("0199a1ef-10c4-7a3b-9d5e-8b6f4a2c1e01")
 	if e.data == nil {
-		return wire.Ping(id, at, store, exampleSlug, "This is a test event."), nil
+		return hook.PingEnvelope(id, at, store, exampleSlug, "This is a test event."), nil
 	}
 	i := slices.IndexFunc(c.goldens, func(g golden) bool { return g.name == e.golden })
 	if i < 0 {
@@ -196,7 +196,7 @@ func (c *completion) envelope(e event) ([]byte, error) {
 	if e.shown != nil {
 		e.shown(data)
 	}
-	return wire.Envelope(id, e.name, at, store, exampleSlug, data), nil
+	return hook.Envelope(id, e.name, at, store, exampleSlug, data), nil
 }
 
 // maxAttempts is how often a delivery is tried (specification, Delivery).

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
 )
@@ -41,7 +41,7 @@ func (d *dashboard) deliveries(v *visit) error {
 	asked := v.r.URL.Query()
 	body := deliveriesBody{
 		Webhook: asked.Get("webhook"), Type: asked.Get("type"), Status: asked.Get("status"), Later: asked.Get("before") != "",
-		Types: append(service.EventTypes(), wire.PingType), Statuses: queue.Statuses(),
+		Types: append(service.EventTypes(), hook.Ping), Statuses: queue.Statuses(),
 	}
 	body.Filtered = body.Webhook != "" || body.Type != "" || body.Status != ""
 	found, err := d.Shop.ListDeliveries(v, service.DeliverySearch{

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/hook"
 )
 
 // indented is an envelope on several lines: every name and value as it was sent, only the white
@@ -33,7 +33,7 @@ func about(payload []byte) string {
 	}
 	data := event.Data
 	switch {
-	case event.Type == wire.PingType:
+	case event.Type == hook.Ping:
 		return data.Message
 	case data.Reference != "" && data.Amount != nil:
 		text := "Order " + data.Reference + " · " + amount(*data.Amount, data.Currency)

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
@@ -130,7 +130,7 @@ func TestChangesAreSaidForReaders(t *testing.T) {
 
 func TestEveryScopeAndEventHasAMeaning(t *testing.T) {
 	t.Parallel()
-	for _, name := range append(append(auth.Scopes(), service.EventTypes()...), wire.PingType) {
+	for _, name := range append(append(auth.Scopes(), service.EventTypes()...), hook.Ping) {
 		require.NotEmpty(t, meanings[name], name)
 	}
 }

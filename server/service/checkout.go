@@ -11,7 +11,7 @@ import (
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
-	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
@@ -109,7 +109,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		if err := tx.Customer.UpdateOneID(buyer.ID).Where(customer.StoreID(t.ID)).AddOrdersCount(1).Exec(ctx); err != nil {
 			return nil, fmt.Errorf("count the customer's order: %w", err)
 		}
-		return read.Order(ctx, tx, t, row.ID)
+		return resource.FindOrder(ctx, tx, t, row.ID)
 	})
 }
 
@@ -166,7 +166,7 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 		return nil, 0, err
 	}
 	// The link's row is the last that is taken.
-	availability := wire.Availability(link.DisabledAt, link.ExpiresAt, link.MaxPayments, link.PaidCount, hook.Time(ctx))
+	availability := resource.Availability(link, hook.Time(ctx))
 	if availability != storefrontv1.PaymentLink_ACTIVE {
 		return nil, 0, apierr.New(apierr.PaymentLinkUnavailable, "The payment link takes no payments: it is "+availability.String()+".")
 	}

@@ -9,9 +9,8 @@ import (
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
-	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/predicate"
@@ -33,7 +32,7 @@ func customerConflict() error {
 
 type customerList struct {
 	number int64
-	page   read.Page
+	page   resource.Page
 	text   string
 }
 
@@ -44,8 +43,8 @@ func (p *problems) listCustomers(in *storefrontv1.ListCustomersRequest) (custome
 	return l, p.err()
 }
 
-// ListCustomers returns a page of the store's customers, newest first; read.CountCustomers says
-// what it costs. It refuses with validation_failed.
+// ListCustomers returns a page of the store's customers, newest first; resource.Customers
+// documents the cost. It refuses with validation_failed.
 func (s *Shop) ListCustomers(ctx context.Context, in *storefrontv1.ListCustomersRequest) (*storefrontv1.ListCustomersResponse, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
@@ -56,11 +55,7 @@ func (s *Shop) ListCustomers(ctx context.Context, in *storefrontv1.ListCustomers
 		return nil, err
 	}
 	out := &storefrontv1.ListCustomersResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Total, err = read.CountCustomers(ctx, s.store.Reader(), t, l.text)
-	if err != nil || l.page.Offset >= out.Total {
-		return out, err
-	}
-	out.Data, err = read.Customers(ctx, s.store.Reader(), t, l.text, l.page)
+	out.Data, out.Total, err = resource.Customers(ctx, s.store.Reader(), t, l.text, l.page)
 	return out, err
 }
 
@@ -74,8 +69,8 @@ func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequ
 	if !ok {
 		return nil, customerNotFound()
 	}
-	c, err := read.Customer(ctx, s.store.Reader(), t, id)
-	if errors.Is(err, read.ErrNotFound) {
+	c, err := resource.FindCustomer(ctx, s.store.Reader(), t, id)
+	if errors.Is(err, resource.ErrNotFound) {
 		return nil, customerNotFound()
 	}
 	return c, err
@@ -137,13 +132,13 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 	if err != nil {
 		return nil, false, err
 	}
-	return wire.Customer(row, t.Currency), created, nil
+	return resource.Customer(row, t.Currency), created, nil
 }
 
 // takeKnown holds the row of the customer that an e-mail or phone identifies; nil is none. It
 // refuses with customer_conflict when the two identify two customers.
 func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, b Buyer) (*ent.Customer, error) {
-	known, err := read.IdentifiedCustomers(ctx, tx, t, b.Email, b.Phone, s.store.Dialect() == dialect.Postgres)
+	known, err := resource.IdentifiedCustomers(ctx, tx, t, b.Email, b.Phone, s.store.Dialect() == dialect.Postgres)
 	switch {
 	case err != nil:
 		return nil, err
@@ -163,7 +158,7 @@ func completeOrCreate(ctx context.Context, tx *ent.Tx, t tenant.Store, known *en
 		now := hook.Time(ctx)
 		row, err := tx.Customer.Create().SetID(id.At(now)).SetStoreID(t.ID).
 			SetName(b.Name).SetNillableEmail(b.Email).SetNillablePhone(b.Phone).
-			SetSearch(read.CustomerSearch(b.Name, b.Email, b.Phone)).
+			SetSearch(resource.CustomerSearch(b.Name, b.Email, b.Phone)).
 			SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
 		if err != nil {
 			return nil, false, fmt.Errorf("create customer: %w", err)
@@ -210,7 +205,7 @@ func saveCustomer(ctx context.Context, tx *ent.Tx, row *ent.Customer, next Buyer
 	if unchanged(u.Mutation()) {
 		return row, nil
 	}
-	row, err := u.SetSearch(read.CustomerSearch(next.Name, next.Email, next.Phone)).
+	row, err := u.SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone)).
 		SetUpdatedAt(hook.Time(ctx)).Save(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("update customer: %w", err)
@@ -302,5 +297,5 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 	if err != nil {
 		return nil, err
 	}
-	return wire.Customer(row, t.Currency), nil
+	return resource.Customer(row, t.Currency), nil
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/webhook"
@@ -43,7 +43,7 @@ func (s *Shop) ListDeliveries(ctx context.Context, which DeliverySearch) ([]queu
 	if which.Status != "" && !slices.Contains(queue.Statuses(), which.Status) {
 		p.invalid("status", "must be one of "+strings.Join(queue.Statuses(), ", "))
 	}
-	if which.EventType != "" && which.EventType != wire.PingType && !slices.Contains(EventTypes(), which.EventType) {
+	if which.EventType != "" && which.EventType != hook.Ping && !slices.Contains(EventTypes(), which.EventType) {
 		p.invalid("type", "must be ping or one of "+strings.Join(EventTypes(), ", "))
 	}
 	search := queue.Search{StoreID: t.ID, Status: which.Status, EventType: which.EventType, Limit: which.Limit}

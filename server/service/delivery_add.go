@@ -11,7 +11,6 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/server/apierr"
@@ -31,14 +30,14 @@ func (s *Shop) PingWebhook(ctx context.Context, webhookID string) (queue.Entry, 
 		now := hook.Time(ctx)
 		eventID = id.At(now)
 		request, trace := hook.Cause(ctx)
-		err = tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(wire.PingType).
-			SetPayload(wire.Ping(eventID, now, t.ID, t.Slug, pingMessage)).SetCreatedAt(now).
+		err = tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(hook.Ping).
+			SetPayload(hook.PingEnvelope(eventID, now, t.ID, t.Slug, pingMessage)).SetCreatedAt(now).
 			SetNillableRequestID(request).SetNillableTrace(trace).Exec(ctx)
 		if err != nil {
 			return eventID, "", fmt.Errorf("create event: %w", err)
 		}
 		hook.Made(ctx, eventID)
-		return eventID, wire.PingType, nil
+		return eventID, hook.Ping, nil
 	})
 }
 

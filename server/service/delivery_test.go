@@ -11,8 +11,8 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
@@ -198,7 +198,7 @@ func TestDeliveriesAreListedByWhatIsKnown(t *testing.T) {
 		which service.DeliverySearch
 		want  int
 	}{
-		{service.DeliverySearch{EventType: wire.PingType}, 1},
+		{service.DeliverySearch{EventType: hook.Ping}, 1},
 		{service.DeliverySearch{EventType: "order.paid"}, 0},
 		{service.DeliverySearch{Before: ended.ID.String()}, 0},
 		{service.DeliverySearch{Before: uuid.Max.String()}, 1},

@@ -8,7 +8,7 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/server/apierr"
@@ -48,7 +48,7 @@ func (s *Shop) ListEvents(ctx context.Context, which EventSearch) ([]*ent.Event,
 		}
 	}
 	if which.Type != "" {
-		if which.Type != wire.PingType && !slices.Contains(EventTypes(), which.Type) {
+		if which.Type != hook.Ping && !slices.Contains(EventTypes(), which.Type) {
 			p.invalid("type", "must be ping or one of "+strings.Join(EventTypes(), ", "))
 		}
 		query.Where(event.Type(which.Type))

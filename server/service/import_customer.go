@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
@@ -131,7 +131,7 @@ func storeCustomers(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []imp
 	for i, l := range lines {
 		create[i] = tx.Customer.Create().SetID(l.row.ID).SetStoreID(t.ID).
 			SetName(l.row.Name).SetNillableEmail(l.row.Email).SetNillablePhone(l.row.Phone).
-			SetSearch(read.CustomerSearch(l.row.Name, l.row.Email, l.row.Phone)).
+			SetSearch(resource.CustomerSearch(l.row.Name, l.row.Email, l.row.Phone)).
 			SetOrdersCount(l.row.OrdersCount).SetTotalPaid(l.row.TotalPaid).
 			SetCreatedAt(l.row.CreatedAt).SetUpdatedAt(hook.Time(ctx))
 	}

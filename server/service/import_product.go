@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
@@ -83,7 +83,7 @@ func (b *productBatch) save(ctx context.Context, tx *ent.Tx) (int, error) {
 	create := make([]*ent.ProductCreate, len(lines))
 	for i, l := range lines {
 		create[i] = tx.Product.Create().SetID(l.row.ID).SetStoreID(b.t.ID).
-			SetTitle(l.row.Title).SetTitleFolded(read.Fold(l.row.Title)).SetSlug(l.row.Slug).
+			SetTitle(l.row.Title).SetTitleFolded(resource.Fold(l.row.Title)).SetSlug(l.row.Slug).
 			SetType(l.row.Type).SetStatus(l.row.Status).SetSummary(l.row.Summary).SetDescription(l.row.Description).
 			SetPriceAmount(l.row.PriceAmount).SetNillableCompareAtAmount(l.row.CompareAtAmount).
 			SetURL(l.row.URL).SetNillableCoverURL(l.row.CoverURL).SetContentReady(l.row.ContentReady).

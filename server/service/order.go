@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/resource"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 )
@@ -18,17 +18,15 @@ func orderNotFound() error {
 
 type orderList struct {
 	number int64
-	page   read.Page
-	which  read.OrderFilter
+	page   resource.Page
+	which  resource.OrderFilter
 }
 
 func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (orderList, error) {
 	var l orderList
 	l.number, l.page = p.page(in.Page, in.PageSize)
 	p.known("status", in.GetStatus())
-	if in.GetStatus() != 0 {
-		l.which.Status = in.GetStatus().String()
-	}
+	l.which.Status = in.GetStatus()
 	l.which.From = p.bound("from", in.GetFrom())
 	l.which.To = p.bound("to", in.GetTo())
 	return l, p.err()
@@ -58,8 +56,8 @@ func (p *problems) bound(field string, at *timestamppb.Timestamp) *time.Time {
 	return t
 }
 
-// ListOrders returns a page of the store's orders, newest first; read.CountOrders and
-// read.Orders say what it costs. It refuses with validation_failed.
+// ListOrders returns a page of the store's orders, newest first; resource.Orders documents the
+// cost. It refuses with validation_failed.
 func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
@@ -70,11 +68,7 @@ func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersReques
 		return nil, err
 	}
 	out := &storefrontv1.ListOrdersResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Total, err = read.CountOrders(ctx, s.store.Reader(), t, l.which)
-	if err != nil || l.page.Offset >= out.Total {
-		return out, err
-	}
-	out.Data, err = read.Orders(ctx, s.store.Reader(), t, l.which, l.page)
+	out.Data, out.Total, err = resource.Orders(ctx, s.store.Reader(), t, l.which, l.page)
 	return out, err
 }
 
@@ -88,8 +82,8 @@ func (s *Shop) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (
 	if !ok {
 		return nil, orderNotFound()
 	}
-	o, err := read.Order(ctx, s.store.Reader(), t, id)
-	if errors.Is(err, read.ErrNotFound) {
+	o, err := resource.FindOrder(ctx, s.store.Reader(), t, id)
+	if errors.Is(err, resource.ErrNotFound) {
 		return nil, orderNotFound()
 	}
 	return o, err

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
@@ -126,7 +126,7 @@ func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from [
 		case row.Status != to && !slices.Contains(from, row.Status):
 			return nil, apierr.New(apierr.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", row.Status, to))
 		case row.Status == to:
-			return read.Order(ctx, tx, t, orderID)
+			return resource.FindOrder(ctx, tx, t, orderID)
 		}
 		o, err := s.takeShown(ctx, tx, t, row)
 		if err != nil {
@@ -141,7 +141,7 @@ func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from [
 		if err := u.Exec(ctx); err != nil {
 			return nil, fmt.Errorf("move order to %s: %w", to, err)
 		}
-		answer, err := read.Order(ctx, tx, t, orderID)
+		answer, err := resource.FindOrder(ctx, tx, t, orderID)
 		if err != nil {
 			return nil, err
 		}

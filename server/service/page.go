@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/resource"
 )
 
 // Bounds of a list's page.
@@ -17,7 +17,7 @@ const (
 
 // page returns the page that a list request asks for, with its number and size, by the defaults
 // where it names none. number and size are nil where the request leaves them out.
-func (p *problems) page(number *int64, size *int32) (at int64, page read.Page) {
+func (p *problems) page(number *int64, size *int32) (at int64, page resource.Page) {
 	at, page.Size = 1, DefaultPageSize
 	if number != nil {
 		at = *number

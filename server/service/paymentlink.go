@@ -2,16 +2,10 @@ package service
 
 import (
 	"context"
-	"fmt"
-	"time"
 
-	"entgo.io/ent/dialect/sql"
-
-	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent/paymentlink"
-	"go.storefront.example/gen/ent/predicate"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 )
@@ -31,7 +25,7 @@ func (s *Shop) paymentLinksOpen(t tenant.Store) error {
 
 type paymentLinkList struct {
 	number int64
-	page   read.Page
+	page   resource.Page
 	status storefrontv1.ListPaymentLinksRequest_Status
 }
 
@@ -43,23 +37,8 @@ func (p *problems) listPaymentLinks(in *storefrontv1.ListPaymentLinksRequest) (p
 	return l, p.err()
 }
 
-// takesPayments finds the links that take payments at a moment: neither disabled, nor expired,
-// nor exhausted.
-func takesPayments(now time.Time) predicate.PaymentLink {
-	return paymentlink.And(
-		paymentlink.DisabledAtIsNil(),
-		paymentlink.Or(paymentlink.ExpiresAtIsNil(), paymentlink.ExpiresAtGT(now)),
-		paymentlink.Or(paymentlink.MaxPaymentsIsNil(),
-			predicate.PaymentLink(sql.FieldsLT(paymentlink.FieldPaidCount, paymentlink.FieldMaxPayments))),
-	)
-}
-
-// ListPaymentLinks returns a page of the store's payment links, newest first. The page costs the
-// entries of the store's index up to its end. Whether a link takes payments depends on the hour
-// and on a counter that every payment moves, so a filter on status looks at the store's links
-// along that index instead of at an index of its own, which each payment would have to move.
-//
-// It refuses with validation_failed.
+// ListPaymentLinks returns a page of the store's payment links, newest first; resource.PaymentLinks
+// documents the cost. It refuses with validation_failed.
 func (s *Shop) ListPaymentLinks(ctx context.Context, in *storefrontv1.ListPaymentLinksRequest) (*storefrontv1.ListPaymentLinksResponse, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
@@ -69,34 +48,9 @@ func (s *Shop) ListPaymentLinks(ctx context.Context, in *storefrontv1.ListPaymen
 	if err != nil {
 		return nil, err
 	}
-	now := s.store.Now()
-	query := s.store.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID))
-	switch l.status {
-	case storefrontv1.ListPaymentLinksRequest_active:
-		query.Where(takesPayments(now))
-	case storefrontv1.ListPaymentLinksRequest_inactive:
-		query.Where(paymentlink.Not(takesPayments(now)))
-	}
-	total, err := query.Clone().Count(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("count payment links: %w", err)
-	}
-	out := &storefrontv1.ListPaymentLinksResponse{Page: l.number, PageSize: int32(l.page.Size), Total: int64(total)}
-	if l.page.Offset >= out.Total {
-		return out, nil
-	}
-	rows, err := query.
-		Order(paymentlink.ByCreatedAt(sql.OrderDesc()), paymentlink.ByID(sql.OrderDesc())).
-		Limit(l.page.Size).Offset(int(l.page.Offset)).
-		All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list payment links: %w", err)
-	}
-	out.Data = make([]*storefrontv1.PaymentLink, len(rows))
-	for i, row := range rows {
-		out.Data[i] = wire.PaymentLink(row, t.Currency, now)
-	}
-	return out, nil
+	out := &storefrontv1.ListPaymentLinksResponse{Page: l.number, PageSize: int32(l.page.Size)}
+	out.Data, out.Total, err = resource.PaymentLinks(ctx, s.store.Client(), t, l.status, s.store.Now(), l.page)
+	return out, err
 }
 
 // GetPaymentLink returns a payment link of the store. It refuses with payment_link_not_found.
@@ -113,5 +67,5 @@ func (s *Shop) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLi
 	if err := readError("payment link", err, paymentLinkNotFound); err != nil {
 		return nil, err
 	}
-	return wire.PaymentLink(row, t.Currency, s.store.Now()), nil
+	return resource.PaymentLink(row, t.Currency, s.store.Now()), nil
 }

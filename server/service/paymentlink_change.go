@@ -10,7 +10,7 @@ import (
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/paymentlink"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -174,7 +174,7 @@ func (s *Shop) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePay
 	if err != nil {
 		return nil, err
 	}
-	return wire.PaymentLink(row, t.Currency, s.store.Now()), nil
+	return resource.PaymentLink(row, t.Currency, s.store.Now()), nil
 }
 
 // UpdatePaymentLink changes the named fields of a payment link.
@@ -248,7 +248,7 @@ func (s *Shop) changePaymentLink(ctx context.Context, id string, change func(con
 	if err != nil {
 		return nil, err
 	}
-	return wire.PaymentLink(row, t.Currency, s.store.Now()), nil
+	return resource.PaymentLink(row, t.Currency, s.store.Now()), nil
 }
 
 // linkUpdate sets what differs between a link and what it becomes.

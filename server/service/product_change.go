@@ -7,9 +7,8 @@ import (
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
-	"go.storefront.example/ent/read"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -125,7 +124,7 @@ func (s *Shop) ChangeProduct(ctx context.Context, id string, c ProductChange) (*
 	if err != nil {
 		return nil, err
 	}
-	return wire.Product(row, t.Currency), nil
+	return resource.Product(row, t.Currency), nil
 }
 
 // changeProduct saves what a change makes different, or nothing.
@@ -153,7 +152,7 @@ func changeProduct(ctx context.Context, t tenant.Store, row *ent.Product, c Prod
 
 	u := row.Update()
 	if next.Title != row.Title {
-		u.SetTitle(next.Title).SetTitleFolded(read.Fold(next.Title))
+		u.SetTitle(next.Title).SetTitleFolded(resource.Fold(next.Title))
 	}
 	if next.Summary != row.Summary {
 		u.SetSummary(next.Summary)
@@ -272,7 +271,7 @@ func (s *Shop) CreateProduct(ctx context.Context, d ProductDraft) (*storefrontv1
 		}
 		now := hook.Time(ctx)
 		create := tx.Product.Create().SetID(id.At(now)).SetStoreID(t.ID).
-			SetTitle(next.Title).SetTitleFolded(read.Fold(next.Title)).SetSlug(chosen).SetType(next.Type).SetStatus(next.Status).
+			SetTitle(next.Title).SetTitleFolded(resource.Fold(next.Title)).SetSlug(chosen).SetType(next.Type).SetStatus(next.Status).
 			SetSummary(next.Summary).SetDescription(next.Description).
 			SetPriceAmount(next.PriceAmount).SetNillableCompareAtAmount(next.CompareAtAmount).
 			SetNillableCoverURL(next.CoverURL).SetContentReady(next.ContentReady).
@@ -292,5 +291,5 @@ func (s *Shop) CreateProduct(ctx context.Context, d ProductDraft) (*storefrontv1
 	if err != nil {
 		return nil, err
 	}
-	return wire.Product(row, t.Currency), nil
+	return resource.Product(row, t.Currency), nil
 }

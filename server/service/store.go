@@ -3,7 +3,7 @@ package service
 import (
 	"context"
 
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/gen/ent/store"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
@@ -18,5 +18,5 @@ func (s *Shop) GetStore(ctx context.Context) (*storefrontv1.Store, error) {
 	if err := readError("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
 		return nil, err
 	}
-	return wire.Store(row), nil
+	return resource.Store(row), nil
 }

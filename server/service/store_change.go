@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/language"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/store"
@@ -57,7 +57,7 @@ func (s *Shop) ListStores(ctx context.Context, limit int) ([]*storefrontv1.Store
 	}
 	stores := make([]*storefrontv1.Store, len(rows))
 	for i, row := range rows {
-		stores[i] = wire.Store(row)
+		stores[i] = resource.Store(row)
 	}
 	return stores, nil
 }
@@ -197,7 +197,7 @@ func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, d StoreDraft
 	if err != nil {
 		return nil, err
 	}
-	return wire.Store(row), nil
+	return resource.Store(row), nil
 }
 
 // UpdateStore changes the named fields of the store of the context. It refuses with
@@ -246,5 +246,5 @@ func (s *Shop) UpdateStore(ctx context.Context, c StoreChange) (*storefrontv1.St
 	if err != nil {
 		return nil, err
 	}
-	return wire.Store(row), nil
+	return resource.Store(row), nil
 }

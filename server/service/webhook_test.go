@@ -300,7 +300,7 @@ func TestPingIsAnEventOfItsOwn(t *testing.T) {
 		require.Equal(t, append(events, "ping"), b.events())
 		require.Len(t, b.journal(), entries)
 		require.Zero(t, s.Client().OutboxEntry.Query().CountX(b.ctx), "no other webhook receives it")
-		require.Equal(t, wire.PingType, ping.EventType)
+		require.Equal(t, hook.Ping, ping.EventType)
 		require.Equal(t, queue.Pending, ping.Status)
 		require.NotNil(t, ping.NextAttemptAt)
 		shown, err := b.GetDelivery(b.ctx, ping.ID.String())
@@ -314,7 +314,7 @@ func TestPingIsAnEventOfItsOwn(t *testing.T) {
 		require.NoError(t, err)
 		_, err = b.PingWebhook(b.ctx, w.ID.String())
 		refused(t, err, apierr.WebhookDisabled)
-		require.NotContains(t, service.EventTypes(), wire.PingType)
+		require.NotContains(t, service.EventTypes(), hook.Ping)
 	})
 }
 

@@ -1,11 +1,11 @@
-// Package read holds the reads that every API call pays for, each as one statement that a
-// connection prepares once: an order with all that it shows, and a page of orders or customers
-// with its total. They leave the query builder because a builder spends more time on the text
-// of such a statement than the database spends on answering it. It also owns how text is folded
-// for a search. It writes nothing.
+// Package resource reads what the API shows: for each noun its SQL, the filters of its list, and
+// the message that a row becomes. Handlers answer with these messages and events carry them. The
+// package writes nothing. It also folds text for searches.
 //
-// Every statement carries the store's id and runs on PostgreSQL and SQLite alike.
-package read
+// Reads that every API call pays for are statements written by hand, which a connection prepares
+// once: building such a statement takes longer than the database takes to answer it. Every
+// statement carries the store's id and runs on PostgreSQL and SQLite alike.
+package resource
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"strconv"
 )
 
-// ErrNotFound says that the store has no such row.
+// ErrNotFound means that the store has no such row.
 var ErrNotFound = errors.New("not found")
 
 // Querier runs a query: a *sql.DB, or a transaction whose own changes the read must see.
@@ -45,9 +45,9 @@ func (f *filter) and(comparison string, arg any) {
 	f.where = appendParameter(f.where, len(f.args))
 }
 
-// limit is the end of a statement that lists the page. The size stands in the text, and the
-// offset is the answer of a query: as parameters they would make PostgreSQL believe that it can
-// plan each page better than all of them, and plan the statement anew at every call.
+// limit is the end of a statement that lists the page. The size stands in the text, and the offset
+// is the result of a query: given either as a plain parameter, PostgreSQL would expect a plan for
+// each page to be cheaper than one for all of them, and plan the statement anew at every call.
 func (f *filter) limit(page Page) string {
 	text := " LIMIT " + strconv.Itoa(page.Size)
 	if page.Offset == 0 {
@@ -61,7 +61,7 @@ func appendParameter(b []byte, n int) []byte {
 	return strconv.AppendInt(append(b, '$'), int64(n), 10)
 }
 
-// count runs a statement that answers one number.
+// count runs a statement that returns one number.
 func count(ctx context.Context, q Querier, query string, args ...any) (int64, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

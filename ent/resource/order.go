@@ -1,4 +1,4 @@
-package read
+package resource
 
 import (
 	"context"
@@ -31,9 +31,9 @@ const (
  ORDER BY i.position`
 )
 
-// Order reads an order of the store with its customer, its items and its payment link. It
+// FindOrder reads an order of the store with its customer, its items and its payment link. It
 // returns ErrNotFound when the store has no such order.
-func Order(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Order, error) {
+func FindOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Order, error) {
 	orders, err := scanOrders(ctx, q, store.Currency, 1, orderByID, store.ID, id)
 	if err != nil {
 		return nil, fmt.Errorf("read order: %w", err)
@@ -44,9 +44,9 @@ func Order(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*s
 	return orders[0], nil
 }
 
-// OrderFilter says which orders a list holds; zero fields filter nothing.
+// OrderFilter chooses the orders of a list; zero fields filter nothing.
 type OrderFilter struct {
-	Status string
+	Status storefrontv1.Order_Status
 	// From is inclusive, To exclusive, both on createdAt.
 	From, To *time.Time
 }
@@ -54,8 +54,8 @@ type OrderFilter struct {
 func (w OrderFilter) filter(store tenant.Store) *filter {
 	f := &filter{}
 	f.and("store_id =", store.ID)
-	if w.Status != "" {
-		f.and("status =", w.Status)
+	if w.Status != 0 {
+		f.and("status =", w.Status.String())
 	}
 	if w.From != nil {
 		f.and("created_at >=", *w.From)
@@ -66,23 +66,20 @@ func (w OrderFilter) filter(store tenant.Store) *filter {
 	return f
 }
 
-// CountOrders returns how many orders match. It counts entries of the index in the order of the
-// list and touches no row, so it costs as much as there are matching orders, some ten million a
-// second.
-func CountOrders(ctx context.Context, q Querier, store tenant.Store, which OrderFilter) (int64, error) {
+// Orders reads a page of the matching orders, newest first, and counts all that match. Counting
+// reads entries of the index in the order of the list and touches no row, so it costs as much as
+// there are matching orders, some ten million a second. The first page is read straight down the
+// index. For any other page the ids come from the index alone, so that a deep page passes over index
+// entries and never over rows, and the page's rows are then looked up by id.
+func Orders(ctx context.Context, q Querier, store tenant.Store, which OrderFilter, page Page) (orders []*storefrontv1.Order, total int64, err error) {
 	f := which.filter(store)
-	n, err := count(ctx, q, "SELECT count(*) FROM orders WHERE "+string(f.where), f.args...)
+	total, err = count(ctx, q, "SELECT count(*) FROM orders WHERE "+string(f.where), f.args...)
 	if err != nil {
-		return 0, fmt.Errorf("count orders: %w", err)
+		return nil, 0, fmt.Errorf("count orders: %w", err)
 	}
-	return n, nil
-}
-
-// Orders reads a page of the matching orders, newest first. The first page is read straight down
-// the index. For any other page the ids come from the index alone, so that a deep page passes
-// over index entries and never over rows, and the page's rows are then looked up by id.
-func Orders(ctx context.Context, q Querier, store tenant.Store, which OrderFilter, page Page) ([]*storefrontv1.Order, error) {
-	f := which.filter(store)
+	if page.Offset >= total {
+		return nil, total, nil
+	}
 	columns, join := "*", ") o"
 	if page.Offset > 0 {
 		columns, join = "id", ") p JOIN orders o ON o.id = p.id"
@@ -91,11 +88,11 @@ func Orders(ctx context.Context, q Querier, store tenant.Store, which OrderFilte
  FROM (SELECT ` + columns + ` FROM orders WHERE ` + string(f.where) + `
   ORDER BY created_at DESC, id DESC` + f.limit(page) + join + orderJoins + `
  ORDER BY o.created_at DESC, o.id DESC, i.position`
-	orders, err := scanOrders(ctx, q, store.Currency, page.Size, query, f.args...)
+	orders, err = scanOrders(ctx, q, store.Currency, page.Size, query, f.args...)
 	if err != nil {
-		return nil, fmt.Errorf("list orders: %w", err)
+		return nil, 0, fmt.Errorf("list orders: %w", err)
 	}
-	return orders, nil
+	return orders, total, nil
 }
 
 // scanOrders folds the rows of the join, one for each item, into one message for each order.

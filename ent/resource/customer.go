@@ -1,0 +1,133 @@
+package resource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// Customer is the Customer of a row; currency is the store's. The message shares the row's texts.
+func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
+	return &storefrontv1.Customer{
+		Id:          row.ID.String(),
+		Name:        row.Name,
+		Email:       row.Email,
+		Phone:       row.Phone,
+		OrdersCount: row.OrdersCount,
+		TotalPaid:   row.TotalPaid,
+		Currency:    currency,
+		CreatedAt:   wire.Timestamp(row.CreatedAt),
+	}
+}
+
+// customerColumns are all columns but the store's id and the search text.
+const customerColumns = `SELECT c.id, c.name, c.email, c.phone, c.orders_count, c.total_paid, c.created_at, c.updated_at
+ FROM `
+
+// FindCustomer reads a customer of the store. It returns ErrNotFound when the store has no such
+// customer.
+func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Customer, error) {
+	rows, err := scanCustomers(ctx, q, store, customerColumns+"customers c WHERE c.store_id = $1 AND c.id = $2", store.ID, id)
+	if err != nil {
+		return nil, fmt.Errorf("read customer: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, ErrNotFound
+	}
+	return Customer(rows[0], store.Currency), nil
+}
+
+// IdentifiedCustomers reads the customers of the store that an e-mail in lower case or a phone in
+// E.164 form identifies, by id: none, one, or two that each have one of the two. The rows lack
+// their search text. With lock they are held for the rest of the transaction, which SQLite neither
+// needs nor supports.
+func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, lock bool) ([]*ent.Customer, error) {
+	query := customerColumns + "customers c WHERE c.store_id = $1 AND "
+	args := []any{store.ID}
+	switch {
+	case phone == nil:
+		query, args = query+"c.email = $2", append(args, *email)
+	case email == nil:
+		query, args = query+"c.phone = $2", append(args, *phone)
+	default:
+		query, args = query+"(c.email = $2 OR c.phone = $3)", append(args, *email, *phone)
+	}
+	query += " ORDER BY c.id"
+	if lock {
+		query += " FOR NO KEY UPDATE" // new orders refer to its id, which stays
+	}
+	found, err := scanCustomers(ctx, q, store, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look for the customer: %w", err)
+	}
+	return found, nil
+}
+
+// customerFilter finds the store's customers, or those in whose name, e-mail or phone the text
+// occurs.
+func customerFilter(store tenant.Store, text string) *filter {
+	f := &filter{}
+	f.and("store_id =", store.ID)
+	if text != "" {
+		f.and("search LIKE", contains(text))
+		f.where = append(f.where, ` ESCAPE '\'`...)
+	}
+	return f
+}
+
+// Customers reads a page of the customers that match the text, newest first, and counts all that
+// match; empty text matches all. Without text counting reads index entries. With text of three
+// characters or more PostgreSQL looks the text's trigrams up in an index that starts with the
+// store, so that the cost follows the matches; shorter text, and any text on SQLite, is compared
+// along the store's part of an index. The page costs as much again, and one look-up for each of its
+// rows.
+func Customers(ctx context.Context, q Querier, store tenant.Store, text string, page Page) (customers []*storefrontv1.Customer, total int64, err error) {
+	f := customerFilter(store, text)
+	total, err = count(ctx, q, "SELECT count(*) FROM customers WHERE "+string(f.where), f.args...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count customers: %w", err)
+	}
+	if page.Offset >= total {
+		return nil, total, nil
+	}
+	columns, join := "*", ") c"
+	if page.Offset > 0 {
+		columns, join = "id", ") p JOIN customers c ON c.id = p.id"
+	}
+	query := customerColumns + `(SELECT ` + columns + ` FROM customers WHERE ` + string(f.where) + `
+  ORDER BY created_at DESC, id DESC` + f.limit(page) + join + `
+ ORDER BY c.created_at DESC, c.id DESC`
+	rows, err := scanCustomers(ctx, q, store, query, f.args...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list customers: %w", err)
+	}
+	customers = make([]*storefrontv1.Customer, len(rows))
+	for i, row := range rows {
+		customers[i] = Customer(row, store.Currency)
+	}
+	return customers, total, nil
+}
+
+func scanCustomers(ctx context.Context, q Querier, store tenant.Store, query string, args ...any) ([]*ent.Customer, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var customers []*ent.Customer
+	for rows.Next() {
+		c := &ent.Customer{StoreID: store.ID}
+		if err := rows.Scan(&c.ID, &c.Name, &c.Email, &c.Phone, &c.OrdersCount, &c.TotalPaid, &c.CreatedAt, &c.UpdatedAt); err != nil {
+			return nil, err
+		}
+		customers = append(customers, c)
+	}
+	return customers, errors.Join(rows.Err(), rows.Close())
+}
