@@ -94,12 +94,14 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 	}
 	progress("comparing the answers of both sides")
 	requests := newRequests(data)
-	if err := compare(ctx, sides, requests, db); err != nil {
+	more, err := compare(ctx, sides, requests, db)
+	if err != nil {
 		return err
 	}
 
 	b := &bench{command: c, db: db, sides: sides, requests: requests, progress: progress}
 	report := newReport(c, db)
+	report.ServiceOnly = more
 	for _, o := range operations {
 		if len(c.Operation) > 0 && !slices.Contains(c.Operation, o.name) {
 			continue

@@ -9,8 +9,11 @@ import (
 	"strings"
 )
 
-// servicePackage is the program that is driven.
-const servicePackage = "go.storefront.example/cmd/storefront"
+// serviceModule is the module of the service, and servicePackage the program that is driven.
+const (
+	serviceModule  = "go.storefront.example"
+	servicePackage = "./cmd/storefront"
+)
 
 // serviceBinary returns the path of the storefront program: the given one, or one that it builds
 // into the folder.
@@ -22,7 +25,12 @@ func serviceBinary(ctx context.Context, given, folder string) (string, error) {
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
-	text, err := exec.CommandContext(ctx, "go", "build", "-o", path, servicePackage).CombinedOutput() //nolint:gosec // Its own package.
+	// The program is built within its own module, with the versions that it is released with.
+	module, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", serviceModule).Output()
+	if err != nil {
+		return "", fmt.Errorf("find %s (or name a program that is built with --binary): %w", serviceModule, err)
+	}
+	text, err := exec.CommandContext(ctx, "go", "-C", strings.TrimSpace(string(module)), "build", "-o", path, servicePackage).CombinedOutput() //nolint:gosec // Its own package.
 	if err != nil {
 		return "", fmt.Errorf("build %s (or name one that is built with --binary): %w: %s", servicePackage, err, strings.TrimSpace(string(text)))
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"go.storefront.example/cmd/bench/cluster"
 	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
 // chaosCommand kills the service's processes under load, with the database restarted in between,

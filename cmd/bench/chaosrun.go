@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/cmd/bench/cluster"
 	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/db/dbtest/cluster"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent/delivery"
 )

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 
 	"github.com/google/uuid"
 )
@@ -13,18 +15,25 @@ import (
 // compared is how many requests of each operation are compared.
 const compared = 25
 
-// compare makes sure that both sides do the same work: the answers to the reads are equal byte for
-// byte, and a customer created by either is answered, journaled and put into the outbox alike.
-func compare(ctx context.Context, sides []*side, r *requests, db *database) error {
+// comparison holds the service's answers against the yardstick's: what the yardstick answers the
+// service answers alike. What the service alone answers is noted, so that a field of the product
+// never waits for the yardstick.
+type comparison struct{ more map[string]bool }
+
+// compare makes sure that both sides do the same work: the answers to the reads are alike, and a
+// customer created by either is answered, journaled and put into the outbox alike. It returns the
+// fields that the service alone has, in order.
+func compare(ctx context.Context, sides []*side, r *requests, db *database) (more []string, err error) {
 	clients := make([]*client, len(sides))
 	for i, s := range sides {
 		c, err := dial(ctx, s.address)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer c.close()
 		clients[i] = c
 	}
+	c := comparison{map[string]bool{}}
 	w := newWriter(0)
 	for _, o := range operations {
 		if o.name == "create-customer" {
@@ -32,15 +41,16 @@ func compare(ctx context.Context, sides []*side, r *requests, db *database) erro
 		}
 		for range compared {
 			r.write(w, o)
-			if err := compareRead(clients, o, w.text); err != nil {
-				return err
+			if err := c.read(clients, o, w.text); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return compareCreate(ctx, clients, r, db)
+	err = c.create(ctx, clients, r, db)
+	return slices.Sorted(maps.Keys(c.more)), err
 }
 
-func compareRead(clients []*client, o operation, request []byte) error {
+func (c *comparison) read(clients []*client, o operation, request []byte) error {
 	var bodies [2][]byte
 	for i, c := range clients {
 		status, body, err := c.do(request)
@@ -52,16 +62,13 @@ func compareRead(clients []*client, o operation, request []byte) error {
 		}
 		bodies[i] = body
 	}
-	if !bytes.Equal(bodies[0], bodies[1]) {
-		return fmt.Errorf("%s: the answers differ:\n%s\n%s", o.name, bodies[0], bodies[1])
-	}
-	return nil
+	return c.equal(o.name, bodies[0], bodies[1], whole)
 }
 
-// compareCreate has each side create a customer that the other one then answers as known.
-func compareCreate(ctx context.Context, clients []*client, r *requests, db *database) error {
+// create has each side create a customer that the other one then answers as known.
+func (c *comparison) create(ctx context.Context, clients []*client, r *requests, db *database) error {
 	w := newWriter(0)
-	var traces [2]string
+	var journals, payloads [2][]byte
 	for i := range clients {
 		_, w.key = r.take()
 		w.post("/v1/customers", newCustomerBody(r.created.Add(1)))
@@ -76,8 +83,8 @@ func compareCreate(ctx context.Context, clients []*client, r *requests, db *data
 			}
 			bodies[turn] = body
 		}
-		if !bytes.Equal(bodies[0], bodies[1]) {
-			return fmt.Errorf("create-customer: the answers differ:\n%s\n%s", bodies[0], bodies[1])
+		if err := c.equal("create-customer", bodies[i], bodies[1-i], whole); err != nil {
+			return err
 		}
 		var made struct {
 			ID uuid.UUID `json:"id"`
@@ -85,19 +92,89 @@ func compareCreate(ctx context.Context, clients []*client, r *requests, db *data
 		if err := json.Unmarshal(bodies[0], &made); err != nil {
 			return err
 		}
-		changes, payload, err := db.left(ctx, made.ID)
-		if err != nil {
+		var err error
+		if journals[i], payloads[i], err = db.left(ctx, made.ID); err != nil {
 			return fmt.Errorf("create-customer: side %d: %w", i, err)
 		}
-		traces[i] = masked(changes) + "\n" + masked(payload)
 	}
-	if traces[0] != traces[1] {
-		return fmt.Errorf("create-customer: the journal and the outbox differ:\n%s\n%s", traces[0], traces[1])
+	if err := c.equal("journal entry", journals[0], journals[1], masked); err != nil {
+		return err
+	}
+	return c.equal("event", payloads[0], payloads[1], masked)
+}
+
+// equal compares two JSON texts, their scalars as form gives them.
+func (c *comparison) equal(what string, service, yardstick []byte, form func(any) any) error {
+	var values [2]any
+	for i, text := range [][]byte{service, yardstick} {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber() // 5 and 5.0 are not alike
+		if err := decoder.Decode(&values[i]); err != nil {
+			return fmt.Errorf("%s: side %d: %w", what, i, err)
+		}
+	}
+	return c.value(what, values[0], values[1], form)
+}
+
+func (c *comparison) value(at string, service, yardstick any, form func(any) any) error {
+	switch y := yardstick.(type) {
+	case map[string]any:
+		s, ok := service.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%s: %v from the service, %v from the yardstick", at, service, yardstick)
+		}
+		for name := range s {
+			if _, known := y[name]; !known {
+				c.more[at+"."+name] = true
+			}
+		}
+		for name, value := range y {
+			in, known := s[name]
+			if !known {
+				return fmt.Errorf("%s.%s: missing from the service", at, name)
+			}
+			if err := c.value(at+"."+name, in, value, form); err != nil {
+				return err
+			}
+		}
+		return nil
+	case []any:
+		s, ok := service.([]any)
+		if !ok || len(s) != len(y) {
+			return fmt.Errorf("%s: %v from the service, %v from the yardstick", at, service, yardstick)
+		}
+		for i := range y {
+			if err := c.value(at+"[]", s[i], y[i], form); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if form(service) != form(yardstick) {
+		return fmt.Errorf("%s: %v from the service, %v from the yardstick", at, service, yardstick)
 	}
 	return nil
+}
+
+// whole is a scalar as it is.
+func whole(value any) any {
+	switch value.(type) {
+	case map[string]any, []any:
+		return "no scalar"
+	}
+	return value
 }
 
 // varying are ids, dates and numbers, by which two customers differ.
 var varying = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+`)
 
-func masked(text []byte) string { return string(varying.ReplaceAll(text, []byte("#"))) }
+// masked is a scalar without what varies.
+func masked(value any) any {
+	switch value := value.(type) {
+	case json.Number:
+		return "#"
+	case string:
+		return varying.ReplaceAllString(value, "#")
+	}
+	return whole(value)
+}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/cmd/bench/cluster"
+	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
 const (

@@ -24,6 +24,8 @@ type report struct {
 	Products    int        `json:"products"`
 	Orders      int        `json:"orders"`
 	Customers   int        `json:"customers"`
+	// ServiceOnly are the fields that the service answers and the yardstick does not know.
+	ServiceOnly []string   `json:"serviceOnly"`
 	Operations  []measured `json:"operations"`
 
 	inProcess bool
@@ -124,6 +126,9 @@ func (r *report) write(w io.Writer, format string) error {
 		r.Database, r.Go, r.System, r.CPUs, r.Connections, r.Rounds, r.Seconds)
 	fmt.Fprintf(&b, "%d stores, %d keys, %d products, %d orders, %d customers. Each cell: service / yardstick.\n\n",
 		r.Stores, r.Keys, r.Products, r.Orders, r.Customers)
+	if len(r.ServiceOnly) > 0 {
+		fmt.Fprintf(&b, "The service answers more than the yardstick: %s.\n\n", strings.Join(r.ServiceOnly, ", "))
+	}
 	b.WriteString("| operation | requests/s | p50 ms | p99 ms | server CPU µs | database CPU µs | ratio (min–max) |\n")
 	b.WriteString("|---|---:|---:|---:|---:|---:|---:|\n")
 	for _, m := range r.Operations {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"go.storefront.example/cmd/bench/cluster"
+	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
 // The databases that a scene is played on.

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"go.storefront.example/cmd/bench/cluster"
 	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/cmd/bench/cluster"
+	"go.storefront.example/ent/db/dbtest/cluster"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/gen/ent"
 )

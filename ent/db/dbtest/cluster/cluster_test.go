@@ -1,15 +1,25 @@
 package cluster_test
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
+	_ "github.com/lib/pq" // the driver named "postgres"
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/cmd/bench/cluster"
+	"go.storefront.example/ent/db/dbtest/cluster"
 )
+
+// open returns connections to the database of a server.
+func open(t *testing.T, c *cluster.Cluster) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("postgres", c.URL())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
 
 func TestWhatWasCommittedOutlivesACrash(t *testing.T) {
 	t.Parallel()
@@ -22,25 +32,19 @@ func TestWhatWasCommittedOutlivesACrash(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 
-	conn, err := pgx.Connect(t.Context(), c.URL())
-	require.NoError(t, err)
+	server := open(t, c)
 	var fsync string
-	require.NoError(t, conn.QueryRow(t.Context(), "SHOW fsync").Scan(&fsync))
+	require.NoError(t, server.QueryRowContext(t.Context(), "SHOW fsync").Scan(&fsync))
 	require.Equal(t, "on", fsync)
-	_, err = conn.Exec(t.Context(), "CREATE TABLE kept AS SELECT 7 AS n")
+	_, err = server.ExecContext(t.Context(), "CREATE TABLE kept AS SELECT 7 AS n")
 	require.NoError(t, err)
 
 	require.NoError(t, c.Crash(t.Context()))
-	require.Error(t, conn.Ping(t.Context()), "the connection died with the server")
-	_, err = pgx.Connect(t.Context(), c.URL())
-	require.Error(t, err, "and nobody answers")
+	require.Error(t, server.PingContext(t.Context()), "nobody answers")
 
 	require.NoError(t, c.Restart(t.Context()))
-	conn, err = pgx.Connect(t.Context(), c.URL())
-	require.NoError(t, err)
-	defer conn.Close(t.Context())
 	var n int
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT n FROM kept").Scan(&n))
+	require.NoError(t, open(t, c).QueryRowContext(t.Context(), "SELECT n FROM kept").Scan(&n))
 	require.Equal(t, 7, n)
 }
 
@@ -54,26 +58,22 @@ func TestAStandbyHasWhatWasCommittedAndIsPromoted(t *testing.T) {
 	primary, err := cluster.Start(t.Context(), programs)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, primary.Close()) })
-	conn, err := pgx.Connect(t.Context(), primary.URL())
-	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), "CREATE TABLE kept AS SELECT 7 AS n")
+	_, err = open(t, primary).ExecContext(t.Context(), "CREATE TABLE kept AS SELECT 7 AS n")
 	require.NoError(t, err)
 
 	standby, err := primary.Standby(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, standby.Close()) })
 	require.NotEqual(t, primary.Port(), standby.Port())
-	conn, err = pgx.Connect(t.Context(), standby.URL())
-	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), "INSERT INTO kept VALUES (8)")
+	copied := open(t, standby)
+	_, err = copied.ExecContext(t.Context(), "INSERT INTO kept VALUES (8)")
 	require.ErrorContains(t, err, "read-only")
 
 	require.NoError(t, primary.Crash(t.Context()))
 	require.NoError(t, standby.Promote(t.Context()))
 	var n int
-	require.NoError(t, conn.QueryRow(t.Context(), "INSERT INTO kept SELECT n + 1 FROM kept RETURNING n").Scan(&n))
+	require.NoError(t, copied.QueryRowContext(t.Context(), "INSERT INTO kept SELECT n + 1 FROM kept RETURNING n").Scan(&n))
 	require.Equal(t, 8, n)
-	require.NoError(t, conn.Close(t.Context()))
 }
 
 func TestADiskOfItsOwnHoldsTheDataAlone(t *testing.T) {
