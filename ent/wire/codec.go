@@ -10,7 +10,14 @@ import (
 // write beyond the rules of /v1: 64-bit integers as strings, enum values as numbers, and an
 // enum's zero. What it refuses it hides in the message, where TakeInvalid finds it. The zero
 // value is ready; goroutines may share it.
-type Codec struct{}
+type Codec struct {
+	// Strict keeps to the rules of /v1, where a body may hold neither the identifier, which the path
+	// binds, nor the mask, which the names in the body fill.
+	Strict bool
+}
+
+// bound are the JSON names that no body under /v1 may hold.
+var bound = []string{"id", "updateMask"}
 
 // Name returns "json".
 func (Codec) Name() string { return "json" }
@@ -35,12 +42,18 @@ func (Codec) MarshalAppend(b []byte, message any) ([]byte, error) {
 
 // Unmarshal resets a proto.Message and reads data into it. Its only error is a value that is no
 // message; what data has wrong is for TakeInvalid to tell.
-func (Codec) Unmarshal(data []byte, message any) error {
+func (c Codec) Unmarshal(data []byte, message any) error {
 	m, err := asMessage(message)
 	if err != nil {
 		return err
 	}
-	unmarshalHiding(data, m)
+	var refused []string
+	if c.Strict {
+		refused = bound
+	}
+	if invalid := decode(data, m, !c.Strict, refused); invalid != nil {
+		hide(m, invalid)
+	}
 	return nil
 }
 
@@ -97,12 +110,6 @@ func (BinaryCodec) Unmarshal(data []byte, message any) error {
 	}
 	takeHidden(m.ProtoReflect()) // a client has no say in what was refused
 	return nil
-}
-
-func unmarshalHiding(data []byte, m proto.Message) {
-	if invalid := decode(data, m, true, nil); invalid != nil {
-		hide(m, invalid)
-	}
 }
 
 func asMessage(v any) (proto.Message, error) {

@@ -106,20 +106,33 @@ func checkGet(r *http.Request) error {
 }
 
 func checkType(sent []string, types map[string]bool) error {
-	if len(sent) != 1 {
-		return unsupportedType()
-	}
-	base, parameters, err := mime.ParseMediaType(sent[0])
+	base, charset, other := MediaType(sent)
 	text, known := types[base]
-	if err != nil || !known {
+	switch {
+	case !known:
 		return unsupportedType()
-	}
-	for name, value := range parameters {
-		if !text || name != "charset" || !strings.EqualFold(value, "utf-8") {
-			return unsupported("The body's Content-Type has a parameter that is not supported.")
-		}
+	case other || charset && !text:
+		return unsupported("The body's Content-Type has a parameter that is not supported.")
 	}
 	return nil
+}
+
+// MediaType reads a Content-Type header: the type without its parameters, in lower case, whether it
+// has the charset UTF-8, and whether it has any other parameter. The type is empty when the header
+// cannot be read, or is not there exactly once.
+func MediaType(sent []string) (base string, charset, other bool) {
+	if len(sent) != 1 {
+		return "", false, false
+	}
+	base, parameters, err := mime.ParseMediaType(sent[0])
+	if err != nil {
+		return "", false, false
+	}
+	for name, value := range parameters {
+		isUTF8 := name == "charset" && strings.EqualFold(value, "utf-8")
+		charset, other = charset || isUTF8, other || !isUTF8
+	}
+	return base, charset, other
 }
 
 func unsupportedType() error {

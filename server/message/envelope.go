@@ -41,13 +41,8 @@ func (e *envelopes) next(arrival *Arrival, into *bytes.Buffer) error {
 	case size > int64(e.bounds.Bytes):
 		return TooLarge(e.bounds.Bytes)
 	}
-	message := buffers.Get().(*bytes.Buffer)
-	message.Reset()
-	defer func() {
-		if message.Cap() <= maxPooledBytes {
-			buffers.Put(message)
-		}
-	}()
+	message, release := Buffer()
+	defer release()
 	// It grows with what arrives, not with what is promised.
 	switch n, err := message.ReadFrom(io.LimitReader(e.source, size)); {
 	case err != nil:

@@ -16,14 +16,9 @@ var unzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}
 func (b Bounds) unzip(message *bytes.Buffer) error {
 	z := unzippers.Get().(*gzip.Reader)
 	defer unzippers.Put(z)
-	packed := buffers.Get().(*bytes.Buffer)
-	packed.Reset()
+	packed, release := Buffer()
+	defer release()
 	packed.Write(message.Bytes())
-	defer func() {
-		if packed.Cap() <= maxPooledBytes {
-			buffers.Put(packed)
-		}
-	}()
 	if err := z.Reset(packed); err != nil {
 		return malformedGzip()
 	}

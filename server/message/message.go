@@ -51,19 +51,13 @@ func TooLarge(bytes int) error {
 }
 
 // Read reads the one message of a call that Check has passed. It returns the request to hand to
-// Connect, and what to call once that has answered. The error is a *refusal.Refusal, or that of the
+// Connect, and what to call in any case, once that has answered. The error is a *apierr.Refusal, or that of the
 // request's context when the context ended first. The writer is that of the answer.
 func (b Bounds) Read(w http.ResponseWriter, r *http.Request) (*http.Request, func(), error) {
 	if ended := r.Context().Err(); ended != nil {
-		return nil, nil, ended
+		return nil, func() {}, ended
 	}
-	body := buffers.Get().(*bytes.Buffer)
-	body.Reset()
-	release := func() {
-		if body.Cap() <= maxPooledBytes {
-			buffers.Put(body)
-		}
-	}
+	body, release := Buffer()
 	inner := r.WithContext(r.Context())
 	inner.Method, inner.URL = http.MethodPost, &url.URL{Path: r.URL.Path}
 	var err error
@@ -76,8 +70,7 @@ func (b Bounds) Read(w http.ResponseWriter, r *http.Request) (*http.Request, fun
 		err = b.readBody(w, r, body)
 	}
 	if err != nil {
-		release()
-		return nil, nil, err
+		return nil, release, err
 	}
 	inner.Body, inner.ContentLength, inner.TransferEncoding = io.NopCloser(bytes.NewReader(body.Bytes())), int64(body.Len()), nil
 	return inner, release, nil
@@ -86,6 +79,17 @@ func (b Bounds) Read(w http.ResponseWriter, r *http.Request) (*http.Request, fun
 // readBody reads a message that is the whole body.
 func (b Bounds) readBody(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) error {
 	compressed := takeCompression(r)
+	if err := b.Body(w, r, into); err != nil || !compressed || into.Len() == 0 {
+		return err
+	}
+	return b.unzip(into)
+}
+
+// Body appends the whole body of a request, as it is. A body whose declared length is too large is
+// not read at all. The error is a *apierr.Refusal (payload_too_large, or validation_failed for a body
+// that broke off), or that of the request's context when the context ended first. The writer is that
+// of the answer.
+func (b Bounds) Body(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) error {
 	if r.ContentLength > int64(b.Bytes) {
 		return TooLarge(b.Bytes)
 	}
@@ -94,10 +98,7 @@ func (b Bounds) readBody(w http.ResponseWriter, r *http.Request, into *bytes.Buf
 	if _, err := into.ReadFrom(http.MaxBytesReader(w, bodyOf(r), int64(b.Bytes))); err != nil {
 		return b.readError(arrival, err)
 	}
-	if !compressed || into.Len() == 0 {
-		return nil
-	}
-	return b.unzip(into)
+	return nil
 }
 
 // readEnvelope reads the only envelope of a body.
@@ -140,8 +141,19 @@ func (b Bounds) readError(a *Arrival, err error) error {
 	return a.Why(err)
 }
 
-// buffers hold messages between the wire and Connect. One that grew beyond an ordinary message is
-// left to the collector.
+// buffers hold messages between the wire and Connect.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const maxPooledBytes = 64 << 10
+
+// Buffer returns an empty buffer, and what releases it. One that grew beyond an ordinary message is
+// left to the collector.
+func Buffer() (b *bytes.Buffer, release func()) {
+	b = buffers.Get().(*bytes.Buffer)
+	b.Reset()
+	return b, func() {
+		if b.Cap() <= maxPooledBytes {
+			buffers.Put(b)
+		}
+	}
+}
