@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -12,44 +13,24 @@ import (
 // is no address ends the search at the proxy that passed it on. The zero Addr means unknown.
 func (e *Edge) address(r *http.Request) netip.Addr {
 	peer := parseAddress(r.RemoteAddr)
-	if !e.trusted(peer) {
-		return peer
-	}
-	lines := r.Header["X-Forwarded-For"]
-	for i := len(lines) - 1; i >= 0; i-- {
-		for rest := lines[i]; rest != ""; {
-			entry := rest
-			if comma := strings.LastIndexByte(rest, ','); comma >= 0 {
-				rest, entry = rest[:comma], rest[comma+1:]
-			} else {
-				rest = ""
-			}
-			if entry = strings.TrimSpace(entry); entry == "" {
-				continue
-			}
-			hop := parseAddress(entry)
-			if !hop.IsValid() {
-				return peer
-			}
-			peer = hop
-			if !e.trusted(peer) {
-				return peer
-			}
+	for rest := strings.Join(r.Header["X-Forwarded-For"], ","); rest != "" && e.trusted(peer); {
+		comma := strings.LastIndexByte(rest, ',')
+		entry := strings.TrimSpace(rest[comma+1:])
+		rest = rest[:max(comma, 0)]
+		if entry == "" {
+			continue
 		}
+		hop := parseAddress(entry)
+		if !hop.IsValid() {
+			return peer
+		}
+		peer = hop
 	}
 	return peer
 }
 
 func (e *Edge) trusted(a netip.Addr) bool {
-	if !a.IsValid() {
-		return false
-	}
-	for _, prefix := range e.config.TrustedProxies {
-		if prefix.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // parseAddress reads an address with or without a port, an IPv6 one with or without brackets.

@@ -1,122 +1,76 @@
 package rest
 
 import (
-	"bytes"
 	"errors"
-	"mime"
 	"net/http"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/message"
 )
 
-// decode makes the method's request message of the path's identifier, the query and the body.
-// What is wrong with their content comes back as *wire.Invalid, beside a message that holds all
-// that was right; the error is a refusal of the body as a whole, for its type or its size.
-func (m *method) decode(x *exchange, r *http.Request, id string) (proto.Message, *wire.Invalid, error) {
-	into := m.input.New()
-	var invalid *wire.Invalid
+// accept checks the scope, the type and the size of a request under /v1, whose method is known, and
+// reads its body. It returns what releases the body. A body that the method does not read counts for
+// its size alone.
+func (e *Edge) accept(x *exchange) (release func(), err error) {
+	m, r, release := x.method, x.incoming, func() {}
+	if err := x.principal.Require(m.scope); err != nil {
+		return release, err
+	}
 	if m.hasBody {
-		err := checkMediaType(r)
-		if err != nil {
-			return nil, nil, err
+		if err := checkMediaType(r); err != nil {
+			return release, err
 		}
+	} else if r.ContentLength == 0 {
+		return release, nil
 	}
-	buf := buffers.Get().(*[]byte)
-	defer putBuffer(buf)
-	body, err := readBody(x, r, buf)
-	var broken *apierr.Refusal
-	switch {
-	case errors.Is(err, errTooLarge):
-		return nil, nil, message.TooLarge(MaxBodyBytes)
+	body, release := message.Buffer()
+	body.WriteByte(markJSON)
+	err = e.door.outside(r.Context(), x, func() error { return m.bounds.Body(x.writer, r, body) })
+	var refused *apierr.Refusal
+	switch broken := errors.As(err, &refused) && refused.Code == apierr.ValidationFailed; {
+	case err != nil && !broken:
+		return release, err
 	case !m.hasBody:
-		// Nothing is expected, and nothing that is sent is looked at.
-	case err != nil && !errors.As(err, &broken):
-		return nil, nil, err
-	case err != nil:
-		invalid = &wire.Invalid{Message: broken.Message}
-	case len(body) > 0 && len(r.Header["Content-Type"]) == 0:
-		return nil, nil, unsupportedMediaType("A body must be sent with Content-Type: application/json.")
+		// Nothing is expected, and nothing that was sent is looked at.
+	case broken:
+		x.broken = &wire.Invalid{Message: refused.Message}
+	case body.Len() > 1 && len(r.Header["Content-Type"]) == 0:
+		return release, apierr.New(apierr.UnsupportedMediaType, "A body must be sent with Content-Type: application/json.")
 	default:
-		if err := wire.Unmarshal(body, into.Interface(), m.refused...); err != nil && !errors.As(err, &invalid) {
-			return nil, nil, err
-		}
+		x.body.Reset(body.Bytes())
 	}
-	if r.URL.RawQuery != "" {
-		if refused := m.decodeQuery(r.URL.RawQuery, into); len(refused) > 0 {
-			if invalid == nil {
-				invalid = &wire.Invalid{Message: "The request has invalid fields."}
-			}
-			invalid.Fields = append(refused, invalid.Fields...)
-		}
-	}
-	if m.id != nil {
-		into.Set(m.id, protoreflect.ValueOfString(id))
-	}
-	return into.Interface(), invalid, nil
+	return release, nil
 }
 
-var errTooLarge = errors.New("body too large")
-
-// readBody reads the whole body into the buffer. The error is errTooLarge, a refusal of what broke
-// off, or that of the request's context. A body whose declared length is
-// too large is not read at all.
-func readBody(x *exchange, r *http.Request, buf *[]byte) ([]byte, error) {
-	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
-		return nil, nil
+// problems returns everything that the content of a request has wrong, nil when it has nothing: of
+// its query, which it reads into the message, and of its body. The message holds what was right.
+func (x *exchange) problems(m proto.Message) *wire.Invalid {
+	invalid := wire.TakeInvalid(m)
+	if x.broken != nil {
+		invalid = x.broken
 	}
-	if r.ContentLength > MaxBodyBytes {
-		return nil, errTooLarge
+	if refused := x.method.decodeQuery(x.query, m); len(refused) > 0 {
+		if invalid == nil {
+			invalid = &wire.Invalid{Message: "The request has invalid fields."}
+		}
+		invalid.Fields = append(refused, invalid.Fields...)
 	}
-	arrival := message.Await(x.writer, r, 0)
-	defer arrival.End()
-	b := bytes.NewBuffer((*buf)[:0])
-	_, err := b.ReadFrom(http.MaxBytesReader(x.writer, r.Body, MaxBodyBytes))
-	*buf = b.Bytes()[:0]
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return nil, errTooLarge
-	}
-	if err != nil {
-		return nil, arrival.Why(err)
-	}
-	return b.Bytes(), nil
+	return invalid
 }
 
 // checkMediaType refuses a body that is declared as anything but JSON in UTF-8, or as encoded.
 // A body without any declaration is refused once it turns out not to be empty.
 func checkMediaType(r *http.Request) error {
 	if encoding := r.Header["Content-Encoding"]; len(encoding) > 0 && !strings.EqualFold(strings.Join(encoding, ","), "identity") {
-		return unsupportedMediaType("The body must be sent without Content-Encoding.")
+		return apierr.New(apierr.UnsupportedMediaType, "The body must be sent without Content-Encoding.")
 	}
 	types := r.Header["Content-Type"]
-	switch {
-	case len(types) == 0, len(types) == 1 && isJSON(types[0]):
-		return nil
-	default:
-		return unsupportedMediaType("The body must be sent as application/json, in UTF-8.")
+	if base, _, other := message.MediaType(types); len(types) > 0 && (base != "application/json" || other) {
+		return apierr.New(apierr.UnsupportedMediaType, "The body must be sent as application/json, in UTF-8.")
 	}
-}
-
-// isJSON tells whether a Content-Type is application/json, with no parameter but charset=utf-8,
-// in any case.
-func isJSON(contentType string) bool {
-	if contentType == "application/json" {
-		return true
-	}
-	base, parameters, err := mime.ParseMediaType(contentType)
-	if err != nil || base != "application/json" {
-		return false
-	}
-	for name, value := range parameters {
-		if name != "charset" || !strings.EqualFold(value, "utf-8") {
-			return false
-		}
-	}
-	return true
+	return nil
 }

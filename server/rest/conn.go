@@ -2,12 +2,10 @@ package rest
 
 import (
 	"bytes"
-	"log/slog"
+	"io"
 	"net"
 	"net/http"
-	"strconv"
-
-	"github.com/google/uuid"
+	"time"
 
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/ratelimit"
@@ -61,91 +59,79 @@ func (c *conn) CloseWrite() error {
 }
 
 // bareAnswers are the answers that net/http writes before any handler runs, each in one write, by
-// status line, with what ours says instead. The text after the headers repeats the status line,
-// but for the transfer coding; see (*conn).serve of net/http in Go 1.26.
-var bareAnswers = []struct{ line, text, message string }{
-	{"400 Bad Request", "400 Bad Request", messageMalformed},
-	{"431 Request Header Fields Too Large", "431 Request Header Fields Too Large", "The request's headers are too large."},
-	{"501 Not Implemented", "Unsupported transfer encoding", "The body's Transfer-Encoding is not supported; use chunked or Content-Length."},
-	{"400 Bad Request: missing required Host header", "400 Bad Request: missing required Host header", "The request has no Host header."},
-	{"400 Bad Request: malformed Host header", "400 Bad Request: malformed Host header", "The request's Host header is malformed."},
-	{"400 Bad Request: invalid header name", "400 Bad Request: invalid header name", messageMalformed},
-	{"400 Bad Request: invalid header value", "400 Bad Request: invalid header value", messageMalformed},
-	{"505 HTTP Version Not Supported: unsupported protocol version", "505 HTTP Version Not Supported: unsupported protocol version", "The request is of an HTTP version that is not supported."},
+// status line, with the message of ours. The text after the headers repeats the status line, but for
+// the transfer coding; see (*conn).serve of net/http in Go 1.26.
+var bareAnswers = map[string]string{
+	"400 Bad Request":                                              messageMalformed,
+	"400 Bad Request: invalid header name":                         messageMalformed,
+	"400 Bad Request: invalid header value":                        messageMalformed,
+	"400 Bad Request: malformed Host header":                       "The request's Host header is malformed.",
+	"400 Bad Request: missing required Host header":                "The request has no Host header.",
+	"431 Request Header Fields Too Large":                          "The request's headers are too large.",
+	"501 Not Implemented":                                          "The body's Transfer-Encoding is not supported; use chunked or Content-Length.",
+	"505 HTTP Version Not Supported: unsupported protocol version": "The request is of an HTTP version that is not supported.",
 }
 
 const (
 	messageMalformed   = "The request is not well-formed HTTP."
 	messageExpectation = "The request's Expect header asks for what is not supported."
 
-	bareHead        = "HTTP/1.1 "
-	bareHeaders     = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
-	bareExpectation = "417 Expectation Failed\r\n"
-	maxBareBytes    = 512
+	bareHead           = "HTTP/1.1 "
+	bareHeaders        = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+	bareCoding         = "Unsupported transfer encoding"
+	bareExpectation    = "417 Expectation Failed\r\n"
+	bareExpectationOld = "HTTP/1.0 " + bareExpectation
+	maxBareBytes       = 512
 )
 
-// bareAnswer tells whether the bytes of one write are an answer that net/http made on its own,
-// and what to say instead. Only a whole answer matches: a body of ours cannot be taken for one,
+// bareAnswer reports whether the bytes of one write are an answer that net/http made on its own,
+// and returns our message for it. Only a whole answer matches: a body of ours cannot be taken for one,
 // for no JSON has a carriage return in it, nor has any stored text.
 func bareAnswer(p []byte) (message string, ok bool) {
-	if len(p) > maxBareBytes || len(p) < len(bareHead)+3 || p[0] != 'H' || (p[len(bareHead)] != '4' && p[len(bareHead)] != '5') {
+	rest, current := bytes.CutPrefix(p, []byte(bareHead))
+	old := !current && bytes.HasPrefix(p, []byte(bareExpectationOld)) // the one answer in the client's own version
+	if len(p) > maxBareBytes || !current && !old {
 		return "", false
 	}
-	rest, ok := bytes.CutPrefix(p, []byte(bareHead))
-	if !ok {
-		// The one answer in the client's own version.
-		if rest, ok = bytes.CutPrefix(p, []byte("HTTP/1.0 ")); !ok || !bytes.HasPrefix(rest, []byte(bareExpectation)) {
-			return "", false
-		}
-	}
-	if bytes.HasPrefix(rest, []byte(bareExpectation)) && bytes.HasSuffix(rest, []byte("\r\n\r\n")) {
+	if (old || bytes.HasPrefix(rest, []byte(bareExpectation))) && bytes.HasSuffix(p, []byte("\r\n\r\n")) {
 		return messageExpectation, true
 	}
 	line, text, ok := bytes.Cut(rest, []byte(bareHeaders))
-	if !ok {
+	if !ok || string(text) != bareCoding && !bytes.Equal(text, line) {
 		return "", false
 	}
-	for _, a := range bareAnswers {
-		if string(line) == a.line && string(text) == a.text {
-			return a.message, true
-		}
-	}
-	return "", false
+	message, ok = bareAnswers[string(line)]
+	return message, ok
 }
 
 // answer is the whole answer to a request that could not be read, and logs it. Whatever was wrong
 // with it is 400 validation_failed: the specification has no other code for it, and a client's
 // mistake is never a 5xx.
 func (c *conn) answer(message string) []byte {
-	e, now := c.edge, c.edge.config.Now()
-	r, id, rate := apierr.Invalid(message), uuid.NewString(), ratelimit.Free(now)
-	body := appendError(nil, r, id, now)
+	r := &http.Request{}
+	w := &unread{http.Response{ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Date": {c.edge.config.Now().UTC().Format(http.TimeFormat)}}, Close: true}}
+	x := &exchange{writer: w, incoming: r, edge: c.edge, start: time.Now(), face: FaceNone, route: unmatched}
+	x.address = parseAddress(c.RemoteAddr().String())
+	x.setID()
+	x.setRate(ratelimit.Free(c.edge.config.Now()))
+	c.edge.refuse(x, r, apierr.Invalid(message))
+	c.edge.finish(x, r)
+	var b bytes.Buffer
+	_ = w.response.Write(&b) // to memory
+	return b.Bytes()
+}
 
-	b := make([]byte, 0, 512+len(body))
-	b = append(b, bareHead...)
-	b = strconv.AppendInt(b, int64(r.Status()), 10)
-	b = append(b, ' ')
-	b = append(b, http.StatusText(r.Status())...)
-	for _, h := range [...][2]string{
-		{"Content-Type", contentTypeJSON[0]},
-		{"Content-Length", strconv.Itoa(len(body))},
-		{"Date", now.UTC().Format(http.TimeFormat)},
-		{"Connection", "close"},
-		{headerRequestID, id},
-		{headerLimit, strconv.Itoa(rate.Limit)},
-		{headerRemaining, strconv.Itoa(rate.Remaining)},
-		{headerReset, strconv.Itoa(seconds(rate.Reset))},
-	} {
-		b = append(b, "\r\n"+h[0]+": "+h[1]...)
-	}
-	b = append(b, "\r\n\r\n"...)
+// unread is the writer of an answer to a request that could not be read.
+type unread struct{ response http.Response }
 
-	address := parseAddress(c.RemoteAddr().String())
-	e.config.Logger.Info("request",
-		slog.String("request_id", id), slog.String("face", string(FaceNone)), slog.String("route", unmatched),
-		slog.Int("status", r.Status()), slog.String("code", string(r.Code)), slog.String("address", address.String()))
-	e.guardEnd(&exchange{id: [1]string{id}}, func() {
-		e.observe(Request{Face: FaceNone, Method: "OTHER", Route: unmatched, Status: r.Status(), Code: string(r.Code)})
-	})
-	return append(b, body...)
+// Header returns the headers of the answer.
+func (w *unread) Header() http.Header { return w.response.Header }
+
+// WriteHeader sets the status.
+func (w *unread) WriteHeader(status int) { w.response.StatusCode = status }
+
+// Write sets the body.
+func (w *unread) Write(p []byte) (int, error) {
+	w.response.Body, w.response.ContentLength = io.NopCloser(bytes.NewReader(p)), int64(len(p))
+	return len(p), nil
 }

@@ -12,9 +12,10 @@ import (
 
 // Only a whole answer of net/http's own is taken for one.
 func FuzzBareAnswer(f *testing.F) {
-	for _, a := range bareAnswers {
-		f.Add([]byte(bareHead + a.line + bareHeaders + a.text))
+	for line := range bareAnswers {
+		f.Add([]byte(bareHead + line + bareHeaders + line))
 	}
+	f.Add([]byte(bareHead + "501 Not Implemented" + bareHeaders + bareCoding))
 	f.Add([]byte("HTTP/1.0 417 Expectation Failed\r\nConnection: close\r\n\r\n"))
 	f.Add([]byte("HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{}"))
 	f.Fuzz(func(t *testing.T, written []byte) {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/maphash"
@@ -21,16 +22,6 @@ type Capacity struct {
 	// Slots is how many requests are served at a time, and StoreSlots how many of one store. By
 	// default 32, and half of them.
 	Slots, StoreSlots int
-}
-
-func (c Capacity) orDefault() Capacity {
-	if c.Slots == 0 {
-		c.Slots = 32
-	}
-	if c.StoreSlots == 0 {
-		c.StoreSlots = c.Slots / 2
-	}
-	return c
 }
 
 const (
@@ -57,7 +48,8 @@ type door struct {
 }
 
 func newDoor(c Capacity, log *slog.Logger) *door {
-	c = c.orDefault()
+	c.Slots = cmp.Or(c.Slots, 32)
+	c.StoreSlots = cmp.Or(c.StoreSlots, c.Slots/2)
 	stores, _ := lru.New[uint64, uuid.UUID](knownKeys) // the size is positive, which is all that it asks for
 	return &door{
 		limiter: overload.New(c.Slots, c.StoreSlots, waitingPlaces), stores: stores, seed: maphash.MakeSeed(), log: log,

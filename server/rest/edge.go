@@ -1,26 +1,27 @@
-// Package rest owns everything of the public listener that is said on the wire: which requests
-// are heard, on which of the four faces (REST JSON under /v1, Connect, gRPC, gRPC-Web), and the
+// Package rest owns everything of the public listener that is on the wire: which requests
+// are served, in which of the four protocols (REST JSON under /v1, Connect, gRPC, gRPC-Web), and the
 // exact shape of every answer, those that net/http writes on its own included.
 //
 // A request under /v1 is checked in the order that is part of the contract, and the first check
 // that fails answers:
 //
-//	ready → address limit → key → counter → store state → path and method → scope →
+//	address limit → key → counter → store state → path and method → scope →
 //	media type and size → body and query → existence → rules
 //
-// The package decides all but the last two, which are the handlers'. It decodes the query and
-// the body itself, strictly, so that every refused field is named; what it passes on is a
-// message that decoded well. Vanguard turns the request into the call that the Connect handler
-// serves, and the interceptor gives that call the decoded message:
+// Vanguard finds the method of the path, binds the identifier in it and hands the client's body to
+// the Connect handler. Around it are this package's: a codec, which reads the body strictly and
+// keeps what it refused in the message; the query, which vanguard does not get; and every error.
 //
-//	request ─► edge: id, key, rate ─► route, scope ─► decode ─► vanguard ─► Connect ─► handler
-//	              ▲                        │             │                     │
-//	              └──── error body ◄───────┴─────────────┴──── refusal ◄───────┘
+//	request ─► edge: id, key, rate ─► vanguard: path, method ─► routed: scope, media type, size ─►
+//	vanguard: {id}, body through the codec ─► Connect ─► intercept: query, refused fields ─► handler
+//
+// The answer passes through vanguard as the codec wrote it. An error is made once, as a refusal, and
+// written once, by the edge: what vanguard and Connect write of it is dropped.
 //
 // Every answer carries X-RateLimit-Limit, -Remaining, -Reset and X-Request-Id. Every refusal
-// under /v1 has the specification's error body; on the other faces it is the protocol's own
-// error with a storefront.v1.Error as its detail. No CORS header is ever sent. What an error of
-// the service was caused by goes to the log, never to the client.
+// under /v1 has the specification's error body; in the other protocols it is the protocol's own
+// error with a storefront.v1.Error as its detail. No CORS header is ever sent. The cause of an
+// error of the service goes to the log, never to the client.
 //
 // The package refuses to know any rule of a resource, to read the database, and to see more of a
 // key than its principal. Two answers of net/http on HTTP/2 are out of its reach, because they
@@ -29,6 +30,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +39,7 @@ import (
 	"net/netip"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -52,12 +55,12 @@ import (
 	"go.storefront.example/server/ratelimit"
 )
 
-// MaxBodyBytes is the size of the largest request body that is read, on every face: 1 MiB.
+// MaxBodyBytes is the size of the largest request body that is read, in every protocol: 1 MiB.
 const MaxBodyBytes = 1 << 20
 
 // Gate decides who may come in: it counts the request and returns whose key it carries. The
 // principal is set on a refusal too when the key is known, the rate always. The error is a
-// *refusal.Refusal or a failure of the service.
+// *apierr.Refusal or a failure of the service.
 type Gate interface {
 	Admit(ctx context.Context, authorization []string, address netip.Addr) (auth.Principal, ratelimit.Rate, error)
 }
@@ -73,19 +76,16 @@ type Service struct {
 type Config struct {
 	// Gate admits every request under /v1 and every call of Services.
 	Gate Gate
-	// Check tells the refusal of a request that did not decode: it applies the rules that need
+	// Check returns the refusal of a request that did not decode: it applies the rules that need
 	// only the request and the store, and joins what the decoder refused. The message holds all
 	// that was fine. Requests that decoded go to their handler, which applies the same rules.
 	Check func(ctx context.Context, m proto.Message, invalid *wire.Invalid) error
 	// Services makes the handlers of the API with the given options; it is called twice, once
-	// for REST and once for the RPC faces.
+	// for REST and once for the typed protocols.
 	Services func(opts ...connect.HandlerOption) []Service
 	// Public makes the procedures that need no key, health and reflection, with the given options.
 	// Nil means none.
 	Public func(OpenOptions) []Open
-	// Ready tells whether requests are served; while it is false every one is refused with
-	// unavailable. Nil means always.
-	Ready func() bool
 	// TrustedProxies are the peers whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
 	// Logger gets one line a request. Nil discards.
@@ -111,24 +111,18 @@ type Config struct {
 // Edge is the handler of the public listener. It is safe for concurrent use.
 type Edge struct {
 	config     Config
-	routes     *routes
+	methods    map[string]*method // by procedure
 	transcoder http.Handler
-	calls      map[string]*call
-	open       map[string]*Open
 	streams    atomic.Int64 // that are open without a key
 	errors     *connect.ErrorWriter
 	door       *door
 }
 
 // New returns the edge in front of the configured services. It errs when a required part is
-// missing, or a service has no descriptor, no scope or an HTTP binding of a form that the edge
-// does not serve.
+// missing, or a service has no descriptor, no scope or no HTTP binding that vanguard serves.
 func New(config Config) (*Edge, error) {
 	if config.Gate == nil || config.Check == nil || config.Services == nil {
 		return nil, errors.New("rest: gate, check and services are required")
-	}
-	if config.Ready == nil {
-		config.Ready = func() bool { return true }
 	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
@@ -139,15 +133,12 @@ func New(config Config) (*Edge, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	if config.Timeout == 0 {
-		config.Timeout = DefaultTimeout
+	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
+	e := &Edge{
+		config: config, methods: map[string]*method{},
+		errors: connect.NewErrorWriter(), door: newDoor(config.Capacity, config.Logger),
 	}
-	e := &Edge{config: config, errors: connect.NewErrorWriter(), door: newDoor(config.Capacity, config.Logger)}
-	methods, err := e.mountCalls()
-	if err != nil {
-		return nil, err
-	}
-	if e.routes, err = newRoutes(methods); err != nil {
+	if err := e.mountCalls(); err != nil {
 		return nil, err
 	}
 	if err := e.mountTranscoder(); err != nil {
@@ -161,15 +152,10 @@ func New(config Config) (*Edge, error) {
 // each with a method.
 func (e *Edge) Patterns() []string {
 	var all []string
-	for procedure := range e.calls {
+	for procedure, m := range e.methods {
 		all = append(all, "POST "+procedure)
-	}
-	for procedure := range e.open {
-		all = append(all, "POST "+procedure)
-	}
-	for _, r := range e.routes.resources {
-		for _, m := range r.methods {
-			all = append(all, m.verb+" "+r.template)
+		if m.template != "" {
+			all = append(all, m.verb+" "+m.template)
 		}
 	}
 	slices.Sort(all)
@@ -179,7 +165,7 @@ func (e *Edge) Patterns() []string {
 // ServeHTTP answers one request. Its route, for logs and metrics, is that of an exact procedure or a
 // template, never what the client wrote.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{writer: w, edge: e, start: time.Now(), face: FaceNone, method: r.Method}
+	x := &exchange{writer: w, incoming: r, edge: e, start: time.Now(), face: FaceNone, route: unmatched}
 	defer e.finish(x, r)
 	defer x.endWork()
 	defer x.leave()
@@ -188,30 +174,24 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.setRate(ratelimit.Free(e.config.Now()))
 	x.address = e.address(r)
 	r = e.beginSpan(x, r)
+	x.incoming = r
 
 	path := r.URL.Path
 	if r.URL.RawPath != "" {
 		path = r.URL.RawPath
 	}
-	c, o := e.calls[path], e.open[path]
-	switch {
-	case underV1(path):
-		x.face = FaceREST
-	case c != nil:
-		x.face, x.route = faceOf(r), c.method.procedure
-	case o != nil:
-		x.face, x.route = faceOf(r), o.Procedure
-	}
 	var err error
-	switch {
-	case !e.config.Ready():
-		err = apierr.New(apierr.Unavailable, "The service is not ready; try again later.")
-	case x.face == FaceREST:
+	switch m := e.methods[path]; {
+	case path == "/v1" || strings.HasPrefix(path, "/v1/"):
+		x.face = FaceREST
 		err = e.serveREST(x, r, path)
-	case c != nil:
-		err = e.serveCall(x, r, c)
-	case o != nil:
-		err = e.serveOpen(x, r, o)
+	case m != nil:
+		x.face, x.route = faceOf(r), path
+		inner, stop, malformed := message.Deadline(r)
+		defer stop()
+		if err = e.serveCall(x, inner, m, malformed); err != nil {
+			err = apierr.In(inner.Context(), err, e.config.Unreachable)
+		}
 	default:
 		err = notFound()
 	}
@@ -246,23 +226,19 @@ func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
 	return tenant.With(ctx, principal.Store, principal.Actor()), nil
 }
 
-// underV1 tells whether the path belongs to the REST face.
-func underV1(path string) bool {
-	return len(path) >= 3 && path[:3] == "/v1" && (len(path) == 3 || path[3] == '/')
-}
-
-// refuse answers with the refusal that the error stands for, in the words of the face.
+// refuse answers with the refusal that the error stands for, in the form of the protocol.
 func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
 	x.refusal = apierr.In(r.Context(), err, e.config.Unreachable)
 	if x.sent {
 		return
 	}
 	message.Drain(x.writer, r)
-	if x.face == FaceConnect || x.face == FaceGRPC || x.face == FaceGRPCWeb {
+	x.setRefusalHeaders()
+	if x.face != FaceREST && x.face != FaceNone {
 		e.writeCallError(x, r)
 		return
 	}
-	x.writeError()
+	WriteError(x, x.refusal, e.config.Now())
 }
 
 // recover turns a panic into an internal error. Handlers are guarded closer by, in the

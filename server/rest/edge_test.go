@@ -216,6 +216,7 @@ type world struct {
 	addr     string
 	client   *http.Client
 	log      *lockedBuffer
+	observe  func(rest.Request)
 	mu       sync.Mutex
 	observed []rest.Request
 }
@@ -247,10 +248,15 @@ func (w *world) requests() []rest.Request {
 	return observed
 }
 
-// start runs an edge on a loopback listener for as long as the test.
-func start(t *testing.T, change ...func(*rest.Config)) *world {
+// newWorld makes an edge that does not listen.
+func newWorld(t testing.TB, change ...func(*rest.Config)) *world {
 	t.Helper()
 	w := &world{api: &api{}, gate: &gate{}, log: &lockedBuffer{}}
+	w.observe = func(r rest.Request) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.observed = append(w.observed, r)
+	}
 	health := func(options rest.OpenOptions) []rest.Open {
 		path, handler := grpchealth.NewHandler(grpchealth.NewStaticChecker(), options(message.Unary)...)
 		return []rest.Open{{Procedure: path + "Check", Kind: message.Unary, Handler: handler}}
@@ -260,18 +266,22 @@ func start(t *testing.T, change ...func(*rest.Config)) *world {
 		Logger:      slog.New(slog.NewJSONHandler(w.log, nil)),
 		Unreachable: func(err error) bool { return errors.Is(err, errDatabase) },
 		Now:         func() time.Time { return now },
-		Observe: func(r rest.Request) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.observed = append(w.observed, r)
-		},
+		Observe:     func(r rest.Request) { w.observe(r) },
 	}
 	for _, f := range change {
 		f(&config)
 	}
-	edge, err := rest.New(config)
+	var err error
+	w.edge, err = rest.New(config)
 	require.NoError(t, err)
-	w.edge = edge
+	return w
+}
+
+// start runs an edge on a loopback listener for as long as the test.
+func start(t *testing.T, change ...func(*rest.Config)) *world {
+	t.Helper()
+	w := newWorld(t, change...)
+	edge := w.edge
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server := edge.Server()

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"net/http"
 	"strconv"
 	"time"
 
@@ -23,23 +22,10 @@ var (
 	contentTypeJSON = []string{"application/json"}
 	// challenge is the specification's, section "Authentication errors".
 	challenge = []string{`Bearer realm="Service API"`}
-	// numbers are the header values that a rate can take, made once.
-	numbers = func() [ratelimit.RequestsPerMinute + 1][]string {
-		var n [ratelimit.RequestsPerMinute + 1][]string
-		for i := range n {
-			n[i] = []string{strconv.Itoa(i)}
-		}
-		return n
-	}()
 )
 
 // number returns a header value.
-func number(n int) []string {
-	if n >= 0 && n < len(numbers) {
-		return numbers[n]
-	}
-	return []string{strconv.Itoa(n)}
-}
+func number(n int) []string { return []string{strconv.Itoa(n)} }
 
 // seconds is a duration in whole seconds, rounded up.
 func seconds(d time.Duration) int {
@@ -60,17 +46,3 @@ func (x *exchange) setID() {
 	x.id[0] = x.request.ID.String()
 	x.writer.Header()[headerRequestID] = x.id[:]
 }
-
-// keepOwnHeaders removes every header that is not of the edge's own making.
-func (x *exchange) keepOwnHeaders() {
-	h := x.writer.Header()
-	for name := range h {
-		switch name {
-		case headerLimit, headerRemaining, headerReset, headerRequestID, headerChallenge, "Allow", "Retry-After", "Connection":
-		default:
-			delete(h, name)
-		}
-	}
-}
-
-var _ http.Flusher = (*exchange)(nil)

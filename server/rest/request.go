@@ -3,6 +3,7 @@ package rest
 import (
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,7 +33,7 @@ const (
 // unmatched is the route of a request that found none.
 const unmatched = "unmatched"
 
-// Request is what metrics are made of. All its texts are of bounded variety.
+// Request is what metrics are made of. Each of its texts is one of a closed set.
 type Request struct {
 	Face Face
 	// Method is the HTTP method, or OTHER for one that HTTP does not define.
@@ -49,14 +50,11 @@ type Request struct {
 	Duration time.Duration
 }
 
-// finish writes the request's log line, ends its span and tells the observer, whichever of them
-// fails. A request that its caller gave up is told as 499, whatever was written: it is neither an
+// finish writes the request's log line, ends its span and calls the observer, whichever of them
+// fails. A request that its caller gave up counts as 499, whatever was written: it is neither an
 // answer nor an error of the service.
 func (e *Edge) finish(x *exchange, r *http.Request) {
 	duration := time.Since(x.start)
-	if x.route == "" {
-		x.route = unmatched
-	}
 	var code string
 	if x.refusal != nil {
 		code = string(x.refusal.Code)
@@ -67,16 +65,12 @@ func (e *Edge) finish(x *exchange, r *http.Request) {
 	e.guardEnd(x, func() { e.log(x, r, code, duration) })
 	e.guardEnd(x, func() { x.endSpan(code) })
 	e.guardEnd(x, func() {
-		e.observe(Request{
-			Face: x.face, Method: knownMethod(x.method), Route: x.route, Status: x.status, Code: code, Limit: x.limit(), Duration: duration,
-		})
+		if e.config.Observe != nil {
+			e.config.Observe(Request{
+				Face: x.face, Method: knownMethod(x.incoming.Method), Route: x.route, Status: x.status, Code: code, Limit: x.limit(), Duration: duration,
+			})
+		}
 	})
-}
-
-func (e *Edge) observe(r Request) {
-	if e.config.Observe != nil {
-		e.config.Observe(r)
-	}
 }
 
 // limit is which limit refused the request. An address that is beyond its own is refused before its
@@ -108,7 +102,7 @@ func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Dura
 	attrs := append(line[:0],
 		slog.String("request_id", x.id[0]),
 		slog.String("face", string(x.face)),
-		slog.String("method", knownMethod(x.method)),
+		slog.String("method", knownMethod(x.incoming.Method)),
 		slog.String("route", x.route),
 		slog.Int("status", x.status),
 		slog.Float64("duration_ms", float64(duration.Microseconds())/1000),
@@ -134,13 +128,15 @@ func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Dura
 	e.config.Logger.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
+var knownMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete,
+	http.MethodOptions, http.MethodConnect, http.MethodTrace,
+}
+
 // knownMethod keeps a client from filling the metrics with methods of its own making.
 func knownMethod(method string) string {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete,
-		http.MethodOptions, http.MethodConnect, http.MethodTrace:
+	if slices.Contains(knownMethods, method) {
 		return method
-	default:
-		return "OTHER"
 	}
+	return "OTHER"
 }

@@ -111,6 +111,10 @@ func TestRefusals(t *testing.T) {
 			`{"fields":[{"field":"updateMask","message":"is not a known field"}]}`},
 		{"a body that is not JSON", "PATCH", product, "{", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
 		{"a body that is no object", "PATCH", product, "[]", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
+		{"a body that begins as binary between the codecs does", "PATCH", product, "b", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
+		{"nor where it passes through vanguard", "POST", "/v1/customers", "b\x0a\x01N", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
+		{"nor one that begins as JSON does there", "POST", "/v1/customers", "j{}", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
+		{"no body where one passes through", "POST", "/v1/customers", "", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
 		{"no body where one is expected", "PATCH", product, "", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
 
 		{"an unknown parameter", "GET", "/v1/products?size=1", "", nil, 400, apierr.ValidationFailed,
@@ -168,7 +172,7 @@ func TestRefusals(t *testing.T) {
 	}
 	require.Contains(t, w.log.String(), "secret in an error", "the cause goes to the log")
 	require.Contains(t, w.log.String(), "secret in a panic")
-	require.Contains(t, w.log.String(), `interceptREST`, "with the stack")
+	require.Contains(t, w.log.String(), `rest.(*Edge).intercept`, "with the stack")
 }
 
 func fieldNames(t *testing.T, a answer) []string {
@@ -223,6 +227,8 @@ func TestMethods(t *testing.T) {
 			if method != "HEAD" {
 				requireProblem(t, a, 405, apierr.MethodNotAllowed, "", "Allow")
 			}
+			requests := w.requests()
+			require.Equal(t, strings.Replace(path, "/x", "/{id}", 1), requests[len(requests)-1].Route)
 		}
 	}
 }
@@ -300,15 +306,4 @@ func TestHeadersOfClientsMeanNothing(t *testing.T) {
 	require.Equal(t, 200, a.status, a.body)
 	requireHeaders(t, a)
 	require.NotEqual(t, "chosen", a.header.Get("X-Request-Id"))
-}
-
-func TestNotReady(t *testing.T) {
-	t.Parallel()
-	w := start(t, func(c *rest.Config) { c.Ready = func() bool { return false } })
-	for _, path := range []string{"/v1/store", "/v1/nothing", "/"} {
-		a := w.do(t, "GET", path, "")
-		requireProblem(t, a, 503, apierr.Unavailable, "", "Retry-After")
-		require.Equal(t, "1", a.header.Get("Retry-After"))
-	}
-	require.Empty(t, w.gate.addresses, "nobody is counted by a server that does not serve")
 }

@@ -33,7 +33,7 @@ func (x *exchange) endSpan(code string) {
 	if x.span == nil {
 		return
 	}
-	method := knownMethod(x.method)
+	method := knownMethod(x.incoming.Method)
 	x.span.SetName(method + " " + x.route)
 	x.span.SetAttributes(
 		attribute.String("http.request.method", method), attribute.String("http.route", x.route),

@@ -3,35 +3,37 @@ package rest
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
+	"strings"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/vanguard"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/apierr"
 )
 
-// mountTranscoder puts vanguard in front of the handlers of the REST face. Their codec writes the
-// answer, once: vanguard passes its bytes through.
+// mountTranscoder puts vanguard in front of handlers of its own.
 func (e *Edge) mountTranscoder() error {
 	services := e.config.Services(
-		connect.WithCodec(answerCodec{}),
+		connect.WithCodec(handlerCodec{strict}),
 		connect.WithCompression("gzip", nil, nil),
-		connect.WithInterceptors(connect.UnaryInterceptorFunc(e.interceptREST)),
+		connect.WithInterceptors(connect.UnaryInterceptorFunc(e.intercept)),
 	)
 	mounted := make([]*vanguard.Service, len(services))
 	for i, s := range services {
-		mounted[i] = vanguard.NewService(s.Path, s.Handler)
+		mounted[i] = vanguard.NewService(s.Path, e.routed(s.Handler))
 	}
 	transcoder, err := vanguard.NewTranscoder(mounted,
-		vanguard.WithCodec(func(vanguard.TypeResolver) vanguard.Codec { return envelopeCodec{} }),
+		vanguard.WithCodec(func(vanguard.TypeResolver) vanguard.Codec { return clientCodec{} }),
 		vanguard.WithDefaultServiceOptions(
 			vanguard.WithTargetProtocols(vanguard.ProtocolConnect),
-			vanguard.WithTargetCodecs(codecName),
+			vanguard.WithTargetCodecs(clientCodec{}.Name()),
 			vanguard.WithNoTargetCompression(),
 		),
 	)
@@ -42,144 +44,151 @@ func (e *Edge) mountTranscoder() error {
 	return nil
 }
 
-// serveREST answers a request under /v1, or returns why it is refused.
-func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
+// literally has vanguard take a path as it is: it unescapes variables, and a colon ends a path for it.
+// An escape that a client sent leads nowhere, for no identifier has anything to escape.
+var literally = strings.NewReplacer("%", "%25", ":", "%3A")
+
+// serveREST answers a request under /v1, or returns why it is refused. Vanguard gets the client's
+// method, path and body, and nothing that could mean something else to it or to Connect: no header,
+// and no query, which the interceptor reads.
+func (e *Edge) serveREST(x *exchange, r *http.Request, where string) error {
 	ctx, err := e.admit(x, r)
 	if err != nil {
 		return err
 	}
-	res, id := e.routes.find(path)
-	if res == nil {
-		return notFound()
+	if path.Clean(where) != where {
+		return notFound() // vanguard would take a dot or nothing for an identifier
 	}
-	x.route = res.template
-	m := res.method(r.Method)
-	if m == nil {
-		x.writer.Header()["Allow"] = res.allow
-		return methodNotAllowed()
-	}
-	if err := x.principal.Require(m.scope); err != nil {
-		return err
-	}
-	var (
-		message proto.Message
-		invalid *wire.Invalid
-	)
-	read := func() (err error) {
-		message, invalid, err = m.decode(x, r, id)
-		return err
-	}
-	if m.hasBody {
-		err = e.door.outside(r.Context(), x, read)
-	} else {
-		err = read()
-	}
-	if err != nil {
-		return err
-	}
-	if invalid != nil {
-		return e.invalid(ctx, message, invalid)
-	}
-	return e.transcode(ctx, x, r, m, message)
-}
-
-// invalid returns the refusal of a request that did not decode: the rules have their say first,
-// for some of them come before the fields and others add to them.
-func (e *Edge) invalid(ctx context.Context, message proto.Message, invalid *wire.Invalid) error {
-	if err := e.config.Check(ctx, message, invalid); err != nil {
-		return err
-	}
-	return apierr.Invalid(invalid.Message, invalid.Fields...)
-}
-
-// transcode passes the decoded request on. Vanguard gets the method's address and nothing of the
-// client's: no header, query or body that could mean something to it or to Connect.
-func (e *Edge) transcode(ctx context.Context, x *exchange, r *http.Request, m *method, message proto.Message) error {
-	x.message = message
-	if !m.safe {
-		ctx = tenant.WithRequest(ctx, &x.request)
-	}
+	x.query = r.URL.RawQuery
 	inner := r.WithContext(ctx)
-	inner.Method = m.verb
-	inner.URL = &url.URL{Path: m.stand}
-	inner.Header = make(http.Header, 2)
-	inner.Trailer = nil
-	inner.TransferEncoding = nil
-	inner.Body = http.NoBody
-	inner.ContentLength = 0
+	if inner.Method == http.MethodHead {
+		inner.Method = http.MethodGet
+	}
+	inner.URL = &url.URL{Path: literally.Replace(strings.ToValidUTF8(where, "%"))}
+	inner.Header, inner.Trailer, inner.TransferEncoding = http.Header{}, nil, nil
+	inner.Body, inner.ContentLength = io.NopCloser(&x.body), -1
 
-	x.transcoding = true
-	e.transcoder.ServeHTTP(x, inner)
-	x.transcoding = false
+	w := &transcoded{exchange: x, header: http.Header{}}
+	e.transcoder.ServeHTTP(w, inner)
 	switch {
 	case x.refusal != nil:
 		return x.refusal
+	case w.status == http.StatusNotFound:
+		return notFound()
+	case w.status == http.StatusMethodNotAllowed:
+		x.refusal = methodNotAllowed()
+		allowed := strings.Split(w.header.Get("Allow"), ",")
+		inner.Method = allowed[0]
+		e.transcoder.ServeHTTP(w, inner) // for the route: routed goes no further
+		if slices.Contains(allowed, http.MethodGet) {
+			allowed = append(allowed, http.MethodHead)
+		}
+		slices.Sort(allowed)
+		x.writer.Header()["Allow"] = []string{strings.Join(allowed, ", ")}
+		return x.refusal
 	case !x.sent:
-		return fmt.Errorf("%s: answered %d without a refusal", m.procedure, x.status)
+		return fmt.Errorf("%s: vanguard answered %d without a refusal", x.route, w.status)
 	default:
 		return nil
 	}
 }
 
-// interceptREST gives the call the message that the edge decoded, and the edge the refusal that
-// the call ends with.
-func (e *Edge) interceptREST(next connect.UnaryFunc) connect.UnaryFunc {
+// routed is the handler that vanguard calls once it has found the method, before it reads the body. It
+// checks the scope and the body. A panic must not pass through vanguard, which answers 200 as it unwinds.
+func (e *Edge) routed(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r.Context())
+		defer func() {
+			if v := recover(); v != nil {
+				x.refusal = apierr.In(r.Context(), panicked(v), e.config.Unreachable)
+			}
+		}()
+		x.method = e.methods[r.URL.Path]
+		x.route = x.method.template
+		if x.refusal != nil {
+			return
+		}
+		release, err := e.accept(x)
+		defer release()
+		if err != nil {
+			x.refusal = apierr.In(x.incoming.Context(), err, e.config.Unreachable)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// intercept stands before the handlers of all protocols, and keeps the refusal that a call ends with
+// for the edge.
+func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
 		x := exchangeOf(ctx)
-		proto.Merge(call.Any().(proto.Message), x.message)
-		answer, err := e.guard(ctx, call, nil, next)
-		if err != nil {
-			x.refusal = apierr.In(ctx, err, e.config.Unreachable)
-			return nil, connect.NewError(x.refusal.ConnectCode(), x.refusal)
+		answer, err := e.handle(ctx, x, call, next)
+		if err == nil {
+			return answer, nil
 		}
-		return answer, nil
+		x.refusal = apierr.In(ctx, err, e.config.Unreachable)
+		if x.face == FaceREST {
+			return nil, connect.NewError(x.refusal.ConnectCode(), x.refusal) // which nobody reads
+		}
+		x.setRefusalHeaders()
+		return nil, x.callError()
 	}
 }
 
-// guard runs the handler; a panic in it is an error. The handler has no request that did not
-// decode.
-func (e *Edge) guard(ctx context.Context, call connect.AnyRequest, invalid *wire.Invalid, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
+// handle runs the handler; a panic in it is an error. A request with something wrong does not reach
+// the handler: the rules refuse it, since some of them come before the fields and others add to
+// them, or else it is refused for its fields.
+func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			answer, err = nil, panicked(v)
 		}
 	}()
-	if invalid != nil {
-		return nil, e.invalid(ctx, call.Any().(proto.Message), invalid)
+	m := call.Any().(proto.Message)
+	if invalid := x.problems(m); invalid != nil {
+		if x.method.scope != "" {
+			if err := e.config.Check(ctx, m, invalid); err != nil {
+				return nil, err
+			}
+		}
+		return nil, apierr.Invalid(invalid.Message, invalid.Fields...)
 	}
-	x := exchangeOf(ctx)
+	if !x.method.safe {
+		ctx = tenant.WithRequest(ctx, &x.request)
+	}
 	answer, err = next(x.work(ctx), call)
 	// What is left is to write the answer, which a slow reader may draw out.
 	x.leave()
 	return answer, err
 }
 
-const codecName = "json"
-
-// answerCodec is the codec of the handlers behind vanguard: it writes the specification's JSON
-// and reads nothing, because the interceptor brings the request.
-type answerCodec struct{}
-
-func (answerCodec) Name() string { return codecName }
-
-func (answerCodec) Marshal(m any) ([]byte, error) {
-	return wire.Marshal(m.(proto.Message)), nil
+// transcoded is the writer that vanguard answers to, once and whole: the headers are the edge's own, the
+// status may be 201, and an error is left to the edge.
+type transcoded struct {
+	*exchange
+	header http.Header
+	status int
 }
 
-func (answerCodec) MarshalAppend(b []byte, m any) ([]byte, error) {
-	return wire.Append(b, m.(proto.Message)), nil
+// Header returns the headers that vanguard and Connect set.
+func (w *transcoded) Header() http.Header { return w.header }
+
+// WriteHeader keeps the status, for Write.
+func (w *transcoded) WriteHeader(status int) { w.status = status }
+
+// Write sends the answer of a request that was served.
+func (w *transcoded) Write(p []byte) (int, error) {
+	if w.status != http.StatusOK || w.refusal != nil {
+		return len(p), nil
+	}
+	h := w.writer.Header()
+	h["Content-Type"], h["Content-Length"] = contentTypeJSON, w.header["Content-Length"]
+	if w.created {
+		w.exchange.WriteHeader(http.StatusCreated)
+	}
+	return w.exchange.Write(p)
 }
 
-func (answerCodec) Unmarshal([]byte, any) error { return nil }
-
-// envelopeCodec is vanguard's side of the same: the request it makes up is empty, and what it
-// says of an error is replaced by the edge.
-type envelopeCodec struct{}
-
-func (envelopeCodec) Name() string { return codecName }
-
-func (envelopeCodec) MarshalAppend(b []byte, _ proto.Message) ([]byte, error) {
-	return append(b, "{}"...), nil
-}
-
-func (envelopeCodec) Unmarshal([]byte, proto.Message) error { return nil }
+// Flush does nothing: /v1 does not stream, and is spared the system call.
+func (w *transcoded) Flush() {}
