@@ -12,18 +12,18 @@ import (
 
 // report is the outcome of a run, as -o json prints it.
 type report struct {
-	Database    string     `json:"database"`
-	Go          string     `json:"go"`
-	System      string     `json:"system"`
-	CPUs        int        `json:"cpus"`
-	Connections int        `json:"connections"`
-	Rounds      int        `json:"rounds"`
-	Seconds     float64    `json:"seconds"`
-	Stores      int        `json:"stores"`
-	Keys        int        `json:"keys"`
-	Products    int        `json:"products"`
-	Orders      int        `json:"orders"`
-	Customers   int        `json:"customers"`
+	Database    string  `json:"database"`
+	Go          string  `json:"go"`
+	System      string  `json:"system"`
+	CPUs        int     `json:"cpus"`
+	Connections int     `json:"connections"`
+	Rounds      int     `json:"rounds"`
+	Seconds     float64 `json:"seconds"`
+	Stores      int     `json:"stores"`
+	Keys        int     `json:"keys"`
+	Products    int     `json:"products"`
+	Orders      int     `json:"orders"`
+	Customers   int     `json:"customers"`
 	// ServiceOnly are the fields that the service answers and the yardstick does not know.
 	ServiceOnly []string   `json:"serviceOnly"`
 	Operations  []measured `json:"operations"`

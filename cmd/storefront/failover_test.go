@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/db/dbtest/cluster"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest/cluster"
 	"go.storefront.example/gen/ent"
 )
 
