@@ -16,8 +16,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// historyTime is how long histories are made up on one database.
-const historyTime = 5 * time.Second
+// histories is how many are made up on each database.
+const histories = 40
 
 // pair is an event at a webhook.
 type pair struct{ event, webhook uuid.UUID }
@@ -59,11 +59,12 @@ type emitted struct {
 func TestAnyHistory(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
-		start, broken := time.Now(), false
+		made, broken := 0, false
 		rapid.Check(t, func(rt *rapid.T) {
-			if !broken && time.Since(start) > historyTime {
+			if !broken && made >= histories {
 				return
 			}
+			made++
 			defer func() { broken = broken || rt.Failed() }()
 			h := newHistory(in, rt)
 			for range 3 {
@@ -76,6 +77,7 @@ func TestAnyHistory(t *testing.T) {
 			}
 			h.end()
 		})
+		require.GreaterOrEqual(t, made, histories, "-rapid.checks asks for fewer")
 	})
 }
 

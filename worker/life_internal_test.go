@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest"
@@ -250,6 +251,19 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	w.stop()
 	w.wait()
 	require.Len(t, in.receiver.got(), 2, "nothing is sent twice")
+}
+
+// While the database is away leases end: those outcomes are given up, and counted as lost.
+func TestOutcomesOfLostLeasesAreCounted(t *testing.T) {
+	t.Parallel()
+	way := newWay(t, dbtest.URL(t, dbtest.Postgres))
+	in := newInstallationAt(t, way.url)
+	registry := prometheus.NewPedanticRegistry()
+	w := in.worker(func(c *Config) { c.Metrics = registry })
+	way.close()
+	ended := time.Now().Add(-w.lease())
+	w.write(t.Context(), []result{{leased: ended}, {leased: ended}})
+	require.EqualValues(t, 2, values(t, registry)["leases_lost_total"])
 }
 
 // A resend whose process died goes on, and what is too old is forgotten, by any worker that runs.

@@ -109,7 +109,6 @@ func (m *metrics) attempted(a queue.Attempt) {
 
 // ended tells of outcomes that were written down, but for lost of them.
 func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
-	m.lost.Add(float64(lost))
 	if lost == len(outcomes) {
 		return // as when they are written a second time, because what followed the first failed
 	}

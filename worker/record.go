@@ -48,10 +48,20 @@ func (w *Worker) write(ctx context.Context, batch []result) {
 				live = append(live, r)
 			}
 		}
+		w.lost(ctx, len(batch)-len(live))
 		if batch = live; len(batch) == 0 || !pause(ctx, errorPause) {
 			return
 		}
 	}
+}
+
+// lost counts outcomes that came too late, after their leases had ended.
+func (w *Worker) lost(ctx context.Context, n int) {
+	if n == 0 {
+		return
+	}
+	w.tells.lost.Add(float64(n))
+	w.config.Logger.WarnContext(ctx, "leases were lost before the outcome was written", "deliveries", n)
 }
 
 func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
@@ -87,9 +97,7 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 		}
 		w.tells.took(opFinish, start)
 		w.tells.ended(outcomes, lost)
-		if lost > 0 {
-			w.config.Logger.WarnContext(ctx, "leases were lost before the outcome was written", "deliveries", lost)
-		}
+		w.lost(ctx, lost)
 	}
 	for webhook, store := range exhausted {
 		disabled, err := w.queue.Disable(ctx, store, webhook, w.config.DisableAfter)
