@@ -8,17 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"go.storefront.example/cmd/bench/receiver"
 	"go.storefront.example/ent/db/dbtest/cluster"
-	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent/delivery"
 )
 
 const (
-	// leaseMargin is how much longer than an attempt the worker's leases last.
-	leaseMargin = 2 * time.Second
 	// crashShare is the share of blows at which the database crashes too.
 	crashShare = 0.3
 	// deadTime is the longest that what was killed stays dead.
@@ -38,12 +32,11 @@ type chaosRun struct {
 	random   *rand.Rand
 	name     string
 
-	inFlight []inFlight
-	leases   map[[2]uuid.UUID]bool // delivery and lease of each in flight
-	outages  []outage
-	without  time.Time // since when no worker or no database has been there; zero while they are
-	kills    map[string]int
-	last     balance
+	kills   []kill
+	outages []outage
+	without time.Time      // since when no worker or no database has been there; zero while they are
+	killed  map[string]int // how often, by name
+	last    balance
 
 	leave   context.CancelFunc
 	visited sync.WaitGroup
@@ -53,7 +46,7 @@ func newChaosRun(c *chaosCommand, i *installation, server *cluster.Cluster, r *r
 	run := &chaosRun{
 		command: c, cluster: server, receiver: r, visitors: newVisitors(data, c.Rate),
 		random: rand.New(rand.NewPCG(c.Seed, 5)), //nolint:gosec // Nothing secret is made of it.
-		name:   "PostgreSQL, fsync on", leases: map[[2]uuid.UUID]bool{}, kills: map[string]int{},
+		name:   "PostgreSQL, fsync on", killed: map[string]int{},
 	}
 	if server == nil {
 		run.name = "SQLite"
@@ -87,7 +80,6 @@ func (r *chaosRun) end() error {
 // It returns the round in a line.
 func (r *chaosRun) round(ctx context.Context) (string, error) {
 	before := r.last
-	inFlight := len(r.inFlight)
 	if err := r.troupe.raise(ctx); err != nil {
 		return "", err
 	}
@@ -110,9 +102,12 @@ func (r *chaosRun) round(ctx context.Context) (string, error) {
 		return line, err
 	}
 	r.last = b
-	line += fmt.Sprintf("; %d events, %d requests, %d in flight at kills, %d orphans, %d duplicates, settled after %s; longest wait so far %s, %s of it with a worker",
-		b.events-before.events, b.requests-before.requests, len(r.inFlight)-inFlight, b.orphans-before.orphans, b.duplicates-before.duplicates,
+	line += fmt.Sprintf("; %d events, %d requests, %d attempts cut short, %d duplicates, settled after %s; longest wait so far %s, %s of it with a worker",
+		b.events-before.events, b.requests-before.requests, b.orphans-before.orphans, b.duplicates-before.duplicates,
 		short(time.Since(calm)), short(b.longest), short(b.longestUp))
+	if b.late > 0 || b.lost > 0 {
+		line += fmt.Sprintf("; %d attempts so far came twice because a lease ran out, and workers report %d lost leases", b.late, b.lost)
+	}
 	return line, b.err()
 }
 
@@ -153,37 +148,42 @@ func (*chaosRun) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// blow kills some parts, and maybe the database, which it starts again; it notes what was in
-// flight.
+// blow kills some parts, and maybe the database, which it starts again.
 func (r *chaosRun) blow(ctx context.Context) ([]string, error) {
 	var victims []int
-	var hit []string
+	var hit, holders []string
 	chosen := 1 + r.random.IntN(1<<partCount-1) // a part for each bit, at least one
 	for part := range partCount {
 		if chosen&(1<<part) != 0 {
 			victims = append(victims, part)
 			hit = append(hit, partNames[part])
-			r.kills[partNames[part]]++
+			r.killed[partNames[part]]++
+			if part == partWorkerA || part == partWorkerB {
+				holders = append(holders, r.troupe.holder(part))
+			}
 		}
 	}
 	at := time.Now()
 	r.troupe.kill(victims)
+	r.kills = append(r.kills, kill{from: at, until: time.Now(), holders: holders})
 	if !r.troupe.delivers() {
 		r.gone(at)
 	}
-	if r.cluster != nil && r.random.Float64() < crashShare {
-		hit = append(hit, "database")
-		r.kills["database"]++
-		at = time.Now()
-		r.gone(at)
-		if err := errors.Join(r.cluster.Crash(ctx), r.cluster.Restart(ctx)); err != nil {
-			return hit, err
-		}
-		if r.troupe.delivers() {
-			r.there()
-		}
+	if r.cluster == nil || r.random.Float64() >= crashShare {
+		return hit, nil
 	}
-	return hit, r.note(ctx, at)
+	hit = append(hit, "database")
+	r.killed["database"]++
+	at = time.Now()
+	r.gone(at)
+	if err := errors.Join(r.cluster.Crash(ctx), r.cluster.Restart(ctx)); err != nil {
+		return hit, err
+	}
+	r.kills = append(r.kills, kill{from: at, until: time.Now(), database: true})
+	if r.troupe.delivers() {
+		r.there()
+	}
+	return hit, nil
 }
 
 // gone and there keep the outages: the times without a worker or a database.
@@ -200,29 +200,6 @@ func (r *chaosRun) there() {
 	}
 }
 
-// note takes down the deliveries that were under a lease at a moment just past.
-func (r *chaosRun) note(ctx context.Context, at time.Time) error {
-	rows, err := r.troupe.store.Client().Delivery.Query().Where(delivery.LeaseNotNil()).All(ctx)
-	if err != nil {
-		return fmt.Errorf("read the deliveries in flight: %w", err)
-	}
-	for _, row := range rows {
-		leased := row.DueAt.Add(-r.command.Timeout - leaseMargin)
-		key := [2]uuid.UUID{row.ID, *row.Lease}
-		// One that a worker left which was killed before is known already.
-		if leased.After(at) || r.leases[key] {
-			continue
-		}
-		r.leases[key] = true
-		made, err := queue.Attempts(row.Attempts)
-		if err != nil {
-			return err
-		}
-		r.inFlight = append(r.inFlight, inFlight{row.ID, len(made) + 1, at})
-	}
-	return nil
-}
-
 // balance draws the balance of all that has been seen so far.
 func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	if _, err := r.receiver.Count(); err != nil {
@@ -232,22 +209,26 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	if err != nil {
 		return balance{}, err
 	}
-	a := account{
-		customers: customers, orders: r.troupe.acknowledged(), requests: r.receiver.Requests(), inFlight: r.inFlight, outages: r.outages,
+	l := ledger{
+		customers: customers, orders: r.troupe.acknowledged(), requests: r.receiver.Requests(), outages: r.outages,
+		kills: r.kills, lost: int(r.troupe.lost.Load()),
 	}
-	if a.events, err = r.troupe.committedSince(ctx, time.Time{}); err != nil {
+	if l.events, err = r.troupe.committedSince(ctx, time.Time{}); err != nil {
 		return balance{}, err
 	}
-	if a.journal, err = r.troupe.store.Client().FinishedDelivery.Query().All(ctx); err != nil {
+	if l.journal, err = r.troupe.store.Client().FinishedDelivery.Query().All(ctx); err != nil {
 		return balance{}, fmt.Errorf("read the journal: %w", err)
 	}
-	return a.settleUp(), nil
+	if l.leases, err = leases(ctx, r.troupe.store); err != nil {
+		return balance{}, err
+	}
+	return l.settleUp(), nil
 }
 
-// killed is how many parts have been killed, and how often the database has crashed.
-func (r *chaosRun) killed() int {
+// strikes is how many parts have been killed, and how often the database has crashed.
+func (r *chaosRun) strikes() int {
 	sum := 0
-	for _, n := range r.kills {
+	for _, n := range r.killed {
 		sum += n
 	}
 	return sum
@@ -259,8 +240,9 @@ func (r *chaosRun) summary() string {
 	customers, _ := r.visitors.acknowledged() // looked at in each round
 	return fmt.Sprintf(`committed %d events (%d customers and %d payments acknowledged), received all of them: 0 lost
 %d kills: %d servers, %d workers, %d shops; the database crashed %d times
-%d attempts in flight at the kills, %d of them orphans, %d duplicates; every orphan made again, the longest after %s (%s of it with a worker and a database)`,
+%d attempts cut short, every one made again, the longest after %s (%s of it with a worker and a database); %d duplicates
+%d attempts came twice because a lease ran out; workers report %d lost leases`,
 		b.events, len(customers), len(r.troupe.acknowledged()),
-		r.killed(), r.kills[partNames[partServer]], r.kills[partNames[partWorkerA]]+r.kills[partNames[partWorkerB]], r.kills[partNames[partTrader]], r.kills["database"],
-		len(r.inFlight), b.orphans, b.duplicates, short(b.longest), short(b.longestUp))
+		r.strikes(), r.killed[partNames[partServer]], r.killed[partNames[partWorkerA]]+r.killed[partNames[partWorkerB]], r.killed[partNames[partTrader]], r.killed["database"],
+		b.orphans, short(b.longest), short(b.longestUp), b.duplicates, b.late, b.lost)
 }

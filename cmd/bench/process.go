@@ -137,6 +137,8 @@ type logLine struct {
 	// The worker tells these when it stops, in milliseconds.
 	RelayP99 float64 `json:"relay_p99_ms"`
 	ClaimP99 float64 `json:"claim_p99_ms"`
+	// Deliveries are those whose leases were lost.
+	Deliveries int64 `json:"deliveries"`
 }
 
 // environment is this process's without the service's own settings, and with more.

@@ -3,10 +3,13 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,6 +35,8 @@ type troupe struct {
 	// serving is called with the address of each server that was started.
 	serving func(address string)
 	parts   [partCount]*process
+	started [partCount]int // how often
+	lost    atomic.Int64   // leases that workers report as lost
 	heard   sync.WaitGroup // what traders say is being listened to
 
 	mu   sync.Mutex
@@ -53,6 +58,9 @@ func (t *troupe) raise(ctx context.Context) error {
 	return nil
 }
 
+// holder is what PostgreSQL calls the process of a part: no two have the same.
+func (t *troupe) holder(part int) string { return fmt.Sprintf("part-%d-%d", part, t.started[part]) }
+
 func (t *troupe) start(ctx context.Context, part int) (*process, error) {
 	switch part {
 	case partServer:
@@ -68,7 +76,27 @@ func (t *troupe) start(ctx context.Context, part int) (*process, error) {
 		}
 		return p, err
 	default:
-		return t.startWorker(ctx, nil, "--retry-delays="+retryDelays, "--timeout="+t.timeout.String())
+		t.started[part]++
+		address, err := url.Parse(t.url)
+		if err != nil {
+			return nil, err
+		}
+		if address.Scheme != "sqlite" {
+			query := address.Query()
+			query.Set("application_name", t.holder(part))
+			address.RawQuery = query.Encode()
+		}
+		own := *t.installation
+		own.url = address.String()
+		return own.startWorker(ctx, t.hearWorker, "--retry-delays="+retryDelays, "--timeout="+t.timeout.String())
+	}
+}
+
+// hearWorker adds up the leases that workers report as lost.
+func (t *troupe) hearWorker(line string) {
+	var l logLine
+	if json.Unmarshal([]byte(line), &l) == nil && strings.HasPrefix(l.Message, "leases were lost") {
+		t.lost.Add(l.Deliveries)
 	}
 }
 

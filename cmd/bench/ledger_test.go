@@ -14,13 +14,13 @@ import (
 	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
-// killedAt is when something was killed in the accounts below.
+// killedAt is when worker-1 was killed in the ledgers below.
 var killedAt = time.Date(2026, 9, 1, 12, 0, 0, int(300*time.Microsecond), time.UTC)
 
-// sound is an account that balances: two events, the first delivered at its second attempt, the
+// sound is a ledger that balances: two events, the first delivered at its second attempt, the
 // second in flight at a kill, accepted then and accepted again two seconds later.
 type sound struct {
-	account
+	ledger
 	plain, orphan uuid.UUID // the events
 }
 
@@ -37,8 +37,21 @@ func newSound(t *testing.T) *sound {
 	s.finish(t, s.plain, queue.Attempt{Number: 1, StartedAt: killedAt.Add(-10 * time.Second), StatusCode: 500, Error: "status 500"},
 		queue.Attempt{Number: 2, StartedAt: killedAt.Add(-9 * time.Second), StatusCode: 200})
 	s.finish(t, s.orphan, queue.Attempt{Number: 1, StartedAt: killedAt.Add(2 * time.Second), StatusCode: 200})
-	s.inFlight = []inFlight{{s.journal[1].ID, 1, killedAt}}
+	s.grant(0, 1, -10*time.Second, "worker-1")
+	s.grant(0, 2, -9*time.Second, "worker-2")
+	s.grant(1, 1, -60*time.Millisecond, "worker-1")
+	s.grant(1, 1, 2*time.Second, "worker-2")
+	s.kills = []kill{{killedAt, killedAt.Add(time.Millisecond), []string{"worker-1"}, false}}
 	return s
+}
+
+// leaseTime is how long the leases last.
+const leaseTime = 4 * time.Second
+
+// grant grants a lease on a delivery of the journal.
+func (s *sound) grant(delivery, number int, after time.Duration, holder string) {
+	at := killedAt.Add(after)
+	s.leases = append(s.leases, lease{s.journal[delivery].ID, number, at, at.Add(leaseTime), holder})
 }
 
 func (s *sound) see(event uuid.UUID, number int, after time.Duration, status int) {
@@ -54,7 +67,7 @@ func (s *sound) finish(t *testing.T, event uuid.UUID, attempts ...queue.Attempt)
 	})
 }
 
-func TestASoundAccountBalances(t *testing.T) {
+func TestASoundLedgerBalances(t *testing.T) {
 	t.Parallel()
 	s := newSound(t)
 	s.outages = []outage{
@@ -76,15 +89,72 @@ func TestASoundAccountBalances(t *testing.T) {
 func TestAnAttemptThatWasWrittenDownIsNoOrphan(t *testing.T) {
 	t.Parallel()
 	s := newSound(t)
-	// The same worker lived on: one request, whose attempt began in the millisecond before the kill.
-	s.requests = s.requests[:3]
-	s.journal = s.journal[:1]
-	s.finish(t, s.orphan, queue.Attempt{Number: 1, StartedAt: killedAt.Add(-50 * time.Millisecond), StatusCode: 200})
-	s.inFlight[0].delivery = s.journal[1].ID
+	// The same worker lived on: one request, whose attempt began before the kill.
+	s.requests, s.leases = s.requests[:3], s.leases[:3]
 	b := s.settleUp()
 	require.NoError(t, b.err())
 	require.Zero(t, b.orphans)
 	require.Zero(t, b.duplicates)
+}
+
+func TestASecondAttemptHasAReason(t *testing.T) {
+	t.Parallel()
+	killedLater := func(after time.Duration) func(s *sound) {
+		return func(s *sound) { s.kills[0].from, s.kills[0].until = killedAt.Add(after), killedAt.Add(after) }
+	}
+	for _, row := range []struct {
+		why           string
+		change        func(s *sound)
+		orphans, late int
+		fault         string
+	}{
+		{"its worker was killed", func(*sound) {}, 1, 0, ""},
+		{"its worker held it for too long and was killed then", killedLater(6 * time.Second), 1, 0, ""},
+		{"the database crashed", func(s *sound) { s.kills = []kill{{from: killedAt, until: killedAt.Add(time.Minute), database: true}} }, 1, 0, ""},
+		{"any worker was killed, where the database does not know whose it was", func(s *sound) { s.leases[2].holder = "" }, 1, 0, ""},
+		{"its lease ran out, and its worker reports that", func(s *sound) { s.kills, s.lost = nil, 1 }, 0, 1, ""},
+		{"none", func(s *sound) { s.kills = nil }, 0, 1, "came twice for no kill, where workers report 0 lost leases: 1 ("},
+		{"another worker was killed", func(s *sound) { s.kills[0].holders[0] = "worker-2" }, 0, 1, "for no kill"},
+		{"a worker was killed before it had the lease", killedLater(-time.Second), 0, 1, "for no kill"},
+		{"its worker was killed long after", killedLater(9 * time.Second), 0, 1, "for no kill"},
+		{"the database crashed before", func(s *sound) { s.kills[0].database, s.kills[0].until = true, killedAt.Add(-time.Second) }, 0, 1, "for no kill"},
+		{"the database crashed when it had run out", func(s *sound) {
+			s.kills[0].database, s.kills[0].from, s.kills[0].until = true, killedAt.Add(5*time.Second), killedAt.Add(6*time.Second)
+		}, 0, 1, "for no kill"},
+		{"fewer lost leases than second attempts", func(s *sound) {
+			s.kills, s.lost = nil, 1
+			s.see(s.orphan, 1, time.Minute, 200)
+		}, 0, 2, "where workers report 1 lost leases: 2 ("},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			t.Parallel()
+			s := newSound(t)
+			row.change(s)
+			b := s.settleUp()
+			require.Equal(t, row.orphans, b.orphans)
+			require.Equal(t, row.late, b.late)
+			if row.fault == "" {
+				require.NoError(t, b.err())
+				return
+			}
+			require.ErrorContains(t, b.err(), row.fault)
+		})
+	}
+}
+
+func TestAnAnswerThatCameTooLateIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	s := newSound(t)
+	s.see(s.orphan, 2, 5*time.Second, 200)
+	s.journal = s.journal[:1]
+	s.finish(t, s.orphan, queue.Attempt{Number: 1, StartedAt: killedAt.Add(2 * time.Second), Error: "timeout"},
+		queue.Attempt{Number: 2, StartedAt: killedAt.Add(5 * time.Second), StatusCode: 200})
+	for n := range s.leases[2:] {
+		s.leases[2+n].delivery = s.journal[1].ID
+	}
+	b := s.settleUp()
+	require.NoError(t, b.err())
+	require.Equal(t, 2, b.duplicates)
 }
 
 func TestFaultsAreFound(t *testing.T) {
@@ -112,24 +182,27 @@ func TestFaultsAreFound(t *testing.T) {
 			s.finish(t, s.plain, queue.Attempt{Number: 1, StartedAt: killedAt, StatusCode: 200})
 		}},
 		{"a delivery was given up", "did not succeed: 1", func(_ *testing.T, s *sound) { s.journal[0].Status = finisheddelivery.StatusFailed }},
-		{"a duplicate without a kill", "duplicates of no attempt in flight at a kill: 1", func(_ *testing.T, s *sound) { s.inFlight = nil }},
-		{"a second duplicate of one kill", "duplicates of no attempt in flight at a kill: 1", func(_ *testing.T, s *sound) { s.see(s.orphan, 1, time.Minute, 200) }},
-		{"a duplicate of another event than the orphan's", "duplicates of no attempt in flight at a kill: 1", func(_ *testing.T, s *sound) {
+		{"a second duplicate of one kill", "came twice for no kill, where workers report 0 lost leases: 1", func(_ *testing.T, s *sound) {
+			s.see(s.orphan, 1, time.Minute, 200)
+		}},
+		{"a duplicate of another event than the orphan's", "came twice for no kill", func(_ *testing.T, s *sound) {
 			s.see(s.plain, 2, time.Minute, 200)
 		}},
-		{"an attempt is repeated though it was failed and written down", "arrived too often: 1", func(_ *testing.T, s *sound) {
+		{"an attempt follows one that was accepted and written down", "attempts after one that was accepted: 1", func(t *testing.T, s *sound) {
+			s.see(s.orphan, 2, 5*time.Second, 200)
+			s.journal = s.journal[:1]
+			s.finish(t, s.orphan, queue.Attempt{Number: 1, StartedAt: killedAt, StatusCode: 200}, queue.Attempt{Number: 2, StartedAt: killedAt, StatusCode: 200})
+		}},
+		{"an attempt is repeated though it was failed and written down", "came twice for no kill", func(_ *testing.T, s *sound) {
 			s.see(s.plain, 1, -9500*time.Millisecond, 500)
 		}},
 		{"the journal has another status than the receiver gave", "otherwise than the journal has it: 1", func(_ *testing.T, s *sound) {
 			s.requests[0].Status = 503
 		}},
 		{"an attempt is missing in the journal", "arrived and are not in the journal: 1", func(_ *testing.T, s *sound) { s.see(s.plain, 3, -8*time.Second, 500) }},
-		{"the orphan waited too long", "waited too long: 1", func(t *testing.T, s *sound) {
-			s.journal = s.journal[:1]
-			s.finish(t, s.orphan, queue.Attempt{Number: 1, StartedAt: killedAt.Add(orphanBound + time.Millisecond), StatusCode: 200})
-			s.inFlight[0].delivery = s.journal[1].ID
+		{"the orphan waited too long", "waited too long: 1", func(_ *testing.T, s *sound) {
+			s.leases[3].granted = killedAt.Add(orphanBound + time.Millisecond)
 		}},
-		{"the orphan never came to an end", "never made again: 1", func(_ *testing.T, s *sound) { s.inFlight[0].delivery = uuid.New() }},
 		{"the journal skips a number", "attempts out of order: 1", func(t *testing.T, s *sound) {
 			s.journal = s.journal[1:]
 			s.finish(t, s.plain, queue.Attempt{Number: 2, StartedAt: killedAt, StatusCode: 200})

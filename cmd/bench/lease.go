@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.storefront.example/ent/db"
+)
+
+// What the database writes down of each lease that it grants, in the transaction of the claim: a
+// question asked after a kill would come too late when leases ended meanwhile.
+const (
+	watchPostgres = `CREATE TABLE bench_leases (delivery uuid, number integer, granted bigint, until bigint, holder text);
+CREATE FUNCTION bench_lease() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+ INSERT INTO bench_leases VALUES (NEW.id, jsonb_array_length(convert_from(NEW.attempts, 'UTF8')::jsonb) + 1,
+  extract(epoch FROM clock_timestamp()) * 1000, extract(epoch FROM NEW.due_at) * 1000, current_setting('application_name'));
+ RETURN NULL;
+END $$;
+CREATE TRIGGER bench_leased AFTER INSERT ON deliveries FOR EACH ROW WHEN (NEW.lease IS NOT NULL) EXECUTE FUNCTION bench_lease();
+CREATE TRIGGER bench_claimed AFTER UPDATE OF lease ON deliveries FOR EACH ROW
+ WHEN (NEW.lease IS NOT NULL AND NEW.lease IS DISTINCT FROM OLD.lease) EXECUTE FUNCTION bench_lease()`
+
+	watchSQLite = `CREATE TABLE bench_leases (delivery TEXT, number INTEGER, granted INTEGER, until INTEGER, holder TEXT);
+CREATE TRIGGER bench_leased AFTER INSERT ON deliveries WHEN NEW.lease IS NOT NULL BEGIN
+ INSERT INTO bench_leases VALUES (NEW.id, json_array_length(CAST(NEW.attempts AS TEXT)) + 1, CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.due_at, '');
+END;
+CREATE TRIGGER bench_claimed AFTER UPDATE OF lease ON deliveries WHEN NEW.lease IS NOT NULL AND NEW.lease IS NOT OLD.lease BEGIN
+ INSERT INTO bench_leases VALUES (NEW.id, json_array_length(CAST(NEW.attempts AS TEXT)) + 1, CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.due_at, '');
+END`
+)
+
+// watchLeases lets the database write every lease down from now on.
+func watchLeases(ctx context.Context, d *db.DB) error {
+	text := watchPostgres
+	if d.Dialect() == "sqlite3" {
+		text = watchSQLite
+	}
+	if _, err := d.Writer().ExecContext(ctx, text); err != nil {
+		return fmt.Errorf("watch the leases: %w", err)
+	}
+	return nil
+}
+
+// leases returns the leases that were granted.
+func leases(ctx context.Context, d *db.DB) (list []lease, err error) {
+	rows, err := d.Reader().QueryContext(ctx, "SELECT delivery, number, granted, until, holder FROM bench_leases")
+	if err != nil {
+		return nil, fmt.Errorf("read the leases: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var l lease
+		var granted, until int64
+		if err := rows.Scan(&l.delivery, &l.number, &granted, &until, &l.holder); err != nil {
+			return nil, fmt.Errorf("read the leases: %w", err)
+		}
+		l.granted, l.until = time.UnixMilli(granted), time.UnixMilli(until)
+		list = append(list, l)
+	}
+	return list, rows.Err()
+}

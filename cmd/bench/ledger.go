@@ -1,0 +1,313 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+// orphanBound is how long after a kill an attempt that was under way must be made again, as long
+// as there is a worker and a database.
+const orphanBound = 15 * time.Second
+
+// lease is one that was granted on a delivery, as the database has it.
+type lease struct {
+	delivery       uuid.UUID
+	number         int // of the attempt
+	granted, until time.Time
+	holder         string // the worker; empty where the database does not know
+}
+
+// kill is one of processes, or a crash of the database.
+type kill struct {
+	from, until time.Time // the call; it happened in between
+	holders     []string  // the workers
+	database    bool
+}
+
+// ended reports whether a kill cut a lease short, which was over at a time. A worker that held a
+// lease for too long and was killed before it could report that counts as cut short, too.
+func (k kill) ended(l lease, over time.Time) bool {
+	if k.database {
+		return !k.from.After(over) && !k.until.Before(l.granted)
+	}
+	mine := slices.Contains(k.holders, l.holder) || l.holder == "" && len(k.holders) > 0
+	return mine && !k.until.Before(l.granted) && !k.from.After(over.Add(l.until.Sub(l.granted)))
+}
+
+// outage is a time during which no worker ran, or the database did not.
+type outage struct{ from, to time.Time }
+
+// ledger is all that is known when everything has settled: what was committed, what was
+// acknowledged to whoever caused it, what the receiver saw, what the journal says, and which
+// leases were granted and cut short.
+type ledger struct {
+	events    []committed
+	customers []uuid.UUID // created, and acknowledged by the server
+	orders    []uuid.UUID // paid, and acknowledged by the trader
+	requests  []receiver.Request
+	journal   []*ent.FinishedDelivery
+	leases    []lease
+	kills     []kill
+	lost      int // leases that workers reported as lost
+	outages   []outage
+}
+
+// balance is what comes of a ledger.
+type balance struct {
+	events, requests int
+	// orphans are the attempts whose lease a kill cut short, so that they were made again.
+	orphans int
+	// late are the attempts that came twice because a lease ran out while its worker lived, and
+	// lost the leases that workers reported as lost.
+	late, lost int
+	// duplicates are the requests for an event that the receiver had accepted before.
+	duplicates int
+	// longest is the longest that an orphan took from the kill until its attempt was made again;
+	// longestUp is the same without the outages.
+	longest, longestUp time.Duration
+	faults             []*fault
+}
+
+// fault is something that must not be: how often it is, and the first case.
+type fault struct {
+	what  string
+	cases int
+	first string
+}
+
+// sent is an attempt as the receiver tells it apart: an event goes to one webhook.
+type sent struct {
+	event  uuid.UUID
+	number int
+}
+
+// settleUp draws the balance:
+//
+//   - What was acknowledged has its event, every event was accepted by the receiver, and the receiver
+//     accepted nothing else.
+//   - Every event has one delivery in the journal, and it succeeded.
+//   - The receiver saw each attempt of the journal once, with its status, and once more for each of its
+//     leases that a kill of its worker or a crash of the database cut short.
+//   - An attempt that came twice for no kill is as many leases that ran out as workers report: one
+//     that was starved past its lease finds out when it writes. Any more are a defect.
+//   - An event that was accepted is attempted again only while the journal has no answer.
+//   - No orphan waited longer than orphanBound while there was a worker and a database.
+func (l *ledger) settleUp() balance {
+	b := balance{events: len(l.events), requests: len(l.requests), lost: l.lost}
+	journal := l.attempts(&b)
+	orphans := l.orphans(&b, journal)
+	l.accepted(&b)
+	l.acknowledged(&b)
+	l.compare(&b, journal, orphans)
+	return b
+}
+
+// fault adds a case of a fault.
+func (b *balance) fault(what, format string, args ...any) {
+	i := slices.IndexFunc(b.faults, func(f *fault) bool { return f.what == what })
+	if i < 0 {
+		b.faults = append(b.faults, &fault{what: what, first: fmt.Sprintf(format, args...)})
+		i = len(b.faults) - 1
+	}
+	b.faults[i].cases++
+}
+
+// err is all faults in one line; nil without any.
+func (b *balance) err() error {
+	if len(b.faults) == 0 {
+		return nil
+	}
+	lines := make([]string, len(b.faults))
+	for i, f := range b.faults {
+		lines[i] = fmt.Sprintf("%s: %d (%s)", f.what, f.cases, f.first)
+	}
+	return errors.New(strings.Join(lines, "; "))
+}
+
+// delivered is a delivery of the journal.
+type delivered struct {
+	event    uuid.UUID
+	attempts []queue.Attempt
+}
+
+// attempts reads the journal, by delivery.
+func (l *ledger) attempts(b *balance) map[uuid.UUID]delivered {
+	journal := map[uuid.UUID]delivered{}
+	count := map[uuid.UUID]int{}
+	for _, row := range l.journal {
+		attempts, err := queue.Attempts(row.Attempts)
+		if err != nil {
+			b.fault("deliveries that cannot be read", "%s: %v", row.ID, err)
+		}
+		for i, attempt := range attempts {
+			if attempt.Number != i+1 {
+				b.fault("attempts out of order", "delivery %s: attempt %d in place %d", row.ID, attempt.Number, i+1)
+			}
+		}
+		if row.Status != finisheddelivery.StatusSucceeded {
+			b.fault("deliveries that did not succeed", "%s", row.ID)
+		}
+		journal[row.ID] = delivered{row.EventID, attempts}
+		count[row.EventID]++
+	}
+	for _, e := range l.events {
+		if count[e.id] != 1 {
+			b.fault("events without exactly one delivery in the journal", "%s has %d", e.id, count[e.id])
+		}
+	}
+	return journal
+}
+
+// orphans counts the orphans of each attempt.
+func (l *ledger) orphans(b *balance, journal map[uuid.UUID]delivered) map[sent]int {
+	type attempt struct {
+		delivery uuid.UUID
+		number   int
+	}
+	granted := map[attempt][]lease{}
+	for _, one := range l.leases {
+		of := attempt{one.delivery, one.number}
+		granted[of] = append(granted[of], one)
+	}
+	orphans := map[sent]int{}
+	for of, leases := range granted {
+		slices.SortFunc(leases, func(x, y lease) int { return x.granted.Compare(y.granted) })
+		for n, next := range leases[1:] {
+			held := leases[n]
+			over := held.until
+			if next.granted.Before(over) {
+				over = next.granted
+			}
+			i := slices.IndexFunc(l.kills, func(k kill) bool { return k.ended(held, over) })
+			if i < 0 {
+				continue
+			}
+			at := l.kills[i].from
+			b.orphans++
+			orphans[sent{journal[of.delivery].event, of.number}]++
+			waited := next.granted.Sub(at)
+			up := waited - l.out(at, next.granted)
+			b.longest, b.longestUp = max(b.longest, waited), max(b.longestUp, up)
+			if up > orphanBound {
+				b.fault("orphans that waited too long", "delivery %s: %s after the kill, %s of it with a worker", of.delivery, waited, up)
+			}
+		}
+	}
+	return orphans
+}
+
+// out is how much of a time was outage.
+func (l *ledger) out(from, to time.Time) time.Duration {
+	var sum time.Duration
+	for _, o := range l.outages {
+		begin, end := o.from, o.to
+		if begin.Before(from) {
+			begin = from
+		}
+		if end.After(to) {
+			end = to
+		}
+		if end.After(begin) {
+			sum += end.Sub(begin)
+		}
+	}
+	return sum
+}
+
+// accepted compares what was committed with what the receiver accepted.
+func (l *ledger) accepted(b *balance) {
+	accepted := map[uuid.UUID]bool{}
+	for _, r := range l.requests {
+		if r.Succeeded() {
+			accepted[r.Event] = true
+		}
+	}
+	for _, e := range l.events {
+		if !accepted[e.id] {
+			b.fault("events committed and never received", "%s", e.id)
+		}
+		delete(accepted, e.id)
+	}
+	for id := range accepted {
+		b.fault("events received and never committed", "%s", id)
+	}
+}
+
+// acknowledged looks for the events of what was acknowledged.
+func (l *ledger) acknowledged(b *balance) {
+	type change struct {
+		kind    string
+		subject uuid.UUID
+	}
+	made := map[change]bool{}
+	for _, e := range l.events {
+		made[change{e.kind, e.subject}] = true
+	}
+	for kind, subjects := range map[string][]uuid.UUID{"customer.created": l.customers, "order.paid": l.orders} {
+		for _, id := range subjects {
+			if !made[change{kind, id}] {
+				b.fault("acknowledged changes without an event "+kind, "%s", id)
+			}
+		}
+	}
+}
+
+// compare holds what the receiver saw against the journal, and counts the duplicates.
+func (l *ledger) compare(b *balance, journal map[uuid.UUID]delivered, orphans map[sent]int) {
+	statuses := map[sent][]int{}
+	accepted := map[uuid.UUID]int{} // the first attempt that was
+	attempts := map[uuid.UUID][]queue.Attempt{}
+	for _, d := range journal {
+		attempts[d.event] = d.attempts
+	}
+	sorted := slices.SortedFunc(slices.Values(l.requests), func(x, y receiver.Request) int { return x.Arrived.Compare(y.Arrived) })
+	for _, r := range sorted {
+		attempt := sent{r.Event, r.Attempt}
+		statuses[attempt] = append(statuses[attempt], r.Status)
+		first, before := accepted[r.Event]
+		switch {
+		case before:
+			b.duplicates++
+			for n := first; n < r.Attempt && n <= len(attempts[r.Event]); n++ {
+				if answer := attempts[r.Event][n-1].StatusCode; answer != 0 {
+					b.fault("attempts after one that was accepted", "event %s, attempt %d, though attempt %d was answered %d", r.Event, r.Attempt, n, answer)
+					break
+				}
+			}
+		case r.Succeeded():
+			accepted[r.Event] = r.Attempt
+		}
+	}
+	var late string // the first case
+	for _, d := range journal {
+		for _, made := range d.attempts {
+			attempt := sent{d.event, made.Number}
+			seen := statuses[attempt]
+			delete(statuses, attempt)
+			if made.StatusCode != 0 && !slices.Contains(seen, made.StatusCode) {
+				b.fault("attempts that the receiver answered otherwise than the journal has it", "event %s, attempt %d: %v, not %d",
+					d.event, made.Number, seen, made.StatusCode)
+			}
+			if more := len(seen) - 1 - orphans[attempt]; more > 0 {
+				b.late += more
+				late = fmt.Sprintf("event %s, attempt %d: %d times, %d of its leases cut short by a kill", d.event, made.Number, len(seen), orphans[attempt])
+			}
+		}
+	}
+	if b.late > l.lost {
+		b.faults = append(b.faults, &fault{"attempts that came twice for no kill, where workers report " + fmt.Sprint(l.lost) + " lost leases", b.late, late})
+	}
+	for attempt := range statuses {
+		b.fault("attempts that arrived and are not in the journal", "event %s, attempt %d", attempt.event, attempt.number)
+	}
+}
