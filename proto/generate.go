@@ -1,10 +1,14 @@
 // Package proto holds the definition of the public API and of the operator's side (storefront/admin),
-// which is no part of it and has no HTTP binding: one file per resource, with its
-// messages, its service, its HTTP binding and the comments that become the reference.
+// which is no part of it and has no HTTP binding: one file per resource, with its messages and the
+// bounds of what requests may hold (protovalidate's options), its service, its HTTP binding and the
+// comments that become the reference. It imports nothing.
 //
 // Regenerating needs Go and Node: the plugins' versions are pinned in tools.mod and
-// package-lock.json, and none is fetched from buf's registry.
+// package-lock.json, and none is fetched from buf's registry. google/api and buf/validate are the
+// parts of those vocabularies that are used here. The OpenAPI document comes last, because the
+// program that writes it is built with the messages.
 package proto
 
 //go:generate npm --prefix .. ci --silent --no-audit --no-fund
 //go:generate sh -c "cd .. && go tool -modfile=tools.mod buf generate"
+//go:generate sh -c "cd .. && go tool -modfile=tools.mod buf generate --template server/openapi/buf.gen.yaml"

@@ -2,7 +2,7 @@
 // without JavaScript, and the OpenAPI document that it is made of. Both are public knowledge, so
 // nobody is asked who they are.
 //
-//	proto/openapi/guide.md ─┐
+//	server/openapi/guide.md ─┐
 //	protos ─► gen/openapi ──┴─► render.mjs (Redoc) ─► gen/docs ─► here
 //
 // It refuses everything but GET and HEAD, and to let the page load or send anything: what may run in

@@ -7,6 +7,7 @@
 package storefrontv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -667,7 +668,7 @@ var File_storefront_v1_order_proto protoreflect.FileDescriptor
 
 const file_storefront_v1_order_proto_rawDesc = "" +
 	"\n" +
-	"\x19storefront/v1/order.proto\x12\rstorefront.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bstorefront/v1/product.proto\x1a\x19storefront/v1/scope.proto\"\xf4\a\n" +
+	"\x19storefront/v1/order.proto\x12\rstorefront.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bstorefront/v1/product.proto\x1a\x19storefront/v1/scope.proto\"\xf4\a\n" +
 	"\x05Order\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\treference\x18\x02 \x01(\tR\treference\x123\n" +
@@ -711,11 +712,11 @@ const file_storefront_v1_order_proto_rawDesc = "" +
 	"\x06FAILED\x10\x03\x12\r\n" +
 	"\tCANCELLED\x10\x04\x12\f\n" +
 	"\bREFUNDED\x10\x05B\a\n" +
-	"\x05_note\"\x86\x02\n" +
-	"\x11ListOrdersRequest\x12\x17\n" +
-	"\x04page\x18\x01 \x01(\x03H\x00R\x04page\x88\x01\x01\x12 \n" +
-	"\tpage_size\x18\x02 \x01(\x05H\x01R\bpageSize\x88\x01\x01\x128\n" +
-	"\x06status\x18\x03 \x01(\x0e2\x1b.storefront.v1.Order.StatusH\x02R\x06status\x88\x01\x01\x12.\n" +
+	"\x05_note\"\xa4\x02\n" +
+	"\x11ListOrdersRequest\x12 \n" +
+	"\x04page\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\x00R\x04page\x88\x01\x01\x12+\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01H\x01R\bpageSize\x88\x01\x01\x12B\n" +
+	"\x06status\x18\x03 \x01(\x0e2\x1b.storefront.v1.Order.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x02R\x06status\x88\x01\x01\x12.\n" +
 	"\x04from\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12*\n" +
 	"\x02to\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02toB\a\n" +
 	"\x05_pageB\f\n" +

@@ -7,6 +7,7 @@
 package storefrontv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -721,9 +722,9 @@ type UpdatePaymentLinkRequest struct {
 	Title *string `protobuf:"bytes,2,opt,name=title,proto3,oneof" json:"title,omitempty"`
 	// FIXED (with `amount`) or OPEN (with `minAmount`).
 	Pricing *PaymentLink_Pricing `protobuf:"varint,3,opt,name=pricing,proto3,enum=storefront.v1.PaymentLink_Pricing,oneof" json:"pricing,omitempty"`
-	// Minor units, from 1; only with FIXED.
+	// Minor units, from 1; only with FIXED; null removes it.
 	Amount *int64 `protobuf:"varint,4,opt,name=amount,proto3,oneof" json:"amount,omitempty"`
-	// Minor units, from 1; only with OPEN.
+	// Minor units, from 1; only with OPEN; null removes it.
 	MinAmount *int64 `protobuf:"varint,5,opt,name=min_amount,json=minAmount,proto3,oneof" json:"min_amount,omitempty"`
 	// At most 5,000 characters; null removes it.
 	Description *string `protobuf:"bytes,6,opt,name=description,proto3,oneof" json:"description,omitempty"`
@@ -900,7 +901,7 @@ var File_storefront_v1_payment_link_proto protoreflect.FileDescriptor
 
 const file_storefront_v1_payment_link_proto_rawDesc = "" +
 	"\n" +
-	" storefront/v1/payment_link.proto\x12\rstorefront.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19storefront/v1/scope.proto\"\xcb\b\n" +
+	" storefront/v1/payment_link.proto\x12\rstorefront.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19storefront/v1/scope.proto\"\xcb\b\n" +
 	"\vPaymentLink\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12\x10\n" +
@@ -948,11 +949,11 @@ const file_storefront_v1_payment_link_proto_rawDesc = "" +
 	"\a_amountB\r\n" +
 	"\v_min_amountB\x14\n" +
 	"\x12_thank_you_messageB\x0f\n" +
-	"\r_max_payments\"\xfe\x01\n" +
-	"\x17ListPaymentLinksRequest\x12\x17\n" +
-	"\x04page\x18\x01 \x01(\x03H\x00R\x04page\x88\x01\x01\x12 \n" +
-	"\tpage_size\x18\x02 \x01(\x05H\x01R\bpageSize\x88\x01\x01\x12J\n" +
-	"\x06status\x18\x03 \x01(\x0e2-.storefront.v1.ListPaymentLinksRequest.StatusH\x02R\x06status\x88\x01\x01\":\n" +
+	"\r_max_payments\"\x9c\x02\n" +
+	"\x17ListPaymentLinksRequest\x12 \n" +
+	"\x04page\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\x00R\x04page\x88\x01\x01\x12+\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01H\x01R\bpageSize\x88\x01\x01\x12T\n" +
+	"\x06status\x18\x03 \x01(\x0e2-.storefront.v1.ListPaymentLinksRequest.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x02R\x06status\x88\x01\x01\":\n" +
 	"\x06Status\x12\x16\n" +
 	"\x12STATUS_UNSPECIFIED\x10\x00\x12\n" +
 	"\n" +
@@ -968,40 +969,42 @@ const file_storefront_v1_payment_link_proto_rawDesc = "" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\x12.\n" +
 	"\x04data\x18\x04 \x03(\v2\x1a.storefront.v1.PaymentLinkR\x04data\"'\n" +
 	"\x15GetPaymentLinkRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xeb\x03\n" +
-	"\x18CreatePaymentLinkRequest\x12\x14\n" +
-	"\x05title\x18\x01 \x01(\tR\x05title\x12<\n" +
-	"\apricing\x18\x02 \x01(\x0e2\".storefront.v1.PaymentLink.PricingR\apricing\x12\x1b\n" +
-	"\x06amount\x18\x03 \x01(\x03H\x00R\x06amount\x88\x01\x01\x12\"\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xae\x06\n" +
+	"\x18CreatePaymentLinkRequest\x12|\n" +
+	"\x05title\x18\x01 \x01(\tBf\xbaHc\xc8\x01\x01r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x05title\x12I\n" +
+	"\apricing\x18\x02 \x01(\x0e2\".storefront.v1.PaymentLink.PricingB\v\xbaH\b\xc8\x01\x01\x82\x01\x02\x10\x01R\apricing\x12-\n" +
+	"\x06amount\x18\x03 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x00R\x06amount\x88\x01\x01\x124\n" +
 	"\n" +
-	"min_amount\x18\x04 \x01(\x03H\x01R\tminAmount\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x05 \x01(\tH\x02R\vdescription\x88\x01\x01\x12 \n" +
-	"\tcover_url\x18\x06 \x01(\tH\x03R\bcoverUrl\x88\x01\x01\x12/\n" +
-	"\x11thank_you_message\x18\a \x01(\tH\x04R\x0fthankYouMessage\x88\x01\x01\x129\n" +
+	"min_amount\x18\x04 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x01R\tminAmount\x88\x01\x01\x12R\n" +
+	"\vdescription\x18\x05 \x01(\tB+\xbaH(r&\x18\x88'2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\vdescription\x88\x01\x01\x12a\n" +
+	"\tcover_url\x18\x06 \x01(\tB?\xbaH<r:\x18\x80\x1025^([Hh][Tt][Tt][Pp][Ss]?://[^\\s\\x00-\\x1F\\x7F-\\x9F]+)?$H\x03R\bcoverUrl\x88\x01\x01\x12\\\n" +
+	"\x11thank_you_message\x18\a \x01(\tB+\xbaH(r&\x18\xd0\x0f2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x04R\x0fthankYouMessage\x88\x01\x01\x129\n" +
 	"\n" +
-	"expires_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12&\n" +
-	"\fmax_payments\x18\t \x01(\x05H\x05R\vmaxPayments\x88\x01\x01B\t\n" +
+	"expires_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x125\n" +
+	"\fmax_payments\x18\t \x01(\x05B\r\xbaH\n" +
+	"\x1a\b\x18\xff\xff\xff\xff\a(\x01H\x05R\vmaxPayments\x88\x01\x01B\t\n" +
 	"\a_amountB\r\n" +
 	"\v_min_amountB\x0e\n" +
 	"\f_descriptionB\f\n" +
 	"\n" +
 	"_cover_urlB\x14\n" +
 	"\x12_thank_you_messageB\x0f\n" +
-	"\r_max_payments\"\xd8\x04\n" +
+	"\r_max_payments\"\x95\a\n" +
 	"\x18UpdatePaymentLinkRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
-	"\x05title\x18\x02 \x01(\tH\x00R\x05title\x88\x01\x01\x12A\n" +
-	"\apricing\x18\x03 \x01(\x0e2\".storefront.v1.PaymentLink.PricingH\x01R\apricing\x88\x01\x01\x12\x1b\n" +
-	"\x06amount\x18\x04 \x01(\x03H\x02R\x06amount\x88\x01\x01\x12\"\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12~\n" +
+	"\x05title\x18\x02 \x01(\tBc\xbaH`r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x05title\x88\x01\x01\x12K\n" +
+	"\apricing\x18\x03 \x01(\x0e2\".storefront.v1.PaymentLink.PricingB\b\xbaH\x05\x82\x01\x02\x10\x01H\x01R\apricing\x88\x01\x01\x12-\n" +
+	"\x06amount\x18\x04 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x02R\x06amount\x88\x01\x01\x124\n" +
 	"\n" +
-	"min_amount\x18\x05 \x01(\x03H\x03R\tminAmount\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x06 \x01(\tH\x04R\vdescription\x88\x01\x01\x12 \n" +
-	"\tcover_url\x18\a \x01(\tH\x05R\bcoverUrl\x88\x01\x01\x12/\n" +
-	"\x11thank_you_message\x18\b \x01(\tH\x06R\x0fthankYouMessage\x88\x01\x01\x129\n" +
+	"min_amount\x18\x05 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x03R\tminAmount\x88\x01\x01\x12R\n" +
+	"\vdescription\x18\x06 \x01(\tB+\xbaH(r&\x18\x88'2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x04R\vdescription\x88\x01\x01\x12a\n" +
+	"\tcover_url\x18\a \x01(\tB?\xbaH<r:\x18\x80\x1025^([Hh][Tt][Tt][Pp][Ss]?://[^\\s\\x00-\\x1F\\x7F-\\x9F]+)?$H\x05R\bcoverUrl\x88\x01\x01\x12\\\n" +
+	"\x11thank_you_message\x18\b \x01(\tB+\xbaH(r&\x18\xd0\x0f2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x06R\x0fthankYouMessage\x88\x01\x01\x129\n" +
 	"\n" +
-	"expires_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12&\n" +
+	"expires_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x125\n" +
 	"\fmax_payments\x18\n" +
-	" \x01(\x05H\aR\vmaxPayments\x88\x01\x01\x12;\n" +
+	" \x01(\x05B\r\xbaH\n" +
+	"\x1a\b\x18\xff\xff\xff\xff\a(\x01H\aR\vmaxPayments\x88\x01\x01\x12;\n" +
 	"\vupdate_mask\x18\v \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMaskB\b\n" +
 	"\x06_titleB\n" +

@@ -1,5 +1,5 @@
 // Package guide_test executes what the guide of the API shows: every block of a shell, of Go, of
-// TypeScript and of Python in proto/openapi/guide.md, against the development server and its worker in a
+// TypeScript and of Python in server/openapi/guide.md, against the development server and its worker in a
 // process of their own. A block in another language shows data. What the README shows to callers stands in
 // the guide too, letter for letter.
 package guide_test
@@ -42,7 +42,7 @@ func blocks(text string) []block {
 
 func guide(t *testing.T) []block {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "proto", "openapi", "guide.md"))
+	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "server", "openapi", "guide.md"))
 	require.NoError(t, err)
 	all := blocks(string(text))
 	shown := map[string]int{}

@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	v1 "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -227,22 +228,22 @@ var File_storefront_admin_v1_customer_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"\n" +
-	"\"storefront/admin/v1/customer.proto\x12\x13storefront.admin.v1\x1a\x1cstorefront/v1/customer.proto\"\x8b\x01\n" +
+	"\"storefront/admin/v1/customer.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cstorefront/v1/customer.proto\"\x80\x03\n" +
 	"\x15CreateCustomerRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12\x19\n" +
-	"\x05email\x18\x03 \x01(\tH\x00R\x05email\x88\x01\x01\x12\x19\n" +
-	"\x05phone\x18\x04 \x01(\tH\x01R\x05phone\x88\x01\x01B\b\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12?\n" +
+	"\x04name\x18\x02 \x01(\tB+\xbaH(r&\x18\xc8\x012!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x04name\x12|\n" +
+	"\x05email\x18\x03 \x01(\tBa\xbaH^r\\\x10\x01\x18\xfe\x012U^[^\\s@\\x00-\\x1F\\x7F-\\x9F]+@[^\\s@.\\x00-\\x1F\\x7F-\\x9F]+(\\.[^\\s@.\\x00-\\x1F\\x7F-\\x9F]+)+$H\x00R\x05email\x88\x01\x01\x12~\n" +
+	"\x05phone\x18\x04 \x01(\tBc\xbaH`r^\x10\x01\x18\xfa\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x01R\x05phone\x88\x01\x01B\b\n" +
 	"\x06_emailB\b\n" +
 	"\x06_phone\"g\n" +
 	"\x16CreateCustomerResponse\x123\n" +
 	"\bcustomer\x18\x01 \x01(\v2\x17.storefront.v1.CustomerR\bcustomer\x12\x18\n" +
-	"\acreated\x18\x02 \x01(\bR\acreated\"\x97\x01\n" +
+	"\acreated\x18\x02 \x01(\bR\acreated\"\xd7\x01\n" +
 	"\x14ListCustomersRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x17\n" +
-	"\x04page\x18\x02 \x01(\x03H\x00R\x04page\x88\x01\x01\x12 \n" +
-	"\tpage_size\x18\x03 \x01(\x05H\x01R\bpageSize\x88\x01\x01\x12\x11\n" +
-	"\x01q\x18\x04 \x01(\tH\x02R\x01q\x88\x01\x01B\a\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
+	"\x04page\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\x00R\x04page\x88\x01\x01\x12+\n" +
+	"\tpage_size\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01H\x01R\bpageSize\x88\x01\x01\x12=\n" +
+	"\x01q\x18\x04 \x01(\tB*\xbaH'r%\x18d2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\x01q\x88\x01\x01B\a\n" +
 	"\x05_pageB\f\n" +
 	"\n" +
 	"_page_sizeB\x04\n" +

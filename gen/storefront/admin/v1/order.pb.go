@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	v1 "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -520,18 +521,18 @@ var File_storefront_admin_v1_order_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_order_proto_rawDesc = "" +
 	"\n" +
-	"\x1fstorefront/admin/v1/order.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19storefront/v1/order.proto\"\xcb\x03\n" +
+	"\x1fstorefront/admin/v1/order.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19storefront/v1/order.proto\"\xff\x05\n" +
 	"\x12CreateOrderRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x1f\n" +
 	"\vcustomer_id\x18\x02 \x01(\tR\n" +
-	"customerId\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\x12\x19\n" +
-	"\x05email\x18\x04 \x01(\tH\x00R\x05email\x88\x01\x01\x12\x19\n" +
-	"\x05phone\x18\x05 \x01(\tH\x01R\x05phone\x88\x01\x01\x12B\n" +
+	"customerId\x12?\n" +
+	"\x04name\x18\x03 \x01(\tB+\xbaH(r&\x18\xc8\x012!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x04name\x12|\n" +
+	"\x05email\x18\x04 \x01(\tBa\xbaH^r\\\x10\x01\x18\xfe\x012U^[^\\s@\\x00-\\x1F\\x7F-\\x9F]+@[^\\s@.\\x00-\\x1F\\x7F-\\x9F]+(\\.[^\\s@.\\x00-\\x1F\\x7F-\\x9F]+)+$H\x00R\x05email\x88\x01\x01\x12~\n" +
+	"\x05phone\x18\x05 \x01(\tBc\xbaH`r^\x10\x01\x18\xfa\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x01R\x05phone\x88\x01\x01\x12B\n" +
 	"\x05items\x18\x06 \x03(\v2,.storefront.admin.v1.CreateOrderRequest.ItemR\x05items\x12&\n" +
-	"\x0fpayment_link_id\x18\a \x01(\tR\rpaymentLinkId\x12\x1b\n" +
-	"\x06amount\x18\b \x01(\x03H\x02R\x06amount\x88\x01\x01\x12\x17\n" +
-	"\x04note\x18\t \x01(\tH\x03R\x04note\x88\x01\x01\x12'\n" +
+	"\x0fpayment_link_id\x18\a \x01(\tR\rpaymentLinkId\x12-\n" +
+	"\x06amount\x18\b \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x02R\x06amount\x88\x01\x01\x12D\n" +
+	"\x04note\x18\t \x01(\tB+\xbaH(r&\x18\xd0\x0f2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x03R\x04note\x88\x01\x01\x12'\n" +
 	"\x0fidempotency_key\x18\n" +
 	" \x01(\tR\x0eidempotencyKey\x1aA\n" +
 	"\x04Item\x12\x1d\n" +
@@ -541,12 +542,12 @@ const file_storefront_admin_v1_order_proto_rawDesc = "" +
 	"\x06_emailB\b\n" +
 	"\x06_phoneB\t\n" +
 	"\a_amountB\a\n" +
-	"\x05_note\"\x9c\x02\n" +
+	"\x05_note\"\xba\x02\n" +
 	"\x11ListOrdersRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x17\n" +
-	"\x04page\x18\x02 \x01(\x03H\x00R\x04page\x88\x01\x01\x12 \n" +
-	"\tpage_size\x18\x03 \x01(\x05H\x01R\bpageSize\x88\x01\x01\x128\n" +
-	"\x06status\x18\x04 \x01(\x0e2\x1b.storefront.v1.Order.StatusH\x02R\x06status\x88\x01\x01\x12.\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
+	"\x04page\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\x00R\x04page\x88\x01\x01\x12+\n" +
+	"\tpage_size\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01H\x01R\bpageSize\x88\x01\x01\x12B\n" +
+	"\x06status\x18\x04 \x01(\x0e2\x1b.storefront.v1.Order.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x02R\x06status\x88\x01\x01\x12.\n" +
 	"\x04from\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12*\n" +
 	"\x02to\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x02toB\a\n" +
 	"\x05_pageB\f\n" +

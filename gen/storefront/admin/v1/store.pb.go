@@ -24,6 +24,7 @@
 package adminv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	v1 "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -504,23 +505,23 @@ var File_storefront_admin_v1_store_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\n" +
-	"\x1fstorefront/admin/v1/store.proto\x12\x13storefront.admin.v1\x1a google/protobuf/field_mask.proto\x1a\x19storefront/v1/store.proto\"\x91\x06\n" +
-	"\x12CreateStoreRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x1fstorefront/admin/v1/store.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x19storefront/v1/store.proto\"\xca\a\n" +
+	"\x12CreateStoreRequest\x12z\n" +
+	"\x04name\x18\x01 \x01(\tBf\xbaHc\xc8\x01\x01r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x04name\x12\x12\n" +
 	"\x04slug\x18\x02 \x01(\tR\x04slug\x12\x1a\n" +
 	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x18\n" +
 	"\acountry\x18\x04 \x01(\tR\acountry\x12\x15\n" +
-	"\x03url\x18\x05 \x01(\tH\x00R\x03url\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x06 \x01(\tH\x01R\vdescription\x88\x01\x01\x12(\n" +
+	"\x03url\x18\x05 \x01(\tH\x00R\x03url\x88\x01\x01\x12S\n" +
+	"\vdescription\x18\x06 \x01(\tB,\xbaH)r'\x18І\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x01R\vdescription\x88\x01\x01\x12(\n" +
 	"\rsupport_email\x18\a \x01(\tH\x02R\fsupportEmail\x88\x01\x01\x12\x19\n" +
 	"\x05phone\x18\b \x01(\tH\x03R\x05phone\x88\x01\x01\x12*\n" +
 	"\x0ewhatsapp_phone\x18\t \x01(\tH\x04R\rwhatsappPhone\x88\x01\x01\x12[\n" +
 	"\fsocial_links\x18\n" +
-	" \x03(\v28.storefront.admin.v1.CreateStoreRequest.SocialLinksEntryR\vsocialLinks\x128\n" +
-	"\x06status\x18\v \x01(\x0e2\x1b.storefront.v1.Store.StatusH\x05R\x06status\x88\x01\x01\x121\n" +
+	" \x03(\v28.storefront.admin.v1.CreateStoreRequest.SocialLinksEntryR\vsocialLinks\x12B\n" +
+	"\x06status\x18\v \x01(\x0e2\x1b.storefront.v1.Store.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x05R\x06status\x88\x01\x01\x121\n" +
 	"\x12payment_links_open\x18\f \x01(\bH\x06R\x10paymentLinksOpen\x88\x01\x01\x12+\n" +
-	"\x11unavailable_types\x18\r \x03(\tR\x10unavailableTypes\x125\n" +
-	"\x14platform_fee_percent\x18\x0e \x01(\x01H\aR\x12platformFeePercent\x88\x01\x01\x1a>\n" +
+	"\x11unavailable_types\x18\r \x03(\tR\x10unavailableTypes\x12N\n" +
+	"\x14platform_fee_percent\x18\x0e \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00Y@)\x00\x00\x00\x00\x00\x00\x00\x00H\aR\x12platformFeePercent\x88\x01\x01\x1a>\n" +
 	"\x10SocialLinksEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
@@ -538,21 +539,21 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\x12ListStoresResponse\x12,\n" +
 	"\x06stores\x18\x01 \x03(\v2\x14.storefront.v1.StoreR\x06stores\"'\n" +
 	"\x0fGetStoreRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\"\xa8\x06\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\"\xde\a\n" +
 	"\x12UpdateStoreRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x17\n" +
-	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x15\n" +
-	"\x03url\x18\x03 \x01(\tH\x01R\x03url\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x04 \x01(\tH\x02R\vdescription\x88\x01\x01\x12(\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12|\n" +
+	"\x04name\x18\x02 \x01(\tBc\xbaH`r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x04name\x88\x01\x01\x12\x15\n" +
+	"\x03url\x18\x03 \x01(\tH\x01R\x03url\x88\x01\x01\x12S\n" +
+	"\vdescription\x18\x04 \x01(\tB,\xbaH)r'\x18І\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\vdescription\x88\x01\x01\x12(\n" +
 	"\rsupport_email\x18\x05 \x01(\tH\x03R\fsupportEmail\x88\x01\x01\x12\x19\n" +
 	"\x05phone\x18\x06 \x01(\tH\x04R\x05phone\x88\x01\x01\x12*\n" +
 	"\x0ewhatsapp_phone\x18\a \x01(\tH\x05R\rwhatsappPhone\x88\x01\x01\x12[\n" +
-	"\fsocial_links\x18\b \x03(\v28.storefront.admin.v1.UpdateStoreRequest.SocialLinksEntryR\vsocialLinks\x128\n" +
-	"\x06status\x18\t \x01(\x0e2\x1b.storefront.v1.Store.StatusH\x06R\x06status\x88\x01\x01\x121\n" +
+	"\fsocial_links\x18\b \x03(\v28.storefront.admin.v1.UpdateStoreRequest.SocialLinksEntryR\vsocialLinks\x12B\n" +
+	"\x06status\x18\t \x01(\x0e2\x1b.storefront.v1.Store.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x06R\x06status\x88\x01\x01\x121\n" +
 	"\x12payment_links_open\x18\n" +
 	" \x01(\bH\aR\x10paymentLinksOpen\x88\x01\x01\x12+\n" +
-	"\x11unavailable_types\x18\v \x03(\tR\x10unavailableTypes\x125\n" +
-	"\x14platform_fee_percent\x18\f \x01(\x01H\bR\x12platformFeePercent\x88\x01\x01\x12;\n" +
+	"\x11unavailable_types\x18\v \x03(\tR\x10unavailableTypes\x12N\n" +
+	"\x14platform_fee_percent\x18\f \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00Y@)\x00\x00\x00\x00\x00\x00\x00\x00H\bR\x12platformFeePercent\x88\x01\x01\x12;\n" +
 	"\vupdate_mask\x18\r \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\x1a>\n" +
 	"\x10SocialLinksEntry\x12\x10\n" +

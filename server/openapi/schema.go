@@ -22,12 +22,7 @@ var formats = map[string]schema{
 	"email":     {Pattern: emailPattern},
 }
 
-// asked are formats of what requests may hold beyond what answers do.
-var asked = map[string]schema{
-	"coverUrl": {Pattern: `^([Hh][Tt][Tt][Pp][Ss]?://[^\s\x00-\x1F\x7F-\x9F]+)?$`}, // "" is null
-}
-
-// The patterns of texts, in the syntax that ECMA-262 and RE2 share.
+// The patterns of texts in answers, in the syntax that ECMA-262 and RE2 share.
 const (
 	// momentPattern is the one spelling of a moment in answers: UTC, with milliseconds.
 	momentPattern = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
@@ -35,10 +30,6 @@ const (
 	phonePattern = `^\+[1-9]\d+$`
 	// emailPattern is wider than the format email, which has letters of ASCII alone.
 	emailPattern = `^[^\s@\x00-\x1F\x7F-\x9F]+@[^\s@.\x00-\x1F\x7F-\x9F]+(\.[^\s@.\x00-\x1F\x7F-\x9F]+)+$`
-	// linesPattern is text without control characters other than newline and tab.
-	linesPattern = `^[^\x00-\x08\x0B-\x1F\x7F-\x9F]*$`
-	// nonBlankPattern is such text with something to see.
-	nonBlankPattern = `^[^\x00-\x08\x0B-\x1F\x7F-\x9F]*[^\s\x00-\x1F\x7F-\x9F][^\x00-\x08\x0B-\x1F\x7F-\x9F]*$`
 )
 
 var (
@@ -48,22 +39,10 @@ var (
 	saysDefault = regexp.MustCompile(`\bdefault (\d+)`)
 )
 
-// completeRequests asks for the bounds of every request's fields. They are those of the fields of the
+// completeRequests collects the bounds of every request's fields. They are those of the fields of the
 // same name in the message that answers, too.
 func (c *completion) completeRequests() error {
 	for _, d := range c.methods.all() {
-		verb, template, err := address(d)
-		if err != nil {
-			return err
-		}
-		sample := fields{}
-		for _, g := range c.goldens {
-			if g.sent != nil && g.status < 300 && g.matches(verb, template) {
-				if err := decode(g.sent, &sample); err != nil {
-					return fmt.Errorf("%s: %w", g.name, err)
-				}
-			}
-		}
 		output := d.Output().FullName()
 		if c.bounds[output] == nil {
 			c.bounds[output] = map[string]bounds{}
@@ -71,7 +50,7 @@ func (c *completion) completeRequests() error {
 		own := map[string]bounds{}
 		c.bounds[d.Input().FullName()] = own
 		for _, fd := range inBody(d.Input()) {
-			b, err := probe(fd, sample)
+			b, err := declared(fd)
 			if err != nil {
 				return err
 			}
@@ -166,7 +145,7 @@ func enumSchema(d protoreflect.EnumDescriptor) (*schema, error) {
 	return s, nil
 }
 
-// messageSchema tells the fields of a message. An answer has every one of them.
+// messageSchema is the schema of a message with its fields. An answer has every one of them.
 func (c *completion) messageSchema(d protoreflect.MessageDescriptor, request bool) (*schema, error) {
 	text, err := comment(d)
 	if err != nil {
@@ -186,8 +165,8 @@ func (c *completion) messageSchema(d protoreflect.MessageDescriptor, request boo
 			return nil, err
 		}
 		property.bound(b)
-		if request && property.Pattern == "" {
-			property.Pattern = b.pattern
+		if request && b.pattern != "" {
+			property.Format, property.Pattern = "", b.pattern
 		}
 		nullable := b.nullable
 		if !request {
@@ -238,9 +217,6 @@ func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
 		s := formats[fd.JSONName()]
-		if other, ok := asked[fd.JSONName()]; ok && request {
-			s = other
-		}
 		s.Type = types{"string"}
 		return &s, nil
 	case protoreflect.BoolKind:

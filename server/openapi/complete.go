@@ -63,10 +63,10 @@ func address(d protoreflect.MethodDescriptor) (verb, template string, err error)
 	case *annotations.HttpRule_Patch:
 		return "PATCH", p.Patch, nil
 	}
-	return "", "", fmt.Errorf("%s has no HTTP binding that the document can tell", d.FullName())
+	return "", "", fmt.Errorf("%s has no HTTP binding that the document can show", d.FullName())
 }
 
-// hasBody tells whether the method reads a body.
+// hasBody reports whether the method reads a body.
 func hasBody(d protoreflect.MethodDescriptor) bool {
 	rule, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
 	return rule.GetBody() != ""

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// bounds are what a request's field may hold. The zero value bounds nothing.
+type bounds struct {
+	required, nullable   bool
+	minLength, maxLength *int
+	minimum, maximum     *int64
+	pattern              string
+}
+
+// declared reads the bounds of a request's field from its options. A field can be null where it has
+// presence; in a change, which names its fields, only where its comment says what null does.
+func declared(fd protoreflect.FieldDescriptor) (bounds, error) {
+	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
+	b := bounds{required: rules.GetRequired(), nullable: fd.HasPresence() && !rules.GetRequired()}
+	if fd.ContainingMessage().Fields().ByName("update_mask") != nil {
+		text, err := comment(fd)
+		if err != nil {
+			return b, err
+		}
+		b.nullable = b.nullable && saysNull.MatchString(text)
+	}
+	switch of := rules.GetType().(type) {
+	case nil, *validate.FieldRules_Enum:
+	case *validate.FieldRules_String_:
+		b.minLength, b.maxLength = length(of.String_.MinLen), length(of.String_.MaxLen)
+		b.pattern = of.String_.GetPattern()
+	case *validate.FieldRules_Int32:
+		if of.Int32.HasGte() {
+			b.minimum = new(int64(of.Int32.GetGte()))
+		}
+		if of.Int32.HasLte() {
+			b.maximum = new(int64(of.Int32.GetLte()))
+		}
+	case *validate.FieldRules_Int64:
+		if of.Int64.HasGte() {
+			b.minimum = new(of.Int64.GetGte())
+		}
+		if of.Int64.HasLte() {
+			b.maximum = new(of.Int64.GetLte())
+		}
+	default:
+		return b, fmt.Errorf("%s declares bounds that the document has no words for: %v", fd.FullName(), rules)
+	}
+	return b, nil
+}
+
+func length(n *uint64) *int {
+	if n == nil {
+		return nil
+	}
+	return new(int(*n)) //nolint:gosec // No more than fit.
+}
