@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/field"
 	"go.storefront.example/gen/ent"
 )
 
@@ -26,36 +27,24 @@ const Ping = "ping"
 type kind struct {
 	// resource is the name in the journal.
 	resource string
-	// fields are the journaled columns with their API names, in the order in which an entry
-	// shows them. Counters and times that follow from other changes are not among them.
-	fields []column
+	// fields are the journaled columns in the order in which an entry shows them. Counters and times
+	// that follow from other changes are not among them.
+	fields []field.Column
 	// action names a change; nil for the plain created and updated.
 	name func(op ent.Op, changes []Change) string
 	// events are the types of event that a change sends.
 	events func(op ent.Op, changes []Change, row ent.Value) []string
 }
 
-type column struct{ name, api string }
-
 // kinds is the one table of what is journaled and what sends events, by ent's type name.
 var kinds = map[string]kind{
 	ent.TypeStore: {
 		resource: "store",
-		fields: []column{
-			{"name", "name"}, {"slug", "slug"}, {"url", "url"}, {"description", "description"},
-			{"currency", "currency"}, {"country", "country"}, {"support_email", "supportEmail"},
-			{"phone", "phone"}, {"whatsapp_phone", "whatsappPhone"}, {"social_links", "socialLinks"},
-			{"status", "status"}, {"payment_links_open", "paymentLinks"},
-			{"unavailable_types", "unavailableTypes"}, {"platform_fee_percent", "platformFeePercent"},
-		},
+		fields:   field.Store.Columns(),
 	},
 	ent.TypeProduct: {
 		resource: "product",
-		fields: []column{
-			{"title", "title"}, {"slug", "slug"}, {"type", "type"}, {"status", "status"},
-			{"summary", "summary"}, {"description", "description"}, {"price_amount", "priceAmount"},
-			{"compare_at_amount", "compareAtAmount"}, {"cover_url", "coverUrl"}, {"content_ready", "contentReady"},
-		},
+		fields:   field.Product.Columns(),
 		events: func(_ ent.Op, changes []Change, _ ent.Value) []string {
 			switch changedTo(changes, "status") {
 			case "PUBLISHED":
@@ -68,7 +57,7 @@ var kinds = map[string]kind{
 	},
 	ent.TypeCustomer: {
 		resource: "customer",
-		fields:   []column{{"name", "name"}, {"email", "email"}, {"phone", "phone"}},
+		fields:   field.Customer.Columns(),
 		events: func(op ent.Op, _ []Change, _ ent.Value) []string {
 			if op.Is(ent.OpCreate) {
 				return []string{CustomerCreated}
@@ -78,10 +67,7 @@ var kinds = map[string]kind{
 	},
 	ent.TypeOrder: {
 		resource: "order",
-		fields: []column{
-			{"reference", "reference"}, {"status", "status"}, {"amount", "amount"},
-			{"customer_id", "customerId"}, {"payment_link_id", "paymentLinkId"}, {"note", "note"},
-		},
+		fields:   field.Order.Columns(),
 		name: func(op ent.Op, changes []Change) string {
 			if op.Is(ent.OpCreate) {
 				return "created"
@@ -103,12 +89,7 @@ var kinds = map[string]kind{
 	},
 	ent.TypePaymentLink: {
 		resource: "payment_link",
-		fields: []column{
-			{"code", "code"}, {"title", "title"}, {"description", "description"}, {"cover_url", "coverUrl"},
-			{"pricing", "pricing"}, {"amount", "amount"}, {"min_amount", "minAmount"},
-			{"thank_you_message", "thankYouMessage"}, {"expires_at", "expiresAt"},
-			{"max_payments", "maxPayments"}, {"disabled_at", "disabledAt"},
-		},
+		fields:   field.PaymentLink.Columns(),
 		name: func(op ent.Op, changes []Change) string {
 			switch {
 			case op.Is(ent.OpCreate):
@@ -123,9 +104,7 @@ var kinds = map[string]kind{
 	},
 	ent.TypeApiKey: {
 		resource: "api_key",
-		fields: []column{
-			{"name", "name"}, {"scopes", "scopes"}, {"expires_at", "expiresAt"}, {"revoked_at", "revokedAt"},
-		},
+		fields:   field.ApiKey.Columns(),
 		name: func(op ent.Op, _ []Change) string {
 			if op.Is(ent.OpCreate) {
 				return "created"
@@ -135,10 +114,7 @@ var kinds = map[string]kind{
 	},
 	ent.TypeWebhook: {
 		resource: "webhook",
-		fields: []column{
-			{"url", "url"}, {"description", "description"}, {"events", "events"}, {"enabled", "enabled"},
-			{"disabled_automatically", "disabledAutomatically"},
-		},
+		fields:   field.Webhook.Columns(),
 		name: func(op ent.Op, changes []Change) string {
 			if op.Is(ent.OpCreate) {
 				return "created"
@@ -183,16 +159,16 @@ func (k kind) ownerOf(m ent.Mutation) uuid.UUID {
 func (k kind) changes(ctx context.Context, m ent.Mutation) ([]Change, error) {
 	var changes []Change
 	for _, f := range k.fields {
-		to, set := m.Field(f.name)
-		if !set && !m.FieldCleared(f.name) {
+		to, set := m.Field(f.Name)
+		if !set && !m.FieldCleared(f.Name) {
 			continue
 		}
-		c := Change{Field: f.api}
+		c := Change{Field: f.Journal}
 		if set {
 			c.To = plain(to)
 		}
 		if m.Op().Is(ent.OpUpdateOne) {
-			from, err := m.OldField(ctx, f.name)
+			from, err := m.OldField(ctx, f.Name)
 			if err != nil {
 				return nil, err
 			}

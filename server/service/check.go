@@ -2,11 +2,8 @@ package service
 
 import (
 	"context"
-	"slices"
-
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -35,7 +32,7 @@ func (s *Shop) Check(ctx context.Context, m proto.Message, invalid *wire.Invalid
 	case *storefrontv1.ListCustomersRequest:
 		_, err = p.listCustomers(in)
 	case *storefrontv1.CreateCustomerRequest:
-		_, err = p.newCustomer(in, t.Country)
+		_, err = p.buyer(in, t.Country)
 	case *storefrontv1.UpdateCustomerRequest:
 		_, err = p.customerChange(in, t.Country)
 	case *storefrontv1.ListPaymentLinksRequest:
@@ -51,40 +48,6 @@ func (s *Shop) Check(ctx context.Context, m proto.Message, invalid *wire.Invalid
 		err = p.err()
 	}
 	return err
-}
-
-// update is what every update request has.
-type update interface {
-	proto.Message
-	GetUpdateMask() *fieldmaskpb.FieldMask
-}
-
-// named returns which fields an update names, by their proto names: those of its mask, or those
-// that are present when it has none. It refuses a mask that names what cannot be changed.
-func (p *problems) named(in update) func(path string) bool {
-	m := in.ProtoReflect()
-	mask := in.GetUpdateMask()
-	if mask == nil {
-		fields := m.Descriptor().Fields()
-		return func(path string) bool {
-			f := fields.ByName(protoreflect.Name(path))
-			return f != nil && m.Has(f)
-		}
-	}
-	for _, path := range mask.GetPaths() {
-		f := m.Descriptor().Fields().ByName(protoreflect.Name(path))
-		if f == nil || path == "id" || path == "update_mask" {
-			p.invalid("updateMask", "names "+path+", which cannot be changed")
-		}
-	}
-	return func(path string) bool { return slices.Contains(mask.GetPaths(), path) }
-}
-
-// required refuses a field that an update names without a value.
-func (p *problems) required(field string, named, present bool) {
-	if named && !present {
-		p.invalid(field, "cannot be null")
-	}
 }
 
 // known refuses an enum number that has no meaning; only binary requests can carry one.

@@ -79,7 +79,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 			return nil, err
 		}
 		if d.CustomerID == "" {
-			if buyer, _, err = completeOrCreate(ctx, tx, t, buyer, d.Buyer); err != nil {
+			if buyer, _, err = completeOrCreate(ctx, tx, t, buyer, d.Buyer.row()); err != nil {
 				return nil, err
 			}
 		}
@@ -116,7 +116,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 // check brings the draft's texts into their stored form and refuses what needs no look-up.
 func (d *OrderDraft) check(t tenant.Store) error {
 	p := &problems{}
-	d.Note = p.optionalText("note", d.Note, MaxNoteRunes)
+	d.Note = p.optionalText("note", d.Note, maxNoteRunes)
 	switch {
 	case d.PaymentLinkID == "" && len(d.Lines) == 0:
 		p.invalid("items", "must name a product or a payment link")
@@ -125,7 +125,7 @@ func (d *OrderDraft) check(t tenant.Store) error {
 	case d.PaymentLinkID == "" && d.Amount != nil:
 		p.invalid("amount", "follows from the products; only an OPEN payment link takes one")
 	}
-	p.amount("amount", d.Amount, 1)
+	p.amount("amount", d.Amount, paymentBound)
 	for i, l := range d.Lines {
 		if l.Quantity < 1 {
 			p.invalid("items."+strconv.Itoa(i)+".quantity", "must be a whole number from 1")
@@ -134,15 +134,15 @@ func (d *OrderDraft) check(t tenant.Store) error {
 	if d.CustomerID != "" {
 		return p.err()
 	}
-	var err error
-	d.Buyer, err = p.buyer(d.Buyer, t.Country)
+	row, err := p.buyer(&storefrontv1.CreateCustomerRequest{Name: d.Buyer.Name, Email: d.Buyer.Email, Phone: d.Buyer.Phone}, t.Country)
+	d.Buyer = Buyer{row.Name, row.Email, row.Phone}
 	return err
 }
 
 // takeBuyer holds the row of the draft's customer; nil is a buyer whom the store does not know.
 func (s *Shop) takeBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.Customer, error) {
 	if d.CustomerID == "" {
-		return s.takeKnown(ctx, tx, t, d.Buyer)
+		return s.takeKnown(ctx, tx, t, d.Buyer.row())
 	}
 	id, ok := parseID(d.CustomerID)
 	if !ok {

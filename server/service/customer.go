@@ -7,6 +7,7 @@ import (
 
 	"entgo.io/ent/dialect"
 
+	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
@@ -83,26 +84,21 @@ type Buyer struct {
 	Email, Phone *string
 }
 
-func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country string) (Buyer, error) {
-	return p.buyer(Buyer{in.GetName(), in.Email, in.Phone}, country)
+func (b Buyer) row() *ent.Customer {
+	return &ent.Customer{Name: b.Name, Email: b.Email, Phone: b.Phone}
 }
 
-func (p *problems) buyer(b Buyer, country string) (Buyer, error) {
-	b.Name = p.text("name", b.Name, MaxCustomerNameRunes)
-	named := b.Email != nil || b.Phone != nil || p.refused("email") || p.refused("phone")
-	if b.Email != nil {
-		b.Email = p.email("email", *b.Email)
-	}
-	if b.Phone != nil {
-		b.Phone = p.phone("phone", *b.Phone, country)
-	}
+// buyer reads a customer to record.
+func (p *problems) buyer(in *storefrontv1.CreateCustomerRequest, country string) (*ent.Customer, error) {
+	c := changeOf(p, field.Customer, in, country)
+	named := in.Email != nil || in.Phone != nil || p.refused("email") || p.refused("phone")
 	if err := p.err(); err != nil {
-		return b, err
+		return &c.to, err
 	}
 	if !named {
-		return b, identifierRequired()
+		return &c.to, identifierRequired()
 	}
-	return b, nil
+	return &c.to, nil
 }
 
 // CreateCustomer creates a customer, or completes the one that the store already knows by that
@@ -116,17 +112,17 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 	if err != nil {
 		return nil, false, err
 	}
-	b, err := (&problems{}).newCustomer(in, t.Country)
+	buyer, err := (&problems{}).buyer(in, t.Country)
 	if err != nil {
 		return nil, false, err
 	}
 	var row *ent.Customer
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		known, err := s.takeKnown(ctx, tx, t, b)
+		known, err := s.takeKnown(ctx, tx, t, buyer)
 		if err != nil {
 			return err
 		}
-		row, created, err = completeOrCreate(ctx, tx, t, known, b)
+		row, created, err = completeOrCreate(ctx, tx, t, known, buyer)
 		return err
 	})
 	if err != nil {
@@ -137,8 +133,8 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 
 // takeKnown holds the row of the customer that an e-mail or phone identifies; nil is none. It
 // refuses with customer_conflict when the two identify two customers.
-func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, b Buyer) (*ent.Customer, error) {
-	known, err := resource.IdentifiedCustomers(ctx, tx, t, b.Email, b.Phone, s.store.Dialect() == dialect.Postgres)
+func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer *ent.Customer) (*ent.Customer, error) {
+	known, err := resource.IdentifiedCustomers(ctx, tx, t, buyer.Email, buyer.Phone, s.store.Dialect() == dialect.Postgres)
 	switch {
 	case err != nil:
 		return nil, err
@@ -153,29 +149,27 @@ func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, b Buye
 // completeOrCreate gives a customer what it lacks of the buyer, or makes the buyer a customer. A
 // race for the same e-mail or phone ends in a violated unique index, which ends the transaction;
 // run anew, it finds the winner's customer.
-func completeOrCreate(ctx context.Context, tx *ent.Tx, t tenant.Store, known *ent.Customer, b Buyer) (row *ent.Customer, created bool, err error) {
+func completeOrCreate(ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer) (row *ent.Customer, created bool, err error) {
 	if known == nil {
 		now := hook.Time(ctx)
-		row, err := tx.Customer.Create().SetID(id.At(now)).SetStoreID(t.ID).
-			SetName(b.Name).SetNillableEmail(b.Email).SetNillablePhone(b.Phone).
-			SetSearch(resource.CustomerSearch(b.Name, b.Email, b.Phone)).
-			SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
+		create := tx.Customer.Create().SetID(id.At(now)).SetStoreID(t.ID).
+			SetSearch(resource.CustomerSearch(buyer.Name, buyer.Email, buyer.Phone)).SetCreatedAt(now).SetUpdatedAt(now)
+		if err := field.Customer.Fill(create.Mutation(), buyer); err != nil {
+			return nil, false, fmt.Errorf("create customer: %w", err)
+		}
+		row, err := create.Save(ctx)
 		if err != nil {
 			return nil, false, fmt.Errorf("create customer: %w", err)
 		}
 		return row, true, nil
 	}
-	next := Buyer{known.Name, known.Email, known.Phone}
-	if next.Name == "" {
-		next.Name = b.Name
+	next := *known
+	for _, f := range field.Customer {
+		if !f.Differs(known, &ent.Customer{}) {
+			f.Copy(&next, buyer)
+		}
 	}
-	if next.Email == nil {
-		next.Email = b.Email
-	}
-	if next.Phone == nil {
-		next.Phone = b.Phone
-	}
-	row, err = saveCustomer(ctx, tx, known, next)
+	row, err = saveCustomer(ctx, tx, known, &next)
 	return row, false, err
 }
 
@@ -191,21 +185,13 @@ func identifiedBy(email, phone *string) predicate.Customer {
 }
 
 // saveCustomer saves what makes a customer another one, or nothing.
-func saveCustomer(ctx context.Context, tx *ent.Tx, row *ent.Customer, next Buyer) (*ent.Customer, error) {
+func saveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
 	u := tx.Customer.UpdateOne(row)
-	if next.Name != row.Name {
-		u.SetName(next.Name)
+	changed, err := field.Customer.Update(u.Mutation(), row, next)
+	if err != nil || !changed {
+		return row, err
 	}
-	if differ(next.Email, row.Email) {
-		setOrClear(next.Email, u.SetEmail, u.ClearEmail)
-	}
-	if differ(next.Phone, row.Phone) {
-		setOrClear(next.Phone, u.SetPhone, u.ClearPhone)
-	}
-	if unchanged(u.Mutation()) {
-		return row, nil
-	}
-	row, err := u.SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone)).
+	row, err = u.SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone)).
 		SetUpdatedAt(hook.Time(ctx)).Save(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("update customer: %w", err)
@@ -213,39 +199,12 @@ func saveCustomer(ctx context.Context, tx *ent.Tx, row *ent.Customer, next Buyer
 	return row, nil
 }
 
-// customerChange is what to change of a customer; the outer pointer tells whether a field is
-// named.
-type customerChange struct {
-	name         *string
-	email, phone **string
-}
-
-func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, country string) (customerChange, error) {
-	var c customerChange
-	named := p.named(in)
-	p.required("name", named("name"), in.Name != nil)
-	if named("name") && in.Name != nil {
-		name := p.text("name", *in.Name, MaxCustomerNameRunes)
-		c.name = &name
-	}
-	if named("email") {
-		email := in.Email
-		if email != nil {
-			email = p.email("email", *email)
-		}
-		c.email = &email
-	}
-	if named("phone") {
-		phone := in.Phone
-		if phone != nil {
-			phone = p.phone("phone", *phone, country)
-		}
-		c.phone = &phone
-	}
+func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, country string) (change[ent.Customer], error) {
+	c := changeOf(p, field.Customer, in, country)
 	if err := p.err(); err != nil {
 		return c, err
 	}
-	if c.email != nil && *c.email == nil && c.phone != nil && *c.phone == nil {
+	if c.names("email") && c.to.Email == nil && c.names("phone") && c.to.Phone == nil {
 		return c, identifierRequired()
 	}
 	return c, nil
@@ -274,10 +233,7 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 		if err := readError("customer", err, customerNotFound); err != nil {
 			return err
 		}
-		next := Buyer{row.Name, row.Email, row.Phone}
-		setIfNamed(&next.Name, c.name)
-		setIfNamed(&next.Email, c.email)
-		setIfNamed(&next.Phone, c.phone)
+		next := c.applied(row)
 		if next.Email == nil && next.Phone == nil {
 			return identifierRequired()
 		}
@@ -291,7 +247,7 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 				return customerConflict()
 			}
 		}
-		row, err = saveCustomer(ctx, tx, row, next)
+		row, err = saveCustomer(ctx, tx, row, &next)
 		return err
 	})
 	if err != nil {

@@ -40,7 +40,7 @@ func (p *problems) customerRow(in *storefrontv1.Customer, t tenant.Store) ent.Cu
 	p.storeCurrency(in.GetCurrency(), t.Currency)
 	row := ent.Customer{
 		ID:          p.id("id", in.GetId()),
-		Name:        p.text("name", in.GetName(), MaxCustomerNameRunes),
+		Name:        p.text("name", in.GetName(), maxCustomerNameRunes),
 		OrdersCount: int32(min(p.kept("ordersCount", int64(in.GetOrdersCount())), math.MaxInt32)),
 		TotalPaid:   p.kept("totalPaid", in.GetTotalPaid()),
 		CreatedAt:   p.pastMoment("createdAt", in.GetCreatedAt()),

@@ -74,7 +74,7 @@ func (p *problems) address(field, value string) string {
 // keptSlug is the short name of a product that lived elsewhere: whatever stands in an address as
 // it is. Changing it would break the product's address.
 func (p *problems) keptSlug(field, value string) string {
-	value = p.filled(field, value, MaxTitleRunes)
+	value = p.filled(field, value, maxTitleRunes)
 	if url.PathEscape(value) != value || strings.ContainsAny(value, "/?#") {
 		p.invalid(field, "must stand in an address as it is")
 	}

@@ -62,7 +62,7 @@ func (p *problems) orderRow(in *storefrontv1.Order, t tenant.Store) orderRow {
 		Status:             order.Status(in.GetStatus().String()),
 		Amount:             p.kept("amount", in.GetAmount()),
 		PlatformFeePercent: in.GetPlatformFeePercent(),
-		Note:               p.optionalText("note", in.Note, MaxNoteRunes),
+		Note:               p.optionalText("note", in.Note, maxNoteRunes),
 		PaidAt:             p.moment("paidAt", in.GetPaidAt()),
 		CreatedAt:          p.pastMoment("createdAt", in.GetCreatedAt()),
 	}}
@@ -80,7 +80,7 @@ func (p *problems) orderRow(in *storefrontv1.Order, t tenant.Store) orderRow {
 	} else {
 		row.buyer = ent.Customer{
 			ID:        p.id("customer.id", in.GetCustomer().GetId()),
-			Name:      p.text("customer.name", in.GetCustomer().GetName(), MaxCustomerNameRunes),
+			Name:      p.text("customer.name", in.GetCustomer().GetName(), maxCustomerNameRunes),
 			CreatedAt: row.order.CreatedAt,
 		}
 		row.buyer.Email, row.buyer.Phone = p.identifiers("customer.", in.Customer.Email, in.Customer.Phone, t.Country)

@@ -36,15 +36,15 @@ func (p *problems) productRow(in *storefrontv1.Product, t tenant.Store) ent.Prod
 	p.given("type", in.GetType())
 	p.given("status", in.GetStatus())
 	p.storeCurrency(in.GetCurrency(), t.Currency)
-	p.amount("compareAtAmount", in.CompareAtAmount, 0)
+	p.amount("compareAtAmount", in.CompareAtAmount, priceBound)
 	row := ent.Product{
 		ID:              p.id("id", in.GetId()),
 		Title:           p.title("title", in.GetTitle()),
 		Slug:            p.keptSlug("slug", in.GetSlug()),
 		Type:            product.Type(in.GetType().String()),
 		Status:          product.Status(in.GetStatus().String()),
-		Summary:         p.text("summary", in.GetSummary(), MaxSummaryRunes),
-		Description:     p.text("description", in.GetDescription(), MaxDescriptionRunes),
+		Summary:         p.text("summary", in.GetSummary(), maxSummaryRunes),
+		Description:     p.text("description", in.GetDescription(), maxDescriptionRunes),
 		PriceAmount:     p.kept("priceAmount", in.GetPriceAmount()),
 		CompareAtAmount: in.CompareAtAmount,
 		URL:             p.address("url", in.GetUrl()),

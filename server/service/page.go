@@ -9,11 +9,11 @@ import (
 	"go.storefront.example/ent/resource"
 )
 
-// Bounds of a list's page.
-const (
-	DefaultPageSize = 25
-	MaxPageSize     = 100
-)
+// DefaultPageSize is how many entries a page has unless the request names a size.
+const DefaultPageSize = 25
+
+// maxPageSize is the largest size of a page.
+var maxPageSize = most("storefront.v1.ListProductsRequest.page_size")
 
 // page returns the page that a list request asks for, with its number and size, by the defaults
 // where it names none. number and size are nil where the request leaves them out.
@@ -27,11 +27,11 @@ func (p *problems) page(number *int64, size *int32) (at int64, page resource.Pag
 	}
 	if size != nil {
 		page.Size = int(*size)
-		if page.Size < 1 || page.Size > MaxPageSize {
-			p.invalid("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", MaxPageSize))
+		if page.Size < 1 || page.Size > maxPageSize {
+			p.invalid("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", maxPageSize))
 		}
 	}
-	if at-1 > math.MaxInt64/MaxPageSize {
+	if at-1 > int64(math.MaxInt64/maxPageSize) {
 		page.Offset = math.MaxInt64
 	} else {
 		page.Offset = (at - 1) * int64(page.Size)
@@ -44,9 +44,9 @@ func (p *problems) query(q *string) string {
 	if q == nil {
 		return ""
 	}
-	if utf8.RuneCountInString(*q) > MaxQueryRunes {
-		p.invalid("q", fmt.Sprintf("must be at most %d characters long", MaxQueryRunes))
+	if utf8.RuneCountInString(*q) > maxQueryRunes {
+		p.invalid("q", fmt.Sprintf("must be at most %d characters long", maxQueryRunes))
 		return ""
 	}
-	return strings.TrimSpace(p.text("q", *q, MaxQueryRunes))
+	return strings.TrimSpace(p.text("q", *q, maxQueryRunes))
 }

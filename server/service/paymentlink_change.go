@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
@@ -17,103 +18,31 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// linkChange is what to change of a payment link; a nil field stays as it is, and the inner
-// pointer of a field that can be null is its value.
-type linkChange struct {
-	title                      *string
-	pricing                    *paymentlink.Pricing
-	amount, minAmount          **int64
-	description, cover, thanks **string
-	expiresAt                  **time.Time
-	maxPayments                **int32
-}
-
-// everyLinkField is the mask of a creation, which names all fields.
-var everyLinkField = []string{"title", "pricing", "amount", "min_amount", "description", "cover_url", "thank_you_message", "expires_at", "max_payments"}
-
-// newPaymentLink reads a creation as a change of an empty link that names every field.
-func (p *problems) newPaymentLink(in *storefrontv1.CreatePaymentLinkRequest) (linkChange, error) {
-	pricing := in.GetPricing()
-	if pricing == 0 {
+func (p *problems) newPaymentLink(in *storefrontv1.CreatePaymentLinkRequest) (change[ent.PaymentLink], error) {
+	if in.GetPricing() == 0 {
 		p.invalid("pricing", "must be FIXED or OPEN")
 	}
-	return p.paymentLinkChange(&storefrontv1.UpdatePaymentLinkRequest{
-		Title: &in.Title, Pricing: &pricing, Amount: in.Amount, MinAmount: in.MinAmount, Description: in.Description,
-		CoverUrl: in.CoverUrl, ThankYouMessage: in.ThankYouMessage, ExpiresAt: in.GetExpiresAt(), MaxPayments: in.MaxPayments,
-		UpdateMask: &fieldmaskpb.FieldMask{Paths: everyLinkField},
-	})
+	return p.paymentLinkChange(in)
 }
 
-func (p *problems) paymentLinkChange(in *storefrontv1.UpdatePaymentLinkRequest) (linkChange, error) {
-	var c linkChange
-	named := p.named(in)
-	p.required("title", named("title"), in.Title != nil)
-	p.required("pricing", named("pricing"), in.GetPricing() != 0)
-	if named("title") && in.Title != nil {
-		title := p.title("title", in.GetTitle())
-		c.title = &title
-	}
-	if named("pricing") {
-		p.known("pricing", in.GetPricing())
-		pricing := paymentlink.Pricing(in.GetPricing().String())
-		c.pricing = &pricing
-	}
-	if named("amount") {
-		p.amount("amount", in.Amount, 1)
-		c.amount = &in.Amount
-	}
-	if named("min_amount") {
-		p.amount("minAmount", in.MinAmount, 1)
-		c.minAmount = &in.MinAmount
-	}
-	if named("description") {
-		text := p.optionalText("description", in.Description, MaxLinkDescriptionRunes)
-		c.description = &text
-	}
-	if named("cover_url") {
-		cover := p.optionalURL("coverUrl", in.CoverUrl)
-		c.cover = &cover
-	}
-	if named("thank_you_message") {
-		text := p.optionalText("thankYouMessage", in.ThankYouMessage, MaxThankYouRunes)
-		c.thanks = &text
-	}
-	if named("expires_at") {
-		at := p.moment("expiresAt", in.GetExpiresAt())
-		c.expiresAt = &at
-	}
-	if named("max_payments") {
-		if in.MaxPayments != nil && in.GetMaxPayments() < 1 {
-			p.invalid("maxPayments", "must be a whole number from 1 to 2147483647, or null")
-		}
-		c.maxPayments = &in.MaxPayments
-	}
+func (p *problems) paymentLinkChange(in proto.Message) (change[ent.PaymentLink], error) {
+	c := changeOf(p, field.PaymentLink, in, "")
 	// Whatever is wrong with the date itself has a code of its own.
 	p.recode("expiresAt", apierr.PaymentLinkExpiryInvalid)
 	return c, p.err()
 }
 
-// applied is the link after the change. Changing the pricing clears the other kind's amount
-// unless the change names it.
-func (c linkChange) applied(row *ent.PaymentLink) ent.PaymentLink {
-	next := *row
-	if c.pricing != nil && *c.pricing != row.Pricing {
-		if c.amount == nil && *c.pricing == paymentlink.PricingOPEN {
-			next.Amount = nil
-		}
-		if c.minAmount == nil && *c.pricing == paymentlink.PricingFIXED {
-			next.MinAmount = nil
-		}
+// linkAfter is the link after a change. Changing the pricing clears the other kind's amount unless
+// the change names it.
+func linkAfter(c change[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink {
+	next := c.applied(row)
+	switch {
+	case next.Pricing == row.Pricing:
+	case next.Pricing == paymentlink.PricingOPEN && !c.names("amount"):
+		next.Amount = nil
+	case next.Pricing == paymentlink.PricingFIXED && !c.names("min_amount"):
+		next.MinAmount = nil
 	}
-	setIfNamed(&next.Title, c.title)
-	setIfNamed(&next.Pricing, c.pricing)
-	setIfNamed(&next.Amount, c.amount)
-	setIfNamed(&next.MinAmount, c.minAmount)
-	setIfNamed(&next.Description, c.description)
-	setIfNamed(&next.CoverURL, c.cover)
-	setIfNamed(&next.ThankYouMessage, c.thanks)
-	setIfNamed(&next.ExpiresAt, c.expiresAt)
-	setIfNamed(&next.MaxPayments, c.maxPayments)
 	return next
 }
 
@@ -154,18 +83,18 @@ func (s *Shop) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePay
 			return err
 		}
 		now := hook.Time(ctx)
-		next := c.applied(&ent.PaymentLink{})
+		next := c.to
 		if err := sellable(&ent.PaymentLink{}, &next, now); err != nil {
 			return err
 		}
 		// 50 random bits: a code that is taken after all violates its index and the transaction runs anew.
 		short := strings.ToLower(code(10))
-		row, err = tx.PaymentLink.Create().SetID(id.At(now)).SetStoreID(t.ID).
-			SetCode(short).SetURL(address + "/pay/" + short).
-			SetTitle(next.Title).SetPricing(next.Pricing).SetNillableAmount(next.Amount).SetNillableMinAmount(next.MinAmount).
-			SetNillableDescription(next.Description).SetNillableCoverURL(next.CoverURL).SetNillableThankYouMessage(next.ThankYouMessage).
-			SetNillableExpiresAt(next.ExpiresAt).SetNillableMaxPayments(next.MaxPayments).
-			SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
+		create := tx.PaymentLink.Create().SetID(id.At(now)).SetStoreID(t.ID).
+			SetCode(short).SetURL(address + "/pay/" + short).SetCreatedAt(now).SetUpdatedAt(now)
+		if err := field.PaymentLink.Fill(create.Mutation(), &next); err != nil {
+			return fmt.Errorf("create payment link: %w", err)
+		}
+		row, err = create.Save(ctx)
 		if err != nil {
 			return fmt.Errorf("create payment link: %w", err)
 		}
@@ -186,41 +115,36 @@ func (s *Shop) UpdatePaymentLink(ctx context.Context, in *storefrontv1.UpdatePay
 	if err != nil {
 		return nil, err
 	}
-	return s.changePaymentLink(ctx, in.GetId(), func(ctx context.Context, row *ent.PaymentLink) (*ent.PaymentLinkUpdateOne, error) {
-		next := c.applied(row)
-		if err := sellable(row, &next, hook.Time(ctx)); err != nil {
-			return nil, err
-		}
-		return linkUpdate(row, &next), nil
+	return s.changePaymentLink(ctx, in.GetId(), func(ctx context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
+		next := linkAfter(c, row)
+		return next, sellable(row, &next, hook.Time(ctx))
 	})
 }
 
 // EnablePaymentLink enables a disabled link and leaves an enabled one as it is. It refuses with
 // payment_link_not_found.
 func (s *Shop) EnablePaymentLink(ctx context.Context, in *storefrontv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	return s.changePaymentLink(ctx, in.GetId(), func(_ context.Context, row *ent.PaymentLink) (*ent.PaymentLinkUpdateOne, error) {
-		u := row.Update()
-		if row.DisabledAt != nil {
-			u.ClearDisabledAt()
-		}
-		return u, nil
+	return s.changePaymentLink(ctx, in.GetId(), func(_ context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
+		next := *row
+		next.DisabledAt = nil
+		return next, nil
 	})
 }
 
 // DisablePaymentLink disables a link for the operator's side and leaves a disabled one as it is.
 // It refuses with payment_link_not_found.
 func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1.PaymentLink, error) {
-	return s.changePaymentLink(ctx, id, func(ctx context.Context, row *ent.PaymentLink) (*ent.PaymentLinkUpdateOne, error) {
-		u := row.Update()
-		if row.DisabledAt == nil {
-			u.SetDisabledAt(hook.Time(ctx))
+	return s.changePaymentLink(ctx, id, func(ctx context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
+		next := *row
+		if next.DisabledAt == nil {
+			next.DisabledAt = new(hook.Time(ctx))
 		}
-		return u, nil
+		return next, nil
 	})
 }
 
-// changePaymentLink saves what a change makes of a link, or nothing when it changes nothing.
-func (s *Shop) changePaymentLink(ctx context.Context, id string, change func(context.Context, *ent.PaymentLink) (*ent.PaymentLinkUpdateOne, error)) (*storefrontv1.PaymentLink, error) {
+// changePaymentLink saves what a link becomes, or nothing when it stays as it is.
+func (s *Shop) changePaymentLink(ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error)) (*storefrontv1.PaymentLink, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
 		return nil, err
@@ -235,8 +159,13 @@ func (s *Shop) changePaymentLink(ctx context.Context, id string, change func(con
 		if err := readError("payment link", err, paymentLinkNotFound); err != nil {
 			return err
 		}
-		u, err := change(ctx, row)
-		if err != nil || unchanged(u.Mutation()) {
+		next, err := after(ctx, row)
+		if err != nil {
+			return err
+		}
+		u := row.Update()
+		changed, err := field.PaymentLink.Update(u.Mutation(), row, &next)
+		if err != nil || !changed {
 			return err
 		}
 		row, err = u.SetUpdatedAt(hook.Time(ctx)).Save(ctx)
@@ -249,37 +178,4 @@ func (s *Shop) changePaymentLink(ctx context.Context, id string, change func(con
 		return nil, err
 	}
 	return resource.PaymentLink(row, t.Currency, s.store.Now()), nil
-}
-
-// linkUpdate sets what differs between a link and what it becomes.
-func linkUpdate(row, next *ent.PaymentLink) *ent.PaymentLinkUpdateOne {
-	u := row.Update()
-	if next.Title != row.Title {
-		u.SetTitle(next.Title)
-	}
-	if next.Pricing != row.Pricing {
-		u.SetPricing(next.Pricing)
-	}
-	if differ(next.Amount, row.Amount) {
-		setOrClear(next.Amount, u.SetAmount, u.ClearAmount)
-	}
-	if differ(next.MinAmount, row.MinAmount) {
-		setOrClear(next.MinAmount, u.SetMinAmount, u.ClearMinAmount)
-	}
-	if differ(next.Description, row.Description) {
-		setOrClear(next.Description, u.SetDescription, u.ClearDescription)
-	}
-	if differ(next.CoverURL, row.CoverURL) {
-		setOrClear(next.CoverURL, u.SetCoverURL, u.ClearCoverURL)
-	}
-	if differ(next.ThankYouMessage, row.ThankYouMessage) {
-		setOrClear(next.ThankYouMessage, u.SetThankYouMessage, u.ClearThankYouMessage)
-	}
-	if differAt(next.ExpiresAt, row.ExpiresAt) {
-		setOrClear(next.ExpiresAt, u.SetExpiresAt, u.ClearExpiresAt)
-	}
-	if differ(next.MaxPayments, row.MaxPayments) {
-		setOrClear(next.MaxPayments, u.SetMaxPayments, u.ClearMaxPayments)
-	}
-	return u
 }

@@ -13,18 +13,22 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// Bounds of texts in Unicode code points, after trimming.
-const (
-	MaxTitleRunes           = 200
-	MaxSummaryRunes         = 500
-	MaxDescriptionRunes     = 50000
-	MaxCustomerNameRunes    = 200
-	MaxEmailRunes           = 254
-	MaxLinkDescriptionRunes = 5000
-	MaxThankYouRunes        = 2000
-	MaxURLRunes             = 2048
-	MaxQueryRunes           = 100
-	MaxNoteRunes            = 2000
+// Bounds of texts in characters (Unicode code points), after trimming, as the protos declare them.
+var (
+	maxTitleRunes        = most("storefront.v1.UpdateProductRequest.title")
+	maxSummaryRunes      = most("storefront.v1.UpdateProductRequest.summary")
+	maxDescriptionRunes  = most("storefront.v1.UpdateProductRequest.description")
+	maxCustomerNameRunes = most("storefront.v1.UpdateCustomerRequest.name")
+	maxEmailRunes        = most("storefront.v1.UpdateCustomerRequest.email")
+	maxURLRunes          = most("storefront.v1.UpdatePaymentLinkRequest.cover_url")
+	maxQueryRunes        = most("storefront.v1.ListProductsRequest.q")
+	maxNoteRunes         = most("storefront.admin.v1.CreateOrderRequest.note")
+)
+
+// The bounds of amounts that requests declare and that loads and orders are held to.
+var (
+	priceBound   = mustBound("storefront.v1.UpdateProductRequest.price_amount")
+	paymentBound = mustBound("storefront.admin.v1.CreateOrderRequest.amount")
 )
 
 // MaxAmount bounds every amount: 2^53-1, the largest integer that a JavaScript client reads
@@ -49,9 +53,9 @@ func (p *problems) text(field, value string, maxRunes int) string {
 
 // title is a text that must not be empty.
 func (p *problems) title(field, value string) string {
-	value = p.text(field, value, MaxTitleRunes)
+	value = p.text(field, value, maxTitleRunes)
 	if value == "" {
-		p.invalid(field, fmt.Sprintf("must be 1 to %d characters long", MaxTitleRunes))
+		p.invalid(field, fmt.Sprintf("must be 1 to %d characters long", maxTitleRunes))
 	}
 	return value
 }
@@ -70,7 +74,7 @@ func (p *problems) optionalText(field string, value *string, maxRunes int) *stri
 
 // optionalURL is an http or https address that may be null.
 func (p *problems) optionalURL(field string, value *string) *string {
-	text := p.optionalText(field, value, MaxURLRunes)
+	text := p.optionalText(field, value, maxURLRunes)
 	if text == nil || p.refused(field) {
 		return text
 	}
@@ -84,7 +88,7 @@ func (p *problems) optionalURL(field string, value *string) *string {
 // email brings an e-mail address into the form in which it is compared and stored: trimmed and
 // in lower case (RFC 5322 address without display name, on a domain with a dot).
 func (p *problems) email(field, value string) *string {
-	text := p.text(field, value, MaxEmailRunes)
+	text := p.text(field, value, maxEmailRunes)
 	if p.refused(field) {
 		return nil
 	}
@@ -114,9 +118,16 @@ func (p *problems) phone(field, value, country string) *string {
 	return &text
 }
 
-// amount refuses an amount of money outside low to MaxAmount.
-func (p *problems) amount(field string, value *int64, low int64) {
-	if value != nil && (*value < low || *value > MaxAmount) {
-		p.invalid(field, fmt.Sprintf("must be a whole number of minor units from %d to %d", low, int64(MaxAmount)))
+// contact refuses an e-mail address that is shown to buyers as it is; it may be empty.
+func (p *problems) contact(field, value string) {
+	if address, err := mail.ParseAddress(value); value != "" && (err != nil || address.Address != value) {
+		p.invalid(field, "must be an e-mail address such as help@example.com")
+	}
+}
+
+// amount refuses an amount of money out of bounds.
+func (p *problems) amount(field string, value *int64, b bound) {
+	if value != nil && (*value < b.least || *value > b.most) {
+		p.invalid(field, fmt.Sprintf("must be a whole number of minor units from %d to %d", b.least, b.most))
 	}
 }

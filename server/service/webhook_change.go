@@ -3,8 +3,8 @@ package service
 import (
 	"context"
 	"fmt"
-	"slices"
 
+	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
@@ -39,14 +39,19 @@ func (s *Shop) UpdateWebhook(ctx context.Context, id string, c WebhookChange) (W
 				return nil, err
 			}
 		}
-		u := row.Update()
-		setIfChanged(row.URL, c.URL, u.SetURL)
-		setIfChanged(row.Description, c.Description, u.SetDescription)
-		if c.Events != nil && !slices.Equal(row.Events, c.Events) {
-			u.SetEvents(c.Events)
+		u, next := row.Update(), *row
+		if c.URL != nil {
+			next.URL = *c.URL
 		}
-		if unchanged(u.Mutation()) {
-			return row, nil
+		if c.Description != nil {
+			next.Description = *c.Description
+		}
+		if c.Events != nil {
+			next.Events = c.Events
+		}
+		changed, err := field.Webhook.Update(u.Mutation(), row, &next)
+		if err != nil || !changed {
+			return row, err
 		}
 		return u.SetUpdatedAt(hook.Time(ctx)).Save(ctx)
 	})

@@ -1,0 +1,165 @@
+// Package field describes the fields of each resource once: a table a resource, a line a field. The
+// tables decide which fields a request can set, which of them a change makes different, what is saved,
+// and what the activity journal shows of it.
+//
+// Bounds are not here: requests declare them in their protos.
+package field
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"go.storefront.example/gen/ent"
+)
+
+// Form is the form of a text that a request sets. Which texts have it, and how they are stored, is
+// decided by server/service.
+type Form int
+
+// The forms of texts.
+const (
+	// Plain is any text.
+	Plain Form = iota
+	// Email is an e-mail address.
+	Email
+	// Phone is a phone number.
+	Phone
+	// Address is an http or https address.
+	Address
+	// Contact is an e-mail address that is shown and never compared; it may be empty.
+	Contact
+)
+
+// Field is one field of a resource whose rows are of type R.
+type Field[R any] struct {
+	// Name is the name of the column, and in requests that of the proto's field.
+	Name string
+	// Of returns a pointer to the field of a row. A field without it is in the journal only: the
+	// service sets it by rules of its own.
+	Of func(row *R) any
+	// Form is the form of a text.
+	Form Form
+	// Journal is the name in the journal where that is not the JSON form of Name.
+	Journal string
+}
+
+// Table holds the fields of a resource in the order in which the journal shows them.
+type Table[R any] []Field[R]
+
+// Column is a journaled column with its name in the journal.
+type Column struct{ Name, Journal string }
+
+// Columns returns the journaled columns of the table.
+func (t Table[R]) Columns() []Column {
+	columns := make([]Column, len(t))
+	for i, f := range t {
+		columns[i] = Column{f.Name, f.Journal}
+		if f.Journal == "" {
+			columns[i].Journal = camel(f.Name)
+		}
+	}
+	return columns
+}
+
+// camel is the JSON form of a column's name.
+func camel(name string) string {
+	words := strings.Split(name, "_")
+	for i, w := range words[1:] {
+		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// Lookup returns the settable field with a name.
+func (t Table[R]) Lookup(name string) (Field[R], bool) {
+	for _, f := range t {
+		if f.Name == name && f.Of != nil {
+			return f, true
+		}
+	}
+	return Field[R]{}, false
+}
+
+// Nullable reports whether the field can be null.
+func (f Field[R]) Nullable() bool {
+	return reflect.TypeOf(f.Of(new(R))).Elem().Kind() == reflect.Pointer
+}
+
+// Copy gives a row the field of another.
+func (f Field[R]) Copy(to, from *R) {
+	reflect.ValueOf(f.Of(to)).Elem().Set(reflect.ValueOf(f.Of(from)).Elem())
+}
+
+// Set gives a row's field a value; nil stands for null or the zero value. A text may be set to a field of a
+// named type of text.
+func (f Field[R]) Set(row *R, value any) {
+	field := reflect.ValueOf(f.Of(row)).Elem()
+	if value == nil {
+		field.SetZero()
+		return
+	}
+	if field.Kind() == reflect.Pointer {
+		field.Set(reflect.New(field.Type().Elem()))
+		field = field.Elem()
+	}
+	field.Set(reflect.ValueOf(value).Convert(field.Type()))
+}
+
+// value returns the value of a row's field, nil for null.
+func (f Field[R]) value(row *R) any {
+	v := reflect.ValueOf(f.Of(row)).Elem()
+	if v.Kind() != reflect.Pointer {
+		return v.Interface()
+	}
+	if v.IsNil() {
+		return nil
+	}
+	return v.Elem().Interface()
+}
+
+// Differs reports whether two rows hold different values of the field.
+func (f Field[R]) Differs(a, b *R) bool {
+	x, y := f.value(a), f.value(b)
+	if t, ok := x.(time.Time); ok {
+		u, ok := y.(time.Time)
+		return !ok || !t.Equal(u)
+	}
+	return !reflect.DeepEqual(x, y)
+}
+
+// Fill sets in a mutation that creates a row the fields of the row that are not null.
+func (t Table[R]) Fill(m ent.Mutation, row *R) error {
+	for _, f := range t {
+		if f.Of == nil {
+			continue
+		}
+		if value := f.value(row); value != nil {
+			if err := m.SetField(f.Name, value); err != nil {
+				return fmt.Errorf("set %s: %w", f.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Update sets in a mutation that updates a row the fields that are different in next, and reports
+// whether there are any.
+func (t Table[R]) Update(m ent.Mutation, row, next *R) (changed bool, err error) {
+	for _, f := range t {
+		if f.Of == nil || !f.Differs(row, next) {
+			continue
+		}
+		changed = true
+		if value := f.value(next); value == nil {
+			err = m.ClearField(f.Name)
+		} else {
+			err = m.SetField(f.Name, value)
+		}
+		if err != nil {
+			return changed, fmt.Errorf("set %s: %w", f.Name, err)
+		}
+	}
+	return changed, nil
+}

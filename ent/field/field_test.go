@@ -1,0 +1,99 @@
+package field_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/field"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/apikey"
+	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/order"
+	"go.storefront.example/gen/ent/paymentlink"
+	"go.storefront.example/gen/ent/product"
+	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/gen/ent/webhook"
+)
+
+func TestEveryLineIsAColumn(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		columns []field.Column
+		valid   func(string) bool
+	}{
+		{field.Store.Columns(), store.ValidColumn}, {field.Product.Columns(), product.ValidColumn},
+		{field.Customer.Columns(), customer.ValidColumn}, {field.Order.Columns(), order.ValidColumn},
+		{field.PaymentLink.Columns(), paymentlink.ValidColumn}, {field.ApiKey.Columns(), apikey.ValidColumn},
+		{field.Webhook.Columns(), webhook.ValidColumn},
+	} {
+		for _, c := range row.columns {
+			require.True(t, row.valid(c.Name), c.Name)
+		}
+	}
+	require.Equal(t, "priceAmount", field.Product.Columns()[6].Journal)
+	require.Equal(t, "paymentLinks", field.Store.Columns()[11].Journal, "a name of its own")
+}
+
+// saved returns what an update of a row saves.
+func saved[R any](t *testing.T, table field.Table[R], m ent.Mutation, row, next *R) (set map[string]any, cleared []string) {
+	t.Helper()
+	changed, err := table.Update(m, row, next)
+	require.NoError(t, err)
+	require.Equal(t, changed, len(m.Fields())+len(m.ClearedFields()) > 0)
+	set = map[string]any{}
+	for _, name := range m.Fields() {
+		set[name], _ = m.Field(name)
+	}
+	return set, m.ClearedFields()
+}
+
+func TestAnUpdateSavesWhatDiffers(t *testing.T) {
+	t.Parallel()
+	client := ent.NewClient()
+	at := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+	row := ent.PaymentLink{
+		Title: "Don", Pricing: paymentlink.PricingFIXED, Amount: new(int64(5)), Description: new("d"),
+		ExpiresAt: &at, MaxPayments: new(int32(3)),
+	}
+	same := row
+	elsewhere := at.In(time.FixedZone("", 3600))
+	same.ExpiresAt, same.Amount = &elsewhere, new(int64(5))
+	set, cleared := saved(t, field.PaymentLink, client.PaymentLink.UpdateOneID(row.ID).Mutation(), &row, &same)
+	require.Empty(t, set, "equal values behind other pointers, and one moment in two zones, are the same")
+	require.Empty(t, cleared)
+
+	next := row
+	for name, value := range map[string]any{
+		"title": "Cadeau", "pricing": "OPEN", "amount": nil, "min_amount": int64(7), "expires_at": at.Add(time.Hour), "max_payments": int32(4),
+	} {
+		f, ok := field.PaymentLink.Lookup(name)
+		require.True(t, ok, name)
+		f.Set(&next, value)
+	}
+	set, cleared = saved(t, field.PaymentLink, client.PaymentLink.UpdateOneID(row.ID).Mutation(), &row, &next)
+	require.Equal(t, map[string]any{
+		"title": "Cadeau", "pricing": paymentlink.PricingOPEN, "min_amount": int64(7), "expires_at": at.Add(time.Hour), "max_payments": int32(4),
+	}, set)
+	require.Equal(t, []string{"amount"}, cleared, "null is cleared")
+	require.Equal(t, int64(5), *row.Amount, "the row stays as it was")
+}
+
+func TestACreationSetsWhatIsNotNull(t *testing.T) {
+	t.Parallel()
+	m := ent.NewClient().Customer.Create().Mutation()
+	require.NoError(t, field.Customer.Fill(m, &ent.Customer{Phone: new("+237670000001")}))
+	require.ElementsMatch(t, []string{"name", "phone"}, m.Fields())
+}
+
+func TestOnlySettableFieldsAreFound(t *testing.T) {
+	t.Parallel()
+	_, ok := field.Product.Lookup("slug")
+	require.False(t, ok, "a slug is in the journal only")
+	f, ok := field.Customer.Lookup("email")
+	require.True(t, ok)
+	require.True(t, f.Nullable())
+	f, _ = field.Customer.Lookup("name")
+	require.False(t, f.Nullable())
+}

@@ -1,0 +1,79 @@
+package field
+
+import "go.storefront.example/gen/ent"
+
+// Store is the table of stores.
+var Store = Table[ent.Store]{
+	{Name: "name", Of: func(s *ent.Store) any { return &s.Name }},
+	{Name: "slug"},
+	{Name: "url", Of: func(s *ent.Store) any { return &s.URL }, Form: Address},
+	{Name: "description", Of: func(s *ent.Store) any { return &s.Description }},
+	{Name: "currency"},
+	{Name: "country"},
+	{Name: "support_email", Of: func(s *ent.Store) any { return &s.SupportEmail }, Form: Contact},
+	{Name: "phone", Of: func(s *ent.Store) any { return &s.Phone }, Form: Phone},
+	{Name: "whatsapp_phone", Of: func(s *ent.Store) any { return &s.WhatsappPhone }, Form: Phone},
+	{Name: "social_links", Of: func(s *ent.Store) any { return &s.SocialLinks }},
+	{Name: "status", Of: func(s *ent.Store) any { return &s.Status }},
+	{Name: "payment_links_open", Of: func(s *ent.Store) any { return &s.PaymentLinksOpen }, Journal: "paymentLinks"},
+	{Name: "unavailable_types", Of: func(s *ent.Store) any { return &s.UnavailableTypes }},
+	{Name: "platform_fee_percent", Of: func(s *ent.Store) any { return &s.PlatformFeePercent }},
+}
+
+// Product is the table of products.
+var Product = Table[ent.Product]{
+	{Name: "title", Of: func(p *ent.Product) any { return &p.Title }},
+	{Name: "slug"},
+	{Name: "type"},
+	{Name: "status", Of: func(p *ent.Product) any { return &p.Status }},
+	{Name: "summary", Of: func(p *ent.Product) any { return &p.Summary }},
+	{Name: "description", Of: func(p *ent.Product) any { return &p.Description }},
+	{Name: "price_amount", Of: func(p *ent.Product) any { return &p.PriceAmount }},
+	{Name: "compare_at_amount", Of: func(p *ent.Product) any { return &p.CompareAtAmount }},
+	{Name: "cover_url", Of: func(p *ent.Product) any { return &p.CoverURL }, Form: Address},
+	{Name: "content_ready", Of: func(p *ent.Product) any { return &p.ContentReady }},
+}
+
+// Customer is the table of customers.
+var Customer = Table[ent.Customer]{
+	{Name: "name", Of: func(c *ent.Customer) any { return &c.Name }},
+	{Name: "email", Of: func(c *ent.Customer) any { return &c.Email }, Form: Email},
+	{Name: "phone", Of: func(c *ent.Customer) any { return &c.Phone }, Form: Phone},
+}
+
+// Order is the table of orders.
+var Order = Table[ent.Order]{
+	{Name: "reference"},
+	{Name: "status"},
+	{Name: "amount"},
+	{Name: "customer_id"},
+	{Name: "payment_link_id"},
+	{Name: "note", Of: func(o *ent.Order) any { return &o.Note }},
+}
+
+// PaymentLink is the table of payment links.
+var PaymentLink = Table[ent.PaymentLink]{
+	{Name: "code"},
+	{Name: "title", Of: func(l *ent.PaymentLink) any { return &l.Title }},
+	{Name: "description", Of: func(l *ent.PaymentLink) any { return &l.Description }},
+	{Name: "cover_url", Of: func(l *ent.PaymentLink) any { return &l.CoverURL }, Form: Address},
+	{Name: "pricing", Of: func(l *ent.PaymentLink) any { return &l.Pricing }},
+	{Name: "amount", Of: func(l *ent.PaymentLink) any { return &l.Amount }},
+	{Name: "min_amount", Of: func(l *ent.PaymentLink) any { return &l.MinAmount }},
+	{Name: "thank_you_message", Of: func(l *ent.PaymentLink) any { return &l.ThankYouMessage }},
+	{Name: "expires_at", Of: func(l *ent.PaymentLink) any { return &l.ExpiresAt }},
+	{Name: "max_payments", Of: func(l *ent.PaymentLink) any { return &l.MaxPayments }},
+	{Name: "disabled_at", Of: func(l *ent.PaymentLink) any { return &l.DisabledAt }},
+}
+
+// ApiKey is the table of API keys.
+var ApiKey = Table[ent.ApiKey]{{Name: "name"}, {Name: "scopes"}, {Name: "expires_at"}, {Name: "revoked_at"}}
+
+// Webhook is the table of webhooks.
+var Webhook = Table[ent.Webhook]{
+	{Name: "url", Of: func(w *ent.Webhook) any { return &w.URL }},
+	{Name: "description", Of: func(w *ent.Webhook) any { return &w.Description }},
+	{Name: "events", Of: func(w *ent.Webhook) any { return &w.Events }},
+	{Name: "enabled"},
+	{Name: "disabled_automatically"},
+}
