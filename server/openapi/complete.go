@@ -52,20 +52,6 @@ func complete(doc *document, files *protoregistry.Files, names []string, goldens
 	return nil
 }
 
-// address returns the method's HTTP method and path template.
-func address(d protoreflect.MethodDescriptor) (verb, template string, err error) {
-	rule, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
-	switch p := rule.GetPattern().(type) {
-	case *annotations.HttpRule_Get:
-		return "GET", p.Get, nil
-	case *annotations.HttpRule_Post:
-		return "POST", p.Post, nil
-	case *annotations.HttpRule_Patch:
-		return "PATCH", p.Patch, nil
-	}
-	return "", "", fmt.Errorf("%s has no HTTP binding that the document can show", d.FullName())
-}
-
 // hasBody reports whether the method reads a body.
 func hasBody(d protoreflect.MethodDescriptor) bool {
 	rule, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
