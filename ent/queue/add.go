@@ -2,10 +2,8 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"time"
 
-	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
@@ -24,37 +22,37 @@ type Draft struct {
 	EventType string    `json:"event_type"`
 }
 
-const (
-	addPostgres = `INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, created_at, epoch)
- SELECT id, store_id, webhook_id, event_id, event_type,
-  GREATEST(COALESCE($1::timestamptz, now()), (SELECT w.epoch_since FROM webhooks w WHERE w.id = d.webhook_id)), $2, $3,
-  COALESCE((SELECT w.epoch FROM webhooks w WHERE w.id = d.webhook_id), 0)
- FROM jsonb_to_recordset($4::jsonb) AS d (id uuid, store_id uuid, webhook_id uuid, event_id uuid, event_type text)`
-
-	addSQLite = `INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, created_at, epoch)
- SELECT value ->> 'id', value ->> 'store_id', value ->> 'webhook_id', value ->> 'event_id', value ->> 'event_type',
-  max($1, COALESCE((SELECT w.epoch_since FROM webhooks w WHERE w.id = value ->> 'webhook_id'), 0)), $2, $3,
-  COALESCE((SELECT w.epoch FROM webhooks w WHERE w.id = value ->> 'webhook_id'), 0)
- FROM json_each($4)`
-)
-
 // Add puts deliveries into the queue, due now and with no attempt made, in one statement. The
 // caller makes sure that their webhooks are there and enabled, and that nobody disables them
 // before the commit; and announces them to the workers after it (store.Announce).
 func Add(ctx context.Context, tx *ent.Tx, s *db.DB, deliveries []Draft) error {
-	if len(deliveries) == 0 {
+	rows := make([]newRow, len(deliveries))
+	for i, d := range deliveries {
+		rows[i].Draft = d
+	}
+	return wrap("add deliveries", insert(ctx, tx, s, rows, hook.Time(ctx), 0))
+}
+
+// newRow is a delivery to insert.
+type newRow struct {
+	Draft
+	// Lease is nil for a delivery that waits.
+	Lease *uuid.UUID `json:"lease"`
+	// Epoch is the webhook's, and Since when it began: nothing of it is due before. Without an epoch
+	// the statement reads both from the webhook's row.
+	Epoch *int64     `json:"epoch"`
+	Since *time.Time `json:"since"`
+}
+
+// insert adds the rows in one statement.
+func insert(ctx context.Context, on execer, s *db.DB, rows []newRow, now time.Time, lease time.Duration) error {
+	if len(rows) == 0 {
 		return nil
 	}
-	set, err := json.Marshal(deliveries)
+	set, err := rowset(rows)
 	if err != nil {
-		return fmt.Errorf("add deliveries: %w", err)
+		return err
 	}
-	statement := addPostgres
-	if s.Dialect() == dialect.SQLite {
-		statement = addSQLite
-	}
-	if _, err := tx.ExecContext(ctx, statement, s.Moment(), []byte(noAttempts), hook.Time(ctx), string(set)); err != nil {
-		return fmt.Errorf("add deliveries: %w", err)
-	}
-	return nil
+	_, err = on.ExecContext(ctx, dialectOf(s).insert, s.Moment(), lease.Milliseconds(), now, set)
+	return err
 }

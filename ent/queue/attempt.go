@@ -10,7 +10,7 @@ import (
 
 // Attempt is one attempt of a delivery, as the journal keeps and shows it.
 type Attempt struct {
-	// Number counts from 1; the receiver is told it in Service-Delivery-Attempt.
+	// Number counts from 1; the header Service-Delivery-Attempt carries it.
 	Number int
 	// StartedAt is UTC, in milliseconds.
 	StartedAt time.Time
@@ -18,15 +18,15 @@ type Attempt struct {
 	Duration time.Duration
 	// StatusCode is the status of the receiver's answer, 0 when there was none.
 	StatusCode int
-	// Error says in a few words why the attempt failed; empty when it succeeded. It never holds
+	// Error is in a few words why the attempt failed; empty when it succeeded. It never holds
 	// an address, a URL or a secret.
 	Error string
 }
 
-// Succeeded tells whether the attempt delivered its event.
+// Succeeded reports whether the attempt delivered its event.
 func (a Attempt) Succeeded() bool { return a.Error == "" }
 
-// attemptJSON is an attempt's spelling in the database and on the operator's side.
+// attemptJSON is an attempt in the database and on the operator's side.
 type attemptJSON struct {
 	Number     int     `json:"number"`
 	StartedAt  string  `json:"startedAt"`
@@ -35,7 +35,7 @@ type attemptJSON struct {
 	Error      *string `json:"error"`
 }
 
-// MarshalJSON spells {number,startedAt,durationMs,statusCode,error}; without an answer or an error
+// MarshalJSON writes {number,startedAt,durationMs,statusCode,error}; without an answer or an error
 // they are null.
 func (a Attempt) MarshalJSON() ([]byte, error) {
 	j := attemptJSON{

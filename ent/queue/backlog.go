@@ -2,16 +2,19 @@ package queue
 
 import (
 	"context"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/id"
 )
 
 // MaxCounted is as far as the rows of a Backlog are counted: what is beyond it is a great deal,
-// and counting it would cost more than it tells.
+// and counting it would cost more than it is worth.
 const MaxCounted = 10000
 
 // Backlog is what there is to do.
@@ -28,53 +31,96 @@ type Backlog struct {
 	Retries int
 }
 
-const (
-	// The oldest entry names its event, and that the time. Deliveries are counted lane by lane, so
-	// that neither kind has to pass the rows of the other, and none those that were due before their
-	// webhook was disabled.
-	backlogPostgres = `WITH RECURSIVE lanes AS (
- (SELECT store_id, webhook_id FROM deliveries ORDER BY store_id, webhook_id LIMIT 1)
- UNION ALL
- SELECT n.store_id, n.webhook_id FROM lanes l CROSS JOIN LATERAL (
-  SELECT d.store_id, d.webhook_id FROM deliveries d
-  WHERE (d.store_id, d.webhook_id) > (l.store_id, l.webhook_id) ORDER BY d.store_id, d.webhook_id LIMIT 1) n),
-live AS (
- SELECT l.*, w.since FROM lanes l CROSS JOIN LATERAL (
-  SELECT COALESCE(w.epoch_since, '-infinity') AS since FROM webhooks w
-  WHERE w.store_id = l.store_id AND w.id = l.webhook_id AND w.enabled LIMIT 1) w)
-SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
- (SELECT count(*) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000) o),
- (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
-  SELECT d.id FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.retry = false AND d.due_at >= l.since
-  ORDER BY d.due_at, d.id LIMIT 10000) d LIMIT 10000) f),
- (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
-  SELECT d.id FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.retry = true AND d.due_at >= l.since
-  ORDER BY d.due_at, d.id LIMIT 10000) d LIMIT 10000) r)`
-
-	// The embedded database has no more than one machine's work, and reads it off the index.
-	backlogSQLite = `SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
- (SELECT count(*) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000)),
- (SELECT count(*) FROM (SELECT d.id FROM webhooks w CROSS JOIN deliveries d ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.retry = false
-  AND d.due_at >= COALESCE(w.epoch_since, 0) WHERE w.enabled LIMIT 10000)),
- (SELECT count(*) FROM (SELECT d.id FROM webhooks w CROSS JOIN deliveries d ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.retry = true
-  AND d.due_at >= COALESCE(w.epoch_since, 0) WHERE w.enabled LIMIT 10000))`
-)
-
 // ReadBacklog looks at what there is to do, in one statement that reads indexes.
 func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
-	statement := backlogPostgres
-	if On(s).sqlite() {
-		statement = backlogSQLite
-	}
 	var (
 		b      Backlog
 		oldest uuid.NullUUID
 	)
-	if err := s.Reader().QueryRowContext(ctx, statement).Scan(&oldest, &b.Outbox, &b.First, &b.Retries); err != nil {
+	if err := s.Reader().QueryRowContext(ctx, dialectOf(s).backlog).Scan(&oldest, &b.Outbox, &b.First, &b.Retries); err != nil {
 		return Backlog{}, wrap("read the backlog", err)
 	}
 	if oldest.Valid {
 		b.Lag = max(0, s.Now().Sub(id.Time(oldest.UUID)))
 	}
 	return b, nil
+}
+
+const (
+	// collectEvery is how long a reading of the backlog is reported again before there is another: scrapers
+	// may come as often as they like.
+	collectEvery = 5 * time.Second
+	// collectTimeout bounds a look, so that a database that is slow does not hold the scrape up.
+	collectTimeout = time.Second
+)
+
+// shared ends the HELP of what is read from the database.
+const shared = " Read from the database: every server and worker on it reports the same value, so take the max and do not add."
+
+var (
+	lagDesc = prometheus.NewDesc("storefront_outbox_lag_seconds",
+		"Age of the oldest event that no worker has taken from the outbox."+shared, nil, nil)
+	rowsDesc = prometheus.NewDesc("storefront_outbox_rows",
+		"Events in the outbox, counted up to 10000."+shared, nil, nil)
+	waitingDesc = prometheus.NewDesc("storefront_deliveries_waiting",
+		"Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each."+shared, []string{"attempt"}, nil)
+)
+
+// Collector is the backlog of a database as Prometheus metrics. Goroutines may share it.
+type Collector struct {
+	store *db.DB
+	log   *slog.Logger
+	read  func(context.Context, *db.DB) (Backlog, error)
+
+	mu   sync.Mutex
+	last Backlog
+	err  error
+	at   time.Time
+}
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// NewCollector returns the metrics of a database's backlog. While the database cannot be read they
+// are absent, and the log has the reason.
+func NewCollector(s *db.DB, log *slog.Logger) *Collector {
+	return &Collector{store: s, log: log, read: ReadBacklog}
+}
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(into chan<- *prometheus.Desc) {
+	into <- lagDesc
+	into <- rowsDesc
+	into <- waitingDesc
+}
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(into chan<- prometheus.Metric) {
+	b, err := c.look(time.Now())
+	if err != nil {
+		return
+	}
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		into <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	gauge(lagDesc, b.Lag.Seconds())
+	gauge(rowsDesc, float64(b.Outbox))
+	gauge(waitingDesc, float64(b.First), "first")
+	gauge(waitingDesc, float64(b.Retries), "retry")
+}
+
+// look reads the backlog, unless that was done a moment ago.
+func (c *Collector) look(now time.Time) (Backlog, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.at.IsZero() && now.Sub(c.at) < collectEvery {
+		return c.last, c.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	c.last, c.err = c.read(ctx, c.store)
+	c.at = now
+	if c.err != nil {
+		c.log.WarnContext(ctx, "backlog not read", "error", c.err)
+	}
+	return c.last, c.err
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"entgo.io/ent/dialect"
+	entdialect "entgo.io/ent/dialect"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
@@ -21,8 +21,8 @@ import (
 func TestBacklogIsReadOffIndexes(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		if s.Dialect() == dialect.SQLite {
-			plan := explainWith(t, s, "EXPLAIN QUERY PLAN ", backlogSQLite)
+		if s.Dialect() == entdialect.SQLite {
+			plan := explainWith(t, s, "EXPLAIN QUERY PLAN ", sqlite.backlog)
 			require.Equal(t, 2, strings.Count(plan, "SEARCH d USING COVERING INDEX delivery_store_id_webhook_id_retry_due_at_id (store_id=? AND webhook_id=? AND retry=? AND due_at>?)"), plan)
 			require.NotContains(t, plan, "B-TREE", "nothing is sorted: %s", plan)
 			return
@@ -40,7 +40,7 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 		}
 		for _, tables := range []string{"full since the statistics were taken", "full and known to be"} {
 			// A server's connections, without a worker's settings.
-			plan := explainWith(t, s, "EXPLAIN ", backlogPostgres)
+			plan := explainWith(t, s, "EXPLAIN ", postgres.backlog)
 			require.NotRegexp(t, "Seq Scan on (deliveries|outbox)", plan, tables)
 			require.Len(t, wasteful(plan), 3, "the oldest entry, 10000 of the outbox, and the first lane: %s\n%s", tables, plan)
 			_, err := s.Writer().Exec("ANALYZE")
@@ -77,7 +77,7 @@ func explainWith(t *testing.T, s *db.DB, verb, statement string) string {
 	columns, err := rows.Columns()
 	require.NoError(t, err)
 	var text strings.Builder
-	require.NoError(t, each(rows, func() error {
+	require.NoError(t, each(rows, err, func() error {
 		into := make([]any, len(columns))
 		for i := range into {
 			into[i] = new(any)
@@ -100,14 +100,14 @@ func TestBacklogTellsWhatThereIsToDo(t *testing.T) {
 			require.NoError(t, testutil.CollectAndCompare(c, strings.NewReader(text)))
 		}
 		log := slog.New(slog.DiscardHandler)
-		const help = `# HELP storefront_deliveries_waiting Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each. Read from the database: every server and worker on it tells the same, so take the max and do not add.
+		const help = `# HELP storefront_deliveries_waiting Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
 # TYPE storefront_deliveries_waiting gauge
 storefront_deliveries_waiting{attempt="first"} FIRST
 storefront_deliveries_waiting{attempt="retry"} RETRY
-# HELP storefront_outbox_lag_seconds Age of the oldest event that no worker has taken from the outbox. Read from the database: every server and worker on it tells the same, so take the max and do not add.
+# HELP storefront_outbox_lag_seconds Age of the oldest event that no worker has taken from the outbox. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
 # TYPE storefront_outbox_lag_seconds gauge
 storefront_outbox_lag_seconds LAG
-# HELP storefront_outbox_rows Events in the outbox, counted up to 10000. Read from the database: every server and worker on it tells the same, so take the max and do not add.
+# HELP storefront_outbox_rows Events in the outbox, counted up to 10000. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
 # TYPE storefront_outbox_rows gauge
 storefront_outbox_rows ROWS
 `

@@ -18,36 +18,27 @@ import (
 type Health struct {
 	// Enabled is false for a webhook that is disabled or gone.
 	Enabled bool
-	// Exhausted tells that nothing has succeeded there for so long that it is to be disabled.
+	// Exhausted means that nothing has succeeded there for so long that it is to be disabled.
 	Exhausted bool
 	epoch     int64
 	since     time.Time // when the epoch began, zero for the first one
 }
 
-const (
-	healthPostgres = `SELECT id, COALESCE(failing_since <= ` + present + ` - $2::bigint * interval '1 millisecond', false), epoch, epoch_since
- FROM webhooks WHERE enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($3::jsonb))`
-	healthSQLite = `SELECT id, COALESCE(failing_since <= $1 - $2, false), epoch, epoch_since
- FROM webhooks WHERE enabled AND id IN (SELECT value FROM json_each($3))`
-)
-
-// Healths tells of each webhook whether it is enabled, and exhausted: failing since its first
+// Healths reports of each webhook whether it is enabled, and exhausted: failing since its first
 // failure in a row for the patience or longer. What is not in the answer is disabled or gone.
 func (q *Queue) Healths(ctx context.Context, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]Health, error) {
+	healths, err := q.healths(ctx, q.store.Writer(), webhooks, patience)
+	return healths, wrap("read the health of webhooks", err)
+}
+
+func (q *Queue) healths(ctx context.Context, on Querier, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]Health, error) {
 	set, err := rowset(webhooks)
 	if err != nil {
-		return nil, wrap("read the health of webhooks", err)
+		return nil, err
 	}
-	statement := healthPostgres
-	if q.sqlite() {
-		statement = healthSQLite
-	}
-	rows, err := q.store.Writer().QueryContext(ctx, statement, q.store.Moment(), milliseconds(patience), set)
-	if err != nil {
-		return nil, wrap("read the health of webhooks", err)
-	}
+	rows, err := on.QueryContext(ctx, q.dialect.health, q.store.Moment(), patience.Milliseconds(), set)
 	healths := map[uuid.UUID]Health{}
-	err = each(rows, func() error {
+	err = each(rows, err, func() error {
 		var (
 			webhook uuid.UUID
 			since   sql.NullTime
@@ -60,14 +51,14 @@ func (q *Queue) Healths(ctx context.Context, webhooks []uuid.UUID, patience time
 		healths[webhook] = h
 		return nil
 	})
-	return healths, wrap("read the health of webhooks", err)
+	return healths, err
 }
 
 // worker is who the activity journal names for a webhook that its failures disabled.
 var worker = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
 
 // Disable disables a webhook that is exhausted and cancels what waits for it, with the entry in
-// the activity journal, all in one transaction. It tells whether it did: a success in the
+// the activity journal, all in one transaction. It reports whether it did: a success in the
 // meantime, or somebody who was faster, leaves it as it is.
 func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patience time.Duration) (disabled bool, err error) {
 	row, err := q.store.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
@@ -84,9 +75,13 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 		if err != nil {
 			return fmt.Errorf("read it: %w", err)
 		}
-		exhausted, err := q.exhausted(ctx, tx, webhookID, patience)
-		if err != nil || !w.Enabled || !exhausted {
-			return err
+		// By the same clock as before, now that the row is held.
+		healths, err := q.healths(ctx, tx, []uuid.UUID{webhookID}, patience)
+		if err != nil {
+			return fmt.Errorf("read its health: %w", err)
+		}
+		if !healths[webhookID].Exhausted {
+			return nil
 		}
 		now := hook.Time(ctx)
 		if err := w.Update().SetEnabled(false).SetDisabledAt(now).SetDisabledAutomatically(true).SetUpdatedAt(now).Exec(ctx); err != nil {
@@ -102,24 +97,4 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 		return false, fmt.Errorf("disable webhook %s: %w", webhookID, err)
 	}
 	return disabled, nil
-}
-
-// exhausted judges by the same clock as Healths, now that the row is held.
-func (q *Queue) exhausted(ctx context.Context, tx *ent.Tx, webhookID uuid.UUID, patience time.Duration) (bool, error) {
-	set, err := rowset([]uuid.UUID{webhookID})
-	if err != nil {
-		return false, err
-	}
-	statement := healthPostgres
-	if q.sqlite() {
-		statement = healthSQLite
-	}
-	rows, err := tx.QueryContext(ctx, statement, q.store.Moment(), milliseconds(patience), set)
-	if err != nil {
-		return false, fmt.Errorf("judge it: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	var exhausted sql.NullBool
-	err = each(rows, func() error { return rows.Scan(new(uuid.UUID), &exhausted, new(int64), new(sql.NullTime)) })
-	return exhausted.Bool, err
 }

@@ -1,7 +1,7 @@
 package queue
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
@@ -55,27 +54,23 @@ const endedColumns = `SELECT id, store_id, webhook_id, event_id, event_type, att
  CAST(NULL AS timestamptz) AS due_at, status, finished_at FROM finished_deliveries d`
 
 // isPending is the condition on a delivery d that has not been moved to the journal; its webhook w is
-// null unless the delivery is of its epoch. now is where the store's Moment is.
-func isPending(database string, now int) string {
-	return "(w.id IS NOT NULL OR d.lease IS NOT NULL AND d.due_at > " + momentOf(database, now) + ")"
+// null unless the delivery is of its epoch. Argument now is the store's Moment.
+func (d *dialect) isPending(now int) string {
+	return "(w.id IS NOT NULL OR d.lease IS NOT NULL AND d.due_at > " + d.present(now) + ")"
 }
 
 // live selects the deliveries that have not been moved to the journal.
-func live(database string, now int) string {
-	pending := isPending(database, now)
-	webhook := "webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND " + current
-	if database == dialect.Postgres {
-		webhook = "LATERAL (SELECT w.id FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND " + current + " LIMIT 1) w ON true"
-	}
+func (d *dialect) live(now int) string {
+	pending := d.isPending(now)
 	return `SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, d.attempts, d.created_at,
  CASE WHEN d.lease IS NULL AND w.id IS NOT NULL THEN d.due_at END AS due_at,
  CASE WHEN ` + pending + ` THEN 'pending' ELSE 'cancelled' END AS status,
  CASE WHEN NOT ` + pending + ` THEN COALESCE(` + cancelledAt + `,
   (SELECT g.disabled_at FROM webhooks g WHERE g.id = d.webhook_id), d.created_at) END AS finished_at
- FROM deliveries d LEFT JOIN ` + webhook
+ FROM deliveries d LEFT JOIN ` + d.webhookOf
 }
 
-// Search says which deliveries of a store to list.
+// Search chooses the deliveries of a store to list.
 type Search struct {
 	StoreID uuid.UUID
 	// WebhookID is a webhook of the store, or uuid.Nil for all.
@@ -104,37 +99,26 @@ type Search struct {
 func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
 	tx, err := s.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
+		return nil, wrap("list deliveries", err)
 	}
 	defer func() { _ = tx.Rollback() }() // it has changed nothing
-	if s.Dialect() == dialect.Postgres {
-		if _, err := tx.ExecContext(ctx, inOrder); err != nil {
-			return nil, fmt.Errorf("list deliveries: %w", err)
-		}
+	d := dialectOf(s)
+	// A day that has no statistics yet, as every new one, looks so small to PostgreSQL that it would
+	// read all of the store's rows and sort them.
+	if err := planSafely(ctx, tx, d); err != nil {
+		return nil, wrap("list deliveries", err)
 	}
 	which.now = s.Moment()
-	query, args := which.statement(s.Dialect())
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
-	}
-	entries, err := scanEntries(rows)
-	if err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
-	}
-	return entries[:min(len(entries), which.Limit)], nil
+	query, args := which.statement(d)
+	entries, err := scanEntries(tx.QueryContext(ctx, query, args...))
+	return entries[:min(len(entries), which.Limit)], wrap("list deliveries", err)
 }
-
-// inOrder makes the transaction read an index that has the order asked for. A day that has no
-// statistics yet, as every new one, looks so small to PostgreSQL that it would read all of the
-// store's rows and sort them.
-const inOrder = "SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = off"
 
 // statement is the search's text and arguments. Each status is a search of its own, since the
 // index that sorts by id starts with it; each of them may have all that is listed. The limit
 // stands in the text: as an argument it would make PostgreSQL plan the statement anew at every
 // call.
-func (w Search) statement(database string) (string, []any) {
+func (w Search) statement(d *dialect) (string, []any) {
 	args := []any{w.StoreID}
 	which := ""
 	if w.WebhookID != uuid.Nil {
@@ -149,52 +133,36 @@ func (w Search) statement(database string) (string, []any) {
 		args = append(args, w.EventType)
 		which += fmt.Sprintf(" AND d.event_type = $%d", len(args))
 	}
-	// What the index is read down from.
-	last := "<= ($1, '%[1]s', '" + uuid.Max.String() + "')"
-	older := ""
+	before, older := 0, ""
 	if w.Before != uuid.Nil {
 		args = append(args, w.Before)
-		last = fmt.Sprintf("< ($1, '%%[1]s', $%d)", len(args))
-		older = fmt.Sprintf(" AND d.id < $%d", len(args))
+		before = len(args)
+		older = fmt.Sprintf(" AND d.id < $%d", before)
 	}
 	limit := " LIMIT " + strconv.Itoa(w.Limit)
 	var parts []string
 	if w.Status == "" || w.Status == Pending || w.Status == Cancelled {
 		args = append(args, w.now)
 		now := len(args)
-		part := live(database, now) + " WHERE d.store_id = $1" + which + older
-		if database == dialect.SQLite {
-			// Read by the ids, and not by the store and sorted.
-			part = live(database, now) + " WHERE +d.store_id = $1" + strings.Replace(which, " d.webhook_id", " +d.webhook_id", 1) + older
-		}
+		// On SQLite read by the ids, and not by the store and sorted.
+		part := d.live(now) + " WHERE " + d.byAnyColumn + "d.store_id = $1" +
+			strings.Replace(which, " d.webhook_id", " "+d.byAnyColumn+"d.webhook_id", 1) + older
 		switch w.Status {
 		case Pending:
-			part += " AND " + isPending(database, now)
+			part += " AND " + d.isPending(now)
 		case Cancelled:
 			// Without a cancellation under way there are none, however much is pending.
-			part += " AND NOT " + isPending(database, now) + " AND EXISTS (SELECT 1 FROM cancellations WHERE store_id = $1)"
+			part += " AND NOT " + d.isPending(now) + " AND EXISTS (SELECT 1 FROM cancellations WHERE store_id = $1)"
 		}
 		parts = append(parts, "SELECT * FROM ("+part+" ORDER BY d.id DESC"+limit+") AS live")
 	}
 	for _, status := range []string{Succeeded, Failed, Cancelled} {
-		if w.Status != "" && w.Status != status {
-			continue
+		if w.Status == "" || w.Status == status {
+			parts = append(parts, "SELECT * FROM ("+d.ended(status, which, before)+limit+") AS "+status)
 		}
-		part := fmt.Sprintf(endedPostgres+last, status, uuid.Nil) + which + " ORDER BY store_id DESC, status DESC, id DESC"
-		if database == dialect.SQLite {
-			part = endedColumns + " WHERE store_id = $1 AND status = '" + status + "'" + which + older + " ORDER BY id DESC"
-		}
-		parts = append(parts, "SELECT * FROM ("+part+limit+") AS "+status)
 	}
 	return strings.Join(parts, "\nUNION ALL "), args
 }
-
-// endedPostgres is the store's part of the journal of one status. Said by equalities, PostgreSQL
-// might read the rows of all stores by their ids and leave out the others', which is quick when the
-// store has many and lasts when they are old: compared as rows, only the index that has the three
-// columns is in the order asked for. Where it ends is appended.
-const endedPostgres = endedColumns + `
- WHERE (store_id, status, id) >= ($1, '%[1]s', '%[2]s') AND (store_id, status, id) `
 
 // Querier runs a query: a *sql.DB, or a transaction.
 type Querier interface {
@@ -204,13 +172,9 @@ type Querier interface {
 // FindEntry returns the delivery of the store's with this id, read by q, whichever tenant it belongs
 // to. It returns ErrNoDelivery when there is none, or none any more.
 func FindEntry(ctx context.Context, s *db.DB, q Querier, deliveryID uuid.UUID) (Entry, error) {
-	rows, err := q.QueryContext(ctx, findEntry(s.Dialect()), deliveryID, s.Moment())
+	entries, err := scanEntries(q.QueryContext(ctx, dialectOf(s).findEntry(), deliveryID, s.Moment()))
 	if err != nil {
-		return Entry{}, fmt.Errorf("read the delivery: %w", err)
-	}
-	entries, err := scanEntries(rows)
-	if err != nil {
-		return Entry{}, fmt.Errorf("read the delivery: %w", err)
+		return Entry{}, wrap("read the delivery", err)
 	}
 	if len(entries) == 0 {
 		return Entry{}, ErrNoDelivery
@@ -218,24 +182,22 @@ func FindEntry(ctx context.Context, s *db.DB, q Querier, deliveryID uuid.UUID) (
 	return entries[0], nil
 }
 
-func findEntry(database string) string {
-	return live(database, 2) + " WHERE d.id = $1 UNION ALL " + endedColumns + " WHERE id = $1"
+func (d *dialect) findEntry() string {
+	return d.live(2) + " WHERE d.id = $1 UNION ALL " + endedColumns + " WHERE id = $1"
 }
 
 // FindPending returns the id of a pending delivery of an event to a webhook. It returns
 // ErrNoDelivery when there is none.
 func FindPending(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID, eventID uuid.UUID) (uuid.UUID, error) {
-	if err := planSafely(ctx, tx, s); err != nil {
+	d := dialectOf(s)
+	if err := planSafely(ctx, tx, d); err != nil {
 		return uuid.Nil, err
 	}
-	rows, err := tx.QueryContext(ctx, "SELECT id FROM ("+live(s.Dialect(), 4)+` WHERE d.store_id = $1 AND d.event_id >= $3 AND d.event_id <= $3
-  AND d.webhook_id = $2 AND `+isPending(s.Dialect(), 4)+" ORDER BY d.event_id LIMIT 1) p", storeID, webhookID, eventID, s.Moment())
-	if err != nil {
-		return uuid.Nil, fmt.Errorf("look for a pending delivery: %w", err)
-	}
+	rows, err := tx.QueryContext(ctx, "SELECT id FROM ("+d.live(4)+` WHERE d.store_id = $1 AND d.event_id >= $3 AND d.event_id <= $3
+  AND d.webhook_id = $2 AND `+d.isPending(4)+" ORDER BY d.event_id LIMIT 1) p", storeID, webhookID, eventID, s.Moment())
 	var found uuid.NullUUID
-	if err := each(rows, func() error { return rows.Scan(&found) }); err != nil {
-		return uuid.Nil, fmt.Errorf("look for a pending delivery: %w", err)
+	if err := each(rows, err, func() error { return rows.Scan(&found) }); err != nil {
+		return uuid.Nil, wrap("look for a pending delivery", err)
 	}
 	if !found.Valid {
 		return uuid.Nil, ErrNoDelivery
@@ -243,33 +205,31 @@ func FindPending(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID, 
 	return found.UUID, nil
 }
 
-// ErrNoDelivery says that there is no delivery with this id.
+// ErrNoDelivery means that there is no delivery with this id.
 var ErrNoDelivery = errors.New("no such delivery")
 
 // scanEntries reads the rows, newest first, and closes them.
-func scanEntries(rows *sql.Rows) ([]Entry, error) {
-	defer func() { _ = rows.Close() }()
+func scanEntries(rows *sql.Rows, err error) ([]Entry, error) {
 	var entries []Entry
-	for rows.Next() {
+	err = each(rows, err, func() error {
 		var (
 			e             Entry
 			attempts      []byte
 			due, finished storedTime
-			err           error
 		)
-		if err := rows.Scan(&e.ID, &e.StoreID, &e.WebhookID, &e.EventID, &e.EventType, &attempts, &e.CreatedAt, &due, &e.Status, &finished); err != nil {
-			return nil, err
-		}
-		if e.Attempts, err = Attempts(attempts); err != nil {
-			return nil, err
+		err := rows.Scan(&e.ID, &e.StoreID, &e.WebhookID, &e.EventID, &e.EventType, &attempts, &e.CreatedAt, &due, &e.Status, &finished)
+		if err != nil {
+			return err
 		}
 		e.NextAttemptAt, e.FinishedAt = due.at, finished.at
+		e.Attempts, err = Attempts(attempts)
 		entries = append(entries, e)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(b.ID.String(), a.ID.String()) })
+	slices.SortFunc(entries, func(a, b Entry) int { return bytes.Compare(b.ID[:], a.ID[:]) })
 	return entries, nil
 }
 

@@ -25,7 +25,7 @@ var ErrLeapt = errors.New("the database's clock moved on by more than a week sin
 
 // What is too old goes by one clock, and on one machine that clock may leap: then all that there is
 // looks too old. So a sweep marks its time, and one that finds its mark more than clockLeap ago waits
-// for clockHold. It cannot tell a leap from a long time without a worker, which ends the same way.
+// for clockHold. It cannot distinguish a leap from a long time without a worker, which ends the same way.
 //
 //	marked ──► a mark of less than a week ago: sweep
 //	   ▲  └──► one of more: held for a day, by the same clock ──► sweep

@@ -44,7 +44,7 @@ func TestJournalIsReadByItsIndexes(t *testing.T) {
 		rows, err := tx.Query("EXPLAIN (VERBOSE) "+query, args...)
 		require.NoError(t, err)
 		var text strings.Builder
-		require.NoError(t, each(rows, func() error {
+		require.NoError(t, each(rows, err, func() error {
 			var line string
 			err := rows.Scan(&line)
 			text.WriteString(line + "\n")
@@ -60,8 +60,8 @@ func TestJournalIsReadByItsIndexes(t *testing.T) {
 			{Status: Succeeded, WebhookID: webhook, From: now, EventType: "order.paid", Before: id.At(now)},
 		} {
 			which.StoreID, which.Limit = owner, 50
-			query, args := which.statement(s.Dialect())
-			text := plan(inOrder, query, args...)
+			query, args := which.statement(postgres)
+			text := plan(postgres.planSafely, query, args...)
 			require.NotContains(t, text, "Seq Scan", "%s\n%s", statistics, text)
 			require.NotContains(t, text, "Sort  (", "%s\n%s", statistics, text)
 			require.NotRegexp(t, `finished_deliveries\w*_pkey`, text, statistics)
@@ -74,12 +74,12 @@ func TestJournalIsReadByItsIndexes(t *testing.T) {
 		require.NoError(t, err)
 		lists("after " + statistics)
 	}
-	query, args := Search{StoreID: owner, Limit: 50}.statement(s.Dialect())
-	require.NotContains(t, plan(inOrder, query, args...), wholeDay)
-	text := plan("", findEntry(s.Dialect()), id.At(now), nil)
+	query, args := Search{StoreID: owner, Limit: 50}.statement(postgres)
+	require.NotContains(t, plan(postgres.planSafely, query, args...), wholeDay)
+	text := plan("", postgres.findEntry(), id.At(now), nil)
 	require.NotContains(t, text, wholeDay, text)
 
-	text = plan(setLocally(), nextEventsOf, owner, now.Add(-time.Hour), uuid.Nil, now.Add(time.Hour), webhook, id.Floor(now.Add(-25*time.Hour)))
+	text = plan(postgres.planSafely, nextEventsOf, owner, now.Add(-time.Hour), uuid.Nil, now.Add(time.Hour), webhook, id.Floor(now.Add(-25*time.Hour)))
 	require.NotContains(t, text, "Seq Scan", text)
 	require.NotContains(t, text, "JIT", text)
 	require.Contains(t, text, "delivery_store_id_event_id", text)

@@ -28,84 +28,89 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"sort"
-	"strings"
 	"time"
 
-	"entgo.io/ent/dialect"
+	entdialect "entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/gen/ent"
 )
-
-const (
-	// fullInterval is how often a search starts from the beginning.
-	fullInterval = 10 * time.Second
-	// nearReach is how far behind the present every search of the outbox looks, at least. Each
-	// passes what was there in the meantime once more, dead rows too: a moment's at most.
-	nearReach = 100 * time.Millisecond
-	// farReach is how far behind the present a search looks every farInterval: far enough for a
-	// transaction of some seconds that committed right after the one before.
-	farReach    = 4 * time.Second
-	farInterval = time.Second
-	// dueReach is how far behind the last one a search of what became due begins.
-	dueReach = 2 * time.Second
-	// markGap is the least time between two marks.
-	markGap = 5 * time.Millisecond
-)
-
-// Settings are what a worker's connections to PostgreSQL should have. The tables are mostly empty
-// when statistics are taken and statements are planned, and the plans that are good for empty
-// tables are ruinous for full ones: to the planner all ways into a table of one row cost the
-// same. So the statements leave it one way only, whatever it believes: a row is looked up for
-// itself by LATERAL with a LIMIT, by a range in the order of its id, which no index but the id's
-// gives without sorting, and is changed at the place where it was found and locked.
-func Settings() map[string]string {
-	return map[string]string{
-		"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
-		// Where one index has the order, another one and a sort are never cheaper.
-		"enable_sort": "off", "enable_incremental_sort": "off",
-	}
-}
-
-// planSafely gives a transaction on a connection without Settings, as the operator's side has them,
-// plans that stay good however full the tables become.
-func planSafely(ctx context.Context, tx *ent.Tx, s *db.DB) error {
-	if s.Dialect() == dialect.SQLite {
-		return nil
-	}
-	if _, err := tx.ExecContext(ctx, setLocally()); err != nil {
-		return fmt.Errorf("set how to plan: %w", err)
-	}
-	return nil
-}
-
-func setLocally() string {
-	var set strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(Settings())) {
-		fmt.Fprintf(&set, "SET LOCAL %s = %s;", name, Settings()[name])
-	}
-	return set.String()
-}
 
 // Queue is one worker's access to the work. One goroutine may call Relay, Claim and Due; any may
 // call the rest.
 type Queue struct {
-	store  *db.DB
-	outbox floor
-	due    struct {
+	store   *db.DB
+	dialect *dialect
+	outbox  floor
+	due     struct {
 		at   time.Time // by the database's clock: up to when Due has looked
 		full time.Time // when it last looked at everything
 	}
 }
 
 // On returns the queue of a database. Its connections should have Settings.
-func On(s *db.DB) *Queue { return &Queue{store: s} }
+func On(s *db.DB) *Queue { return &Queue{store: s, dialect: dialectOf(s)} }
 
-func (q *Queue) sqlite() bool { return q.store.Dialect() == dialect.SQLite }
+// dialect is what differs between the databases: the statements, and three steps that are one
+// statement on PostgreSQL and several on SQLite. $1, $2, … are the same arguments on both; SQLite may
+// leave some of them unused, PostgreSQL refuses that.
+type dialect struct {
+	moment string // the present, given the store's Moment as argument %d
+	later  string // the present, $1, and $2 milliseconds
+	// What follows a SELECT of rows to take, and one that passes by those that others have taken.
+	forUpdate, skipLocked string
+	// planSafely is what a transaction on connections without Settings runs first, "" for nothing.
+	planSafely string
+	// leftover ends the names of the tables from which Sweep deletes row by row.
+	leftover string
+	// byAnyColumn stands before a column whose index is not to be used.
+	byAnyColumn string
+
+	take, drop    string // entries of the outbox, and the deletion of those taken, "" where taking deletes them
+	insert        string // deliveries
+	due, dueSince string
+	end           []string // the first moves deliveries to the journal
+	wait, release string
+	health        string
+	failing       string // marks webhooks that fail, unless they do already
+	relapsed      string // marks webhooks that fail, anew
+	missed        string
+	hold          string // a resend
+	keepQueued    string // keeps a page's events in the outbox, "" where nobody else can take them
+	webhookOf     string // the join of a delivery d to its webhook w, which is null unless d is of its epoch
+	backlog       string
+	ended         func(status, which string, before int) string // the statement of a part of the journal
+
+	// search returns the id above which Relay searches the outbox, and whether it is to search.
+	search   func(context.Context, *Queue) (after int64, found bool, err error)
+	claim    func(context.Context, *Queue, []Want, time.Duration, *Claimed) error
+	movePage func(ctx context.Context, tx *sql.Tx, now any, c cancellation) (looked, error)
+	// together runs the statements of write one after the other: in one transaction on SQLite, each in
+	// its own on PostgreSQL.
+	together func(ctx context.Context, q *Queue, write func(execer) error) error
+}
+
+func dialectOf(s *db.DB) *dialect {
+	if s.Dialect() == entdialect.SQLite {
+		return sqlite
+	}
+	return postgres
+}
+
+// present is the present in a statement whose argument n is the store's Moment.
+func (d *dialect) present(n int) string { return fmt.Sprintf(d.moment, n) }
+
+// planSafely gives a transaction on a connection without Settings, as the operator's side has them,
+// plans that stay good however full the tables become.
+func planSafely(ctx context.Context, tx execer, d *dialect) error {
+	if d.planSafely == "" {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, d.planSafely); err != nil {
+		return fmt.Errorf("set how to plan: %w", err)
+	}
+	return nil
+}
 
 // Lane is the first attempts or the retries of one webhook.
 type Lane struct {
@@ -139,96 +144,53 @@ type Delivery struct {
 	Trace string
 }
 
-// cause is the part of an event that tells what led to it.
+// cause is the part of an event that holds what led to it.
 type cause struct {
 	request uuid.NullUUID
 	trace   sql.NullString
 }
 
-func (c cause) tell(d *Delivery) { d.RequestID, d.Trace = c.request.UUID, c.trace.String }
+func (c cause) set(d *Delivery) { d.RequestID, d.Trace = c.request.UUID, c.trace.String }
 
-// mark is how far the outbox had been taken at some time.
-type mark struct {
-	id int64
-	at time.Time
+// inTx runs fn in a transaction of the writer's.
+func (q *Queue) inTx(ctx context.Context, fn func(tx *sql.Tx) error) error {
+	tx, err := q.store.Writer().BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
-// floor is above which id the outbox is searched. Transactions may commit in another order than
-// they took their ids in, and what somebody else holds is passed by; so each search looks back
-// to where it was a moment ago, one every farInterval to where it was seconds ago, and one every
-// fullInterval begins at the beginning. While there is more than a batch, each search goes on where
-// the last one ended: then nothing is passed twice, however many dead rows there are.
-type floor struct {
-	marks     []mark // of the last farReach, and the one before; both ids and times grow
-	farAfter  time.Time
-	fullAfter time.Time
-	// behind is set while a search is not at its end, which is from then on above resume.
-	behind bool
-	resume int64
+// execer is a *sql.DB or a transaction.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// start returns the id above which to look.
-func (f *floor) start(now time.Time) int64 {
-	if len(f.marks) > 0 && now.Before(f.marks[len(f.marks)-1].at) {
-		f.marks = nil // the clock was set back
+// write runs a statement whose arguments are a time and rows, if there are any, and returns how many
+// rows it changed.
+func write[T any](ctx context.Context, on execer, statement string, at any, rows []T) (int64, error) {
+	if len(rows) == 0 {
+		return 0, nil
 	}
-	far := f.until(now.Add(-farReach))
-	if far > 0 {
-		f.marks = f.marks[far-1:]
-		far = 1
+	set, err := rowset(rows)
+	if err != nil {
+		return 0, err
 	}
-	if isOver(&f.farAfter, now, farInterval) {
-		f.goBack(f.id(far))
-	}
-	if isOver(&f.fullAfter, now, fullInterval) {
-		f.goBack(0)
-	}
-	if f.behind {
-		return f.resume
-	}
-	return f.id(f.until(now.Add(-nearReach)))
+	return affected(on.ExecContext(ctx, statement, at, set))
 }
 
-// until counts the marks up to a time.
-func (f *floor) until(t time.Time) int {
-	return sort.Search(len(f.marks), func(i int) bool { return f.marks[i].at.After(t) })
-}
-
-// id is that of the n-th mark, the first being 1; 0 is before all.
-func (f *floor) id(n int) int64 {
-	if n == 0 {
-		return 0
+func affected(result sql.Result, err error) (int64, error) {
+	if err != nil {
+		return 0, err
 	}
-	return f.marks[n-1].id
+	return result.RowsAffected()
 }
 
-// goBack makes the next search start above id, if it did not start lower anyway.
-func (f *floor) goBack(id int64) {
-	if !f.behind || id < f.resume {
-		f.behind, f.resume = true, id
-	}
-}
-
-// found takes in how a search ended: the highest id that it took, and whether it took as many as
-// it might, so that there may be more above.
-func (f *floor) found(highest int64, now time.Time, more bool) {
-	f.behind, f.resume = more, highest
-	if n := len(f.marks); highest > f.id(n) && (n == 0 || now.Sub(f.marks[n-1].at) >= markGap) {
-		f.marks = append(f.marks, mark{highest, now})
-	}
-}
-
-// isOver tells whether it is after a time, and if so sets that to an interval from now. A clock
-// that was set back does not make anybody wait.
-func isOver(after *time.Time, now time.Time, interval time.Duration) bool {
-	if !now.After(*after) && !now.Before(after.Add(-interval)) {
-		return false
-	}
-	*after = now.Add(interval)
-	return true
-}
-
-// rowset is the one JSON parameter that carries the rows of a statement.
+// rowset is the one JSON argument that carries the rows of a statement.
 func rowset[T any](rows []T) (string, error) {
 	text, err := json.Marshal(rows)
 	if err != nil {
@@ -237,11 +199,11 @@ func rowset[T any](rows []T) (string, error) {
 	return string(text), nil
 }
 
-// milliseconds is a duration as statements take it.
-func milliseconds(d time.Duration) int64 { return d.Milliseconds() }
-
-// each scans every row and closes them.
-func each(rows *sql.Rows, scan func() error) error {
+// each scans every row of a query and closes them. err is the query's.
+func each(rows *sql.Rows, err error, scan func() error) error {
+	if err != nil {
+		return err
+	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		if err := scan(); err != nil {
@@ -249,4 +211,12 @@ func each(rows *sql.Rows, scan func() error) error {
 		}
 	}
 	return rows.Err()
+}
+
+// wrap names the operation that an error ended; nil stays nil.
+func wrap(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", operation, err)
 }

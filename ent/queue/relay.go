@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,83 +20,25 @@ type Relayed struct {
 	Waiting []Lane
 }
 
-// PostgreSQL's times are those of the database, unless the store has a clock of its own; what a
-// statement takes for the present is its first parameter.
-const present = `COALESCE($1::timestamptz, now())`
-
-const (
-	takePostgres = `WITH taken AS (
- DELETE FROM outbox WHERE id = ANY (ARRAY(SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
- RETURNING id, event_id, store_id, type)
-SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, w.epoch, w.epoch_since, e.payload, e.request_id, e.trace
- FROM taken t
- LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = t.store_id AND w.enabled AND w.events ? t.type OFFSET 0) w ON true
- LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events WHERE id >= t.event_id AND id <= t.event_id ORDER BY id LIMIT 1) e ON true
- ORDER BY t.id, w.id`
-
-	takeSQLite = `SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, w.epoch, w.epoch_since, e.payload, e.request_id, e.trace
- FROM (SELECT * FROM outbox WHERE id > $1 ORDER BY id LIMIT $2) t
- LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled
-  AND EXISTS (SELECT 1 FROM json_each(w.events) s WHERE s.value = t.type)
- LEFT JOIN events e ON e.id = t.event_id
- ORDER BY t.id, w.id`
-
-	insertPostgres = `INSERT INTO deliveries
- (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
-SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
- GREATEST(` + present + `, r.since) + CASE WHEN r.lease IS NULL THEN 0 ELSE $2::bigint END * interval '1 millisecond', r.lease, '[]', $3, r.epoch
- FROM jsonb_to_recordset($4::jsonb) AS r(id uuid, store_id uuid, webhook_id uuid, event_id uuid, event_type text, lease uuid, epoch bigint, since timestamptz)`
-
-	insertSQLite = `INSERT INTO deliveries
- (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
-SELECT r.value->>'id', r.value->>'store_id', r.value->>'webhook_id', r.value->>'event_id', r.value->>'event_type', false,
- max($1, COALESCE((SELECT w.epoch_since FROM webhooks w WHERE w.id = r.value->>'webhook_id'), 0)) + iif(r.value->>'lease' IS NULL, 0, $2),
- r.value->>'lease', CAST('[]' AS BLOB), $3, r.value->>'epoch'
- FROM json_each($4) r`
-)
-
-// newRow is a delivery to insert.
-type newRow struct {
-	ID        uuid.UUID  `json:"id"`
-	StoreID   uuid.UUID  `json:"store_id"`
-	WebhookID uuid.UUID  `json:"webhook_id"`
-	EventID   uuid.UUID  `json:"event_id"`
-	EventType string     `json:"event_type"`
-	Lease     *uuid.UUID `json:"lease"`
-	Epoch     int64      `json:"epoch"`
-	// Since is when the epoch began; nothing of it is due before.
-	Since *time.Time `json:"since"`
-}
-
 // Relay turns at most limit of the oldest entries of the outbox into one delivery each for every
 // enabled webhook of the store that subscribes to the type. Those in whose lane the worker has
-// room, as room says for each in turn, come back under a lease; the others wait. An entry that
+// room, as room reports for each in turn, come back under a lease; the others wait. An entry that
 // another worker is relaying is left to it.
 func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room func(Lane) bool) (Relayed, error) {
-	var done Relayed
-	after := int64(0)
-	if q.sqlite() {
-		// Looking costs nothing there; beginning to write makes others wait.
-		var any bool
-		if err := q.store.Reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM outbox)`).Scan(&any); err != nil || !any {
-			return done, wrap("relay", err)
-		}
-	} else {
-		after = q.outbox.start(q.store.Now())
-	}
-	tx, err := q.store.Writer().BeginTx(ctx, nil)
-	if err != nil {
-		return done, wrap("relay", err)
-	}
-	defer func() { _ = tx.Rollback() }() // does nothing after the commit
-	highest, err := q.take(ctx, tx, after, limit, lease, room, &done)
-	if err != nil {
+	after, found, err := q.dialect.search(ctx, q)
+	if err != nil || !found {
 		return Relayed{}, wrap("relay", err)
 	}
-	if done.Entries > 0 {
-		if err := tx.Commit(); err != nil {
-			return Relayed{}, wrap("relay", err)
-		}
+	var (
+		done    Relayed
+		highest int64
+	)
+	err = q.inTx(ctx, func(tx *sql.Tx) (err error) {
+		highest, err = q.take(ctx, tx, after, limit, lease, room, &done)
+		return err
+	})
+	if err != nil {
+		return Relayed{}, wrap("relay", err)
 	}
 	q.outbox.found(highest, q.store.Now(), done.Entries == limit)
 	return done, nil
@@ -107,21 +48,14 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, lease time.Duration,
 	room func(Lane) bool, done *Relayed,
 ) (int64, error) {
-	statement := takePostgres
-	if q.sqlite() {
-		statement = takeSQLite
-	}
-	rows, err := tx.QueryContext(ctx, statement, after, limit)
-	if err != nil {
-		return 0, err
-	}
+	rows, err := tx.QueryContext(ctx, q.dialect.take, after, limit)
 	var (
 		highest int64
 		found   []Delivery
 		// since is when the epochs of webhooks began.
 		since = map[uuid.UUID]*time.Time{}
 	)
-	err = each(rows, func() error {
+	err = each(rows, err, func() error {
 		var (
 			entry              int64
 			d                  Delivery
@@ -135,7 +69,7 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 			&caused.request, &caused.trace); err != nil {
 			return err
 		}
-		caused.tell(&d)
+		caused.set(&d)
 		if entry != highest {
 			done.Entries++
 			highest = entry
@@ -157,13 +91,12 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 	}
 	now := q.store.Now()
 	inserts := distribute(found, since, now, room, done)
-	if q.sqlite() && done.Entries > 0 {
-		// Nothing was added below the highest: there is one writer, and it is this transaction.
-		if _, err := tx.ExecContext(ctx, `DELETE FROM outbox WHERE id <= $1`, highest); err != nil {
+	if q.dialect.drop != "" && done.Entries > 0 {
+		if _, err := tx.ExecContext(ctx, q.dialect.drop, highest); err != nil {
 			return 0, err
 		}
 	}
-	return highest, q.insert(ctx, tx, inserts, now, lease)
+	return highest, insert(ctx, tx, q.store, inserts, now, lease)
 }
 
 // distribute makes deliveries of what was found, and leases those that there is room for.
@@ -175,7 +108,7 @@ func distribute(found []Delivery, since map[uuid.UUID]*time.Time, now time.Time,
 			continue // there is no such event
 		}
 		d.ID, d.Enabled, d.CreatedAt, d.Attempts = id.At(now), true, now, []byte(noAttempts)
-		row := newRow{ID: d.ID, StoreID: d.StoreID, WebhookID: d.WebhookID, EventID: d.EventID, EventType: d.EventType, Epoch: d.Epoch, Since: since[d.WebhookID]}
+		row := newRow{Draft: Draft{d.ID, d.StoreID, d.WebhookID, d.EventID, d.EventType}, Epoch: &d.Epoch, Since: since[d.WebhookID]}
 		if room(d.Lane) {
 			d.Lease = uuid.New()
 			row.Lease = &d.Lease
@@ -187,29 +120,4 @@ func distribute(found []Delivery, since map[uuid.UUID]*time.Time, now time.Time,
 		inserts = append(inserts, row)
 	}
 	return inserts
-}
-
-// insert adds the rows.
-func (q *Queue) insert(ctx context.Context, tx *sql.Tx, inserts []newRow, now time.Time, lease time.Duration) error {
-	if len(inserts) == 0 {
-		return nil
-	}
-	set, err := rowset(inserts)
-	if err != nil {
-		return err
-	}
-	statement := insertPostgres
-	if q.sqlite() {
-		statement = insertSQLite
-	}
-	_, err = tx.ExecContext(ctx, statement, q.store.Moment(), milliseconds(lease), now, set)
-	return err
-}
-
-// wrap names the operation that an error ended; nil stays nil.
-func wrap(operation string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", operation, err)
 }

@@ -2,12 +2,12 @@ package queue
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
-	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
@@ -15,6 +15,7 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/resend"
+	"go.storefront.example/gen/ent/webhook"
 )
 
 const (
@@ -48,11 +49,11 @@ type Resend struct {
 	Since time.Time
 	// Resent is how many deliveries it made so far.
 	Resent int
-	// Finished tells that there is nothing left to do.
+	// Finished means that there is nothing left to do.
 	Finished bool
-	// Stopped tells that it has finished because its webhook was disabled or deleted, whatever was left.
+	// Stopped means that it has finished because its webhook was disabled or deleted, whatever was left.
 	Stopped bool
-	// Elsewhere tells that another process is on it: the step did nothing.
+	// Elsewhere means that another process is on it: the step did nothing.
 	Elsewhere bool
 	// Hold is what the next step is to be given to go on at once. Zero holds nothing.
 	Hold time.Time
@@ -100,27 +101,19 @@ func resendOf(row *ent.Resend) Resend {
 
 // DueResends lists unfinished resends that nobody works on, those that wait longest first.
 func DueResends(ctx context.Context, s *db.DB, limit int) ([]uuid.UUID, error) {
-	statement := "SELECT id FROM resends WHERE finished_at IS NULL AND due_at <= " + moment(s, 1) + " ORDER BY due_at LIMIT $2"
-	rows, err := s.Reader().QueryContext(ctx, statement, s.Moment(), limit)
-	if err != nil {
-		return nil, fmt.Errorf("list resends: %w", err)
-	}
-	defer rows.Close()
+	rows, err := s.Reader().QueryContext(ctx, "SELECT id FROM resends WHERE finished_at IS NULL AND due_at <= "+dialectOf(s).present(1)+
+		" ORDER BY due_at LIMIT $2", s.Moment(), limit)
 	var due []uuid.UUID
-	for rows.Next() {
+	err = each(rows, err, func() error {
 		var one uuid.UUID
-		if err := rows.Scan(&one); err != nil {
-			return nil, fmt.Errorf("list resends: %w", err)
-		}
+		err := rows.Scan(&one)
 		due = append(due, one)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list resends: %w", err)
-	}
-	return due, nil
+		return err
+	})
+	return due, wrap("list resends", err)
 }
 
-// ErrNoResend says that there is no resend with this id.
+// ErrNoResend means that there is no resend with this id.
 var ErrNoResend = errors.New("no such resend")
 
 // StepResend does one step of a resend: it adds a delivery for each of the next events that the
@@ -141,9 +134,9 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID, held time.Tim
 			return fmt.Errorf("read the resend: %w", err)
 		}
 		// The webhook's row first, as whoever disables the webhook or orders another resend does.
-		events, enabled, err := subscription(ctx, tx, s, job)
-		if err != nil {
-			return err
+		w, err := lockWebhook(ctx, tx, s, job.StoreID, job.WebhookID)
+		if err != nil && !ent.IsNotFound(err) {
+			return fmt.Errorf("read the webhook: %w", err)
 		}
 		free, err := lockResend(ctx, tx, s, resendID, held)
 		if err != nil {
@@ -159,12 +152,12 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID, held time.Tim
 		case !free:
 			r.Elsewhere = true
 			return nil
-		case !enabled:
+		case w == nil || !w.Enabled:
 			r.Finished, r.Stopped = true, true
 			return job.Update().SetFinishedAt(hook.Time(ctx)).SetStopped(true).Exec(ctx)
 		}
 		stepped = true
-		return step(ctx, tx, s, job, events, &r)
+		return step(ctx, tx, s, job, w.Events, &r)
 	})
 	if err != nil {
 		return Resend{}, fmt.Errorf("step of resend %s: %w", resendID, err)
@@ -178,7 +171,7 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID, held time.Tim
 
 // step carries out a step of a resend whose row and whose webhook's row this transaction has.
 func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend, subscribed []string, r *Resend) error {
-	if err := planSafely(ctx, tx, s); err != nil {
+	if err := planSafely(ctx, tx, dialectOf(s)); err != nil {
 		return err
 	}
 	page, err := nextEvents(ctx, tx, s, job)
@@ -211,75 +204,102 @@ func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend, subscribed
 	return err
 }
 
-// subscription takes the webhook's row and returns what it subscribes to.
-func subscription(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend) (events []string, enabled bool, err error) {
-	w, err := lockWebhook(ctx, tx, s, job.StoreID, job.WebhookID)
-	if ent.IsNotFound(err) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("read the webhook: %w", err)
-	}
-	return w.Events, w.Enabled, nil
-}
-
-// lockResend takes the row of a resend and tells whether the caller may go on with it: because it
+// lockResend takes the row of a resend and reports whether the caller may go on with it: because it
 // is the one who holds it, or because nobody does any more.
 func lockResend(ctx context.Context, tx *ent.Tx, s *db.DB, resendID uuid.UUID, held time.Time) (bool, error) {
-	statement := "SELECT due_at <= " + moment(s, 1) + " OR due_at = $2 FROM resends WHERE id = $3"
-	if s.Dialect() == dialect.Postgres {
-		statement += " FOR UPDATE"
-	}
-	rows, err := tx.QueryContext(ctx, statement, s.Moment(), held.UTC(), resendID)
-	if err != nil {
-		return false, fmt.Errorf("take the resend: %w", err)
-	}
-	defer rows.Close()
+	d := dialectOf(s)
+	rows, err := tx.QueryContext(ctx, "SELECT due_at <= "+d.present(1)+" OR due_at = $2 FROM resends WHERE id = $3"+d.forUpdate, s.Moment(), held.UTC(), resendID)
 	free := false
-	if rows.Next() {
-		if err := rows.Scan(&free); err != nil {
-			return false, fmt.Errorf("take the resend: %w", err)
-		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return false, fmt.Errorf("take the resend: %w", err)
-	}
-	return free, nil
+	err = each(rows, err, func() error { return rows.Scan(&free) })
+	return free, wrap("take the resend", err)
 }
 
 // hold keeps a resend from other processes for a while, by the database's clock, and returns what
 // the holder shows to go on.
 func hold(ctx context.Context, tx *ent.Tx, s *db.DB, resendID uuid.UUID) (time.Time, error) {
-	if s.Dialect() == dialect.SQLite {
-		job, err := tx.Resend.Get(ctx, resendID)
-		if err != nil {
-			return time.Time{}, fmt.Errorf("hold the resend: %w", err)
-		}
-		until := s.Now().Add(resendHold)
-		if !until.After(job.DueAt) {
-			until = job.DueAt.Add(time.Millisecond) // two holds of one millisecond are two
-		}
-		_, err = tx.ExecContext(ctx, "UPDATE resends SET due_at = $1 WHERE id = $2", until, resendID)
-		if err != nil {
-			return time.Time{}, fmt.Errorf("hold the resend: %w", err)
-		}
-		return until, nil
+	rows, err := tx.QueryContext(ctx, dialectOf(s).hold, s.Moment(), resendHold.Milliseconds(), resendID)
+	var until storedTime
+	err = each(rows, err, func() error { return rows.Scan(&until) })
+	if err != nil || until.at == nil {
+		return time.Time{}, wrap("hold the resend", err)
 	}
-	rows, err := tx.QueryContext(ctx, `UPDATE resends SET due_at = GREATEST(
-  COALESCE($1::timestamptz, clock_timestamp()) + make_interval(secs => $2), due_at + interval '1 millisecond')
- WHERE id = $3 RETURNING due_at`, s.Moment(), resendHold.Seconds(), resendID)
+	return *until.at, nil
+}
+
+// pastEvent is an event that a resend looks at.
+type pastEvent struct {
+	id   uuid.UUID
+	kind string
+	at   time.Time
+	// settled means that it needs no resend: it has succeeded, is on its way, or is still in the
+	// outbox and about to be.
+	settled bool
+}
+
+type pastEvents []pastEvent
+
+var pageOfEvents = ` FROM events
+ WHERE store_id = $1 AND (created_at, id) > ($2, $3) AND created_at < $4
+ ORDER BY created_at, id LIMIT ` + strconv.Itoa(resendStep)
+
+// nextEventsOf reads the events after the position, with what became of each at the webhook. It
+// is one statement, so that an event that passes from the outbox to the queue and on to the
+// journal meanwhile is seen in one of them. Each event is looked up for itself, however much waits,
+// by the indexes that sort by events; an EXISTS a database might take for a reason to read all.
+// The lower bound on ids spares the journal's days before the position. What waits and is of an
+// earlier epoch of the webhook is cancelled, and so is to be sent again.
+var nextEventsOf = `WITH page AS (SELECT id, type, created_at` + pageOfEvents + `) SELECT page.id, page.type, page.created_at,
+ (SELECT 1 FROM deliveries d WHERE d.store_id = $1 AND d.event_id >= page.id AND d.event_id <= page.id AND d.webhook_id = $5
+  AND (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $5 AND ` + current + ` LIMIT 1) IS NOT NULL
+  ORDER BY d.event_id LIMIT 1) IS NOT NULL
+ OR (SELECT 1 FROM outbox o WHERE o.store_id = $1 AND o.event_id >= page.id AND o.event_id <= page.id
+  ORDER BY o.event_id LIMIT 1) IS NOT NULL
+ OR (SELECT 1 FROM finished_deliveries f WHERE f.store_id = $1 AND f.event_id = page.id AND f.webhook_id = $5
+  AND f.status = 'succeeded' AND f.id >= $6 LIMIT 1) IS NOT NULL
+ FROM page ORDER BY page.created_at, page.id`
+
+func nextEvents(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend) (pastEvents, error) {
+	if keep := dialectOf(s).keepQueued; keep != "" {
+		if _, err := tx.ExecContext(ctx, keep, job.StoreID, job.PositionAt, job.PositionID, job.Until); err != nil {
+			return nil, fmt.Errorf("keep the outbox: %w", err)
+		}
+	}
+	rows, err := tx.QueryContext(ctx, nextEventsOf, job.StoreID, job.PositionAt, job.PositionID, job.Until,
+		job.WebhookID, id.Floor(job.PositionAt.Add(-clockSpread)))
+	var page pastEvents
+	err = each(rows, err, func() error {
+		var e pastEvent
+		err := rows.Scan(&e.id, &e.kind, &e.at, &e.settled)
+		page = append(page, e)
+		return err
+	})
+	return page, wrap("read events", err)
+}
+
+// missing are the deliveries to add for the page's events. A ping is never among them: nothing
+// subscribes to it.
+func (page pastEvents) missing(job *ent.Resend, subscribed []string, now time.Time) []Draft {
+	var due []Draft
+	for _, e := range page {
+		if !e.settled && slices.Contains(subscribed, e.kind) {
+			due = append(due, Draft{
+				ID: id.At(now), StoreID: job.StoreID, WebhookID: job.WebhookID, EventID: e.id, EventType: e.kind,
+			})
+		}
+	}
+	return due
+}
+
+// lockWebhook takes a webhook's row for the rest of the transaction, so that it stays enabled or
+// disabled and that its resends take turns. SQLite has a single writer and needs no locks.
+func lockWebhook(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID) (*ent.Webhook, error) {
+	q := tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID))
+	if dialectOf(s).forUpdate != "" {
+		q.ForUpdate()
+	}
+	w, err := q.Only(ctx)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("hold the resend: %w", err)
+		return nil, err
 	}
-	defer rows.Close()
-	var until sql.NullTime
-	if rows.Next() {
-		if err := rows.Scan(&until); err != nil {
-			return time.Time{}, fmt.Errorf("hold the resend: %w", err)
-		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return time.Time{}, fmt.Errorf("hold the resend: %w", err)
-	}
-	return until.Time.UTC(), nil
+	return w, hook.Hold(ctx, w)
 }

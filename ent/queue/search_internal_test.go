@@ -50,13 +50,13 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 			indexes         []string
 			leaps           int // accesses that read the first entry only
 		}{
-			{"relay", takePostgres, []any{0, 500}, []string{"outbox_pkey", "webhook_store_id"}, 0},
-			{"claim", claimPostgres, []any{nil, want, 12000}, []string{lane, "Tid Scan on deliveries"}, 0},
-			{"due in a span", dueSincePostgres, []any{nil, time.Now().Add(-time.Minute)}, []string{"delivery_due_at"}, 0},
-			{"all that is due", duePostgres, []any{nil}, []string{lane}, 1},
-			{"an end", endPostgres, []any{one, time.Now()}, []string{"deliveries_pkey", "webhooks_pkey", "Tid Scan on deliveries", "Tid Scan on webhooks"}, 0},
-			{"a wait", waitPostgres, []any{nil, one}, []string{"deliveries_pkey", "Tid Scan on deliveries"}, 0},
-			{"a release", releasePostgres, []any{nil, one}, []string{"deliveries_pkey", "Tid Scan on deliveries"}, 0},
+			{"relay", postgres.take, []any{0, 500}, []string{"outbox_pkey", "webhook_store_id"}, 0},
+			{"claim", claimStatement, []any{nil, want, 12000}, []string{lane, "Tid Scan on deliveries"}, 0},
+			{"due in a span", postgres.dueSince, []any{nil, time.Now().Add(-time.Minute)}, []string{"delivery_due_at"}, 0},
+			{"all that is due", postgres.due, []any{nil}, []string{lane}, 1},
+			{"an end", postgres.end[0], []any{time.Now(), one}, []string{"deliveries_pkey", "webhooks_pkey", "Tid Scan on deliveries", "Tid Scan on webhooks"}, 0},
+			{"a wait", postgres.wait, []any{nil, one}, []string{"deliveries_pkey", "Tid Scan on deliveries"}, 0},
+			{"a release", postgres.release, []any{nil, one}, []string{"deliveries_pkey", "Tid Scan on deliveries"}, 0},
 		} {
 			plan := explain(t, s, q.statement, q.args...)
 			require.NotContains(t, plan, "Seq Scan", "%s, %s", q.name, tables)
@@ -103,7 +103,7 @@ func explain(t *testing.T, s *db.DB, statement string, args ...any) string {
 	rows, err := s.Writer().Query("EXPLAIN "+statement, args...)
 	require.NoError(t, err)
 	var text strings.Builder
-	require.NoError(t, each(rows, func() error {
+	require.NoError(t, each(rows, err, func() error {
 		var line string
 		err := rows.Scan(&line)
 		text.WriteString(line + "\n")

@@ -65,11 +65,6 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (Swept, erro
 	if err := q.dropDays(ctx, before, retention, needed, &done); err != nil {
 		return done, wrap("sweep", err)
 	}
-	events, finished := "events", "finished_deliveries"
-	if !q.sqlite() {
-		// Elsewhere the days are dropped.
-		events, finished = "events_default", "finished_deliveries_default"
-	}
 	oldest := id.Floor(before)
 	eventsBefore := oldest
 	if needed != uuid.Nil && bytes.Compare(needed[:], oldest[:]) < 0 {
@@ -78,7 +73,7 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (Swept, erro
 	for _, table := range []struct {
 		name  string
 		below uuid.UUID
-	}{{events, eventsBefore}, {finished, oldest}, {"resends", oldest}, {"idempotency_keys", id.Floor(clock.Now.Add(-keyAge))}} {
+	}{{"events" + q.dialect.leftover, eventsBefore}, {"finished_deliveries" + q.dialect.leftover, oldest}, {"resends", oldest}, {"idempotency_keys", id.Floor(clock.Now.Add(-keyAge))}} {
 		n, err := q.deleteBelow(ctx, table.name, table.below)
 		done.Rows += n
 		if err != nil {

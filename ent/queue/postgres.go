@@ -1,0 +1,268 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Settings are what a worker's connections to PostgreSQL should have. The tables are mostly empty
+// when statistics are taken and statements are planned, and the plans that are good for empty
+// tables are ruinous for full ones: to the planner all ways into a table of one row cost the
+// same. So the statements leave it one way only: a row is looked up for
+// itself by LATERAL with a LIMIT, by a range in the order of its id, which no index but the id's
+// gives without sorting, and is changed at the place where it was found and locked.
+func Settings() map[string]string {
+	return map[string]string{
+		"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
+		// Where one index has the order, another one and a sort are never cheaper.
+		"enable_sort": "off", "enable_incremental_sort": "off",
+	}
+}
+
+func setLocally() string {
+	var set strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(Settings())) {
+		fmt.Fprintf(&set, "SET LOCAL %s = %s;", name, Settings()[name])
+	}
+	return set.String()
+}
+
+// present is the present by the database's clock, unless the store has a clock of its own.
+const present = `COALESCE($1::timestamptz, now())`
+
+// held are the places of the rows whose lease still holds. Each is locked, and so stays where it
+// is until the statement's end.
+const held = `held AS (
+ SELECT d.place, r.* FROM r CROSS JOIN LATERAL (SELECT ctid AS place FROM deliveries
+  WHERE id >= r.id AND id <= r.id AND lease = r.lease ORDER BY id LIMIT 1 FOR UPDATE) d)`
+
+const relapsedPostgres = `UPDATE webhooks SET failing_since = date_trunc('milliseconds', ` + present + `)
+ WHERE enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($2::jsonb))`
+
+var postgres = &dialect{
+	moment:     "COALESCE($%d::timestamptz, now())",
+	later:      present + " + $2::bigint * interval '1 millisecond'",
+	forUpdate:  " FOR UPDATE",
+	skipLocked: " FOR UPDATE SKIP LOCKED",
+	planSafely: setLocally(),
+	leftover:   "_default", // whole days are dropped
+
+	take: `WITH taken AS (
+ DELETE FROM outbox WHERE id = ANY (ARRAY(SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
+ RETURNING id, event_id, store_id, type)
+SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, w.epoch, w.epoch_since, e.payload, e.request_id, e.trace
+ FROM taken t
+ LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = t.store_id AND w.enabled AND w.events ? t.type OFFSET 0) w ON true
+ LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events WHERE id >= t.event_id AND id <= t.event_id ORDER BY id LIMIT 1) e ON true
+ ORDER BY t.id, w.id`,
+
+	insert: `INSERT INTO deliveries
+ (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
+SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
+ GREATEST(` + present + `, CASE WHEN r.epoch IS NULL THEN (SELECT w.epoch_since FROM webhooks w WHERE w.id = r.webhook_id) ELSE r.since END)
+  + CASE WHEN r.lease IS NULL THEN 0 ELSE $2::bigint END * interval '1 millisecond',
+ r.lease, '[]', $3, COALESCE(r.epoch, (SELECT w.epoch FROM webhooks w WHERE w.id = r.webhook_id), 0)
+ FROM jsonb_to_recordset($4::jsonb) AS r(id uuid, store_id uuid, webhook_id uuid, event_id uuid, event_type text, lease uuid, epoch bigint, since timestamptz)`,
+
+	// What became due in a span is read off the index of due times.
+	dueSince: `SELECT n.at, d.store_id, d.webhook_id, d.retry, NULL::timestamptz FROM (SELECT ` + present + ` AS at) n LEFT JOIN (
+ SELECT DISTINCT store_id, webhook_id, retry FROM (
+  SELECT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= ` + present + ` ORDER BY due_at OFFSET 0) s
+ ) d ON true`,
+
+	// All lanes are found by leaping from the first of one to the first of the next along their
+	// index, however much is in each.
+	due: `WITH RECURSIVE lanes AS (
+ (SELECT store_id, webhook_id, retry, due_at FROM deliveries ORDER BY store_id, webhook_id, retry, due_at LIMIT 1)
+ UNION ALL
+ SELECT n.* FROM lanes l CROSS JOIN LATERAL (
+  SELECT d.store_id, d.webhook_id, d.retry, d.due_at FROM deliveries d
+  WHERE (d.store_id, d.webhook_id, d.retry) > (l.store_id, l.webhook_id, l.retry)
+  ORDER BY d.store_id, d.webhook_id, d.retry, d.due_at LIMIT 1) n)
+SELECT n.at, d.* FROM (SELECT ` + present + ` AS at) n LEFT JOIN (SELECT * FROM lanes WHERE due_at <= ` + present + `) d ON true`,
+
+	end: []string{`WITH r AS (
+ SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid, webhook_id uuid, status text, attempts text, healthy boolean)),
+` + held + `,
+gone AS (
+ DELETE FROM deliveries d USING held h WHERE d.ctid = h.place
+ RETURNING d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, h.status, h.attempts, d.created_at),
+mended AS (
+ SELECT w.place FROM (SELECT DISTINCT webhook_id FROM r WHERE healthy) h CROSS JOIN LATERAL (SELECT ctid AS place FROM webhooks
+  WHERE id >= h.webhook_id AND id <= h.webhook_id AND failing_since IS NOT NULL ORDER BY id LIMIT 1 FOR UPDATE) w),
+healthy AS (
+ UPDATE webhooks w SET failing_since = NULL FROM mended m WHERE w.ctid = m.place)
+INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
+SELECT id, store_id, webhook_id, event_id, event_type, status, convert_to(attempts, 'UTF8'), created_at, $1 FROM gone`},
+
+	wait: `WITH r AS (
+ SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid, attempts text, delay bigint)),
+` + held + `
+UPDATE deliveries d SET retry = true, lease = NULL, attempts = convert_to(h.attempts, 'UTF8'),
+ due_at = ` + present + ` + h.delay * interval '1 millisecond'
+ FROM held h WHERE d.ctid = h.place`,
+
+	release: `WITH r AS (SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid)),
+` + held + `
+UPDATE deliveries d SET lease = NULL, due_at = ` + present + ` FROM held h WHERE d.ctid = h.place`,
+
+	health: `SELECT id, COALESCE(failing_since <= ` + present + ` - $2::bigint * interval '1 millisecond', false), epoch, epoch_since
+ FROM webhooks WHERE enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($3::jsonb))`,
+	relapsed: relapsedPostgres,
+	failing:  relapsedPostgres + ` AND failing_since IS NULL`,
+
+	missed: `WITH RECURSIVE lanes AS (
+ (SELECT * FROM deliveries ORDER BY store_id, webhook_id, retry, due_at LIMIT 1)
+ UNION ALL
+ SELECT n.* FROM lanes l CROSS JOIN LATERAL (
+  SELECT * FROM deliveries d WHERE (d.store_id, d.webhook_id, d.retry) > (l.store_id, l.webhook_id, l.retry)
+  ORDER BY d.store_id, d.webhook_id, d.retry, d.due_at LIMIT 1) n)
+SELECT d.store_id, d.webhook_id, d.epoch FROM lanes d WHERE (d.lease IS NULL OR d.due_at <= ` + present + `)` + andMissed,
+
+	hold: `UPDATE resends SET due_at = GREATEST(
+  COALESCE($1::timestamptz, clock_timestamp()) + $2::bigint * interval '1 millisecond', due_at + interval '1 millisecond')
+ WHERE id = $3 RETURNING due_at`,
+
+	// It waits for a relay that has taken entries of the page's events, which it may have begun to do
+	// before the webhook was enabled, and keeps those that are left from being taken until the step is
+	// committed. An event has one entry.
+	keepQueued: `SELECT o.id FROM (SELECT id` + pageOfEvents + `) page CROSS JOIN LATERAL (SELECT id FROM outbox
+ WHERE store_id = $1 AND event_id >= page.id AND event_id <= page.id ORDER BY event_id LIMIT 1 FOR SHARE) o`,
+
+	webhookOf: "LATERAL (SELECT w.id FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND " + current + " LIMIT 1) w ON true",
+	ended:     endedPostgres,
+
+	// The oldest entry names its event, and that the time. Deliveries are counted lane by lane, so
+	// that neither kind has to pass the rows of the other, and none those that were due before their
+	// webhook was disabled.
+	backlog: `WITH RECURSIVE lanes AS (
+ (SELECT store_id, webhook_id FROM deliveries ORDER BY store_id, webhook_id LIMIT 1)
+ UNION ALL
+ SELECT n.store_id, n.webhook_id FROM lanes l CROSS JOIN LATERAL (
+  SELECT d.store_id, d.webhook_id FROM deliveries d
+  WHERE (d.store_id, d.webhook_id) > (l.store_id, l.webhook_id) ORDER BY d.store_id, d.webhook_id LIMIT 1) n),
+live AS (
+ SELECT l.*, w.since FROM lanes l CROSS JOIN LATERAL (
+  SELECT COALESCE(w.epoch_since, '-infinity') AS since FROM webhooks w
+  WHERE w.store_id = l.store_id AND w.id = l.webhook_id AND w.enabled LIMIT 1) w)
+SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
+ (SELECT count(*) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000) o),
+ (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
+  SELECT d.id FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.retry = false AND d.due_at >= l.since
+  ORDER BY d.due_at, d.id LIMIT 10000) d LIMIT 10000) f),
+ (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
+  SELECT d.id FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.retry = true AND d.due_at >= l.since
+  ORDER BY d.due_at, d.id LIMIT 10000) d LIMIT 10000) r)`,
+
+	search:   searchPostgres,
+	claim:    claimPostgres,
+	movePage: movePagePostgres,
+	together: func(_ context.Context, q *Queue, write func(execer) error) error { return write(q.store.Writer()) },
+}
+
+// endedPostgres is the store's part of the journal of one status, below the delivery whose id is
+// argument before, or from the newest on. Said by equalities, PostgreSQL might read the rows of all
+// stores by their ids and leave out the others', which is quick when the store has many and lasts
+// when they are old: compared as rows, only the index that has the three columns is in the order
+// asked for.
+func endedPostgres(status, which string, before int) string {
+	last := "<= ($1, '" + status + "', '" + uuid.Max.String() + "')"
+	if before > 0 {
+		last = "< ($1, '" + status + "', $" + strconv.Itoa(before) + ")"
+	}
+	return endedColumns + `
+ WHERE (store_id, status, id) >= ($1, '` + status + `', '` + uuid.Nil.String() + `') AND (store_id, status, id) ` + last + which +
+		" ORDER BY store_id DESC, status DESC, id DESC"
+}
+
+func searchPostgres(_ context.Context, q *Queue) (after int64, found bool, err error) {
+	return q.outbox.start(q.store.Now()), true, nil
+}
+
+const claimStatement = `WITH want AS (
+ SELECT r.store_id, r.webhook_id, r.retry, r.max, GREATEST(r.after, w.epoch_since) AS after
+ FROM jsonb_to_recordset($2::jsonb) AS r(store_id uuid, webhook_id uuid, retry boolean, max integer, after timestamptz)
+ CROSS JOIN LATERAL (SELECT epoch_since FROM webhooks w WHERE w.store_id = r.store_id AND w.id = r.webhook_id AND w.enabled LIMIT 1) w),
+due AS (
+ SELECT f.place, f.due_at FROM want CROSS JOIN LATERAL (
+  SELECT d.ctid AS place, d.due_at FROM deliveries d
+  WHERE d.store_id = want.store_id AND d.webhook_id = want.webhook_id AND d.retry = want.retry
+   AND d.due_at >= want.after AND d.due_at <= ` + present + `
+  ORDER BY d.due_at, d.id LIMIT want.max FOR UPDATE SKIP LOCKED) f),
+leased AS (
+ UPDATE deliveries d SET lease = gen_random_uuid(), due_at = ` + present + ` + $3::bigint * interval '1 millisecond'
+ FROM due WHERE d.ctid = due.place
+ RETURNING d.*, due.due_at AS was_due_at)
+SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch, d.was_due_at,
+ COALESCE(w.enabled, false), w.url, w.secret, w.secret_key, e.payload, e.request_id, e.trace
+ FROM leased d
+ LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND ` + current + ` LIMIT 1) w ON true
+ LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events WHERE id >= d.event_id AND id <= d.event_id ORDER BY id LIMIT 1) e ON true
+ ORDER BY d.was_due_at, d.id`
+
+// wantRow is a Want as the statement reads it.
+type wantRow struct {
+	StoreID   uuid.UUID `json:"store_id"`
+	WebhookID uuid.UUID `json:"webhook_id"`
+	Retry     bool      `json:"retry"`
+	Max       int       `json:"max"`
+	After     time.Time `json:"after"`
+}
+
+func claimPostgres(ctx context.Context, q *Queue, wants []Want, lease time.Duration, done *Claimed) error {
+	rows := make([]wantRow, len(wants))
+	for i, w := range wants {
+		rows[i] = wantRow{w.StoreID, w.WebhookID, w.Retry, w.Max, w.After}
+		if w.After.IsZero() {
+			rows[i].After = time.Unix(0, 0) // the zero time is none of PostgreSQL's JSON
+		}
+	}
+	set, err := rowset(rows)
+	if err != nil {
+		return err
+	}
+	found, err := q.store.Writer().QueryContext(ctx, claimStatement, q.store.Moment(), set, lease.Milliseconds())
+	if err := done.scan(found, err); err != nil {
+		return err
+	}
+	return lookAgain(ctx, q.store.Writer(), done.Deliveries)
+}
+
+// cancelStatement reads a page along the lanes' index and only then locks those of its rows that
+// are cancelled, so that no claim has to pass a row that this passes.
+var cancelStatement = `WITH page AS (
+ SELECT d.id, d.retry, d.due_at, w.id IS NULL AS cancelled FROM (
+  SELECT * FROM deliveries d WHERE d.store_id = $2 AND d.webhook_id = $3 AND (d.retry, d.due_at, d.id) > ($4, $5, $6)
+  ORDER BY d.retry, d.due_at, d.id LIMIT ` + strconv.Itoa(cancelBatch) + `) d
+ LEFT JOIN LATERAL (SELECT w.id FROM webhooks w WHERE w.store_id = $2 AND w.id = $3 AND ` + current + ` LIMIT 1) w ON true),
+held AS (
+ SELECT h.place FROM page CROSS JOIN LATERAL (SELECT ctid AS place FROM deliveries
+  WHERE id >= page.id AND id <= page.id AND (lease IS NULL OR due_at <= ` + present + `) ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) h
+ WHERE page.cancelled),
+gone AS (
+ DELETE FROM deliveries d USING held h WHERE d.ctid = h.place
+ RETURNING d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch),
+moved AS (
+ INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
+ SELECT id, store_id, webhook_id, event_id, event_type, 'cancelled', attempts, created_at, GREATEST(created_at, COALESCE(` + cancelledAt + `, $7))
+ FROM gone d)
+SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM page WHERE cancelled), (SELECT count(*) FROM gone), retry, due_at, id
+ FROM page ORDER BY retry DESC, due_at DESC, id DESC LIMIT 1`
+
+func movePagePostgres(ctx context.Context, tx *sql.Tx, now any, c cancellation) (found looked, err error) {
+	err = tx.QueryRowContext(ctx, cancelStatement, now, c.storeID, c.webhookID, c.position.retry, c.position.due, c.position.id, c.at).
+		Scan(&found.rows, &found.cancelled, &found.moved, &found.last.retry, &found.last.due, &found.last.id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return found, err
+}
