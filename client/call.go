@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// firstDelay and maxDelay bound the pauses before reads are sent again.
+	// firstDelay and maxDelay bound the pauses before a read is retried.
 	firstDelay = 250 * time.Millisecond
 	maxDelay   = 8 * time.Second
-	// maxRetryAfter is the longest wait that is done for the caller: the service's limits count by
-	// the minute (specification, Limits), so whatever asks for more is better decided by a person.
+	// maxRetryAfter is the longest wait before an automatic retry: the service's limits count by the
+	// minute (specification, Limits), so a person should decide about anything longer.
 	maxRetryAfter = time.Minute
 )
 
-// caller sends requests, and sends them again.
+// caller sends requests and retries them.
 type caller struct{ maxRetries int }
 
-// attempt is what one sending of a request came to. It travels in the context, because the
-// generated methods return a message or an error and nothing else.
+// attempt is one sending of a request and its result. It travels in the context, because the
+// generated methods return only a message or an error.
 type attempt struct {
 	spec     connect.Spec
 	sent     bool
@@ -35,12 +35,12 @@ type attempt struct {
 
 type attemptKey struct{}
 
-// operation is the name of the method that is called, without its service.
+// operation is the method's name, without its service.
 func (a *attempt) operation() string {
 	return a.spec.Procedure[strings.LastIndexByte(a.spec.Procedure, '/')+1:]
 }
 
-// call calls a method of the API, as often as it takes and is allowed.
+// call calls a method of the API, with retries.
 func call[Q, A any](ctx context.Context, c *caller, method func(context.Context, *Q) (*A, error), request *Q) (*A, error) {
 	for retries := 0; ; retries++ {
 		a := &attempt{}
@@ -69,8 +69,8 @@ func call[Q, A any](ctx context.Context, c *caller, method func(context.Context,
 	}
 }
 
-// repeatable tells whether the request may be sent again after what it failed with: the table of
-// the package comment.
+// repeatable reports whether the request may be sent again after this error, by the table in the
+// package comment.
 func (a *attempt) repeatable(e *Error) bool {
 	switch a.spec.Procedure {
 	case storefrontv1connect.PaymentLinkServiceCreatePaymentLinkProcedure,
@@ -84,18 +84,18 @@ func (a *attempt) repeatable(e *Error) bool {
 	return reads && (e.Status >= http.StatusInternalServerError || e.Code == NetworkError || e.Code == Timeout)
 }
 
-// delay is the pause after so many retries: it doubles, and half of it is chance, so that clients
-// which failed together do not come back together.
+// delay is the pause after so many retries: it doubles, and half of it is random, so that clients
+// that failed together do not retry together.
 func delay(retries int) time.Duration {
 	full := maxDelay
 	if retries < 5 { // 250 ms << 5 is maxDelay
 		full = firstDelay << retries
 	}
-	return full/2 + rand.N(full/2) //nolint:gosec // Nobody gains by guessing a pause.
+	return full/2 + rand.N(full/2) //nolint:gosec // A pause need not be secret.
 }
 
-// signer puts the key and the program's name on every request. The key lives in this function
-// alone: what a program prints of a Client, with whatever verb, cannot reach it.
+// signer adds the key and the program's name to every request. Only this function holds the key, so
+// printing a Client cannot reveal it.
 func signer(key, userAgent string) connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
@@ -113,8 +113,8 @@ func signer(key, userAgent string) connect.UnaryInterceptorFunc {
 	}
 }
 
-// door is the HTTP client of the generated code, with an eye on what comes back: Connect keeps
-// neither the status nor the headers of an answer that is not its own.
+// door is the HTTP client of the generated code. It records each response, because Connect drops
+// the status and headers of a response that is not its own.
 type door struct{ httpClient *http.Client }
 
 // Do sends a request, once.

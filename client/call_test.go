@@ -31,13 +31,13 @@ var (
 	unavailable = refuses(apierr.New(apierr.Unavailable, "Not now."))
 	internal    = refuses(apierr.New(apierr.InternalError, "Sorry."))
 	refused     = refuses(apierr.New(apierr.StoreUnavailable, "Closed."))
-	gateway     = says(502, "text/html", "<html>")
-	proxyLimit  = says(429, "text/html", "<html>", "Retry-After", "2")
+	gateway     = respondsWith(502, "text/html", "<html>")
+	proxyLimit  = respondsWith(429, "text/html", "<html>", "Retry-After", "2")
 	dead        = breaks(syscall.ECONNRESET)
-	done        = says(200, "application/proto", "")
+	done        = respondsWith(200, "application/proto", "")
 )
 
-// The operations by how they may be repeated.
+// The operations, by whether they may be retried.
 var operations = map[string]func(context.Context, *client.Client) error{
 	"GetStore": func(ctx context.Context, c *client.Client) error { _, err := c.Store.Get(ctx); return err },
 	"ListOrders": func(ctx context.Context, c *client.Client) error {
@@ -78,8 +78,8 @@ func TestRequestsAreSentAgain(t *testing.T) {
 		{"a proxy's limit as well", "CreateCustomer", []answer{proxyLimit, done}, 0, 2, ""},
 		{"a limit is not waited for in vain", "GetStore", []answer{limited, done}, 17 * time.Second, 1, client.RateLimited},
 		{"the deadline leaves time for it", "GetStore", []answer{limited, done}, 18 * time.Second, 2, ""},
-		{"nor for longer than a minute", "GetStore", []answer{says(429, "", "", "Retry-After", "61"), done}, 0, 1, client.UnexpectedAnswer},
-		{"a minute is waited for", "GetStore", []answer{says(429, "", "", "Retry-After", "60"), done}, 0, 2, ""},
+		{"nor for longer than a minute", "GetStore", []answer{respondsWith(429, "", "", "Retry-After", "61"), done}, 0, 1, client.UnexpectedAnswer},
+		{"a minute is waited for", "GetStore", []answer{respondsWith(429, "", "", "Retry-After", "60"), done}, 0, 2, ""},
 		{"reads outlive a failure of the service", "ListOrders", []answer{internal, unavailable, done}, 0, 3, ""},
 		{"and of what stands before it", "ListOrders", []answer{gateway, done}, 0, 2, ""},
 		{"and of the network", "GetStore", []answer{dead, dead, done}, 0, 3, ""},
@@ -94,7 +94,7 @@ func TestRequestsAreSentAgain(t *testing.T) {
 		{"and enabled once", "EnablePaymentLink", []answer{limited, done}, 0, 1, client.RateLimited},
 		{"though that would change nothing more", "EnablePaymentLink", []answer{unavailable, done}, 0, 1, client.Unavailable},
 		{"a refusal stays one", "GetStore", []answer{refused, done}, 0, 1, client.StoreUnavailable},
-		{"so does a wrong address", "GetStore", []answer{says(404, "text/html", ""), done}, 0, 1, client.UnexpectedAnswer},
+		{"so does a wrong address", "GetStore", []answer{respondsWith(404, "text/html", ""), done}, 0, 1, client.UnexpectedAnswer},
 		{"nobody waits for a context that ends", "GetStore", []answer{hangs, done}, time.Second, 1, client.Timeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestPausesGrow(t *testing.T) {
 func TestPausesAreWhatTheServiceAsksFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := playing(limited, proxyLimit, says(503, "", "", "Retry-After", "5"), done)
+		service := playing(limited, proxyLimit, respondsWith(503, "", "", "Retry-After", "5"), done)
 		_, err := service.open(t).Store.Get(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []time.Duration{17 * time.Second, 2 * time.Second, 5 * time.Second}, service.pauses())

@@ -6,28 +6,27 @@
 //	for product, err := range shop.Products.List(ctx, nil) {
 //
 // Requests and answers are the messages of go.storefront.example/gen/storefront/v1, whose comments
-// are the reference of every field. The package owns what a caller would otherwise write around
-// them: the key on every request, lists as iterators, errors with the service's code, and when a
-// request may be sent again. It speaks the Connect protocol in its binary form, so that a value of
-// an enum that is newer than the program is kept as its number.
+// are the reference of every field. The package does what each caller would otherwise write: it
+// adds the key to every request, iterates over lists, returns errors with the service's code, and
+// decides when a request may be retried. It uses the Connect protocol in its binary form, so that a
+// new enum value keeps its number in an older program.
 //
-// A request that the service, or something before it, did not carry out is sent again, as often as
-// WithMaxRetries says:
+// A request that failed is retried, at most WithMaxRetries times, by this table:
 //
 //	answer              reads                 writes                payment links: create, enable
 //	429                 after Retry-After     after Retry-After     never
 //	5xx                 after a delay         never                 never
 //	none (network)      after a delay         never                 never
 //
-// A 429 changed nothing, whatever was asked for. After a lost answer to a write nobody knows what
-// it changed, so the caller decides. A payment link takes money, so no second one is ever made
-// without being asked for. The delay doubles from 250 ms to at most 8 s, half of it at random. The
-// context bounds all of it: where the wait would outlast the deadline, the error comes at once.
+// A 429 changed nothing, whatever the request. When the answer to a write is lost, its effect is
+// unknown, so the caller decides. A payment link takes money, so the client never creates a second
+// one by itself. The delay doubles from 250 ms to at most 8 s, half of it at random. The context
+// bounds it all: if a wait would outlast the deadline, the error is returned at once.
 //
-// The package refuses to send a key in clear text over a network, to follow a redirect with it, and
-// to show it: it is in no error and in nothing that is printed of a Client. Deliveries of webhooks
-// are verified by the package webhook beside this one. It imports neither the server nor a
-// database, so a program that uses it has little to build.
+// The package never sends a key in clear text over a network, never follows a redirect with it, and
+// never shows it in an error or in a printed Client. The package webhook beside this one verifies
+// deliveries of webhooks. The client imports neither the server nor a database, so programs that
+// use it stay small.
 package client
 
 import (
@@ -40,7 +39,7 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
-// Client calls the API with one key, which decides whose data it sees. Goroutines may share it.
+// Client calls the API with one key, which decides which store it sees. Goroutines may share it.
 type Client struct {
 	Store        *Store
 	Products     *Products
@@ -49,16 +48,16 @@ type Client struct {
 	PaymentLinks *PaymentLinks
 }
 
-// DefaultMaxRetries is how often a request is sent again where WithMaxRetries says nothing.
+// DefaultMaxRetries is how often a request is retried without WithMaxRetries.
 const DefaultMaxRetries = 3
 
-// answerTimeout is how long an attempt may take with the HTTP client that New makes: far longer than
-// the service takes, so that only a dead connection is given up.
+// answerTimeout is how long an attempt may take with the HTTP client that New makes: far longer
+// than the service needs, so that only dead connections reach it.
 const answerTimeout = time.Minute
 
 // New returns a client of the service at a base URL, such as https://api.example.com, without /v1.
-// It connects to nothing yet. The error says which of its arguments cannot be used, and never
-// holds the key.
+// It does not connect yet. The error names the argument that cannot be used, and never contains the
+// key.
 func New(baseURL, key string, options ...Option) (*Client, error) {
 	s := settings{httpClient: http.Client{Timeout: answerTimeout}, maxRetries: DefaultMaxRetries, userAgent: agent}
 	for _, set := range options {

@@ -48,8 +48,8 @@ func statuses(t *testing.T, path string) map[string]int {
 	return found
 }
 
-// The client may not import the server, so each says the codes once; here they are compared. The
-// first constants of both are what the public API answers with.
+// The client may not import the server, so both define the codes; this test compares them. The
+// first constants of both are the codes of the public API.
 func TestCodesAreTheServices(t *testing.T) {
 	t.Parallel()
 	ours, theirs := constants(t, "code.go"), constants(t, "../server/apierr/apierr.go")

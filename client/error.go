@@ -15,7 +15,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Error is why a call did not succeed. Every error of a call is one:
+// Error is the error of a call. Every call's error is one:
 //
 //	var refused *client.Error
 //	if errors.As(err, &refused) && refused.Code == client.ProductIncomplete {
@@ -24,25 +24,26 @@ type Error struct {
 	Operation string
 	// Code is the reason.
 	Code Code
-	// Status is the HTTP status that the specification gives the reason, or the status of an
-	// UnexpectedAnswer; 0 where nothing answered.
+	// Status is the HTTP status that the specification gives the code, or the status of an
+	// UnexpectedAnswer; 0 when nothing answered.
 	Status int
 	// Message explains the reason in English, for people. It may change at any time.
 	Message string
 	// Details is set for ValidationFailed (Fields), InsufficientScope (Required) and
 	// ProductIncomplete (Missing), and nil for most others; its getters may be called on nil.
 	Details *storefrontv1.ErrorDetails
-	// RequestID is the service's name of the request, to quote when asking for help; empty where the
-	// service did not answer.
+	// RequestID identifies the request in the service's logs; quote it when you ask for help. It is
+	// empty when the service did not answer.
 	RequestID string
-	// RetryAfter is how long the service asks to wait before the next attempt, in whole seconds; 0
-	// where it asks for nothing.
+	// RetryAfter is how long the service asks to wait before the next attempt, in whole seconds; 0 if
+	// it does not ask.
 	RetryAfter time.Duration
 
 	cause error
 }
 
-// Error tells the operation, the code, the message with its details, and the request's identifier.
+// Error returns the operation, the code, the message with its details, and the request's
+// identifier.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "storefront: %s: %s: %s", e.Operation, e.Code, e.Message)
@@ -63,15 +64,15 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns what the call ended with: a *connect.Error, with the answer's headers as its
-// metadata, or the context's error.
+// Unwrap returns the cause: a *connect.Error, with the answer's headers as its metadata, or the
+// context's error.
 func (e *Error) Unwrap() error { return e.cause }
 
 // serviceDeadline is the service's code for a call whose own deadline passed.
 const serviceDeadline = "deadline_exceeded"
 
-// newError makes of the end of an attempt what a caller can branch on. Connect's own codes are no
-// help there: a connection that was reset is canceled to it, and a proxy's 404 unimplemented.
+// newError converts the result of an attempt to an error that callers can branch on. Connect's own
+// codes do not serve: it calls a reset connection canceled, and a proxy's 404 unimplemented.
 func newError(ctx context.Context, a *attempt, err error) *Error {
 	e := &Error{Operation: a.operation(), cause: err}
 	if a.response != nil {
@@ -81,7 +82,7 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	refusal := refusalOf(err)
 	switch {
 	case refusal.GetCode() == serviceDeadline:
-		// Connect tells the service the context's deadline, and the service noticed first that it passed.
+		// Connect sends the context's deadline along, and the service noticed first that it had passed.
 		e.Code, e.Message, e.cause = Timeout, "the context's deadline passed", errors.Join(context.DeadlineExceeded, err)
 		e.RequestID = refusal.GetRequestId()
 	case refusal != nil:
@@ -104,7 +105,7 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	return e
 }
 
-// refusalOf is the service's error that an answer carries, or nil.
+// refusalOf returns the service's error in an answer, or nil.
 func refusalOf(err error) *storefrontv1.Error {
 	var answered *connect.Error
 	if !errors.As(err, &answered) {
@@ -120,7 +121,7 @@ func refusalOf(err error) *storefrontv1.Error {
 	return nil
 }
 
-// reason is the text of an error below Connect's code, which says nothing that is meant.
+// reason returns the text of an error without Connect's code, which would mislead.
 func reason(err error) string {
 	var coded *connect.Error
 	if errors.As(err, &coded) {
@@ -129,8 +130,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// retryAfter reads the header of that name, which the service sends in seconds. The form with a
-// date, which proxies may send, counts as none.
+// retryAfter reads the header of that name, which the service sends in seconds. The date form,
+// which proxies may send, is ignored.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 31)
 	if err != nil {
@@ -139,7 +140,7 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second //nolint:gosec // It has 31 bits.
 }
 
-// brokeOff tells whether the service began an answer of success: what went wrong came after.
+// brokeOff reports whether the service began a successful answer that then failed.
 func (a *attempt) brokeOff() bool {
 	return a.response.StatusCode == http.StatusOK && a.contentType() == "application/proto"
 }

@@ -65,32 +65,32 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 			"the context's deadline passed",
 		},
 		{
-			"a date in Retry-After counts as none", says(503, "text/plain", "", "Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT"),
+			"a date in Retry-After counts as none", respondsWith(503, "text/plain", "", "Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT"),
 			client.Error{Code: client.UnexpectedAnswer, Status: 503},
 			"answered 503",
 		},
 		{
-			"a proxy's page", says(502, "text/html; charset=utf-8", html),
+			"a proxy's page", respondsWith(502, "text/html; charset=utf-8", html),
 			client.Error{Code: client.UnexpectedAnswer, Status: 502},
 			`storefront: UpdateProduct: unexpected_answer: answered 502 Bad Gateway with "text/html", which is not the service's: check the base URL and what stands before the service`,
 		},
 		{
-			"a page where the service should be", says(200, "text/html", html),
+			"a page where the service should be", respondsWith(200, "text/html", html),
 			client.Error{Code: client.UnexpectedAnswer, Status: 200},
 			"check the base URL",
 		},
 		{
-			"JSON of somebody else", says(404, "application/json", `{"code":"not_found","message":"no route"}`),
+			"JSON of somebody else", respondsWith(404, "application/json", `{"code":"not_found","message":"no route"}`),
 			client.Error{Code: client.UnexpectedAnswer, Status: 404},
 			"answered 404 Not Found",
 		},
 		{
-			"nothing at all", says(500, "", ""),
+			"nothing at all", respondsWith(500, "", ""),
 			client.Error{Code: client.UnexpectedAnswer, Status: 500},
 			"answered 500 Internal Server Error",
 		},
 		{
-			"a redirect is not followed", says(307, "text/html", "", "Location", "https://elsewhere.example/"),
+			"a redirect is not followed", respondsWith(307, "text/html", "", "Location", "https://elsewhere.example/"),
 			client.Error{Code: client.UnexpectedAnswer, Status: 307},
 			"answered 307 Temporary Redirect",
 		},
@@ -106,7 +106,7 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 		},
 		{
 			"an answer that breaks off", func(w http.ResponseWriter, r *http.Request) error {
-				return says(200, "application/proto", "\x0a\x24half of an")(w, r)
+				return respondsWith(200, "application/proto", "\x0a\x24half of an")(w, r)
 			},
 			client.Error{Code: client.NetworkError, Status: 200},
 			"no whole answer: ",
@@ -165,7 +165,7 @@ func TestErrorTellsWhoGaveUp(t *testing.T) {
 
 func TestErrorTellsThatNothingWasSent(t *testing.T) {
 	t.Parallel()
-	service := playing(says(200, "application/proto", ""))
+	service := playing(respondsWith(200, "application/proto", ""))
 	_, err := service.open(t).Customers.Create(t.Context(), &storefrontv1.CreateCustomerRequest{Name: "\xff"})
 	var got *client.Error
 	require.ErrorAs(t, err, &got)
@@ -174,7 +174,7 @@ func TestErrorTellsThatNothingWasSent(t *testing.T) {
 	require.Empty(t, service.requests)
 }
 
-// What does not go through a transport of the tests: sockets that close.
+// Errors that need real sockets, which close, instead of the tests' transports.
 func TestErrorOfARealConnection(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

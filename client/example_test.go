@@ -98,7 +98,7 @@ func ExampleProducts_Update_clear() {
 	// Output: true
 }
 
-// Branch on the code. What it does not say is in Details, whose getters may be called on nil.
+// Branch on the code. The rest is in Details, whose getters may be called on nil.
 func ExampleError() {
 	shop, stop := demo()
 	defer stop()

@@ -15,9 +15,9 @@ type page[T any] interface {
 	GetData() []*T
 }
 
-// all walks the pages of a list from the request's own page on, one request a page, each made when
-// its first item is asked for. at is where a request keeps its page. The request is copied first,
-// so that it is the caller's again, and a sequence starts anew each time it is ranged over.
+// all iterates over a list from the request's own page, one request a page, each made when its
+// first item is needed. at returns the field that holds a request's page. The request is copied
+// first, so the caller may reuse it, and each range starts anew.
 func all[Q any, M interface {
 	*Q
 	proto.Message

@@ -125,7 +125,7 @@ func TestListEndsWithItsError(t *testing.T) {
 	require.Equal(t, client.ValidationFailed, got.Code, "a page out of bounds is the service's to refuse")
 }
 
-// What the comment of List says of products that are created meanwhile.
+// The behaviour that List documents for products created meanwhile.
 func TestListWhileProductsAreAdded(t *testing.T) {
 	t.Parallel()
 	service := titled("c", "b", "a")

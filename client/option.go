@@ -19,12 +19,12 @@ type settings struct {
 	plainHTTP  bool
 }
 
-// agent names this package to the service.
+// agent is this package's name in User-Agent.
 const agent = "storefront-go"
 
-// WithHTTPClient sends requests through an HTTP client, for a proxy, certificates, connection
-// pools or traces of your own. It is copied, and the copy follows no redirect. Without this
-// option, or with nil, the standard connections are used and each attempt may take a minute.
+// WithHTTPClient sends requests through your HTTP client, for a proxy, certificates, connection
+// pools or traces. It is copied, and the copy follows no redirect. Without this option, or with
+// nil, the standard connections are used and each attempt may take a minute.
 func WithHTTPClient(c *http.Client) Option {
 	return func(s *settings) {
 		if c != nil {
@@ -33,20 +33,20 @@ func WithHTTPClient(c *http.Client) Option {
 	}
 }
 
-// WithMaxRetries says how often a request is sent again at the most; 0 is never, and the default
-// is DefaultMaxRetries.
+// WithMaxRetries sets the most retries of a request; 0 means none, and the default is
+// DefaultMaxRetries.
 func WithMaxRetries(n int) Option {
 	return func(s *settings) { s.maxRetries = n }
 }
 
-// WithUserAgent names your program in the User-Agent header, such as crm/1.4, before this
-// package's own name.
+// WithUserAgent puts your program's name, such as crm/1.4, before this package's own in the
+// User-Agent header.
 func WithUserAgent(program string) Option {
 	return func(s *settings) { s.userAgent = program + " " + agent }
 }
 
-// WithPlainHTTP accepts a base URL of http:// on any host. The key then crosses the network
-// readable: use it only where the network itself is private, as between containers of one host.
+// WithPlainHTTP accepts a base URL of http:// on any host. The key then crosses the network in
+// clear text: use it only where the network itself is private, as between containers of one host.
 func WithPlainHTTP() Option {
 	return func(s *settings) { s.plainHTTP = true }
 }
@@ -65,7 +65,7 @@ func (s *settings) check() error {
 func address(baseURL string, plainHTTP bool) (string, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil {
-		// The error would repeat the text, and a password in it.
+		// The error would repeat the text, which may contain a password.
 		return "", errors.New("is no URL; give one such as https://api.example.com")
 	}
 	path := strings.TrimRight(u.Path, "/")
@@ -84,7 +84,7 @@ func address(baseURL string, plainHTTP bool) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// loopback tells whether a host is this machine, so that nothing crosses a network.
+// loopback reports whether a host is this machine, so that nothing crosses a network.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -93,8 +93,8 @@ func loopback(host string) bool {
 // keyPrefix is what every API key starts with (specification, Authentication).
 const keyPrefix = "svc_live_"
 
-// checkKey refuses what cannot be a key, so that a mistaken setting is found at the start and not
-// by a 401 later. Its errors say nothing of the text.
+// checkKey refuses a text that cannot be a key, so that a wrong setting fails at the start instead
+// of with a later 401. Its errors contain nothing of the text.
 func checkKey(key string) error {
 	switch {
 	case key == "":

@@ -16,7 +16,7 @@ func TestNewJudgesTheBaseURL(t *testing.T) {
 		reason, url string
 		plain       bool
 		called      string // the address of a call, or ""
-		says        string
+		wantErr     string
 	}{
 		{"https", "https://api.example.com", false, "https://api.example.com/storefront.v1.StoreService/GetStore", ""},
 		{"a port, a path and a slash at its end", "https://api.example.com:8443/shop/", false, "https://api.example.com:8443/shop/storefront.v1.StoreService/GetStore", ""},
@@ -45,9 +45,9 @@ func TestNewJudgesTheBaseURL(t *testing.T) {
 			options = append(options, client.WithPlainHTTP())
 		}
 		shop, err := client.New(row.url, key, options...)
-		if row.says != "" {
+		if row.wantErr != "" {
 			require.ErrorContains(t, err, "client: base URL: ", row.reason)
-			require.ErrorContains(t, err, row.says, row.reason)
+			require.ErrorContains(t, err, row.wantErr, row.reason)
 			require.NotContains(t, err.Error(), "hunter2", row.reason)
 			continue
 		}
@@ -60,7 +60,7 @@ func TestNewJudgesTheBaseURL(t *testing.T) {
 
 func TestNewJudgesTheKeyWithoutShowingIt(t *testing.T) {
 	t.Parallel()
-	for _, row := range []struct{ reason, key, says string }{
+	for _, row := range []struct{ reason, key, wantErr string }{
 		{"a setting that is missing", "", "is empty"},
 		{"another secret", "whsec_hunter2", "does not start with svc_live_"},
 		{"the end of a file's line", "svc_live_hunter2\n", "white space"},
@@ -69,7 +69,7 @@ func TestNewJudgesTheKeyWithoutShowingIt(t *testing.T) {
 	} {
 		_, err := client.New(baseURL, row.key)
 		require.ErrorContains(t, err, "client: API key: ", row.reason)
-		require.ErrorContains(t, err, row.says, row.reason)
+		require.ErrorContains(t, err, row.wantErr, row.reason)
 		require.NotContains(t, err.Error(), "hunter2", row.reason)
 	}
 }
@@ -105,7 +105,8 @@ func TestTheKeyIsShownByNoVerb(t *testing.T) {
 	}
 }
 
-// A key must not travel to where a redirect points, even with an HTTP client that follows them.
+// The client never sends a key to where a redirect points, even with an HTTP client that follows
+// redirects.
 func TestNoRedirectIsFollowed(t *testing.T) {
 	t.Parallel()
 	called := false

@@ -15,15 +15,15 @@ type PaymentLinks struct {
 	rpc    storefrontv1connect.PaymentLinkServiceClient
 }
 
-// List walks all payment links that the request asks for, with their counters, newest first; nil
-// asks for all. PageSize is how many a request brings, and Page where to start. Links that are created
-// meanwhile move the others towards the end, so that one may come twice: the id tells. After an
-// error, an *Error, the sequence ends. It needs the scope payment_links:read.
+// List returns all payment links that match the request, with their counters, newest first; nil
+// matches all. PageSize is the number per request, and Page the first page. A link created
+// meanwhile moves the others towards the end, so one may come twice: compare ids. After an error,
+// an *Error, the sequence ends. It needs the scope payment_links:read.
 func (l *PaymentLinks) List(ctx context.Context, request *storefrontv1.ListPaymentLinksRequest) iter.Seq2[*storefrontv1.PaymentLink, error] {
 	return all(ctx, request, func(r *storefrontv1.ListPaymentLinksRequest) **int64 { return &r.Page }, l.Page)
 }
 
-// Page retrieves one page of payment links, for what shows pages itself; nil asks for the first one.
+// Page retrieves one page of payment links, for programs that show pages; nil means the first page.
 // It needs the scope payment_links:read. The error is an *Error: ValidationFailed for a request out
 // of bounds.
 func (l *PaymentLinks) Page(ctx context.Context, request *storefrontv1.ListPaymentLinksRequest) (*storefrontv1.ListPaymentLinksResponse, error) {
@@ -36,24 +36,24 @@ func (l *PaymentLinks) Get(ctx context.Context, id string) (*storefrontv1.Paymen
 	return call(ctx, l.caller, l.rpc.GetPaymentLink, &storefrontv1.GetPaymentLinkRequest{Id: id})
 }
 
-// Create creates a payment link. It is sent once, whatever comes back: after a NetworkError or a
-// Timeout look at the list before calling it again. It needs the scope payment_links:write. The
-// error is an *Error: FeatureDisabled, PaymentLinkInvalidPricing, PaymentLinkExpiryInvalid,
-// PaymentLinkExpiryPast or ValidationFailed.
+// Create creates a payment link. It is never retried: after a NetworkError or a Timeout, check the
+// list before you call it again. It needs the scope payment_links:write. The error is an *Error:
+// FeatureDisabled, PaymentLinkInvalidPricing, PaymentLinkExpiryInvalid, PaymentLinkExpiryPast or
+// ValidationFailed.
 func (l *PaymentLinks) Create(ctx context.Context, request *storefrontv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.CreatePaymentLink, request)
 }
 
-// Update changes the fields of a payment link that are present in the request; with an UpdateMask
-// it changes those that the mask names, and clears those of them that have no value. It needs the
-// scope payment_links:write. The error is an *Error: PaymentLinkNotFound, PaymentLinkInvalidPricing,
+// Update changes the fields of a payment link that are present in the request. With an UpdateMask
+// it changes the fields in the mask, and clears those without a value. It needs the scope
+// payment_links:write. The error is an *Error: PaymentLinkNotFound, PaymentLinkInvalidPricing,
 // PaymentLinkExpiryInvalid, PaymentLinkExpiryPast or ValidationFailed.
 func (l *PaymentLinks) Update(ctx context.Context, request *storefrontv1.UpdatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.UpdatePaymentLink, request)
 }
 
-// Enable enables a disabled payment link, and leaves an enabled one as it is; whether it takes
-// payments then is its Availability. It is sent once, and may be called again. It needs the scope
+// Enable enables a disabled payment link and leaves an enabled one as it is; its Availability shows
+// whether it then takes payments. It is not retried, and may be called again. It needs the scope
 // payment_links:write. The error is an *Error: PaymentLinkNotFound.
 func (l *PaymentLinks) Enable(ctx context.Context, id string) (*storefrontv1.PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.EnablePaymentLink, &storefrontv1.EnablePaymentLinkRequest{Id: id})

@@ -26,9 +26,8 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// script is a service that answers each request with the next of its answers, the last one over
-// and over. It is called in process, so that a bubble of synctest has nothing to wait for but
-// time.
+// script is a service that answers each request with its next answer, repeating the last one. It is
+// called in process, so that a synctest bubble waits for nothing but time.
 type script struct {
 	answers []answer
 
@@ -68,7 +67,7 @@ func (s *script) open(t *testing.T, options ...client.Option) *client.Client {
 
 func playing(answers ...answer) *script { return &script{answers: answers} }
 
-// refuses answers as the service does, in its own words.
+// refuses answers with an error of the service.
 func refuses(r *apierr.Refusal, headers ...string) answer {
 	return func(w http.ResponseWriter, request *http.Request) error {
 		for i := 0; i < len(headers); i += 2 {
@@ -78,8 +77,8 @@ func refuses(r *apierr.Refusal, headers ...string) answer {
 	}
 }
 
-// says answers as something that is not the service does.
-func says(status int, contentType, body string, headers ...string) answer {
+// respondsWith answers as something other than the service.
+func respondsWith(status int, contentType, body string, headers ...string) answer {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", contentType)
 		for i := 0; i < len(headers); i += 2 {
@@ -109,7 +108,7 @@ func sends(m proto.Message) answer {
 	}
 }
 
-// hangs answers nothing until the caller gives up.
+// hangs never answers; it waits until the caller stops.
 func hangs(_ http.ResponseWriter, r *http.Request) error {
 	<-r.Context().Done()
 	return r.Context().Err()

@@ -12,16 +12,16 @@ import (
 const (
 	// silentPatience is how long a connection that has sent no request may delay the end.
 	silentPatience = time.Second
-	// goAwayPatience is the same for one that was asked to leave and has no request under way: net/http
-	// closes a connection of HTTP/2 a second after GOAWAY.
+	// goAwayPatience is the same for a connection that was asked to close and has no request in
+	// progress: net/http closes an HTTP/2 connection a second after GOAWAY.
 	goAwayPatience = 1500 * time.Millisecond
-	// settleInterval is how often a server that ends looks whether its requests have ended.
+	// settleInterval is how often a stopping server checks whether its requests have ended.
 	settleInterval = 2 * time.Millisecond
 )
 
-// drain lets the callers of a server that stops go elsewhere before it closes their connections.
-// http.Server.Shutdown alone cuts them: it drops requests that it has read and not yet passed on, and
-// resets connections that the system has made and it has not accepted.
+// drain gives the callers of a stopping server time to move elsewhere before it closes their
+// connections. http.Server.Shutdown alone cuts them: it drops requests that it has read but not
+// passed on, and resets connections that the system has made but it has not accepted.
 type drain struct {
 	delay   time.Duration
 	leaving atomic.Bool
@@ -29,7 +29,7 @@ type drain struct {
 	conns   map[net.Conn]phase
 }
 
-// phase is what a connection does.
+// phase is the state of a connection.
 type phase int
 
 const (
@@ -43,17 +43,17 @@ func newDrain(delay time.Duration) *drain {
 	return &drain{delay: delay, conns: map[net.Conn]phase{}}
 }
 
-// wait waits for the signal to stop, and then for the delay, in which requests are served as before
-// and each answer ends its connection: a balancer sees /readyz and sends nothing more, and nobody is
-// left on a connection that is about to be closed.
+// wait waits for the signal to stop, and then for the delay. During the delay requests are served
+// as before, and each response closes its connection. A load balancer sees /readyz fail and sends
+// no more, so that no client is left on a connection that is about to close.
 func (d *drain) wait(stop context.Context) {
 	<-stop.Done()
 	d.leaving.Store(true)
 	time.Sleep(d.delay)
 }
 
-// handler asks callers to leave while the server drains. net/http turns the header into GOAWAY on
-// HTTP/2.
+// handler asks callers to close their connections while the server drains. On HTTP/2, net/http
+// turns the header into GOAWAY.
 func (d *drain) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if d.leaving.Load() {
@@ -81,8 +81,8 @@ func (d *drain) note(c net.Conn, state http.ConnState) {
 	}
 }
 
-// settle waits, once nothing more is accepted, until every request has its answer or the context ends,
-// and closes the connections that have sent none.
+// settle runs after the listener is closed. It waits until every request has its response or the
+// context ends, and closes the connections that have sent none.
 func (d *drain) settle(ctx context.Context) {
 	began := time.Now()
 	look := time.NewTicker(settleInterval)
@@ -111,15 +111,15 @@ func (d *drain) settled(waited time.Duration) bool {
 	return true
 }
 
-// lastAccepting is a listener that, when it is closed, still accepts the connections that the system
-// has made for it: closing alone resets them.
+// lastAccepting is a listener that still accepts pending connections when it is closed: closing
+// alone resets them.
 type lastAccepting struct {
 	net.Listener
 	mu   sync.Mutex
 	last []net.Conn
 }
 
-// Accept returns the next connection, after the end those that were left.
+// Accept returns the next connection; after Close, those that were still pending.
 func (l *lastAccepting) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err == nil {

@@ -4,5 +4,5 @@ package server
 
 import "net"
 
-// acceptPending is not known here.
+// acceptPending is not implemented on this system.
 func acceptPending(net.Listener) []net.Conn { return nil }

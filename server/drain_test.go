@@ -44,7 +44,7 @@ func serve(t *testing.T, s *db.DB, delay time.Duration) serving {
 	return serving{running, stop}
 }
 
-// client asks over connections of its own that it keeps.
+// client has connections of its own and keeps them.
 func client(t *testing.T, http2 bool) *http.Client {
 	t.Helper()
 	protocols := new(http.Protocols)
@@ -55,12 +55,13 @@ func client(t *testing.T, http2 bool) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// balancer sends to one of two servers, and looks every few milliseconds whether it is ready.
+// balancer sends requests to one of two servers, and polls their readiness every few milliseconds.
 type balancer struct{ to atomic.Pointer[serving] }
 
 func (b *balancer) url() string { return "http://" + b.to.Load().Addr().String() + "/v1/store" }
 
-// replace stops the server that is sent to. Another is sent to once the first is no longer ready.
+// replace stops the current server. The balancer switches to the other one once the first is no
+// longer ready.
 func (b *balancer) replace(t *testing.T, by serving) {
 	t.Helper()
 	old := b.to.Load()
@@ -82,8 +83,8 @@ func (b *balancer) replace(t *testing.T, by serving) {
 func TestRollingRestartsAtFullLoadCutNobody(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	for face, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
-		t.Run(face, func(t *testing.T) {
+	for protocol, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			const (
 				restarts = 8
@@ -131,9 +132,9 @@ func TestRollingRestartsAtFullLoadCutNobody(t *testing.T) {
 	}
 }
 
-// change sends a request that needs a key and has none. Over HTTP/1.1 the client must not send it again by
-// itself, for which its body is one that it cannot read twice; over HTTP/2 GOAWAY names the requests that were
-// not looked at, and clients send those again. It reports whether the server ends the connection.
+// change sends a request that needs a key and has none, and reports whether the server ends the
+// connection. Over HTTP/1.1 the client must not retry by itself, so the body cannot be read twice.
+// Over HTTP/2, GOAWAY names the requests that were not processed, and clients retry those.
 func change(c *http.Client, url string, http2 bool) (leave bool, err error) {
 	var body io.Reader = struct{ io.Reader }{http.NoBody}
 	if http2 {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// acceptPending accepts what waits at a listener, without waiting for more.
+// acceptPending accepts the pending connections of a listener, without waiting for more.
 func acceptPending(l net.Listener) []net.Conn {
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {

@@ -15,12 +15,12 @@ import (
 	"go.storefront.example/server/route"
 )
 
-// maxQueryBytes bounds a query of the operator's listener and of the reference: handlers make a map
-// of it, many times its size.
+// maxQueryBytes bounds a query on the operator's listener and of the reference: handlers parse it
+// into a map many times its size.
 const maxQueryBytes = 8 << 10
 
-// guard is what stands before every handler that is not the edge's: it bounds what is read, and
-// answers and logs a panic.
+// guard wraps every handler outside the edge: it bounds what is read, and recovers from and logs
+// panics.
 type guard struct {
 	logger *slog.Logger
 	now    func() time.Time
@@ -77,7 +77,7 @@ func (g guard) refuse(a *answer, err error) {
 	rest.WriteError(a, apierr.Of(err, func(error) bool { return false }), g.now())
 }
 
-// answer remembers whether an answer has begun, and skips what its handler left of the body before.
+// answer records whether a response has begun. Before that, it skips the rest of the body.
 type answer struct {
 	http.ResponseWriter
 	request *http.Request

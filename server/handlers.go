@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// api serves all services of storefront.v1. The shop's methods are the handlers, but for those
-// that have something to say to the REST face or take no message.
+// api serves all services of storefront.v1. The shop's methods are the handlers, except those that
+// set an HTTP status or take no message.
 type api struct{ *service.Shop }
 
 // GetStore serves StoreService.GetStore.
@@ -39,7 +39,7 @@ func (a api) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePayme
 	return link, err
 }
 
-// services makes the Connect handlers of the API.
+// services returns the Connect handlers of the API.
 func (a api) services(options ...connect.HandlerOption) []rest.Service {
 	service := func(path string, handler http.Handler) rest.Service {
 		return rest.Service{Path: path, Handler: handler}

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/server/rest"
 )
 
-// check tells why the service is not ready: it is stopping, its database is away, or the schema
+// check returns why the service is not ready: it is stopping, its database is away, or the schema
 // lacks migrations.
 func (s *Server) check(ctx context.Context) error {
 	if s.drain.leaving.Load() {
@@ -20,8 +20,8 @@ func (s *Server) check(ctx context.Context) error {
 	return s.readiness.Check(ctx)
 }
 
-// openHealth makes the gRPC health service for the named services. Its Watch answers that it is not
-// served, as clients expect of those who have none.
+// openHealth returns the gRPC health service for the named services. Its Watch answers that it is
+// not implemented, which clients expect from servers without it.
 func (s *Server) openHealth(options rest.OpenOptions, names []string) []rest.Open {
 	checker := healthOf{grpchealth.NewStaticChecker(names...), s}
 	path, check := grpchealth.NewHandler(checker, options(message.Unary)...)
@@ -32,14 +32,14 @@ func (s *Server) openHealth(options rest.OpenOptions, names []string) []rest.Ope
 	}
 }
 
-// healthOf answers the gRPC health service: the services that are served, while the server is ready.
+// healthOf implements the gRPC health service: the named services serve while the server is ready.
 type healthOf struct {
 	grpchealth.Checker
 	server *Server
 }
 
-// Check tells whether a service is serving. It refuses a name that is none with not_found, and the
-// code that the health protocol has for it.
+// Check reports whether a service is serving. For an unknown name it returns not_found, with the
+// health protocol's code for it.
 func (h healthOf) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
 	answer, err := h.Checker.Check(ctx, r)
 	if err != nil {

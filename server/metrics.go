@@ -9,8 +9,8 @@ import (
 	"go.storefront.example/server/rest"
 )
 
-// metrics are what a server tells of the public API. Every label is of bounded variety: none holds
-// a store, a key or a path as a client wrote it.
+// metrics are a server's metrics of the public API. Every label has few values: none contains a
+// store, a key or a path as a client wrote it.
 type metrics struct {
 	requests *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
@@ -33,7 +33,7 @@ func newMetrics(into prometheus.Registerer) (*metrics, error) {
 			Help: "Requests to the public API that were beyond a limit: that of their key, or that of their address for unknown keys.",
 		}, []string{"limit"}),
 	}
-	// What has not happened yet is told, too: a rate needs a start.
+	// Series start at zero: a rate needs a first value.
 	for _, limit := range []string{rest.LimitKey, rest.LimitAddress} {
 		m.limits.WithLabelValues(limit)
 	}
@@ -45,7 +45,7 @@ func newMetrics(into prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// loadMetrics are what a server serves at a time, read from its limiter.
+// loadMetrics report a server's present load, read from its limiter.
 func loadMetrics(load func() overload.Load) []prometheus.Collector {
 	return []prometheus.Collector{
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{

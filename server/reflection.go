@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/server/rest"
 )
 
-// publicFiles are the definitions that reflection tells on the public listener: all but those of the
-// operator's side.
+// publicFiles are the definitions that reflection shows on the public listener: all except the
+// operator's.
 type publicFiles struct{}
 
 // FindFileByPath returns a file, or protoregistry.NotFound.
@@ -24,7 +24,7 @@ func (publicFiles) FindFileByPath(path string) (protoreflect.FileDescriptor, err
 	return protoregistry.GlobalFiles.FindFileByPath(path)
 }
 
-// FindDescriptorByName returns what has a name, or protoregistry.NotFound.
+// FindDescriptorByName returns the descriptor with a name, or protoregistry.NotFound.
 func (publicFiles) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
 	if strings.HasPrefix(string(name), "storefront.admin.") {
 		return nil, protoregistry.NotFound
@@ -32,7 +32,7 @@ func (publicFiles) FindDescriptorByName(name protoreflect.FullName) (protoreflec
 	return protoregistry.GlobalFiles.FindDescriptorByName(name)
 }
 
-// openReflection makes gRPC reflection of the named services of the API, in both its versions.
+// openReflection returns gRPC reflection for the named services of the API, in both its versions.
 func openReflection(options rest.OpenOptions, names []string) []rest.Open {
 	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string { return names }), grpcreflect.WithDescriptorResolver(publicFiles{}))
 	open := func(path string, handler http.Handler) rest.Open {

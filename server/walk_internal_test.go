@@ -32,19 +32,19 @@ import (
 )
 
 const (
-	// atOnce is how many requests are under way at a time, and growth how many bytes all of them
-	// together may cost.
+	// atOnce is how many requests run at a time, and growth how many bytes all of them together may
+	// cost.
 	atOnce = 50
 	growth = 64 << 20
-	// patience is when a request counts as one that is not answered. The service means to answer
-	// within 2 s; the rest is a busy machine's.
+	// patience is after how long a request counts as unanswered. The service aims at 2 s; the rest
+	// allows for a busy machine.
 	patience = 30 * time.Second
-	// marker is in everything that is sent, and nowhere in what comes back.
+	// marker is in everything that is sent, and must not appear in any output.
 	marker = "hunter2"
 )
 
-// attack is one way to write a request for an address, and how many bytes of body may follow the
-// head without end.
+// attack is one way to write a request for an address, with the bytes of an endless body after the
+// head.
 type attack struct {
 	name    string
 	request func(method, path string) []byte
@@ -151,7 +151,7 @@ func (l *longest) note(took time.Duration, name string) {
 	}
 }
 
-// occupied is how many bytes the process has of the system.
+// occupied is how many bytes the process has from the system.
 func occupied() uint64 {
 	s := []usage.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	usage.Read(s)
@@ -246,10 +246,10 @@ func sendHTTP2(address, method, path, kind string, packed []byte, h2 *http.Clien
 	return answer.StatusCode, fmt.Sprint(answer.Header, string(body), answer.Trailer), nil
 }
 
-// Every address of both listeners is asked in every hostile way, without a key, fifty times at once
-// where it answers without one: each is answered, the process stays small, logs, spans and metrics
-// name nothing that a stranger wrote, and nothing fails. A service that is mounted later is asked
-// too. The test has the process for itself, for it measures its memory.
+// Each address of both listeners gets each hostile request, without a key, fifty times at once
+// where it answers without one. Every request is answered, the process stays small, logs, spans and
+// metrics contain nothing that a client wrote, and nothing fails. Services that are mounted later
+// are included. The test runs alone, because it measures the process's memory.
 func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	e := &examined{routes: map[string]bool{}, spans: map[string]bool{}}
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -281,7 +281,7 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	}
 
 	for _, m := range running.mounts() {
-		known[m.pattern] = true // a service's prefix, as the route of a span before its procedure is known
+		known[m.pattern] = true // a service's prefix, the route of a span before its procedure is read
 	}
 	for listener, patterns := range map[string][]string{
 		running.Addr().String():      running.publicHandler().(route.Lister).Patterns(),
@@ -343,7 +343,7 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 				together = 4 * atOnce
 			}
 			began := time.Now()
-			// What one group leaves behind is collected before the next: it is what so many at once take that counts.
+			// Collect what one group leaves before the next: only concurrent requests are measured.
 			size, grown := len(requests), uint64(0)
 			if name != "slow ones" {
 				size = together

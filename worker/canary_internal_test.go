@@ -22,8 +22,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// A signing secret, an API key and the operator's secret key go through all that a worker does,
-// and are found in nothing that it writes.
+// A signing secret, an API key and the operator's secret key are used in all that a worker does,
+// and appear in none of its output.
 func TestSecretsAreFoundNowhere(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -35,7 +35,7 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 			key, err := seal.ParseKey(operator)
 			require.NoError(t, err)
 			in.ring = seal.NewRing(key)
-			var said lines
+			var log lines
 			m := in.newMerchant("atelier")
 			apiKey := "svc_live_" + strings.Repeat("Canary", 7)
 			m.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -54,7 +54,7 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 				return http.StatusOK
 			})
 			m.edit(broken, func(u *ent.WebhookUpdateOne) { u.SetSecret([]byte("changed")) })
-			w := in.worker(func(c *Config) { c.Logger, c.Timeout = said.logger(), 300*time.Millisecond })
+			w := in.worker(func(c *Config) { c.Logger, c.Timeout = log.logger(), 300*time.Millisecond })
 			event := m.emit(hook.OrderPaid, 1)[0]
 			m.enqueue(good, "ping")
 			w.pass()
@@ -65,14 +65,14 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 			in.clock.advance(DefaultDisableAfter)
 			m.emit(hook.OrderPaid, 1)
 			w.pass()
-			// What is looked through below tells of all of it.
+			// The places searched below record all of these deliveries.
 			for webhook, want := range map[uuid.UUID]string{good: "succeeded", bad: "failed", slow: "failed", broken: "failed"} {
 				status, _ := in.journal(webhook, event)
 				require.Equal(t, want, status)
 			}
 			require.False(t, m.webhook(bad).Enabled)
 
-			places := map[string]string{"the log": said.String(), "the tables": in.tables()}
+			places := map[string]string{"the log": log.String(), "the tables": in.tables()}
 			if database == dbtest.SQLite {
 				places["the file"] = in.file()
 			} else if dump, err := exec.LookPath("pg_dump"); err == nil {
@@ -81,7 +81,7 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 				places["the dump"] = string(text)
 			}
 			for place, text := range places {
-				require.Contains(t, text, bad.String(), "%s tells of what was done", place)
+				require.Contains(t, text, bad.String(), "%s records what was done", place)
 				for _, secret := range []string{
 					apiKey, operator, in.secrets[good], in.secrets[bad], in.secrets[slow], in.secrets[broken],
 				} {

@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	// cancelInterval is how often a worker looks for cancellations. Nobody waits for it: what is
-	// cancelled is shown as that and not attempted before.
+	// cancelInterval is how often a worker looks for cancellations. It can be slow: a cancelled
+	// delivery is shown as cancelled, and no longer attempted, before it is moved.
 	cancelInterval = time.Second
-	// missedInterval is how often it looks for what no cancellation is on.
+	// missedInterval is how often it looks for waiting deliveries that no cancellation covers.
 	missedInterval = 10 * time.Second
-	// cancelRest is the least time between two steps, and cancelShare the share of a step's own time
-	// that is: whoever else writes has the database for most of the time.
+	// cancelRest is the least pause between two steps. cancelShare sets the pause in relation to the
+	// step's own time. Other writers have the database for most of the time.
 	cancelRest  = 10 * time.Millisecond
 	cancelShare = 1
 )
 
-// cancel moves what waits for webhooks that were disabled or deleted to the journal.
+// cancel moves the waiting deliveries of disabled or deleted webhooks to the journal.
 func (w *Worker) cancel(ctx context.Context) error {
 	var looked time.Time
 	for {
@@ -42,14 +42,14 @@ func (w *Worker) cancel(ctx context.Context) error {
 	}
 }
 
-// cancelOnce does one step of a cancellation and tells whether there was one.
+// cancelOnce does one step of a cancellation and reports whether there was one.
 func (w *Worker) cancelOnce(ctx context.Context) (bool, error) {
 	start := time.Now()
 	step, err := w.queue.StepCancellation(ctx)
 	if err != nil || !step.Worked {
 		return false, err
 	}
-	w.tells.took(opCancel, start)
-	w.tells.cancelled(step.Cancelled)
+	w.metrics.took(opCancel, start)
+	w.metrics.cancelled(step.Cancelled)
 	return true, nil
 }

@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
-// Two workers that run move a backlog of many batches to the journal while other webhooks receive;
-// nothing of it is sent and nothing is doubled or lost.
+// Two workers move a backlog of many batches to the journal while other webhooks receive. None of
+// it is sent, doubled or lost.
 func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 	t.Parallel()
 	const n = 3000

@@ -16,10 +16,10 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// pingType is the type of the event that the test button sends; nothing subscribes to it.
+// pingType is the type of the event that the test button sends. Webhooks cannot subscribe to it.
 const pingType = "ping"
 
-// verdict is what an attempt says of its receiver.
+// verdict is what an attempt shows about its receiver.
 type verdict int
 
 const (
@@ -32,22 +32,22 @@ const (
 type result struct {
 	outcome queue.Outcome
 	verdict verdict
-	// released tells that the attempt was broken off because the worker stops.
+	// released is true when the worker stopped before the attempt ended.
 	released bool
-	// leased and ended are when the lease began and the attempt ended, by this process's clock; ended
+	// leased and ended are when the lease began and the attempt ended, by this process's clock. ended
 	// is zero when nothing was sent.
 	leased, ended time.Time
 }
 
-// deliver makes the attempt of a leased delivery and hands its result on.
+// deliver makes the attempt of a leased delivery and passes its result on.
 func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time) {
-	w.tells.running.Inc()
+	w.metrics.running.Inc()
 	r := w.attempt(ctx, d, leased)
-	w.tells.running.Dec() // before anybody knows of the result
+	w.metrics.running.Dec() // before the result is visible
 	w.results <- r
 }
 
-// attempt makes one attempt. It never fails: whatever goes wrong is the attempt's outcome.
+// attempt makes one attempt. It never fails: any error becomes the attempt's outcome.
 func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time) result {
 	r := result{outcome: queue.Outcome{Delivery: d}, leased: leased}
 	made, err := queue.Attempts(d.Attempts)
@@ -58,11 +58,12 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		r.outcome.Status = queue.Failed
 		return r
 	case !d.Enabled, d.Payload == nil:
-		// Disabled or deleted while it waited, or the event is kept no longer.
+		// The webhook was disabled or deleted while the delivery waited, or the event's retention has
+		// ended.
 		r.outcome.Status = queue.Cancelled
 		return r
 	case number > len(w.config.RetryDelays)+1:
-		// Its last attempt was made by a worker that was killed before it could disable the webhook.
+		// The worker that made its last attempt was killed before it could disable the webhook.
 		r.outcome.Status = queue.Failed
 		return r
 	}
@@ -71,7 +72,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	if err != nil {
 		w.config.Logger.ErrorContext(ctx, "a webhook's secret cannot be opened", "webhook_id", d.WebhookID, "error", err)
 		attempt.Error = "signing secret cannot be read"
-		w.tells.attempted(attempt)
+		w.metrics.attempted(attempt)
 		w.failed(&r, attempt, false)
 		return r
 	}
@@ -85,7 +86,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		return r
 	}
 	attempt.Duration, attempt.StatusCode, attempt.Error = answer.Duration, answer.Status, answer.Problem
-	w.tells.attempted(attempt)
+	w.metrics.attempted(attempt)
 	end(s, attempt)
 	level := slog.LevelDebug
 	if answer.Succeeded() {
@@ -102,8 +103,8 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	return r
 }
 
-// line is what the log tells of an attempt. The request's line has the same request_id, and names
-// the event.
+// line is the log line of an attempt. Its request_id is the one of the request that caused the
+// event.
 func line(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("event_id", d.EventID.String()), slog.String("event_type", d.EventType),
@@ -120,8 +121,8 @@ func line(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 	return attrs
 }
 
-// failed decides what follows a failure: another attempt, or the end. A ping is somebody's test
-// and is made once.
+// failed decides what follows a failure: another attempt, or the end. A ping is a test and is never
+// retried.
 func (w *Worker) failed(r *result, attempt queue.Attempt, counts bool) {
 	r.outcome.Attempt, r.outcome.Counts = &attempt, counts
 	delay, more := w.next(attempt.Number)

@@ -210,7 +210,7 @@ func TestWhatCannotBeSentIsCancelled(t *testing.T) {
 	rows := []struct {
 		reason string
 		become func(m merchant, webhook, event uuid.UUID)
-		// claimed is how many of it a worker takes up.
+		// claimed is how many of them a worker claims.
 		claimed int
 	}{
 		{"the webhook is disabled", func(m merchant, webhook, _ uuid.UUID) {

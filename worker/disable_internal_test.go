@@ -30,7 +30,7 @@ func (m merchant) webhook(id uuid.UUID) *ent.Webhook {
 	return m.Client().Webhook.GetX(m.ctx, id)
 }
 
-// enable does what enabling by hand does.
+// enable enables a webhook as the operator does.
 func (m merchant) enable(webhook uuid.UUID) {
 	m.t.Helper()
 	m.edit(webhook, func(u *ent.WebhookUpdateOne) {
@@ -185,8 +185,8 @@ func TestAttemptsUnderWayWhenTheirWebhookIsDisabled(t *testing.T) {
 	})
 }
 
-// An attempt that is under way when its webhook is disabled, and fails, is not tried again, even if
-// the webhook is enabled by then; and says nothing of the webhook as it is now.
+// An attempt in progress when its webhook is disabled, and that then fails, is not retried even if
+// the webhook is enabled by then; and it does not count against the webhook's new period.
 func TestAnAttemptOutlivesTheEpochOfItsWebhook(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -10,20 +10,20 @@ import (
 // relayBatch is how many entries of the outbox one transaction takes.
 const relayBatch = 200
 
-// dispatcher decides what is attempted when. One goroutine runs it.
+// dispatcher decides what is attempted, and when. One goroutine runs it.
 type dispatcher struct {
 	*Worker
 	// working is the context of attempts.
 	working context.Context
-	// relaying and looking tell what is to be done next: look into the outbox, and for deliveries
+	// relaying and looking are the next steps: relaying reads the outbox, looking finds deliveries
 	// that became due.
 	relaying, looking bool
-	// claiming tells that there may be more to claim at once: the last claim was a whole batch, or
-	// a lane had less than was asked for, and its webhook's other one comes next.
+	// claiming is true when a claim may find more at once: the last one was a whole batch, or a lane
+	// had less than requested, and the webhook's other lane comes next.
 	claiming bool
 }
 
-// dispatch keeps attempts going until the context ends, then waits for those under way.
+// dispatch starts attempts until the context ends, then waits for those in progress.
 func (w *Worker) dispatch(ctx, working context.Context) error {
 	attempting, breakOff := context.WithCancel(working)
 	defer breakOff()
@@ -33,14 +33,14 @@ func (w *Worker) dispatch(ctx, working context.Context) error {
 		}
 	})()
 	d := &dispatcher{Worker: w, working: attempting, relaying: true, looking: true}
-	var heard <-chan struct{}
-	if !w.config.Deaf {
-		heard = w.config.Store.Listen(ctx)
+	var notified <-chan struct{}
+	if !w.config.PollOnly {
+		notified = w.config.Store.Listen(ctx)
 	}
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for ctx.Err() == nil {
-		// What a statement has leased must be known here: it is not broken off by the order to stop.
+		// The dispatcher must learn of every lease, so a step is not cancelled when the worker stops.
 		if err := d.step(attempting); err != nil {
 			w.config.Logger.ErrorContext(ctx, "look for work", "error", err)
 			d.relaying, d.looking = true, true
@@ -57,7 +57,7 @@ func (w *Worker) dispatch(ctx, working context.Context) error {
 		} else {
 			select {
 			case <-ctx.Done():
-			case <-heard:
+			case <-notified:
 				d.relaying = true
 			case <-poll.C:
 				d.relaying, d.looking = true, true
@@ -73,7 +73,7 @@ func (w *Worker) dispatch(ctx, working context.Context) error {
 	return nil
 }
 
-// step relays, looks for what is due, and claims, each if there is reason and room for it.
+// step relays, looks for due deliveries, and claims: each if there is a reason and free capacity.
 func (d *dispatcher) step(ctx context.Context) error {
 	if d.relaying && d.lanes.free() > 0 {
 		if err := d.relay(ctx); err != nil {
@@ -97,7 +97,7 @@ func (d *dispatcher) step(ctx context.Context) error {
 	return d.claim(ctx)
 }
 
-// relay passes a batch of the outbox on, and begins what there is room for.
+// relay turns a batch of the outbox into deliveries and starts as many as there is room for.
 func (d *dispatcher) relay(ctx context.Context) error {
 	var begun []queue.Lane
 	start := time.Now()
@@ -115,7 +115,7 @@ func (d *dispatcher) relay(ctx context.Context) error {
 		return err
 	}
 	d.relays.took(time.Since(start))
-	d.tells.took(opRelay, start)
+	d.metrics.took(opRelay, start)
 	for _, lane := range relayed.Waiting {
 		d.lanes.wait(lane)
 	}
@@ -124,13 +124,13 @@ func (d *dispatcher) relay(ctx context.Context) error {
 	}
 	d.relaying = relayed.Entries == relayBatch
 	if relayed.Entries == 0 {
-		// Somebody was heard who put nothing into the outbox: a resend, a ping.
+		// The notification was not about the outbox: it was a resend or a ping.
 		d.looking = true
 	}
 	return nil
 }
 
-// claim begins what waits where there is room.
+// claim leases and starts waiting deliveries where there is room.
 func (d *dispatcher) claim(ctx context.Context) error {
 	wants := d.lanes.wants()
 	d.claiming = false
@@ -143,7 +143,7 @@ func (d *dispatcher) claim(ctx context.Context) error {
 		return err
 	}
 	d.claims.took(time.Since(start))
-	d.tells.took(opClaim, start)
+	d.metrics.took(opClaim, start)
 	d.lanes.claimed(wants, got)
 	asked := 0
 	for _, want := range wants {
@@ -156,7 +156,7 @@ func (d *dispatcher) claim(ctx context.Context) error {
 	return nil
 }
 
-// end takes in attempts that have ended and are written down.
+// end processes attempts whose results are written.
 func (d *dispatcher) end(batch []result) {
 	now := time.Now()
 	for _, r := range batch {
@@ -164,7 +164,7 @@ func (d *dispatcher) end(batch []result) {
 	}
 }
 
-// drain takes in all that have ended so far.
+// drain processes all results written so far.
 func (d *dispatcher) drain() {
 	for {
 		select {

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// Five webhooks accept and never answer, and hundreds wait for each of them; the attempts that hang
-// do so until the test is over. Whatever else there is to deliver is delivered meanwhile.
+// Five webhooks accept and never answer, and hundreds of deliveries wait for each of them. Their
+// attempts hang until the test ends. Everything else is delivered meanwhile.
 func TestReceiversThatHangDelayNobody(t *testing.T) {
 	t.Parallel()
 	const hanging, waiting, healthy = 5, 300, 200
@@ -59,7 +59,7 @@ func TestReceiversThatHangDelayNobody(t *testing.T) {
 					}
 				})
 				in.becomes(first, events[len(events)-1], "succeeded")
-				// And one that nothing is known of, while the others go on hanging.
+				// And a new webhook, while the others go on hanging.
 				second := good.newWebhook(hook.OrderFailed)
 				events = append(events, good.emit(hook.OrderFailed, healthy/2)...)
 				for i, event := range events {

@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// histories is how many are made up on each database.
+// histories is how many are generated on each database.
 const histories = 40
 
 // pair is an event at a webhook.
@@ -54,8 +54,8 @@ type emitted struct {
 	kind     string
 }
 
-// Events, webhooks, receivers, clocks and two workers do whatever they may in any order, workers
-// die or stand still; and at the end every event has come to its end at every webhook.
+// Events, webhooks, receivers, clocks and two workers act in any order, and workers die or stand
+// still; at the end every event has come to its end at every webhook.
 func TestAnyHistory(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -156,7 +156,7 @@ func (h *history) emit(t *rapid.T) {
 	}
 }
 
-// wants tells whether the relay makes a delivery for it now.
+// wants reports whether the relay makes a delivery for it now.
 func (s *subscriber) wants(m merchant, kind string) bool {
 	return s.merchant.id == m.id && s.enabled && !s.deleted && slices.Contains(s.types, kind)
 }
@@ -211,7 +211,7 @@ func (h *history) delete(t *rapid.T) {
 	})
 }
 
-// relayed is what a worker that looks does first.
+// relayed is the first step of a worker.
 func (h *history) relayed() {
 	for _, e := range h.outbox {
 		for _, s := range h.subscribers {
@@ -234,7 +234,7 @@ func (h *history) pass(t *rapid.T) {
 	w.pass()
 }
 
-// begin lets a worker begin attempts and stand still before it writes them down.
+// begin makes a worker start attempts and stop before it writes their results.
 func (h *history) begin(t *rapid.T) { h.beginOn(h.workers[h.drawWorker(t)]) }
 
 func (h *history) beginOn(w *stepped) {
@@ -248,7 +248,7 @@ func (h *history) beginOn(w *stepped) {
 			h.uncertain[pair{d.EventID, d.WebhookID}] = true
 		}
 	}
-	// Its receivers answer by what they are now.
+	// Its receivers answer by their present mood.
 	answered := make([]result, w.lanes.inFlight)
 	for i := range answered {
 		answered[i] = w.one()
@@ -260,8 +260,8 @@ func (h *history) beginOn(w *stepped) {
 
 func (h *history) finish(t *rapid.T) { h.workers[h.drawWorker(t)].finish() }
 
-// beLate lets a worker stand still until its leases have ended and the other one has begun the
-// same attempts; then both write down what they know, the late one first.
+// beLate stops a worker until its leases have ended and the other one has started the same
+// attempts; then both write their results, the late one first.
 func (h *history) beLate(t *rapid.T) {
 	i := h.drawWorker(t)
 	slow, quick := h.workers[i], h.workers[1-i]

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
-// remember notes the deliveries of a batch that are not its worker's any more.
+// remember notes the deliveries of a batch that are no longer its worker's.
 func (h *history) remember(batch []result) {
 	h.late = nil
 	for _, r := range batch {
@@ -27,8 +27,8 @@ func (h *history) remember(batch []result) {
 	}
 }
 
-// unchanged makes sure that what came too late changed nothing; a webhook that it disabled has
-// what is not under way cancelled.
+// unchanged checks that late results changed nothing; but a webhook that they disabled has its
+// waiting deliveries cancelled.
 func (h *history) unchanged() {
 	for _, was := range h.late {
 		row, err := h.Client().Delivery.Get(context.Background(), was.ID)
@@ -42,12 +42,12 @@ func (h *history) unchanged() {
 	}
 }
 
-// learn takes in what a worker has written down, and compares what it made of the webhooks.
+// learn updates the model with what a worker wrote, and compares the webhooks.
 func (h *history) learn(batch []result) {
 	now := h.Now()
 	for _, s := range h.subscribers {
-		// The batch is in the order in which its attempts ended; that of a delivery made before the
-		// webhook was last disabled tells of it only if it went well.
+		// The batch is in the order in which its attempts ended. A delivery made before the webhook was
+		// last disabled counts only if it succeeded.
 		well, badly := false, false
 		for _, r := range batch {
 			switch {

@@ -23,7 +23,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// hangGuard ends a test that waits for something that never comes.
+// hangGuard ends a test that waits in vain.
 const hangGuard = 2 * time.Minute
 
 var noon = time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC)
@@ -112,7 +112,7 @@ func (m merchant) change(fn func(ctx context.Context, tx *ent.Tx) error) {
 	require.NoError(m.t, m.WithTx(m.ctx, fn))
 }
 
-// newWebhook registers a webhook of the receiver for types, order.paid unless told.
+// newWebhook registers a webhook of the receiver for types, by default order.paid.
 func (m merchant) newWebhook(types ...string) uuid.UUID {
 	m.t.Helper()
 	if len(types) == 0 {
@@ -187,7 +187,7 @@ func (m merchant) enqueue(webhook uuid.UUID, kind string) uuid.UUID {
 	return event
 }
 
-// config is how workers of the installation work.
+// config is the configuration of the installation's workers.
 func (in *installation) config() Config {
 	return Config{
 		Store: in.DB, Secrets: in.ring, Concurrency: 32, Timeout: hangGuard,
@@ -214,8 +214,7 @@ type stepped struct {
 	*Worker
 	t          require.TestingT
 	dispatcher *dispatcher
-	// writing and written, when they are set, are told of each batch before and after it is
-	// written down.
+	// writing and written, when set, are called with each batch before and after it is written.
 	writing, written func([]result)
 }
 
@@ -259,8 +258,8 @@ func (s *stepped) one() result {
 // pass works until there is nothing more to do at this time, and returns how many attempts ended.
 func (s *stepped) pass() int {
 	ended := 0
-	// What is due for a disabled webhook is looked for again and never claimed; and after a first
-	// attempts' lane that was empty the retries' comes next.
+	// Deliveries of a disabled webhook stay due and are never claimed; and after an empty lane of
+	// first attempts, the lane of retries comes next.
 	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun

@@ -9,43 +9,44 @@ import (
 )
 
 const (
-	// firstWindow is how many attempts a webhook that nothing is known of may have under way.
+	// firstWindow is how many concurrent attempts a new webhook may have.
 	firstWindow = 4
-	// leastWindow is what failures shrink it to.
+	// leastWindow is the smallest window after failures.
 	leastWindow = 2
-	// claimBatch is how many deliveries one claim leases: few, so that none waits long for its turn.
+	// claimBatch is how many deliveries one claim leases: few, so that none waits long for its
+	// attempt.
 	claimBatch = 32
-	// forgetAfter is how long a webhook without work is remembered.
+	// forgetAfter is how long the state of a webhook without work is kept.
 	forgetAfter = 10 * time.Minute
 )
 
-// lanes is what a worker knows of the webhooks that it has work for, and the bounds on attempts
-// under way: in all, of a store, of a webhook, and of all webhooks that have not answered well
-// lately. One goroutine uses it.
+// lanes is a worker's state for each webhook with work, and the bounds on concurrent attempts: in
+// all, per store, per webhook, and for all webhooks whose last attempt did not succeed. One
+// goroutine uses it.
 type lanes struct {
-	widest   int // of one webhook's window
+	widest   int // largest window of a webhook
 	perStore int
 	total    int
-	unproven int // of all webhooks together that have not shown that they answer
+	unproven int // most attempts to unproven webhooks, in all
 	inFlight int
-	doubtful int // in flight to webhooks that are not proven
+	doubtful int // in flight to unproven webhooks
 	stores   map[uuid.UUID]int
 	webhooks map[uuid.UUID]*webhook
 	swept    time.Time
 }
 
-// webhook is what is known of one.
+// webhook is the state of one webhook.
 type webhook struct {
 	store    uuid.UUID
 	inFlight int
-	doubtful int // of those in flight, the ones begun when it was not proven
+	doubtful int // in flight, and begun while it was unproven
 	window   int
 	proven   bool // its last attempt succeeded
 	lane     [2]lane
 	used     time.Time
 }
 
-// lane is the first attempts (0) or the retries (1) of a webhook.
+// lane holds the first attempts (0) or the retries (1) of a webhook.
 type lane struct {
 	waiting bool      // something may be due in the database
 	after   time.Time // where its last claim ended
@@ -74,7 +75,7 @@ func index(retry bool) int {
 	return 0
 }
 
-// room is how many more attempts of a webhook may be begun.
+// room returns how many more attempts of a webhook may start.
 func (l *lanes) room(w *webhook) int {
 	n := min(l.total-l.inFlight, l.perStore-l.stores[w.store], w.window-w.inFlight)
 	if !w.proven {
@@ -83,13 +84,13 @@ func (l *lanes) room(w *webhook) int {
 	return max(0, n)
 }
 
-// free is how many more attempts may be begun in all.
+// free returns how many more attempts may start in all.
 func (l *lanes) free() int { return l.total - l.inFlight }
 
-// begin takes the room of one attempt, if there is any.
+// begin takes one place for an attempt, if there is one.
 func (l *lanes) begin(of queue.Lane) bool {
 	w := l.of(of)
-	// What waits there was there before.
+	// Deliveries that already wait go first.
 	if w.lane[0].waiting || l.room(w) == 0 {
 		return false
 	}
@@ -107,7 +108,7 @@ func (l *lanes) take(w *webhook, n int) {
 	}
 }
 
-// giveBack returns the room of one attempt that was not made after all.
+// giveBack frees the place of one attempt that was not made.
 func (l *lanes) giveBack(of queue.Lane) {
 	w := l.of(of)
 	w.inFlight--
@@ -121,7 +122,7 @@ func (l *lanes) giveBack(of queue.Lane) {
 	}
 }
 
-// end returns the room of an attempt and learns from how it went.
+// end frees the place of an attempt and adjusts the webhook's window to the verdict.
 func (l *lanes) end(of queue.Lane, verdict verdict, now time.Time) {
 	l.giveBack(of)
 	w := l.of(of)
@@ -146,7 +147,7 @@ func (l *lanes) end(of queue.Lane, verdict verdict, now time.Time) {
 // wait notes that something may be due in a lane.
 func (l *lanes) wait(of queue.Lane) { l.of(of).lane[index(of.Retry)].waiting = true }
 
-// rewind makes the next claim of every lane start from the oldest, where that is known to be.
+// rewind makes the next claim of every lane start from its oldest delivery, where that is known.
 func (l *lanes) rewind(oldest []queue.Waiting) {
 	for _, w := range l.webhooks {
 		w.lane[0].after, w.lane[1].after = time.Time{}, time.Time{}
@@ -156,9 +157,9 @@ func (l *lanes) rewind(oldest []queue.Waiting) {
 	}
 }
 
-// wants are what to claim now: of each webhook with room and something waiting, first attempts
-// before retries. A webhook whose window is nearly full waits until a quarter of it is free, so
-// that a claim is worth its while.
+// wants returns what to claim now: for each webhook with room and waiting deliveries, first
+// attempts before retries. A webhook whose window is nearly full waits until a quarter of it is
+// free, so that a claim is worth its cost.
 func (l *lanes) wants() []queue.Want {
 	var wants []queue.Want
 	left, doubts := min(l.total-l.inFlight, claimBatch), l.unproven-l.doubtful
@@ -190,7 +191,7 @@ func (l *lanes) wants() []queue.Want {
 	return wants
 }
 
-// claimed takes the room of what a claim got and notes which lanes it emptied.
+// claimed takes the places of claimed deliveries and marks the lanes that the claim emptied.
 func (l *lanes) claimed(wants []queue.Want, got queue.Claimed) {
 	counts := map[queue.Lane]int{}
 	for _, d := range got.Deliveries {
@@ -206,7 +207,7 @@ func (l *lanes) claimed(wants []queue.Want, got queue.Claimed) {
 	}
 }
 
-// forget drops what nothing was heard of for long.
+// forget drops webhooks that were idle for long.
 func (l *lanes) forget(now time.Time) {
 	if now.Sub(l.swept) < forgetAfter {
 		return

@@ -38,7 +38,7 @@ func TestWindowOfAWebhook(t *testing.T) {
 		{"up to an eighth of all", slices.Repeat([]verdict{answeredWell}, 100), 16},
 		{"a failure halves it", append(slices.Repeat([]verdict{answeredWell}, 100), answeredBadly), 8},
 		{"and so on, down to two", append(slices.Repeat([]verdict{answeredWell}, 100), slices.Repeat([]verdict{answeredBadly}, 10)...), 2},
-		{"what was not made says nothing", []verdict{notMade, notMade, notMade}, 4},
+		{"attempts not made change nothing", []verdict{notMade, notMade, notMade}, 4},
 		{"it recovers", []verdict{answeredBadly, answeredBadly, answeredWell, answeredWell}, 4},
 	}
 	for _, row := range rows {

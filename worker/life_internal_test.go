@@ -40,7 +40,7 @@ func (in *installation) run(change ...func(*Worker)) *running {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	r := &running{Worker: w, t: in.t, stop: stop, ended: make(chan error, 1), label: uuid.NewString()}
-	in.Announce() // who announces for the store lives as long as the store, and is none of the worker's
+	in.Announce() // starts the store's own goroutine, which outlives the worker
 	go pprof.Do(ctx, pprof.Labels("worker", r.label), func(ctx context.Context) { r.ended <- w.Run(ctx) })
 	in.t.Cleanup(func() {
 		stop()
@@ -146,8 +146,8 @@ func TestWhatDoesNotEndInTimeIsGivenBack(t *testing.T) {
 	})
 }
 
-// A worker is slow, its lease ends, and another makes the attempt: what the first one says later
-// counts no more.
+// A worker is slow, its lease ends, and another makes the attempt: the first one's late result does
+// not count.
 func TestALeaseThatEnds(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -199,7 +199,7 @@ func TestAWorkerThatIsKilled(t *testing.T) {
 	})
 }
 
-// The journal cannot be written for a while: what was delivered meanwhile is written down later.
+// The journal cannot be written for a while: deliveries of that time are written later.
 func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -208,13 +208,13 @@ func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 		in.receiver.watch()
 		open := in.receiver.hold()
 		defer open()
-		var said lines
-		w := in.run(func(w *Worker) { w.config.Logger = said.logger() })
+		var log lines
+		w := in.run(func(w *Worker) { w.config.Logger = log.logger() })
 		event := m.emit(hook.OrderPaid, 1)[0]
 		in.arrives()
 		in.exec("ALTER TABLE finished_deliveries RENAME TO away")
 		open()
-		said.hear(t, "write outcomes down")
+		log.waitFor(t, "write outcomes down")
 		w.stop() // it does not end before it has written
 		in.exec("ALTER TABLE away RENAME TO finished_deliveries")
 		w.wait()
@@ -225,8 +225,8 @@ func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 	})
 }
 
-// All connections to PostgreSQL break while an attempt is under way, and none can be made for a
-// while; the listening one breaks with them.
+// All connections to PostgreSQL break during an attempt, the listening one too, and none can be
+// made for a while.
 func TestADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	way := newWay(t, dbtest.URL(t, dbtest.Postgres))
@@ -236,13 +236,13 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	in.receiver.watch()
 	open := in.receiver.hold()
 	defer open()
-	var said lines
-	w := in.run(func(w *Worker) { w.config.Logger = said.logger() })
+	var log lines
+	w := in.run(func(w *Worker) { w.config.Logger = log.logger() })
 	event := m.emit(hook.OrderPaid, 1)[0]
 	in.arrives()
 	way.close()
 	open()
-	said.hear(t, "write outcomes down")
+	log.waitFor(t, "write outcomes down")
 	way.open()
 	require.Len(t, in.becomes(webhook, event, "succeeded"), 1)
 	later := m.emit(hook.OrderPaid, 1)[0]
@@ -253,7 +253,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	require.Len(t, in.receiver.got(), 2, "nothing is sent twice")
 }
 
-// While the database is away leases end: those outcomes are given up, and counted as lost.
+// While the database is away leases end: their outcomes are dropped and counted as lost.
 func TestOutcomesOfLostLeasesAreCounted(t *testing.T) {
 	t.Parallel()
 	way := newWay(t, dbtest.URL(t, dbtest.Postgres))
@@ -266,7 +266,7 @@ func TestOutcomesOfLostLeasesAreCounted(t *testing.T) {
 	require.EqualValues(t, 2, values(t, registry)["leases_lost_total"])
 }
 
-// A resend whose process died goes on, and what is too old is forgotten, by any worker that runs.
+// A resend continues although its process died, and any running worker deletes old data.
 func TestWhatElseAWorkerSeesTo(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// The labels of metrics have few values, and none is a store's, a webhook's or a receiver's.
+// The labels of metrics have few values, and none names a store, a webhook or a receiver.
 const (
 	opRelay  = "relay"
 	opClaim  = "claim"
@@ -19,10 +19,10 @@ const (
 	opCancel = "cancel"
 )
 
-// noAnswer is the class of an attempt that no status came back from.
+// noAnswer is the class of an attempt without a response.
 const noAnswer = "none"
 
-// metrics are what a worker tells of itself.
+// metrics are a worker's Prometheus metrics.
 type metrics struct {
 	attempts   *prometheus.HistogramVec
 	failures   *prometheus.CounterVec
@@ -35,7 +35,7 @@ type metrics struct {
 	limit      prometheus.Gauge
 }
 
-// newMetrics registers the metrics; nowhere when the registerer is nil.
+// newMetrics makes the metrics and registers them, unless the registerer is nil.
 func newMetrics(into prometheus.Registerer, limit int) (*metrics, error) {
 	m := &metrics{
 		attempts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -74,7 +74,7 @@ func newMetrics(into prometheus.Registerer, limit int) (*metrics, error) {
 		}),
 	}
 	m.limit.Set(float64(limit))
-	// What has not happened yet is told, too: a rate needs a start.
+	// Series start at zero: a rate needs a first value.
 	for _, class := range []string{"2xx", "3xx", "4xx", "5xx", noAnswer} {
 		m.attempts.WithLabelValues(class)
 	}
@@ -94,12 +94,12 @@ func newMetrics(into prometheus.Registerer, limit int) (*metrics, error) {
 	return m, nil
 }
 
-// took tells how long an operation on the queue took that began at start.
+// took records the duration of a queue operation that began at start.
 func (m *metrics) took(operation string, start time.Time) {
 	m.queue.WithLabelValues(operation).Observe(time.Since(start).Seconds())
 }
 
-// attempted tells of an attempt that was made.
+// attempted counts an attempt that was made.
 func (m *metrics) attempted(a queue.Attempt) {
 	m.attempts.WithLabelValues(classOf(a.StatusCode)).Observe(a.Duration.Seconds())
 	if !a.Succeeded() {
@@ -107,10 +107,10 @@ func (m *metrics) attempted(a queue.Attempt) {
 	}
 }
 
-// ended tells of outcomes that were written down, but for lost of them.
+// ended counts outcomes that were written, except lost of them.
 func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 	if lost == len(outcomes) {
-		return // as when they are written a second time, because what followed the first failed
+		return // for example when they were written before, and a later step failed
 	}
 	for _, o := range outcomes {
 		if o.Status == "" {
@@ -124,11 +124,11 @@ func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 	}
 }
 
-// cancelled tells of deliveries that were moved to the journal as cancelled.
+// cancelled counts deliveries that were moved to the journal as cancelled.
 func (m *metrics) cancelled(n int) { m.deliveries.WithLabelValues(queue.Cancelled).Add(float64(n)) }
 
-// classOf is the class of a status. One that HTTP does not know is told by its first digit, too; what
-// is no status at all is none.
+// classOf returns the class of a status. An unknown status is classified by its first digit; a
+// number outside 200 to 599 is none.
 func classOf(status int) string {
 	if status < 200 || status > 599 {
 		return noAnswer
@@ -136,7 +136,7 @@ func classOf(status int) string {
 	return strconv.Itoa(status/100) + "xx"
 }
 
-// kindOf is a problem without its status.
+// kindOf returns a problem without its status.
 func kindOf(problem string) string {
 	for _, kind := range []string{"status", "redirect"} {
 		if strings.HasPrefix(problem, kind+" ") {

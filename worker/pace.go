@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// paceKept is how many of the latest are remembered.
+// paceKept is how many durations are kept.
 const paceKept = 4096
 
-// pace remembers how long the latest statements of one kind took. Goroutines may share it.
+// pace keeps the latest durations of one kind of statement. Goroutines may share it.
 type pace struct {
 	mu    sync.Mutex
 	count int
@@ -27,9 +27,8 @@ func (p *pace) took(d time.Duration) {
 	p.count++
 }
 
-// told returns how many there were, and the time that 99 in 100 of the latest did not
-// exceed.
-func (p *pace) told() (count int, p99 time.Duration) {
+// summary returns the number of statements, and the 99th percentile of the latest.
+func (p *pace) summary() (count int, p99 time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.count == 0 {
@@ -39,5 +38,5 @@ func (p *pace) told() (count int, p99 time.Duration) {
 	return p.count, sorted[(len(sorted)-1)*99/100]
 }
 
-// inMilliseconds is a duration as every log line of the service tells it, to the microsecond.
+// inMilliseconds returns a duration as log lines show it, to the microsecond.
 func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

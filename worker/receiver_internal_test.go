@@ -42,19 +42,19 @@ type receiver struct {
 	requests []request
 	answer   func(request) int
 	headers  http.Header
-	// arrived gets a value for each request, before its answer, when somebody made it.
+	// arrived, if set, gets a value for each request before its answer.
 	arrived chan request
-	// gate, when somebody made it, holds answers back until it is closed.
+	// gate, if set, delays answers until it is closed.
 	gate    chan struct{}
 	closing chan struct{}
 }
 
-// newReceiver starts a receiver that answers 204 until it is told otherwise.
+// newReceiver starts a receiver that answers 204 by default.
 func newReceiver(t testing.TB) *receiver {
 	t.Helper()
 	r := &receiver{closing: make(chan struct{}), answer: func(request) int { return http.StatusNoContent }}
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(r.receive))
-	// A client that gives up in the handshake is no line in the test's output.
+	// Keep the client's failed handshakes out of the test's output.
 	r.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	r.StartTLS()
 	t.Cleanup(func() {
@@ -104,24 +104,24 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// answers makes the receiver answer by a function from now on; it is called for one at a time.
+// answers sets the function that answers from now on; its calls do not overlap.
 func (r *receiver) answers(answer func(request) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = answer
 }
 
-// always makes the receiver answer everything alike.
+// always makes the receiver answer every request with one status.
 func (r *receiver) always(status int) { r.answers(func(request) int { return status }) }
 
-// watch makes arrived, which somebody must then read.
+// watch makes arrived, which the test must then read.
 func (r *receiver) watch() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.arrived = make(chan request)
 }
 
-// hold holds answers back until open is called.
+// hold delays answers until open is called.
 func (r *receiver) hold() (open func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +137,7 @@ func (r *receiver) got() []request {
 	return append([]request(nil), r.requests...)
 }
 
-// forget makes what arrived so far unseen.
+// forget clears what arrived so far.
 func (r *receiver) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 // recordBatch is how many outcomes one statement writes.
 const recordBatch = 200
 
-// record writes down what came of attempts until there are no more. While one batch is being
-// written the next one gathers, so batches grow with the load and a single one never waits.
+// record writes the results of attempts until there are no more. While one batch is being written
+// the next one collects, so batches grow with the load and a single result never waits.
 func (w *Worker) record(ctx context.Context) {
 	for first := range w.results {
 		batch := append(make([]result, 0, recordBatch), first)
@@ -33,8 +33,8 @@ func (w *Worker) record(ctx context.Context) {
 	}
 }
 
-// write writes a batch, again and again while the database is away, until its leases have ended:
-// then others have taken the deliveries up and what this worker knows counts no more.
+// write writes a batch. While the database is away it tries again, until the leases have ended: by
+// then other workers have the deliveries, and these results no longer count.
 func (w *Worker) write(ctx context.Context, batch []result) {
 	for {
 		err := w.writeOnce(ctx, batch)
@@ -70,7 +70,7 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 		outcomes []queue.Outcome
 		failing  []uuid.UUID
 	)
-	// What a success and a failure of one webhook come to goes by which was first.
+	// If one webhook had a success and a failure, the earlier one goes first.
 	slices.SortStableFunc(batch, func(a, b result) int { return a.ended.Compare(b.ended) })
 	for _, r := range batch {
 		if r.released {
@@ -95,8 +95,8 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 		if err != nil {
 			return err
 		}
-		w.tells.took(opFinish, start)
-		w.tells.ended(outcomes, lost)
+		w.metrics.took(opFinish, start)
+		w.metrics.ended(outcomes, lost)
 		w.lost(ctx, lost)
 	}
 	for webhook, store := range exhausted {
@@ -105,16 +105,16 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 			return err
 		}
 		if disabled {
-			w.tells.disabled.Inc()
+			w.metrics.disabled.Inc()
 			w.config.Logger.WarnContext(ctx, "webhook disabled: it failed for too long", "webhook_id", webhook, "store_id", store)
 		}
 	}
 	return nil
 }
 
-// judge changes what follows a failure where its webhook is disabled, or was since the delivery was
-// made, or is to be now: all that waits for it is then cancelled, and that delivery with it. It
-// returns the webhooks to disable, with their stores.
+// judge changes what follows a failure if its webhook is disabled, was disabled since the delivery
+// was made, or must be disabled now: the delivery is then cancelled with all others that wait for
+// the webhook. It returns the webhooks to disable, with their stores.
 func (w *Worker) judge(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	if len(failing) == 0 {
 		return nil, nil
@@ -133,8 +133,8 @@ func (w *Worker) judge(ctx context.Context, outcomes []queue.Outcome, failing []
 		case !health.Takes(o.Delivery):
 			o.Status = queue.Cancelled
 		case health.Exhausted && o.Counts:
-			// It waits, to be cancelled with the rest; should a success be faster, then it keeps its
-			// schedule, and its last attempt stays its last.
+			// It waits and is cancelled with the rest. If a success comes first, it keeps its schedule,
+			// and its last attempt stays its last.
 			if o.Status != "" {
 				o.Status, o.Delay = "", w.lease()
 			}

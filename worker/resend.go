@@ -9,10 +9,10 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// resendInterval is how often a worker looks for resends that nobody works on.
+// resendInterval is how often a worker looks for unattended resends.
 const resendInterval = 5 * time.Second
 
-// resend goes on with resends whose process has ended.
+// resend continues resends whose process has ended.
 func (w *Worker) resend(ctx context.Context) error {
 	for {
 		due, err := queue.DueResends(ctx, w.config.Store, 10)

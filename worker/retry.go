@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DefaultRetryDelays are the waits between the eight attempts of a delivery, 22 hours and 21
+// DefaultRetryDelays returns the waits between the eight attempts of a delivery, 22 hours and 21
 // minutes in all (specification, Delivery, which leaves the single waits open).
 func DefaultRetryDelays() []time.Duration {
 	return []time.Duration{
@@ -13,12 +13,12 @@ func DefaultRetryDelays() []time.Duration {
 	}
 }
 
-// jitter is the most that a wait is lengthened by, as a share of it: receivers that failed
-// together are not asked again together.
+// jitter is the most by which a wait is lengthened, as a share of it: receivers that failed
+// together are not retried at the same moment.
 const jitter = 0.1
 
-// schedule tells what follows after the attempt with this number failed: the wait until the next
-// one, or that there is none. random is in [0, 1).
+// schedule returns the wait after the attempt with this number failed, or false if it was the last.
+// random is in [0, 1).
 func schedule(delays []time.Duration, number int, random float64) (time.Duration, bool) {
 	if number < 1 || number > len(delays) {
 		return 0, false
@@ -27,7 +27,7 @@ func schedule(delays []time.Duration, number int, random float64) (time.Duration
 	return delay + time.Duration(float64(delay)*jitter*random), true
 }
 
-// next is schedule with a random number of its own.
+// next is schedule with a fresh random number.
 func (w *Worker) next(number int) (time.Duration, bool) {
 	return schedule(w.config.RetryDelays, number, rand.Float64())
 }

@@ -9,10 +9,10 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// sweepInterval is how often a worker looks for what is too old.
+// sweepInterval is how often a worker deletes old data.
 const sweepInterval = 10 * time.Minute
 
-// sweep forgets what is too old, at the start and then from time to time.
+// sweep deletes data past its retention, at the start and then every sweepInterval.
 func (w *Worker) sweep(ctx context.Context) error {
 	for {
 		w.sweepOnce(ctx)

@@ -12,10 +12,10 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// begin begins the span of an attempt. It is a child of the change that made the event, however
-// much later it comes: one look at the trace of a payment shows whether its receivers were told,
-// and a change that was chosen to be recorded is recorded to its end, which a trace of its own,
-// linked, would leave to chance. The receiver is sent nothing of it.
+// begin starts the span of an attempt. It is a child of the change that made the event, even if it
+// comes much later. So the trace of a payment shows whether its receivers were notified, and
+// sampling the change samples its deliveries; a separate, linked trace would be sampled on its own.
+// Receivers get no trace headers.
 func (w *Worker) begin(ctx context.Context, d queue.Delivery, number int) (context.Context, trace.Span) {
 	if w.config.Traces == nil {
 		return ctx, noop.Span{}
@@ -34,7 +34,7 @@ func (w *Worker) begin(ctx context.Context, d queue.Delivery, number int) (conte
 	return ctx, s
 }
 
-// end ends the span of an attempt with what the journal tells of it.
+// end ends the span of an attempt with the journal's data.
 func end(s trace.Span, a queue.Attempt) {
 	if !s.IsRecording() {
 		return

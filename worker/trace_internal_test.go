@@ -31,10 +31,10 @@ func TestAnAttemptIsPartOfTheTraceThatCausedIt(t *testing.T) {
 		const traceID, spanID = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 		request := uuid.New()
 		line := func() map[string]any {
-			var said map[string]any
-			require.NoError(t, json.Unmarshal(log.Bytes(), &said), log.String())
+			var fields map[string]any
+			require.NoError(t, json.Unmarshal(log.Bytes(), &fields), log.String())
 			log.Reset()
-			return said
+			return fields
 		}
 		emit := func(trace any) uuid.UUID {
 			event := m.emit(hook.OrderPaid, 1)[0]
@@ -48,15 +48,15 @@ func TestAnAttemptIsPartOfTheTraceThatCausedIt(t *testing.T) {
 		require.Equal(t, "attempt order.paid", made.Name)
 		require.Equal(t, trace.SpanKindClient, made.SpanKind)
 		require.Equal(t, []string{traceID, spanID}, []string{made.SpanContext.TraceID().String(), made.Parent.SpanID().String()})
-		said := map[string]string{}
+		attributes := map[string]string{}
 		for _, a := range made.Attributes {
-			said[string(a.Key)] = a.Value.String()
+			attributes[string(a.Key)] = a.Value.String()
 		}
-		require.Equal(t, webhook.String(), said["storefront.webhook_id"])
-		require.Equal(t, event.String(), said["storefront.event.id"])
-		require.Equal(t, request.String(), said["storefront.request_id"])
-		require.Equal(t, []string{"1", "204"}, []string{said["storefront.attempt"], said["http.response.status_code"]})
-		for _, value := range said {
+		require.Equal(t, webhook.String(), attributes["storefront.webhook_id"])
+		require.Equal(t, event.String(), attributes["storefront.event.id"])
+		require.Equal(t, request.String(), attributes["storefront.request_id"])
+		require.Equal(t, []string{"1", "204"}, []string{attributes["storefront.attempt"], attributes["http.response.status_code"]})
+		for _, value := range attributes {
 			require.NotContains(t, value, in.receiver.URL)
 			require.NotContains(t, value, in.secrets[webhook])
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// way is a way to PostgreSQL that can be closed and opened again.
+// way is a proxy to PostgreSQL that can be closed and opened again.
 type way struct {
 	net.Listener
 	url   string
@@ -51,7 +51,7 @@ func newWay(t testing.TB, database string) *way {
 	return w
 }
 
-// pass connects a connection to the database, unless the way is closed.
+// pass forwards a connection to the database, unless the way is closed.
 func (w *way) pass(from net.Conn) {
 	defer func() { _ = from.Close() }()
 	to, err := net.Dial("tcp", w.to)
@@ -113,8 +113,8 @@ func (l *lines) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// hear waits until something was logged.
-func (l *lines) hear(t testing.TB, message string) {
+// waitFor waits until a message was logged.
+func (l *lines) waitFor(t testing.TB, message string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.Contains(l.String(), message) }, hangGuard, time.Millisecond)
 }

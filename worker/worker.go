@@ -1,7 +1,7 @@
-// Package worker delivers webhooks: it turns what the outbox holds into deliveries, makes their
-// attempts, writes down what came of them, tries again later, disables webhooks that fail for too
-// long and forgets what is too old. Any number of workers share one PostgreSQL database; they
-// know of each other only by the leases on rows.
+// Package worker delivers webhooks. It turns the entries of the outbox into deliveries, makes their
+// attempts, writes the results, retries, disables webhooks that fail for too long and deletes old
+// data. Any number of workers share one PostgreSQL database; they coordinate only through leases on
+// rows.
 //
 //	             woken by the commit of an event, or every pollInterval
 //	                         │
@@ -9,17 +9,17 @@
 //	                    ▲                                             │
 //	                    └── claim: what waits in lanes with room ◄────┘ room again
 //
-// A delivery that is leased is being attempted: nothing is fetched ahead. Each webhook has a
-// window, the number of attempts that may be under way, which grows with successes and shrinks
-// with failures; webhooks that have not shown that they answer share half of all attempts. So a
-// receiver that hangs holds a few attempts and delays nobody, however much waits for it, and what
-// waits for it is not even looked at until one of its attempts has ended.
+// A leased delivery is being attempted: nothing is fetched ahead. Each webhook has a window: the
+// number of attempts that may run at once. It grows with successes and shrinks with failures;
+// unproven webhooks share half of all attempts. So a receiver that hangs holds a few attempts and
+// delays no other webhook, however much waits for it, and its waiting deliveries are not even read
+// until one of its attempts has ended.
 //
-// What waits for a webhook that is disabled or deleted is cancelled by that; beside all the rest, a
-// few hundred at a time, it is moved to the journal.
+// Disabling or deleting a webhook cancels its waiting deliveries at once. A separate loop moves
+// them to the journal, a few hundred at a time.
 //
-// When a worker is told to stop it claims nothing more, lets attempts under way end and gives back
-// what did not. When it is killed its leases end by themselves: see package queue.
+// When a worker stops, it claims nothing more, lets running attempts end and releases those that
+// did not. When it is killed, its leases expire: see package queue.
 package worker
 
 import (
@@ -52,17 +52,18 @@ const (
 )
 
 const (
-	// pollInterval is how often a worker looks for work by itself: what a lost notification costs.
+	// pollInterval is how often a worker looks for work by itself: the delay after a lost
+	// notification.
 	pollInterval = 500 * time.Millisecond
-	// leaseMargin is how much longer than an attempt its lease lasts: the time to write its outcome.
+	// leaseMargin is how much longer than an attempt its lease lasts: the time to write the outcome.
 	leaseMargin = 2 * time.Second
-	// stopTimeout is how long attempts under way may take to end once a worker is told to stop.
+	// stopTimeout is how long running attempts may take to end once a worker stops.
 	stopTimeout = 10 * time.Second
-	// errorPause is the wait after the database refused something.
+	// errorPause is the wait after a database error.
 	errorPause = 500 * time.Millisecond
 )
 
-// Config says how a Worker works. The zero value of a field is its default.
+// Config configures a Worker. The zero value of a field is its default.
 type Config struct {
 	// Store is the database; its schema must be current and its connections should have
 	// queue.Settings. The caller closes it once Run has returned.
@@ -71,7 +72,7 @@ type Config struct {
 	Secrets *seal.Ring
 	// Concurrency is how many attempts are made at a time; 0 means DefaultConcurrency.
 	Concurrency int
-	// RetryDelays are the waits between attempts, one fewer than there are attempts; nil means
+	// RetryDelays are the waits between attempts: one fewer than attempts. nil means
 	// DefaultRetryDelays. Each is lengthened by up to a tenth at random.
 	RetryDelays []time.Duration
 	// Timeout bounds one attempt; 0 means egress.DefaultTimeout.
@@ -80,42 +81,43 @@ type Config struct {
 	DisableAfter time.Duration
 	// Retention is how long events and finished deliveries are kept.
 	Retention time.Duration
-	// Targets are the addresses that may be posted to beside public ones.
+	// Targets are the addresses that may be posted to in addition to public ones.
 	Targets egress.Policy
-	// Proxy is where connections are made through; nil for none.
+	// Proxy is the proxy that connections go through; nil for none.
 	Proxy *url.URL
-	// RootCAs are the authorities whose certificates receivers may have; nil is the system's.
+	// RootCAs are the authorities trusted for receivers' certificates; nil means the system's.
 	RootCAs *x509.CertPool
-	// Resolver looks names up; nil is the system's.
+	// Resolver resolves names; nil means the system's.
 	Resolver egress.Resolver
-	// Deaf makes the worker poll only, which saves the connection that notifications come on.
-	Deaf bool
-	// Metrics gets the worker's metrics; nil for none. One registerer takes one worker.
+	// PollOnly turns notifications off, which saves the connection that they need.
+	PollOnly bool
+	// Metrics is where the worker registers its metrics; nil for none. A registerer takes only one
+	// worker.
 	Metrics prometheus.Registerer
-	// Traces makes the spans of attempts; nil makes none.
+	// Traces makes the spans of attempts; nil for none.
 	Traces trace.TracerProvider
-	// Logger gets a line for each attempt that failed, and at level debug for each that did not; nil
-	// discards them.
+	// Logger gets a line for each failed attempt, and at level debug for each other one; nil discards
+	// them.
 	Logger *slog.Logger
 }
 
 // Worker delivers webhooks.
 type Worker struct {
-	config Config
-	queue  *queue.Queue
-	client *egress.Client
-	lanes  *lanes
-	tells  *metrics
-	// relays and claims are how long the latest took.
+	config  Config
+	queue   *queue.Queue
+	client  *egress.Client
+	lanes   *lanes
+	metrics *metrics
+	// relays and claims hold how long the latest statements took.
 	relays, claims pace
 	results        chan result
 	ended          chan []result
-	// stopTimeout is the constant of the same name, but in tests.
+	// stopTimeout is the constant of that name; tests change it.
 	stopTimeout time.Duration
 }
 
-// New returns a worker, once it has made sure that it can sign: its error names the secret key
-// that is missing.
+// New returns a worker, after it has checked that it can sign: its error names a missing secret
+// key.
 func New(ctx context.Context, c Config) (*Worker, error) {
 	if c.Concurrency == 0 {
 		c.Concurrency = DefaultConcurrency
@@ -143,25 +145,25 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 		return nil, err
 	}
 	var err error
-	if w.tells, err = newMetrics(c.Metrics, c.Concurrency); err != nil {
+	if w.metrics, err = newMetrics(c.Metrics, c.Concurrency); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	w.client = egress.New(egress.Options{
 		Policy: c.Targets, Timeout: c.Timeout, Proxy: c.Proxy, RootCAs: c.RootCAs, Resolver: c.Resolver,
-		// Many stores may have their webhooks at one host.
+		// Many stores may have webhooks on one host.
 		MaxIdleConnsPerHost: c.Concurrency, MaxIdleConns: 2 * c.Concurrency,
 	})
 	return w, nil
 }
 
-// checkSecrets makes sure that every key is there that a secret is sealed with.
+// checkSecrets returns an error if a webhook's secret is sealed with a key that the ring lacks.
 func (w *Worker) checkSecrets(ctx context.Context) error {
 	rows, err := w.config.Store.Client().Webhook.Query().Unique(true).Select("secret_key").Strings(ctx)
 	if err != nil {
 		return fmt.Errorf("read the webhooks' keys: %w", err)
 	}
 	for _, key := range rows {
-		if !w.config.Secrets.Knows(key) {
+		if !w.config.Secrets.Has(key) {
 			return fmt.Errorf("--secret-key: webhooks have secrets under the key %q, which is not this one; "+
 				"start with the key that they were created under, or name it in --old-secret-keys", key)
 		}
@@ -169,10 +171,10 @@ func (w *Worker) checkSecrets(ctx context.Context) error {
 	return nil
 }
 
-// Run works until the context ends, then ends in good order: it returns nil once every attempt
-// under way has ended and is written down, or was given back. It is called once.
+// Run works until the context ends, then shuts down: it returns nil once every running attempt has
+// ended and its result is written, or it was released. It is called once.
 func (w *Worker) Run(ctx context.Context) error {
-	// Attempts and what is written of them outlive the order to stop.
+	// Attempts and the writing of their results continue after the context ends.
 	working, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	group, running := errgroup.WithContext(ctx)
@@ -193,8 +195,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = nil
 	}
-	relays, relayP99 := w.relays.told()
-	claims, claimP99 := w.claims.told()
+	relays, relayP99 := w.relays.summary()
+	claims, claimP99 := w.claims.summary()
 	w.config.Logger.InfoContext(working, "worker stopped",
 		"relays", relays, "relay_p99_ms", inMilliseconds(relayP99), "claims", claims, "claim_p99_ms", inMilliseconds(claimP99))
 	return err
@@ -203,7 +205,7 @@ func (w *Worker) Run(ctx context.Context) error {
 // lease is how long a delivery stays leased.
 func (w *Worker) lease() time.Duration { return w.config.Timeout + leaseMargin }
 
-// pause waits, or less long when the context ends, and tells whether it lasts.
+// pause waits for d or until the context ends. It reports whether the context is still live.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

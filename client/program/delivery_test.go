@@ -129,7 +129,7 @@ func verified(t *testing.T, got delivery, secret string) *webhook.Event {
 	late := func() time.Time { return time.Now().Add(webhook.DefaultTolerance + time.Minute) }
 	_, err = webhook.Verify(got.body, got.header, secret, webhook.WithNow(late))
 	require.ErrorIs(t, err, webhook.ErrTimestamp, "an old timestamp")
-	// That verifier has no other clock: less than no age is as good as later.
+	// That verifier has no other clock: a negative tolerance has the effect of a later time.
 	require.ErrorIs(t, stripe.ValidatePayloadWithTolerance(got.body, got.header, secret, -time.Minute), stripe.ErrTooOld)
 	return event
 }

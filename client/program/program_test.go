@@ -1,6 +1,6 @@
-// Package program_test builds the program in testdata in a new module that requires nothing but
-// this one, and runs it against the development server and its worker in a process of their own; and
-// it receives every type of event from that worker. What a caller gets is what works.
+// Package program_test builds the program in testdata in a new module that requires only this one,
+// and runs it against the development server and its worker in their own process. It also receives
+// every type of event from that worker.
 package program_test
 
 import (
@@ -56,8 +56,8 @@ event: product.archived true true
 	require.NotContains(t, string(said), server.Key)
 }
 
-// buildProgram builds the program in a new module. What its go.mod comes to require is what a
-// caller takes on. Everything is in the module cache already, since this module needs it too.
+// buildProgram builds the program in a new module, whose go.mod shows what a caller must depend on.
+// This module has the same requirements, so the module cache holds everything.
 func buildProgram(t *testing.T) string {
 	t.Helper()
 	top := devtest.Top(t)
@@ -65,7 +65,7 @@ func buildProgram(t *testing.T) string {
 	text, err := os.ReadFile(filepath.Join("testdata", "main.go"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), text, 0o600))
-	// The sums of this module vouch for the same versions where there is no network.
+	// This module's sums verify the same versions without a network.
 	sums, err := os.ReadFile(filepath.Join(top, "go.sum"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "go.sum"), sums, 0o600))

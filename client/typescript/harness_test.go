@@ -1,6 +1,6 @@
 // Package typescript_test builds the TypeScript package and runs its tests, and programs that
-// install it, against the development server in a process of its own. It needs Node and the
-// packages that package-lock.json pins; what it asserts is in test/ and testdata/program/.
+// install it, against the development server in its own process. It needs Node and the packages
+// that package-lock.json pins; its assertions are in test/ and testdata/program/.
 package typescript_test
 
 import (
@@ -22,7 +22,8 @@ func node(t *testing.T, folder string, variables []string, args ...string) strin
 	return devtest.Run(t, folder, variables, "node", args...)
 }
 
-// tested says to Node's tests which service to test, and what they are held against.
+// tested returns the environment of Node's tests: the service to test and the values to compare
+// with.
 func tested(t *testing.T, s devtest.Server) []string {
 	t.Helper()
 	top := devtest.Top(t)

@@ -45,7 +45,7 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 		compiler, "--typeRoots", types, "--types", "node", "--noEmit", "--strict", "--target", "ES2022", "--module", "NodeNext",
 	}, files...)...)
 
-	// Programs resolve a package in one of two ways; the compiler says what is wrong with its types.
+	// Programs resolve a package in one of two ways; the compiler checks its types for both.
 	node(t, project, nil, compiler, "--typeRoots", types, "--noEmit", "--module", "ES2022", "--moduleResolution", "bundler")
 	node(t, project, nil, compiler, "--typeRoots", types)
 	require.FileExists(t, filepath.Join(project, "main.js"))

@@ -11,8 +11,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Type is what happened. A service newer than this package may send types that are not among the
-// constants: answer them with a 2xx and do nothing.
+// Type is what happened. A newer service may send types that are not among the constants: answer
+// them with a 2xx and do nothing.
 type Type string
 
 // The types of event (specification, Event types), with what Event.Data holds.
@@ -31,42 +31,44 @@ const (
 	// PaymentLinkPaid: a payment link is paid, beside OrderPaid of the same order.
 	// *storefrontv1.Order, with PaymentLink set.
 	PaymentLinkPaid Type = "payment_link.paid"
-	// Ping: somebody pressed the test button. *PingData.
+	// Ping: the test button was pressed. *PingData.
 	Ping Type = "ping"
 )
 
 // Event is one event of a store (specification, Webhook event envelope).
 type Event struct {
-	// ID is the event's UUID, the same at every attempt: notice by it what is handled already.
+	// ID is the event's UUID, the same at every attempt: use it to detect events that you have
+	// handled already.
 	ID string
 	// Type is what happened.
 	Type Type
-	// CreatedAt is when it happened, in UTC. Events may come in any order; this tells which is older.
+	// CreatedAt is when it happened, in UTC. Events may come in any order; compare CreatedAt to see
+	// which is older.
 	CreatedAt time.Time
 	// Store is where it happened.
 	Store Store
-	// Data is the object concerned, as the API returned it then: *storefrontv1.Order,
-	// *storefrontv1.Customer, *storefrontv1.Product or *PingData, as Type says; nil for a type that is
-	// not among the constants. Fields that are unknown here are left out, and a value of an enum
-	// that is unknown here is UNSPECIFIED.
+	// Data is the object concerned, as the API returned it then. Its type follows from Type:
+	// *storefrontv1.Order, *storefrontv1.Customer, *storefrontv1.Product or *PingData, and nil for a
+	// type that is not among the constants. It omits fields unknown to this version, and an unknown
+	// enum value is UNSPECIFIED.
 	Data any
-	// Raw is the data as it came, in JSON, whatever is known of it.
+	// Raw is the data as received, in JSON, with unknown fields.
 	Raw json.RawMessage
 }
 
-// Store names the store that an event is of.
+// Store is the store of an event.
 type Store struct {
 	ID   string `json:"id"`
 	Slug string `json:"slug"`
 }
 
-// PingData is what a Ping holds.
+// PingData is the data of a Ping.
 type PingData struct {
 	Message string    `json:"message"`
 	SentAt  time.Time `json:"sentAt"`
 }
 
-// parse reads a body whose signature holds.
+// parse reads a body whose signature was verified.
 func parse(body []byte) (*Event, error) {
 	var envelope struct {
 		ID        string          `json:"id"`
@@ -91,7 +93,7 @@ func parse(body []byte) (*Event, error) {
 	}, nil
 }
 
-// read makes the data of an event what its type says.
+// read decodes an event's data by its type.
 func (t Type) read(data json.RawMessage) (any, error) {
 	switch t {
 	case OrderPaid, OrderFailed, PaymentLinkPaid:
@@ -107,7 +109,7 @@ func (t Type) read(data json.RawMessage) (any, error) {
 	return nil, nil
 }
 
-// lenient passes over fields and values of enums that are newer than this program.
+// lenient ignores fields and enum values that are newer than this program.
 var lenient = protojson.UnmarshalOptions{DiscardUnknown: true}
 
 func message(data json.RawMessage, m proto.Message) (proto.Message, error) {

@@ -17,8 +17,8 @@ type readCloser struct{ io.Reader }
 // Close does nothing.
 func (readCloser) Close() error { return nil }
 
-// Whatever bytes and header come: without the service's own signature there is no event, and with
-// it there is one, or the one error that says that it is none.
+// For any bytes and header: without the service's own signature there is no event. With it there is
+// an event, or the one error for a body that is not an event.
 func FuzzVerify(f *testing.F) {
 	ping := envelope("ping", `{"message":"hello","sentAt":"2026-11-21T12:00:00.123Z"}`)
 	f.Add(ping, webhook.Sign(ping, secret, noon))

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/client/webhook"
 )
 
-// The vectors that every verifier of the project answers. Their bodies are not all events, so a
-// signature that holds may end in ErrPayload.
+// The vectors that every verifier of the project answers. Not all their bodies are events, so a
+// matching signature may end in ErrPayload.
 func TestVerifyAnswersTheVectors(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../worker/signature/testdata/vectors.json")

@@ -11,12 +11,11 @@
 //		case *storefrontv1.Order:
 //			…
 //
-// The package owns the way from bytes that anybody may have sent to an event that the service
-// signed. It refuses to look into a body before the signature over it holds, and to verify with an
-// empty secret, for which anybody can sign. What is newer than the program is never an error: an
-// event of an unknown type, an unknown field, an unknown value of an enum; Event.Raw has the data as
-// it came. It keeps no secret, sends nothing, and remembers nothing: an event may come more than
-// once, and Event.ID is the same each time.
+// The package verifies that the service signed the bytes received, and only then parses them. It
+// refuses an empty secret, with which anybody could sign. Data newer than the program is never an
+// error: an event of an unknown type, an unknown field, an unknown enum value; Event.Raw has the
+// data as received. The package keeps no secret, sends nothing and stores nothing: an event may
+// come more than once, and its Event.ID is the same each time.
 package webhook
 
 import (
@@ -41,27 +40,27 @@ const (
 	AttemptHeader = signature.AttemptHeader
 )
 
-// DefaultTolerance is how far the receiver's clock may be from the signature's time, to either
-// side, where WithTolerance says nothing.
+// DefaultTolerance is how far the receiver's clock may be from the signature's time, in either
+// direction, without WithTolerance.
 const DefaultTolerance = signature.Tolerance
 
-// MaxBodyBytes is how much Read reads of a request. The largest event is an order with very many
-// items, and far smaller.
+// MaxBodyBytes is the most that Read reads of a request. The largest event is an order with very
+// many items, and far smaller.
 const MaxBodyBytes = 4 << 20
 
-// Why a delivery is refused; errors.Is tells them apart.
+// The errors of a refused delivery, for errors.Is.
 var (
-	// ErrNoSignature: the header is missing, or is not of the form t=…,v1=….
+	// ErrNoSignature: the header is missing, or does not have the form t=…,v1=….
 	ErrNoSignature = signature.ErrNoSignature
-	// ErrMismatch: the signature was made of another body or with another secret. A body that was
-	// parsed and written anew is another body.
+	// ErrMismatch: the signature belongs to another body or another secret. A body that was parsed
+	// and written again is another body.
 	ErrMismatch = signature.ErrMismatch
-	// ErrTimestamp: the signature is right and its time is too far from now: a delivery that was
-	// recorded and sent again by somebody else, or a clock that is wrong.
+	// ErrTimestamp: the signature matches, but its time is too far from now. Either somebody recorded
+	// the delivery and sent it again, or a clock is wrong.
 	ErrTimestamp = signature.ErrTimestamp
 	// ErrNoSecret: the secret is empty.
 	ErrNoSecret = errors.New("the secret is empty; set it to the whsec_… that was shown when the webhook was made")
-	// ErrPayload: the signature is right and the body is no event.
+	// ErrPayload: the signature matches, but the body is not an event.
 	ErrPayload = errors.New("the body is no event")
 	// ErrTooLarge: the body has more than MaxBodyBytes.
 	ErrTooLarge = errors.New("the body is too large")
@@ -76,27 +75,28 @@ type settings struct {
 	now       func() time.Time
 }
 
-// WithSecrets accepts signatures of these secrets too. Regenerating a secret makes the old one sign
-// nothing from then on: to lose no delivery, accept both until every receiver has the new one.
-// Empty ones are left out, so that a setting may stay empty between two changes.
+// WithSecrets also accepts signatures of these secrets. Once a secret is regenerated, the old one
+// signs nothing more: to lose no delivery, accept both until every receiver has the new one. Empty
+// secrets are ignored, so that a setting may stay empty between two changes.
 func WithSecrets(more ...string) Option {
 	return func(s *settings) { s.secrets = append(s.secrets, more...) }
 }
 
-// WithTolerance says how far the receiver's clock may be from the signature's time, in whole
+// WithTolerance sets how far the receiver's clock may be from the signature's time, in whole
 // seconds; the default is DefaultTolerance.
 func WithTolerance(d time.Duration) Option {
 	return func(s *settings) { s.tolerance = d }
 }
 
-// WithNow takes the time from elsewhere, for tests of deliveries that were recorded.
+// WithNow replaces the clock, for tests with recorded deliveries.
 func WithNow(now func() time.Time) Option {
 	return func(s *settings) { s.now = now }
 }
 
-// Verify returns the event of a delivery: its body, byte for byte as it came, and the value of
-// SignatureHeader. The secret is the whole text that was shown, whsec_ included. The error is
-// ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or ErrPayload. Goroutines may share the body.
+// Verify checks a delivery and returns its event. It takes the body exactly as received, and the
+// value of SignatureHeader. The secret is the whole text that was shown, including whsec_. The
+// error is ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or ErrPayload. Goroutines may
+// share the body.
 func Verify(body []byte, header, secret string, options ...Option) (*Event, error) {
 	s := settings{tolerance: DefaultTolerance, now: time.Now}
 	for _, set := range options {
@@ -119,8 +119,8 @@ func Verify(body []byte, header, secret string, options ...Option) (*Event, erro
 }
 
 // Read reads the body of a delivery, at most MaxBodyBytes of it, and returns its event. The error
-// is one of Verify, ErrTooLarge, or what reading ended with. Answer a 2xx within ten seconds, before the
-// event's work is done; any other answer, and the delivery comes again.
+// is one of Verify, ErrTooLarge, or the error of reading. Answer a 2xx within ten seconds, before
+// you do the event's work; otherwise the delivery is repeated.
 func Read(r *http.Request, secret string, options ...Option) (*Event, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxBodyBytes+1))
 	if err != nil {
@@ -132,8 +132,8 @@ func Read(r *http.Request, secret string, options ...Option) (*Event, error) {
 	return Verify(body, r.Header.Get(SignatureHeader), secret, options...)
 }
 
-// Sign returns the value of SignatureHeader for a body that is sent at a time, as the service would
-// make it: for tests of a receiver.
+// Sign returns the value of SignatureHeader for a body sent at a time, as the service would make
+// it: for tests of a receiver.
 func Sign(body []byte, secret string, at time.Time) string {
 	return signature.Sign(secret, at, body)
 }

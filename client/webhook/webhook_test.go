@@ -52,7 +52,7 @@ func TestVerifyReadsEveryType(t *testing.T) {
 	product := &storefrontv1.Product{Id: "p", Title: "x", Type: storefrontv1.Product_EVENT, Status: storefrontv1.Product_ARCHIVED, CreatedAt: timestamppb.New(noon), UpdatedAt: timestamppb.New(noon)}
 	for _, row := range []struct {
 		kind webhook.Type
-		// theirs is how the service's own rooms call it.
+		// theirs is the service's own name for it.
 		theirs string
 		data   proto.Message
 	}{
@@ -64,15 +64,15 @@ func TestVerifyReadsEveryType(t *testing.T) {
 		{webhook.ProductArchived, hook.ProductArchived, product},
 	} {
 		require.Equal(t, row.theirs, string(row.kind))
-		spelled := string(wire.Marshal(row.data))
-		body := envelope(string(row.kind), spelled)
+		data := string(wire.Marshal(row.data))
+		body := envelope(string(row.kind), data)
 		event, err := webhook.Verify(body, webhook.Sign(body, secret, noon), secret, atNoon())
 		require.NoError(t, err, row.kind)
 		require.Equal(t, eventID, event.ID)
 		require.Equal(t, row.kind, event.Type)
 		require.Equal(t, time.Date(2026, 11, 21, 4, 6, 59, 158e6, time.UTC), event.CreatedAt)
 		require.Equal(t, webhook.Store{ID: storeID, Slug: "douala"}, event.Store)
-		require.Equal(t, spelled, string(event.Raw))
+		require.Equal(t, data, string(event.Raw))
 		got, is := event.Data.(proto.Message)
 		require.True(t, is, "%T", event.Data)
 		require.True(t, proto.Equal(row.data, got), "%s: %v", row.kind, got)

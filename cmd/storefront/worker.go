@@ -70,7 +70,7 @@ func (c *workerCmd) deliver(s *session, handle *db.DB, ring *seal.Ring, logger *
 	w, err := worker.New(s.ctx, worker.Config{
 		Metrics: registry, Traces: t.to(), Store: handle, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits, Timeout: time.Duration(c.Timeout),
 		DisableAfter: time.Duration(c.DisableAfter), Retention: time.Duration(c.Retention), Proxy: c.EgressProxy.url,
-		Targets: egress.Policy{AllowPrivate: c.AllowPrivateTargets}, Deaf: !bool(c.Listen), Logger: logger,
+		Targets: egress.Policy{AllowPrivate: c.AllowPrivateTargets}, PollOnly: !bool(c.Listen), Logger: logger,
 	})
 	if err != nil {
 		return err

@@ -57,8 +57,8 @@ func (r *Ring) Open(sealed []byte, keyID string, context []byte) (string, error)
 // Current is the id of the key that the ring seals with.
 func (r *Ring) Current() string { return r.current.id }
 
-// Knows tells whether the ring holds the key with this id.
-func (r *Ring) Knows(keyID string) bool {
+// Has reports whether the ring holds the key with this id.
+func (r *Ring) Has(keyID string) bool {
 	_, found := r.key(keyID)
 	return found
 }

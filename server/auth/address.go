@@ -6,20 +6,20 @@ import (
 	"go.storefront.example/server/ratelimit"
 )
 
-// maxClients bounds how many clients are held in memory, some 100 bytes each. One that is not held
-// is counted and refused by the database, each time.
+// maxClients bounds how many clients are held in memory, some 100 bytes each. Beyond it, the
+// database counts and refuses each request of a client.
 const maxClients = 1 << 16
 
-// blocked holds the clients that are beyond the limit on unknown keys in the present minute, so that
-// the database is not asked about them again. It counts nothing: that is the database's. Goroutines may
-// share it; the zero value is ready.
+// blocked holds the clients beyond the limit on unknown keys in the present minute, so that they
+// cause no further queries. It counts nothing: the database does. Goroutines may share it; the zero
+// value is ready.
 type blocked struct {
 	mu      sync.Mutex
 	minute  int64
 	clients map[ratelimit.Client]struct{}
 }
 
-// has reports whether a client is known to be beyond the limit in this minute.
+// has reports whether a client is held as beyond the limit in this minute.
 func (b *blocked) has(client ratelimit.Client, minute int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -28,13 +28,13 @@ func (b *blocked) has(client ratelimit.Client, minute int64) bool {
 	return found
 }
 
-// add takes a client that is beyond the limit in this minute, as long as there is room.
+// add stores a client that is beyond the limit in this minute, if there is room.
 func (b *blocked) add(client ratelimit.Client, minute int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.turn(minute)
 	if minute != b.minute || len(b.clients) >= maxClients {
-		return // an answer of the past minute, overtaken by the turn, or no room
+		return // a late answer of the past minute, or no room
 	}
 	if b.clients == nil {
 		b.clients = make(map[ratelimit.Client]struct{})
@@ -42,9 +42,10 @@ func (b *blocked) add(client ratelimit.Client, minute int64) {
 	b.clients[client] = struct{}{}
 }
 
-// turn forgets all of a past minute. A time just before the held minute is taken for that minute:
-// the answers of two servers' clocks, or one overtaking another, must not let a minute's clients
-// go. One further back is a clock that was set back. Callers hold mu.
+// turn drops the clients of a past minute. A time in the minute just before the held one is treated
+// as the held one: two servers' clocks may differ, or one answer may overtake another, and that
+// must not release the minute's clients. A time further back means that the clock was set back.
+// Callers hold mu.
 func (b *blocked) turn(minute int64) {
 	if minute > b.minute || minute < b.minute-1 {
 		b.minute, b.clients = minute, nil

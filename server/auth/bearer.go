@@ -9,17 +9,16 @@ import (
 // scheme is the authentication scheme of RFC 6750; schemes have no case (RFC 9110, 11.1).
 const scheme = "Bearer"
 
-// bearer takes the key out of the values of a request's Authorization header: exactly one value,
-// the scheme in any case, one space or more, and something after them. Whether that something is a
-// key is not asked here, so that a malformed one counts as an unknown key. Anything else is
-// api_key_missing.
+// bearer returns the key in a request's Authorization header: exactly one value, the scheme in any
+// case, one space or more, and some text. It does not check the form of that text, so that a
+// malformed key counts as an unknown one. Anything else is api_key_missing.
 func bearer(authorization []string) (string, error) {
 	missing := func(message string) error { return apierr.New(apierr.APIKeyMissing, message) }
 	switch {
 	case len(authorization) == 0:
 		return "", missing("The request has no Authorization header. Send Authorization: Bearer <API_KEY>.")
 	case len(authorization) > 1:
-		// Choosing one of several would let a proxy and this service disagree on who asks.
+		// If we chose one of several, a proxy and this service could disagree on the caller.
 		return "", missing("The request has more than one Authorization header. Send exactly one.")
 	}
 	const form = "The Authorization header is not of the form Bearer <API_KEY>."

@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// What the counters and the store cost beside the bare look-up of a key. The counter runs past its
-// limit, which costs the same as below it.
+// The cost of the counters and the store beside the bare look-up of a key. The counter runs past
+// its limit, which costs the same as below it.
 func BenchmarkGateAdmit(b *testing.B) {
 	for _, name := range dbtest.Databases() {
 		b.Run(name, func(b *testing.B) {

@@ -9,9 +9,8 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// clock is the time that a gate judges by. On PostgreSQL it is the database's: a look-up is told
-// the time with its answer, and what is decided without a look-up goes by this process's clock,
-// set right by the last answer.
+// clock is the time that a gate judges by. On PostgreSQL it is the database's: each look-up returns
+// it, and decisions without a look-up use this process's clock, corrected by the last answer.
 type clock struct {
 	given func() time.Time // nil: the database's clock
 	ahead atomic.Int64     // nanoseconds from this process's clock to the database's
@@ -24,7 +23,7 @@ func (c *clock) init(s *db.DB, given func() time.Time) {
 	}
 }
 
-// fixed is the time that a statement is to go by, and nil when it is to ask the database's clock.
+// fixed is the time for a statement, or nil if the statement must read the database's clock.
 func (c *clock) fixed() *time.Time {
 	if c.given == nil {
 		return nil
@@ -33,7 +32,7 @@ func (c *clock) fixed() *time.Time {
 	return &now
 }
 
-// now is the time, as near as it is known without asking.
+// now is the best estimate of the time without a query.
 func (c *clock) now() time.Time {
 	if c.given == nil {
 		return time.Now().Add(time.Duration(c.ahead.Load())).UTC()
@@ -41,16 +40,16 @@ func (c *clock) now() time.Time {
 	return c.given().UTC()
 }
 
-// learn sets the clock by a time that the database told in answer to a statement sent at sent and
-// answered at answered. The database's clock was read between the two, which leaves room for doubt:
-// the clock is moved only when it lies outside, and no further than to the edge, so that one slow
-// answer does not move it.
-func (c *clock) learn(told, sent, answered time.Time) {
+// learn corrects the clock by a time that the database returned for a statement sent at sent and
+// answered at answered. The database read its clock between the two, so the exact offset is
+// uncertain: the clock moves only if it lies outside that range, and only to its edge, so that one
+// slow answer does not move it.
+func (c *clock) learn(read, sent, answered time.Time) {
 	if c.given != nil {
 		return
 	}
 	// Round drops the monotonic reading, which does not follow a clock that is set anew.
-	least, most := int64(told.Sub(answered.Round(0))), int64(told.Sub(sent.Round(0)))
+	least, most := int64(read.Sub(answered.Round(0))), int64(read.Sub(sent.Round(0)))
 	ahead := c.ahead.Load()
 	if moved := min(max(ahead, least), most); moved != ahead {
 		c.ahead.Store(moved)

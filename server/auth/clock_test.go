@@ -13,7 +13,7 @@ func TestClockLearns(t *testing.T) {
 	answered := sent.Add(100 * time.Millisecond)
 	for _, row := range []struct {
 		reason string
-		before time.Duration // from this process's clock to the database's, as known before
+		before time.Duration // from this process's clock to the database's, before the call
 		told   time.Time
 		want   time.Duration
 	}{

@@ -1,7 +1,7 @@
-// Package auth tells who makes a request: it makes and recognises API keys, and admits requests
-// by their key, their address and the limits of both (specification, Authentication and Limits).
+// Package auth identifies callers. It makes and recognises API keys, and admits requests by their
+// key, their address and the limits of both (specification, Authentication and Limits).
 //
-// The order in which Gate.Admit looks at things is a contract:
+// The order of the checks in Gate.Admit is a contract:
 //
 //	address limit ─► Authorization ─► key ─────────────► counter ─► store's status ─► Principal
 //	      │               │            │                    │             │
@@ -9,16 +9,14 @@
 //	                                 api_key_revoked
 //	                                 api_key_expired
 //
-// A request with a known key counts on the key's counter whatever becomes of it; one with an
-// unknown key, malformed or not, counts on its client: its IPv4 address or IPv6 /64. The client's
-// limit, the key, its store and its counter take one statement.
+// A request with a known key always counts on the key's counter. One with an unknown key, malformed
+// or not, counts on its client: its IPv4 address or IPv6 /64. One statement reads and updates the
+// client's limit, the key, its store and its counter.
 //
-// What limits anybody is counted in the database alone, so that any number of servers count
-// together; memory holds only who is beyond the limit already, for the rest of the minute. The
-// last use of each key is held in memory and written now and then by Gate.Run (lost with a killed
-// process: at most half a minute's worth).
+// Only the database counts, so that any number of servers count together. Memory holds the clients
+// already beyond the limit, until the minute ends, and the last use of each key, which Gate.Run
+// writes from time to time (a killed process loses at most half a minute's worth).
 //
-// The package refuses to keep, log or return the text of a key: past NewKey there are only
-// fingerprints and hints. Creating, listing and revoking keys is not done here, nor is any answer
-// written.
+// The package never keeps, logs or returns the text of a key: after NewKey there are only
+// fingerprints and hints. It does not create, list or revoke keys, and writes no responses.
 package auth

@@ -112,7 +112,7 @@ func (f *fixture) newStore(slug string) tenant.Store {
 	f.Helper()
 	s := tenant.Store{
 		ID: uuid.Must(uuid.NewV7()), Slug: slug, Currency: "XAF", Country: "CM", Status: "open",
-		// A number that has 17 digits, and one quote in a text: what JSON could lose on the way.
+		// A number with 17 digits, and a quote in a text: values that JSON could lose.
 		PlatformFeePercent: 3.3333333333333335, UnavailableTypes: []string{"MEETING", "EVENT"},
 	}
 	f.in(s, func(ctx context.Context, tx *ent.Tx) error {
@@ -203,7 +203,7 @@ func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Pr
 	require.Nil(f, r.Cause)
 	require.Equal(f, r.Code == apierr.RateLimited, rate.Limited, "limited goes with rate_limited")
 	if len(header) == 1 {
-		require.NotContains(f, err.Error(), strings.TrimPrefix(header[0], "Bearer "), "no error tells the key")
+		require.NotContains(f, err.Error(), strings.TrimPrefix(header[0], "Bearer "), "no error contains the key")
 	}
 	return p, rate, r.Code
 }

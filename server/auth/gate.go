@@ -13,20 +13,20 @@ import (
 	"go.storefront.example/server/ratelimit"
 )
 
-// statusOpen is the only status of a store whose keys are taken (specification, Store).
+// statusOpen is the only status of a store whose keys are accepted (specification, Store).
 const statusOpen = "open"
 
-// Options are what a Gate can be told. The zero value is right for a server.
+// Options are the settings of a Gate. The zero value is right for a server.
 type Options struct {
-	// Clock replaces the clock that minutes and expiry are judged by. Nil means the database's own
-	// on PostgreSQL, the same for every server whatever their clocks say, and the store's on SQLite.
+	// Clock replaces the clock for minutes and expiry. Nil means the database's own clock on
+	// PostgreSQL, which all servers share, and the store's on SQLite.
 	Clock func() time.Time
-	// Log takes what Run could not write; nil means slog.Default.
+	// Log receives the write errors of Run; nil means slog.Default.
 	Log *slog.Logger
 }
 
-// Gate admits requests. Goroutines may share it; several gates, in as many processes, may work on
-// one database, and count together.
+// Gate admits requests. Goroutines may share it. Several gates, in several processes, may use one
+// database, and count together.
 type Gate struct {
 	asker   asker
 	clock   clock
@@ -34,12 +34,12 @@ type Gate struct {
 	blocked blocked
 	uses    uses
 
-	// flushing keeps flushes apart and guards swept.
+	// flushing serialises flushes and guards swept.
 	flushing sync.Mutex
 	swept    int64 // the minute in which past address counters were last removed
 }
 
-// NewGate returns a gate on the store's keys and counters. Whoever makes one runs Run beside it.
+// NewGate returns a gate on the store's keys and counters. The caller must also run Run.
 func NewGate(s *db.DB, o Options) *Gate {
 	g := &Gate{asker: newAsker(s), log: o.Log}
 	if g.log == nil {
@@ -49,15 +49,16 @@ func NewGate(s *db.DB, o Options) *Gate {
 	return g
 }
 
-// Admit tells who makes a request, from the values of its Authorization header and its client's
-// address, and counts it. It takes one round trip to the database: none when the header is missing
-// or the client known to be beyond its limit, two for an unknown key that is well-formed.
+// Admit identifies the caller of a request from the values of its Authorization header and its
+// client's address, and counts the request. It takes one round trip to the database: none when the
+// header is missing or the client is held as beyond its limit, two for an unknown key that is
+// well-formed.
 //
-// The error is a *refusal.Refusal, of api_key_missing, api_key_invalid, api_key_revoked,
-// api_key_expired, rate_limited and store_unavailable, or a failure of the database. The Rate is
-// always set, and the Principal whenever the key is known, also beside a refusal. No error tells
-// the key. An IPv6 address is counted for its /64. An address that is not valid is an address like
-// any other: requests without one share its limit.
+// The error is an *apierr.Refusal (api_key_missing, api_key_invalid, api_key_revoked,
+// api_key_expired, rate_limited or store_unavailable), or a failure of the database. The Rate is
+// always set. The Principal is set whenever the key exists, also with a refusal. No error contains
+// the key. An IPv6 address counts for its /64. All requests with an invalid address share one
+// limit.
 func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.Addr) (Principal, ratelimit.Rate, error) {
 	client := ratelimit.ClientOf(address)
 	now := g.clock.now()
@@ -81,8 +82,8 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 	return g.judge(found)
 }
 
-// lookUp asks the database for the key, or, since no key is malformed, has it count one that is. It
-// remembers what it learns of the client and the time.
+// lookUp queries the key, or only counts the request if the key is malformed, since no such key
+// exists. It updates the clock and the blocked clients from the answer.
 func (g *Gate) lookUp(ctx context.Context, key string, client ratelimit.Client) (finding, error) {
 	q := question{fingerprint: Fingerprint(key), client: client.String(), now: g.clock.fixed()}
 	ask := g.asker.ask
@@ -104,7 +105,7 @@ func (g *Gate) lookUp(ctx context.Context, key string, client ratelimit.Client) 
 // judge decides on a request with a known key, which is counted already.
 func (g *Gate) judge(found finding) (Principal, ratelimit.Rate, error) {
 	p, rate := found.principal, ratelimit.Counted(found.count, found.now)
-	// What is wrong with the key for good comes before what waiting helps against.
+	// Permanent faults of the key come before limits, which waiting solves.
 	limited := rate.Limited
 	rate.Limited = false
 	switch {
@@ -134,8 +135,8 @@ func addressBlocked(now time.Time) (Principal, ratelimit.Rate, error) {
 			"Check the key, wait as long as Retry-After says, then try again.", ratelimit.UnknownKeysPerMinute))
 }
 
-// keyInvalid refuses a key that does not exist. It does not say whether the key is malformed:
-// that tells a thief nothing, and the owner what to do is the same.
+// keyInvalid refuses a key that does not exist. It gives one answer for malformed and unknown keys:
+// the owner has to do the same in both cases.
 func keyInvalid(now time.Time) (Principal, ratelimit.Rate, error) {
 	return Principal{}, ratelimit.Free(now), apierr.New(apierr.APIKeyInvalid,
 		"The API key does not exist. Check that the whole key was copied, or create a new one.")

@@ -33,7 +33,7 @@ func TestAdmitTellsWhoAsks(t *testing.T) {
 	})
 }
 
-// The rows of the specification's authentication errors that the gate decides on.
+// The rows of the specification's authentication errors that the gate produces.
 func TestAdmitRefuses(t *testing.T) {
 	each(t, func(f *fixture) {
 		live := f.newKey("Live", noon.Add(time.Millisecond))
@@ -168,8 +168,8 @@ func TestCounterRestartsWithTheMinute(t *testing.T) {
 	})
 }
 
-// Without a clock of its own the gate goes by the database's on PostgreSQL, so that servers whose
-// clocks are wrong agree all the same, and by the store's on SQLite.
+// Without a clock of its own the gate uses the database's on PostgreSQL, so that servers with wrong
+// clocks agree, and the store's on SQLite.
 func TestAdmitGoesByTheSharedClock(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Prefix is what every key starts with: fixed, so that secret scanners recognise a key
-// (specification, Authentication).
+// Prefix starts every key. It is fixed so that secret scanners recognise a key (specification,
+// Authentication).
 const Prefix = "svc_live_"
 
 // The text of a key is Prefix, then randomDigits base-62 digits of randomness (214 bits), then
@@ -16,22 +16,21 @@ const Prefix = "svc_live_"
 const (
 	digits         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	randomDigits   = 36
-	checksumDigits = 6 // 62^6 > 2^32: every CRC-32 has exactly one spelling
+	checksumDigits = 6 // 62^6 > 2^32: every CRC-32 has exactly one form
 	keyLength      = len(Prefix) + randomDigits + checksumDigits
 	hintDigits     = 4
 )
 
-// NewKey makes the text of a new key from the system's randomness. It is to be shown once and
-// never kept: keep its Fingerprint and Hint.
+// NewKey returns a new random key. Show it once and never store it: store its Fingerprint and Hint.
 func NewKey() string {
 	key := make([]byte, 0, keyLength)
 	key = append(key, Prefix...)
-	// 248 is the largest multiple of 62 in a byte: bytes from there on are thrown away, or the
-	// first eight digits would come up more often than the others. 48 bytes do in most cases.
+	// 248 is the largest multiple of 62 in a byte. Larger bytes are discarded; otherwise the first
+	// eight digits would be more frequent than the others. 48 bytes suffice in most cases.
 	const fair = 256 / len(digits) * len(digits)
 	var random [48]byte
 	for len(key) < len(Prefix)+randomDigits {
-		_, _ = rand.Read(random[:]) // never fails: it ends the process instead
+		_, _ = rand.Read(random[:]) // never fails: it crashes the process instead
 		for _, b := range random {
 			if int(b) < fair && len(key) < len(Prefix)+randomDigits {
 				key = append(key, digits[int(b)%len(digits)])
@@ -41,13 +40,13 @@ func NewKey() string {
 	return string(appendChecksum(key, string(key)))
 }
 
-// Fingerprint is what is kept of a key and what it is looked up by: SHA-256 of the whole text. A
-// slow hash would add nothing, as nobody can guess 214 bits.
+// Fingerprint is the stored form of a key, by which it is looked up: SHA-256 of the whole text. A
+// slow hash would add nothing, because 214 bits cannot be guessed.
 func Fingerprint(key string) [32]byte { return sha256.Sum256([]byte(key)) }
 
-// Hint is what may be shown of a key after its creation: the prefix and the last four characters,
-// such as "svc_live_...x7Qd". Those four belong to the checksum, not to the randomness. The hint
-// of a text that is no well-formed key shows nothing of it.
+// Hint is the part of a key that may be shown after its creation: the prefix and the last four
+// characters, such as "svc_live_...x7Qd". Those four belong to the checksum, not to the randomness.
+// The hint of a malformed key contains nothing of it.
 func Hint(key string) string {
 	if !WellFormed(key) {
 		return Prefix + "..."
@@ -55,9 +54,9 @@ func Hint(key string) string {
 	return Prefix + "..." + key[len(key)-hintDigits:]
 }
 
-// WellFormed tells whether a text can be a key: its prefix, length, digits and checksum are right.
-// CRC-32 finds every change of a single character, so a mistyped key is refused without looking it
-// up.
+// WellFormed reports whether a text can be a key: its prefix, length, digits and checksum are
+// right. CRC-32 detects every change of a single character, so a mistyped key is refused without a
+// look-up.
 func WellFormed(key string) bool {
 	if len(key) != keyLength || !strings.HasPrefix(key, Prefix) {
 		return false
@@ -72,7 +71,7 @@ func WellFormed(key string) bool {
 	return string(appendChecksum(checksum[:0], body)) == key[len(body):]
 }
 
-// isDigit tells whether c is one of digits.
+// isDigit reports whether c is one of digits.
 func isDigit(c byte) bool {
 	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
@@ -81,10 +80,10 @@ func isDigit(c byte) bool {
 // padded with 0 to checksumDigits.
 func appendChecksum(b []byte, text string) []byte {
 	sum := crc32.ChecksumIEEE([]byte(text))
-	var spelled [checksumDigits]byte
+	var checksum [checksumDigits]byte
 	for i := checksumDigits - 1; i >= 0; i-- {
-		spelled[i] = digits[sum%uint32(len(digits))]
+		checksum[i] = digits[sum%uint32(len(digits))]
 		sum /= uint32(len(digits))
 	}
-	return append(b, spelled[:]...)
+	return append(b, checksum[:]...)
 }

@@ -44,12 +44,12 @@ func TestWellFormed(t *testing.T) {
 // checked appends the checksum of text, by an implementation of its own.
 func checked(text string) string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	sum, spelled := int64(crc32.ChecksumIEEE([]byte(text))), ""
+	sum, checksum := int64(crc32.ChecksumIEEE([]byte(text))), ""
 	for range 6 {
-		spelled = string(digits[sum%62]) + spelled
+		checksum = string(digits[sum%62]) + checksum
 		sum /= 62
 	}
-	return text + spelled
+	return text + checksum
 }
 
 func TestNewKey(t *testing.T) {

@@ -14,12 +14,12 @@ import (
 	"go.storefront.example/server/ratelimit"
 )
 
-// asker is what a gate asks of the database.
+// asker is a gate's interface to the database.
 type asker interface {
-	// ask looks a key up with its store and counts the request: on the key's counter when there is
-	// such a key, on its client's when there is none or the client is beyond its limit.
+	// ask looks up a key with its store and counts the request: on the key's counter if the key
+	// exists, on its client's if not, or if the client is beyond its limit.
 	ask(ctx context.Context, q question) (finding, error)
-	// count counts a request whose key cannot be one, on its client.
+	// count counts a request with a malformed key on its client.
 	count(ctx context.Context, q question) (finding, error)
 	// writeUses moves the last use of keys forward, never back.
 	writeUses(ctx context.Context, list []use) error
@@ -28,7 +28,7 @@ type asker interface {
 	sweep(ctx context.Context, now *time.Time) error
 }
 
-// question is one request, as the database needs to know it.
+// question is one request, as the database needs it.
 type question struct {
 	fingerprint [32]byte
 	client      string
@@ -37,9 +37,9 @@ type question struct {
 
 // finding is the answer to a question.
 type finding struct {
-	now   time.Time // by which it was answered: UTC, in milliseconds
+	now   time.Time // time of the answer: UTC, in milliseconds
 	known bool      // whether there is such a key, from a client within its limit
-	// For a key that is not known: the client's counter in this minute, this request included.
+	// For an unknown key: the client's counter in this minute, including this request.
 	unknown int
 	// For a known key:
 	principal Principal
@@ -48,20 +48,21 @@ type finding struct {
 	expired   bool
 }
 
-// statements are one database's spelling of what a gate asks. Their parameters are numbered alike.
+// statements are the queries of a gate for one database. Their parameters have the same numbers in
+// both.
 type statements struct {
 	// known counts a request on its key and returns the time in Unix milliseconds, the count and the
-	// subject; no row when there is no such key, or the client is beyond its limit. Parameters:
-	// fingerprint, client, time or null, limit of unknown keys.
+	// subject. It returns no row when the key does not exist or the client is beyond its limit.
+	// Parameters: fingerprint, client, time or null, limit of unknown keys.
 	known string
-	// unknown counts a request on its client and returns the time, the count, and whether there is
-	// such a key after all. The same parameters but for the limit.
+	// unknown counts a request on its client and returns the time, the count, and whether the key
+	// exists after all. It takes the same parameters except the limit.
 	unknown string
 	// writeUses takes uses in JSON; sweep takes the time or null.
 	writeUses, sweep string
 }
 
-// database asks the database that the service keeps its keys in.
+// database runs the statements on the service's database.
 type database struct {
 	*sql.DB
 	statements
@@ -75,7 +76,7 @@ func newAsker(s *db.DB) asker {
 }
 
 func (d database) ask(ctx context.Context, q question) (finding, error) {
-	// Twice at most: between its two statements the minute may turn, or the key be created.
+	// At most twice: between the two statements the minute may change, or the key may be created.
 	for range 2 {
 		found, err := d.askKnown(ctx, q)
 		if !errors.Is(err, sql.ErrNoRows) {
@@ -107,7 +108,7 @@ func (d database) askKnown(ctx context.Context, q question) (finding, error) {
 	f.now = time.UnixMilli(now).UTC()
 	f.principal = s.principal
 	f.revoked = s.revoked != 0
-	// A key is expired from the very instant of its expiry.
+	// A key expires at the exact instant of its expiry.
 	f.expired = s.expires != 0 && now >= s.expires
 	return f, nil
 }

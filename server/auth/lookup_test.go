@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// A key that the first statement did not find, as when its address's minute turned before the
-// second one, is looked up again and never said not to exist.
+// A key that the first statement did not find, for example because its address's minute turned
+// before the second one, is looked up again, and not reported as unknown.
 func TestAskAgainForAKeyThatExists(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})

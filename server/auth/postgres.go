@@ -1,12 +1,12 @@
 package auth
 
-// postgres is how PostgreSQL is asked. The time is its clock's unless one is given.
+// postgres holds the statements for PostgreSQL. They use its clock unless a time is given.
 //
-// A counter's row restarts when the minute has turned. A row that is one minute ahead was counted
-// by a request that overtook this one, and goes on; one further ahead was written before a clock
-// was set back, and restarts, or the key would be limited until the clock is there again.
+// A counter's row restarts in each new minute. If the row is one minute ahead, a request that
+// overtook this one counted it, and it continues. If the row is further ahead, a clock was set
+// back, and it restarts; otherwise the key would be limited until the clock catches up.
 //
-// What returns a key's store is a subquery of the upsert: common table expressions for the look-up,
+// The key's store comes from a subquery of the upsert: common table expressions for the look-up,
 // the counters and the answer took half as long again.
 var postgres = statements{
 	known: `
@@ -55,7 +55,7 @@ WITH used AS (
 UPDATE api_keys AS k SET last_used_at = used.at FROM used
 WHERE k.id = used.id AND (k.last_used_at IS NULL OR k.last_used_at < used.at)`,
 
-	// A row that another server holds is left to the next sweep.
+	// Rows locked by another server are left to the next sweep.
 	sweep: `
 DELETE FROM address_counters WHERE id IN (
 	SELECT id FROM address_counters

@@ -8,23 +8,23 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// Principal is who makes a request: an API key and the store that it belongs to. The zero value is
-// nobody: its KeyID is uuid.Nil. Goroutines may share one; none may change its slices.
+// Principal is the caller of a request: an API key and its store. The zero value is nobody: its
+// KeyID is uuid.Nil. Goroutines may share one; none may change its slices.
 type Principal struct {
 	KeyID   uuid.UUID
 	KeyName string
-	// Scopes are those chosen at the key's creation; a write scope stands for the read scope too.
+	// Scopes are those chosen at the key's creation; a write scope implies the read scope.
 	Scopes []string
 	Store  tenant.Store
 }
 
-// Actor is the principal as the activity journal names it: the key under its name.
+// Actor is the principal as named in the activity journal: the key, by its name.
 func (p Principal) Actor() tenant.Actor {
 	return tenant.Actor{Type: tenant.ActorAPIKey, ID: p.KeyID.String(), Name: p.KeyName}
 }
 
-// Require returns nil when the key has the scope, or one that implies it, and else the refusal
-// insufficient_scope, whose details name the scope.
+// Require returns nil if the key has the scope or one that implies it. Otherwise it returns the
+// refusal insufficient_scope, whose details name the scope.
 func (p Principal) Require(scope string) error {
 	if Covers(p.Scopes, scope) {
 		return nil

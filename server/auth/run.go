@@ -10,16 +10,15 @@ import (
 	"go.storefront.example/server/ratelimit"
 )
 
-// How often what is held in memory is written, and how long one such write may take.
+// How often the data in memory is written, and how long one write may take.
 const (
 	flushEvery   = 30 * time.Second
 	flushTimeout = 5 * time.Second
 	batchSize    = 1000 // rows of one statement
 )
 
-// Run writes what the gate holds in memory, the last use of keys every half a minute, until ctx ends,
-// and then once more. It returns the error of the last write alone; what could not be written
-// before is logged and tried again.
+// Run writes the last use of keys every half a minute until ctx ends, and then once more. It
+// returns the error of that last write; earlier errors are logged and the write is repeated.
 func (g *Gate) Run(ctx context.Context) error {
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()
@@ -36,13 +35,13 @@ func (g *Gate) Run(ctx context.Context) error {
 }
 
 // Flush writes everything that the gate holds in memory and removes the clients' counters of past
-// minutes. What cannot be written within five seconds is kept for the next time. Goroutines may
-// call it at once, and while requests are admitted.
+// minutes. What it cannot write within five seconds stays for the next time. Goroutines may call it
+// at once, and while requests are admitted.
 func (g *Gate) Flush(ctx context.Context) error {
 	return errors.Join(g.flushUses(ctx), g.sweep(ctx))
 }
 
-// flushUses writes the last use of each key that was used since the last time.
+// flushUses writes the last uses noted since the previous flush.
 func (g *Gate) flushUses(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()

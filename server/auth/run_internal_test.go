@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/server/ratelimit"
 )
 
-// fakeAsker notes what it is told; there is no key, and one address asks.
+// fakeAsker records its calls; it has no key and one address.
 type fakeAsker struct {
 	mu    sync.Mutex
 	asked int
@@ -126,7 +126,7 @@ func TestFlushWritesInBatches(t *testing.T) {
 	require.Empty(t, g.uses.take())
 }
 
-// A client that is not held in memory, because no more can be, is refused by the database.
+// A client that does not fit in memory is refused by the database.
 func TestAdmitWithoutRoomInMemory(t *testing.T) {
 	t.Parallel()
 	var (

@@ -50,7 +50,7 @@ func TestLastUseOfALimitedKeyIsWritten(t *testing.T) {
 		f.setStatus("suspended")
 		require.Equal(f, apierr.StoreUnavailable, f.code(f.gate, k.header(), home))
 		require.NoError(f, f.gate.Flush(f.Context()))
-		require.Equal(f, noon, f.lastUse(k).UTC(), "some tool still has the key: its owner wants to know")
+		require.Equal(f, noon, f.lastUse(k).UTC(), "the owner must see that some tool still uses the key")
 	})
 }
 
@@ -89,7 +89,7 @@ func TestFlushRemovesPastAddressCounters(t *testing.T) {
 	})
 }
 
-// A malformed key's count that is told late belongs to its own minute.
+// A malformed key that is counted late counts for its own minute.
 func TestFlushAfterTheMinute(t *testing.T) {
 	each(t, func(f *fixture) {
 		for range 20 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The scopes that a key can have (specification, Scopes). The store and orders cannot be written.
+// The scopes of keys (specification, Scopes). The store and orders have no write scope.
 const (
 	ScopeStoreRead         = "store:read"
 	ScopeProductsRead      = "products:read"
@@ -28,8 +28,8 @@ func Scopes() []string {
 	}
 }
 
-// Covers tells whether a key with these scopes has the required one: a write scope implies the
-// read scope of the same resource, never the other way round.
+// Covers reports whether a key with these scopes has the required one: a write scope implies the
+// read scope of the same resource, never the reverse.
 func Covers(scopes []string, required string) bool {
 	if slices.Contains(scopes, required) {
 		return true

@@ -1,8 +1,8 @@
 package auth
 
-// sqlite is how SQLite is asked, through its one writer. The gate always tells it the time, which
-// is bound and stored as Unix milliseconds. Parameters are ?N, as SQLite numbers $N by their first
-// appearance. What restarts a counter is said at the statements of PostgreSQL.
+// sqlite holds the statements for SQLite, which run on its one writer. The gate always passes the
+// time, as Unix milliseconds. Parameters are ?N, because SQLite numbers $N by their first
+// appearance. See postgres for how counters restart.
 //
 // JSON columns hold text that may be stored as a blob, hence the casts.
 var sqlite = statements{

@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// subject is a key with its store, as both databases spell it: thirteen texts in one column, apart
-// by a character that no text of ours holds. A column each would have to be told apart for each
-// database, and JSON takes three times as long to read.
+// subject is a key with its store, in a form that both databases can return: thirteen texts in one
+// column, separated by a character that none of them contains. Separate columns would need a scan
+// for each database, and JSON takes three times as long to read.
 type subject struct {
 	principal        Principal
 	expires, revoked int64 // Unix milliseconds; 0 for never

@@ -66,7 +66,7 @@ func TestUnknownKeysOfAnAddress(t *testing.T) {
 				require.Equal(f, before, f.trips.Load(), "a blocked address does not reach the database")
 				require.Empty(f, f.code(f.gate, k.header(), away), "another address is not concerned")
 				require.Equal(f, apierr.RateLimited,
-					f.code(f.gate, k.header(), netip.MustParseAddr("::ffff:203.0.113.7")), "another spelling is")
+					f.code(f.gate, k.header(), netip.MustParseAddr("::ffff:203.0.113.7")), "another form of the address is")
 
 				f.watch.set(noon.Add(45 * time.Second))
 				_, rate, code = f.admit(f.gate, k.header(), home)
@@ -85,7 +85,7 @@ func TestUnknownKeysAcrossServers(t *testing.T) {
 			require.Equal(f, apierr.APIKeyInvalid, f.code(other, unknown(), home))
 		}
 		require.Equal(f, apierr.RateLimited, f.code(f.gate, unknown(), home))
-		require.Equal(f, apierr.RateLimited, f.code(other, k.header(), home), "the other server knows")
+		require.Equal(f, apierr.RateLimited, f.code(other, k.header(), home), "the other server refuses too")
 		require.Empty(f, f.code(other, k.header(), away))
 	})
 }
@@ -101,11 +101,11 @@ func TestMalformedKeysAcrossServers(t *testing.T) {
 		}
 		require.Empty(f, f.code(f.gate, k.header(), home), "20 together are allowed")
 		require.Equal(f, apierr.RateLimited, f.code(other, malformed(), home), "the 21st")
-		require.Equal(f, apierr.RateLimited, f.code(f.gate, k.header(), home), "the first server knows at once")
+		require.Equal(f, apierr.RateLimited, f.code(f.gate, k.header(), home), "the first server refuses at once")
 	})
 }
 
-// Whoever has a /64 has as many addresses as he likes, and one limit.
+// The owner of a /64 has any number of addresses, and one limit.
 func TestUnknownKeysOfANetwork(t *testing.T) {
 	each(t, func(f *fixture) {
 		k := f.newKey("Till", time.Time{})
@@ -121,8 +121,8 @@ func TestUnknownKeysOfANetwork(t *testing.T) {
 	})
 }
 
-// Malformed keys and well-formed ones at once, through one server or several: exactly 20 are answered
-// as unknown.
+// Malformed keys and well-formed ones at once, through one server or several: exactly 20 are
+// answered as unknown.
 func TestUnknownKeysAtOnce(t *testing.T) {
 	for name, servers := range map[string]int{"one server": 1, "two servers": 2} {
 		t.Run(name, func(t *testing.T) {

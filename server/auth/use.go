@@ -7,8 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// uses holds when each key was last used, until it is written: a key in steady use costs one
-// write in half a minute, not one a request. Goroutines may share it; the zero value is ready.
+// uses holds when each key was last used, until that is written: a key in steady use costs one
+// write in half a minute instead of one a request. Goroutines may share it; the zero value is
+// ready.
 type uses struct {
 	mu   sync.Mutex
 	last map[uuid.UUID]int64 // Unix milliseconds, the precision of all stored times
@@ -25,7 +26,7 @@ func (u *uses) note(key uuid.UUID, at time.Time) {
 	u.put(use{key, at.UnixMilli()})
 }
 
-// put records uses; the latest of a key stands.
+// put records uses; the latest of each key counts.
 func (u *uses) put(list ...use) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -39,7 +40,7 @@ func (u *uses) put(list ...use) {
 	}
 }
 
-// take returns and forgets all that is held. What cannot be written is put back.
+// take returns all uses and clears them. The caller puts back what it cannot write.
 func (u *uses) take() []use {
 	u.mu.Lock()
 	last := u.last

@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/server/docs"
 )
 
-// ask answers a request with these headers, given as name and value in turns.
+// ask sends a request with these headers, given as name and value in turns.
 func ask(method, path string, headers ...string) *http.Response {
 	r := httptest.NewRequest(method, path, nil)
 	for i := 0; i < len(headers); i += 2 {

@@ -55,7 +55,7 @@ func holdsOnAFullDisk(t *testing.T, s *db.DB, fill, empty func()) {
 	}
 	require.Empty(t, refused(t, s))
 	fill()
-	// A few rows find room in what the database has of the disk already.
+	// A few rows fit into space that the database has reserved already.
 	for range 5_000 {
 		if err = write(); err != nil {
 			break

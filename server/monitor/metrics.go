@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// showMetrics serves metrics to anybody: those who ask at one time share one text, which is not
-// compressed, for that would take a megabyte for each. A slow reader holds nothing but the text.
+// showMetrics serves metrics without authentication. Concurrent requests share one text, which is
+// not compressed: that would take a megabyte for each. A slow reader holds only the text.
 func showMetrics(metrics prometheus.Gatherer, log *slog.Logger) http.Handler {
 	var scrapes singleflight.Group
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -19,7 +19,7 @@ func showMetrics(metrics prometheus.Gatherer, log *slog.Logger) http.Handler {
 		text, err, _ := scrapes.Do(string(format), func() (any, error) { return encode(metrics, format) })
 		if err != nil {
 			log.ErrorContext(r.Context(), "the metrics cannot be gathered", "error", err)
-			say(w, http.StatusInternalServerError, "The metrics cannot be gathered; the log has the cause.")
+			writeText(w, http.StatusInternalServerError, "The metrics cannot be gathered; the log has the cause.")
 			return
 		}
 		w.Header().Set("Content-Type", string(format))

@@ -1,9 +1,9 @@
-// Package monitor is what every process of the service, server or worker, shows those who keep
-// it running: whether it lives and can work, its metrics, and profiles. Beside its code lie the
-// dashboard and the alert rules that are made of these metrics (grafana.json, alerts.yaml).
+// Package monitor serves the operator's view of every process, server or worker: health, readiness,
+// metrics and profiles. The dashboard and the alert rules for these metrics are in this folder too
+// (grafana.json, alerts.yaml).
 //
-// It serves profiles to nobody without a token, for they tell what a process is doing for whom; and
-// never the command line, which may hold a password.
+// Profiles always require a token, because they show what a process does and for whom. The command
+// line is never shown, because it may contain a password.
 package monitor
 
 import (
@@ -20,29 +20,31 @@ import (
 	"go.storefront.example/server/route"
 )
 
-// Config says what is shown.
+// Config configures the mounts.
 type Config struct {
-	// Ready tells why the process cannot work, as an error whose refusal is shown; nil while it can.
+	// Ready returns why the process cannot work, as an error whose refusal is shown; nil while it
+	// can.
 	Ready func(context.Context) error
 	// Metrics are shown at /metrics.
 	Metrics prometheus.Gatherer
-	// Guard asks for the operator's token. Without it there are no profiles.
+	// Guard requires the operator's token. Without it there are no profiles.
 	Guard func(http.Handler) http.Handler
 	// Logger gets a line each time that the process is not ready.
 	Logger *slog.Logger
 }
 
-// Mount is a handler and where it stands, as a pattern of http.ServeMux.
+// Mount is a handler with its pattern for http.ServeMux.
 type Mount struct {
 	Pattern string
 	Handler http.Handler
 }
 
-// Mounts is /healthz, which answers while the process lives, /readyz, while it can work, /metrics
-// in Prometheus text form, all three to anybody, and behind the guard /debug/pprof/.
+// Mounts returns the handlers: /healthz, which answers while the process lives; /readyz, which
+// succeeds while it can work; /metrics in Prometheus text form; and behind the guard /debug/pprof/.
+// The first three need no authentication.
 func Mounts(c Config) []Mount {
 	mounts := []Mount{
-		{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })},
+		{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })},
 		{"GET /readyz", http.HandlerFunc(c.serveReady)},
 		{"GET /metrics", showMetrics(c.Metrics, c.Logger)},
 	}
@@ -72,13 +74,13 @@ func Handler(c Config) http.Handler {
 func (c Config) serveReady(w http.ResponseWriter, r *http.Request) {
 	if err := c.Ready(r.Context()); err != nil {
 		c.Logger.WarnContext(r.Context(), "not ready", "error", err)
-		say(w, http.StatusServiceUnavailable, apierr.Of(err, db.IsUnreachable).Message)
+		writeText(w, http.StatusServiceUnavailable, apierr.Of(err, db.IsUnreachable).Message)
 		return
 	}
-	say(w, http.StatusOK, "ready")
+	writeText(w, http.StatusOK, "ready")
 }
 
-func say(w http.ResponseWriter, status int, text string) {
+func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(wire.AppendString([]byte(`{"status":`), text), "}\n"...))

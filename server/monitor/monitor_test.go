@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// ask asks a handler as a browser on this machine would.
+// ask sends a request to a handler as a browser on this machine would.
 func ask(handler http.Handler, path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -30,7 +30,7 @@ func ask(handler http.Handler, path string, headers ...string) *httptest.Respons
 	return w
 }
 
-// guard lets in who says so.
+// guard admits requests with any Authorization.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {

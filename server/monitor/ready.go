@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// readyTimeout bounds the look at the database behind /readyz.
+	// readyTimeout bounds the database check behind /readyz.
 	readyTimeout = 2 * time.Second
-	// readyLifetime is how long its outcome holds: strangers may ask for it, and it writes.
+	// readyLifetime is how long its result holds: anyone may request it, and it writes.
 	readyLifetime = time.Second
 )
 
-// Readiness reports whether a database can be worked on. It looks at most once in readyLifetime, however many
-// ask, and they share the outcome. Goroutines share it.
+// Readiness reports whether a database is usable. It checks at most once in readyLifetime, and all
+// callers share the result. Goroutines share it.
 type Readiness struct {
 	store *db.DB
 	mu    sync.Mutex
 	last  *look
 }
 
-// look is one look at the database.
+// look is one check of the database.
 type look struct {
 	began time.Time
 	done  chan struct{} // closed when the rest is set
@@ -32,11 +32,11 @@ type look struct {
 	err   error
 }
 
-// NewReadiness makes the readiness of what works on a database.
+// NewReadiness returns the readiness of a database.
 func NewReadiness(s *db.DB) *Readiness { return &Readiness{store: s} }
 
-// Check reports why the database cannot be worked on: it is away, cannot be written, or its schema lacks
-// migrations. The error is a *refusal.Refusal of unavailable.
+// Check reports why the database is not usable: it is away, cannot be written, or its schema lacks
+// migrations. The error is an *apierr.Refusal of unavailable.
 func (r *Readiness) Check(ctx context.Context) error {
 	l := r.look()
 	late := time.NewTimer(time.Until(l.began.Add(readyTimeout)))
@@ -51,7 +51,7 @@ func (r *Readiness) Check(ctx context.Context) error {
 	}
 }
 
-// look returns the look under way, else the last one while it holds, else a new one.
+// look returns the check in progress, else the last one while it holds, else a new one.
 func (r *Readiness) look() *look {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +69,7 @@ func (r *Readiness) look() *look {
 	r.last = l
 	go func() {
 		defer close(l.done)
-		// Not the context of who asked first: others wait for the outcome too.
+		// Not the context of the first caller: others wait for the result too.
 		ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 		defer cancel()
 		l.err = r.ask(ctx)

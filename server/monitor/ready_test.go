@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// refused is the message with which a database cannot be worked on, "" when it can.
+// refused is the message for an unusable database, "" for a usable one.
 func refused(t *testing.T, s *db.DB) string {
 	t.Helper()
 	err := monitor.NewReadiness(s).Check(t.Context())
@@ -49,7 +49,7 @@ func TestHoweverManyAskTheDatabaseIsAskedOnce(t *testing.T) {
 	asked.Wait()
 	require.LessOrEqual(t, int(writes.Load()), 1+int(time.Since(began)/time.Second))
 
-	// Who hangs up spoils it for nobody.
+	// A caller that hangs up does not affect the others.
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	fresh := monitor.NewReadiness(s)

@@ -12,11 +12,11 @@ import (
 	"go.storefront.example/server/route"
 )
 
-// probes are asked every few seconds, and have no trace.
+// probes are called every few seconds and get no trace.
 var probes = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
 
-// Traced puts a span around each request of the operator's side, below that of the caller: unlike a
-// client of the public API the operator may say what is recorded. A nil provider makes none.
+// Traced starts a span for each request of the operator's side, as a child of the caller's: unlike
+// clients of the public API, the operator may decide what is sampled. A nil provider makes none.
 func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 	if traces == nil {
 		return next
@@ -39,7 +39,7 @@ func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 	})
 }
 
-// status remembers the status of an answer, 0 until there is one.
+// status records the status of a response, 0 until there is one.
 type status struct {
 	http.ResponseWriter
 	code int

@@ -1,5 +1,5 @@
 // Package overload decides which requests are served now, which wait, and which are refused before
-// they cost anything. It holds no request, reads no database and knows no protocol.
+// they cost anything. It holds no request, reads no database and depends on no protocol.
 //
 //	Enter ──► a slot is free, and the party has less than its share ──► served ──► Leave
 //	  │
@@ -8,13 +8,13 @@
 //	        ├─► waited too long, or no place to wait is left: Refused
 //	        └─► its context ended
 //
-// Every request belongs to a party, such as the store that it is for. One party never holds more
-// than its share of the slots, nor more than half of the places to wait, so that one greedy store
-// leaves the rest to all others.
+// Every request belongs to a party, such as a store. One party never holds more than its share of
+// the slots, nor more than half of the waiting places, so that one greedy store cannot crowd out
+// the others.
 //
-// Under overload a long queue ends up serving only requests whose callers have already gone. So nobody
-// waits for long once the queue has stood for a while: the time to wait shrinks from burstWait to a
-// few times of what a request takes (controlled delay: Maurer, Fail at Scale, ACM Queue 13(8), 2015).
+// Under overload a long queue ends up serving only requests whose callers have already gone. So
+// waits get shorter once the queue has stood for a while: from burstWait to a few times the
+// duration of a request (controlled delay: Maurer, Fail at Scale, ACM Queue 13(8), 2015).
 package overload
 
 import (
@@ -27,24 +27,24 @@ import (
 )
 
 const (
-	// standingAfter is how long somebody must have waited without a pause until the queue counts as
-	// one that stands.
+	// standingAfter is how long requests must have waited without a pause before the queue counts as
+	// standing.
 	standingAfter = 100 * time.Millisecond
-	// burstWait is the longest wait in a queue that has just formed.
+	// burstWait is the longest wait in a new queue.
 	burstWait = 3 * time.Second
-	// leastWait and mostWait bound the wait in a queue that stands, which is waitFactor times what a
-	// request takes on average.
+	// leastWait and mostWait bound the wait in a standing queue, which is waitFactor times the
+	// average duration of a request.
 	leastWait  = 50 * time.Millisecond
 	mostWait   = time.Second
 	waitFactor = 4
-	// averageOf is over how many requests, about, the average reaches.
+	// averageOf is about how many requests the average covers.
 	averageOf = 16
 )
 
 // ErrRefused is the error of Enter for a request that cannot be served in time.
 var ErrRefused = errors.New("too many requests wait already")
 
-// Party is whose request it is. The zero Party is one like any other.
+// Party is the owner of a request. The zero Party is one like any other.
 type Party = uuid.UUID
 
 // Limiter gives slots to requests. Goroutines share it.
@@ -57,16 +57,16 @@ type Limiter struct {
 	parties map[Party]*party
 	// newest and oldest are the ends of the queue.
 	newest, oldest *waiter
-	// saturated is since when requests have waited while no slot was free; zero while that is not so.
+	// saturated is since when requests have waited while no slot was free; zero if none do.
 	saturated time.Time
 	average   time.Duration
 	refused   uint64
 }
 
-// party is what one party holds. It is kept while it holds anything.
+// party holds the state of one party. It is kept while it holds anything.
 type party struct {
 	running, waiting int
-	// queued is since when some request of the party has waited; zero while none does.
+	// queued is since when some request of the party has waited; zero if none does.
 	queued  time.Time
 	average time.Duration
 }
@@ -80,21 +80,21 @@ type waiter struct {
 	given  bool
 }
 
-// New returns a limiter that serves up to slots requests at a time, up to share of one party, and
-// lets up to places wait, half of them of one party. There is at least one slot, and one for a party.
+// New returns a limiter that serves up to slots requests at a time, at most share of one party, and
+// lets up to places wait, at most half of them of one party. slots and share are at least one.
 func New(slots, share, places int) *Limiter {
 	return &Limiter{slots: max(slots, 1), share: max(share, 1), places: places, parties: map[Party]*party{}}
 }
 
-// Enter waits for a slot. It returns ErrRefused when the request cannot be served in time, or the
-// cause of the context when that ended first. After nil the caller calls Leave once.
+// Enter waits for a slot. It returns ErrRefused if the request cannot be served in time, or the
+// context's cause if that ends first. After nil the caller calls Leave once.
 func (l *Limiter) Enter(ctx context.Context, who Party) error { return l.enter(ctx, who, 0) }
 
-// Reenter is Enter for a request that had a slot before, and gave it back: it has cost something already,
-// so it may wait for as long as one in a queue that has just formed.
+// Reenter is Enter for a request that had a slot before and gave it back. It has cost something
+// already, so it may wait as long as in a new queue.
 func (l *Limiter) Reenter(ctx context.Context, who Party) error { return l.enter(ctx, who, burstWait) }
 
-// enter waits for a slot, for as long as the queue allows and least.
+// enter waits for a slot as long as the queue allows, and at least as long as least.
 func (l *Limiter) enter(ctx context.Context, who Party, least time.Duration) error {
 	now := time.Now()
 	l.mu.Lock()
@@ -127,7 +127,7 @@ func (l *Limiter) enter(ctx context.Context, who Party, least time.Duration) err
 	}
 }
 
-// Leave gives a slot back after a request that took that long.
+// Leave gives back the slot of a request that took that long.
 func (l *Limiter) Leave(who Party, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,15 +140,15 @@ func (l *Limiter) Leave(who Party, took time.Duration) {
 	l.forget(who, p)
 }
 
-// Load is what a limiter holds.
+// Load is the state of a limiter.
 type Load struct {
-	// Running requests have a slot, Waiting ones wait for one.
+	// Running requests have a slot; Waiting ones wait for one.
 	Running, Waiting int
 	// Refused is how many were refused since the start.
 	Refused uint64
 }
 
-// Load returns what the limiter holds now.
+// Load returns the present state.
 func (l *Limiter) Load() Load {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,8 +171,8 @@ func (l *Limiter) forget(who Party, p *party) {
 	}
 }
 
-// limit is how long a request may wait that begins to wait now: for a slot, or, when the party has
-// its share already, for one of the party's own.
+// limit is how long a request that starts to wait now may wait: for a slot, or, if the party has
+// its share already, for one of the party's own slots.
 func (l *Limiter) limit(p *party, now time.Time) time.Duration {
 	since, average := l.saturated, l.average
 	if p.running >= l.share {
@@ -223,12 +223,12 @@ func (l *Limiter) remove(w *waiter) *party {
 	return p
 }
 
-// serve gives free slots to those who wait.
+// serve gives free slots to waiting requests.
 func (l *Limiter) serve() {
 	for l.running < l.slots {
 		w := l.next()
 		if w == nil {
-			// A slot is free: whoever waits still waits for its own party.
+			// A slot is free, so the remaining requests wait for their own party.
 			l.saturated = time.Time{}
 			return
 		}
@@ -240,8 +240,8 @@ func (l *Limiter) serve() {
 	}
 }
 
-// next is the waiter to be served next, nil when none may be: the oldest. Those passed by belong to
-// parties that have their share, which are few.
+// next returns the oldest request that may be served, nil if none may. Those it passes over belong
+// to parties that have their share, which are few.
 func (l *Limiter) next() *waiter {
 	w := l.oldest
 	for w != nil && l.parties[w.party].running >= l.share {
@@ -250,8 +250,8 @@ func (l *Limiter) next() *waiter {
 	return w
 }
 
-// abandon takes a request out of the queue that will not be served. One that has its slot already,
-// by an instant, keeps it.
+// abandon removes a request that will not be served. One that got its slot at the same moment keeps
+// it.
 func (l *Limiter) abandon(w *waiter, cause error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

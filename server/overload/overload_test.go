@@ -16,7 +16,7 @@ import (
 
 var greedy, other = uuid.New(), uuid.New()
 
-// hold enters n requests of a party that each must be served at once.
+// hold enters n requests of a party, each of which must be served at once.
 func hold(t *testing.T, l *overload.Limiter, who overload.Party, n int) {
 	t.Helper()
 	for range n {
@@ -24,7 +24,7 @@ func hold(t *testing.T, l *overload.Limiter, who overload.Party, n int) {
 	}
 }
 
-// enter begins to wait, in a goroutine of its own, and sends how that ends.
+// enter starts to wait in a goroutine, and sends the result.
 func enter(ctx context.Context, l *overload.Limiter, who overload.Party) <-chan error {
 	ended := make(chan error, 1)
 	go func() { ended <- l.Enter(ctx, who) }()
@@ -94,7 +94,7 @@ func TestAWaiterOfAnotherPartyIsNotBehindAGreedyOne(t *testing.T) {
 	})
 }
 
-// A queue that stands lets nobody wait long; one that has just formed does.
+// A standing queue allows only short waits; a new one allows long ones.
 func TestAQueueThatStands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestAQueueThatStands(t *testing.T) {
 		l.Leave(other, time.Millisecond)
 		hold(t, l, greedy, 1)
 
-		// Once nobody waits, it is a new queue.
+		// Once no request waits, it is a new queue.
 		began = time.Now()
 		late := enter(t.Context(), l, uuid.New())
 		require.ErrorIs(t, <-late, overload.ErrRefused)
@@ -141,7 +141,7 @@ func TestWhoHadASlotMayWaitLonger(t *testing.T) {
 	})
 }
 
-// Who serves slow requests lets others wait longer, for what they wait for takes long.
+// The wait grows with the duration of requests, because slots take longer to become free.
 func TestTheWaitGrowsWithWhatARequestTakes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestWhoLeavesTheQueueGivesItsPlaceBack(t *testing.T) {
 	})
 }
 
-// Whatever comes, waits, gives up and leaves at once: no slot is lost and none is given twice.
+// Requests arrive, wait, give up and leave at once: no slot is lost and none is given twice.
 func TestNoSlotIsLost(t *testing.T) {
 	t.Parallel()
 	const slots, share = 5, 2

@@ -1,7 +1,7 @@
-// Package ratelimit is the arithmetic of the two limits of the specification's Limits part: the
-// requests of one API key and the unknown keys of one address, each in windows of one minute that
-// begin with the UTC minute, so that every server process sees the same window. It keeps no
-// counter, knows no clock and no header: the caller counts, and says what time it is.
+// Package ratelimit is the arithmetic of the two limits in the specification's Limits part: the
+// requests of one API key and the unknown keys of one address. Each counts in windows of one minute
+// that begin with the UTC minute, so that every server sees the same window. The package has no
+// counter, no clock and no headers: the caller counts, and passes the time.
 package ratelimit
 
 import "time"
@@ -10,15 +10,15 @@ import "time"
 const (
 	// RequestsPerMinute is how many requests one API key may make, across all routes.
 	RequestsPerMinute = 120
-	// UnknownKeysPerMinute is how many requests with an unknown key one address may make before
-	// its keys are no longer looked at.
+	// UnknownKeysPerMinute is how many requests with an unknown key one address may make before its
+	// keys are no longer looked up.
 	UnknownKeysPerMinute = 20
 )
 
 // window is the length of a window; it divides the hour, so windows begin with the UTC minute.
 const window = time.Minute
 
-// Rate is what a response tells of the limit. The zero value tells nothing and is not sent.
+// Rate is the state of the limit that a response reports. The zero value is not sent.
 type Rate struct {
 	// Limit is how many requests a minute are allowed.
 	Limit int
@@ -26,8 +26,8 @@ type Rate struct {
 	Remaining int
 	// Reset is the time until the counter restarts from zero, in whole seconds, 1 s to 60 s.
 	Reset time.Duration
-	// Limited tells whether the request is refused because a limit is exceeded; the answer then
-	// asks to wait for Reset.
+	// Limited is true if the request is refused because a limit is exceeded; the response then asks
+	// the caller to wait for Reset.
 	Limited bool
 }
 
@@ -41,8 +41,8 @@ func Minute(t time.Time) int64 {
 	return minute
 }
 
-// Reset is the time from t to the next window, rounded up to whole seconds: 1 s to 60 s. Who waits
-// that long arrives in the next window.
+// Reset is the time from t to the next window, rounded up to whole seconds: 1 s to 60 s. A caller
+// that waits that long arrives in the next window.
 func Reset(t time.Time) time.Duration {
 	next := time.Unix((Minute(t)+1)*int64(window/time.Second), 0)
 	// Rounding up: a wait cut short by a fraction would end inside the same window.
@@ -59,8 +59,8 @@ func Blocked(t time.Time) Rate {
 	return Rate{Limit: RequestsPerMinute, Reset: Reset(t), Limited: true}
 }
 
-// Counted is the rate after count requests of one key in the minute of t, the present one
-// included. It is Limited when the present one is beyond the limit.
+// Counted is the rate after count requests of one key in the minute of t, including the present
+// one. It is Limited if the present one is beyond the limit.
 func Counted(count int, t time.Time) Rate {
 	return Rate{
 		Limit:     RequestsPerMinute,
@@ -70,6 +70,6 @@ func Counted(count int, t time.Time) Rate {
 	}
 }
 
-// TooManyUnknown tells whether an address with that many requests with unknown keys in a minute,
-// the present one included, is beyond the limit.
+// TooManyUnknown reports whether an address that made that many requests with unknown keys in a
+// minute, including the present one, is beyond the limit.
 func TooManyUnknown(count int) bool { return count > UnknownKeysPerMinute }

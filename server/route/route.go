@@ -1,5 +1,5 @@
-// Package route is a multiplexer that knows what it serves, so that a test can walk every address
-// of a listener, those that are mounted later included. It refuses to be more than http.ServeMux.
+// Package route is a multiplexer that lists its patterns, so that a test can visit every address of
+// a listener, including those mounted later. It adds nothing else to http.ServeMux.
 package route
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Unmatched is the route, in logs, metrics and traces, of a request that found none.
+// Unmatched is the route, in logs, metrics and traces, of a request without a matching pattern.
 const Unmatched = "unmatched"
 
 // Mux is an http.ServeMux that keeps its patterns. Make one with NewMux.
@@ -20,8 +20,8 @@ type Mux struct {
 // NewMux returns a Mux without a handler.
 func NewMux() *Mux { return &Mux{ServeMux: http.NewServeMux()} }
 
-// Handle adds a handler under a pattern of http.ServeMux. The patterns of a handler that lists its
-// own take the place of this one.
+// Handle adds a handler under a pattern of http.ServeMux. If the handler lists its own patterns,
+// those replace this one in the list.
 func (m *Mux) Handle(pattern string, handler http.Handler) {
 	m.ServeMux.Handle(pattern, handler)
 	if listed, ok := handler.(Lister); ok {

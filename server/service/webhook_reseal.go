@@ -153,7 +153,7 @@ func (s *Shop) countLeft(ctx context.Context, current string, so *Resealed) erro
 			return err
 		}
 		so.Left += n
-		if !s.options.Secrets.Knows(key) {
+		if !s.options.Secrets.Has(key) {
 			so.Unknown = append(so.Unknown, key)
 		}
 	}

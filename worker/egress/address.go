@@ -7,22 +7,22 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// block is a part of the address space that a delivery is never sent to.
+// block is a part of the address space that deliveries are never sent to.
 type block struct {
 	prefix netip.Prefix
 	what   string
-	// private tells whether Policy.AllowPrivate opens it: what a test or a development machine
-	// listens on, and nothing that only a cloud or a router answers.
+	// private is true if Policy.AllowPrivate opens the block. It is true where tests and development
+	// machines listen, and false where only clouds or routers answer.
 	private bool
 }
 
-// blocks are looked through from the top, and the first one that holds an address decides. They
-// are the IANA special-purpose registries, whole, "globally reachable" entries included, because
-// no receiver has such an address:
+// blocks are checked from the top; the first one that contains an address decides. They are the
+// IANA special-purpose registries, whole, including the "globally reachable" entries, because no
+// receiver has such an address:
 //   - https://www.iana.org/assignments/iana-ipv4-special-registry
 //   - https://www.iana.org/assignments/iana-ipv6-special-registry
 //
-// and multicast (RFC 5771) and the addresses where clouds answer with credentials.
+// and multicast (RFC 5771), and the addresses at which clouds serve credentials.
 var blocks = []block{
 	{netip.MustParsePrefix("169.254.169.254/32"), "metadata of most clouds", false},
 	{netip.MustParsePrefix("100.100.100.200/32"), "metadata of Alibaba Cloud", false},
@@ -56,23 +56,22 @@ var blocks = []block{
 	{netip.MustParsePrefix("2002::/16"), "6to4: holds an IPv4 address, RFC 3056", false},
 	{netip.MustParsePrefix("2620:4f:8000::/48"), "AS112, RFC 7534", false},
 	{netip.MustParsePrefix("3fff::/20"), "documentation, RFC 9637", false},
-	// What is left of the three parts of the space around 2000::/3, the only one from which
-	// addresses are given to anybody (RFC 4291, section 2.4). It holds every other spelling of an
-	// IPv4 address: ::/96, ::ffff:0:0/96, 64:ff9b::/96 and 64:ff9b:1::/48, and link-local,
-	// site-local and multicast. Of 64:ff9b::/96 refused looks at what is inside before it comes here;
-	// in 64:ff9b:1::/48 every network puts the IPv4 address where it likes (RFC 8215), so that nobody
-	// can tell from the address where it leads.
+	// Everything outside 2000::/3, the only part of the space that is allocated (RFC 4291, section
+	// 2.4). It contains every other form of an IPv4 address (::/96, ::ffff:0:0/96, 64:ff9b::/96 and
+	// 64:ff9b:1::/48), and link-local, site-local and multicast. In 64:ff9b::/96, refused checks the
+	// IPv4 address inside before it comes here. In 64:ff9b:1::/48 each network chooses where to put
+	// the IPv4 address (RFC 8215), so the address does not show its target.
 	{netip.MustParsePrefix("::/3"), "outside global unicast: unspecified, IPv4 inside IPv6, local NAT64", false},
 	{netip.MustParsePrefix("4000::/2"), "outside global unicast", false},
 	{netip.MustParsePrefix("8000::/1"), "outside global unicast: link-local, site-local, multicast", false},
 }
 
-// nat64 is the prefix under which a network without IPv4 reaches the addresses of those that have
-// nothing else (RFC 6052, section 2.1): the last 32 bits are the IPv4 address. DNS64 makes such
-// addresses of public names (RFC 6147).
+// nat64 is the prefix through which a network without IPv4 reaches IPv4-only addresses (RFC 6052,
+// section 2.1): the last 32 bits are the IPv4 address. DNS64 makes such addresses for public names
+// (RFC 6147).
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// behindNAT64 returns the IPv4 address that an address of nat64 leads to.
+// behindNAT64 returns the IPv4 address inside an address of nat64.
 func behindNAT64(addr netip.Addr) (netip.Addr, bool) {
 	if addr.Zone() != "" || !nat64.Contains(addr) {
 		return netip.Addr{}, false
@@ -81,13 +80,14 @@ func behindNAT64(addr netip.Addr) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte(whole[12:])), true
 }
 
-// refused tells whether no connection may be made to an address. An IPv4 address inside an IPv6
-// one is refused whatever it is, as whoever has a resolver's answer unmaps it first; but one behind
-// NAT64 is judged by itself. A private one there is refused even where private ones are open: RFC
-// 6052, section 3.1, forbids it, and it would be the gateway's private network, not this one.
+// refused reports whether connections to an address are forbidden. An IPv4 address inside an IPv6
+// one is always refused, because callers unmap a resolver's answer first. An address behind NAT64
+// is judged by its IPv4 address. If that one is private it is refused even with AllowPrivate: RFC
+// 6052, section 3.1, forbids it, and it would belong to the gateway's private network, not to this
+// one.
 func (p Policy) refused(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {
-		return true // a zone is an interface of this machine, and no prefix contains it
+		return true // a zone names an interface of this machine; no prefix contains it
 	}
 	if behind, ok := behindNAT64(addr); ok {
 		return Policy{}.refused(behind)
@@ -100,19 +100,19 @@ func (p Policy) refused(addr netip.Addr) bool {
 	return false
 }
 
-// guardian is a second table, which others maintain and generate from the same registries: a hole
-// in either one lets nothing through.
+// guardian is a second table, generated from the same registries and maintained by others. A gap in
+// one table is covered by the other.
 var guardian = ssrf.New(ssrf.WithAnyPort())
 
-// control looks at the address that the system is about to connect to, whatever was decided about
-// it before. It is a net.Dialer's Control.
+// control checks the address that the system is about to connect to, regardless of earlier checks.
+// It is a net.Dialer's Control.
 func (p Policy) control(network, address string, raw syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil || p.refused(target.Addr()) {
 		return errAddressRefused
 	}
 	if behind, ok := behindNAT64(target.Addr()); ok {
-		// The other table would refuse all of them.
+		// The second table would refuse all of them.
 		network, address = "tcp4", netip.AddrPortFrom(behind, target.Port()).String()
 	} else if p.AllowPrivate {
 		return nil

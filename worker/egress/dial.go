@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// errAddressRefused ends an attempt whose target may not be connected to. It holds no address: what
-// a name leads to inside the operator's network is nobody's business.
+// errAddressRefused ends an attempt whose target is forbidden. It contains no address: the owner of
+// a webhook must not learn what a name resolves to in the operator's network.
 var errAddressRefused = errors.New("address refused")
 
 // maxAddresses bounds how many addresses of one name are tried, so that a name with thousands of
-// them is no way to make this machine knock on thousands of doors.
+// addresses cannot use this machine as a scanner.
 const maxAddresses = 8
 
 // Resolver looks names up; *net.Resolver is one.
@@ -34,13 +34,13 @@ type dialer struct {
 
 type deadlineKey struct{}
 
-// withDeadline puts the attempt's deadline where dialling finds it: http.Transport detaches the
-// context of a connection from that of its request and keeps the values only.
+// withDeadline stores the attempt's deadline as a context value. http.Transport detaches a
+// connection's context from its request's and keeps only the values.
 func withDeadline(ctx context.Context, deadline time.Time) context.Context {
 	return context.WithValue(ctx, deadlineKey{}, deadline)
 }
 
-// bound gives a detached context the attempt's deadline back.
+// bound restores the attempt's deadline on a detached context.
 func (d *dialer) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, found := ctx.Value(deadlineKey{}).(time.Time)
 	if !found {
@@ -49,9 +49,9 @@ func (d *dialer) bound(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithDeadline(ctx, deadline)
 }
 
-// dial connects to the first address of a host that answers. Every address is checked before the
-// first connection, and one refused address refuses them all: a name that leads both to a public
-// host and inside is made to deceive.
+// dial connects to the first address of a host that answers. It checks every address before the
+// first connection, and one refused address refuses them all: a name that resolves both to a public
+// host and to an internal one is an attack.
 func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
@@ -68,7 +68,7 @@ func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, er
 		return nil, err
 	}
 	for i, addr := range addrs {
-		// A resolver may return an IPv4 address in IPv6's form; the system connects to the former.
+		// A resolver may return an IPv4 address in IPv6 form; the system connects to the IPv4 address.
 		addrs[i] = addr.Unmap()
 		if d.policy.refused(addrs[i]) {
 			return nil, errAddressRefused
@@ -88,23 +88,23 @@ func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, er
 	return nil, first
 }
 
-// dialOne connects to one address within its share of what is left of the deadline.
+// dialOne connects to one address within its share of the remaining time.
 func (d *dialer) dialOne(ctx context.Context, network string, target netip.AddrPort, left int) (net.Conn, error) {
-	end, _ := ctx.Deadline() // bound has set one
+	end, _ := ctx.Deadline() // set by bound
 	ctx, cancel := context.WithTimeout(ctx, time.Until(end)/time.Duration(left))
 	defer cancel()
 	one := net.Dialer{Control: d.policy.control}
 	return one.DialContext(ctx, network, target.String())
 }
 
-// lookUp returns the addresses of a host, at least one.
+// lookUp returns the addresses of a host: at least one, or an error.
 func (d *dialer) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{addr}, nil
 	}
 	if !d.policy.AllowPrivate {
-		// The dot keeps the machine's search list out of it, which would turn a public name into
-		// an internal one, and costs several look-ups a name in some clusters.
+		// The dot disables the machine's search list, which could turn a public name into an internal
+		// one and costs several look-ups a name in some clusters.
 		host += "."
 	}
 	addrs, err := d.resolver.LookupNetIP(ctx, "ip", host)
@@ -114,13 +114,13 @@ func (d *dialer) lookUp(ctx context.Context, host string) ([]netip.Addr, error) 
 	return addrs, err
 }
 
-// handshakeError is whatever went wrong between the connection and the end of the TLS handshake.
+// handshakeError is any error between the connection and the end of the TLS handshake.
 type handshakeError struct{ err error }
 
 func (e *handshakeError) Error() string { return "TLS handshake: " + e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
 
-// dialTLS connects and shakes hands, both within the attempt's deadline.
+// dialTLS connects and completes the TLS handshake within the attempt's deadline.
 func (d *dialer) dialTLS(ctx context.Context, network, target string) (net.Conn, error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()

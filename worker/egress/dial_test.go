@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a resolver may answer, and whether it may be dialled. The spellings that a person may write
-// are rows of the URL's test.
+// What a resolver may return, and whether it may be dialled. The URL's test has rows for the forms
+// that a person may write.
 func TestAddressesAtDialTime(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -114,7 +114,7 @@ func TestAddressesAtDialTime(t *testing.T) {
 	require.ErrorIs(t, lab.control("tcp", "shop.example.com:443", nil), errAddressRefused, "a name where an address must be")
 }
 
-// Every prefix of the other table lies within ours, so the two differ in what ours adds only.
+// Every prefix of the other table lies within ours, so the two differ only in what ours adds.
 func TestTheTablesAgree(t *testing.T) {
 	t.Parallel()
 	for _, b := range blocks {
@@ -156,7 +156,7 @@ func TestANameThatLeadsInsideNeverGetsAConnection(t *testing.T) {
 		{"no address that is one", [][]netip.Addr{{netip.Addr{}}}},
 	} {
 		resolver := answer(row.each...)
-		// Public answers are taken before the attempt: registration and others looked then.
+		// Earlier look-ups, at registration and after, returned public addresses.
 		for range len(row.each) - 1 {
 			_, err := resolver.LookupNetIP(t.Context(), "ip", "shop.example.com")
 			require.NoError(t, err)

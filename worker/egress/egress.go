@@ -1,23 +1,24 @@
-// Package egress is the way out: the rules that the URL of a webhook must follow, and the HTTP
-// client that posts to it and never connects to an address inside. It imports nothing of the
+// Package egress makes outgoing webhook requests. It holds the rules for a webhook's URL and the
+// HTTP client that posts to it and never connects to an internal address. It imports nothing of the
 // project, so that registration and delivery share one set of rules.
 //
-// A receiver is a stranger. It may point its name at the operator's own network, so each address
-// that a name has is checked at each connection, the checked address is the one that is dialled,
-// and the system's call is checked once more:
+// A receiver is untrusted. It may point its name at the operator's own network. So each connection
+// checks every address of the name, dials an address that was checked, and checks the address once
+// more in the system's call:
 //
 //	URL text ─► rules ─► look-up ─► every address checked ─► dial that address ─► Control ─► TLS
 //	               │                       │ one refused                          │
 //	               └──── "address refused" ┴──────────────────────────────────────┘
 //
-// It may answer slowly, endlessly or not at all, so one deadline covers everything up to the
-// answer's headers, which are bounded; the body means nothing, is never waited for, and what little
-// of it is there is thrown away to use the connection again. Nothing is unpacked and redirects are
-// not followed. It speaks HTTP/1.1 only: one request holds one connection, and there are no
-// streams, windows, settings, pings or header tables that a receiver could make this side keep.
+// A receiver may answer slowly, endlessly or not at all. So one deadline covers everything up to
+// the response headers, and the headers are bounded. The body is ignored; a little of it is read so
+// that the connection can be used again. Nothing is decompressed and redirects are not followed.
+// The client uses HTTP/1.1 only: one request holds one connection, and there are no streams,
+// windows, settings, pings or header tables that a receiver could make this side keep.
 //
-// The package refuses to read a proxy from the environment: only the operator's own is used, which
-// then looks names up and must do so behind rules of its own; those of the URL's text hold here.
+// The package never reads a proxy from the environment: only the operator's own proxy is used. The
+// proxy then resolves names and must apply its own rules; the rules for the URL's text still apply
+// here.
 package egress
 
 import (
@@ -37,13 +38,13 @@ import (
 const (
 	// DefaultTimeout is how long a receiver may take (specification, Limits).
 	DefaultTimeout = 10 * time.Second
-	// idleTimeout keeps a connection for less time than receivers do: several common servers close
-	// after 5 s, and a request that meets the close on its way is lost, though nobody was at fault.
+	// idleTimeout is shorter than that of receivers: several common servers close idle connections
+	// after 5 s, and a request sent at that moment is lost.
 	idleTimeout = 4 * time.Second
-	// maxHeaderBytes bounds the headers of an answer, informational ones before it included.
+	// maxHeaderBytes bounds the response headers, including those of informational responses.
 	maxHeaderBytes = 64 << 10
-	// maxDrainBytes and drainTimeout bound what is thrown away of an answer's body before its
-	// connection is given up.
+	// maxDrainBytes and drainTimeout bound how much of a response body is read before the connection
+	// is closed.
 	maxDrainBytes = 4 << 10
 	drainTimeout  = 50 * time.Millisecond
 )
@@ -51,24 +52,24 @@ const (
 // Options are the settings of a Client. The zero value posts to public https addresses.
 type Options struct {
 	Policy Policy
-	// Timeout bounds an attempt from the look-up to the answer's headers; 0 means DefaultTimeout.
+	// Timeout bounds an attempt from the look-up to the response headers; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Proxy is where connections are made through, nil for none.
+	// Proxy is the proxy that connections go through, nil for none.
 	Proxy *url.URL
-	// RootCAs are the authorities that are trusted, nil for the system's.
+	// RootCAs are the trusted authorities, nil for the system's.
 	RootCAs *x509.CertPool
-	// Resolver looks names up, nil for net.DefaultResolver.
+	// Resolver resolves names, nil for net.DefaultResolver.
 	Resolver Resolver
-	// MaxConnsPerHost bounds the connections to one host, those in use included; an attempt that
-	// waits for one spends its own time. 0 means no bound.
+	// MaxConnsPerHost bounds the connections to one host, including those in use; waiting for one
+	// counts against the attempt's timeout. 0 means no bound.
 	MaxConnsPerHost int
-	// MaxIdleConnsPerHost and MaxIdleConns bound the connections kept for later, per host and in
-	// all; 0 means 8 and 512.
+	// MaxIdleConnsPerHost and MaxIdleConns bound the idle connections per host and in all; 0 means 8
+	// and 512.
 	MaxIdleConnsPerHost, MaxIdleConns int
 }
 
-// Client posts to receivers. Goroutines may share it, and one is enough for a process: it keeps the
-// connections. Make it with New.
+// Client posts to receivers. It keeps idle connections, so one is enough for a process. Goroutines
+// may share it. Make it with New.
 type Client struct {
 	policy    Policy
 	timeout   time.Duration
@@ -76,7 +77,7 @@ type Client struct {
 	drains    sync.WaitGroup
 }
 
-// New returns a client; Close ends it.
+// New returns a client. Close releases it.
 func New(o Options) *Client {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
@@ -108,7 +109,7 @@ func New(o Options) *Client {
 	transport.Protocols.SetHTTP1(true)
 	if o.Proxy != nil {
 		transport.Proxy = http.ProxyURL(o.Proxy)
-		// The operator's proxy may stand at any address, and is all that is ever dialled.
+		// The operator's proxy may have any address, and nothing else is dialled.
 		transport.DialTLSContext = nil
 		transport.DialContext = func(ctx context.Context, network, target string) (net.Conn, error) {
 			ctx, cancel := d.bound(ctx)
@@ -124,22 +125,21 @@ func New(o Options) *Client {
 
 // Result is how an attempt ended.
 type Result struct {
-	// Status is the status of the answer, 0 when there was none.
+	// Status is the status of the response, 0 when there was none.
 	Status int
-	// Problem is "" when the attempt succeeded, that is, was answered with 2xx; else it is one of
-	// the texts of this package, of at most 64 bytes, and holds no address, URL or secret.
+	// Problem is "" when the attempt succeeded (a 2xx response). Otherwise it is one of the texts of
+	// this package, of at most 64 bytes, and contains no address, URL or secret.
 	Problem string
-	// Duration is the time from the call to the answer's headers or to the problem.
+	// Duration is the time from the call to the response headers or to the problem.
 	Duration time.Duration
 }
 
-// Succeeded tells whether the receiver answered with 2xx.
+// Succeeded reports whether the receiver answered with 2xx.
 func (r Result) Succeeded() bool { return r.Problem == "" }
 
-// Post makes one attempt: one POST with exactly these headers, Host and Content-Length, and never a
-// second one. It returns as soon as the headers of the answer are there, a problem is known, the
-// timeout has passed or the context is cancelled. The header and the body must not be changed
-// meanwhile; several calls may share them.
+// Post makes one attempt: a single POST with exactly these headers, Host and Content-Length. It
+// returns when the response headers arrive, a problem occurs, the timeout passes or the context is
+// cancelled. Callers may share the header and the body, and must not change them during the call.
 func (c *Client) Post(ctx context.Context, target string, header http.Header, body []byte) Result {
 	start := time.Now()
 	answer, release, err := c.send(ctx, target, header, body, start.Add(c.timeout))
@@ -151,8 +151,8 @@ func (c *Client) Post(ctx context.Context, target string, header http.Header, bo
 	return result
 }
 
-// send makes the request and returns the answer before its body was read. release gives up the
-// connection unless the body was read to its end; without an error it must be called.
+// send makes the request and returns the response with its body unread. release closes the
+// connection unless the body was read to its end; the caller must call it if err is nil.
 func (c *Client) send(ctx context.Context, target string, header http.Header, body []byte, deadline time.Time) (*http.Response, context.CancelFunc, error) {
 	u, refusal := c.policy.parse(target)
 	if refusal != nil {
@@ -170,12 +170,12 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 		if request.Header == nil {
 			request.Header = http.Header{}
 		}
-		request.Header["User-Agent"] = []string{""} // or net/http would send its own
+		request.Header["User-Agent"] = []string{""} // otherwise net/http sends its own
 	}
-	// A RoundTrip and no http.Client: no redirects, no cookies, no Referer.
+	// RoundTrip instead of http.Client: no redirects, no cookies, no Referer.
 	answer, err := c.transport.RoundTrip(request)
 	if err != nil {
-		// The cause is told apart here: a dial may end a moment before the request's own deadline.
+		// Adding the cause here matters: a dial may end a moment before the request's own deadline.
 		err = errors.Join(ctx.Err(), err)
 		release()
 		return nil, nil, err
@@ -183,8 +183,9 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 	return answer, release, nil
 }
 
-// drop throws the body of an answer away. A body that may end within maxDrainBytes is read aside
-// for drainTimeout, so that its connection can be used again; any other one is closed with it.
+// drop discards the body of a response. If it may end within maxDrainBytes, it is read in the
+// background for up to drainTimeout, so that the connection can be used again. Otherwise the
+// connection is closed.
 func (c *Client) drop(answer *http.Response, release context.CancelFunc) {
 	switch {
 	case answer.Body == http.NoBody:
@@ -203,7 +204,7 @@ func (c *Client) drop(answer *http.Response, release context.CancelFunc) {
 	}
 }
 
-// Close gives up the connections that are kept. No Post may be running or follow.
+// Close closes the idle connections. No Post may run during or after it.
 func (c *Client) Close() {
 	c.drains.Wait()
 	c.transport.CloseIdleConnections()

@@ -52,7 +52,7 @@ var bomb = sync.OnceValue(func() string {
 var hostile = []struct {
 	reason string
 	plain  bool // handle gets the connection before TLS
-	long   bool // the request is too long to be sent to somebody who does not read
+	long   bool // the request is too long to send to a receiver that does not read
 	handle func(net.Conn)
 	want   string
 }{
@@ -65,7 +65,7 @@ var hostile = []struct {
 		drip(conn, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: y\r\n", 10000))
 	}, ProblemTimeout},
 	{"a slow drip of informational answers", false, false, func(conn net.Conn) { _, _ = readRequest(conn); drip(conn, "HTTP/1.1 103 Early Hints\r\n\r\n") }, ProblemTimeout},
-	{"1 MB of headers", false, false, says("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 997)+"\r\n", 1000) + "\r\n"), ProblemHeaders},
+	{"1 MB of headers", false, false, respond("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 997)+"\r\n", 1000) + "\r\n"), ProblemHeaders},
 	{"one header without an end", false, false, func(conn net.Conn) {
 		_, _ = readRequest(conn)
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nX: ")
@@ -109,7 +109,7 @@ var hostile = []struct {
 // sip reads byte by byte until the connection is closed on this side.
 func sip(conn net.Conn) {
 	conn = conn.(*tls.Conn).NetConn()
-	_ = conn.(*net.TCPConn).SetReadBuffer(4096) // or the system would take most of the request
+	_ = conn.(*net.TCPConn).SetReadBuffer(4096) // otherwise the system would take most of the request
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -126,14 +126,14 @@ func TestHostileReceivers(t *testing.T) {
 		inFlight = 200
 		timeout  = time.Second
 		slack    = 500 * time.Millisecond
-		// Two hundred receivers take their time from the same cores, a race detector's and whatever
-		// else runs there even more: among them only a hang is told from slowness.
+		// Two hundred receivers share these cores with a race detector and other processes: among them
+		// only a hang can be told from slowness.
 		crowded   = 20 * time.Second
 		heapBytes = 64 << 20
 	)
 	good()
 	bomb()
-	// The bound is on what the client needs, not on how late the collector comes by.
+	// The bound is on what the client needs, not on when the collector runs.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	for _, row := range hostile {
 		t.Run(row.reason, func(t *testing.T) {
@@ -151,8 +151,8 @@ func TestHostileReceivers(t *testing.T) {
 				body = make([]byte, 8<<20) // more than the buffers of a connection hold
 			}
 
-			// Alone, the problem is told; among two hundred on few cores, only the bounds are. A machine
-			// that is busy elsewhere is given three tries.
+			// A single receiver must end with its problem. For two hundred on few cores only the bounds
+			// are checked. A busy machine gets three tries.
 			for try := 1; ; try++ {
 				alone := client.Post(t.Context(), target, headers(), body)
 				require.Equal(t, row.want, alone.Problem)
@@ -176,7 +176,7 @@ func TestHostileReceivers(t *testing.T) {
 			require.LessOrEqual(t, int64(peak)-int64(heap), int64(heapBytes))
 			require.LessOrEqual(t, slowest.Duration, timeout+crowded, slowest.Problem)
 			client.Close()
-			if !row.long { // whoever does not read what was sent does not see the end either
+			if !row.long { // a receiver that does not read does not see the end either
 				require.Eventually(t, r.idle, crowded, 5*time.Millisecond, "the client has closed every connection")
 			}
 			r.stop()
@@ -186,15 +186,14 @@ func TestHostileReceivers(t *testing.T) {
 	}
 }
 
-// heapAlloc is what lies on the heap, what is no longer used included.
+// heapAlloc is the size of the heap, garbage included.
 func heapAlloc() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
 }
 
-// watchHeap looks at the heap all the time until the function that it returns is called, which
-// tells the most that lay there.
+// watchHeap samples the heap until the returned function is called, which returns the maximum.
 func watchHeap() func() uint64 {
 	stop, most := make(chan struct{}), make(chan uint64)
 	go func() {

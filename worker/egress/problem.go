@@ -14,8 +14,8 @@ import (
 )
 
 // The problems of an attempt, as the journal shows them beside "status 500" and "redirect 302".
-// They are few and fixed, so that nothing of an address, a URL, a secret or an answer gets into
-// the journal, and so that they can be counted.
+// They are few and fixed, so that the journal never contains an address, a URL, a secret or part of
+// a response, and so that they can be counted.
 const (
 	ProblemAddress     = "address refused"
 	ProblemURL         = "URL not allowed"
@@ -38,7 +38,7 @@ const (
 	ProblemProxy       = "proxy refused"
 )
 
-// Windows reports these under numbers of its own, which no other system uses.
+// Windows uses these error numbers; no other system does.
 const (
 	wsaNetworkUnreachable = syscall.Errno(10051)
 	wsaConnectionAborted  = syscall.Errno(10053)
@@ -49,7 +49,7 @@ const (
 
 var errProxyRefused = errors.New("proxy refused")
 
-// statusProblem is the problem of an answer, "" for 2xx: only those are a success, and redirects
+// statusProblem returns the problem of a response, "" for 2xx: only 2xx is a success, and redirects
 // are not followed (specification, Delivery).
 func statusProblem(status int) string {
 	switch {
@@ -61,8 +61,8 @@ func statusProblem(status int) string {
 	return "status " + strconv.Itoa(status)
 }
 
-// problemOf is the problem of an attempt without an answer. What is known more exactly comes first:
-// a refused address is a failed connection, too, and a reset may end a handshake.
+// problemOf returns the problem of an attempt without a response. The most specific match comes
+// first: a refused address is also a failed connection, and a reset may end a handshake.
 func problemOf(err error) string {
 	var (
 		refusedURL  *URLError
@@ -110,10 +110,10 @@ func problemOf(err error) string {
 	return ProblemAnswer
 }
 
-// isText looks for what net/http says in words only, having no value or type for it.
+// isText matches errors that net/http reports as text only, without a value or type.
 func isText(err error, text string) bool { return strings.Contains(err.Error(), text) }
 
-// systemProblem names the errors of the system that tell the owner of a receiver something.
+// systemProblem returns the system errors that help the owner of a receiver.
 func systemProblem(number syscall.Errno) string {
 	switch number {
 	case syscall.ECONNREFUSED, wsaConnectionRefused:
@@ -126,8 +126,8 @@ func systemProblem(number syscall.Errno) string {
 	return ""
 }
 
-// certificateProblem says what is wrong with a certificate, or "". The errors themselves repeat the
-// names that a certificate holds.
+// certificateProblem returns what is wrong with a certificate, or "". The original errors would
+// repeat the names in the certificate.
 func certificateProblem(err error) string {
 	var (
 		authority x509.UnknownAuthorityError
@@ -148,8 +148,8 @@ func certificateProblem(err error) string {
 	return ""
 }
 
-// proxyAnswered refuses to go on when the proxy did not connect; its own error would repeat what
-// the proxy wrote.
+// proxyAnswered returns an error when the proxy did not connect. net/http's own error would repeat
+// what the proxy wrote.
 func proxyAnswered(answer *http.Response) error {
 	if answer.StatusCode != http.StatusOK {
 		return errProxyRefused

@@ -28,15 +28,15 @@ func reset(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// says answers with a text and closes.
-func says(text string) func(net.Conn) {
+// respond answers with a text and closes.
+func respond(text string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = readRequest(conn)
 		_, _ = io.WriteString(conn, text)
 	}
 }
 
-// Each row provokes a problem with a real listener.
+// Each row causes a problem with a real listener.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	secure := func(handle func(net.Conn)) func(testing.TB) string {
@@ -63,19 +63,19 @@ func TestProblems(t *testing.T) {
 		want   string
 	}{
 		{reason: "an empty answer", target: secure(replies(noContent)), status: 204},
-		{reason: "the first success", target: secure(says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")), status: 200},
-		{reason: "the last success, without a reason phrase", target: secure(says("HTTP/1.1 299 \r\n\r\n")), status: 299},
-		{reason: "HTTP/1.0 is enough", target: secure(says("HTTP/1.0 200 OK\r\n\r\nok")), status: 200},
-		{reason: "an answer after an informational one", target: secure(says("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + noContent)), status: 204},
-		{reason: "a redirect", target: secure(says("HTTP/1.1 302 Found\r\nLocation: https://127.0.0.1:1/\r\n\r\n")), status: 302, want: "redirect 302"},
-		{reason: "a redirect that keeps the method", target: secure(says("HTTP/1.1 308 Permanent Redirect\r\nLocation: /\r\n\r\n")), status: 308, want: "redirect 308"},
-		{reason: "the receiver's refusal", target: secure(says("HTTP/1.1 410 Gone\r\n\r\n")), status: 410, want: "status 410"},
-		{reason: "the receiver's failure", target: secure(says("HTTP/1.1 500 whsec_canary\r\n\r\nwhsec_canary")), status: 500, want: "status 500"},
-		{reason: "another protocol", target: secure(says("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")), status: 101, want: "status 101"},
+		{reason: "the first success", target: secure(respond("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")), status: 200},
+		{reason: "the last success, without a reason phrase", target: secure(respond("HTTP/1.1 299 \r\n\r\n")), status: 299},
+		{reason: "HTTP/1.0 is enough", target: secure(respond("HTTP/1.0 200 OK\r\n\r\nok")), status: 200},
+		{reason: "an answer after an informational one", target: secure(respond("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + noContent)), status: 204},
+		{reason: "a redirect", target: secure(respond("HTTP/1.1 302 Found\r\nLocation: https://127.0.0.1:1/\r\n\r\n")), status: 302, want: "redirect 302"},
+		{reason: "a redirect that keeps the method", target: secure(respond("HTTP/1.1 308 Permanent Redirect\r\nLocation: /\r\n\r\n")), status: 308, want: "redirect 308"},
+		{reason: "the receiver's refusal", target: secure(respond("HTTP/1.1 410 Gone\r\n\r\n")), status: 410, want: "status 410"},
+		{reason: "the receiver's failure", target: secure(respond("HTTP/1.1 500 whsec_canary\r\n\r\nwhsec_canary")), status: 500, want: "status 500"},
+		{reason: "another protocol", target: secure(respond("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")), status: 101, want: "status 101"},
 		{reason: "nobody listens", target: gone, want: "connection refused"},
 		{reason: "a reset after the request", target: secure(func(conn net.Conn) { _, _ = readRequest(conn); reset(conn) }), want: "connection reset"},
-		{reason: "a close after the request", target: secure(says("")), want: "connection closed without an answer"},
-		{reason: "a close within the headers", target: secure(says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n")), want: "connection closed without an answer"},
+		{reason: "a close after the request", target: secure(respond("")), want: "connection closed without an answer"},
+		{reason: "a close within the headers", target: secure(respond("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n")), want: "connection closed without an answer"},
 		{reason: "silence", target: secure(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }),
 			change: func(o *Options) { o.Timeout = 200 * time.Millisecond }, want: "timeout"},
 		{reason: "no TLS", target: func(t testing.TB) string {
@@ -111,10 +111,10 @@ func TestProblems(t *testing.T) {
 			want: "certificate not valid: other host name"},
 		{reason: "a certificate for something else", with: presents(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection} }),
 			want: "certificate not valid"},
-		{reason: "1 MB of headers", target: secure(says("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 997)+"\r\n", 1000) + "\r\n")), want: "response headers too large"},
-		{reason: "something else than HTTP", target: secure(says("SSH-2.0-OpenSSH_9.9\r\n")), want: "answer is not HTTP"},
-		{reason: "a frame of HTTP/2", target: secure(says("\x00\x00\x00\x04\x00\x00\x00\x00\x00\r\n")), want: "answer is not HTTP"},
-		{reason: "two lengths", target: secure(says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")), want: "answer is not HTTP"},
+		{reason: "1 MB of headers", target: secure(respond("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 997)+"\r\n", 1000) + "\r\n")), want: "response headers too large"},
+		{reason: "something else than HTTP", target: secure(respond("SSH-2.0-OpenSSH_9.9\r\n")), want: "answer is not HTTP"},
+		{reason: "a frame of HTTP/2", target: secure(respond("\x00\x00\x00\x04\x00\x00\x00\x00\x00\r\n")), want: "answer is not HTTP"},
+		{reason: "two lengths", target: secure(respond("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")), want: "answer is not HTTP"},
 		{reason: "a name that nobody has", target: always("https://shop.example.com/"),
 			change: func(o *Options) {
 				o.Resolver = &answers{err: &net.DNSError{Err: "no such host", Name: "shop.example.com", IsNotFound: true}}
@@ -130,7 +130,7 @@ func TestProblems(t *testing.T) {
 		{reason: "a refused address", target: always("https://169.254.169.254/"), want: "address refused"},
 		{reason: "a URL that the rules no longer allow", target: always("http://127.0.0.1/"), want: "URL not allowed"},
 		{reason: "a proxy that refuses", with: func(t testing.TB) (string, func(*Options)) {
-			proxy := listen(t, says("HTTP/1.1 403 whsec_canary\r\n\r\n"))
+			proxy := listen(t, respond("HTTP/1.1 403 whsec_canary\r\n\r\n"))
 			return "https://shop.example.com/", func(o *Options) { o.Proxy = must(url.Parse("http://user:whsec_canary@" + proxy.Addr().String())) }
 		}, want: "proxy refused"},
 	} {
@@ -157,7 +157,7 @@ func (silent) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error
 	return nil, ctx.Err()
 }
 
-// Problems that no listener of one machine can provoke.
+// Problems that no listener on one machine can cause.
 func TestProblemOf(t *testing.T) {
 	t.Parallel()
 	system := func(number syscall.Errno) error {
@@ -172,12 +172,12 @@ func TestProblemOf(t *testing.T) {
 		{"no network", system(syscall.ENETUNREACH), "host unreachable"},
 		{"a connection that the system gave up", system(syscall.ETIMEDOUT), "timeout"},
 		{"a pipe without a reader", system(syscall.EPIPE), "connection reset"},
-		{"refused, as Windows says", system(10061), "connection refused"},
-		{"reset, as Windows says", system(10054), "connection reset"},
-		{"unreachable, as Windows says", system(10065), "host unreachable"},
+		{"refused, Windows error number", system(10061), "connection refused"},
+		{"reset, Windows error number", system(10054), "connection reset"},
+		{"unreachable, Windows error number", system(10065), "host unreachable"},
 		{"no more files", system(syscall.EMFILE), "connection failed"},
 		{"an alert of TLS", tls.AlertError(40), "TLS handshake failed"},
-		{"a refused address within what the dialler says", &net.OpError{Op: "dial", Err: errAddressRefused}, "address refused"},
+		{"a refused address inside the dialler's error", &net.OpError{Op: "dial", Err: errAddressRefused}, "address refused"},
 		{"a timeout beside what it made fail", errors.Join(context.DeadlineExceeded, io.EOF), "timeout"},
 		{"a connection that was closed while it was kept", errors.New("http: server closed idle connection"), "connection closed without an answer"},
 	} {

@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// receiver is a listener on loopback that counts the connections it accepts and lets each be
-// handled by a function of its own. It is closed with the test, its connections too.
+// receiver is a listener on loopback that counts its connections and passes each to a function. The
+// test closes it and its connections at the end.
 type receiver struct {
 	net.Listener
 	accepts atomic.Int64
@@ -77,7 +77,7 @@ func (r *receiver) stop() {
 	r.ended.Wait()
 }
 
-// idle tells whether no connection is being handled.
+// idle reports whether no connection is being handled.
 func (r *receiver) idle() bool {
 	idle := true
 	r.conns.Range(func(_, _ any) bool {
@@ -129,7 +129,7 @@ func newIdentity(change func(*x509.Certificate)) identity {
 // good is an identity that tests share.
 var good = sync.OnceValue(func() identity { return newIdentity(nil) })
 
-// must is for what no test is about.
+// must fails the test setup.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -149,8 +149,8 @@ func newClient(t testing.TB, change func(*Options)) *Client {
 	return client
 }
 
-// answers resolves every name to the next of its answers, the last one for ever, and keeps what was
-// asked.
+// answers resolves every name to the next of its answers, repeating the last one, and keeps the
+// questions.
 type answers struct {
 	mu    sync.Mutex
 	asked []string

@@ -12,25 +12,25 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// MaxURLBytes bounds the URL of a webhook.
+// MaxURLBytes is the longest allowed URL of a webhook.
 const MaxURLBytes = 2048
 
-// Policy says which targets are open beyond public https ones. The zero value is the rule of the
-// specification: https, and no private or local address.
+// Policy opens targets beyond public https ones. The zero value is the specification's rule: https,
+// and no private or local address.
 type Policy struct {
 	// AllowPrivate opens loopback, private, carrier-shared and unique local addresses and local
-	// names, for tests and development. What clouds and routers answer on stays closed.
+	// names, for tests and development. Addresses that clouds and routers use stay closed.
 	AllowPrivate bool
-	// AllowHTTP opens plain http beside https.
+	// AllowHTTP also allows plain http.
 	AllowHTTP bool
 }
 
-// URLError says in one plain sentence, for the person who registers a webhook, what a URL must be
-// or not be. It never repeats the URL, which may hold a password.
+// URLError explains, in one plain sentence for the person who registers a webhook, what is wrong
+// with the URL. It never repeats the URL, which may contain a password.
 type URLError struct {
-	// Reason follows the word URL: "must start with https://".
+	// Reason completes a sentence that starts with "URL", as in "must start with https://".
 	Reason string
-	// address tells whether the host is what is wrong.
+	// address is true if the host is the problem.
 	address bool
 }
 
@@ -54,10 +54,9 @@ var (
 	errURLSingle    = &URLError{Reason: "must contain the full name of a host, such as shop.example.com", address: true}
 )
 
-// CheckURL tells whether a webhook may be registered with a URL; its errors are *URLError. It reads
-// the text only: the addresses that a name has are checked at every connection, because they may
-// change at any time. Every spelling that a resolver or a library might read as an address counts
-// as one.
+// CheckURL checks whether a webhook may be registered with a URL; its errors are *URLError. It
+// reads only the text: the addresses of a name may change at any time, so they are checked at each
+// connection. Any text that a resolver or a library might read as an address counts as one.
 func CheckURL(text string, p Policy) error {
 	_, err := p.parse(text)
 	if err != nil {
@@ -66,8 +65,8 @@ func CheckURL(text string, p Policy) error {
 	return nil
 }
 
-// parse reads a URL by the rules and returns it with its host in the one spelling that is resolved,
-// dialled and sent, so that what was checked is what is used.
+// parse checks a URL and returns it with its host in the single form that is resolved, dialled and
+// sent, so that the checked host is the one used.
 func (p Policy) parse(text string) (*url.URL, *URLError) {
 	if text == "" || len(text) > MaxURLBytes {
 		return nil, errURLLength
@@ -93,7 +92,8 @@ func (p Policy) parse(text string) (*url.URL, *URLError) {
 		return nil, errURLUser
 	}
 	if strings.Contains(authority, "%") {
-		// An escaped host or a zone: no public host needs either, and libraries read them apart.
+		// An escaped host or a zone: no public host needs either, and libraries differ in how they read
+		// them.
 		if strings.HasPrefix(authority, "[") {
 			return nil, errURLIPv6
 		}
@@ -121,14 +121,14 @@ func (p Policy) parse(text string) (*url.URL, *URLError) {
 	return u, nil
 }
 
-// mistakable characters are read apart by libraries: some cut them out, some take a backslash for a
-// slash. Soft hyphens and the like (Cf) are invisible to the person who registers.
+// mistakable reports characters that libraries read differently: some remove them, some take a
+// backslash for a slash. Soft hyphens and similar characters (Cf) are invisible to the person who
+// registers.
 func mistakable(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\\'
 }
 
-// unread says why net/url does not read a URL whose host part is known. Its own error would repeat
-// the URL.
+// unread explains why net/url cannot parse a URL. net/url's own error would repeat the URL.
 func unread(authority string) *URLError {
 	if strings.HasPrefix(authority, "[") || strings.Count(authority, ":") > 1 {
 		return errURLIPv6
@@ -155,9 +155,9 @@ func port(u *url.URL) (string, *URLError) {
 	return strconv.FormatUint(number, 10), nil
 }
 
-// names maps the letters, digits and dots of every script to the form that is looked up (UTS 46),
-// so that full-width or circled digits become the address that they spell. Underscores stay
-// allowed here: plain has the last word on characters.
+// names maps letters, digits and dots of every script to the form that is looked up (UTS 46), so
+// that full-width or circled digits become the address that they stand for. Underscores stay
+// allowed here: plain makes the final check.
 var names = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
 
 // host returns the host of a URL in lower-case ASCII without a trailing dot, or an address without
@@ -181,8 +181,8 @@ func (p Policy) host(u *url.URL) (string, *URLError) {
 	if err != nil || !plain(name) {
 		return "", errURLHost
 	}
-	// The last label of a name in the public DNS is never a number, and libraries read 127.1,
-	// 0x7f.1, 0177.0.0.1 and 2130706433 as addresses because of it (WHATWG URL, section 3.5).
+	// The last label of a public DNS name is never a number. Because of that, libraries read 127.1,
+	// 0x7f.1, 0177.0.0.1 and 2130706433 as addresses (WHATWG URL, section 3.5).
 	if last := name[strings.LastIndexByte(name, '.')+1:]; numeric(last) {
 		addr, err := netip.ParseAddr(name)
 		if err != nil {
@@ -201,20 +201,20 @@ func (p Policy) host(u *url.URL) (string, *URLError) {
 			return "", errURLLocal
 		}
 	}
-	// A name of one label gets its meaning from the machine's hosts file or search list, never
-	// from the public DNS, and no public certificate is issued for one.
+	// A name of one label is resolved by the machine's hosts file or search list, never by the public
+	// DNS, and no public certificate is issued for one.
 	if !strings.Contains(name, ".") {
 		return "", errURLSingle
 	}
 	return name, nil
 }
 
-// localNames never leave a machine or a network, with all that lies below them: RFC 6761, RFC 6762,
-// ICANN's reservation of internal (2024), RFC 8375, and what hosts files call loopback.
+// localNames and all names below them never leave a machine or a network: RFC 6761, RFC 6762,
+// ICANN's reservation of internal (2024), RFC 8375, and the names that hosts files give loopback.
 var localNames = []string{"localhost", "local", "internal", "home.arpa", "localdomain"}
 
-// plain tells whether a name is one of the DNS in lower case: labels of 1 to 63 letters, digits,
-// hyphens within and underscores, 253 characters in all (RFC 1035).
+// plain reports whether a name is a DNS name in lower case: labels of 1 to 63 letters, digits,
+// inner hyphens and underscores, 253 characters in all (RFC 1035).
 func plain(name string) bool {
 	if name == "" || len(name) > 253 {
 		return false
@@ -232,7 +232,7 @@ func plain(name string) bool {
 	return true
 }
 
-// numeric tells whether a label is a decimal, octal or hexadecimal number.
+// numeric reports whether a label is a decimal, octal or hexadecimal number.
 func numeric(label string) bool {
 	if hex, is := strings.CutPrefix(label, "0x"); is {
 		return strings.Trim(hex, "0123456789abcdef") == ""

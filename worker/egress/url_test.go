@@ -42,7 +42,7 @@ func TestCheckURLAccepts(t *testing.T) {
 		{"a name that only ends like a local one", "https://notlocalhost.example-internal.com/", public, ""},
 		{"a public IPv4 address", "https://8.8.8.8/", public, ""},
 		{"a public IPv6 address", "https://[2606:4700:4700::1111]:8443/x", public, ""},
-		{"one address, spelled long", "https://[2606:4700:4700:0:0:0:0:1111]/", public, "https://[2606:4700:4700::1111]/"},
+		{"one address, in full", "https://[2606:4700:4700:0:0:0:0:1111]/", public, "https://[2606:4700:4700::1111]/"},
 		{"a neighbour of 172.16.0.0/12", "https://172.32.0.1/", public, ""},
 		{"a neighbour of 100.64.0.0/10", "https://100.128.0.1/", public, ""},
 		{"2048 bytes", "https://shop.example.com/" + strings.Repeat("x", 2048-25), public, ""},
@@ -123,12 +123,12 @@ func TestCheckURLRefuses(t *testing.T) {
 		{"a part beyond a byte", "256.0.0.1", errURLIPv4},
 		{"a name that ends in a number", "shop.example.1", errURLIPv4},
 		{"loopback", "[::1]", errURLAddress},
-		{"loopback, spelled out", "[0:0:0:0:0:0:0:1]", errURLAddress},
+		{"loopback, in full", "[0:0:0:0:0:0:0:1]", errURLAddress},
 		{"unspecified", "[::]", errURLAddress},
 		{"mapped loopback", "[::ffff:127.0.0.1]", errURLAddress},
 		{"mapped loopback in hex", "[::ffff:7f00:1]", errURLAddress},
 		{"mapped metadata", "[::ffff:169.254.169.254]", errURLAddress},
-		{"mapped and public: nobody honest spells it so", "[::ffff:8.8.8.8]", errURLAddress},
+		{"mapped and public: no honest URL has this form", "[::ffff:8.8.8.8]", errURLAddress},
 		{"IPv4-compatible loopback", "[::127.0.0.1]", errURLAddress},
 		{"translated, RFC 2765", "[::ffff:0:127.0.0.1]", errURLAddress},
 		{"NAT64 of loopback", "[64:ff9b::127.0.0.1]", errURLAddress},
@@ -253,7 +253,7 @@ func FuzzCheckURL(f *testing.F) {
 			return
 		}
 		read, err := url.Parse(text)
-		require.NoError(t, err, "whoever reads it later can read it")
+		require.NoError(t, err, "it can be parsed again later")
 		require.Nil(t, read.User)
 		used, refusal := public.parse(text)
 		require.Nil(t, refusal)

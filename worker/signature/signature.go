@@ -1,8 +1,8 @@
-// Package signature signs the deliveries of webhooks and verifies them: the header of the
-// specification's Delivery part, the other headers' names, and new secrets. The scheme is the one
-// of Stripe's "t=,v1=" header, so that the verifiers published for it accept a delivery of ours.
-// It keeps no secret, knows no clock and sends nothing: the caller brings the secret, says what
-// time it is and decides which errors to show. It imports nothing of the project.
+// Package signature signs webhook deliveries and verifies them: the signature header of the
+// specification's Delivery part, the names of the other headers, and new secrets. The scheme is
+// that of Stripe's "t=,v1=" header, so published verifiers for it accept our deliveries. It stores
+// no secret, reads no clock and sends nothing: the caller passes the secret and the time, and
+// decides which errors to show. It imports nothing of the project.
 package signature
 
 import (
@@ -32,30 +32,30 @@ const (
 	UserAgent = "Service-Webhooks/1.0"
 )
 
-// SecretPrefix is what every secret starts with: fixed, so that secret scanners recognise one
+// SecretPrefix starts every secret. It is fixed so that secret scanners recognise one
 // (specification, Webhook registration).
 const SecretPrefix = "whsec_"
 
-// Tolerance is how far the clock of a receiver may be from the signature's time before it should
-// refuse: the five minutes that the published verifiers take.
+// Tolerance is how far a receiver's clock may be from the signature's time before the receiver
+// should refuse: five minutes, as in the published verifiers.
 const Tolerance = 5 * time.Minute
 
-// MaxHeaderBytes bounds the header that Verify reads. A header of ours has 80 bytes; a few more
+// MaxHeaderBytes bounds the header that Verify reads. Our header has 80 bytes; a few more
 // signatures of other schemes or secrets still fit.
 const MaxHeaderBytes = 1024
 
-// The reasons why Verify refuses; none of them holds anything of the header or the secret.
+// The errors of Verify. They contain nothing of the header or the secret.
 var (
-	// ErrNoSignature: the header is missing, longer than MaxHeaderBytes, or lacks exactly one
-	// readable t, or a v1.
+	// ErrNoSignature: the header is missing, is longer than MaxHeaderBytes, has not exactly one
+	// readable t, or has no v1.
 	ErrNoSignature = errors.New("no readable signature in the header")
-	// ErrMismatch: no v1 of the header was made of this body and this secret at that time.
+	// ErrMismatch: no v1 of the header matches this body, secret and time.
 	ErrMismatch = errors.New("signature does not match")
-	// ErrTimestamp: the signature is right and its time is too far from now.
+	// ErrTimestamp: the signature matches, but its time is too far from now.
 	ErrTimestamp = errors.New("signature is outside the tolerated time")
 )
 
-// secretBytes is the randomness of a secret: as much as the hash can keep apart.
+// secretBytes is the randomness of a secret: no more than the hash can use.
 const secretBytes = sha256.Size
 
 // The scheme is HMAC-SHA256 over "<t>.<body>", in lower-case hex.
@@ -68,24 +68,24 @@ const (
 // separator stands between the time and the body.
 var separator = []byte{'.'}
 
-// NewSecret makes a new secret from the system's randomness: SecretPrefix and 32 bytes in
-// base64url without padding (RFC 4648, section 5). It is to be shown once and stored sealed only.
+// NewSecret returns a new random secret: SecretPrefix and 32 bytes in base64url without padding
+// (RFC 4648, section 5). Show it once and store it only sealed.
 func NewSecret() string {
 	var random [secretBytes]byte
-	_, _ = rand.Read(random[:]) // never fails: it ends the process instead
+	_, _ = rand.Read(random[:]) // never fails: it crashes the process instead
 	return SecretPrefix + base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// Sign returns the value of Header for a body sent at a time, of which whole Unix seconds count.
-// The key is the whole text of the secret, its prefix included. Goroutines may share the body.
+// Sign returns the value of Header for a body and a sending time, in whole Unix seconds. The key is
+// the whole text of the secret, including its prefix. Goroutines may share the body.
 func Sign(secret string, at time.Time, body []byte) string {
-	var room [len(timePart) + 20 + 1 + len(schemePart) + hexDigits]byte // 20 digits spell any int64
+	var room [len(timePart) + 20 + 1 + len(schemePart) + hexDigits]byte // any int64 fits 20 digits
 	value := strconv.AppendInt(append(room[:0], timePart...), at.Unix(), 10)
 	seconds := value[len(timePart):]
 	var sum [hexDigits]byte
-	spelled := appendSum(sum[:0], secret, seconds, body)
+	signed := appendSum(sum[:0], secret, seconds, body)
 	value = append(append(value, ','), schemePart...)
-	return string(append(value, spelled...))
+	return string(append(value, signed...))
 }
 
 // appendSum appends the signature of a body under the text of a time, in hex.
@@ -98,11 +98,11 @@ func appendSum(b []byte, secret string, seconds, body []byte) []byte {
 	return hex.AppendEncode(b, mac.Sum(sum[:0]))
 }
 
-// Verify tells whether the value of Header was made of the body with the secret, within a
-// tolerance of now to either side; now and the header count in whole seconds. One matching v1 of
-// several is enough, and other schemes are ignored, so that a sender may add signatures. The
-// comparison takes the same time whatever differs. It returns ErrNoSignature, ErrMismatch or
-// ErrTimestamp; the time is looked at last, because it means nothing before the signature holds.
+// Verify checks that the value of Header was made from the body and the secret, within a tolerance
+// of now in either direction; now and the header count in whole seconds. One matching v1 of several
+// is enough, and other schemes are ignored, so that a sender may add signatures. The comparison
+// takes constant time. It returns ErrNoSignature, ErrMismatch or ErrTimestamp; the time is checked
+// last, because it means nothing until the signature matches.
 func Verify(header string, body []byte, secret string, now time.Time, tolerance time.Duration) error {
 	if len(header) > MaxHeaderBytes {
 		return ErrNoSignature
@@ -118,7 +118,7 @@ func Verify(header string, body []byte, secret string, now time.Time, tolerance 
 		}
 	}
 	at, err := strconv.ParseInt(seconds, 10, 64)
-	// One spelling for one time: what is signed is the text, and "+5" or "05" would be others.
+	// One form for each time: the text is what is signed, and "+5" or "05" would be others.
 	if err != nil || times != 1 || candidates == 0 || strconv.FormatInt(at, 10) != seconds {
 		return ErrNoSignature
 	}
@@ -133,7 +133,7 @@ func Verify(header string, body []byte, secret string, now time.Time, tolerance 
 	if match == 0 {
 		return ErrMismatch
 	}
-	// Compared as times, not as a difference: that of two far ones does not fit a duration.
+	// Compared as times, because the difference of two distant times overflows a duration.
 	signed, now := time.Unix(at, 0), time.Unix(now.Unix(), 0)
 	if signed.Before(now.Add(-tolerance)) || signed.After(now.Add(tolerance)) {
 		return ErrTimestamp

@@ -133,7 +133,7 @@ func FuzzVerify(f *testing.F) {
 			require.Contains(t, []error{signature.ErrNoSignature, signature.ErrMismatch, signature.ErrTimestamp}, err)
 			return
 		}
-		// Nobody can write another time's signature by chance, so what is accepted holds ours.
+		// A signature of another time cannot occur by chance, so an accepted header contains ours.
 		require.Subset(t, strings.Split(header, ","), right)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// A receiver that already has a verifier of this scheme needs no new one. The verifier takes the
+// A receiver that already has a verifier for this scheme needs no new one. The verifier takes the
 // time from the system, so these rows do too.
 func TestAPublishedVerifierAgrees(t *testing.T) {
 	t.Parallel()

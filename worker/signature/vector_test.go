@@ -13,9 +13,9 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// vector is one question to a verifier and its answer. The file is shared by all verifiers of the
-// project, in Go and in TypeScript, and by those that others published; its signatures were
-// computed with Python's hmac and hashlib.
+// vector is one question to a verifier and its answer. All verifiers of the project, in Go and in
+// TypeScript, and published ones share the file; its signatures were computed with Python's hmac
+// and hashlib.
 type vector struct {
 	Name   string
 	Secret string
@@ -32,7 +32,7 @@ type vector struct {
 	Because string
 }
 
-// words are how the vectors spell the reasons.
+// words are the names of the errors in the vectors.
 var words = map[string]error{
 	"ok":           nil,
 	"no_signature": signature.ErrNoSignature,
@@ -67,8 +67,8 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 	require.Len(t, answered, len(words), "every answer is asked for")
 }
 
-// The published verifier takes the time from the system, which in the bubble is what it is slept
-// forward to.
+// The published verifier takes the time from the system. In the bubble, sleeping moves that time
+// forward.
 func TestAPublishedVerifierAnswersTheVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {

@@ -1,8 +1,8 @@
-// Command program is what a caller of the API writes: in a module of its own, with nothing but the
-// client. It walks the products of a store, changes one, is refused another change, and receives
-// the event of what it changed at a webhook. It is told where to go by STOREFRONT_URL and
-// STOREFRONT_KEY, prints the address of its webhook, and reads the webhook's secret from standard
-// input.
+// Command program is an example of an API caller, in a module of its own that requires only the
+// client. It lists the products of a store, changes one, makes a change that is refused, and
+// receives the event of its change at a webhook. It takes the service's address and key from
+// STOREFRONT_URL and STOREFRONT_KEY, prints the address of its webhook, and reads the webhook's
+// secret from standard input.
 package main
 
 import (
@@ -87,7 +87,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// receive serves the webhook and returns the events that come.
+// receive serves the webhook and returns the events that arrive.
 func receive() (<-chan *webhook.Event, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,4 +1,4 @@
-/** Returns the base URL in the form that paths are appended to. The errors hold nothing of it: it may contain a password. */
+/** Returns the base URL in the form that paths are appended to. The errors contain nothing of it, because it may contain a password. */
 export function checkBaseUrl(baseUrl: string, allowHttp: boolean): string {
   let url: URL;
   try {
@@ -27,14 +27,14 @@ export function checkBaseUrl(baseUrl: string, allowHttp: boolean): string {
   return url.origin + path;
 }
 
-/** Tells whether a host is this machine, so that nothing crosses a network; URL spells every IPv4 address with four numbers. */
+/** Reports whether a host is this machine, so that nothing crosses a network; URL writes every IPv4 address with four numbers. */
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 /**
- * Refuses what cannot be a key, so that a mistaken setting is found at the start and not by a 401
- * later. The errors hold nothing of it.
+ * Refuses a text that cannot be a key, so that a wrong setting fails at the start instead of with a
+ * later 401. The errors contain nothing of it.
  */
 export function checkApiKey(key: unknown): string {
   if (typeof key !== "string" || key === "") {

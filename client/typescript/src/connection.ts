@@ -11,27 +11,27 @@ import { Operation, type Input, type Wire } from "./operation.js";
 export interface StorefrontOptions {
   /** The address of the service, without `/v1`: `https://api.example.com`. */
   baseUrl: string;
-  /** An API key, `svc_live_…`. It is sent to `baseUrl` alone and appears in no error, and in nothing that is printed. */
+  /** An API key, `svc_live_…`. It is sent only to `baseUrl`, and appears in no error and no printed object. */
   apiKey: string;
-  /** How often a request is sent again at the most; 0 is never. Default 3. */
+  /** The most retries of a request; 0 means none. Default 3. */
   maxRetries?: number | undefined;
-  /** How many milliseconds a call may take, its waits and retries included. Default 120,000. */
+  /** How many milliseconds a call may take, including waits and retries. Default 120,000. */
   timeoutMs?: number | undefined;
-  /** Accept an `http://` address of another machine, where the network between is private: the key crosses it readable. */
+  /** Accept an `http://` address of another machine, for private networks only: the key crosses them in clear text. */
   allowHttp?: boolean | undefined;
-  /** What sends the requests, for a proxy or traces of your own. Default the global `fetch`. */
+  /** The function that sends requests, for your own proxy or traces. Default the global `fetch`. */
   fetch?: typeof fetch | undefined;
 }
 
-/** What one call does otherwise. */
+/** The options of one call. */
 export interface CallOptions {
   /** Ends the call when it is aborted: the call rejects with `canceled`, or with `timeout` if the signal is one of `AbortSignal.timeout`. */
   signal?: AbortSignal | undefined;
-  /** How many milliseconds this call may take, its waits and retries included; for a list, each of its pages. */
+  /** How many milliseconds this call may take, including waits and retries; for a list, each page. */
   timeoutMs?: number | undefined;
 }
 
-/** What passes time and throws dice; tests bring their own. */
+/** Time and randomness, which tests replace. */
 export interface Clock {
   /** Milliseconds that only grow. */
   now(): number;
@@ -55,15 +55,15 @@ const attemptTimeoutMs = 30_000;
 const firstDelayMs = 250;
 const maxDelayMs = 8_000;
 /**
- * The longest wait that is done for the caller: the service's limits count by the minute (specification,
- * Limits), so what asks for more is better decided by a person.
+ * The longest wait before an automatic retry: the service's limits count by the minute
+ * (specification, Limits), so a person should decide about anything longer.
  */
 const maxRetryAfterSeconds = 60;
 
-/** What timers can hold; a longer one would end at once. */
+/** The longest delay of a timer; a longer one would end at once. */
 const longestTimer = 2 ** 31 - 1;
 
-/** Sends requests to one service with one key, and sends them again. */
+/** Sends requests to one service with one key, and retries them. */
 export class Connection {
   // Private to the language, so that nothing that prints or serialises an object reaches the key.
   readonly #apiKey: string;
@@ -83,14 +83,14 @@ export class Connection {
   }
 
   /**
-   * Calls a method of the API, as often as it takes and is allowed:
+   * Calls a method of the API, with retries by this table:
    *
    * | after                           | reads | writes | POSTs of payment links |
    * | ------------------------------- | ----- | ------ | ---------------------- |
    * | 429: waits `Retry-After`        | again | again  | once                   |
    * | 5xx, no answer, no answer in time | again | once | once                   |
    *
-   * A 429 refused the request before it did anything; after the others a write may have been done.
+   * A 429 changed nothing; after any other failure a write may have taken effect.
    */
   async call<T>(method: DescMethod, input: Input, options: CallOptions = {}): Promise<T> {
     const operation = new Operation(method);
@@ -104,7 +104,7 @@ export class Connection {
       if (!(answer instanceof StorefrontError)) {
         return answer as T;
       }
-      // A service that asks to be asked again at once still gets the growing pauses.
+      // Even if the service asks for an immediate retry, the growing pauses apply.
       const pauseMs = answer.retryAfterSeconds ? answer.retryAfterSeconds * 1000 : this.#delayMs(retries);
       const late = pauseMs > maxRetryAfterSeconds * 1000 || this.#clock.now() + pauseMs >= deadline;
       if (signal.aborted || late || retries >= this.#maxRetries || !isRepeatable(operation, answer)) {
@@ -145,7 +145,7 @@ export class Connection {
     }
   }
 
-  /** The pause after so many retries: half of it is chance, so that clients which failed together do not come back together. */
+  /** The pause after so many retries: half of it is random, so that clients that failed together do not retry together. */
   #delayMs(retries: number): number {
     const full = Math.min(firstDelayMs * 2 ** retries, maxDelayMs);
     return (full / 2) * (1 + this.#clock.random());
@@ -171,7 +171,7 @@ function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.name === "TimeoutError";
 }
 
-/** fetch says "fetch failed", and why in the cause. */
+/** fetch's message is only "fetch failed"; the cause has the reason. */
 function reason(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = inner instanceof Error && "code" in inner ? ` (${String(inner.code)})` : "";

@@ -18,7 +18,7 @@ export interface CustomerFilter extends Filter<ListCustomersRequest> {}
 /** A customer to record: an e-mail, a phone, or both; the name may be left out. */
 export interface NewCustomer extends Partial<Draft<CreateCustomerRequest>> {}
 
-/** What to change of a customer: what is left out stays, null clears the e-mail or the phone. */
+/** The changes to a customer: omitted fields stay, null clears the e-mail or the phone. */
 export interface CustomerChanges extends Changes<UpdateCustomerRequest, CustomerMessage> {}
 
 /** The store's customers. */
@@ -31,16 +31,16 @@ export class Customers {
   }
 
   /**
-   * Walks all customers that match, newest first, a page at a time: `pageSize` is how many a request
-   * brings, `page` where to start. Customers that are recorded meanwhile move the others towards the
-   * end, so that one may come twice: the id tells. Needs the scope `customers:read`. Throws a
+   * Iterates over all customers that match, newest first, a page at a time: `pageSize` is the
+   * number per request, `page` the first page. A customer recorded meanwhile moves the others
+   * towards the end, so one may come twice: compare ids. Needs the scope `customers:read`. Throws a
    * StorefrontError.
    */
   list(filter: CustomerFilter = {}, options?: CallOptions): AsyncGenerator<Customer, void, undefined> {
     return walk(filter.page, (page) => this.page({ ...filter, page }, options));
   }
 
-  /** Retrieves one page of customers, for what shows pages itself. Needs the scope `customers:read`. Rejects with a StorefrontError: `validation_failed`. */
+  /** Retrieves one page of customers, for programs that show pages. Needs the scope `customers:read`. Rejects with a StorefrontError: `validation_failed`. */
   page(filter: CustomerFilter = {}, options?: CallOptions): Promise<Page<Customer>> {
     return this.#connection.call(CustomerService.method.listCustomers, { ...filter }, options);
   }
@@ -51,17 +51,17 @@ export class Customers {
   }
 
   /**
-   * Creates a customer, or completes the one whom the store already knows by that e-mail or phone;
-   * nobody is recorded twice, so it may be called again. Needs the scope `customers:write`. Rejects with
-   * a StorefrontError: `customer_identifier_required`, `phone_invalid`, `customer_conflict` or
-   * `validation_failed`.
+   * Creates a customer. If the store already has a customer with that e-mail or phone, adds what
+   * that customer lacks. A customer is never recorded twice, so it may be called again. Needs the
+   * scope `customers:write`. Rejects with a StorefrontError: `customer_identifier_required`,
+   * `phone_invalid`, `customer_conflict` or `validation_failed`.
    */
   create(customer: NewCustomer, options?: CallOptions): Promise<Customer> {
     return this.#connection.call(CustomerService.method.createCustomer, { ...customer }, options);
   }
 
   /**
-   * Changes a customer and returns it as it is then. Needs the scope `customers:write`. Rejects with a
+   * Changes a customer and returns the new state. Needs the scope `customers:write`. Rejects with a
    * StorefrontError: `customer_not_found`, `customer_identifier_required`, `phone_invalid`,
    * `customer_conflict` or `validation_failed`.
    */

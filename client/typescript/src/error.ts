@@ -37,23 +37,23 @@ export const serviceCodes = [
 export type ServiceCode = (typeof serviceCodes)[number];
 
 /**
- * A code of this package, for a request that the service gave no answer to.
+ * A code of this package, for a request that the service did not answer.
  *
- * - `network_error`: no answer came, or it broke off. Whether a write was carried out is unknown.
- * - `timeout`: the time ran out first. Whether a write was carried out is unknown.
+ * - `network_error`: no answer came, or it broke off. Whether a write took effect is unknown.
+ * - `timeout`: the time ran out first. Whether a write took effect is unknown.
  * - `canceled`: the caller's signal was aborted.
- * - `unexpected_answer`: something answered that is not the service, such as a proxy with a page of
- *   its own; `status` is what it answered with.
+ * - `unexpected_answer`: something other than the service answered, such as a proxy with its own
+ *   page; `status` is the status of that answer.
  */
 export type ClientCode = "network_error" | "timeout" | "canceled" | "unexpected_answer";
 
 /**
- * Why a call did not succeed: branch on it, never on a message. A service newer than this package may
- * send codes that it does not know; they are kept as they came.
+ * Why a call failed: branch on it, never on a message. A newer service may send codes that this
+ * package lacks; they are kept as received.
  */
 export type ErrorCode = Open<ServiceCode | ClientCode>;
 
-/** What a code alone does not say; each code fills at most one field. */
+/** More about a code; each code fills at most one field. */
 export interface ErrorDetails extends Partial<Resource<ErrorDetailsMessage>> {}
 
 /** @internal */
@@ -69,7 +69,7 @@ export interface ErrorParts {
 }
 
 /**
- * Why a call did not succeed. Every rejection of a call is one, but for mistakes in the program such
+ * The error of a failed call. Every rejection of a call is one, except mistakes in the program such
  * as an empty id, which are a TypeError.
  *
  * `message` explains the reason in English, for people, and may change at any time.
@@ -80,16 +80,16 @@ export class StorefrontError extends Error {
   readonly operation: string;
   /** The reason. */
   readonly code: ErrorCode;
-  /** The HTTP status; undefined where nothing answered. */
+  /** The HTTP status; undefined if nothing answered. */
   readonly status: number | undefined;
   /**
    * Set for `validation_failed` (`fields`), `insufficient_scope` (`required`) and
    * `product_incomplete` (`missing`), and undefined for most others.
    */
   readonly details: ErrorDetails | undefined;
-  /** The service's name of the request, to quote when asking for help; undefined where it did not answer. */
+  /** The request's identifier in the service's logs, to quote when you ask for help; undefined if the service did not answer. */
   readonly requestId: string | undefined;
-  /** How many seconds the service asks to wait before the next attempt; undefined where it asks for nothing. */
+  /** How many seconds the service asks to wait before the next attempt; undefined if it does not ask. */
   readonly retryAfterSeconds: number | undefined;
 
   /** @internal */
@@ -105,7 +105,7 @@ export class StorefrontError extends Error {
 }
 
 /**
- * The error of an answer that is no success, or not of the service.
+ * The error of an answer that is not a success, or not from the service.
  *
  * @internal
  */

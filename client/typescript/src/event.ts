@@ -5,11 +5,11 @@ import type { Product } from "./product.js";
 
 /** What every event has (specification, Webhook event envelope). */
 export interface Envelope<Type extends string, Data> {
-  /** The event's UUID, the same at every attempt: notice by it what is handled already. */
+  /** The event's UUID, the same at every attempt: use it to detect events that you have handled already. */
   id: string;
   /** What happened. */
   type: Type;
-  /** When it happened, ISO 8601 in UTC. Events may come in any order; this tells which is older. */
+  /** When it happened, ISO 8601 in UTC. Events may come in any order; compare this to see which is older. */
   createdAt: string;
   /** Where it happened. */
   store: { id: string; slug: string };
@@ -41,19 +41,19 @@ export interface PaymentLinkOrder extends Order {
 /** A payment link is paid, beside `order.paid` of the same order. */
 export interface PaymentLinkPaidEvent extends Envelope<"payment_link.paid", PaymentLinkOrder> {}
 
-/** Somebody pressed the test button. */
+/** The test button was pressed. */
 export interface PingEvent extends Envelope<"ping", { message: string; sentAt: string }> {}
 
 /**
- * An event of a type that the service has learnt since: answer it with a 2xx, and do nothing. Its `type` is a
- * word of its own, because text that could be anything would keep the union from telling its members apart.
+ * An event of a type newer than this package: answer it with a 2xx, and do nothing. Its `type` has
+ * a literal type, because a plain string would keep TypeScript from narrowing the union.
  */
 export interface UnknownEvent extends Envelope<"unknown", unknown> {
-  /** The type as it came. */
+  /** The type as received. */
   unknownType: string;
 }
 
-/** What a delivery brings: `type` tells which, and what `data` is. */
+/** The event of a delivery: `type` decides what `data` is. */
 export type StorefrontEvent =
   | OrderPaidEvent
   | OrderFailedEvent
@@ -64,7 +64,7 @@ export type StorefrontEvent =
   | PingEvent
   | UnknownEvent;
 
-/** The name of a type of event that this version knows. */
+/** The name of an event type of this version. */
 export type StorefrontEventType = Exclude<StorefrontEvent, UnknownEvent>["type"];
 
 const knownTypes: Record<StorefrontEventType, true> = {
@@ -78,8 +78,8 @@ const knownTypes: Record<StorefrontEventType, true> = {
 };
 
 /**
- * Reads the event of a body that is to be believed, and anything else as undefined. Its data is passed on as it
- * came: fields and words that are newer than this package stay.
+ * Reads the event of a verified body; returns undefined for anything else. Its data is passed on as
+ * received: fields and words newer than this package stay.
  *
  * @internal
  */

@@ -1,10 +1,10 @@
 /**
  * The client of one store's API and the verifier of its webhooks, for Node.
  *
- * The package owns the way from a program to the API: requests, retries, errors, pages, and the signatures
- * of deliveries. It refuses to run ahead of the service: it checks no field, keeps no state, and
- * passes on what it does not know. The messages and operations are generated from the protos (`gen/ts`);
- * these files are their face.
+ * The package makes requests, retries them, converts errors, iterates over pages, and verifies
+ * signatures of deliveries. It checks no field, keeps no state, and passes on data newer than
+ * itself. The messages and operations are generated from the protos (`gen/ts`); these files wrap
+ * them for callers.
  *
  * @packageDocumentation
  */

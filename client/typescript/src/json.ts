@@ -1,6 +1,6 @@
-// The JSON of the API as types, derived from the generated messages, so that no field is written
-// down twice. The service spells a message one way, in answers and in webhooks alike: 64-bit
-// integers as numbers, dates as text, the values of enums by their names, and null for what is not there.
+// The JSON of the API as types, derived from the generated messages, so that each field is written
+// once. The service writes a message the same way in answers and in webhooks: 64-bit integers as
+// numbers, dates as text, enum values by name, and null for missing values.
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
@@ -13,10 +13,10 @@ import type {
 import type { Product_Status, Product_Type } from "../../../gen/ts/storefront/v1/product_pb.js";
 import type { Store_Status } from "../../../gen/ts/storefront/v1/store_pb.js";
 
-/** The names of an enum's values that are ever sent. */
+/** The names of an enum's values that may be sent. */
 type Names<E> = Exclude<keyof E & string, `${string}_UNSPECIFIED`>;
 
-/** The names that a value of a generated enum goes by. */
+/** The names of a generated enum's values. */
 export type Word<T> =
   T extends Product_Status ? Names<typeof Product_Status>
   : T extends Product_Type ? Names<typeof Product_Type>
@@ -28,12 +28,12 @@ export type Word<T> =
   : never;
 
 /**
- * One of the words that this version of the package knows, or one that the service has learnt
- * since: an unknown word is kept as it came. Give a `switch` over it a `default`.
+ * One of the words of this version of the package, or a newer one of the service, kept as received.
+ * Give a `switch` over it a `default`.
  */
 export type Open<W extends string> = W | (string & {});
 
-/** Tells an enum from a plain number, whose text may be any number. */
+/** Distinguishes an enum from a plain number, whose text may be any number. */
 type IsNumber<T extends number> = `${number}` extends `${T}` ? true : false;
 
 type Answer<T> =
@@ -46,12 +46,12 @@ type Answer<T> =
 
 type Internal = "$typeName" | "$unknown";
 
-/** Tells whether a field of a message may be missing. */
+/** Whether a field of a message may be missing. */
 type IsOptional<T, K extends keyof T> = {} extends Pick<T, K> ? true : false;
 
 /**
- * A message as the service answers it. What may be missing is null; `Present` names the fields that
- * never are, where the generated type cannot say so: dates and objects.
+ * A message as the service answers it. Missing values are null; `Present` names the fields that are
+ * always there but whose generated type allows undefined: dates and objects.
  */
 export type Resource<T, Present extends keyof T = never> = {
   [K in keyof T as Exclude<K, Internal>]-?: K extends Present
@@ -67,7 +67,7 @@ type Given<T> =
   : T extends Timestamp ? Date | string
   : T;
 
-/** A message to send as a query: what is left out, or undefined, asks for nothing. */
+/** A message to send as a query: omitted or undefined fields filter nothing. */
 export type Filter<T> = {
   [K in keyof T as Exclude<K, Internal>]?: Given<NonNullable<T[K]>> | undefined;
 };
@@ -80,8 +80,8 @@ export type Draft<T> = {
 };
 
 /**
- * The fields of a resource `R` to change: one that is left out, or undefined, stays as it is, and
- * null clears one that may be null.
+ * The fields of a resource `R` to change: an omitted or undefined field stays as it is, and null
+ * clears a field that may be null.
  */
 export type Changes<T, R> = {
   [K in keyof T as Exclude<K, Internal | "id" | "updateMask">]?:

@@ -1,8 +1,8 @@
 import type { Page } from "./json.js";
 
 /**
- * Walks all pages of a list from one of them on, one request a page, each made when its first item
- * is asked for; leaving the loop makes no more.
+ * Iterates over the pages of a list from a given one, one request a page, each made when its first
+ * item is needed; leaving the loop makes no more.
  */
 export async function* walk<T>(
   first: number | bigint | undefined,

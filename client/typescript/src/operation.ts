@@ -4,10 +4,10 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { http } from "../../../gen/ts/google/api/annotations_pb.js";
 import { PaymentLinkService } from "../../../gen/ts/storefront/v1/payment_link_pb.js";
 
-/** What a caller hands to an operation: the fields of its request, by their JSON names. */
+/** The parameters of an operation: the fields of its request, by their JSON names. */
 export type Input = Readonly<Record<string, unknown>>;
 
-/** A request as it goes over the wire, without address and key. */
+/** A request as sent, without address and key. */
 export interface Wire {
   verb: string;
   /** The path under the base URL, query included. */
@@ -22,7 +22,7 @@ export class Operation {
   readonly name: string;
   /** Whether it changes nothing, so that it may be sent again after any failure. */
   readonly reads: boolean;
-  /** Whether it must never be sent again by itself: the POSTs of payment links. */
+  /** Whether it is never retried: the POSTs of payment links. */
   readonly once: boolean;
   readonly #verb: string;
   readonly #path: string;
@@ -39,7 +39,7 @@ export class Operation {
     this.#path = pattern.value;
   }
 
-  /** Spells a request: path parameters first, and the rest as the query of a GET or as the body. */
+  /** Builds a request: first the path parameters, then the rest as the query of a GET or as the body. */
   request(input: Input): Wire {
     const rest = { ...input };
     const path = this.#path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

@@ -27,16 +27,16 @@ export class Orders {
   }
 
   /**
-   * Walks all orders that match, newest first, a page at a time: `pageSize` is how many a request
-   * brings, `page` where to start. Orders that are made meanwhile move the others towards the end, so
-   * that one may come twice: the id tells. One that stops matching meanwhile moves them towards the
-   * front, so that one may be passed over. Needs the scope `orders:read`. Throws a StorefrontError.
+   * Iterates over all orders that match, newest first, a page at a time: `pageSize` is the number
+   * per request, `page` the first page. A new order moves the others towards the end, so one may
+   * come twice: compare ids. An order that stops matching meanwhile moves them towards the front,
+   * so one may be missed. Needs the scope `orders:read`. Throws a StorefrontError.
    */
   list(filter: OrderFilter = {}, options?: CallOptions): AsyncGenerator<Order, void, undefined> {
     return walk(filter.page, (page) => this.page({ ...filter, page }, options));
   }
 
-  /** Retrieves one page of orders, for what shows pages itself. Needs the scope `orders:read`. Rejects with a StorefrontError: `validation_failed`. */
+  /** Retrieves one page of orders, for programs that show pages. Needs the scope `orders:read`. Rejects with a StorefrontError: `validation_failed`. */
   page(filter: OrderFilter = {}, options?: CallOptions): Promise<Page<Order>> {
     return this.#connection.call(OrderService.method.listOrders, { ...filter }, options);
   }

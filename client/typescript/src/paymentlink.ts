@@ -26,7 +26,7 @@ export interface PaymentLinkFilter extends Filter<ListPaymentLinksRequest> {}
 /** A payment link to create, in the store's currency: FIXED with `amount`, or OPEN with `minAmount`. */
 export interface NewPaymentLink extends Draft<CreatePaymentLinkRequest> {}
 
-/** What to change of a payment link: what is left out stays, null clears what may be null. */
+/** The changes to a payment link: omitted fields stay, null clears a field that may be null. */
 export interface PaymentLinkChanges extends Changes<UpdatePaymentLinkRequest, PaymentLinkMessage> {}
 
 /** The store's payment links. */
@@ -39,17 +39,17 @@ export class PaymentLinks {
   }
 
   /**
-   * Walks all payment links that match, newest first and with their counters, a page at a time:
-   * `pageSize` is how many a request brings, `page` where to start. Links that are created meanwhile move
-   * the others towards the end, so that one may come twice: the id tells. One that stops matching
-   * meanwhile moves them towards the front, so that one may be passed over. Needs the scope
+   * Iterates over all payment links that match, newest first and with their counters, a page at a
+   * time: `pageSize` is the number per request, `page` the first page. A link created meanwhile
+   * moves the others towards the end, so one may come twice: compare ids. A link that stops
+   * matching meanwhile moves them towards the front, so one may be missed. Needs the scope
    * `payment_links:read`. Throws a StorefrontError.
    */
   list(filter: PaymentLinkFilter = {}, options?: CallOptions): AsyncGenerator<PaymentLink, void, undefined> {
     return walk(filter.page, (page) => this.page({ ...filter, page }, options));
   }
 
-  /** Retrieves one page of payment links, for what shows pages itself. Needs the scope `payment_links:read`. Rejects with a StorefrontError: `validation_failed`. */
+  /** Retrieves one page of payment links, for programs that show pages. Needs the scope `payment_links:read`. Rejects with a StorefrontError: `validation_failed`. */
   page(filter: PaymentLinkFilter = {}, options?: CallOptions): Promise<Page<PaymentLink>> {
     return this.#connection.call(PaymentLinkService.method.listPaymentLinks, { ...filter }, options);
   }
@@ -60,29 +60,29 @@ export class PaymentLinks {
   }
 
   /**
-   * Creates a payment link. It is sent once, whatever comes back: after a `network_error` or a `timeout`
-   * look at the list before calling it again. Needs the scope `payment_links:write`. Rejects with a
-   * StorefrontError: `feature_disabled`, `payment_link_invalid_pricing`, `payment_link_expiry_invalid`,
-   * `payment_link_expiry_past` or `validation_failed`.
+   * Creates a payment link. It is never retried: after a `network_error` or a `timeout`, check the
+   * list before you call it again. Needs the scope `payment_links:write`. Rejects with a
+   * StorefrontError: `feature_disabled`, `payment_link_invalid_pricing`,
+   * `payment_link_expiry_invalid`, `payment_link_expiry_past` or `validation_failed`.
    */
   create(link: NewPaymentLink, options?: CallOptions): Promise<PaymentLink> {
     return this.#connection.call(PaymentLinkService.method.createPaymentLink, { ...link }, options);
   }
 
   /**
-   * Changes a payment link and returns it as it is then; changing `pricing` clears the amount of the other
-   * kind unless it is given. Needs the scope `payment_links:write`. Rejects with a StorefrontError:
-   * `payment_link_not_found`, `payment_link_invalid_pricing`, `payment_link_expiry_invalid`,
-   * `payment_link_expiry_past` or `validation_failed`.
+   * Changes a payment link and returns the new state; changing `pricing` clears the amount of the
+   * other kind unless it is given. Needs the scope `payment_links:write`. Rejects with a
+   * StorefrontError: `payment_link_not_found`, `payment_link_invalid_pricing`,
+   * `payment_link_expiry_invalid`, `payment_link_expiry_past` or `validation_failed`.
    */
   update(id: string, changes: PaymentLinkChanges, options?: CallOptions): Promise<PaymentLink> {
     return this.#connection.call(PaymentLinkService.method.updatePaymentLink, { ...changes, id }, options);
   }
 
   /**
-   * Enables a disabled payment link, and leaves an enabled one as it is; whether it takes payments then is
-   * its `availability`. It is sent once, and may be called again. Needs the scope `payment_links:write`.
-   * Rejects with a StorefrontError: `payment_link_not_found`.
+   * Enables a disabled payment link and leaves an enabled one as it is; its `availability` shows
+   * whether it then takes payments. It is not retried, and may be called again. Needs the scope
+   * `payment_links:write`. Rejects with a StorefrontError: `payment_link_not_found`.
    */
   enable(id: string, options?: CallOptions): Promise<PaymentLink> {
     return this.#connection.call(PaymentLinkService.method.enablePaymentLink, { id }, options);

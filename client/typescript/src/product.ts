@@ -22,7 +22,7 @@ export interface Product extends Resource<ProductMessage, "createdAt" | "updated
 /** Which products to list. */
 export interface ProductFilter extends Filter<ListProductsRequest> {}
 
-/** What to change of a product: what is left out stays, null clears what may be null. */
+/** The changes to a product: omitted fields stay, null clears a field that may be null. */
 export interface ProductChanges extends Changes<UpdateProductRequest, ProductMessage> {}
 
 /** The store's products. */
@@ -35,17 +35,17 @@ export class Products {
   }
 
   /**
-   * Walks all products that match, newest first and whatever their status, a page at a time:
-   * `pageSize` is how many a request brings, `page` where to start. Products that are created meanwhile
-   * move the others towards the end, so that one may come twice: the id tells. One that stops matching
-   * meanwhile moves them towards the front, so that one may be passed over. Needs the scope
+   * Iterates over all products that match, newest first and whatever their status, a page at a
+   * time: `pageSize` is the number per request, `page` the first page. A product created meanwhile
+   * moves the others towards the end, so one may come twice: compare ids. A product that stops
+   * matching meanwhile moves them towards the front, so one may be missed. Needs the scope
    * `products:read`. Throws a StorefrontError.
    */
   list(filter: ProductFilter = {}, options?: CallOptions): AsyncGenerator<Product, void, undefined> {
     return walk(filter.page, (page) => this.page({ ...filter, page }, options));
   }
 
-  /** Retrieves one page of products, for what shows pages itself. Needs the scope `products:read`. Rejects with a StorefrontError: `validation_failed`. */
+  /** Retrieves one page of products, for programs that show pages. Needs the scope `products:read`. Rejects with a StorefrontError: `validation_failed`. */
   page(filter: ProductFilter = {}, options?: CallOptions): Promise<Page<Product>> {
     return this.#connection.call(ProductService.method.listProducts, { ...filter }, options);
   }
@@ -56,7 +56,7 @@ export class Products {
   }
 
   /**
-   * Changes a product and returns it as it is then. Needs the scope `products:write`. Rejects with a
+   * Changes a product and returns the new state. Needs the scope `products:write`. Rejects with a
    * StorefrontError: `product_not_found`, `validation_failed`, `compare_at_invalid`,
    * `product_type_unavailable`, or `product_incomplete` with `details.missing`.
    */

@@ -2,26 +2,26 @@
 // whole secret as the key (proto/CONTRACT.md, choice 33).
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** The bytes of a body as they came or go; text stands for its UTF-8. */
+/** The bytes of a body as received or sent; text stands for its UTF-8. */
 export type RawBody = string | Uint8Array;
 
 /** Why a signature is refused. */
 export type SignatureFault = "no_signature" | "mismatch" | "timestamp";
 
-/** A header of the service's has 80 bytes; a few more signatures of other schemes or secrets still fit. */
+/** The service's header has 80 bytes; a few more signatures of other schemes or secrets still fit. */
 const maxHeaderBytes = 1024;
 
-/** Times are 64-bit integers to the service. */
+/** The service's times are 64-bit integers. */
 const latest = 2n ** 63n - 1n;
 
-/** One spelling for one time: what is signed is the text, and "+5" or "05" would be others. */
+/** One form for each time: the text is what is signed, and "+5" or "05" would be others. */
 const canonical = /^(0|-?[1-9]\d*)$/;
 
 /**
- * Tells what is wrong with the header of a body, at a time in Unix seconds; undefined if it was made of this
- * body with this secret within the tolerance. One matching v1 of several is enough, and other parts
- * are ignored, so that a sender may add signatures. The comparison takes the same time whatever
- * differs. The time is looked at last, because it means nothing before the signature holds.
+ * Returns what is wrong with the header of a body, at a time in Unix seconds; undefined if it was
+ * made of this body with this secret within the tolerance. One matching v1 of several is enough,
+ * and other parts are ignored, so that a sender may add signatures. The comparison takes constant
+ * time. The time is checked last, because it means nothing until the signature matches.
  */
 export function faultOf(body: RawBody, header: string, secret: string, now: number, toleranceSeconds: number): SignatureFault | undefined {
   if (Buffer.byteLength(header) > maxHeaderBytes) {
@@ -41,7 +41,7 @@ export function faultOf(body: RawBody, header: string, secret: string, now: numb
   if (matches === 0) {
     return "mismatch";
   }
-  // Said this way round, a tolerance that is no number tolerates nothing.
+  // Written this way round, a tolerance of NaN tolerates nothing.
   return Math.abs(Number(seconds) - Math.floor(now)) <= toleranceSeconds ? undefined : "timestamp";
 }
 

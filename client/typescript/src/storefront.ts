@@ -20,8 +20,8 @@ export interface Storefront {
 }
 
 /**
- * Returns the API of one store. It opens no connection and sends nothing yet; throws a TypeError for
- * options that cannot work.
+ * Returns the API of one store. It opens no connection and sends nothing yet. It throws a TypeError
+ * for invalid options.
  *
  * ```ts
  * const storefront = createStorefront({ baseUrl: "https://api.example.com", apiKey: process.env.STOREFRONT_KEY! });

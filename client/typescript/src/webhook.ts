@@ -1,19 +1,19 @@
 import { parseEvent, type StorefrontEvent } from "./event.js";
 import { faultOf, sign, type RawBody, type SignatureFault } from "./signature.js";
 
-/** The header that carries the signature of a delivery, as Node spells it in `request.headers`. */
+/** The header that carries the signature of a delivery, in Node's lower case, as in `request.headers`. */
 export const signatureHeader = "service-signature";
 
 /**
  * Why a delivery is refused.
  *
- * - `no_signature`: the header is missing, or is not of the form `t=…,v1=…`.
- * - `mismatch`: the signature was made of another body or with another secret. A body that was parsed and
- *   written anew is another body.
- * - `timestamp`: the signature is right and its time is too far from now: a delivery that somebody recorded
- *   and sent again, or a clock that is wrong.
+ * - `no_signature`: the header is missing, or does not have the form `t=…,v1=…`.
+ * - `mismatch`: the signature belongs to another body or another secret. A body that was parsed and
+ *   written again is another body.
+ * - `timestamp`: the signature matches, but its time is too far from now. Either somebody recorded
+ *   the delivery and sent it again, or a clock is wrong.
  * - `no_secret`: the secret is empty, so that anybody could have signed.
- * - `payload`: the signature is right and the body is no event.
+ * - `payload`: the signature matches, but the body is not an event.
  */
 export type WebhookVerificationReason = SignatureFault | "no_secret" | "payload";
 
@@ -25,7 +25,7 @@ const messages: Record<WebhookVerificationReason, string> = {
   payload: "the body is no event",
 };
 
-/** Why verifyWebhook refused a delivery; it holds nothing of the header or the secret. Answer it with a 400. */
+/** Why verifyWebhook refused a delivery; it contains nothing of the header or the secret. Answer it with a 400. */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError";
   /** The reason to branch on. */
@@ -38,11 +38,11 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** What verifyWebhook does otherwise. */
+/** The options of verifyWebhook. */
 export interface VerifyWebhookOptions {
-  /** How many seconds the signature's time may be from now, to either side. Default 300. */
+  /** How many seconds the signature's time may be from now, in either direction. Default 300. */
   toleranceSeconds?: number | undefined;
-  /** The time to compare with, for tests of deliveries that were recorded. Default the system's. */
+  /** The time to compare with, for tests with recorded deliveries. Default the system's. */
   now?: Date | undefined;
 }
 
@@ -50,13 +50,13 @@ export interface VerifyWebhookOptions {
 const defaultToleranceSeconds = 300;
 
 /**
- * Returns the event of a delivery after checking who signed it and when.
+ * Verifies who signed a delivery and when, and returns its event.
  *
- * The body is byte for byte what came: read it before anything parses it. The header is that of
- * `signatureHeader`. The secret is the whole text that was shown, `whsec_` included; give several while a
- * new one replaces an old one, and empty ones among them are left out. What is newer than this package
- * is never refused: fields and words are kept as they came, and an event of an unknown type is an UnknownEvent. An event may come more than
- * once, with the same `id`.
+ * Pass the body exactly as received: read it before anything parses it. The header is that of
+ * `signatureHeader`. The secret is the whole text that was shown, including `whsec_`; pass several
+ * while a new one replaces an old one (empty ones are ignored). Data newer than this package is
+ * never refused: fields and words are kept as received, and an event of an unknown type is an
+ * UnknownEvent. An event may come more than once, with the same `id`.
  *
  * Throws a WebhookVerificationError, and a TypeError for a body that is neither text nor bytes.
  */

@@ -63,7 +63,7 @@ const changeLink = { method: PaymentLinkService.method.updatePaymentLink, input:
 describe("what is sent again", () => {
   const limited = refused(429, "rate_limited", { "Retry-After": "7" });
   const rows: { reason: string; operation: { method: DescMethod; input: Record<string, unknown> }; answers: Answer[]; pauses: number[]; code?: string }[] = [
-    { reason: "a read after a 429, when the service says", operation: get, answers: [limited, good], pauses: [7000] },
+    { reason: "a read after a 429, after the time that the service asks for", operation: get, answers: [limited, good], pauses: [7000] },
     { reason: "a write after a 429: it did nothing", operation: update, answers: [limited, limited, good], pauses: [7000, 7000] },
     { reason: "a POST after a 429", operation: create, answers: [limited, good], pauses: [7000] },
     { reason: "a change of a payment link after a 429", operation: changeLink, answers: [limited, good], pauses: [7000] },

@@ -127,7 +127,7 @@ it("creates, changes, enables and lists payment links", async () => {
   assert.equal((await shop.paymentLinks.page({ status: "active" })).data[0]?.id, link.id);
 });
 
-it("tells every refused field", async () => {
+it("reports every refused field", async () => {
   const error = await refusal(shop.products.page({ page: 0, pageSize: 1000 }));
   assert.equal(error.code, "validation_failed");
   assert.equal(error.status, 400);
@@ -162,7 +162,7 @@ it("is refused with a key that nobody made", async () => {
   assert.equal(error.status, 401);
 });
 
-it("knows the codes that the service has", () => {
+it("has the codes of the service", () => {
   const source = readFileSync(setting("STOREFRONT_REFUSALS"), "utf8");
   const [, block = ""] = /const \(\n(.*?)\n\)/s.exec(source) ?? [];
   const codes = [...block.matchAll(/Code = "(\w+)"/g)].map(([, code]) => code);

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 
 import { StorefrontError } from "../src/index.js";
 
-/** What typescript_test.go says of the service under test. */
+/** A variable of typescript_test.go about the service under test. */
 export function setting(name: string): string {
   const value = process.env[name];
   assert.ok(value, `${name} is not set`);

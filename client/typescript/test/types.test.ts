@@ -1,4 +1,4 @@
-// What the types say, checked by the compiler: these lines run only to prove that they compiled.
+// What the types allow, checked by the compiler: these lines run only to prove that they compiled.
 import { it } from "node:test";
 
 import type { NewCustomer, NewPaymentLink, Order, PaymentLink, PaymentLinkChanges, Product, ProductChanges, ProductFilter, ProductStatus, Store, StorefrontEvent } from "../src/index.js";

@@ -72,7 +72,7 @@ it("accepts one of several secrets, and never an empty one", () => {
   assert.equal(verdict(() => verifyWebhook(body, forged, ["", secret])), "mismatch");
 });
 
-it("says what is wrong with the rest", () => {
+it("reports what is wrong with the rest", () => {
   const header = signWebhook({ body, secret });
   assert.equal(verdict(() => verifyWebhook(body, undefined, secret)), "no_signature");
   assert.equal(verdict(() => verifyWebhook(body, null, secret)), "no_signature");

@@ -1,5 +1,6 @@
-// A server of a shop, in TypeScript: it lists the products, changes one, and waits for the webhook that tells
-// of the change. program_test.go installs the package in an empty project, checks this file with tsc and runs it.
+// A shop's server, in TypeScript: it lists the products, changes one, and waits for the webhook
+// about the change. program_test.go installs the package in an empty project, checks this file with
+// tsc and runs it.
 import { createServer, type IncomingMessage } from "node:http";
 import { createStorefront, StorefrontError, verifyWebhook, WebhookVerificationError, type Product } from "storefront-client";
 
