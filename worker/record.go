@@ -60,7 +60,7 @@ func (w *Worker) lost(ctx context.Context, n int) {
 	if n == 0 {
 		return
 	}
-	w.tells.lost.Add(float64(n))
+	w.metrics.lost.Add(float64(n))
 	w.config.Logger.WarnContext(ctx, "leases were lost before the outcome was written", "deliveries", n)
 }
 

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// Cause is what led to a change, as the columns request_id and trace of its events: nil for a
-// change without a request, and while there are no traces.
+// Cause returns the cause of a change, for the columns request_id and trace of its events: nil for
+// a change without a request, and without a trace.
 func Cause(ctx context.Context) (request *uuid.UUID, traceparent *string) {
 	if r := tenant.RequestOf(ctx); r != nil {
 		request = &r.ID
@@ -23,21 +23,21 @@ func Cause(ctx context.Context) (request *uuid.UUID, traceparent *string) {
 	return request, traceparent
 }
 
-// Made notes an event that the transaction of the context wrote for itself, as one that no change
-// of a row causes. Committed tells of it like of the others.
+// Made notes an event that the transaction of the context wrote itself, without a change of a row.
+// Committed reports it like the others.
 func Made(ctx context.Context, eventID uuid.UUID) {
 	r := from(ctx)
 	r.made = append(r.made, eventID)
 }
 
-// Committed notes the events of the transaction with the request that it was made for. It is
-// called once the transaction has been committed.
+// Committed notes the transaction's events on the request that caused them. Call it once, after the
+// commit.
 func Committed(ctx context.Context) {
 	tenant.RequestOf(ctx).Caused(from(ctx).made...)
 }
 
-// begin begins the span of what is written beside the change. Deliveries are children of an
-// outbox's.
+// begin starts the span of the rows written beside the change. Deliveries are children of the
+// outbox's span.
 func (r *recorder) begin(ctx context.Context) (context.Context, trace.Span) {
 	if len(r.events) == 0 {
 		return tracing.Child(ctx, "journal")

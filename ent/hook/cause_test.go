@@ -49,7 +49,7 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 		require.NotContains(t, *event.Trace, root.SpanContext().SpanID().String(), "the outbox's own span is the parent")
 		require.Equal(t, []uuid.UUID{event.ID}, request.Events)
 
-		// What is rolled back has caused nothing.
+		// A rolled back transaction has caused nothing.
 		require.Error(t, s.WithTx(inRequest, func(ctx context.Context, tx *ent.Tx) error {
 			row, err := tx.Product.Get(ctx, id)
 			require.NoError(t, err)

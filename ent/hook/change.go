@@ -17,8 +17,8 @@ type Change struct {
 	From, To any
 }
 
-// plain brings a column's value into one of the types that Change names: pointers are followed,
-// named types lose their name.
+// plain converts a column's value to one of the types of Change: it follows pointers and drops
+// named types.
 func plain(v any) any {
 	rv := reflect.ValueOf(v)
 	switch rv.Kind() {
@@ -54,7 +54,7 @@ func equal(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// appendChanges spells the changes as a JSON object, {"title":{"from":"a","to":"b"}}, in their
+// appendChanges appends the changes as a JSON object, {"title":{"from":"a","to":"b"}}, in their
 // order.
 func appendChanges(b []byte, changes []Change) []byte {
 	b = append(b, '{')

@@ -7,8 +7,8 @@ import (
 
 const (
 	// mostAhead is how far ahead of this process's clock a held row's moments may be and still count.
-	// Clocks of several hosts differ by seconds. What is further ahead was written by a clock that has
-	// been set right since, or came with loaded data: followed, it would spread from an order to its
+	// Clocks of several hosts differ by seconds. A moment further ahead comes from a clock that has
+	// been corrected since, or from loaded data. If followed, it would spread from an order to its
 	// payment link and on to every order of that link.
 	mostAhead = time.Hour
 	// mostDrawn is how far ahead of the clock the process's own last time may be and still count.
@@ -16,22 +16,21 @@ const (
 )
 
 // Clock gives the transactions of one process their times. It is a hybrid logical clock (Kulkarni
-// et al., "Logical Physical Clocks", 2014) with bounds: it follows the time of day, but for what it
-// has seen already. Goroutines may share it.
+// et al., "Logical Physical Clocks", 2014) with bounds: it follows the time of day, but stays
+// behind no moment that it has seen. Goroutines may share it.
 type Clock struct {
 	// Now is the time of day: UTC, in milliseconds.
 	Now func() time.Time
-	// Alone tells that the clock is a test's, which may stand still: each object's moments then
-	// depend on nothing but the object.
+	// Alone is true for a test's clock, which may stand still: each object's moments then depend only
+	// on the object.
 	Alone bool
 	// last is the newest time given, in milliseconds since 1970.
 	last atomic.Int64
 }
 
 // after returns the time of a transaction: now, but later than every moment seen, and not before
-// the time that another transaction of this process was given, as long as that is no more than a
-// second ahead. The second bound orders what happens to different objects too, as far as one
-// process can.
+// the last time given in this process, if that is at most a second ahead. The last rule also orders
+// changes of different objects, as far as one process can.
 func (c *Clock) after(seen []time.Time) time.Time {
 	now := c.Now()
 	at := now

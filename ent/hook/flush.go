@@ -15,10 +15,9 @@ import (
 )
 
 // Flush writes the journal entries, the events and their outbox entries of the transaction that
-// Begin began, a statement an entry or event; on PostgreSQL one of each are one statement
-// together. It is called once, right before the commit, and tells whether there is anything in
-// the outbox to announce after it: an event that no enabled webhook of the store subscribes to
-// is kept, and concerns nobody.
+// Begin began, a statement for each; on PostgreSQL, one event and one entry share a statement. Call
+// it once, right before the commit. It reports whether the outbox has anything to announce after
+// the commit: an event to which no enabled webhook of the store subscribes is kept, but not queued.
 func Flush(ctx context.Context, tx *ent.Tx, database string) (queued bool, err error) {
 	r, ok := ctx.Value(contextKey{}).(*recorder)
 	if !ok {
@@ -75,9 +74,9 @@ func exec(ctx context.Context, tx *ent.Tx, statement string, args []any) (int64,
 	return result.RowsAffected()
 }
 
-// Every change pays for these, and nearly every one for a single row of each, so they leave the
-// query builder: as texts that a connection prepares once they halve what the service spends on
-// them. The rows affected are those of the outbox.
+// Every change runs these statements, nearly always for a single row. So they bypass the query
+// builder: as texts that a connection prepares once they halve the service's time for them. The
+// rows affected are those of the outbox.
 const (
 	entryColumns = `activity_entries
  (id, store_id, actor_type, actor_id, actor_name, action, resource_type, resource_id, changes, created_at)`
@@ -88,10 +87,10 @@ const (
 	subscribed = intoOutbox + `SELECT 1 FROM webhooks w WHERE w.store_id = $2 AND w.enabled AND w.events ? $3::text)`
 )
 
-// statements write what one database is told of a change.
+// statements are the inserts for one database.
 type statements struct {
-	both   string // event, outbox and journal entry; "" where there is no such thing
-	event  string // "" where outbox writes the event too
+	both   string // event, outbox and journal entry; "" if the database has none
+	event  string // "" if outbox writes the event too
 	outbox string
 }
 
@@ -108,7 +107,7 @@ var (
 	}
 )
 
-// journal is the arguments of insertEntry for each entry.
+// journal returns the arguments of insertEntry for each entry.
 func (r *recorder) journal(store tenant.Store, actor tenant.Actor) [][]any {
 	rows := make([][]any, len(r.entries))
 	for i, e := range r.entries {
@@ -119,7 +118,7 @@ func (r *recorder) journal(store tenant.Store, actor tenant.Actor) [][]any {
 	return rows
 }
 
-// outbox is the arguments of insertEvent for each event.
+// outbox returns the arguments of insertEvent for each event.
 func (r *recorder) outbox(ctx context.Context, tx *ent.Tx, store tenant.Store) ([][]any, error) {
 	rows := make([][]any, len(r.events))
 	request, trace := Cause(ctx)
@@ -135,7 +134,7 @@ func (r *recorder) outbox(ctx context.Context, tx *ent.Tx, store tenant.Store) (
 	return rows, nil
 }
 
-// data is the object that an event concerns, as GET answers right after the commit.
+// data returns the object that an event concerns, as GET answers right after the commit.
 func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, e event) (proto.Message, error) {
 	switch row := r.rows[e.resourceID].(type) {
 	case *ent.Product:
@@ -143,7 +142,7 @@ func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, e e
 	case *ent.Customer:
 		return resource.Customer(row, store.Currency), nil
 	case *ent.Order:
-		// Two events may tell of one order; it is read once, for the answer or here.
+		// Two events may carry one order; it is read once, for the response or here.
 		if o, ok := r.orders[e.resourceID]; ok {
 			return o, nil
 		}
@@ -154,6 +153,6 @@ func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, e e
 		r.orders[e.resourceID] = message
 		return message, nil
 	default:
-		return nil, fmt.Errorf("no event tells of a %T", row)
+		return nil, fmt.Errorf("no event for a %T", row)
 	}
 }

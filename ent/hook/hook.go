@@ -1,21 +1,21 @@
-// Package hook writes what every change leaves behind: its entry in the store's activity
-// journal and its rows in the outbox, in the transaction of the change.
+// Package hook writes the records of every change, in the transaction of the change: its entry in
+// the store's activity journal and its rows in the outbox.
 //
 //	mutation ──► hook: notes the change ──┐
 //	mutation ──► hook: notes the change ──┤ one transaction
 //	Flush ──► journal rows, outbox rows ◄─┘
-//	COMMIT ──► Committed: the request learns which events it caused
+//	COMMIT ──► Committed: the request is given the ids of its events
 //
 // The rows are written at the end of the transaction, because an event shows what a GET answers
 // right after the commit: the customer of a first purchase already has that order counted. A
 // transaction that dies leaves neither the change nor its rows.
 //
-// It also owns the transaction's one time, which is settled once the rows to change are held, so
-// that the moments of one object follow the order of the commits: see Hold and Time.
+// It also owns the transaction's one time. The time is fixed once the transaction holds the rows to
+// change, so that the moments of one object follow the order of the commits: see Hold and Time.
 //
-// It refuses a change outside a transaction, a change under another store than the one in the
-// context, a journaled change of a row that is not held, and bulk changes of what is journaled,
-// which run a hook once for any number of rows.
+// It refuses a change outside a transaction, a change under another store than the context's, a
+// journaled change of a row that is not held, and bulk changes of journaled rows, for which a hook
+// would run only once.
 package hook
 
 import (
@@ -32,7 +32,7 @@ import (
 
 type contextKey struct{}
 
-// recorder gathers what one transaction changes.
+// recorder collects the changes of one transaction.
 type recorder struct {
 	moment
 	silent bool
@@ -58,15 +58,14 @@ type event struct {
 	resourceID uuid.UUID
 }
 
-// Silence makes the rest of the transaction leave no journal entries of its own, for loading
-// existing data, and no events either unless withEvents is true. Record still writes the entry
-// that tells of the load.
+// Silence stops journal entries for the rest of the transaction, for loading existing data, and
+// events too unless withEvents is true. Record still writes the entry for the load.
 func Silence(ctx context.Context, withEvents bool) {
 	r := from(ctx)
 	r.silent, r.mute = true, !withEvents
 }
 
-// Record adds a journal entry that no single row accounts for, such as a load of many rows.
+// Record adds a journal entry that belongs to no single row, such as that of a load of many rows.
 // Each change is a field's name and its new value.
 func Record(ctx context.Context, action, resourceType string, resourceID uuid.UUID, changes ...Change) {
 	r := from(ctx)
@@ -81,8 +80,8 @@ func from(ctx context.Context) *recorder {
 	return r
 }
 
-// Register makes the client note every change of what is journaled. It is called once for a
-// client, before any other use.
+// Register makes the client note every change of a journaled row. Call it once for a client, before
+// any other use.
 func Register(c *ent.Client) {
 	c.Use(func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
@@ -95,7 +94,7 @@ func Register(c *ent.Client) {
 	})
 }
 
-// note carries out a mutation and remembers what it changed.
+// note runs a mutation and records its changes.
 func note(ctx context.Context, k kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	if _, err := m.(interface{ Tx() (*ent.Tx, error) }).Tx(); err != nil {
 		return nil, fmt.Errorf("change a %s: outside a transaction", k.resource)
@@ -125,7 +124,7 @@ func note(ctx context.Context, k kind, m ent.Mutation, next ent.Mutator) (ent.Va
 	if id, ok = m.(interface{ ID() (uuid.UUID, bool) }).ID(); !ok {
 		return nil, fmt.Errorf("change a %s: it has no id", k.resource)
 	}
-	// Nobody else can see a new row before the commit.
+	// No other transaction sees a new row before the commit.
 	r.held[id] = true
 	r.rows[id] = value
 	clear(r.orders)

@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// The event types that a webhook can subscribe to, in the words of the specification.
+// The event types that a webhook can subscribe to, as in the specification.
 const (
 	OrderPaid        = "order.paid"
 	OrderFailed      = "order.failed"
@@ -23,20 +23,20 @@ const (
 // Ping is the type of the event that the test button sends. No webhook can subscribe to it.
 const Ping = "ping"
 
-// kind is what the journal and the outbox know of one kind of row.
+// kind describes the journal entries and events of one kind of row.
 type kind struct {
 	// resource is the name in the journal.
 	resource string
-	// fields are the journaled columns in the order in which an entry shows them. Counters and times
-	// that follow from other changes are not among them.
+	// fields are the journaled columns in the order of an entry. Counters and times that follow from
+	// other changes are not journaled.
 	fields []field.Column
 	// action names a change; nil for the plain created and updated.
 	name func(op ent.Op, changes []Change) string
-	// events are the types of event that a change sends.
+	// events returns the types of event that a change sends.
 	events func(op ent.Op, changes []Change, row ent.Value) []string
 }
 
-// kinds is the one table of what is journaled and what sends events, by ent's type name.
+// kinds is the one table of the journaled rows and their events, by ent's type name.
 var kinds = map[string]kind{
 	ent.TypeStore: {
 		resource: "store",
@@ -154,8 +154,8 @@ func (k kind) ownerOf(m ent.Mutation) uuid.UUID {
 	return id
 }
 
-// changes lists the journaled fields that a mutation sets to another value than they had. The
-// old values come with the row that an update starts from, without a query.
+// changes lists the journaled fields whose value a mutation changes. The old values come with the
+// row that an update starts from, without a query.
 func (k kind) changes(ctx context.Context, m ent.Mutation) ([]Change, error) {
 	var changes []Change
 	for _, f := range k.fields {

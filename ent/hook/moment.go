@@ -17,10 +17,10 @@ import (
 //	Hold(order) Hold(customer) …  ──►  Time: settled, from now on the same  ──►  Flush, COMMIT
 //	      rows are taken, some after a wait            changes, new rows
 //
-// The time is taken from the clock at its first use, when nobody else can change the rows any
-// more, and lies behind every moment that they hold. So whatever a transaction waited for, and
-// however far the clocks of two servers are apart, the times of one object increase from commit to
-// commit, and the ids that are made of them too.
+// The time is taken from the clock at its first use, when no other transaction can change the held
+// rows, and is later than all their moments. So however long a transaction waited, and however far
+// the clocks of two servers differ, the times of one object increase from commit to commit, and so
+// do the ids made from them.
 type moment struct {
 	clock   *Clock
 	settled time.Time // zero until the first use
@@ -43,20 +43,20 @@ func Begin(ctx context.Context, clock *Clock) context.Context {
 	})
 }
 
-// Time is the one time of the transaction that the context belongs to: UTC, in milliseconds, and
-// behind every moment of the rows that Hold was told of, but for those more than an hour ahead of
-// the clock. Its first use settles it, so it comes after the last row was taken, and shortly before
-// the commit. It panics outside of a transaction.
+// Time is the one time of the context's transaction: UTC, in milliseconds, and later than every
+// moment of the rows passed to Hold, except those more than an hour ahead of the clock. Its first
+// use fixes it, so that must come after the last row is held, shortly before the commit. It panics
+// outside of a transaction.
 func Time(ctx context.Context) time.Time {
 	return from(ctx).time()
 }
 
-// errHeldLate is a fault of the program, not of the data.
+// errHeldLate is a bug of the program, not a fault of the data.
 var errHeldLate = errors.New("a row was taken after the time of the transaction was settled (hook.Time)")
 
-// Hold notes rows that the transaction has taken (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the
-// transaction itself is enough) and read after that, so that its time lies behind theirs. It fails
-// once the time is settled: then it could lie before what the transaction waited for.
+// Hold notes rows that the transaction has locked (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the
+// transaction itself is enough) and then read, so that its time is later than theirs. It fails once
+// the time is fixed, because the time could then lie before that of a row.
 func Hold(ctx context.Context, rows ...ent.Value) error {
 	r := from(ctx)
 	if !r.settled.IsZero() {
@@ -94,8 +94,8 @@ func (m *moment) hold(id uuid.UUID, moments ...*time.Time) {
 	}
 }
 
-// Shown notes an order as the transaction read it after its last change, with all that it shows
-// held, so that an event of it holds the same and is not read again.
+// Shown notes an order as the transaction read it after its last change, with all parts held, so
+// that an event carries the same and does not read it again.
 func Shown(ctx context.Context, orderID uuid.UUID, order proto.Message) {
 	from(ctx).orders[orderID] = order
 }

@@ -1,5 +1,5 @@
-// Package id makes the ids of rows whose time counts: UUIDs of version 7 (RFC 9562, section 5.7),
-// which sort by the millisecond of their making. It takes the time from its caller, so that a
+// Package id makes the ids of rows that are ordered by time: UUIDs of version 7 (RFC 9562, section
+// 5.7), which sort by the millisecond of their creation. The caller passes the time, so that a
 // row's id agrees with the store's clock.
 package id
 
@@ -13,16 +13,16 @@ import (
 )
 
 // counted orders the ids of one process within a millisecond (RFC 9562, section 6.2, method 1). It
-// starts anywhere in its lower half, so that two processes do not count alike.
+// starts anywhere in its lower half, so that two processes count differently.
 var counted atomic.Uint32
 
 const counterBits = 26
 
 func init() { counted.Store(rand.Uint32N(1 << (counterBits - 1))) }
 
-// At returns a new id of the millisecond of t. Of two ids that a process makes of one millisecond
-// the later sorts behind, but for once in 67 million. Times before 1970 count as 1970. Goroutines
-// may call it at once.
+// At returns a new id of the millisecond of t. Of two ids that a process makes in one millisecond,
+// the later one sorts after the earlier, except once in 67 million. Times before 1970 count as
+// 1970. Goroutines may call it at once.
 func At(t time.Time) uuid.UUID {
 	made := uuid.New()
 	put(&made, t)
@@ -33,15 +33,15 @@ func At(t time.Time) uuid.UUID {
 	return made
 }
 
-// Floor returns the lowest id of the millisecond of t, and so the bound between ids made before t
-// and ids made from t on. It belongs to no row.
+// Floor returns the lowest id of the millisecond of t: the bound between ids made before t and ids
+// made from t on. No row has it.
 func Floor(t time.Time) uuid.UUID {
 	var floor uuid.UUID
 	put(&floor, t)
 	return floor
 }
 
-// Time is the millisecond that an id was made in, in UTC.
+// Time returns the millisecond of an id, in UTC.
 func Time(made uuid.UUID) time.Time {
 	var ms [8]byte
 	copy(ms[2:], made[:6])

@@ -1,10 +1,10 @@
-// Package migrations holds the versioned SQL that makes the tables, a folder for each database,
-// and numbers it. It runs nothing; package db does.
+// Package migrations holds the versioned SQL that makes the tables, a folder for each database, and
+// numbers it. Package db runs it.
 //
-// A migration is written by the program in the folder diff from the schema of ent, reviewed, and
-// never edited once it has landed. There is no way down: servers of two versions run on one
-// database while an installation is upgraded, so a migration only adds what the older version
-// can ignore, and a later release removes what no running version uses any more.
+// The program in the folder diff writes a migration from the schema of ent; a person reviews it,
+// and it is never edited once it has landed. There is no way down: servers of two versions run on
+// one database during an upgrade, so a migration only adds what the older version can ignore, and a
+// later release removes what no running version uses any more.
 package migrations
 
 import (

@@ -33,7 +33,7 @@ func (ApiKey) Edges() []ent.Edge {
 	}
 }
 
-// Indexes of API keys. The fingerprint is looked up before the store is known.
+// Indexes of API keys. The fingerprint is looked up without a store.
 func (ApiKey) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("fingerprint").Unique(),

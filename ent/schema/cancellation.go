@@ -7,9 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Cancellation is the order to write down as cancelled what waits for a webhook that was disabled
-// or deleted. Its deliveries are cancelled from the commit of this row on; workers move them to the
-// journal in steps, each a transaction that moves the position on, and delete the row at the end.
+// Cancellation is the order to cancel the waiting deliveries of a webhook that was disabled or
+// deleted. They count as cancelled from the commit of this row. Workers then move them to the
+// journal in steps, each a transaction that advances the position, and delete the row at the end.
 type Cancellation struct{ ent.Schema }
 
 // Fields of a cancellation.
@@ -28,8 +28,8 @@ func (Cancellation) Fields() []ent.Field {
 	}
 }
 
-// Indexes of cancellations. Workers look for those that are due; the journal asks when a delivery
-// was cancelled.
+// Indexes of cancellations. Workers look for those that are due; the journal looks up when a
+// delivery was cancelled.
 func (Cancellation) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("store_id", "webhook_id", "epoch").Unique(),

@@ -7,8 +7,8 @@ import (
 	"entgo.io/ent/schema/field"
 )
 
-// ClockMark is the time by the database's clock at which what is too old was last looked for. A clock
-// that has leapt since deletes nothing for a while, because what it takes for old may be new.
+// ClockMark is the database's time when old data was last looked for. If the clock has leapt since,
+// nothing is deleted for a while, because data that looks old may be new.
 type ClockMark struct{ ent.Schema }
 
 // Annotations of clock marks.

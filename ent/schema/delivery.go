@@ -7,9 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Delivery is an event on its way to one webhook, until it has succeeded, failed or been
-// cancelled: then its row moves to the finished deliveries. So the table holds what there is to
-// do and no more.
+// Delivery is an event on its way to one webhook. Once it has succeeded, failed or been cancelled,
+// its row moves to the finished deliveries. So the table holds only pending work.
 type Delivery struct{ ent.Schema }
 
 // Fields of a delivery.
@@ -32,9 +31,9 @@ func (Delivery) Fields() []ent.Field {
 	}
 }
 
-// Indexes of deliveries. Workers look for what is due across all stores, so that one index
-// starts with the time; what they then take from a store goes by the lane's. The last one tells whether
-// an event is on its way to a webhook.
+// Indexes of deliveries. Workers look for due deliveries across all stores, so one index starts
+// with the time; claims within a store use the lane's index. The last one shows whether an event is
+// on its way to a webhook.
 func (Delivery) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("store_id", "webhook_id", "retry", "due_at", "id"),

@@ -7,12 +7,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Event is what happened, as the envelope that is signed and sent, in its exact bytes. A row is
-// written once and never changed; on PostgreSQL the table is cut into days by its ids, which sort
-// by time.
+// Event is the envelope of what happened, in the exact bytes that are signed and sent. A row is
+// written once and never changed; on PostgreSQL the table is partitioned by day on its ids, which
+// sort by time.
 type Event struct{ ent.Schema }
 
-// Fields of an event. It has no edges: what happened stays true whatever becomes of the rows.
+// Fields of an event. It has no edges: an event stays true whatever happens to the rows.
 func (Event) Fields() []ent.Field {
 	return []ent.Field{
 		id(),

@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// FinishedDelivery is a delivery that has come to its end, with all its attempts. A row is
-// written once and never changed; on PostgreSQL the table is cut into days by its ids, which
-// sort by time, so that what is too old is dropped a day at a time.
+// FinishedDelivery is a delivery that has ended, with all its attempts. A row is written once and
+// never changed; on PostgreSQL the table is partitioned by day on its ids, which sort by time, so
+// that old data is dropped a day at a time.
 type FinishedDelivery struct{ ent.Schema }
 
 // Annotations of finished deliveries.
@@ -34,8 +34,8 @@ func (FinishedDelivery) Fields() []ent.Field {
 	}
 }
 
-// Indexes of finished deliveries: the journal of a store by status, newest first, since the few
-// that did not succeed are looked for among many that did; and what became of an event.
+// Indexes of finished deliveries: a store's journal by status, newest first, to find the few that
+// did not succeed among many that did; and the deliveries of an event.
 func (FinishedDelivery) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("store_id", "status", "id"),

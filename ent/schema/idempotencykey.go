@@ -8,8 +8,8 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// IdempotencyKey remembers what an operation of the operator's side answered, so that a checkout
-// that asks again under the same key gets the same answer and changes nothing. It is written in
+// IdempotencyKey stores the answer of an operation of the operator's side, so that a checkout that
+// repeats a request under the same key gets the same answer and changes nothing. It is written in
 // the transaction of the operation.
 type IdempotencyKey struct{ ent.Schema }
 

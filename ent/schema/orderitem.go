@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// OrderItem is one line of an order, as it was when the order was recorded. Its product may be
-// gone since, so product_id is no reference.
+// OrderItem is one line of an order, as it was when the order was recorded. Its product may have
+// been deleted since, so product_id is not a foreign key.
 type OrderItem struct{ ent.Schema }
 
 // Fields of an order item.

@@ -10,8 +10,8 @@ import (
 )
 
 // OutboxEntry is an event that no worker has turned into deliveries yet. It is written with its
-// event, when a webhook of the store subscribes to the type, and deleted by the relay: the table
-// is short, and its rows are slim, so that the passing of an event rewrites no payload.
+// event, if a webhook of the store subscribes to the type, and deleted by the relay. The table is
+// short and its rows are small, so that relaying an event rewrites no payload.
 type OutboxEntry struct{ ent.Schema }
 
 // Annotations of outbox entries.
@@ -19,8 +19,8 @@ func (OutboxEntry) Annotations() []schema.Annotation {
 	return []schema.Annotation{entsql.Table("outbox")}
 }
 
-// Fields of an outbox entry. The id is counted by the database: unlike times of several hosts it
-// tells in which order entries were written, up to transactions that overlap.
+// Fields of an outbox entry. The database counts the id: unlike times of several hosts it gives the
+// order in which entries were written, except for transactions that overlap.
 func (OutboxEntry) Fields() []ent.Field {
 	return []ent.Field{
 		field.Int64("id"),
@@ -30,7 +30,7 @@ func (OutboxEntry) Fields() []ent.Field {
 	}
 }
 
-// Indexes of outbox entries: whether an event is still to be turned into deliveries.
+// Indexes of outbox entries: whether an event still waits to be turned into deliveries.
 func (OutboxEntry) Indexes() []ent.Index {
 	return []ent.Index{index.Fields("store_id", "event_id")}
 }

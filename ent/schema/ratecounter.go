@@ -8,9 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// RateCounter counts one key's requests in one minute; a new minute starts the row anew, so the
-// table has as many rows as there are keys in use. On PostgreSQL it is unlogged: losing it in a
-// crash forgives a minute.
+// RateCounter counts one key's requests in one minute. A new minute restarts the row, so the table
+// has one row for each key in use. On PostgreSQL it is unlogged: a crash loses one minute's count.
 type RateCounter struct{ ent.Schema }
 
 // Annotations of rate counters.

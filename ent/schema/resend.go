@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Resend is the order to send again to a webhook every event since a time that never succeeded
-// there. It is carried out in steps, each a transaction that moves the position on; whoever
-// finds it unfinished goes on with it.
+// Resend is the order to send a webhook again every event since a time that never succeeded there.
+// It runs in steps, each a transaction that advances the position; any process continues an
+// unfinished one.
 type Resend struct{ ent.Schema }
 
 // Fields of a resend.

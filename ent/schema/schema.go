@@ -1,9 +1,9 @@
-// Package schema describes the service's tables: one table a file, its columns, edges, indexes
-// and the bounds that the database itself keeps. It holds no rules of the shop and no hooks.
+// Package schema describes the service's tables: one table a file, with its columns, edges, indexes
+// and the bounds that the database enforces. It holds no business rules and no hooks.
 //
-// Every table of a store's data carries store_id, and every index of such a table starts with
-// it. The exceptions look a row up before its store is known: a key's fingerprint, a store's
-// slug and the primary keys.
+// Every table of a store's data has store_id, and every index of such a table starts with it. The
+// exceptions are looked up without a store: a key's fingerprint, a store's slug and the primary
+// keys.
 package schema
 
 import (
@@ -14,15 +14,15 @@ import (
 
 //go:generate go run -modfile=../../tools.mod entc.go
 
-// id is the primary key of a table whose rows are numbered by us: a UUIDv7, so that rows sort
-// by the time of their creation.
+// id is the primary key of tables whose ids we make: a UUIDv7, so that rows sort by the time of
+// their creation.
 func id() ent.Field {
 	return field.UUID("id", uuid.UUID{}).
 		Default(func() uuid.UUID { return uuid.Must(uuid.NewV7()) }).
 		Immutable()
 }
 
-// storeID is the column that every table of a store's data carries.
+// storeID is the column of every table of a store's data.
 func storeID() ent.Field {
 	return field.UUID("store_id", uuid.UUID{}).Immutable()
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Session is a member of a store who is signed in to its dashboard. Only the fingerprint of the
-// cookie's secret is kept. Its id is that of the sign-in link that began it.
+// cookie's secret is stored. Its id is that of its sign-in link.
 type Session struct{ ent.Schema }
 
 // Fields of a session.
@@ -26,7 +26,7 @@ func (Session) Fields() []ent.Field {
 	}
 }
 
-// Indexes of sessions. The fingerprint is looked up before the store is known.
+// Indexes of sessions. The fingerprint is looked up without a store.
 func (Session) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("fingerprint").Unique(),

@@ -33,7 +33,7 @@ func (SignInLink) Fields() []ent.Field {
 	}
 }
 
-// Indexes of sign-in links. The fingerprint is looked up before the store is known.
+// Indexes of sign-in links. The fingerprint is looked up without a store.
 func (SignInLink) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("fingerprint").Unique(),

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// LoadOrCreateFile reads the key in a file and makes the file when there is none: a new key in
-// base64 with mode 0600. Processes that start at once all return the same key, because the file
-// gets its name only when it is whole, and whoever comes second reads the first one's. A file that
-// holds something else is an error that never shows it, and is left alone.
+// LoadOrCreateFile reads the key in a file, or creates the file with a new key in base64 and mode
+// 0600. Processes that start at once all return the same key: the file gets its name only when it
+// is complete, and later processes read the first one's. A file with other content is an error,
+// which never shows the content, and is left alone.
 func LoadOrCreateFile(path string) (Key, error) {
 	key, err := loadFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -35,8 +35,8 @@ func loadFile(path string) (Key, error) {
 	return key, nil
 }
 
-// createFile writes a text under a name of its own and then links it to the path, which fails with
-// fs.ErrExist where a rename would replace what another process has made.
+// createFile writes a text under a temporary name and links it to the path. The link fails with
+// fs.ErrExist where a rename would replace another process's file.
 func createFile(path, text string) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".key-*") // mode 0600
 	if err != nil {
@@ -44,7 +44,7 @@ func createFile(path, text string) error {
 	}
 	defer func() { _ = os.Remove(temp.Name()) }()
 	_, err = temp.WriteString(text)
-	// What the key seals is lost without it, so it must not be younger on disk than the database.
+	// Without the key, the sealed data is lost, so the key must reach the disk before the database.
 	err = errors.Join(err, temp.Sync(), temp.Close())
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func createFile(path, text string) error {
 	return nil
 }
 
-// syncFolder makes a new name last; systems that cannot sync a folder do it by themselves.
+// syncFolder makes a new name durable; systems that cannot sync a folder do it by themselves.
 func syncFolder(path string) {
 	folder, err := os.Open(path)
 	if err != nil {

@@ -15,23 +15,24 @@ import (
 // KeyBytes is the length of a key: AES-256.
 const KeyBytes = 32
 
-// idDigits is the length of a key's id: 64 bits, so that two keys of one operator never share one.
+// idDigits is the length of a key's id: 64 bits, so that two keys of one operator never have the
+// same.
 const idDigits = 16
 
-// errKey names the command that makes a key and nothing of the text that is none.
+// errKey names the command that makes a key, and contains nothing of the invalid text.
 var errKey = errors.New("secret key must be 32 bytes in base64: `storefront secret generate` prints one")
 
-// Key is a secret key of an operator. The zero value is no key: ParseKey and LoadOrCreateFile make
-// one. It prints as its id only. Goroutines may share it.
+// Key is a secret key of an operator. The zero value is not usable: ParseKey and LoadOrCreateFile
+// make keys. It prints only its id. Goroutines may share it.
 type Key struct {
 	id     string
 	cipher func() cipher.AEAD // a function, so that no printer finds the key schedule
 }
 
-// NewKey makes the text of a new key, as ParseKey reads it, from the system's randomness.
+// NewKey returns the text of a new random key, as ParseKey reads it.
 func NewKey() string {
 	var secret [KeyBytes]byte
-	_, _ = rand.Read(secret[:]) // never fails: it ends the process instead
+	_, _ = rand.Read(secret[:]) // never fails: it crashes the process instead
 	return base64.StdEncoding.EncodeToString(secret[:])
 }
 
@@ -51,14 +52,14 @@ func ParseKey(text string) (Key, error) {
 	return Key{id: fingerprint(secret), cipher: func() cipher.AEAD { return aead }}, nil
 }
 
-// fingerprint is the id of a key: the start of a hash of its own kind, which says nothing of the
-// key and nothing of any other use of it.
+// fingerprint is the id of a key: the start of a hash made only for this purpose, which reveals
+// nothing of the key or of its other uses.
 func fingerprint(secret [KeyBytes]byte) string {
 	sum := sha256.Sum256(append([]byte("storefront secret key id\x00"), secret[:]...))
 	return hex.EncodeToString(sum[:idDigits/2])
 }
 
-// ID is a short fingerprint of the key: it tells keys apart and may be stored and shown.
+// ID is a short fingerprint of the key. It distinguishes keys and may be stored and shown.
 func (k Key) ID() string { return k.id }
 
 // String is "secret key" and the id.

@@ -1,8 +1,8 @@
-// Package seal keeps secrets unreadable at rest: AES-256-GCM under the operator's secret key, with
-// the id of that key beside the sealed text, so that a key can be replaced while texts sealed under
-// the one before can still be opened. Each text is bound to a context, the id of its row, and opens
-// nowhere else. The package knows no table and logs nothing; no error and no printed form of its
-// types holds a key or a text. It imports nothing of the project.
+// Package seal encrypts secrets at rest: AES-256-GCM under the operator's secret key. The id of the
+// key is stored beside the sealed text, so that a key can be replaced while texts sealed under
+// older keys can still be opened. Each text is bound to a context, the id of its row, and opens
+// nowhere else. The package uses no table and logs nothing; no error and no printed form of its
+// types contains a key or a text. It imports nothing of the project.
 package seal
 
 import (
@@ -13,15 +13,15 @@ import (
 	"io"
 )
 
-// ErrUnknownKey says that a text was sealed under a key that the ring does not hold. The error
-// that wraps it names the key's id.
+// ErrUnknownKey means that a text was sealed under a key that the ring lacks. The error that wraps
+// it names the key's id.
 var ErrUnknownKey = errors.New("secret key is not known")
 
-// ErrTampered says that a sealed text was changed, cut short or moved to another row, or that
-// another key was given the same id.
+// ErrTampered means that a sealed text was changed, cut short or moved to another row, or that
+// another key has the same id.
 var ErrTampered = errors.New("sealed text was changed or belongs elsewhere")
 
-// Ring opens what any of its keys sealed and seals with the current one. Goroutines may share it.
+// Ring seals with its current key and opens what any of its keys sealed. Goroutines may share it.
 type Ring struct {
 	current Key
 	older   []Key
@@ -33,10 +33,10 @@ func NewRing(current Key, older ...Key) *Ring {
 	return &Ring{current: current, older: append([]Key(nil), older...)}
 }
 
-// Seal encrypts a text for the row that the context names and returns it with the id of the key
-// that opens it; both are stored, and the same context must be given to Open. Sealing the same
-// text twice gives different bytes. The nonce is random, which is safe for 2^32 texts under one
-// key (NIST SP 800-38D, section 8.3).
+// Seal encrypts a text for the row that the context names. It returns the sealed text with the id
+// of its key; store both, and pass the same context to Open. Sealing the same text twice gives
+// different bytes. The nonce is random, which is safe for 2^32 texts under one key (NIST SP
+// 800-38D, section 8.3).
 func (r *Ring) Seal(plain string, context []byte) (sealed []byte, keyID string) {
 	return r.current.aead().Seal(nil, nil, []byte(plain), context), r.current.id
 }
@@ -83,7 +83,7 @@ func (r *Ring) Format(f fmt.State, _ rune) {
 	}
 }
 
-// shown bounds what an error repeats of an id that came from outside.
+// shown shortens an id that came from outside, for use in an error.
 func shown(id string) string {
 	if len(id) > idDigits {
 		return id[:idDigits] + "..."
@@ -91,15 +91,15 @@ func shown(id string) string {
 	return id
 }
 
-// newAEAD is AES-256-GCM with its random nonce in front of the text.
+// newAEAD returns AES-256-GCM with its random nonce in front of the text.
 func newAEAD(secret [KeyBytes]byte) cipher.AEAD {
 	block, err := aes.NewCipher(secret[:])
 	if err != nil {
-		panic(err) // 32 bytes are a key of AES-256
+		panic(err) // cannot fail: AES-256 takes 32 bytes
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		panic(err) // AES has the block that GCM wants
+		panic(err) // cannot fail: AES has GCM's block size
 	}
 	return aead
 }

@@ -73,7 +73,7 @@ func TestAnOlderKeyStillOpens(t *testing.T) {
 
 	_, err = seal.NewRing(current).Open(sealed, older.ID(), row)
 	require.ErrorIs(t, err, seal.ErrUnknownKey)
-	require.ErrorContains(t, err, older.ID(), "the operator must know which key is missing")
+	require.ErrorContains(t, err, older.ID(), "the operator needs the id of the missing key")
 	_, err = seal.NewRing(current).Open(sealed, strings.Repeat("x", 1000), row)
 	require.ErrorIs(t, err, seal.ErrUnknownKey)
 	require.Less(t, len(err.Error()), 200)

@@ -1,6 +1,6 @@
-// Package tenant says whose data a piece of work touches and who asked for it: the store, as
-// far as every request needs it, and the actor that the activity journal names. Both travel in
-// the context from the edge to the hooks. It reads nothing from the database.
+// Package tenant identifies whose data a piece of work touches and who asked for it: the store,
+// with what every request needs of it, and the actor for the activity journal. Both travel in the
+// context from the edge to the hooks. It reads nothing from the database.
 package tenant
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Store is what the rules and the hooks need to know of a store at every request; it is loaded
+// Store is the part of a store that the rules and the hooks need at every request; it is loaded
 // together with the API key.
 type Store struct {
 	ID       uuid.UUID
@@ -18,7 +18,7 @@ type Store struct {
 	Country  string // ISO 3166-1 alpha-2; the default region of phone numbers
 	// Status is open, suspended or closed.
 	Status string
-	// PaymentLinksOpen tells whether payment links may be created in this store.
+	// PaymentLinksOpen is true if payment links may be created in this store.
 	PaymentLinksOpen bool
 	// UnavailableTypes are the product types that may not be published.
 	UnavailableTypes []string
@@ -26,14 +26,14 @@ type Store struct {
 	PlatformFeePercent float64
 }
 
-// The kinds of actor that the activity journal knows.
+// The kinds of actor in the activity journal.
 const (
 	ActorAPIKey   = "api_key"
 	ActorOperator = "operator"
 	ActorMember   = "member"
 )
 
-// Actor is who makes a change: a key under its name, the operator, or a member of the store.
+// Actor is who makes a change: a key, by its name, the operator, or a member of the store.
 type Actor struct {
 	Type string
 	ID   string // the key's UUID; empty for the operator
@@ -47,12 +47,12 @@ type value struct {
 	actor Actor
 }
 
-// With returns a context that carries the store and the actor of the work done under it.
+// With returns a context with the store and the actor of the work done under it.
 func With(ctx context.Context, store Store, actor Actor) context.Context {
 	return context.WithValue(ctx, contextKey{}, value{store, actor})
 }
 
-// From returns the store and the actor that With put into the context, and whether it did.
+// From returns the store and the actor of the context, and whether it has them.
 func From(ctx context.Context) (Store, Actor, bool) {
 	v, ok := ctx.Value(contextKey{}).(value)
 	return v.store, v.actor, ok

@@ -1,9 +1,10 @@
-// Package tracing begins and ends the spans of traces by the rules that every room keeps: a span begins
-// only below one that is recorded, so that nothing is spent while traces are off and no statement
-// of a timer makes a trace of its own; the provider is the parent's, so that there is no global one;
-// and no span tells the text of an error, which may quote what a client sent.
+// Package tracing starts and ends spans by three rules. A span starts only below one that is
+// recorded, so that tracing costs nothing while it is off and a timer's statements make no traces
+// of their own. The provider is the parent's, so that there is no global one. No span contains the
+// text of an error, which may quote a client's input.
 //
-// It knows no exporter and no setting: who makes the first span of a trace brings the provider.
+// It has no exporter and no setting: the caller that makes a trace's first span passes the
+// provider.
 package tracing
 
 import (
@@ -24,8 +25,8 @@ const tracer = "go.storefront.example"
 // Tracer returns the service's tracer of a provider.
 func Tracer(p trace.TracerProvider) trace.Tracer { return p.Tracer(tracer) }
 
-// Child begins a span below that of the context. While that is not recorded it returns the context as
-// it is, with a span that records nothing.
+// Child starts a span below that of the context. If that one is not recorded, it returns the
+// context as it is, with a span that records nothing.
 func Child(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -34,7 +35,7 @@ func Child(ctx context.Context, name string, options ...trace.SpanStartOption) (
 	return Tracer(parent.TracerProvider()).Start(ctx, name, options...)
 }
 
-// End ends a span, failed when err is not nil. Of the error it tells the type.
+// End ends a span, failed when err is not nil. It records only the type of the error.
 func End(s trace.Span, err error) {
 	if !s.IsRecording() {
 		return
@@ -45,13 +46,13 @@ func End(s trace.Span, err error) {
 	s.End()
 }
 
-// Fail marks a span as failed for a reason of bounded variety (OpenTelemetry's error.type).
+// Fail marks a span as failed, with one of few reasons (OpenTelemetry's error.type).
 func Fail(s trace.Span, reason string) {
 	s.SetStatus(codes.Error, "")
 	s.SetAttributes(attribute.String("error.type", reason))
 }
 
-// typeOf names an error by the type of what it began with.
+// typeOf names an error by the type of its innermost cause.
 func typeOf(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -65,12 +66,12 @@ func typeOf(err error) string {
 	return reflect.TypeOf(err).String()
 }
 
-// traceparent is the header and the key under which W3C's Trace Context travels.
+// traceparent is the header and the key of W3C's Trace Context.
 const traceparent = "traceparent"
 
-// Traceparent returns the context's span as W3C's traceparent (Trace Context, section 3.2), also
-// when it was decided not to record it, so that what follows from it is not recorded either; ""
-// without a trace.
+// Traceparent returns the context's span as W3C's traceparent (Trace Context, section 3.2), ""
+// without a trace. It does so for an unsampled span too, so that its children are not sampled
+// either.
 func Traceparent(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""
@@ -80,7 +81,7 @@ func Traceparent(ctx context.Context) string {
 	return carrier[traceparent]
 }
 
-// Remote returns a context whose spans are children of a traceparent. What is none is ignored.
+// Remote returns a context whose spans are children of a traceparent. An invalid one is ignored.
 func Remote(ctx context.Context, parent string) context.Context {
 	if parent == "" {
 		return ctx

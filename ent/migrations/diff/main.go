@@ -1,12 +1,12 @@
-// Diff writes the migration that brings the tables from what the migrations so far make of them
-// to what ent/schema says, one file for each database:
+// Diff writes the migration from the tables of the present migrations to those of ent/schema, one
+// file for each database:
 //
 //	STOREFRONT_TEST_POSTGRES=postgres://… go run ./ent/migrations/diff add_webhooks
 //
-// It replays the migrations on scratch databases: a SQLite file, and a database of its own on
-// the PostgreSQL server that the variable names. What it writes is to be reviewed, and completed
-// by hand with what ent does not know, before it lands. It only ever adds: dropping a column or
-// an index that an older binary may still use is a decision, written by hand.
+// It replays the migrations on scratch databases: a SQLite file, and a new database on the
+// PostgreSQL server that the variable names. Review its output, and add by hand what ent does not
+// model, before it lands. It only adds: dropping a column or an index that an older binary may
+// still use is a decision, and written by hand.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 	"go.storefront.example/ent/migrations/drift"
 )
 
-// scratch is the database that is made, and dropped, on the PostgreSQL server.
+// scratch is the database that is created, and dropped, on the PostgreSQL server.
 const scratch = "storefront_migrations_diff"
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -100,7 +100,8 @@ func diff(ctx context.Context, root, name, address string) error {
 	return os.WriteFile(path, []byte(migrations.Header+missing), 0o644)
 }
 
-// createScratch makes an empty database on the server and returns its URL and what drops it.
+// createScratch makes an empty database on the server. It returns its URL and the function that
+// drops it.
 func createScratch(ctx context.Context, server string) (string, func(), error) {
 	cfg, err := pq.NewConfig(server)
 	if err != nil {
@@ -128,7 +129,7 @@ func createScratch(ctx context.Context, server string) (string, func(), error) {
 	return u.String(), drop, nil
 }
 
-// moduleRoot is the nearest folder, from the working one up, that holds go.mod.
+// moduleRoot returns the nearest folder with a go.mod, from the working folder up.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

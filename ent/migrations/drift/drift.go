@@ -1,5 +1,5 @@
-// Package drift tells what a database's tables lack of what ent/schema says, as the SQL that would
-// add it. Only what ent models counts: how a table is cut into partitions is the migrations' own.
+// Package drift compares a database's tables with ent/schema and returns the SQL that would add
+// what is missing. It covers only what ent models: partitions belong to the migrations.
 package drift
 
 import (
@@ -21,7 +21,7 @@ import (
 var (
 	// foreignKeys cannot be turned off in a transaction; the store does it before.
 	foreignKeys = regexp.MustCompile(`(?m)^PRAGMA foreign_keys = .*\n?`)
-	// writing keeps two from running at once: ent sets its tables up in package variables.
+	// writing serialises calls: ent sets its tables up in package variables.
 	writing sync.Mutex
 )
 
@@ -40,7 +40,7 @@ func Missing(ctx context.Context, s *db.DB) (string, error) {
 	return string(bytes.ReplaceAll(text, []byte("\n\t "), []byte("\n\t"))), nil
 }
 
-// withoutPartitions hides from the comparison that a table is cut into partitions.
+// withoutPartitions hides the partitions of a table from the comparison.
 func withoutPartitions(next schema.Differ) schema.Differ {
 	return schema.DiffFunc(func(current, desired *atlas.Schema) ([]atlas.Change, error) {
 		for _, t := range current.Tables {
