@@ -1,15 +1,12 @@
 //go:build ignore
 
-<<<<<<< HEAD
-// Entc writes the client of the tables to gen/ent, and their description to gen/ent/migrate, from
-// nothing if need be.
+// Entc writes the client of the tables to gen/ent and their description to gen/ent/migrate, also if
+// gen is empty.
 //
-// Ent's client imports that description, and with it ent's migration engine: atlas, HCL and a YAML
-// library, 48 packages that a service whose migrations goose runs never calls. So the two are
-// generated apart: the client without migrations, and the description for ent/migrations/drift.
-=======
-// Entc writes the client of the tables to gen/ent, also if gen is empty.
->>>>>>> f24083a (ent: comments of the leaf rooms in plain English)
+// Ent's client would import that description, and with it ent's migration engine: atlas, HCL and a
+// YAML library, 48 packages that the service never calls, because goose runs its migrations. So the
+// two are generated separately: the client without migrations, and the description for
+// ent/migrations/drift.
 package main
 
 import (
