@@ -61,7 +61,7 @@ func loadMetrics(load func() overload.Load) []prometheus.Collector {
 }
 
 func (m *metrics) observe(r rest.Request) {
-	m.requests.WithLabelValues(string(r.Face), r.Route, r.Method, strconv.Itoa(r.Status)).Observe(r.Duration.Seconds())
+	m.requests.WithLabelValues(string(r.Protocol), r.Route, r.Method, strconv.Itoa(r.Status)).Observe(r.Duration.Seconds())
 	if r.Code != "" {
 		m.refusals.WithLabelValues(r.Code).Inc()
 	}

@@ -1,4 +1,4 @@
-// Package server puts the service together: the public listener with the API on all its faces,
+// Package server puts the service together: the public listener with the API in all its protocols,
 // and the operator's listener with health and metrics. It holds the handlers, which pass each
 // request to the shop, and no rules.
 package server

@@ -41,7 +41,7 @@ func (Codec) MarshalAppend(b []byte, message any) ([]byte, error) {
 }
 
 // Unmarshal resets a proto.Message and reads data into it. Its only error is a value that is no
-// message; what data has wrong is for TakeInvalid to tell.
+// message; TakeInvalid returns what data has wrong.
 func (c Codec) Unmarshal(data []byte, message any) error {
 	m, err := asMessage(message)
 	if err != nil {
@@ -108,7 +108,7 @@ func (BinaryCodec) Unmarshal(data []byte, message any) error {
 		hide(m, &Invalid{Message: "The body is not a valid message of this method."})
 		return nil
 	}
-	takeHidden(m.ProtoReflect()) // a client has no say in what was refused
+	takeHidden(m.ProtoReflect()) // a client does not decide what was refused
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // A codec that answers with an error ends the request there: connect replies with a text of its
-// own, and neither the rate headers nor the other refused fields are told. So our codecs put what
+// own, without the rate headers and the other refused fields. So our codecs put what
 // they refused into the message, as an unknown field of this number, and the first thing that
 // runs with the message takes it out again. The number is the highest of the wire format, which
 // no schema of ours uses.

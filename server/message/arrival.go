@@ -14,7 +14,7 @@ import (
 var errSlow = errors.New("the body did not arrive in time")
 
 // Arrival is a body, or a part of it, that is being waited for: no longer than its request's
-// context lasts. net/http knows no context when it reads, and ends the context of a connection
+// context lasts. net/http has no context when it reads, and ends the context of a connection
 // whose read fails; so the context ends first, for its own reason, and the read because of it.
 type Arrival struct {
 	ctx    context.Context
@@ -58,7 +58,7 @@ func (a *Arrival) End() {
 	a.cancel()
 }
 
-// Why is why the body could not be read, in our own words: the error of the context, when it ended,
+// Why is why the body could not be read: the error of the context, when it ended,
 // or a refusal. A caller that ends the body too early may still read the answer.
 func (a *Arrival) Why(err error) error {
 	ended := context.Cause(a.ctx)

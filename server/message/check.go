@@ -55,7 +55,7 @@ var streamTypes = map[string]bool{
 	"application/grpc-web+json":  false,
 }
 
-// Check refuses a call that Connect would answer in no face, or in its own words: a body of a type
+// Check refuses a call that Connect would answer in no protocol, or with a text of its own: a body of a type
 // that no protocol has, a GET that is not a Connect call, a compression or a version that is not
 // supported, a stream over HTTP/1. The request is a POST, or a GET of a unary call.
 func Check(w http.ResponseWriter, r *http.Request, kind Kind) error {

@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// The headers in which a caller says how long it waits.
+// The headers in which a caller sends how long it waits.
 const (
 	headerConnectTimeout = "Connect-Timeout-Ms"
 	headerGRPCTimeout    = "Grpc-Timeout"
@@ -18,7 +18,7 @@ const (
 
 // Deadline returns the request under the deadline that its caller set, and what to call when it is
 // answered. A deadline that is malformed is an error, beside the request as it was. The header is
-// taken away, so that Connect does not judge it in its own words.
+// removed, so that Connect does not refuse it with a text of its own.
 func Deadline(r *http.Request) (*http.Request, context.CancelFunc, error) {
 	name, parse := headerConnectTimeout, connectTimeout
 	if isGRPC(r) {

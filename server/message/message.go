@@ -1,16 +1,16 @@
 // Package message reads what a stranger sends on the typed protocols, Connect, gRPC and gRPC-Web,
 // before Connect's own handlers see it: the caller's deadline, the type, the compression and the
-// messages. It bounds all of them, and words what is wrong with them as refusals, so that every
-// face answers with a storefront.v1.Error.
+// messages. It bounds all of them, and returns what is wrong with them as refusals, so that every
+// protocol answers with a storefront.v1.Error.
 //
 //	stranger ─► Check: method, type, compression ─► Deadline ─► Read ─► Connect's handler
 //	                                                    └─► Stream ──────────┘
 //
 // What passes on is a POST without query, compression or deadline. Connect's own limit counts
-// before it decompresses into memory and then decompresses the rest to tell how long it was; here a
+// before it decompresses into memory and then decompresses the rest to report its length; here a
 // message that grows beyond its bound is given up at once.
 //
-// It refuses to know what a message means, and never repeats any of it.
+// It never interprets a message, and never repeats any of it.
 package message
 
 import (
@@ -132,7 +132,7 @@ func bodyOf(r *http.Request) io.ReadCloser {
 	return r.Body
 }
 
-// readError is why a body could not be read, in our own words.
+// readError is why a body could not be read, as an error of ours.
 func (b Bounds) readError(a *Arrival, err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {

@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// query is what the query of a Connect GET says (https://connectrpc.com/docs/protocol, Unary-Get-Request).
+// query is what the query of a Connect GET holds (https://connectrpc.com/docs/protocol, Unary-Get-Request).
 // Of a parameter that is repeated the first counts; others mean nothing.
 type query struct {
 	encoding, message, base64, compression, version string

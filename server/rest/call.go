@@ -42,7 +42,7 @@ func (e *Edge) serveCall(x *exchange, r *http.Request, m *method, malformed erro
 		}
 	}
 	if r.Method != http.MethodPost && (r.Method != http.MethodGet || !m.safe) {
-		x.face = FaceNone
+		x.protocol = ProtocolNone
 		x.writer.Header()["Allow"] = []string{"POST"}
 		if m.safe {
 			x.writer.Header()["Allow"] = []string{"GET, POST"}
@@ -79,22 +79,22 @@ func (e *Edge) serveCall(x *exchange, r *http.Request, m *method, malformed erro
 	return nil
 }
 
-// checkCall refuses what Connect would refuse in its own words. A type that no protocol has is
-// refused in the words of none.
+// checkCall refuses what Connect would refuse with a text of its own. A type that no protocol has is
+// refused in the form of none.
 func (x *exchange) checkCall(r *http.Request, kind message.Kind) error {
 	err := message.Check(x.writer, r, kind)
 	var refused *apierr.Refusal
 	if errors.As(err, &refused) && refused.Code == apierr.UnsupportedMediaType && refused.Protocol == 0 {
-		x.face = FaceNone
+		x.protocol = ProtocolNone
 	}
 	return err
 }
 
-// faceOf is the protocol that a call is made in, by its Content-Type; Connect is what is neither of
+// protocolOf is the protocol that a call is made in, by its Content-Type; Connect is what is neither of
 // the others.
-func faceOf(r *http.Request) Face {
+func protocolOf(r *http.Request) Protocol {
 	if r.Method != http.MethodPost && r.Method != http.MethodGet {
-		return FaceNone
+		return ProtocolNone
 	}
 	base := strings.ToLower(r.Header.Get("Content-Type"))
 	if i := strings.IndexAny(base, "+; "); i >= 0 {
@@ -102,11 +102,11 @@ func faceOf(r *http.Request) Face {
 	}
 	switch base {
 	case "application/grpc-web":
-		return FaceGRPCWeb
+		return ProtocolGRPCWeb
 	case "application/grpc":
-		return FaceGRPC
+		return ProtocolGRPC
 	default:
-		return FaceConnect
+		return ProtocolConnect
 	}
 }
 

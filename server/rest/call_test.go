@@ -42,7 +42,7 @@ func withKey(key string) connect.ClientOption {
 	}))
 }
 
-// requireCallError asserts an error of the RPC faces with its storefront.v1.Error, and returns that.
+// requireCallError asserts an error of the typed protocols with its storefront.v1.Error, and returns that.
 func requireCallError(t *testing.T, err error, code connect.Code, own apierr.Code) *storefrontv1.Error {
 	t.Helper()
 	var c *connect.Error
@@ -69,18 +69,18 @@ func TestCalls(t *testing.T) {
 	w := start(t)
 	h2 := plainHTTP2(t)
 	for _, row := range []struct {
-		face    rest.Face
-		client  *http.Client
-		options []connect.ClientOption
+		protocol rest.Protocol
+		client   *http.Client
+		options  []connect.ClientOption
 	}{
-		{rest.FaceConnect, w.client, nil},
-		{rest.FaceConnect, w.client, []connect.ClientOption{connect.WithProtoJSON()}},
-		{rest.FaceConnect, w.client, []connect.ClientOption{connect.WithProtoJSON(), connect.WithHTTPGet()}},
-		{rest.FaceConnect, h2, []connect.ClientOption{connect.WithHTTPGet(), connect.WithSendGzip()}},
-		{rest.FaceGRPC, h2, []connect.ClientOption{connect.WithGRPC()}},
-		{rest.FaceGRPC, h2, []connect.ClientOption{connect.WithGRPC(), connect.WithProtoJSON(), connect.WithSendGzip()}},
-		{rest.FaceGRPCWeb, w.client, []connect.ClientOption{connect.WithGRPCWeb()}},
-		{rest.FaceGRPCWeb, h2, []connect.ClientOption{connect.WithGRPCWeb(), connect.WithProtoJSON()}},
+		{rest.ProtocolConnect, w.client, nil},
+		{rest.ProtocolConnect, w.client, []connect.ClientOption{connect.WithProtoJSON()}},
+		{rest.ProtocolConnect, w.client, []connect.ClientOption{connect.WithProtoJSON(), connect.WithHTTPGet()}},
+		{rest.ProtocolConnect, h2, []connect.ClientOption{connect.WithHTTPGet(), connect.WithSendGzip()}},
+		{rest.ProtocolGRPC, h2, []connect.ClientOption{connect.WithGRPC()}},
+		{rest.ProtocolGRPC, h2, []connect.ClientOption{connect.WithGRPC(), connect.WithProtoJSON(), connect.WithSendGzip()}},
+		{rest.ProtocolGRPCWeb, w.client, []connect.ClientOption{connect.WithGRPCWeb()}},
+		{rest.ProtocolGRPCWeb, h2, []connect.ClientOption{connect.WithGRPCWeb(), connect.WithProtoJSON()}},
 	} {
 		products := func(key string) storefrontv1connect.ProductServiceClient {
 			return storefrontv1connect.NewProductServiceClient(row.client, w.url, append(row.options, withKey(key))...)
@@ -88,10 +88,10 @@ func TestCalls(t *testing.T) {
 		ctx, full := t.Context(), products(fullKey)
 
 		p, err := full.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: productID})
-		require.NoError(t, err, row.face)
+		require.NoError(t, err, row.protocol)
 		require.Equal(t, "A & B", p.GetTitle())
 		requests := w.requests()
-		require.Equal(t, row.face, requests[len(requests)-1].Face)
+		require.Equal(t, row.protocol, requests[len(requests)-1].Protocol)
 		require.Equal(t, "/storefront.v1.ProductService/GetProduct", requests[len(requests)-1].Route)
 
 		_, err = full.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: "x"})

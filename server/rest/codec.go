@@ -7,8 +7,8 @@ import (
 )
 
 // Vanguard decodes a request with its codec and encodes it again for Connect's, unless the address
-// has no variable: then the body passes through it unread. The first byte of what it carries tells
-// the two apart.
+// has no variable: then the body passes through it unread. The first byte of what it carries is which
+// of the two it is.
 const (
 	markJSON   = 'j' // a body as the client sent it follows
 	markBinary = 'b' // a message in the binary wire format follows

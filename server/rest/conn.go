@@ -110,7 +110,7 @@ func bareAnswer(p []byte) (message string, ok bool) {
 func (c *conn) answer(message string) []byte {
 	r := &http.Request{}
 	w := &unread{http.Response{ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Date": {c.edge.config.Now().UTC().Format(http.TimeFormat)}}, Close: true}}
-	x := &exchange{writer: w, incoming: r, edge: c.edge, start: time.Now(), face: FaceNone, route: unmatched}
+	x := &exchange{writer: w, incoming: r, edge: c.edge, start: time.Now(), protocol: ProtocolNone, route: unmatched}
 	x.address = parseAddress(c.RemoteAddr().String())
 	x.setID()
 	x.setRate(ratelimit.Free(c.edge.config.Now()))

@@ -34,9 +34,8 @@ const (
 )
 
 // door is where requests wait for a slot before anything is done for them, the look-up of their
-// key included. It tells stores apart by the keys that it saw admitted before; all keys that it does
-// not know yet share the half that one party may have. What it remembers decides on fairness
-// alone, never on access.
+// key included. It keeps the store of each key that was admitted before; all other keys share the half
+// that one party may have. What it keeps decides on fairness alone, never on access.
 type door struct {
 	limiter *overload.Limiter
 	stores  *lru.Cache[uint64, uuid.UUID]

@@ -23,8 +23,8 @@
 // error with a storefront.v1.Error as its detail. No CORS header is ever sent. The cause of an
 // error of the service goes to the log, never to the client.
 //
-// The package refuses to know any rule of a resource, to read the database, and to see more of a
-// key than its principal. Two answers of net/http on HTTP/2 are out of its reach, because they
+// The package has no rule of a resource, reads no database, and gets no more of a key than its
+// principal. Two answers of net/http on HTTP/2 are out of its reach, because they
 // are compressed frames when it could see them: the 431 for oversized request headers and the
 // 400 for headers that HTTP/2 forbids.
 package rest
@@ -58,7 +58,7 @@ import (
 // MaxBodyBytes is the size of the largest request body that is read, in every protocol: 1 MiB.
 const MaxBodyBytes = 1 << 20
 
-// Gate decides who may come in: it counts the request and returns whose key it carries. The
+// Gate decides which requests are admitted: it counts the request and returns whose key it carries. The
 // principal is set on a refusal too when the key is known, the rate always. The error is a
 // *apierr.Refusal or a failure of the service.
 type Gate interface {
@@ -86,12 +86,12 @@ type Config struct {
 	// Public makes the procedures that need no key, health and reflection, with the given options.
 	// Nil means none.
 	Public func(OpenOptions) []Open
-	// TrustedProxies are the peers whose X-Forwarded-For is believed.
+	// TrustedProxies are the peers whose X-Forwarded-For counts.
 	TrustedProxies []netip.Prefix
 	// Logger gets one line a request. Nil discards.
 	Logger *slog.Logger
 	// Traces makes the spans of requests; nil makes none. A traceparent that a client sends becomes a
-	// link: whether the service records a request, and in which trace, is not the client's to say.
+	// link: a client decides neither whether the service records a request nor in which trace.
 	Traces trace.TracerProvider
 	// Observe is called once a request, after the answer, for metrics. It may be nil and must
 	// not block.
@@ -101,7 +101,7 @@ type Config struct {
 	Timeout time.Duration
 	// Capacity bounds how many requests are served at a time.
 	Capacity Capacity
-	// Unreachable tells whether an error means that the database is away. Nil means never.
+	// Unreachable reports whether an error means that the database is away. Nil means never.
 	Unreachable func(error) bool
 	// Now is the clock that errors are dated and windows reckoned by; durations are measured apart
 	// from it. Nil means time.Now.
@@ -165,7 +165,7 @@ func (e *Edge) Patterns() []string {
 // ServeHTTP answers one request. Its route, for logs and metrics, is that of an exact procedure or a
 // template, never what the client wrote.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{writer: w, incoming: r, edge: e, start: time.Now(), face: FaceNone, route: unmatched}
+	x := &exchange{writer: w, incoming: r, edge: e, start: time.Now(), protocol: ProtocolNone, route: unmatched}
 	defer e.finish(x, r)
 	defer x.endWork()
 	defer x.leave()
@@ -183,10 +183,10 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var err error
 	switch m := e.methods[path]; {
 	case path == "/v1" || strings.HasPrefix(path, "/v1/"):
-		x.face = FaceREST
+		x.protocol = ProtocolREST
 		err = e.serveREST(x, r, path)
 	case m != nil:
-		x.face, x.route = faceOf(r), path
+		x.protocol, x.route = protocolOf(r), path
 		inner, stop, malformed := message.Deadline(r)
 		defer stop()
 		if err = e.serveCall(x, inner, m, malformed); err != nil {
@@ -234,7 +234,7 @@ func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
 	}
 	message.Drain(x.writer, r)
 	x.setRefusalHeaders()
-	if x.face != FaceREST && x.face != FaceNone {
+	if x.protocol != ProtocolREST && x.protocol != ProtocolNone {
 		e.writeCallError(x, r)
 		return
 	}
@@ -254,8 +254,7 @@ func (e *Edge) recover(x *exchange, r *http.Request) {
 	begun := x.sent
 	e.guardEnd(x, func() { e.refuse(x, r, panicked(v)) })
 	if !x.sent || begun && x.status < 400 {
-		// The answer had begun, or cannot be made: breaking the connection is the only way left to
-		// say so.
+		// The answer had begun, or cannot be made: breaking the connection is all that is left.
 		panic(http.ErrAbortHandler)
 	}
 }

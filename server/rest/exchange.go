@@ -26,13 +26,13 @@ type exchange struct {
 	incoming *http.Request
 	edge     *Edge
 
-	id      [1]string // as a header value
-	request tenant.Request
-	span    trace.Span // nil while there are no traces
-	start   time.Time
-	address netip.Addr
-	face    Face
-	route   string
+	id       [1]string // as a header value
+	request  tenant.Request
+	span     trace.Span // nil while there are no traces
+	start    time.Time
+	address  netip.Addr
+	protocol Protocol
+	route    string
 
 	principal auth.Principal
 	// party is whose slot the request holds since admitted, which is zero when it holds none.

@@ -38,7 +38,7 @@ func held(t *testing.T, arrived chan<- struct{}, seen chan<- rest.Request, chang
 	})...)
 }
 
-// A caller's own deadline is no error of the service: deadline_exceeded on each face that has one,
+// A caller's own deadline is no error of the service: deadline_exceeded in each protocol that has one,
 // a state of its own in metrics and logs.
 func TestCallersDeadline(t *testing.T) {
 	t.Parallel()
@@ -46,16 +46,16 @@ func TestCallersDeadline(t *testing.T) {
 	w := held(t, nil, seen)
 	h2 := plainHTTP2(t)
 	for _, row := range []struct {
-		face    rest.Face
-		client  *http.Client
-		options []connect.ClientOption
-		header  string
+		protocol rest.Protocol
+		client   *http.Client
+		options  []connect.ClientOption
+		header   string
 	}{
-		{rest.FaceConnect, w.client, []connect.ClientOption{connect.WithProtoJSON()}, "Connect-Timeout-Ms: 20"},
-		{rest.FaceConnect, w.client, nil, "Connect-Timeout-Ms: 0"},
-		{rest.FaceGRPC, h2, []connect.ClientOption{connect.WithGRPC()}, "Grpc-Timeout: 20m"},
-		{rest.FaceGRPC, h2, []connect.ClientOption{connect.WithGRPC()}, "Grpc-Timeout: 1n"},
-		{rest.FaceGRPCWeb, w.client, []connect.ClientOption{connect.WithGRPCWeb()}, "Grpc-Timeout: 20000u"},
+		{rest.ProtocolConnect, w.client, []connect.ClientOption{connect.WithProtoJSON()}, "Connect-Timeout-Ms: 20"},
+		{rest.ProtocolConnect, w.client, nil, "Connect-Timeout-Ms: 0"},
+		{rest.ProtocolGRPC, h2, []connect.ClientOption{connect.WithGRPC()}, "Grpc-Timeout: 20m"},
+		{rest.ProtocolGRPC, h2, []connect.ClientOption{connect.WithGRPC()}, "Grpc-Timeout: 1n"},
+		{rest.ProtocolGRPCWeb, w.client, []connect.ClientOption{connect.WithGRPCWeb()}, "Grpc-Timeout: 20000u"},
 	} {
 		name, value, _ := strings.Cut(row.header, ": ")
 		// Only the header is set, not the client's own context: the service must answer.
@@ -69,7 +69,7 @@ func TestCallersDeadline(t *testing.T) {
 		_, err := client.GetStore(t.Context(), &storefrontv1.GetStoreRequest{})
 		requireCallError(t, err, connect.CodeDeadlineExceeded, apierr.DeadlineExceeded)
 		require.Equal(t, rest.Request{
-			Face: row.face, Method: "POST", Route: "/storefront.v1.StoreService/GetStore", Status: 499, Code: "deadline_exceeded",
+			Protocol: row.protocol, Method: "POST", Route: "/storefront.v1.StoreService/GetStore", Status: 499, Code: "deadline_exceeded",
 		}, <-seen)
 		require.Equal(t, 499.0, w.lastLine(t)["status"])
 	}
@@ -104,27 +104,27 @@ func TestSlowStranger(t *testing.T) {
 	require.Less(t, time.Since(began), rest.ReadTimeout/2, "it is not the server's own limit that ended it")
 }
 
-// A caller who left is no error of the service either, on any face.
+// A caller who left is no error of the service either, in any protocol.
 func TestCallerLeft(t *testing.T) {
 	t.Parallel()
 	arrived, seen := make(chan struct{}), make(chan rest.Request, 1)
 	w := held(t, arrived, seen)
 	h2 := plainHTTP2(t)
 	for _, row := range []struct {
-		face   rest.Face
-		method string
-		path   string
-		types  string
-		client *http.Client
+		protocol rest.Protocol
+		method   string
+		path     string
+		types    string
+		client   *http.Client
 	}{
-		{rest.FaceREST, "GET", "/v1/store", "", w.client},
-		{rest.FaceREST, "GET", "/v1/store", "", h2},
-		{rest.FaceConnect, "POST", "/storefront.v1.StoreService/GetStore", "application/json", w.client},
-		{rest.FaceGRPC, "POST", "/storefront.v1.StoreService/GetStore", "application/grpc", h2},
-		{rest.FaceGRPCWeb, "POST", "/storefront.v1.StoreService/GetStore", "application/grpc-web", w.client},
+		{rest.ProtocolREST, "GET", "/v1/store", "", w.client},
+		{rest.ProtocolREST, "GET", "/v1/store", "", h2},
+		{rest.ProtocolConnect, "POST", "/storefront.v1.StoreService/GetStore", "application/json", w.client},
+		{rest.ProtocolGRPC, "POST", "/storefront.v1.StoreService/GetStore", "application/grpc", h2},
+		{rest.ProtocolGRPCWeb, "POST", "/storefront.v1.StoreService/GetStore", "application/grpc-web", w.client},
 	} {
 		ctx, leave := context.WithCancel(t.Context())
-		body := map[bool]string{true: "{}", false: string(envelope(0, 0, nil))}[row.face == rest.FaceConnect]
+		body := map[bool]string{true: "{}", false: string(envelope(0, 0, nil))}[row.protocol == rest.ProtocolConnect]
 		r, err := http.NewRequestWithContext(ctx, row.method, w.url+row.path, strings.NewReader(body))
 		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+fullKey)
@@ -133,9 +133,9 @@ func TestCallerLeft(t *testing.T) {
 		_, err = row.client.Do(r) //nolint:bodyclose // There is none.
 		require.ErrorIs(t, err, context.Canceled)
 		got := <-seen
-		require.Equal(t, 499, got.Status, row.face)
-		require.Equal(t, "canceled", got.Code, row.face)
-		require.Equal(t, row.face, got.Face)
+		require.Equal(t, 499, got.Status, row.protocol)
+		require.Equal(t, "canceled", got.Code, row.protocol)
+		require.Equal(t, row.protocol, got.Protocol)
 		leave()
 	}
 	require.NotContains(t, w.log.String(), "ERROR")

@@ -7,7 +7,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// DefaultTimeout is how long a request may take unless Config says otherwise.
+// DefaultTimeout is how long a request may take unless Config has another time.
 const DefaultTimeout = 10 * time.Second
 
 // grace is how long the work for a request goes on after its caller has left or run out of time.
@@ -15,11 +15,11 @@ const DefaultTimeout = 10 * time.Second
 // the connection with it.
 const grace = time.Second
 
-// retryAfter is after how many seconds a client may ask again that was told unavailable.
+// retryAfter is how many seconds a client waits before it tries again after unavailable.
 var retryAfter = []string{"1"}
 
 // work returns the context that the work for a request is done under: it ends with the time of the
-// request, for which the cause is refusal.ErrOutOfTime, but not before grace when the caller leaves
+// request, for which the cause is apierr.ErrOutOfTime, but not before grace when the caller leaves
 // or the caller's own time runs out, with the caller's cause. It ends with the exchange.
 func (x *exchange) work(caller context.Context) context.Context {
 	deadline := x.start.Add(x.edge.config.Timeout)

@@ -56,7 +56,7 @@ func (m *method) decodeQuery(query string, into proto.Message) (refused []wire.F
 	return refused
 }
 
-// unescape decodes one name or value of a query as application/x-www-form-urlencoded says, and
+// unescape decodes one name or value of a query as application/x-www-form-urlencoded, and
 // reports whether it is well-formed and UTF-8.
 func unescape(s string) (string, bool) {
 	text, err := url.QueryUnescape(s)

@@ -11,17 +11,17 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// Face is the protocol that a request came in.
-type Face string
+// Protocol is the protocol that a request came in; logs and metrics name it face.
+type Protocol string
 
-// The faces of the API. FaceNone is a request for an address that has nothing, or one that is of
+// The protocols of the API. ProtocolNone is a request for an address that has nothing, or one that is of
 // no protocol.
 const (
-	FaceNone    Face = "none"
-	FaceREST    Face = "rest"
-	FaceConnect Face = "connect"
-	FaceGRPC    Face = "grpc"
-	FaceGRPCWeb Face = "grpc-web"
+	ProtocolNone    Protocol = "none"
+	ProtocolREST    Protocol = "rest"
+	ProtocolConnect Protocol = "connect"
+	ProtocolGRPC    Protocol = "grpc"
+	ProtocolGRPCWeb Protocol = "grpc-web"
 )
 
 // The limits that a Request can be beyond (specification, Limits).
@@ -35,7 +35,7 @@ const unmatched = "unmatched"
 
 // Request is what metrics are made of. Each of its texts is one of a closed set.
 type Request struct {
-	Face Face
+	Protocol Protocol
 	// Method is the HTTP method, or OTHER for one that HTTP does not define.
 	Method string
 	// Route is the path's template, the name of the RPC, or "unmatched".
@@ -67,7 +67,7 @@ func (e *Edge) finish(x *exchange, r *http.Request) {
 	e.guardEnd(x, func() {
 		if e.config.Observe != nil {
 			e.config.Observe(Request{
-				Face: x.face, Method: knownMethod(x.incoming.Method), Route: x.route, Status: x.status, Code: code, Limit: x.limit(), Duration: duration,
+				Protocol: x.protocol, Method: knownMethod(x.incoming.Method), Route: x.route, Status: x.status, Code: code, Limit: x.limit(), Duration: duration,
 			})
 		}
 	})
@@ -101,7 +101,7 @@ func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Dura
 	var line [14]slog.Attr
 	attrs := append(line[:0],
 		slog.String("request_id", x.id[0]),
-		slog.String("face", string(x.face)),
+		slog.String("face", string(x.protocol)),
 		slog.String("method", knownMethod(x.incoming.Method)),
 		slog.String("route", x.route),
 		slog.Int("status", x.status),

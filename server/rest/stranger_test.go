@@ -45,7 +45,7 @@ func envelope(flags byte, size int, message []byte) []byte {
 	return append(b, message...)
 }
 
-// refused is what a face answers a call with: the protocol's code and the detail.
+// refused is what a protocol answers a call with: the protocol's code and the detail.
 type refused struct {
 	protocol string
 	detail   *storefrontv1.Error
@@ -115,7 +115,7 @@ func readRefused(t *testing.T, res *http.Response, text []byte) refused {
 	return a
 }
 
-// What is too large, as it is sent or once it is decompressed, is 413 with the Error on every face,
+// What is too large, as it is sent or once it is decompressed, is 413 with the Error in every protocol,
 // with a key and without; none of it comes back.
 func TestTooLargeOnEveryFace(t *testing.T) {
 	t.Parallel()
@@ -261,7 +261,7 @@ func TestRoutesAreAClosedSet(t *testing.T) {
 	requireProblem(t, w.do(t, "x\xff"[:1], healthCheck, ""), 405, apierr.MethodNotAllowed, "", "Allow")
 	for _, r := range w.requests() {
 		require.Contains(t, []string{"unmatched", "/v1/products/{id}", healthCheck}, r.Route)
-		require.Contains(t, []rest.Face{rest.FaceNone, rest.FaceREST}, r.Face)
+		require.Contains(t, []rest.Protocol{rest.ProtocolNone, rest.ProtocolREST}, r.Protocol)
 		require.Contains(t, []string{"GET", "POST", "OTHER"}, r.Method)
 	}
 	require.NotContains(t, w.log.String(), "x1")

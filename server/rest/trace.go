@@ -27,7 +27,7 @@ func (e *Edge) beginSpan(x *exchange, r *http.Request) *http.Request {
 	return r.WithContext(ctx)
 }
 
-// endSpan tells what became of the request. Like its log line the span has nothing of the
+// endSpan ends the span with the request's outcome. Like its log line the span has nothing of the
 // client's own text: its name is the method and the route.
 func (x *exchange) endSpan(code string) {
 	if x.span == nil {
@@ -38,7 +38,7 @@ func (x *exchange) endSpan(code string) {
 	x.span.SetAttributes(
 		attribute.String("http.request.method", method), attribute.String("http.route", x.route),
 		attribute.Int("http.response.status_code", x.status),
-		attribute.String("storefront.face", string(x.face)), attribute.String("storefront.request_id", x.id[0]),
+		attribute.String("storefront.face", string(x.protocol)), attribute.String("storefront.request_id", x.id[0]),
 	)
 	if x.principal.KeyID != uuid.Nil {
 		x.span.SetAttributes(attribute.String("storefront.store", x.principal.Store.Slug))

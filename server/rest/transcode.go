@@ -128,7 +128,7 @@ func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 			return answer, nil
 		}
 		x.refusal = apierr.In(ctx, err, e.config.Unreachable)
-		if x.face == FaceREST {
+		if x.protocol == ProtocolREST {
 			return nil, connect.NewError(x.refusal.ConnectCode(), x.refusal) // which nobody reads
 		}
 		x.setRefusalHeaders()
