@@ -86,20 +86,20 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 		}
 	}()
 	for _, kind := range []string{kindService, kindYardstick} {
-		s, err := startSide(ctx, kind, db, c.poolSize(), io.err)
+		s, err := startSide(ctx, kind, db, c.poolSize())
 		if err != nil {
 			return fmt.Errorf("start the %s: %w", kind, err)
 		}
 		sides = append(sides, s)
 	}
 	progress("comparing the answers of both sides")
-	requests := newRequests(data)
-	more, err := compare(ctx, sides, requests, db)
+	load := &workload{stores: data.stores}
+	more, err := compare(ctx, sides, load, db)
 	if err != nil {
 		return err
 	}
 
-	b := &bench{command: c, db: db, sides: sides, requests: requests, progress: progress}
+	b := &bench{command: c, db: db, sides: sides, workload: load, progress: progress}
 	report := newReport(c, db)
 	report.ServiceOnly = more
 	for _, o := range operations {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,17 +14,21 @@ type bench struct {
 	command  *apiCommand
 	db       *database
 	sides    []*side // the service, then the yardstick
-	requests *requests
+	workload *workload
 	progress func(format string, args ...any)
 }
 
 // round is what one side did in one round.
 type round struct {
-	load
-	serverCPU   time.Duration // of the process that serves
-	databaseCPU time.Duration // of the database's own processes
-	measuredCPU bool          // false where the system does not tell
+	took        time.Duration
+	latencies   []time.Duration // of each request, in no order
+	serverCPU   time.Duration   // of the process that serves
+	databaseCPU time.Duration   // of the database's own processes
+	measuredCPU bool            // false where the system does not tell
 }
+
+// rate is requests in a second.
+func (r round) rate() float64 { return float64(len(r.latencies)) / r.took.Seconds() }
 
 // warmUp is how long each side is asked before the first round of an operation: statements are
 // prepared, caches filled and connections opened by then.
@@ -54,15 +59,23 @@ func (b *bench) measure(ctx context.Context, o operation) (rounds [2][]round, er
 }
 
 func (b *bench) round(ctx context.Context, s *side, o operation, length time.Duration) (round, error) {
-	server, serverErr := processCPU(s.pid())
+	server, serverErr := s.cpu()
 	database, databaseErr := b.db.cpu()
-	done, err := drive(ctx, s.address, b.command.Connections, length, func(w *writer) { b.requests.write(w, o) })
+	random := make([]*rand.Rand, b.command.Connections)
+	for i := range random {
+		random[i] = newRandom(i)
+	}
+	load := closedLoop{
+		address: s.address, clients: b.command.Connections, strict: true,
+		next: func(client int) request { return b.workload.next(o, random[client]) },
+	}
+	calls, took, err := load.run(ctx, length)
 	if err != nil {
 		return round{}, err
 	}
-	r := round{load: done, measuredCPU: serverErr == nil && databaseErr == nil}
+	r := round{took: took, latencies: latencies(calls), measuredCPU: serverErr == nil && databaseErr == nil}
 	if r.measuredCPU {
-		serverAfter, serverErr := processCPU(s.pid())
+		serverAfter, serverErr := s.cpu()
 		databaseAfter, databaseErr := b.db.cpu()
 		r.serverCPU, r.databaseCPU = serverAfter-server, databaseAfter-database
 		r.measuredCPU = serverErr == nil && databaseErr == nil

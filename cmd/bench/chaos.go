@@ -120,26 +120,22 @@ func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	i, data, err := c.install(ctx, server, r, folder)
+	st, err := c.install(ctx, binary, server, r, folder)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, i.close()) }()
-	i.binary = binary
+	defer func() { err = errors.Join(err, st.store.Close()) }()
 
-	run := newChaosRun(c, i, server, r, data)
+	run := newChaosRun(c, st, server, r)
 	fmt.Fprintf(io.out, "%s, seed %d, %s\n", run.name, c.Seed, c.length())
-	if err := run.begin(ctx); err != nil {
-		return errors.Join(err, run.end())
-	}
 	for n := 0; c.Kills == 0 && n < c.Rounds || run.strikes() < c.Kills; n++ {
 		line, err := run.round(ctx)
 		if err != nil {
-			return errors.Join(fmt.Errorf("round %d of seed %d: %s: %w", n+1, c.Seed, line, err), run.end())
+			return errors.Join(fmt.Errorf("round %d of seed %d: %s: %w", n+1, c.Seed, line, err), run.fleet.end())
 		}
 		fmt.Fprintf(io.out, "round %d, %d killed: %s\n", n+1, run.strikes(), line)
 	}
-	if err := run.end(); err != nil {
+	if err := run.fleet.end(); err != nil {
 		return err
 	}
 	fmt.Fprintln(io.out, run.summary())
@@ -177,38 +173,39 @@ func (c *chaosCommand) startCluster(ctx context.Context) (*cluster.Cluster, erro
 	return cluster.Start(ctx, programs)
 }
 
-// install makes the database and its stores.
-func (c *chaosCommand) install(ctx context.Context, server *cluster.Cluster, r *receiver.Receiver, folder string) (*installation, *dataset, error) {
-	db := &database{url: "sqlite:" + filepath.Join(folder, "chaos.db")}
-	data := newDataset(shape{
-		stores: chaosStores, keys: chaosKeys, products: 10 * chaosStores, orders: chaosStores, customers: chaosStores, pending: true,
-	}, time.Now())
+// install makes the database, its stores and their webhooks.
+func (c *chaosCommand) install(ctx context.Context, binary string, server *cluster.Cluster, r *receiver.Receiver, folder string) (*stage, error) {
+	d := &database{url: "sqlite:" + filepath.Join(folder, "chaos.db")}
 	if server != nil {
 		var err error
-		if db, err = newDatabase(ctx, server.URL()); err != nil {
-			return nil, nil, err
+		if d, err = newDatabase(ctx, server.URL()); err != nil {
+			return nil, err
 		}
+	}
+	st, err := newStage(ctx, binary, d, shape{
+		stores: chaosStores, keys: chaosKeys, products: 10 * chaosStores, orders: chaosStores, customers: chaosStores, pending: true,
+	})
+	if server != nil {
 		// The crashes to come would break it, and the whole server is thrown away in the end.
-		if err := db.server.Close(ctx); err != nil {
-			return nil, nil, err
-		}
+		err = errors.Join(err, d.server.Close(ctx))
 	}
-	if err := db.fill(ctx, data); err != nil {
-		return nil, nil, fmt.Errorf("make the data set: %w", err)
-	}
-	i, err := openInstallation(ctx, db.url, data, r.URL)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := watchLeases(ctx, i.store); err != nil {
-		return nil, nil, errors.Join(err, i.close())
+	if err := st.registerAll(ctx, r.URL); err != nil {
+		return nil, err
 	}
-	r.SetHooks(i.hooks)
-	i.authority = filepath.Join(folder, "authority.pem")
-	if err := os.WriteFile(i.authority, r.Authority(), 0o600); err != nil {
-		return nil, nil, errors.Join(err, i.close())
+	r.SetHooks(st.hooks)
+	if err := st.trust(r, folder); err != nil {
+		return nil, err
 	}
-	return i, data, nil
+	if st.store, err = st.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := watchLeases(ctx, st.store); err != nil {
+		return nil, errors.Join(err, st.store.Close())
+	}
+	return st, nil
 }
 
 // names lists what was hit, for a line.

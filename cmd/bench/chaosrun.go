@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"go.storefront.example/cmd/bench/receiver"
 	"go.storefront.example/ent/db/dbtest/cluster"
@@ -25,10 +27,10 @@ const (
 // the balance is drawn over all of it.
 type chaosRun struct {
 	command  *chaosCommand
-	troupe   *troupe
+	fleet    *fleet
 	cluster  *cluster.Cluster // nil on SQLite
 	receiver *receiver.Receiver
-	visitors *visitors
+	clients  *openLoop // create customers
 	random   *rand.Rand
 	name     string
 
@@ -37,64 +39,60 @@ type chaosRun struct {
 	without time.Time      // since when no worker or no database has been there; zero while they are
 	killed  map[string]int // how often, by name
 	last    balance
-
-	leave   context.CancelFunc
-	visited sync.WaitGroup
+	created []uuid.UUID // customers, and acknowledged
 }
 
-func newChaosRun(c *chaosCommand, i *installation, server *cluster.Cluster, r *receiver.Receiver, data *dataset) *chaosRun {
+func newChaosRun(c *chaosCommand, st *stage, server *cluster.Cluster, r *receiver.Receiver) *chaosRun {
 	run := &chaosRun{
-		command: c, cluster: server, receiver: r, visitors: newVisitors(data, c.Rate),
+		command: c, cluster: server, receiver: r, fleet: &fleet{stage: st, timeout: c.Timeout, rate: c.Rate},
 		random: rand.New(rand.NewPCG(c.Seed, 5)), //nolint:gosec // Nothing secret is made of it.
 		name:   "PostgreSQL, fsync on", killed: map[string]int{},
 	}
 	if server == nil {
 		run.name = "SQLite"
 	}
-	run.troupe = &troupe{installation: i, timeout: c.Timeout, rate: c.Rate, serving: func(a string) { run.visitors.address.Store(&a) }}
+	w := &workload{stores: st.stores}
+	run.clients = &openLoop{address: run.fleet.serving, rate: c.Rate, next: func(n int) request {
+		_, key := w.take()
+		return request{"POST", "/v1/customers", key, newCustomerBody(int64(n))}
+	}}
 	return run
 }
 
-// begin starts everything, with the visitors still waiting at the gate.
-func (r *chaosRun) begin(ctx context.Context) error {
-	// The visitors' own: a process whose context ends is killed, and these are to end well.
-	visiting, leave := context.WithCancel(ctx)
-	r.leave = leave
-	r.visitors.gate.Lock()
-	if err := r.troupe.raise(ctx); err != nil {
-		return err
+// acknowledge takes in what clients were answered. A server that is away or answers 5xx is nothing
+// unusual; a refusal is a defect.
+func (r *chaosRun) acknowledge(calls []call) error {
+	for _, c := range calls {
+		switch {
+		case c.verdict == served && c.made == uuid.Nil:
+			return errors.New("the server answered without the id of a new customer")
+		case c.verdict == served:
+			r.created = append(r.created, c.made)
+		case strings.HasPrefix(c.what, "4"):
+			return fmt.Errorf("the server answered %s", c.what)
+		}
 	}
-	r.visited.Go(func() { r.visitors.visit(visiting) })
 	return nil
-}
-
-// end ends everything; every part must end well.
-func (r *chaosRun) end() error {
-	r.leave()
-	r.visitors.gate.Unlock()
-	r.visited.Wait()
-	return r.troupe.end()
 }
 
 // round puts everything under load, strikes, waits until all is delivered, and draws the balance.
 // It returns the round in a line.
 func (r *chaosRun) round(ctx context.Context) (string, error) {
 	before := r.last
-	if err := r.troupe.raise(ctx); err != nil {
+	if err := r.fleet.raise(ctx); err != nil {
 		return "", err
 	}
-	r.visitors.gate.Unlock()
+	r.clients.start(ctx)
 	hit, err := r.strike(ctx)
-	r.visitors.gate.Lock()
 	line := "hit " + names(hit)
-	if err = errors.Join(err, r.troupe.rest()); err != nil {
+	if err = errors.Join(err, r.acknowledge(r.clients.stop()), r.fleet.rest()); err != nil {
 		return line, err
 	}
 	calm := time.Now()
-	if err := r.troupe.settle(ctx, calmTimeout); err != nil {
+	if err := r.fleet.settle(ctx, calmTimeout); err != nil {
 		return line, err
 	}
-	if err := r.troupe.alive(); err != nil {
+	if err := r.fleet.alive(); err != nil {
 		return line, err
 	}
 	b, err := r.balance(ctx)
@@ -117,10 +115,10 @@ func short(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond
 func (r *chaosRun) strike(ctx context.Context) (hit []string, err error) {
 	blows := 1 + r.random.IntN(r.command.Blows)
 	for range blows {
-		if err := r.wait(ctx, time.Duration(r.random.Float64()*2*float64(r.command.Length)/float64(blows+1))); err != nil {
+		if err := wait(ctx, time.Duration(r.random.Float64()*2*float64(r.command.Length)/float64(blows+1))); err != nil {
 			return hit, err
 		}
-		if err := r.troupe.alive(); err != nil {
+		if err := r.fleet.alive(); err != nil {
 			return hit, err
 		}
 		names, err := r.blow(ctx)
@@ -128,24 +126,15 @@ func (r *chaosRun) strike(ctx context.Context) (hit []string, err error) {
 		if err != nil {
 			return hit, err
 		}
-		if err := r.wait(ctx, time.Duration(r.random.Float64()*float64(deadTime))); err != nil {
+		if err := wait(ctx, time.Duration(r.random.Float64()*float64(deadTime))); err != nil {
 			return hit, err
 		}
-		if err := r.troupe.raise(ctx); err != nil {
+		if err := r.fleet.raise(ctx); err != nil {
 			return hit, err
 		}
 		r.there()
 	}
-	return hit, r.wait(ctx, r.command.Length/4)
-}
-
-func (*chaosRun) wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return hit, wait(ctx, r.command.Length/4)
 }
 
 // blow kills some parts, and maybe the database, which it starts again.
@@ -159,14 +148,14 @@ func (r *chaosRun) blow(ctx context.Context) ([]string, error) {
 			hit = append(hit, partNames[part])
 			r.killed[partNames[part]]++
 			if part == partWorkerA || part == partWorkerB {
-				holders = append(holders, r.troupe.holder(part))
+				holders = append(holders, r.fleet.holder(part))
 			}
 		}
 	}
 	at := time.Now()
-	r.troupe.kill(victims)
+	r.fleet.kill(victims)
 	r.kills = append(r.kills, kill{from: at, until: time.Now(), holders: holders})
-	if !r.troupe.delivers() {
+	if !r.fleet.delivers() {
 		r.gone(at)
 	}
 	if r.cluster == nil || r.random.Float64() >= crashShare {
@@ -180,7 +169,7 @@ func (r *chaosRun) blow(ctx context.Context) ([]string, error) {
 		return hit, err
 	}
 	r.kills = append(r.kills, kill{from: at, until: time.Now(), database: true})
-	if r.troupe.delivers() {
+	if r.fleet.delivers() {
 		r.there()
 	}
 	return hit, nil
@@ -205,21 +194,18 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	if _, err := r.receiver.Count(); err != nil {
 		return balance{}, err
 	}
-	customers, err := r.visitors.acknowledged()
-	if err != nil {
-		return balance{}, err
-	}
+	var err error
 	l := ledger{
-		customers: customers, orders: r.troupe.acknowledged(), requests: r.receiver.Requests(), outages: r.outages,
-		kills: r.kills, lost: int(r.troupe.lost.Load()),
+		customers: r.created, orders: r.fleet.acknowledged(), requests: r.receiver.Requests(), outages: r.outages,
+		kills: r.kills, lost: int(r.fleet.lost.Load()),
 	}
-	if l.events, err = r.troupe.committedSince(ctx, time.Time{}); err != nil {
+	if l.events, err = events(ctx, r.fleet.store, time.Time{}); err != nil {
 		return balance{}, err
 	}
-	if l.journal, err = r.troupe.store.Client().FinishedDelivery.Query().All(ctx); err != nil {
+	if l.journal, err = r.fleet.store.Client().FinishedDelivery.Query().All(ctx); err != nil {
 		return balance{}, fmt.Errorf("read the journal: %w", err)
 	}
-	if l.leases, err = leases(ctx, r.troupe.store); err != nil {
+	if l.leases, err = leases(ctx, r.fleet.store); err != nil {
 		return balance{}, err
 	}
 	return l.settleUp(), nil
@@ -237,12 +223,11 @@ func (r *chaosRun) strikes() int {
 // summary is the whole run in a few lines.
 func (r *chaosRun) summary() string {
 	b := r.last
-	customers, _ := r.visitors.acknowledged() // looked at in each round
 	return fmt.Sprintf(`committed %d events (%d customers and %d payments acknowledged), received all of them: 0 lost
-%d kills: %d servers, %d workers, %d shops; the database crashed %d times
+%d kills: %d servers, %d workers, %d checkouts; the database crashed %d times
 %d attempts cut short, every one made again, the longest after %s (%s of it with a worker and a database); %d duplicates
 %d attempts came twice because a lease ran out; workers report %d lost leases`,
-		b.events, len(customers), len(r.troupe.acknowledged()),
-		r.strikes(), r.killed[partNames[partServer]], r.killed[partNames[partWorkerA]]+r.killed[partNames[partWorkerB]], r.killed[partNames[partTrader]], r.killed["database"],
+		b.events, len(r.created), len(r.fleet.acknowledged()),
+		r.strikes(), r.killed[partNames[partServer]], r.killed[partNames[partWorkerA]]+r.killed[partNames[partWorkerB]], r.killed[partNames[partCheckout]], r.killed["database"],
 		b.orphans, short(b.longest), short(b.longestUp), b.duplicates, b.late, b.lost)
 }

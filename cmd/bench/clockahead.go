@@ -59,7 +59,7 @@ func playClockAhead(ctx context.Context, p *play) (err error) {
 	if err := s.work(ctx); err != nil {
 		return err
 	}
-	creator := newCreator(s.api, 50, s.stores[0])
+	creator := newCreator(s.api, 50, s.stores[0], 0)
 	created, err := creator.watch(ctx, p.calm())
 	if err != nil {
 		return err
@@ -90,8 +90,7 @@ func (p *play) sweepAhead(ctx context.Context, s *stage, r *receiver.Receiver, d
 		return err
 	}
 	// It sweeps as it starts. Meanwhile events go on.
-	creator := newCreator(s.api, 50, s.stores[0])
-	creator.write = func(w *writer, n int) { w.post("/v1/customers", newCustomerBody(int64(1_000_000+n))) }
+	creator := newCreator(s.api, 50, s.stores[0], 1_000_000)
 	created, err := creator.watch(ctx, p.Span)
 	if err != nil {
 		return errors.Join(err, worker.stop())

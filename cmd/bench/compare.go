@@ -23,58 +23,52 @@ type comparison struct{ more map[string]bool }
 // compare makes sure that both sides do the same work: the answers to the reads are alike, and a
 // customer created by either is answered, journaled and put into the outbox alike. It returns the
 // fields that the service alone has, in order.
-func compare(ctx context.Context, sides []*side, r *requests, db *database) (more []string, err error) {
+func compare(ctx context.Context, sides []*side, w *workload, db *database) (more []string, err error) {
 	clients := make([]*client, len(sides))
 	for i, s := range sides {
-		c, err := dial(ctx, s.address)
-		if err != nil {
-			return nil, err
-		}
-		defer c.close()
-		clients[i] = c
+		clients[i] = newClient(at(s.address))
+		defer clients[i].close()
 	}
 	c := comparison{map[string]bool{}}
-	w := newWriter(0)
+	random := newRandom(0)
 	for _, o := range operations {
 		if o.name == "create-customer" {
 			continue
 		}
 		for range compared {
-			r.write(w, o)
-			if err := c.read(clients, o, w.text); err != nil {
+			if err := c.read(clients, o.name, w.next(o, random)); err != nil {
 				return nil, err
 			}
 		}
 	}
-	err = c.create(ctx, clients, r, db)
+	err = c.create(ctx, clients, w, db)
 	return slices.Sorted(maps.Keys(c.more)), err
 }
 
-func (c *comparison) read(clients []*client, o operation, request []byte) error {
+func (c *comparison) read(clients []*client, operation string, r request) error {
 	var bodies [2][]byte
-	for i, c := range clients {
-		status, body, err := c.do(request)
+	for i, side := range clients {
+		status, body, err := side.exchange(r)
 		if err != nil {
 			return err
 		}
 		if status != 200 {
-			return fmt.Errorf("%s: side %d answered %d: %s", o.name, i, status, body)
+			return fmt.Errorf("%s: side %d answered %d: %s", operation, i, status, body)
 		}
 		bodies[i] = body
 	}
-	return c.equal(o.name, bodies[0], bodies[1], whole)
+	return c.equal(operation, bodies[0], bodies[1], whole)
 }
 
 // create has each side create a customer that the other one then answers as known.
-func (c *comparison) create(ctx context.Context, clients []*client, r *requests, db *database) error {
-	w := newWriter(0)
+func (c *comparison) create(ctx context.Context, clients []*client, w *workload, db *database) error {
 	var journals, payloads [2][]byte
 	for i := range clients {
-		_, w.key = r.take()
-		w.post("/v1/customers", newCustomerBody(r.created.Add(1)))
+		_, key := w.take()
+		r := request{"POST", "/v1/customers", key, newCustomerBody(w.created.Add(1))}
 		var bodies [2][]byte
 		for turn, expected := range []int{201, 200} {
-			status, body, err := clients[(i+turn)%2].do(w.text)
+			status, body, err := clients[(i+turn)%2].exchange(r)
 			if err != nil {
 				return err
 			}

@@ -35,6 +35,14 @@ type storeData struct {
 	orders []uuid.UUID
 }
 
+// key is one of the store's keys, in turns.
+func (s *storeData) key(n int) string { return s.keys[n%len(s.keys)] }
+
+// get is a request for a path with one of the store's keys.
+func (s *storeData) get(n int, path string) request {
+	return request{method: "GET", path: path, key: s.key(n)}
+}
+
 // table is rows to be loaded, in the order in which references allow it.
 type table struct {
 	name    string

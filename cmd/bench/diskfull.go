@@ -83,7 +83,7 @@ func unmount(disk string) error {
 
 // fillDisk fills the disk while clients write and read, empties it, and draws the balance.
 func (p *play) fillDisk(ctx context.Context, s *stage, filler string) error {
-	creator, bystander := newCreator(s.api, fillRate, s.stores[0]), newBystander(s.api, s.stores[1])
+	creator, bystander := newCreator(s.api, fillRate, s.stores[0], 0), newBystander(s.api, s.stores[1])
 	quiet, err := bystander.watch(ctx, p.calm())
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (p *play) foundAll(ctx context.Context, s *stage, written []call) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	events, err := eventsOf(ctx, db.Reader())
+	events, err := eventsOf(ctx, db)
 	if err != nil {
 		return err
 	}

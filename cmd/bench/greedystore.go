@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -63,10 +62,9 @@ func playGreedyStore(ctx context.Context, p *play) (err error) {
 	if err != nil {
 		return err
 	}
-	crowd := &crowd{address: s.api, keys: greedy.keys, pause: greedyPause, write: func(w *writer) { w.get("/v1/customers?q=a", "") }}
-	crowd.start(ctx, greedyConnections)
+	stop := s.insist(ctx, greedy, greedyConnections, request{method: "GET", path: "/v1/customers?q=a"})
 	under, err := bystander.watch(ctx, p.Span)
-	asked := crowd.stop()
+	asked := stop()
 	if err != nil {
 		return err
 	}
@@ -74,7 +72,7 @@ func playGreedyStore(ctx context.Context, p *play) (err error) {
 	counts := answers(asked, &p.wrong)
 	p.didf("%d connections of that store asked for q=a for %s: %d served, %d refused with 503, %d with 429; p50 %s, longest %s",
 		greedyConnections, p.Span, counts[served], counts[refused], counts[limited],
-		fine(percentile(tookOf(asked), 50)), fine(percentile(tookOf(asked), 100)))
+		fine(percentile(latencies(asked), 50)), fine(percentile(latencies(asked), 100)))
 	p.fair(quiet, under)
 	return nil
 }
@@ -120,6 +118,15 @@ func (p *play) fair(quiet, under []call) {
 	p.mustFast(percentile(p.then, 99) < fairP99, "and under %s (%s)", fairP99, fine(percentile(p.then, 99)))
 }
 
+// insist starts clients that send a request of a store again and again; stop returns their calls.
+func (s *stage) insist(ctx context.Context, store storeData, clients int, r request) (stop func() []call) {
+	w := &workload{stores: []storeData{store}}
+	return closedLoop{address: s.api, clients: clients, pause: greedyPause, next: func(int) request {
+		_, key := w.take()
+		return request{r.method, r.path, key, r.body}
+	}}.start(ctx)
+}
+
 // sql does something on a connection to the database beside the service's. PostgreSQL only.
 func (s *stage) sql(ctx context.Context, do func(db *pgx.Conn) error) error {
 	db, err := pgx.Connect(ctx, s.db.url)
@@ -127,46 +134,4 @@ func (s *stage) sql(ctx context.Context, do func(db *pgx.Conn) error) error {
 		return err
 	}
 	return errors.Join(do(db), db.Close(context.WithoutCancel(ctx)))
-}
-
-// crowd is clients that each wait for an answer before they ask again.
-type crowd struct {
-	address string
-	keys    []string
-	pause   time.Duration // after a refusal
-	write   func(w *writer)
-
-	mu    sync.Mutex
-	calls []call
-	under sync.WaitGroup
-	leave context.CancelFunc
-}
-
-// start begins to ask over so many connections.
-func (c *crowd) start(ctx context.Context, connections int) {
-	ctx, c.leave = context.WithCancel(ctx)
-	for n := range connections {
-		c.under.Go(func() {
-			asker := &caller{address: c.address, keys: c.keys, write: func(w *writer, _ int) { c.write(w) }}
-			for i := n; ctx.Err() == nil; i += connections {
-				asker.ask(ctx, i, time.Now())
-				if last := len(asker.calls) - 1; last >= 0 && asker.calls[last].verdict != served {
-					_ = wait(ctx, c.pause) // it ends with the context, as the loop does
-				}
-			}
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.calls = append(c.calls, asker.calls...)
-			for _, l := range asker.free {
-				l.close()
-			}
-		})
-	}
-}
-
-// stop asks no more, waits for the answers under way and returns all calls.
-func (c *crowd) stop() []call {
-	c.leave()
-	c.under.Wait()
-	return c.calls
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
-	"sync"
 	"time"
 )
 
@@ -29,9 +27,28 @@ const (
 // flood is what a number of clients got.
 type flood struct {
 	inTime, refused, gaveUp int
-	answered                []time.Duration
-	strange                 tally
+	answered                []time.Duration // sorted
 	took                    time.Duration
+}
+
+// newFlood counts calls, and adds what is none of these to a tally.
+func newFlood(calls []call, took time.Duration, strange *tally) *flood {
+	f := &flood{took: took}
+	var inTime []call
+	for _, c := range calls {
+		switch {
+		case c.verdict == served:
+			inTime = append(inTime, c)
+		case c.verdict == refused:
+			f.refused++
+		case c.what == givenUp:
+			f.gaveUp++
+		default:
+			strange.add(c.what, 1)
+		}
+	}
+	f.inTime, f.answered = len(inTime), latencies(inTime)
+	return f
 }
 
 // rate is answers in time in a second.
@@ -49,8 +66,7 @@ func playImpatientFlood(ctx context.Context, p *play) (err error) {
 		return err
 	}
 	// The last store's keys are the bystander's alone.
-	others := &dataset{stores: s.stores[:floodStores-1]}
-	turns := newRequests(others)
+	turns := &workload{stores: s.stores[:floodStores-1]}
 	bystander := newBystander(s.api, s.stores[floodStores-1])
 	quiet, err := bystander.watch(ctx, p.calm())
 	if err != nil {
@@ -90,7 +106,7 @@ func playImpatientFlood(ctx context.Context, p *play) (err error) {
 			}
 		}
 		answers(after, &p.wrong)
-		p99, before := percentile(tookOf(later), 99), percentile(tookOf(quiet), 99)
+		p99, before := percentile(latencies(later), 99), percentile(latencies(quiet), 99)
 		p.mustFast(p99 <= max(2*before, floodedP99), "%s after %d impatient clients p99 is %s (quiet %s)", recoveryBound, connections, fine(p99), fine(before))
 	}
 	p.bystander(quiet, under)
@@ -102,7 +118,7 @@ func playImpatientFlood(ctx context.Context, p *play) (err error) {
 
 // flooded asks over a number of connections for the span of the scene, each with so much patience,
 // and writes down what it cost.
-func (p *play) flooded(ctx context.Context, s *stage, turns *requests, connections int, patience, pause time.Duration) (*flood, error) {
+func (p *play) flooded(ctx context.Context, s *stage, turns *workload, connections int, patience, pause time.Duration) (*flood, error) {
 	spent := func() (own, server, database time.Duration, err error) {
 		own, err1 := processCPU(os.Getpid())
 		server, err2 := s.server.cpu()
@@ -117,7 +133,11 @@ func (p *play) flooded(ctx context.Context, s *stage, turns *requests, connectio
 	if err != nil {
 		return nil, err
 	}
-	f := drown(ctx, s.api, turns, connections, p.Span, patience, pause)
+	calls, took, _ := closedLoop{address: s.api, clients: connections, patience: patience, pause: pause, next: func(int) request {
+		_, key := turns.take()
+		return request{method: "GET", path: "/v1/store", key: key}
+	}}.run(ctx, p.Span) // without strict it does not fail
+	f := newFlood(calls, took, &p.wrong)
 	ownAfter, serverAfter, databaseAfter, err := spent()
 	if err != nil {
 		return nil, err
@@ -137,82 +157,7 @@ func (p *play) flooded(ctx context.Context, s *stage, turns *requests, connectio
 	p.didf("%d %s clients for %s: %d answers in time (%.0f/s, p99 %s), %d refused with 503, %d given up; %d new sessions of the database; processors: clients %.2f, server %.2f, database %.2f",
 		connections, kind, p.Span, f.inTime, f.rate(), fine(percentile(f.answered, 99)), f.refused, f.gaveUp, opened-sessions,
 		share(ownAfter-own), share(serverAfter-server), share(databaseAfter-database))
-	for what, n := range f.strange.counts {
-		p.wrong.add(what, n)
-	}
 	return f, ctx.Err()
-}
-
-// drown asks over a number of connections until the time is over. A client that gives up closes its
-// connection.
-func drown(ctx context.Context, address string, turns *requests, connections int, length, patience, pause time.Duration) *flood {
-	var (
-		sum   flood
-		mu    sync.Mutex
-		group sync.WaitGroup
-	)
-	start := time.Now()
-	end := start.Add(length)
-	for n := range connections {
-		group.Go(func() {
-			own := drownOne(ctx, address, turns, uint64(n), end, patience, pause) //nolint:gosec // A number of connections.
-			mu.Lock()
-			defer mu.Unlock()
-			sum.inTime, sum.refused, sum.gaveUp = sum.inTime+own.inTime, sum.refused+own.refused, sum.gaveUp+own.gaveUp
-			sum.answered = append(sum.answered, own.answered...)
-			for what, n := range own.strange.counts {
-				sum.strange.add(what, n)
-			}
-		})
-	}
-	group.Wait()
-	sum.took = time.Since(start)
-	slices.Sort(sum.answered)
-	return &sum
-}
-
-// drownOne is one connection's part.
-func drownOne(ctx context.Context, address string, turns *requests, seed uint64, end time.Time, patience, pause time.Duration) (f flood) {
-	w := newWriter(seed)
-	var c *client
-	for now := time.Now(); now.Before(end) && ctx.Err() == nil; now = time.Now() {
-		status, body, err := 0, []byte(nil), error(nil)
-		if c == nil {
-			c, err = dial(ctx, address)
-		}
-		if err == nil {
-			_, w.key = turns.take()
-			w.get("/v1/store", "")
-			status, body, err = c.until(now.Add(patience), w.text)
-		}
-		verdict, what := served, ""
-		if status != 200 || err != nil {
-			verdict, what = judge(status, body, c != nil && c.retryAfter, err)
-		}
-		if c != nil && (err != nil || c.closing) {
-			c.close()
-			c = nil
-		}
-		switch {
-		case verdict == served:
-			f.inTime++
-			f.answered = append(f.answered, time.Since(now))
-			continue
-		case verdict == refused:
-			f.refused++
-		case verdict == limited:
-			f.strange.add("429 rate_limited", 1)
-		case what == givenUp:
-			f.gaveUp++
-		default:
-			f.strange.add(what, 1)
-		}
-		_ = wait(ctx, min(pause, time.Until(end))) // it ends with the context, as the loop does
-	}
-	if c != nil {
-		c.close()
-	}
-	return f
 }
 
 // sessions is how many connections the database has had.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -86,7 +85,7 @@ func playLargeDisable(ctx context.Context, p *play) (err error) {
 	defer func() { err = errors.Join(err, handle.Close()) }()
 	d := &disabling{play: p, stage: s, receiver: r, handle: handle}
 	for n := range healthyStores {
-		d.creators = append(d.creators, newCreator(s.api, healthyRate, s.stores[hungStores+n]))
+		d.creators = append(d.creators, newCreator(s.api, healthyRate, s.stores[hungStores+n], 0))
 	}
 	d.bystander = newBystander(s.api, s.stores[hungStores+healthyStores])
 	for n, way := range []struct {
@@ -125,9 +124,9 @@ type disabling struct {
 	*play
 	stage       *stage
 	receiver    *receiver.Receiver
-	handle      *db.DB    // beside the service
-	creators    []*caller // in the stores whose webhooks are healthy
-	bystander   *caller
+	handle      *db.DB      // beside the service
+	creators    []*openLoop // in the stores whose webhooks are healthy
+	bystander   *openLoop
 	quiet, then []call // the bystander's, of all so far
 }
 
@@ -160,10 +159,11 @@ func (d *disabling) byFailures(ctx context.Context, hung webhook) error {
 
 // backlog makes an event in a store and so many deliveries of it that wait. It returns the event.
 func (d *disabling) backlog(ctx context.Context, of storeData, hung webhook) (event uuid.UUID, err error) {
-	creator := newCreator(d.stage.api, healthyRate, of)
-	creator.ask(ctx, 0, time.Now())
-	if made := creator.stop(); len(made) == 0 || made[0].verdict != served {
-		return event, errors.New("no customer could be created")
+	client := newClient(at(d.stage.api))
+	defer client.close()
+	made := client.call(request{"POST", "/v1/customers", of.key(0), newCustomerBody(0)}, time.Now(), answerTimeout)
+	if made.verdict != served {
+		return event, fmt.Errorf("create a customer: %s", made.what)
 	}
 	began := time.Now()
 	if err := d.handle.Reader().QueryRowContext(ctx, "SELECT id FROM events WHERE store_id = $1 LIMIT 1", of.id).Scan(&event); err != nil {
@@ -276,7 +276,7 @@ func (p *play) delivered(ctx context.Context, handle *db.DB, r *receiver.Receive
 	if _, err := r.Count(); err != nil {
 		return err
 	}
-	eventOf, err := eventsOf(ctx, handle.Reader())
+	eventOf, err := eventsOf(ctx, handle)
 	if err != nil {
 		return err
 	}
@@ -325,34 +325,11 @@ func (p *play) delivered(ctx context.Context, handle *db.DB, r *receiver.Receive
 			then = append(then, way)
 		}
 	}
-	before, after := tookOf(quiet), tookOf(then)
+	before, after := latencies(quiet), latencies(then)
 	p.didf("healthy webhooks, from the answer to the arrival: quiet p99 %s; from the command on p50 %s, p99 %s, longest %s: %.1f times the quiet p99",
 		fine(percentile(before, 99)), fine(percentile(after, 50)), fine(percentile(after, 99)), fine(percentile(after, 100)), ratioOf(before, after))
 	if p.on == onPostgres {
 		p.mustFast(percentile(after, 99) <= deliveredP99, "healthy webhooks' p99 stays within %s (%s)", deliveredP99, fine(percentile(after, 99)))
 	}
 	return nil
-}
-
-// eventsOf returns the events that tell of created customers, by the customer.
-func eventsOf(ctx context.Context, handle *sql.DB) (map[uuid.UUID]uuid.UUID, error) {
-	rows, err := handle.QueryContext(ctx, "SELECT id, payload FROM events WHERE type = 'customer.created'")
-	if err != nil {
-		return nil, fmt.Errorf("read the events: %w", err)
-	}
-	defer rows.Close()
-	events := map[uuid.UUID]uuid.UUID{}
-	for rows.Next() {
-		var event uuid.UUID
-		var payload []byte
-		if err := rows.Scan(&event, &payload); err != nil {
-			return nil, fmt.Errorf("read the events: %w", err)
-		}
-		subject, err := subjectOf(payload)
-		if err != nil {
-			return nil, fmt.Errorf("read the event %s: %w", event, err)
-		}
-		events[subject] = event
-	}
-	return events, rows.Err()
 }

@@ -59,7 +59,7 @@ func playLockStorm(ctx context.Context, p *play) (err error) {
 
 // lockRow holds a customer's row while clients of its store change it, and returns the bystander's
 // answers until a moment after.
-func (p *play) lockRow(ctx context.Context, s *stage, db *pgx.Conn, bystander *caller, held, deadline time.Duration) ([]call, error) {
+func (p *play) lockRow(ctx context.Context, s *stage, db *pgx.Conn, bystander *openLoop, held, deadline time.Duration) ([]call, error) {
 	tx, err := db.Begin(ctx)
 	if err != nil {
 		return nil, err
@@ -69,23 +69,20 @@ func (p *play) lockRow(ctx context.Context, s *stage, db *pgx.Conn, bystander *c
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock a row: %w", err), tx.Rollback(ctx))
 	}
-	changes := &crowd{address: s.api, keys: s.stores[0].keys, pause: greedyPause, write: func(w *writer) {
-		w.patch("/v1/customers/"+customer.String(), `{"name":"Ada Changed"}`)
-	}}
-	changes.start(ctx, lockedChanges)
+	stop := s.insist(ctx, s.stores[0], lockedChanges, request{"PATCH", "/v1/customers/" + customer.String(), "", `{"name":"Ada Changed"}`})
 	bystander.start(ctx)
 	err = errors.Join(wait(ctx, held), tx.Rollback(context.WithoutCancel(ctx)))
 	freed := time.Now()
 	err = errors.Join(err, wait(ctx, recoveryBound))
-	asked, watched := changes.stop(), bystander.stop()
+	asked, watched := stop(), bystander.stop()
 	if err != nil {
 		return nil, err
 	}
 	counts := answers(asked, &p.wrong)
 	p.didf("a row held for %s and changed by %d clients: %d changes served, %d refused with 503, %d with 429; longest %s",
-		held, lockedChanges, counts[served], counts[refused], counts[limited], fine(percentile(tookOf(asked), 100)))
-	p.must(percentile(tookOf(asked), 100) <= deadline+deadlineSlack, "every change ends within its deadline of %s (%s)",
-		deadline, fine(percentile(tookOf(asked), 100)))
+		held, lockedChanges, counts[served], counts[refused], counts[limited], fine(percentile(latencies(asked), 100)))
+	p.must(percentile(latencies(asked), 100) <= deadline+deadlineSlack, "every change ends within its deadline of %s (%s)",
+		deadline, fine(percentile(latencies(asked), 100)))
 	p.recovers(watched, freed, "the row")
 	return watched, nil
 }
@@ -105,7 +102,7 @@ func (p *play) recovers(calls []call, freed time.Time, what string) {
 }
 
 // lockTable holds the table of the keys, which every request needs.
-func (p *play) lockTable(ctx context.Context, db *pgx.Conn, bystander *caller, held, deadline time.Duration) error {
+func (p *play) lockTable(ctx context.Context, db *pgx.Conn, bystander *openLoop, held, deadline time.Duration) error {
 	tx, err := db.Begin(ctx)
 	if err != nil {
 		return err
@@ -122,7 +119,7 @@ func (p *play) lockTable(ctx context.Context, db *pgx.Conn, bystander *caller, h
 		return err
 	}
 	counts := answers(watched, &p.wrong)
-	longest := percentile(tookOf(watched), 100)
+	longest := percentile(latencies(watched), 100)
 	p.didf("the table of the keys held for %s: %d of %d served, %d refused with 503; longest %s",
 		held, counts[served], len(watched), counts[refused], fine(longest))
 	p.must(longest <= deadline+deadlineSlack, "every request ends within its deadline of %s (%s)", deadline, fine(longest))

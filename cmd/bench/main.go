@@ -47,7 +47,7 @@ type commands struct {
 	Pay      payCommand      `cmd:"" hidden:"" help:"Pay orders; started by webhooks."`
 	Post     postCommand     `cmd:"" hidden:"" help:"Post events and store nothing; started by webhooks."`
 	Receive  receiveCommand  `cmd:"" hidden:"" help:"Receive deliveries; started by webhooks."`
-	Trade    tradeCommand    `cmd:"" hidden:"" help:"Record and pay orders until it is killed; started by chaos."`
+	Checkout checkoutCommand `cmd:"" hidden:"" help:"Record and pay orders until it is killed; started by chaos."`
 	Work     workCommand     `cmd:"" hidden:"" help:"Deliver by another clock until standard input ends; started by chaos."`
 }
 

@@ -43,7 +43,7 @@ func (o *outcome) mustFast(held bool, format string, args ...any) {
 
 // bystander takes in the bystander's answers.
 func (o *outcome) bystander(quiet, then []call) {
-	o.quiet, o.then = tookOf(quiet), tookOf(then)
+	o.quiet, o.then = latencies(quiet), latencies(then)
 }
 
 // ratio is the bystander's p99 under the fault over its quiet one.

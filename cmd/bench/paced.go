@@ -102,7 +102,7 @@ func (b *webhookBench) latencies(ctx context.Context, payments []payment, counte
 		return nil, err
 	}
 	earliest := slices.MinFunc(payments, func(x, y payment) int { return x.At.Compare(y.At) })
-	events, err := b.committedSince(ctx, earliest.At.Add(-clockSlack))
+	events, err := events(ctx, b.store, earliest.At.Add(-clockSlack))
 	if err != nil {
 		return nil, err
 	}

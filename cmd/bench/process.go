@@ -19,6 +19,8 @@ import (
 const (
 	// readyTimeout bounds the wait until a process says that it is ready.
 	readyTimeout = 30 * time.Second
+	// endTimeout is how long a process may take to end before it is killed.
+	endTimeout = 20 * time.Second
 	// keptLines is how much of what a process says is kept for the error of its end.
 	keptLines = 5
 )

@@ -194,13 +194,3 @@ func (p *play) cluster(ctx context.Context, o cluster.Options) (*cluster.Cluster
 	}
 	return c, nil
 }
-
-// wait waits, or less long when the context ends.
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -18,10 +18,11 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/seal"
 )
 
-// stage is a database with stores and the service's processes on it. Everything is done through the
+// stage is a database with stores, and the service's processes on it. Everything is done through the
 // service's commands or in SQL, so that a binary of another version plays the same scene. It
 // belongs to one goroutine.
 type stage struct {
@@ -30,6 +31,10 @@ type stage struct {
 	url       string // of the database, as the service gets it
 	stores    []storeData
 	env       []string
+	authority string          // a file with the certificate that the workers trust
+	store     *db.DB          // beside the service, where it is open
+	hooks     []receiver.Hook // hook n is that of store n
+	webhooks  []uuid.UUID
 	server    *process
 	api       string // the server's address
 	admin     string // of its operator's listener
@@ -37,23 +42,32 @@ type stage struct {
 	monitored []string // the workers' operator's listeners
 }
 
-// open makes a database of a shape, on a PostgreSQL server or, without one, in the folder.
+// newStage brings the schema of an empty database up to date and loads data of a shape. It leaves
+// the database to its caller when it fails.
+func newStage(ctx context.Context, binary string, d *database, s shape) (*stage, error) {
+	data := newDataset(s, time.Now())
+	st := &stage{binary: binary, db: d, url: d.url, stores: data.stores, env: []string{"STOREFRONT_SECRET_KEY=" + seal.NewKey()}}
+	if _, err := st.command(ctx, "migrate", "up"); err != nil {
+		return nil, err
+	}
+	if err := d.load(ctx, data); err != nil {
+		return nil, fmt.Errorf("make the data set: %w", err)
+	}
+	return st, nil
+}
+
+// open makes a database on a PostgreSQL server or, without one, in the folder, and a stage on it.
 func (p *play) open(ctx context.Context, server, folder string, s shape) (*stage, error) {
-	db := &database{url: "sqlite:" + filepath.Join(folder, "scene.db"), name: onSQLite, folder: folder}
+	d := &database{url: "sqlite:" + filepath.Join(folder, "scene.db"), name: onSQLite, folder: folder}
 	if server != "" {
 		var err error
-		if db, err = newDatabase(ctx, server); err != nil {
+		if d, err = newDatabase(ctx, server); err != nil {
 			return nil, err
 		}
 	}
-	data := newDataset(s, time.Now())
-	st := &stage{binary: p.binary, db: db, url: db.url, stores: data.stores}
-	st.env = []string{"STOREFRONT_SECRET_KEY=" + seal.NewKey()}
-	if _, err := st.command(ctx, "migrate", "up"); err != nil {
-		return nil, errors.Join(err, db.drop(ctx))
-	}
-	if err := db.load(ctx, data); err != nil {
-		return nil, errors.Join(fmt.Errorf("make the data set: %w", err), db.drop(ctx))
+	st, err := newStage(ctx, p.binary, d, s)
+	if err != nil {
+		return nil, errors.Join(err, d.drop(ctx))
 	}
 	return st, nil
 }
@@ -72,7 +86,7 @@ func (s *stage) command(ctx context.Context, args ...string) ([]byte, error) {
 }
 
 func (s *stage) environment() []string {
-	return append([]string{"STOREFRONT_DATABASE_URL=" + s.url}, s.env...)
+	return append([]string{"STOREFRONT_DATABASE_URL=" + s.url, "SSL_CERT_FILE=" + s.authority}, s.env...)
 }
 
 // knows tells whether a command of the service has a flag.
@@ -94,10 +108,22 @@ func (s *stage) deadline(ctx context.Context, d time.Duration) (time.Duration, [
 // defaultDeadline is that of a request when nothing is set.
 const defaultDeadline = 10 * time.Second
 
-// serve starts the server.
-func (s *stage) serve(ctx context.Context, flags ...string) error {
+// startServer starts a server and returns what its log says of it.
+func (s *stage) startServer(ctx context.Context, flags ...string) (*process, logLine, error) {
 	args := append([]string{"server", "--addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0"}, flags...)
-	p, said, err := startService(ctx, s.binary, s.environment(), args, "listening", nil)
+	return startService(ctx, s.binary, s.environment(), args, "listening", nil)
+}
+
+// startWorker starts a worker. Heard, unless nil, gets each line of its log.
+func (s *stage) startWorker(ctx context.Context, heard func(line string), flags ...string) (*process, error) {
+	args := append([]string{"worker", "--allow-private-targets"}, flags...)
+	p, _, err := startService(ctx, s.binary, s.environment(), args, "delivering", heard)
+	return p, err
+}
+
+// serve starts the server of a scene.
+func (s *stage) serve(ctx context.Context, flags ...string) error {
+	p, said, err := s.startServer(ctx, flags...)
 	if err != nil {
 		return err
 	}
@@ -105,18 +131,17 @@ func (s *stage) serve(ctx context.Context, flags ...string) error {
 	return nil
 }
 
-// work starts a worker.
+// work starts a worker of a scene, with an operator's listener.
 func (s *stage) work(ctx context.Context, flags ...string) error {
-	args := append([]string{"worker", "--allow-private-targets", "--admin-addr=127.0.0.1:0"}, flags...)
 	monitored := make(chan string, 1)
 	waiting := true // of the goroutine that reads the log
-	p, _, err := startService(ctx, s.binary, s.environment(), args, "delivering", func(line string) {
+	p, err := s.startWorker(ctx, func(line string) {
 		var l logLine
 		if waiting && json.Unmarshal([]byte(line), &l) == nil && l.AdminAddr != "" {
 			waiting = false
 			monitored <- l.AdminAddr
 		}
-	})
+	}, append([]string{"--admin-addr=127.0.0.1:0"}, flags...)...)
 	if err != nil {
 		return err
 	}
@@ -127,9 +152,8 @@ func (s *stage) work(ctx context.Context, flags ...string) error {
 
 // trust lets the workers that start from now on trust a receiver.
 func (s *stage) trust(r *receiver.Receiver, folder string) error {
-	path := filepath.Join(folder, "authority.pem")
-	s.env = append(s.env, "SSL_CERT_FILE="+path)
-	return os.WriteFile(path, r.Authority(), 0o600)
+	s.authority = filepath.Join(folder, "authority.pem")
+	return os.WriteFile(s.authority, r.Authority(), 0o600)
 }
 
 // webhook is one that was registered.
@@ -146,6 +170,18 @@ func (s *stage) register(ctx context.Context, store storeData, url string) (webh
 		err = json.Unmarshal(out, &w)
 	}
 	return w, err
+}
+
+// registerAll registers a webhook in each store, at the receiver's URL of its number.
+func (s *stage) registerAll(ctx context.Context, url func(n int) string) error {
+	for n, store := range s.stores {
+		made, err := s.register(ctx, store, url(n))
+		if err != nil {
+			return fmt.Errorf("register the webhooks: %w", err)
+		}
+		s.hooks, s.webhooks = append(s.hooks, receiver.Hook{Secret: made.Secret}), append(s.webhooks, made.ID)
+	}
+	return nil
 }
 
 // operatorTimeout bounds a request to an operator's listener.

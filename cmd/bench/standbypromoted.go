@@ -108,7 +108,7 @@ func (p *play) follow(ctx context.Context, primary *cluster.Cluster, s *stage) (
 
 // failover kills the primary under load, promotes the standby, and draws the balance.
 func (p *play) failover(ctx context.Context, s *stage, r *receiver.Receiver, primary, standby *cluster.Cluster) error {
-	creators := []*caller{newCreator(s.api, failoverRate, s.stores[0]), newCreator(s.api, failoverRate, s.stores[1])}
+	creators := []*openLoop{newCreator(s.api, failoverRate, s.stores[0], 0), newCreator(s.api, failoverRate, s.stores[1], 0)}
 	bystander := newBystander(s.api, s.stores[2])
 	quiet, err := bystander.watch(ctx, p.calm())
 	if err != nil {
@@ -167,7 +167,7 @@ func (p *play) found(ctx context.Context, s *stage, r *receiver.Receiver, calls 
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	events, err := eventsOf(ctx, db.Reader())
+	events, err := eventsOf(ctx, db)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -69,7 +67,7 @@ func (c *subjectCommand) Run(ctx context.Context, io streams) error {
 			return err
 		}
 		go func() {
-			control(io.in, io.out)
+			answerLines(io, profiler())
 			end()
 		}()
 		return nil
@@ -121,29 +119,23 @@ func (c *subjectCommand) yardstick(ctx context.Context, url string, log *slog.Lo
 	return nil
 }
 
-// control does what the starting process asks for, until it closes the connection.
-func control(in io.Reader, out io.Writer) {
+// profiler answers the requests of the starting process.
+func profiler() func(line string) (any, error) {
 	var profile *os.File
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		var err error
-		path, start := strings.CutPrefix(lines.Text(), askStart)
+	return func(line string) (_ any, err error) {
+		path, start := strings.CutPrefix(line, askStart)
 		switch {
 		case start:
 			if profile, err = os.Create(path); err == nil {
 				err = pprof.StartCPUProfile(profile)
 			}
-		case lines.Text() == askStop && profile != nil:
+		case line == askStop && profile != nil:
 			pprof.StopCPUProfile()
 			err = profile.Close()
 			profile = nil
 		default:
 			err = errors.New("unknown request")
 		}
-		answer := sayDone
-		if err != nil {
-			answer = sayFailed + err.Error()
-		}
-		_, _ = fmt.Fprintln(out, answer)
+		return nil, err
 	}
 }

@@ -2,11 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
-	"os"
-	"strings"
 )
 
 // verdict is what an answer is worth to whoever asked under a fault.
@@ -23,46 +19,27 @@ const (
 	wrong
 )
 
-// judge judges an answer; for one that is wrong it returns what it is.
-func judge(status int, body []byte, retryAfter bool, err error) (verdict, string) {
-	if err != nil {
-		return wrong, noAnswer(err)
-	}
+// judge judges an answer; for one that is no success it returns what it is.
+func judge(status int, body []byte, retryAfter bool) (verdict, string) {
 	if status >= 200 && status <= 299 {
 		return served, ""
 	}
-	var said struct {
+	var refusal struct {
 		StatusCode int    `json:"statusCode"`
 		Code       string `json:"code"`
 		RequestID  string `json:"requestId"`
 	}
-	if json.Unmarshal(body, &said) != nil || said.StatusCode != status || said.Code == "" || said.RequestID == "" {
+	if json.Unmarshal(body, &refusal) != nil || refusal.StatusCode != status || refusal.Code == "" || refusal.RequestID == "" {
 		return wrong, fmt.Sprintf("%d without our body", status)
 	}
-	ours := status == 503 && said.Code == "unavailable"
-	over := status == 429 && said.Code == "rate_limited"
+	what := fmt.Sprintf("%d %s", status, refusal.Code)
+	own := map[string]verdict{"503 unavailable": refused, "429 rate_limited": limited}
+	v, is := own[what]
 	switch {
-	case (ours || over) && !retryAfter:
-		return wrong, fmt.Sprintf("%d %s without Retry-After", status, said.Code)
-	case ours:
-		return refused, ""
-	case over:
-		return limited, ""
+	case !is:
+		return wrong, what
+	case !retryAfter:
+		return wrong, what + " without Retry-After"
 	}
-	return wrong, fmt.Sprintf("%d %s", status, said.Code)
-}
-
-// givenUp is what there was when the patience of whoever asked ended first.
-const givenUp = "no answer in time"
-
-// noAnswer is why there was none, without addresses, so that equal cases are equal.
-func noAnswer(err error) string {
-	var failed *net.OpError
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return givenUp
-	case errors.As(err, &failed):
-		return "no answer: " + failed.Op + ": " + failed.Err.Error()
-	}
-	return "no answer: " + strings.TrimPrefix(err.Error(), "read the answer: ")
+	return v, what
 }

@@ -129,9 +129,8 @@ func (c *webhooksCommand) orders() int {
 
 // webhookBench is a run.
 type webhookBench struct {
-	*installation
+	*stage
 	command  *webhooksCommand
-	db       *database
 	receiver *remoteReceiver
 	report   *webhookReport
 	progress func(format string, args ...any)
@@ -157,11 +156,11 @@ func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 	if err != nil {
 		return err
 	}
-	db, err := newDatabase(ctx, c.DatabaseURL)
+	d, err := newDatabase(ctx, c.DatabaseURL)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.drop(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, d.drop(context.WithoutCancel(ctx))) }()
 	r, err := startReceiver(ctx, folder)
 	if err != nil {
 		return err
@@ -170,24 +169,26 @@ func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 
 	total := c.Stores + c.Hanging
 	progress("making the data set: %d stores with %d orders each", total, c.orders())
-	data := newDataset(shape{stores: total, products: 20 * total, orders: c.orders() * total, customers: 100 * total, pending: true}, time.Now())
-	if err := db.fill(ctx, data); err != nil {
-		return fmt.Errorf("make the data set: %w", err)
-	}
-	i, err := openInstallation(ctx, db.url, data, func(n int) string { return receiver.URL(r.address, n) })
+	st, err := newStage(ctx, binary, d, shape{stores: total, products: 20 * total, orders: c.orders() * total, customers: 100 * total, pending: true})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, i.close()) }()
-	i.binary, i.authority = binary, r.authority
-	for n := c.Stores; n < total; n++ {
-		i.hooks[n].Hangs = true
-	}
-	if err := r.setHooks(i.hooks); err != nil {
+	if err := st.registerAll(ctx, func(n int) string { return receiver.URL(r.address, n) }); err != nil {
 		return err
 	}
-	b := &webhookBench{installation: i, command: c, db: db, receiver: r, progress: progress}
-	if b.report, err = newWebhookReport(ctx, c, db); err != nil {
+	if st.store, err = st.open(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.store.Close()) }()
+	st.authority = r.authority
+	for n := c.Stores; n < total; n++ {
+		st.hooks[n].Hangs = true
+	}
+	if err := r.setHooks(st.hooks); err != nil {
+		return err
+	}
+	b := &webhookBench{stage: st, command: c, receiver: r, progress: progress}
+	if b.report, err = newWebhookReport(ctx, c, d); err != nil {
 		return err
 	}
 	if err := b.measure(ctx); err != nil {

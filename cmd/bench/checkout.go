@@ -20,41 +20,41 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// sayPaid begins the line that acknowledges a payment: right after its commit, and followed by the
+// paidPrefix begins the line that acknowledges a payment: right after its commit, and followed by the
 // order's id.
-const sayPaid = "paid "
+const paidPrefix = "paid "
 
-// tradePause is how long a trader waits after the database was away.
-const tradePause = 50 * time.Millisecond
+// checkoutPause is how long it waits after the database was away.
+const checkoutPause = 50 * time.Millisecond
 
-// tradeCommand records orders of new buyers and pays them by the rules of the shop, until its
+// checkoutCommand records orders of new buyers and pays them by the rules of the shop, until its
 // standard input ends. Each gives an event of the customer and one of the order.
-type tradeCommand struct {
+type checkoutCommand struct {
 	Rate        float64 `default:"20" help:"Orders in a second."`
-	Connections int     `default:"2" help:"How many trade at the same time."`
+	Connections int     `default:"2" help:"How many check out at the same time."`
 }
 
-// stall is a store and what is bought there.
-type stall struct {
+// offer is a store and what is bought there.
+type offer struct {
 	store   tenant.Store
 	product uuid.UUID
 }
 
-// Run trades.
-func (c *tradeCommand) Run(ctx context.Context, io streams) (err error) {
+// Run checks out.
+func (c *checkoutCommand) Run(ctx context.Context, io streams) (err error) {
 	signal.Ignore(os.Interrupt)
 	s, err := db.Open(ctx, db.Config{URL: os.Getenv(subjectDatabase), MaxConns: c.Connections})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	stalls, err := openStalls(ctx, s)
+	offers, err := openOffers(ctx, s)
 	if err != nil {
 		return err
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	fmt.Fprintln(io.out, sayReady+"to trade")
+	fmt.Fprintln(io.out, sayReady+"to check out")
 	go func() {
 		_, _ = stdio.Copy(stdio.Discard, io.in) // until whoever started it ends it
 		end()
@@ -62,43 +62,43 @@ func (c *tradeCommand) Run(ctx context.Context, io streams) (err error) {
 	rules := service.New(s, service.Options{})
 	group, ctx := errgroup.WithContext(ctx)
 	for n := range c.Connections {
-		group.Go(func() error { return c.trade(ctx, rules, stalls[n%len(stalls):], io.out) })
+		group.Go(func() error { return c.run(ctx, rules, offers[n%len(offers):], io.out) })
 	}
 	return group.Wait()
 }
 
-func openStalls(ctx context.Context, s *db.DB) ([]stall, error) {
+func openOffers(ctx context.Context, s *db.DB) ([]offer, error) {
 	stores, err := s.Client().Store.Query().All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var stalls []stall
+	var offers []offer
 	for _, row := range stores {
 		bought, err := s.Client().Product.Query().Where(product.StoreID(row.ID)).FirstID(ctx)
 		if err != nil {
 			return nil, err
 		}
-		stalls = append(stalls, stall{service.TenantOf(row), bought})
+		offers = append(offers, offer{service.TenantOf(row), bought})
 	}
-	if len(stalls) == 0 {
+	if len(offers) == 0 {
 		return nil, errors.New("there is no store")
 	}
-	return stalls, nil
+	return offers, nil
 }
 
-// trade sells at the stalls in turns. A database that is away is nothing unusual.
-func (c *tradeCommand) trade(ctx context.Context, rules *service.Shop, stalls []stall, out stdio.Writer) error {
+// run sells the offers in turns. A database that is away is nothing unusual.
+func (c *checkoutCommand) run(ctx context.Context, rules *service.Shop, offers []offer, out stdio.Writer) error {
 	gap := time.Duration(float64(c.Connections) / c.Rate * float64(time.Second))
 	for n := 0; ctx.Err() == nil; n++ {
-		id, err := sell(ctx, rules, stalls[n%len(stalls)])
+		id, err := sell(ctx, rules, offers[n%len(offers)])
 		var refused *apierr.Refusal
 		switch {
 		case errors.As(err, &refused):
 			return err
 		case err != nil:
-			time.Sleep(tradePause)
+			time.Sleep(checkoutPause)
 		default:
-			if _, err := fmt.Fprintln(out, sayPaid+id); err != nil {
+			if _, err := fmt.Fprintln(out, paidPrefix+id); err != nil {
 				return err
 			}
 			time.Sleep(gap)
@@ -108,7 +108,7 @@ func (c *tradeCommand) trade(ctx context.Context, rules *service.Shop, stalls []
 }
 
 // sell records an order of a new buyer and pays it.
-func sell(ctx context.Context, rules *service.Shop, s stall) (order string, err error) {
+func sell(ctx context.Context, rules *service.Shop, s offer) (order string, err error) {
 	ctx = tenant.With(ctx, s.store, operator)
 	email := "buyer." + strings.ReplaceAll(uuid.NewString(), "-", "") + "@mail.example.com"
 	recorded, err := rules.RecordOrder(ctx, service.OrderDraft{
