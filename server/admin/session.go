@@ -177,7 +177,7 @@ func (o *Operator) inSession(ctx context.Context, id string) (context.Context, e
 
 // readSession returns the session with an id or, before there is one, its link.
 func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (Session, error) {
-	found := Session{}
+	var found Session
 	begun, err := tx.Session.Query().Where(session.StoreID(t.ID), session.ID(id)).Only(ctx)
 	switch {
 	case err == nil:
