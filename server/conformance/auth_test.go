@@ -49,7 +49,6 @@ var operations = []struct {
 var _ = cases(
 	scenario{
 		name: "a request needs an Authorization header of the form Bearer and a key",
-		rows: []string{"Authentication/every request carries its key", "Authentication/errors/api_key_missing", "Authentication/WWW-Authenticate", "Errors/401 api_key_missing"},
 		run: func(b *bench) {
 			for _, header := range []string{"", "raw:Basic YTpi", "raw:Bearer", "raw:Bearer ", "raw:" + b.key, "raw:Token " + b.key} {
 				b.with(header).challenged("api_key_missing")
@@ -64,10 +63,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a key that does not exist is invalid",
-		rows: []string{
-			"Authentication/errors/api_key_invalid", "Errors/401 api_key_invalid", "Authentication/the form of a key", "Choices/unknown key",
-			"Choices/key text", "Choices/digits of the key's checksum",
-		},
 		run: func(b *bench) {
 			require.Regexp(b, `^svc_live_[0-9A-Za-z]{42}$`, b.key)
 			last := b.key[len(b.key)-1:]
@@ -83,7 +78,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a revoked key is refused at once and for good",
-		rows: []string{"Authentication/errors/api_key_revoked", "Errors/401 api_key_revoked", "Authentication/a revoked key is refused at once"},
 		run: func(b *bench) {
 			other, _ := b.newKey("other", "never", auth.Scopes()...)
 			b.call(&getStore{})
@@ -100,7 +94,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "the keys of a store that is suspended or closed are refused while it stays so",
-		rows: []string{"Authentication/errors/store_unavailable", "Errors/403 store_unavailable", "Choices/store status"},
 		run: func(b *bench) {
 			for _, status := range []string{"suspended", "closed"} {
 				b.change(service.StoreChange{Status: &status})
@@ -114,8 +107,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a key without an operation's scope is refused before anything else is judged",
-		rows: append(under("Scopes", "Store", "Products", "Orders", "Customers", "Payment links", "a write scope implies the read scope"),
-			"Authentication/errors/insufficient_scope", "Errors/403 insufficient_scope", "Errors/details.required"),
 		run: func(b *bench) {
 			for _, held := range auth.Scopes() {
 				key, id := b.newKey(held, "never", held)
@@ -139,10 +130,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a store has at most ten active keys, shown once each",
-		rows: []string{
-			"Authentication/the full key is shown once", "Authentication/at most ten active keys", "Limits/Active API keys per store",
-			"Authentication/scopes never change", "Authentication/keys are created and revoked outside the API",
-		},
 		run: func(b *bench) {
 			for i := 1; i < 9; i++ {
 				b.newKey(fmt.Sprint("tool ", i), "never", auth.ScopeStoreRead)
@@ -171,9 +158,6 @@ var _ = cases(
 		},
 	},
 )
-
-var _ = shows(TestKeyExpiry,
-	"Authentication/expiry is chosen at creation", "Authentication/errors/api_key_expired", "Errors/401 api_key_expired")
 
 func TestKeyExpiry(t *testing.T) {
 	t.Parallel()
@@ -212,8 +196,6 @@ func TestKeyExpiry(t *testing.T) {
 		})
 	}
 }
-
-var _ = shows(TestPaymentLinksClosedForAllStores, "Choices/payment links closed for all stores")
 
 func TestPaymentLinksClosedForAllStores(t *testing.T) {
 	t.Parallel()

@@ -80,8 +80,6 @@ func (c *cable) cut() {
 	}
 }
 
-var _ = shows(TestDatabaseAway, "Choices/database away")
-
 // With the database away every request is answered 503 in our words, with the headers of every
 // answer, and the operator's listener says so.
 func TestDatabaseAway(t *testing.T) {

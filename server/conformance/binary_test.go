@@ -124,8 +124,6 @@ func authorized(key string) connect.ClientOption {
 	}))
 }
 
-var _ = shows(TestGoClientAgainstDev, "Endpoints/a generated client")
-
 // The generated Go client lists products and updates one against storefront dev, over Connect and
 // over gRPC.
 func TestGoClientAgainstDev(t *testing.T) {

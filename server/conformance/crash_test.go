@@ -20,8 +20,6 @@ import (
 	"go.storefront.example/server/service"
 )
 
-var _ = shows(TestKilledServer, "Choices/written before it is answered")
-
 // The server is killed while clients write, and started again: every write that was answered is
 // there with its journal entry and its outbox row, and none is there without them.
 func TestKilledServer(t *testing.T) {

@@ -29,9 +29,6 @@ func (b *bench) created(m *createCustomer, status int) object {
 var _ = cases(
 	scenario{
 		name: "a customer has every field, null where it has no value",
-		rows: append(under("Resources/Customer",
-			"id", "name", "email", "phone", "ordersCount", "totalPaid", "currency", "createdAt"),
-			"Endpoints/Customers/Retrieve a customer"),
 		run: func(b *bench) {
 			got := b.created(&createCustomer{Phone: new("+237670000009")}, 201)
 			want := object{
@@ -50,10 +47,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a new customer is created, journaled and told of",
-		rows: []string{
-			"Endpoints/Customers/Create a customer", "Events/customer.created", "Choices/name when creating a customer",
-			"Choices/journal entries",
-		},
 		run: func(b *bench) {
 			n, sent := len(b.entries()), len(b.events())
 			got := b.created(&createCustomer{Name: " Ada Ndé ", Email: new("Ada@Example.com"), Phone: new("670 00 00 01")}, 201)
@@ -67,10 +60,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a known customer is completed with what it lacked and never doubled",
-		rows: []string{
-			"Endpoints/Customers/Create a customer/known", "Resources/Customer/an e-mail or a phone identifies one customer",
-			"Choices/POST of a known customer", "Choices/identity of e-mail and phone",
-		},
 		run: func(b *bench) {
 			first := b.created(&createCustomer{Email: new("ada@example.com")}, 201)
 			id := first["id"].(string)
@@ -92,7 +81,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "an e-mail and a phone of two different customers conflict",
-		rows: []string{"Errors/409 customer_conflict"},
 		run: func(b *bench) {
 			ada := b.created(&createCustomer{Email: new("ada@example.com")}, 201)["id"].(string)
 			bea := b.created(&createCustomer{Phone: new("+237670000002")}, 201)["id"].(string)
@@ -107,10 +95,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a customer keeps at least one of e-mail and phone",
-		rows: []string{
-			"Resources/Customer/a customer keeps at least one of email and phone", "Errors/400 customer_identifier_required",
-			"Choices/customer_identifier_required", "Choices/null when creating",
-		},
 		run: func(b *bench) {
 			id := b.created(&createCustomer{Email: new("ada@example.com"), Phone: new("+237670000001")}, 201)["id"].(string)
 			b.leavesNothing(func() {
@@ -131,7 +115,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "an update changes the named fields of a customer",
-		rows: []string{"Endpoints/Customers/Update a customer"},
 		run: func(b *bench) {
 			before := b.created(&createCustomer{Name: "Ada", Email: new("ada@example.com")}, 201)
 			id := before["id"].(string)
@@ -154,7 +137,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "an unusable phone is phone_invalid, an unusable e-mail validation_failed",
-		rows: []string{"Errors/400 phone_invalid", "Choices/e-mail and phone"},
 		run: func(b *bench) {
 			id := b.created(&createCustomer{Email: new("ada@example.com")}, 201)["id"].(string)
 			b.leavesNothing(func() {
@@ -177,7 +159,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "customers are listed newest first and searched by name, e-mail and phone",
-		rows: []string{"Endpoints/Customers/List customers", "Endpoints/Customers/List customers/q"},
 		run: func(b *bench) {
 			ada := b.created(&createCustomer{Name: "Ada Groß", Email: new("first@example.com"), Phone: new("+237670000001")}, 201)["id"].(string)
 			bea := b.created(&createCustomer{Name: "Béa", Email: new("a_b@mail.example")}, 201)["id"].(string)
@@ -204,7 +185,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a customer that is not there is not found",
-		rows: []string{"Errors/404 customer_not_found"},
 		run: func(b *bench) {
 			require.Nil(b, b.refused(&getCustomer{Id: unknownID()}, 404, "customer_not_found"))
 			require.Nil(b, b.refused(&updateCustomer{Id: "ada@example.com", Name: new("x")}, 404, "customer_not_found"))

@@ -29,11 +29,6 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-var _ = shows(TestDelivery, append(under("Delivery", "a POST of the event envelope", "Content-Type", "User-Agent", "Service-Signature",
-	"Service-Event-Id", "Service-Event-Type", "Service-Delivery-Attempt", "a 2xx answer succeeds", "redirects are not followed",
-	"a failure is retried under the same event id", "the body is what GET answers, byte for byte", "two events for a payment through a link"),
-	"Choices/the signed string, its encoding and its key")...)
-
 // arrival is one request that the receiver got.
 type arrival struct {
 	header http.Header

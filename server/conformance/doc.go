@@ -3,9 +3,7 @@
 // each kind, and talks to it as a client does.
 //
 // One suite of cases runs on every face (REST, Connect JSON, Connect binary, gRPC, gRPC-Web) and on
-// every database. A case names the rows of the specification that it shows; the rows are listed in
-// testdata/specification.txt, and a row that no case names fails a test, as does a case that
-// names a row that is not there.
+// every database.
 //
 // Every exchange under /v1 and every delivery of a webhook is held against the OpenAPI document, by the
 // transport that all cases send through: an answer that the document does not name fails the case,

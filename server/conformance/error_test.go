@@ -14,8 +14,6 @@ import (
 var _ = cases(
 	scenario{
 		name: "a refusal has the six fields of the error body, and details only where a code has them",
-		rows: append(under("Errors", "statusCode", "code", "message", "details", "requestId", "timestamp"),
-			"Choices/requestId", "Choices/details"),
 		run: func(b *bench) {
 			a := b.answer(&getProduct{Id: unknownID()})
 			require.Nil(b, b.refusedAs(a, 404, "product_not_found"))
@@ -30,7 +28,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "on Connect and gRPC a refusal has the protocol's own code beside ours",
-		rows: []string{"Errors/codes of Connect and gRPC"},
 		on:   rpcFaces(),
 		run: func(b *bench) {
 			p := b.product("Guide", 1500, unready)
@@ -47,7 +44,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "every refused field of a body is listed, unknown, read-only and mistyped ones too",
-		rows: []string{"Choices/unknown body fields and wrong JSON types"},
 		run: func(b *bench) {
 			id := b.product("Guide", 1500)
 			body := `{"title":5,"summary":null,"priceAmount":"1500","status":"published","type":"FILE","createdAt":"x","nope":1,"Title":"x","compareAtAmount":1.5}`
@@ -71,7 +67,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a body is one JSON object in UTF-8",
-		rows: []string{"Choices/body that is not JSON", "Choices/JSON details", "Choices/{} and zero bytes"},
 		run: func(b *bench) {
 			id := b.product("Guide", 1500)
 			before := b.call(&getProduct{Id: id})
@@ -103,7 +98,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a query is read strictly",
-		rows: []string{"Choices/query parameters"},
 		on:   underV1(),
 		run: func(b *bench) {
 			for target, fields := range map[string][]string{
@@ -133,11 +127,7 @@ var _ = cases(
 	},
 	scenario{
 		name: "what is not there, not allowed, too large or of another type has a code of its own",
-		rows: []string{
-			"Choices/unknown path, wrong method, size and media type", "Choices/HEAD and OPTIONS", "Choices/Allow, scheme and UUID case",
-			"Choices/charset and missing Content-Type",
-		},
-		on: underV1(),
+		on:   underV1(),
 		run: func(b *bench) {
 			id := b.product("Guide", 1500)
 			for _, path := range []string{
@@ -185,7 +175,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "the first check that fails answers",
-		rows: []string{"Choices/order of checks"},
 		on:   underV1(),
 		run: func(b *bench) {
 			narrow, _ := b.newKey("narrow", "never", "store:read")
@@ -204,7 +193,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "no answer has a CORS header, whatever a browser asks",
-		rows: []string{"Choices/no CORS header", "Endpoints/JSON bodies"},
 		on:   underV1(),
 		run: func(b *bench) {
 			for _, method := range []string{"GET", "OPTIONS", "HEAD", "POST"} {
@@ -217,8 +205,6 @@ var _ = cases(
 		},
 	},
 )
-
-var _ = shows(TestFailures, "Errors/5xx", "Choices/5xx code")
 
 // A failure of the service is a 500 that says nothing of its cause, which the log has.
 func TestFailures(t *testing.T) {

@@ -10,9 +10,6 @@ import (
 	"go.storefront.example/server/service"
 )
 
-var _ = shows(TestEvents, append(under("Resources/Webhook event envelope", "id", "type", "createdAt", "store", "data"),
-	"Events/data is the resource as GET answers it", "Choices/moment of an event's data")...)
-
 // Every event shows, in its exact bytes, what GET answers right after the change: the same bytes
 // are stored, signed and sent.
 func TestEvents(t *testing.T) {
@@ -115,8 +112,6 @@ func TestEvents(t *testing.T) {
 		})
 	}
 }
-
-var _ = shows(TestRefusalsLeaveNothing, "Choices/a refused change leaves nothing")
 
 // A first purchase that is refused leaves no order, no customer, no entry and no event.
 func TestRefusalsLeaveNothing(t *testing.T) {

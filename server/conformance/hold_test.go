@@ -16,8 +16,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-var _ = shows(TestALockHoldsUpNobodyElse, "Choices/deadlines")
-
 // hold takes a lock in a transaction of a connection of its own until the function that it returns
 // is called.
 func (s *installation) hold(t *testing.T, statement string, args ...any) (release func()) {

@@ -8,7 +8,6 @@ import (
 var _ = cases(
 	scenario{
 		name: "a key reaches nothing of another store, by any operation",
-		rows: []string{"Authentication/a key reaches only its store's resources", "Errors/404 for another store's resource"},
 		run: func(b *bench) {
 			other := b.newBench(b.T, b.face)
 			product, customer, link := other.product("Guide", 1500), other.customer("Ada", "ada@example.com"), other.link("Atelier")

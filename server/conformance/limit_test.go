@@ -19,10 +19,6 @@ func (b *bench) rate(a answer, remaining, reset int) {
 	require.Equal(b, []string{strconv.Itoa(reset)}, a.header.Values("X-Ratelimit-Reset"))
 }
 
-var _ = shows(TestKeyLimit,
-	"Limits/Requests per API key", "Limits/X-RateLimit-Limit", "Limits/X-RateLimit-Remaining", "Limits/X-RateLimit-Reset",
-	"Limits/Retry-After", "Errors/429 rate_limited", "Choices/rate window", "Choices/X-RateLimit where no key is known")
-
 // A key may make 120 requests a minute, across all routes and faces; every request counts, also
 // one that is refused; another key of the store has a counter of its own.
 func TestKeyLimit(t *testing.T) {
@@ -66,8 +62,6 @@ func TestKeyLimit(t *testing.T) {
 		})
 	}
 }
-
-var _ = shows(TestAddressLimit, "Limits/Unknown keys from one IP address", "Choices/unknown keys per address")
 
 // The 21st request with an unknown key from one address, and every later one whatever its key, is
 // refused until the minute ends. A missing key is not an unknown one, nor is a revoked one.

@@ -16,8 +16,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-var _ = shows(TestTies, "Choices/ties in newest first")
-
 // Rows of one millisecond are sorted by id, newest first, so that no page repeats or misses a row.
 func TestTies(t *testing.T) {
 	t.Parallel()
@@ -112,8 +110,6 @@ func scanned(plan string) bool {
 		return !slices.Contains(found, name[1])
 	})
 }
-
-var _ = shows(TestListsUseAnIndex, "Choices/lists and counts use an index")
 
 // No list and no total reads a table without an index: each database's own plan of the very
 // statements that the service sends is asked for, among the rows of twenty stores.

@@ -19,10 +19,6 @@ type (
 var _ = cases(
 	scenario{
 		name: "an order of the catalogue has every field",
-		rows: append(under("Resources/Order",
-			"id", "reference", "status", "amount", "currency", "platformFeePercent", "customer", "items", "paymentLink", "note",
-			"paidAt", "createdAt"),
-			"Endpoints/Orders/Retrieve an order"),
 		run: func(b *bench) {
 			guide, course := b.product("Guide", 1500), b.product("Cours", 20000, of(product.TypeCOURSE))
 			o, err := b.RecordOrder(b.ctx, service.OrderDraft{
@@ -56,7 +52,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "an order of a payment link names it and may have no items",
-		rows: []string{"Resources/Order/from a payment link"},
 		run: func(b *bench) {
 			link := b.link("Atelier")
 			l := b.call(&getLink{Id: link})
@@ -69,10 +64,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "an order that is paid is PAID, with paidAt, its events and its counters",
-		rows: []string{
-			"States/Order status/paid", "Events/order.paid", "Events/payment_link.paid", "Choices/ordersCount and totalPaid",
-			"Choices/order transitions",
-		},
 		run: func(b *bench) {
 			link := b.link("Atelier")
 			byLink, byCatalogue := b.linkOrder(link, "ada@example.com"), b.order(b.product("Guide", 1000), 2, "ada@example.com")
@@ -95,7 +86,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "an order whose payment failed is FAILED, without paidAt, and an abandoned one sends nothing",
-		rows: []string{"States/Order status/failed", "States/Order status/abandoned", "Events/order.failed"},
 		run: func(b *bench) {
 			guide := b.product("Guide", 1000)
 			failed, abandoned := b.order(guide, 1, "ada@example.com"), b.order(guide, 1, "ada@example.com")
@@ -112,7 +102,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "orders are listed newest first and filtered by status and time",
-		rows: append(under("Endpoints/Orders/List orders", "status", "from", "to"), "Endpoints/Orders/List orders", "Choices/from and to"),
 		run: func(b *bench) {
 			guide := b.product("Guide", 1000)
 			var ids []string
@@ -165,7 +154,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "an order that is not there is not found",
-		rows: []string{"Errors/404 order_not_found"},
 		run: func(b *bench) {
 			require.Nil(b, b.refused(&getOrder{Id: unknownID()}, 404, "order_not_found"))
 			require.Nil(b, b.refused(&getOrder{Id: "ORD-1"}, 404, "order_not_found"))

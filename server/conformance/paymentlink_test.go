@@ -43,11 +43,6 @@ func (b *bench) disable(id string) {
 var _ = cases(
 	scenario{
 		name: "a payment link is created with every field, null where it has no value",
-		rows: append(under("Resources/Payment link",
-			"id", "code", "url", "title", "description", "coverUrl", "pricing", "amount", "minAmount", "currency", "thankYouMessage",
-			"expiresAt", "maxPayments", "disabledAt", "availability", "paidCount", "paidAmount", "lastPaidAt", "createdAt", "updatedAt"),
-			"Endpoints/Payment links/Create a payment link", "Endpoints/Payment links/Retrieve a payment link",
-			"Choices/status of a created payment link", "Choices/optional fields of a payment link", "Choices/empty text for a field that can be null"),
 		run: func(b *bench) {
 			n := len(b.entries())
 			a := b.answer(&createLink{Title: " Atelier ", Pricing: fixed, Amount: new(int64(500)), Description: new(""), CoverUrl: new(" "), ThankYouMessage: new("\n")})
@@ -91,7 +86,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "pricing FIXED uses amount and OPEN uses minAmount, after the change",
-		rows: []string{"Errors/422 payment_link_invalid_pricing", "Choices/payment_link_invalid_pricing"},
 		run: func(b *bench) {
 			id := b.link("Atelier")
 			b.leavesNothing(func() {
@@ -120,10 +114,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "an end date lies in the future when it is set",
-		rows: []string{
-			"Errors/422 payment_link_expiry_past", "Errors/400 payment_link_expiry_invalid",
-			"Choices/payment_link_expiry_invalid and payment_link_expiry_past", "Choices/expiresAt of another JSON type",
-		},
 		run: func(b *bench) {
 			id := b.link("Atelier")
 			b.leavesNothing(func() {
@@ -157,7 +147,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "an update changes the named fields of a payment link, never its code and currency",
-		rows: []string{"Endpoints/Payment links/Update a payment link"},
 		run: func(b *bench) {
 			id := b.link("Atelier", capped(5))
 			before := b.call(&getLink{Id: id})
@@ -191,7 +180,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "the fields of a payment link have bounds",
-		rows: []string{"Choices/bounds of a payment link"},
 		run: func(b *bench) {
 			id := b.link("Atelier")
 			long := func(n int) *string { s := strings.Repeat("é", n); return &s }
@@ -218,11 +206,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "availability tells why a link takes no payments, and the filter follows it",
-		rows: []string{
-			"Endpoints/Payment links/List payment links", "Endpoints/Payment links/List payment links/status",
-			"States/Payment link/active and inactive", "Choices/availability besides ACTIVE", "Choices/payment on a link that takes no payments",
-			"Choices/refunds and link counters",
-		},
 		run: func(b *bench) {
 			active, disabled, expired := b.link("Active"), b.link("Disabled"), b.link("Expired")
 			exhausted, all := b.link("Exhausted", capped(1)), b.link("All", capped(1))
@@ -262,7 +245,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a disabled link is enabled, once, and may remain expired or exhausted",
-		rows: []string{"Endpoints/Payment links/Enable a payment link", "States/Payment link/enable"},
 		run: func(b *bench) {
 			id := b.link("Atelier", capped(1))
 			b.pay(b.linkOrder(id, "a@example.com"))
@@ -289,7 +271,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "payment links cannot be created while they are closed to the store",
-		rows: []string{"Errors/422 feature_disabled", "Endpoints/Payment links/closed to creators", "Choices/payment links closed", "Choices/feature_disabled"},
 		run: func(b *bench) {
 			id := b.link("Atelier")
 			b.change(service.StoreChange{PaymentLinksOpen: new(false)})
@@ -305,7 +286,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a payment link that is not there is not found",
-		rows: []string{"Errors/404 payment_link_not_found"},
 		run: func(b *bench) {
 			for _, id := range []string{unknownID(), "x"} {
 				require.Nil(b, b.refused(&getLink{Id: id}, 404, "payment_link_not_found"))

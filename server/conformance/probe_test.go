@@ -55,8 +55,6 @@ func (b *bench) ask(x openapi.Exchange) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: decodedObject(b, text)}, nil
 }
 
-var _ = shows(TestDocumentProbes, "Choices/unknown body fields and wrong JSON types")
-
 // Requests around every bound that the document names: what it refuses the service refuses, and
 // what it allows the service does not call invalid.
 func TestDocumentProbes(t *testing.T) {
@@ -94,8 +92,6 @@ func TestDocumentProbes(t *testing.T) {
 	}
 }
 
-var _ = shows(TestDocumentExamples, "Endpoints/JSON bodies")
-
 // Every request that the document shows is served.
 func TestDocumentExamples(t *testing.T) {
 	t.Parallel()
@@ -112,8 +108,6 @@ func TestDocumentExamples(t *testing.T) {
 		}
 	}
 }
-
-var _ = shows(TestDocumentDefaults, "Limits/page", "Limits/pageSize")
 
 // Saying a parameter's default is the same as leaving it out.
 func TestDocumentDefaults(t *testing.T) {
@@ -156,7 +150,6 @@ func short(text []byte) string {
 
 var _ = cases(scenario{
 	name: "what the platform records with nothing in it, or at its bounds, is answered as documented",
-	rows: []string{"Resources/Store/socialLinks", "Choices/amount bounds"},
 	on:   underV1(),
 	run: func(b *bench) {
 		b.change(service.StoreChange{Description: new(""), SupportEmail: new(""), Phone: new(""), WhatsappPhone: new(""), SocialLinks: map[string]string{}})
@@ -169,7 +162,6 @@ var _ = cases(scenario{
 	},
 }, scenario{
 	name: "null stands wherever a request or an answer may have it",
-	rows: []string{"Choices/null when creating"},
 	on:   underV1(),
 	run: func(b *bench) {
 		o, err := b.RecordOrder(b.ctx, service.OrderDraft{

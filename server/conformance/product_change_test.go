@@ -20,10 +20,6 @@ var (
 var _ = cases(
 	scenario{
 		name: "an update changes the named fields of a product and is journaled under the key's name",
-		rows: []string{
-			"Endpoints/Products/Update a product", "Authentication/a key has a name, which the activity journal shows",
-			"Choices/journal of keys", "Choices/slug and url when a title changes",
-		},
 		run: func(b *bench) {
 			id := b.product("Guide", 1500)
 			before := b.call(&getProduct{Id: id})
@@ -52,7 +48,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "null removes a product's reference price and nothing else",
-		rows: []string{"Choices/null for a field that cannot be null"},
 		run: func(b *bench) {
 			id := b.product("Guide", 1500, func(d *service.ProductDraft) { d.CompareAtAmount = new(new(int64(2000))) })
 			n := len(b.entries())
@@ -66,7 +61,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "an update that changes nothing leaves no trace",
-		rows: []string{"Choices/a change that changes nothing"},
 		run: func(b *bench) {
 			id := b.product("Guide", 1500)
 			before := b.call(&getProduct{Id: id})
@@ -80,10 +74,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a product moves to PUBLISHED from any status, with an event when the status changed",
-		rows: []string{
-			"States/Product status/PUBLISHED", "States/Product status/unchanged", "Events/product.published",
-			"Choices/restrictions of product status by source state", "Choices/a published product set to PUBLISHED again or edited",
-		},
 		run: func(b *bench) {
 			for _, from := range []product.Status{product.StatusDRAFT, product.StatusARCHIVED} {
 				id := b.product("Guide", 1500, as(from))
@@ -107,7 +97,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a product moves to DRAFT from any status, without an event",
-		rows: []string{"States/Product status/DRAFT"},
 		run: func(b *bench) {
 			for _, from := range []product.Status{product.StatusPUBLISHED, product.StatusARCHIVED} {
 				id := b.product("Guide", 1500, as(from))
@@ -121,7 +110,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a product moves to ARCHIVED from any status, with an event when the status changed",
-		rows: []string{"States/Product status/ARCHIVED", "Events/product.archived"},
 		run: func(b *bench) {
 			for _, from := range []product.Status{product.StatusDRAFT, product.StatusPUBLISHED} {
 				id := b.product("Guide", 1500, as(from))
@@ -136,7 +124,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "an incomplete product cannot be published, and details.missing says what it lacks",
-		rows: []string{"Errors/422 product_incomplete", "Choices/product_incomplete", "Errors/details.missing"},
 		run: func(b *bench) {
 			bare := b.product("Vide", 0, unready)
 			written := b.product("Rédigé", 0, func(d *service.ProductDraft) { d.ContentReady = nil })
@@ -156,7 +143,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a product of a type that is switched off cannot be published",
-		rows: []string{"Errors/422 product_type_unavailable", "Choices/product_type_unavailable"},
 		run: func(b *bench) {
 			meeting := b.product("Rendez-vous", 0, of(product.TypeMEETING), unready)
 			file := b.product("Guide", 0)
@@ -171,7 +157,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a reference price must be above the price, after the change",
-		rows: []string{"Errors/400 compare_at_invalid", "Choices/compare_at_invalid", "Choices/compareAtAmount out of bounds"},
 		run: func(b *bench) {
 			id := b.product("Guide", 1500, func(d *service.ProductDraft) { d.CompareAtAmount = new(new(int64(2000))) })
 			b.leavesNothing(func() {
@@ -192,7 +177,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "the fields of a product have bounds, counted in code points after trimming",
-		rows: []string{"Choices/text bounds", "Choices/amount bounds", "Errors/400 validation_failed", "Errors/details.fields", "Choices/entries of details for validation_failed"},
 		run: func(b *bench) {
 			id := b.product("Guide", 1500)
 			b.has(b.call(&updateProduct{

@@ -16,8 +16,6 @@ import (
 	"go.storefront.example/server/service"
 )
 
-var _ = shows(TestHundredPostsOfOneEmail, "Endpoints/Customers/Create a customer/never duplicated")
-
 // A hundred clients create the same customer at once: one is told 201, ninety-nine 200, and all
 // of the same customer.
 func TestHundredPostsOfOneEmail(t *testing.T) {
@@ -68,8 +66,6 @@ func counted(statuses *sync.Map) map[int]int32 {
 	return out
 }
 
-var _ = shows(TestConcurrentUpdates, "Choices/concurrent changes")
-
 // Clients that change one product at once each leave one entry, and each entry starts from where
 // the one before ended: no change is lost.
 func TestConcurrentUpdates(t *testing.T) {
@@ -105,8 +101,6 @@ func TestConcurrentUpdates(t *testing.T) {
 		})
 	}
 }
-
-var _ = shows(TestFiftyPayers, "Resources/Payment link/counters under concurrent payments")
 
 // Fifty payers at one link with a cap, all the same customer, while a client reads the link: the
 // counters are what was paid, the cap is never passed by recording, and nobody waits for ever.

@@ -97,8 +97,6 @@ var occasions = []occasion{
 	{code: "unsupported_media_type", prepare: asked(func(x *openapi.Exchange) { x.Sent.Set("Content-Type", "text/plain") })},
 }
 
-var _ = shows(TestDocumentRefusals, "Errors/code")
-
 // Every operation is refused with each code that the document gives it, and with no other of those
 // that any operation may meet.
 func TestDocumentRefusals(t *testing.T) {

@@ -37,8 +37,6 @@ func (r *trips) take() []string {
 	return taken
 }
 
-var _ = shows(TestRoundTrips, "Choices/round trips to the database")
-
 // A request costs a small number of round trips that does not grow with the data. One of each is
 // the key's: with its store and its counter it is one statement.
 func TestRoundTrips(t *testing.T) {

@@ -14,10 +14,6 @@ type getStore = storefrontv1.GetStoreRequest
 var _ = cases(
 	scenario{
 		name: "the store is the one that the key belongs to, with every field",
-		rows: append(under("Resources/Store",
-			"id", "name", "slug", "url", "description", "currency", "country", "supportEmail", "phone", "whatsappPhone",
-			"socialLinks", "status", "createdAt"),
-			"Endpoints/Store/Retrieve the store", "Authentication/a key belongs to one store"),
 		run: func(b *bench) {
 			got := b.call(&getStore{})
 			b.same(object{
@@ -34,7 +30,6 @@ var _ = cases(
 	},
 	scenario{
 		name: "a store without an address of its own has one under the platform's",
-		rows: []string{"Choices/url of a store without one"},
 		run: func(b *bench) {
 			slug := "bare-" + b.store.Slug
 			operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}

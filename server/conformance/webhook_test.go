@@ -25,10 +25,6 @@ func hooked(t *testing.T, database, url string) *bench {
 	return newService(t, database, settings{shop: service.Options{Secrets: seal.NewRing(key)}, url: url}).newBench(t, restFace{})
 }
 
-var _ = shows(TestWebhookRegistration, append(under("Webhook registration", "URL", "private or local addresses", "user name or password",
-	"description", "events", "all six events by default", "at most five", "edit, disable, enable and delete", "no HTTP operations",
-	"a webhook needs no key"), "Limits/Webhooks per store")...)
-
 // What the dashboard's rules let a store's owner register.
 func TestWebhookRegistration(t *testing.T) {
 	t.Parallel()
@@ -104,8 +100,6 @@ func (b *bench) queued() int {
 	return n
 }
 
-var _ = shows(TestWebhookSecretIsShownOnce, under("Webhook registration", "signing secret", "regenerating it")...)
-
 // The secret is in the answer that makes it, and then nowhere: in no list, no entry, no log, and in
 // no byte of the database.
 func TestWebhookSecretIsShownOnce(t *testing.T) {
@@ -167,8 +161,6 @@ func (b *bench) dump(url string) string {
 	require.NoError(b, rows.Err())
 	return all.String()
 }
-
-var _ = shows(TestPing, "Webhook registration/ping", "Events/ping")
 
 // The test button sends one webhook an event of a type that nothing subscribes to.
 func TestPing(t *testing.T) {
