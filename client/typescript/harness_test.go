@@ -29,6 +29,6 @@ func tested(t *testing.T, s devtest.Server) []string {
 	top := devtest.Top(t)
 	return append(s.Variables(),
 		"STOREFRONT_VECTORS="+filepath.Join(top, "worker", "signature", "testdata", "vectors.json"),
-		"STOREFRONT_REFUSALS="+filepath.Join(top, "server", "refusal", "refusal.go"),
+		"STOREFRONT_REFUSALS="+filepath.Join(top, "server", "apierr", "apierr.go"),
 	)
 }
