@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
@@ -88,8 +89,11 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		}
 		now := hook.Time(ctx)
 		create := tx.Order.Create().SetID(id.At(now)).SetStoreID(t.ID).SetCustomerID(buyer.ID).
-			SetReference("ORD-" + code(10)).SetAmount(amount).SetPlatformFeePercent(t.PlatformFeePercent).SetNillableNote(d.Note).
+			SetReference("ORD-" + code(10)).SetAmount(amount).SetPlatformFeePercent(t.PlatformFeePercent).
 			SetCreatedAt(now).SetUpdatedAt(now)
+		if err := field.Order.Fill(create.Mutation(), &ent.Order{Note: d.Note}); err != nil {
+			return nil, fmt.Errorf("record order: %w", err)
+		}
 		if link != nil {
 			create.SetPaymentLinkID(link.ID)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
@@ -130,10 +131,12 @@ func storeCustomers(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []imp
 	create := make([]*ent.CustomerCreate, len(lines))
 	for i, l := range lines {
 		create[i] = tx.Customer.Create().SetID(l.row.ID).SetStoreID(t.ID).
-			SetName(l.row.Name).SetNillableEmail(l.row.Email).SetNillablePhone(l.row.Phone).
 			SetSearch(resource.CustomerSearch(l.row.Name, l.row.Email, l.row.Phone)).
 			SetOrdersCount(l.row.OrdersCount).SetTotalPaid(l.row.TotalPaid).
 			SetCreatedAt(l.row.CreatedAt).SetUpdatedAt(hook.Time(ctx))
+		if err := field.Customer.Fill(create[i].Mutation(), &l.row); err != nil {
+			return fmt.Errorf("store the customers: %w", err)
+		}
 	}
 	if err := tx.Customer.CreateBulk(create...).Exec(ctx); err != nil {
 		return fmt.Errorf("store the customers: %w", err)

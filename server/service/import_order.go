@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
@@ -241,8 +242,11 @@ func (b *orderBatch) store(ctx context.Context, tx *ent.Tx, lines []importLine[o
 		o := &l.row.order
 		orders[i] = tx.Order.Create().SetID(o.ID).SetStoreID(b.t.ID).SetReference(o.Reference).SetStatus(o.Status).
 			SetAmount(o.Amount).SetPlatformFeePercent(o.PlatformFeePercent).SetCustomerID(l.row.buyer.ID).
-			SetNillablePaymentLinkID(o.PaymentLinkID).SetNillableNote(o.Note).SetNillablePaidAt(o.PaidAt).
+			SetNillablePaymentLinkID(o.PaymentLinkID).SetNillablePaidAt(o.PaidAt).
 			SetCreatedAt(o.CreatedAt).SetUpdatedAt(hook.Time(ctx)) // the events of the load lie before those to come
+		if err := field.Order.Fill(orders[i].Mutation(), o); err != nil {
+			return fmt.Errorf("store the orders: %w", err)
+		}
 		for _, item := range l.row.items {
 			items = append(items, tx.OrderItem.Create().SetID(item.ID).SetStoreID(b.t.ID).SetOrderID(o.ID).
 				SetPosition(item.Position).SetProductID(item.ProductID).SetType(item.Type).SetTitle(item.Title).

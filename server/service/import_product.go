@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
@@ -83,11 +84,11 @@ func (b *productBatch) save(ctx context.Context, tx *ent.Tx) (int, error) {
 	create := make([]*ent.ProductCreate, len(lines))
 	for i, l := range lines {
 		create[i] = tx.Product.Create().SetID(l.row.ID).SetStoreID(b.t.ID).
-			SetTitle(l.row.Title).SetTitleFolded(resource.Fold(l.row.Title)).SetSlug(l.row.Slug).
-			SetType(l.row.Type).SetStatus(l.row.Status).SetSummary(l.row.Summary).SetDescription(l.row.Description).
-			SetPriceAmount(l.row.PriceAmount).SetNillableCompareAtAmount(l.row.CompareAtAmount).
-			SetURL(l.row.URL).SetNillableCoverURL(l.row.CoverURL).SetContentReady(l.row.ContentReady).
+			SetTitleFolded(resource.Fold(l.row.Title)).SetSlug(l.row.Slug).SetType(l.row.Type).SetURL(l.row.URL).
 			SetNillablePublishedAt(l.row.PublishedAt).SetCreatedAt(l.row.CreatedAt).SetUpdatedAt(l.row.UpdatedAt)
+		if err := field.Product.Fill(create[i].Mutation(), &l.row); err != nil {
+			return 0, fmt.Errorf("store the products: %w", err)
+		}
 	}
 	if err := tx.Product.CreateBulk(create...).Exec(ctx); err != nil {
 		return 0, fmt.Errorf("store the products: %w", err)
