@@ -52,6 +52,18 @@ func BenchmarkGateAdmit(b *testing.B) {
 					}
 				}
 			})
+			b.Run("together", func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetParallelism(8) // for each processor
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						p, _, _ := gate.Admit(ctx, header, home)
+						if p.Store.ID != shop.ID {
+							b.Fail()
+						}
+					}
+				})
+			})
 		})
 	}
 }

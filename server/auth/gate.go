@@ -29,6 +29,7 @@ type Options struct {
 // database, and count together.
 type Gate struct {
 	asker   asker
+	batches batches
 	clock   clock
 	log     *slog.Logger
 	blocked blocked
@@ -46,13 +47,14 @@ func NewGate(s *db.DB, o Options) *Gate {
 		g.log = slog.Default()
 	}
 	g.clock.init(s, o.Clock)
+	g.batches = batches{asker: g.asker, most: max(s.AdmissionConns(), 1)}
 	return g
 }
 
 // Admit identifies the caller of a request from the values of its Authorization header and its
-// client's address, and counts the request. It takes one round trip to the database: none when the
-// header is missing or the client is held as beyond its limit, two for an unknown key that is
-// well-formed.
+// client's address, and counts the request. It takes one round trip to the database, which requests that
+// arrive together share: none when the header is missing or the client is held as beyond its limit, two
+// for an unknown key that is well-formed and comes alone.
 //
 // The error is an *apierr.Refusal (api_key_missing, api_key_invalid, api_key_revoked,
 // api_key_expired, rate_limited or store_unavailable), or a failure of the database. The Rate is
@@ -82,16 +84,12 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 	return g.judge(found)
 }
 
-// lookUp queries the key, or only counts the request if the key is malformed, since no such key
-// exists. It updates the clock and the blocked clients from the answer.
+// lookUp queries the key and counts the request. It updates the clock and the blocked clients from the
+// answer.
 func (g *Gate) lookUp(ctx context.Context, key string, client ratelimit.Client) (finding, error) {
-	q := question{fingerprint: Fingerprint(key), client: client.String(), now: g.clock.fixed()}
-	ask := g.asker.ask
-	if !WellFormed(key) {
-		ask = g.asker.count
-	}
+	q := question{fingerprint: Fingerprint(key), malformed: !WellFormed(key), client: client.String(), now: g.clock.fixed()}
 	sent := time.Now()
-	found, err := ask(ctx, q)
+	found, err := g.batches.ask(ctx, q)
 	if err != nil {
 		return finding{}, err
 	}

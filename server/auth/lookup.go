@@ -19,8 +19,10 @@ type asker interface {
 	// ask looks up a key with its store and counts the request: on the key's counter if the key
 	// exists, on its client's if not, or if the client is beyond its limit.
 	ask(ctx context.Context, q question) (finding, error)
-	// count counts a request with a malformed key on its client.
-	count(ctx context.Context, q question) (finding, error)
+	// askAll answers at least one question, all of them in one transaction and in their order. Each is
+	// counted as if they were asked one after the other; a client that passes its limit meanwhile may
+	// still use a known key.
+	askAll(ctx context.Context, questions []question) ([]finding, error)
 	// writeUses moves the last use of keys forward, never back.
 	writeUses(ctx context.Context, list []use) error
 	// sweep removes the clients' counters of minutes before the last one. A nil time asks the
@@ -31,6 +33,7 @@ type asker interface {
 // question is one request, as the database needs it.
 type question struct {
 	fingerprint [32]byte
+	malformed   bool // the text cannot be a key, so none is looked up
 	client      string
 	now         *time.Time // nil: by the database's clock
 }
@@ -62,6 +65,11 @@ type statements struct {
 	writeUses, sweep string
 }
 
+// querier is a pool or a transaction.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // database runs the statements on the service's database.
 type database struct {
 	*sql.DB
@@ -70,19 +78,27 @@ type database struct {
 
 func newAsker(s *db.DB) asker {
 	if s.Dialect() == dialect.Postgres {
-		return database{s.Admissions(), postgres}
+		return postgresAsker{database{s.Admissions(), postgres}}
 	}
-	return database{s.Admissions(), sqlite}
+	return sqliteAsker{database{s.Admissions(), sqlite}}
 }
 
 func (d database) ask(ctx context.Context, q question) (finding, error) {
+	return d.statements.ask(ctx, d.DB, q)
+}
+
+func (s statements) ask(ctx context.Context, on querier, q question) (finding, error) {
+	if q.malformed {
+		found, _, err := s.askUnknown(ctx, on, q)
+		return found, err
+	}
 	// At most twice: between the two statements the minute may change, or the key may be created.
 	for range 2 {
-		found, err := d.askKnown(ctx, q)
+		found, err := s.askKnown(ctx, on, q)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return found, err
 		}
-		found, exists, err := d.askUnknown(ctx, q)
+		found, exists, err := s.askUnknown(ctx, on, q)
 		if err != nil || !exists || ratelimit.TooManyUnknown(found.unknown) {
 			return found, err
 		}
@@ -90,39 +106,39 @@ func (d database) ask(ctx context.Context, q question) (finding, error) {
 	return finding{}, errors.New("the key is found and not found")
 }
 
-func (d database) askKnown(ctx context.Context, q question) (finding, error) {
+func (s statements) askKnown(ctx context.Context, on querier, q question) (finding, error) {
 	var (
 		now  int64
 		text string
-		f    = finding{known: true}
+		f    finding
 	)
-	err := d.QueryRowContext(ctx, d.known, q.fingerprint[:], q.client, q.now, ratelimit.UnknownKeysPerMinute).
+	err := on.QueryRowContext(ctx, s.known, q.fingerprint[:], q.client, q.now, ratelimit.UnknownKeysPerMinute).
 		Scan(&now, &f.count, &text)
 	if err != nil {
 		return finding{}, err
 	}
+	return f, f.setKnown(now, text)
+}
+
+// setKnown sets the finding of a key that exists, from the time in Unix milliseconds and the subject's text.
+func (f *finding) setKnown(now int64, text string) error {
 	s, err := readSubject(text)
 	if err != nil {
-		return finding{}, fmt.Errorf("read the key and its store: %w", err)
+		return fmt.Errorf("read the key and its store: %w", err)
 	}
-	f.now = time.UnixMilli(now).UTC()
+	f.now, f.known = time.UnixMilli(now).UTC(), true
 	f.principal = s.principal
 	f.revoked = s.revoked != 0
 	// A key expires at the exact instant of its expiry.
 	f.expired = s.expires != 0 && now >= s.expires
-	return f, nil
+	return nil
 }
 
-func (d database) askUnknown(ctx context.Context, q question) (f finding, exists bool, err error) {
+func (s statements) askUnknown(ctx context.Context, on querier, q question) (f finding, exists bool, err error) {
 	var now int64
-	err = d.QueryRowContext(ctx, d.unknown, q.fingerprint[:], q.client, q.now).Scan(&now, &f.unknown, &exists)
+	err = on.QueryRowContext(ctx, s.unknown, q.fingerprint[:], q.client, q.now).Scan(&now, &f.unknown, &exists)
 	f.now = time.UnixMilli(now).UTC()
 	return f, exists, err
-}
-
-func (d database) count(ctx context.Context, q question) (finding, error) {
-	found, _, err := d.askUnknown(ctx, q)
-	return found, err
 }
 
 func (d database) writeUses(ctx context.Context, list []use) error {

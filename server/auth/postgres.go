@@ -1,5 +1,23 @@
 package auth
 
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"go.storefront.example/server/ratelimit"
+)
+
+// postgresSubject is the text of a subject, of the key k and the store s.
+const postgresSubject = `concat(
+		k.id, E'\x1f', k.name, E'\x1f', k.scopes, E'\x1f',
+		(extract(epoch FROM k.expires_at) * 1000)::bigint, E'\x1f',
+		(extract(epoch FROM k.revoked_at) * 1000)::bigint, E'\x1f',
+		s.id, E'\x1f', s.slug, E'\x1f', s.currency, E'\x1f', s.country, E'\x1f', s.status, E'\x1f',
+		s.payment_links_open, E'\x1f', s.unavailable_types, E'\x1f', s.platform_fee_percent)`
+
 // postgres holds the statements for PostgreSQL. They use its clock unless a time is given.
 //
 // A counter's row restarts in each new minute. If the row is one minute ahead, a request that
@@ -23,12 +41,7 @@ ON CONFLICT (id) DO UPDATE SET
 RETURNING
 	floor(extract(epoch FROM coalesce($3::timestamptz, now())) * 1000)::bigint,
 	count,
-	(SELECT concat(
-		k.id, E'\x1f', k.name, E'\x1f', k.scopes, E'\x1f',
-		(extract(epoch FROM k.expires_at) * 1000)::bigint, E'\x1f',
-		(extract(epoch FROM k.revoked_at) * 1000)::bigint, E'\x1f',
-		s.id, E'\x1f', s.slug, E'\x1f', s.currency, E'\x1f', s.country, E'\x1f', s.status, E'\x1f',
-		s.payment_links_open, E'\x1f', s.unavailable_types, E'\x1f', s.platform_fee_percent)
+	(SELECT ` + postgresSubject + `
 	FROM api_keys AS k
 	JOIN stores AS s ON s.id = k.store_id
 	WHERE k.fingerprint = $1::bytea)`,
@@ -61,4 +74,91 @@ DELETE FROM address_counters WHERE id IN (
 	SELECT id FROM address_counters
 	WHERE minute < floor(extract(epoch FROM coalesce($1::timestamptz, now())) / 60)::bigint - 1
 	FOR UPDATE SKIP LOCKED)`,
+}
+
+// postgresAll does what known and unknown do, for several questions. It locks counters in the order of their ids, the
+// keys' before the clients', so that the statements of two servers cannot deadlock; the
+// subquery on keys_counted in clients_counted keeps that order. Parameters: fingerprints, empty for a
+// malformed key; clients; time or null; limit of unknown keys.
+const postgresAll = `
+WITH clock AS MATERIALIZED (
+	SELECT coalesce($3::timestamptz, now()) AS at, floor(extract(epoch FROM coalesce($3::timestamptz, now())) / 60)::bigint AS minute
+), asked AS MATERIALIZED (
+	SELECT q.position, q.client, k.id AS key
+	FROM clock, unnest($1::bytea[], $2::text[]) WITH ORDINALITY AS q (fingerprint, client, position)
+	LEFT JOIN api_keys AS k ON k.fingerprint = q.fingerprint AND NOT EXISTS (
+		SELECT FROM address_counters AS a, clock AS t
+		WHERE a.id = q.client AND a.minute IN (t.minute, t.minute + 1) AND a.count > $4::integer)
+), keys_counted AS (
+	INSERT INTO rate_counters AS r (id, minute, count)
+	SELECT key, (SELECT minute FROM clock), count(*) FROM asked WHERE key IS NOT NULL GROUP BY key ORDER BY key
+	ON CONFLICT (id) DO UPDATE SET
+		minute = CASE WHEN r.minute = excluded.minute + 1 THEN r.minute ELSE excluded.minute END,
+		count = CASE WHEN r.minute - excluded.minute IN (0, 1) THEN r.count ELSE 0 END + excluded.count
+	RETURNING id, count
+), clients_counted AS (
+	INSERT INTO address_counters AS a (id, minute, count)
+	SELECT client, (SELECT minute FROM clock), count(*) FROM asked
+	WHERE key IS NULL AND (SELECT count(*) FROM keys_counted) >= 0 GROUP BY client ORDER BY client
+	ON CONFLICT (id) DO UPDATE SET
+		minute = CASE WHEN a.minute = excluded.minute + 1 THEN a.minute ELSE excluded.minute END,
+		count = CASE WHEN a.minute - excluded.minute IN (0, 1) THEN a.count ELSE 0 END + excluded.count
+	RETURNING id, count
+)
+SELECT
+	floor(extract(epoch FROM (SELECT at FROM clock)) * 1000)::bigint,
+	coalesce(r.count, a.count) - count(*) OVER together + row_number() OVER (together ORDER BY q.position),
+	CASE WHEN k.id IS NOT NULL THEN ` + postgresSubject + ` END
+FROM asked AS q
+LEFT JOIN keys_counted AS r ON r.id = q.key
+LEFT JOIN api_keys AS k ON k.id = q.key
+LEFT JOIN stores AS s ON s.id = k.store_id
+LEFT JOIN clients_counted AS a ON q.key IS NULL AND a.id = q.client
+WINDOW together AS (PARTITION BY q.key, CASE WHEN q.key IS NULL THEN q.client END)
+ORDER BY q.position`
+
+// postgresAsker counts all questions in one statement.
+type postgresAsker struct{ database }
+
+func (d postgresAsker) askAll(ctx context.Context, questions []question) ([]finding, error) {
+	fingerprints, clients := make(pq.ByteaArray, len(questions)), make(pq.StringArray, len(questions))
+	for i, q := range questions {
+		clients[i] = q.client
+		if !q.malformed {
+			fingerprints[i] = q.fingerprint[:]
+		}
+	}
+	rows, err := d.QueryContext(ctx, postgresAll, fingerprints, clients, questions[0].now, ratelimit.UnknownKeysPerMinute)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	found := make([]finding, 0, len(questions))
+	for rows.Next() {
+		var (
+			now     int64
+			count   int
+			subject *string
+			f       finding
+		)
+		if err := rows.Scan(&now, &count, &subject); err != nil {
+			return nil, err
+		}
+		if subject == nil {
+			f.now, f.unknown = time.UnixMilli(now).UTC(), count
+		} else {
+			f.count = count
+			if err := f.setKnown(now, *subject); err != nil {
+				return nil, err
+			}
+		}
+		found = append(found, f)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if len(found) != len(questions) {
+		return nil, fmt.Errorf("%d answers to %d questions", len(found), len(questions))
+	}
+	return found, nil
 }

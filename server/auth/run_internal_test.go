@@ -42,9 +42,11 @@ func (a *fakeAsker) written() (used []int, swept int) {
 	return slices.Clone(a.used), a.swept
 }
 
-func (a *fakeAsker) ask(ctx context.Context, q question) (finding, error) { return a.count(ctx, q) }
+func (a *fakeAsker) askAll(context.Context, []question) ([]finding, error) {
+	return nil, errors.New("one request at a time")
+}
 
-func (a *fakeAsker) count(_ context.Context, q question) (finding, error) {
+func (a *fakeAsker) ask(_ context.Context, q question) (finding, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked++
@@ -69,7 +71,7 @@ func (a *fakeAsker) sweep(context.Context, *time.Time) error {
 }
 
 func fakeGate(a *fakeAsker, log *bytes.Buffer) *Gate {
-	return &Gate{asker: a, clock: clock{given: time.Now}, log: slog.New(slog.NewTextHandler(log, nil))}
+	return &Gate{asker: a, batches: batches{asker: a, most: 1}, clock: clock{given: time.Now}, log: slog.New(slog.NewTextHandler(log, nil))}
 }
 
 func TestRunWritesNowAndThen(t *testing.T) {

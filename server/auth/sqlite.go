@@ -1,5 +1,7 @@
 package auth
 
+import "context"
+
 // sqlite holds the statements for SQLite, which run on its one writer. The gate always passes the
 // time, as Unix milliseconds. Parameters are ?N, because SQLite numbers $N by their first
 // appearance. See postgres for how counters restart.
@@ -45,4 +47,22 @@ FROM (SELECT value->>'id' AS id, value->>'at' AS at FROM json_each(?1)) AS u
 WHERE api_keys.id = u.id AND (last_used_at IS NULL OR last_used_at < u.at)`,
 
 	sweep: `DELETE FROM address_counters WHERE minute < ?1 / 60000 - 1`,
+}
+
+// sqliteAsker asks one question after the other, in one transaction.
+type sqliteAsker struct{ database }
+
+func (d sqliteAsker) askAll(ctx context.Context, questions []question) ([]finding, error) {
+	tx, err := d.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }() // no-op after Commit
+	found := make([]finding, len(questions))
+	for i, q := range questions {
+		if found[i], err = d.statements.ask(ctx, tx, q); err != nil {
+			return nil, err
+		}
+	}
+	return found, tx.Commit()
 }
