@@ -21,9 +21,9 @@ func newMetrics(into prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "storefront_request_duration_seconds",
-			Help:    "How long requests to the public API took, by face, route, method and status.",
+			Help:    "How long requests to the public API took, by protocol, route, method and status.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-		}, []string{"face", "route", "method", "status"}),
+		}, []string{"protocol", "route", "method", "status"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "storefront_refusals_total",
 			Help: "Requests to the public API that were refused, by code.",

@@ -44,8 +44,8 @@ func TestMetrics(t *testing.T) {
 			text, err := io.ReadAll(response.Body)
 			require.NoError(t, err)
 			for _, want := range []string{
-				`storefront_request_duration_seconds_count{face="rest",method="POST",route="/v1/customers",status="201"} 1`,
-				`storefront_request_duration_seconds_count{face="rest",method="PATCH",route="/v1/customers/{id}",status="400"} 1`,
+				`storefront_request_duration_seconds_count{method="POST",protocol="rest",route="/v1/customers",status="201"} 1`,
+				`storefront_request_duration_seconds_count{method="PATCH",protocol="rest",route="/v1/customers/{id}",status="400"} 1`,
 				`storefront_refusals_total{code="validation_failed"} 1`,
 				`storefront_refusals_total{code="rate_limited"} 6`,
 				`storefront_rate_limit_hits_total{limit="address"} 5`,

@@ -1,13 +1,13 @@
-// Package docs serves the reference of the public API: one page that is whole in itself and reads
-// without JavaScript, and the OpenAPI document that it is made of. Both are public knowledge, so
-// nobody is asked who they are.
+// Package docs serves the reference of the public API: one self-contained page that works without
+// JavaScript, and the OpenAPI document from which it is made. Both are public, so they need no
+// authentication.
 //
 //	server/openapi/guide.md ─┐
 //	protos ─► gen/openapi ──┴─► render.mjs (Redoc) ─► gen/docs ─► here
 //
-// It refuses everything but GET and HEAD, and to let the page load or send anything: what may run in
-// it is listed by its hashes. There is no form to try a call with, which would bring keys into
-// a browser; the snippets of the guide are tried in a shell.
+// It answers only GET and HEAD, and its policy keeps the page from loading or sending anything:
+// only scripts listed by hash may run. There is no form to try a call, because that would bring
+// keys into a browser; the guide's snippets run in a shell.
 package docs
 
 import (
@@ -28,16 +28,16 @@ import (
 
 //go:generate node render.mjs ../../gen/openapi/storefront.json ../../gen/docs
 
-// Path is where the page is; what belongs to it lies below.
+// Path is the page's path; its files are below.
 const Path = "/docs"
 
-// DocumentPath is where the OpenAPI document is.
+// DocumentPath is the path of the OpenAPI document.
 const DocumentPath = Path + "/openapi.json"
 
-// closed is the policy for what is no page.
+// closed is the policy for files other than the page.
 const closed = "default-src 'none'; frame-ancestors 'none'"
 
-// New returns the handler of Path and what lies below. Goroutines may share it.
+// New returns the handler of Path and everything below. Goroutines may share it.
 func New() http.Handler {
 	mux := route.NewMux()
 	mux.Handle("GET "+Path, newFile("text/html; charset=utf-8", docs.Policy, docs.Page))
@@ -49,12 +49,12 @@ func New() http.Handler {
 	}), mux.Patterns())
 }
 
-// Covers tells whether a path is the handler's.
+// Covers reports whether a path belongs to the handler.
 func Covers(path string) bool {
 	return path == Path || strings.HasPrefix(path, Path+"/")
 }
 
-// protect sets what every answer says to a browser.
+// protect sets the browser security headers of every response.
 func protect(h http.Header) {
 	h.Set("Content-Security-Policy", closed)
 	h.Set("X-Frame-Options", "DENY")
@@ -68,7 +68,7 @@ func protect(h http.Header) {
 type file struct {
 	kind, policy, tag string
 	plain             string
-	// packed is made for the first who asks: most processes never serve it.
+	// packed compresses the file on first use: most processes never serve it.
 	packed func() []byte
 }
 
@@ -77,33 +77,33 @@ func newFile(kind, policy, text string) *file {
 	return &file{kind, policy, hex.EncodeToString(sum[:8]), text, sync.OnceValue(func() []byte {
 		var packed bytes.Buffer
 		w := gzip.NewWriter(&packed)
-		// A buffer takes all that it is given.
+		// A buffer cannot fail.
 		_, _ = w.Write([]byte(text))
 		_ = w.Close()
 		return packed.Bytes()
 	})}
 }
 
-// ServeHTTP answers with the file, or that the client has it already.
+// ServeHTTP answers with the file, or with 304 if the client has it already.
 func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
 	h.Set("Content-Security-Policy", f.policy)
 	h.Set("Vary", "Accept-Encoding")
-	// Kept, but asked about each time: the next release has another.
+	// Browsers may keep it but must revalidate: the next release has another.
 	h.Set("Cache-Control", "no-cache")
 	if !takesGzip(r) {
 		h.Set("ETag", `"`+f.tag+`"`)
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(f.plain))
 		return
 	}
-	// Another representation, another tag (RFC 9110, section 8.8.3.3).
+	// A different representation needs a different tag (RFC 9110, section 8.8.3.3).
 	h.Set("ETag", `"`+f.tag+`-gzip"`)
 	h.Set("Content-Encoding", "gzip")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.packed()))
 }
 
-// takesGzip tells whether the client names gzip and gives it any weight (RFC 9110, section 12.5.3).
+// takesGzip reports whether the client accepts gzip (RFC 9110, section 12.5.3).
 func takesGzip(r *http.Request) bool {
 	for one := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		coding, parameter, _ := strings.Cut(one, ";")

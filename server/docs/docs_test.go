@@ -104,10 +104,10 @@ func TestGzipIsForWhoTakesIt(t *testing.T) {
 		"gzip":                "gzip",
 		"GZIP ; Q=1":          "gzip",
 		"deflate, gzip":       "gzip",
-		"gzip;q=0":            "", // refused by name
+		"gzip;q=0":            "", // explicitly refused
 		"gzip; q=0.000":       "",
 		"gzip;q=0.001":        "gzip",
-		"gzip;q=much":         "", // in doubt, what everybody reads
+		"gzip;q=much":         "", // if unclear, plain
 		"identity, gzipped":   "",
 		"*":                   "",
 		"x-gzip;q=1, br;q=.5": "",

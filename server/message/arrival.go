@@ -10,12 +10,12 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// errSlow is the cause of an arrival that took longer than its bounds allow.
+// errSlow is the cause when a body took longer than its bounds allow.
 var errSlow = errors.New("the body did not arrive in time")
 
-// Arrival is a body, or a part of it, that is being waited for: no longer than its request's
-// context lasts. net/http has no context when it reads, and ends the context of a connection
-// whose read fails; so the context ends first, for its own reason, and the read because of it.
+// Arrival is the wait for a body or a part of it. It never outlasts the request's context. net/http
+// ignores contexts when it reads, and ends the context of a connection whose read fails; so Arrival
+// first ends the context, with its own reason, and then the read.
 type Arrival struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -24,12 +24,12 @@ type Arrival struct {
 	close  func()
 }
 
-// Await begins to wait for the request's body, for as long as within at most, if that is not 0. The
-// writer is that of the answer. End must be called once the read is over.
+// Await starts to wait for the request's body, for at most within, if that is not 0. The writer is
+// that of the response. Call End once the read is over.
 func Await(w http.ResponseWriter, r *http.Request, within time.Duration) *Arrival {
 	a := await(r.Context(), http.NewResponseController(w), within)
 	if r.ProtoMajor == 1 {
-		// A connection whose read was cut has no context for another request.
+		// The context of a connection whose read was cut cannot serve another request.
 		a.close = func() { w.Header().Set("Connection", "close") }
 	}
 	return a
@@ -42,14 +42,14 @@ func await(ctx context.Context, c *http.ResponseController, within time.Duration
 	}
 	a.stop = context.AfterFunc(a.ctx, func() {
 		defer close(a.cut)
-		// A writer that cannot do it is a test's.
+		// Only a test's writer cannot do it.
 		_ = c.SetReadDeadline(time.Unix(1, 0))
 	})
 	return a
 }
 
-// End is the end of the wait. A read that was cut stays so, for the rest of the body would come as
-// slowly when the server skips it.
+// End ends the wait. A read that was cut stays cut; otherwise the server would wait just as long
+// when it skips the rest of the body.
 func (a *Arrival) End() {
 	if !a.stop() {
 		<-a.cut
@@ -58,8 +58,8 @@ func (a *Arrival) End() {
 	a.cancel()
 }
 
-// Why is why the body could not be read: the error of the context, when it ended,
-// or a refusal. A caller that ends the body too early may still read the answer.
+// Why returns why the body could not be read, in our own words: the context's error if it ended, or
+// a refusal. A caller that ends the body too early may still read the response.
 func (a *Arrival) Why(err error) error {
 	ended := context.Cause(a.ctx)
 	switch {
@@ -72,8 +72,8 @@ func (a *Arrival) Why(err error) error {
 	}
 }
 
-// Prompt has the whole of a request's body arrive within a duration from its first read, and returns
-// what must be called once the request is answered.
+// Prompt requires the whole body of a request to arrive within a duration from its first read. It
+// returns a function to call once the request is answered.
 func Prompt(w http.ResponseWriter, r *http.Request, within time.Duration) (end func()) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return func() {}
@@ -83,7 +83,7 @@ func Prompt(w http.ResponseWriter, r *http.Request, within time.Duration) (end f
 	return p.end
 }
 
-// prompt is a body that is waited for while it is read, and not before or after.
+// prompt is a body whose deadline applies only while it is read.
 type prompt struct {
 	io.ReadCloser
 	begin   func() *Arrival
@@ -91,7 +91,7 @@ type prompt struct {
 	over    bool
 }
 
-// Read reads of the body below.
+// Read reads from the wrapped body.
 func (p *prompt) Read(b []byte) (int, error) {
 	if p.arrival == nil {
 		p.arrival = p.begin()

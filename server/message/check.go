@@ -10,14 +10,14 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// Kind is how many messages a call has.
+// Kind describes the messages of a call.
 type Kind int
 
-// The kinds of calls that are served.
+// The kinds of calls.
 const (
-	// Unary is one message and one answer.
+	// Unary is one message and one response.
 	Unary Kind = iota
-	// ServerStream is one message and any number of answers.
+	// ServerStream is one message and any number of responses.
 	ServerStream
 	// Bidi is any number of both; it needs HTTP/2.
 	Bidi
@@ -31,7 +31,7 @@ const (
 	headerAcceptEncoding  = "Grpc-Accept-Encoding"
 )
 
-// unaryTypes are the types of a body with one message, and whether they have a charset.
+// unaryTypes are the content types of a body with one message, and whether they take a charset.
 var unaryTypes = map[string]bool{
 	"application/json":           true,
 	"application/proto":          false,
@@ -43,7 +43,7 @@ var unaryTypes = map[string]bool{
 	"application/grpc-web+json":  true,
 }
 
-// streamTypes are the same of a stream.
+// streamTypes are the same for a stream.
 var streamTypes = map[string]bool{
 	"application/connect+json":   false,
 	"application/connect+proto":  false,
@@ -55,9 +55,9 @@ var streamTypes = map[string]bool{
 	"application/grpc-web+json":  false,
 }
 
-// Check refuses a call that Connect would answer in no protocol, or with a text of its own: a body of a type
-// that no protocol has, a GET that is not a Connect call, a compression or a version that is not
-// supported, a stream over HTTP/1. The request is a POST, or a GET of a unary call.
+// Check refuses a call to which Connect would answer in no protocol, or in its own words: a body of
+// a type that no protocol has, a GET that is not a Connect call, an unsupported compression or
+// version, a stream over HTTP/1. The request must be a POST, or a GET of a unary call.
 func Check(w http.ResponseWriter, r *http.Request, kind Kind) error {
 	if kind == Bidi && r.ProtoMajor < 2 {
 		w.Header().Set("Connection", "close")
@@ -80,7 +80,7 @@ func Check(w http.ResponseWriter, r *http.Request, kind Kind) error {
 	case header == "Content-Encoding":
 		return unsupported("The message is compressed in another way than gzip.")
 	default:
-		// gRPC's clients look for this code and header to learn what they may use.
+		// gRPC's clients read the supported compressions from this code and header.
 		if isGRPC(r) {
 			w.Header()[headerAcceptEncoding] = []string{compressionGzip}
 		}
@@ -117,9 +117,9 @@ func checkType(sent []string, types map[string]bool) error {
 	return nil
 }
 
-// MediaType reads a Content-Type header: the type without its parameters, in lower case, whether it
-// has the charset UTF-8, and whether it has any other parameter. The type is empty when the header
-// cannot be read, or is not there exactly once.
+// MediaType parses a Content-Type header. It returns the type without its parameters, in lower
+// case, whether the charset is UTF-8, and whether there is any other parameter. The type is empty
+// if the header cannot be read or does not occur exactly once.
 func MediaType(sent []string) (base string, charset, other bool) {
 	if len(sent) != 1 {
 		return "", false, false
@@ -141,10 +141,10 @@ func unsupportedType() error {
 
 func unsupported(message string) error { return apierr.New(apierr.UnsupportedMediaType, message) }
 
-// isGRPC reports whether a call is made in gRPC or gRPC-Web.
+// isGRPC reports whether a call uses gRPC or gRPC-Web.
 func isGRPC(r *http.Request) bool { return hasType(r, "application/grpc") }
 
-// enveloped reports whether messages have their length before them.
+// enveloped reports whether the messages have a length prefix.
 func enveloped(r *http.Request) bool { return isGRPC(r) || hasType(r, "application/connect+") }
 
 // hasType reports whether the Content-Type begins with a text, in any case.
@@ -153,7 +153,7 @@ func hasType(r *http.Request, prefix string) bool {
 	return len(sent) >= len(prefix) && strings.EqualFold(sent[:len(prefix)], prefix)
 }
 
-// compressionHeader is the header in which a POST names the compression of its messages.
+// compressionHeader returns the header in which a POST names the compression of its messages.
 func compressionHeader(r *http.Request) string {
 	switch {
 	case isGRPC(r):
@@ -165,7 +165,7 @@ func compressionHeader(r *http.Request) string {
 	}
 }
 
-// takeCompression reports whether messages may be compressed, and takes the header away.
+// takeCompression reports whether messages may be compressed, and removes the header.
 func takeCompression(r *http.Request) bool {
 	name := compressionHeader(r)
 	compressed := r.Header.Get(name) == compressionGzip

@@ -10,15 +10,15 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// The headers in which a caller sends how long it waits.
+// The headers with a caller's deadline.
 const (
 	headerConnectTimeout = "Connect-Timeout-Ms"
 	headerGRPCTimeout    = "Grpc-Timeout"
 )
 
-// Deadline returns the request under the deadline that its caller set, and what to call when it is
-// answered. A deadline that is malformed is an error, beside the request as it was. The header is
-// removed, so that Connect does not refuse it with a text of its own.
+// Deadline returns the request with the deadline that its caller set, and a function to call when
+// it is answered. For a malformed deadline it returns an error and the unchanged request. It
+// removes the header, so that Connect does not refuse it in its own words.
 func Deadline(r *http.Request) (*http.Request, context.CancelFunc, error) {
 	name, parse := headerConnectTimeout, connectTimeout
 	if isGRPC(r) {
@@ -44,8 +44,8 @@ func connectTimeout(text string) (time.Duration, bool) {
 }
 
 // grpcTimeout reads up to eight digits and a unit
-// (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). What is longer than a Duration
-// is the longest one.
+// (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). It caps the result at the
+// longest Duration.
 func grpcTimeout(text string) (time.Duration, bool) {
 	if text == "" {
 		return 0, false

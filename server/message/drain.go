@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// The rest of a body that nobody reads is skipped, so that the connection can be used again: so much
-// of it, for so long. net/http would hold the answer back until it has come.
+// An unread body is skipped up to these bounds, so that the connection can be used again. net/http
+// would delay the response until the body has arrived.
 const (
 	maxDrainBytes = 64 << 10
 	drainTime     = time.Second
 )
 
-// Drain skips what is left of a request's body before it is answered, or has the connection closed
-// after the answer when that would take long. It does nothing on HTTP/2, where the answer waits for
-// nothing. A handler that reads the body calls it no more.
+// Drain skips the rest of a request's body before the response, or closes the connection after the
+// response if skipping would take long. It does nothing on HTTP/2, where responses do not wait. A
+// handler must not read the body after it.
 func Drain(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor != 1 || r.Body == nil || r.Body == http.NoBody || r.Header.Get("Expect") != "" || w.Header().Get("Connection") != "" {
 		return

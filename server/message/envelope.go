@@ -14,7 +14,7 @@ import (
 // flagCompressed marks an envelope whose message is compressed; it is the only flag of a request.
 const flagCompressed = 1
 
-// envelopes reads messages with their length before them, one after the other.
+// envelopes reads length-prefixed messages, one after the other.
 type envelopes struct {
 	bounds     Bounds
 	source     io.ReadCloser
@@ -22,8 +22,8 @@ type envelopes struct {
 }
 
 // next appends the next envelope, with its message decompressed. The error is io.EOF after the
-// last, a refusal, or that of the context. Of a message whose declared length is too large
-// nothing is read.
+// last, a refusal, or that of the context. A message whose declared length is too large is not read
+// at all.
 func (e *envelopes) next(arrival *Arrival, into *bytes.Buffer) error {
 	var prefix [prefixBytes]byte
 	switch n, err := io.ReadFull(e.source, prefix[:]); {
@@ -43,7 +43,7 @@ func (e *envelopes) next(arrival *Arrival, into *bytes.Buffer) error {
 	}
 	message, release := Buffer()
 	defer release()
-	// It grows with what arrives, not with what is promised.
+	// The buffer grows with the bytes received, not with the declared length.
 	switch n, err := message.ReadFrom(io.LimitReader(e.source, size)); {
 	case err != nil:
 		return e.bounds.readError(arrival, err)
@@ -62,8 +62,8 @@ func (e *envelopes) next(arrival *Arrival, into *bytes.Buffer) error {
 	return nil
 }
 
-// Stream returns the request of a stream that Check has passed, each of whose messages is within
-// the bounds. fail turns why the next one cannot be had into the error that the handler sees.
+// Stream returns the request of a stream that passed Check, with each message held to the bounds.
+// fail converts the error of the next message to the one that the handler gets.
 func (b Bounds) Stream(w http.ResponseWriter, r *http.Request, fail func(error) error) *http.Request {
 	compressed := takeCompression(r)
 	inner := r.WithContext(r.Context())
@@ -78,7 +78,7 @@ func (b Bounds) Stream(w http.ResponseWriter, r *http.Request, fail func(error) 
 	return inner
 }
 
-// stream is the body of a stream: envelopes that are read ahead one at a time.
+// stream is the body of a stream: envelopes read one at a time.
 type stream struct {
 	envelopes
 	context context.Context
@@ -88,7 +88,7 @@ type stream struct {
 	ended   error
 }
 
-// Read reads of the current envelope.
+// Read reads from the current envelope.
 func (s *stream) Read(p []byte) (int, error) {
 	if s.pending.Len() == 0 && s.ended == nil {
 		s.pending.Reset()
@@ -106,5 +106,5 @@ func (s *stream) Read(p []byte) (int, error) {
 	return s.pending.Read(p)
 }
 
-// Close closes the body below.
+// Close closes the wrapped body.
 func (s *stream) Close() error { return s.source.Close() }

@@ -8,8 +8,8 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// Foreign returns the refusal that an error of a library's handler, or of Connect itself, stands
-// for: its own text may hold what the caller sent. Every other error it returns as it is.
+// Foreign converts an error of a library's handler, or of Connect itself, to a refusal, because its
+// text may contain the caller's input. It returns every other error unchanged.
 func (b Bounds) Foreign(err error) error {
 	var c *connect.Error
 	var own *apierr.Refusal

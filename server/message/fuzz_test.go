@@ -19,7 +19,7 @@ import (
 
 const bound = 1 << 10
 
-// requireWorded asserts that a refusal is one, and repeats nothing of what was sent.
+// requireWorded asserts that the error is a refusal that repeats nothing of the input.
 func requireWorded(t *testing.T, err error, sent string) {
 	t.Helper()
 	var r *apierr.Refusal
@@ -30,7 +30,7 @@ func requireWorded(t *testing.T, err error, sent string) {
 	}
 }
 
-// Whatever is sent, what is passed on is one plain message within the bounds, or nothing.
+// For any input, the result is one plain message within the bounds, or nothing.
 func FuzzRead(f *testing.F) {
 	f.Add("application/json", "gzip", []byte("{}"))
 	f.Add("application/grpc", "gzip", []byte("\x01\x00\x00\x00\x02{}"))
@@ -66,8 +66,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A stream passes on envelopes that are plain and within the bounds, and ends at the first that is
-// not.
+// A stream passes on plain envelopes within the bounds, and ends at the first other one.
 func FuzzStream(f *testing.F) {
 	f.Add("", []byte("\x00\x00\x00\x00\x01a\x00\x00\x00\x00\x00"))
 	f.Add("gzip", []byte("\x01\x00\x00\x00\x01a"))
@@ -128,7 +127,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// A deadline is one that a duration can hold, or refused.
+// A deadline fits a duration, or is refused.
 func FuzzDeadline(f *testing.F) {
 	for _, seed := range []string{"", "0", "1000", "99999999H", "1n", "-1S", "+1", "1234567890", "12345678901", "٣S"} {
 		f.Add(seed)

@@ -9,10 +9,10 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// unzippers are 40 KB each, and would otherwise be made for every compressed message.
+// unzippers are pooled: each has 40 KB, and every compressed message needs one.
 var unzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
-// unzip replaces a compressed message by what it holds, and gives up once that is too large.
+// unzip replaces a compressed message with its content, and stops once that is too large.
 func (b Bounds) unzip(message *bytes.Buffer) error {
 	z := unzippers.Get().(*gzip.Reader)
 	defer unzippers.Put(z)
@@ -22,7 +22,7 @@ func (b Bounds) unzip(message *bytes.Buffer) error {
 	if err := z.Reset(packed); err != nil {
 		return malformedGzip()
 	}
-	defer func() { _ = z.Close() }() // a reader that has seen no header has nothing to close
+	defer func() { _ = z.Close() }() // without a header there is nothing to close
 	message.Reset()
 	n, err := message.ReadFrom(io.LimitReader(z, int64(b.Bytes)+1))
 	switch {

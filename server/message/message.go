@@ -1,14 +1,14 @@
-// Package message reads what a stranger sends on the typed protocols, Connect, gRPC and gRPC-Web,
-// before Connect's own handlers see it: the caller's deadline, the type, the compression and the
-// messages. It bounds all of them, and returns what is wrong with them as refusals, so that every
-// protocol answers with a storefront.v1.Error.
+// Package message reads untrusted requests on the typed protocols (Connect, gRPC and gRPC-Web)
+// before Connect's own handlers: the caller's deadline, the type, the compression and the messages.
+// It bounds them all and reports faults as refusals in our own words, so that every protocol
+// answers with a storefront.v1.Error.
 //
-//	stranger ─► Check: method, type, compression ─► Deadline ─► Read ─► Connect's handler
+//	client ─► Check: method, type, compression ─► Deadline ─► Read ─► Connect's handler
 //	                                                    └─► Stream ──────────┘
 //
-// What passes on is a POST without query, compression or deadline. Connect's own limit counts
-// before it decompresses into memory and then decompresses the rest to report its length; here a
-// message that grows beyond its bound is given up at once.
+// It passes on a POST without query, compression or deadline. Connect's own limit reads a whole
+// message into memory and goes on decompressing to report its length; this package stops at the
+// bound.
 //
 // It never interprets a message, and never repeats any of it.
 package message
@@ -26,15 +26,15 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// prefixBytes is what stands before a message of gRPC or of a stream: a flag and the length.
+// prefixBytes is the length of the prefix of a message in gRPC or a stream: a flag and the length.
 const prefixBytes = 5
 
-// Bounds are how much of a call is read.
+// Bounds limit how much of a call is read.
 type Bounds struct {
-	// Bytes is the size of the largest message, both as it is sent and decompressed.
+	// Bytes is the size of the largest message, both as sent and decompressed.
 	Bytes int
-	// Within is how long a message may take to arrive once it is waited for; 0 leaves it to the
-	// server's own limit. It is never longer than the request's context lasts.
+	// Within is how long a message may take to arrive; 0 leaves it to the server's own limit. The
+	// wait never outlasts the request's context.
 	Within time.Duration
 }
 
@@ -50,9 +50,9 @@ func TooLarge(bytes int) error {
 	return apierr.New(apierr.PayloadTooLarge, "The body is larger than "+size+".")
 }
 
-// Read reads the one message of a call that Check has passed. It returns the request to hand to
-// Connect, and what to call in any case, once that has answered. The error is a *apierr.Refusal, or that of the
-// request's context when the context ended first. The writer is that of the answer.
+// Read reads the one message of a call that passed Check. It returns the request to pass to
+// Connect, and a function to call in any case, after the response. The error is an *apierr.Refusal,
+// or that of the request's context if it ended first. The writer is that of the response.
 func (b Bounds) Read(w http.ResponseWriter, r *http.Request) (*http.Request, func(), error) {
 	if ended := r.Context().Err(); ended != nil {
 		return nil, func() {}, ended
@@ -85,10 +85,10 @@ func (b Bounds) readBody(w http.ResponseWriter, r *http.Request, into *bytes.Buf
 	return b.unzip(into)
 }
 
-// Body appends the whole body of a request, as it is. A body whose declared length is too large is
-// not read at all. The error is a *apierr.Refusal (payload_too_large, or validation_failed for a body
-// that broke off), or that of the request's context when the context ended first. The writer is that
-// of the answer.
+// Body appends the whole body of a request, unchanged. A body whose declared length is too large is
+// not read at all. The error is an *apierr.Refusal (payload_too_large, or validation_failed for an
+// incomplete body), or that of the request's context if it ended first. The writer is that of the
+// response.
 func (b Bounds) Body(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) error {
 	if r.ContentLength > int64(b.Bytes) {
 		return TooLarge(b.Bytes)
@@ -132,7 +132,7 @@ func bodyOf(r *http.Request) io.ReadCloser {
 	return r.Body
 }
 
-// readError is why a body could not be read, as an error of ours.
+// readError returns why a body could not be read, in our own words.
 func (b Bounds) readError(a *Arrival, err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
@@ -146,8 +146,8 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const maxPooledBytes = 64 << 10
 
-// Buffer returns an empty buffer, and what releases it. One that grew beyond an ordinary message is
-// left to the collector.
+// Buffer returns an empty buffer and the function that releases it. A buffer that grew beyond an
+// ordinary message is left to the collector.
 func Buffer() (b *bytes.Buffer, release func()) {
 	b = buffers.Get().(*bytes.Buffer)
 	b.Reset()

@@ -10,14 +10,14 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// query is what the query of a Connect GET holds (https://connectrpc.com/docs/protocol, Unary-Get-Request).
-// Of a parameter that is repeated the first counts; others mean nothing.
+// query holds the query of a Connect GET (https://connectrpc.com/docs/protocol, Unary-Get-Request).
+// The first of repeated parameters counts; unknown ones are ignored.
 type query struct {
 	encoding, message, base64, compression, version string
 	hasMessage                                      bool
 }
 
-// parseQuery reads a query without making a map of it. It reports whether what it took is
+// parseQuery parses a query without making a map of it. It reports whether the parameters used are
 // well-formed.
 func parseQuery(raw string) (q query, ok bool) {
 	seen := map[string]bool{}
@@ -50,7 +50,7 @@ func parseQuery(raw string) (q query, ok bool) {
 	return q, true
 }
 
-// readQuery reads the message of a GET, and makes the request the POST that it stands for.
+// readQuery reads the message of a GET and converts the request to the equivalent POST.
 func (b Bounds) readQuery(r *http.Request, raw string, into *bytes.Buffer) error {
 	q, ok := parseQuery(raw)
 	switch {
@@ -63,7 +63,7 @@ func (b Bounds) readQuery(r *http.Request, raw string, into *bytes.Buffer) error
 	}
 	r.Header["Content-Type"] = []string{"application/" + q.encoding}
 	if q.base64 == "1" {
-		// With the alphabet for URLs, padded or not.
+		// In the URL-safe alphabet, with or without padding.
 		content, err := base64.RawURLEncoding.AppendDecode(into.AvailableBuffer(), []byte(strings.TrimRight(q.message, "=")))
 		if err != nil {
 			return apierr.Invalid("The message in the query is not base64 for URLs.")

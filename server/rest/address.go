@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// address is the address that a request came from, an IPv4 one always in its four-byte form: the
-// peer's, or, when the peer is a trusted proxy, the right-most address of X-Forwarded-For that
-// is not a trusted proxy's, for what stands left of it is the client's own claim. An entry that
-// is no address ends the search at the proxy that passed it on. The zero Addr means unknown.
+// address returns the client's address, an IPv4 one always in its four-byte form. It is the peer's,
+// or, if the peer is a trusted proxy, the right-most address of X-Forwarded-For that is not a
+// trusted proxy's; entries left of that are only the client's claim. An invalid entry ends the
+// search at the proxy that passed it on. The zero Addr means unknown.
 func (e *Edge) address(r *http.Request) netip.Addr {
 	peer := parseAddress(r.RemoteAddr)
 	for rest := strings.Join(r.Header["X-Forwarded-For"], ","); rest != "" && e.trusted(peer); {

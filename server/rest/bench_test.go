@@ -46,7 +46,7 @@ func (g quietGate) Admit(context.Context, []string, netip.Addr) (auth.Principal,
 	return g.principal, ratelimit.Counted(1, now), nil
 }
 
-// discard is a response writer that costs nothing.
+// discard is a response writer that does nothing.
 type discard struct {
 	header http.Header
 	status int
@@ -57,8 +57,8 @@ func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Flush()                      {}
 
-// BenchmarkEdgeServe is what the edge, vanguard and Connect cost in front of a handler that costs
-// nothing; "bare" is a net/http handler that writes the same bytes with the same headers.
+// BenchmarkEdgeServe measures the edge, vanguard and Connect in front of a trivial handler; "bare"
+// is a net/http handler that writes the same bytes with the same headers.
 func BenchmarkEdgeServe(b *testing.B) {
 	api := &quietAPI{product: &storefrontv1.Product{Id: productID, Title: "T", Description: strings.Repeat("x", 300)}}
 	api.page = &storefrontv1.ListProductsResponse{Page: 1, PageSize: 25, Total: 25}

@@ -12,9 +12,9 @@ import (
 	"go.storefront.example/server/message"
 )
 
-// accept checks the scope, the type and the size of a request under /v1, whose method is known, and
-// reads its body. It returns what releases the body. A body that the method does not read counts for
-// its size alone.
+// accept checks the scope, the type and the size of a request under /v1 whose method is found, and
+// reads its body. It returns the function that releases the body. If the method takes no body, only
+// its size is checked.
 func (e *Edge) accept(x *exchange) (release func(), err error) {
 	m, r, release := x.method, x.incoming, func() {}
 	if err := x.principal.Require(m.scope); err != nil {
@@ -35,7 +35,7 @@ func (e *Edge) accept(x *exchange) (release func(), err error) {
 	case err != nil && !broken:
 		return release, err
 	case !m.hasBody:
-		// Nothing is expected, and nothing that was sent is looked at.
+		// The method takes no body and ignores what was sent.
 	case broken:
 		x.broken = &wire.Invalid{Message: refused.Message}
 	case body.Len() > 1 && len(r.Header["Content-Type"]) == 0:
@@ -46,8 +46,8 @@ func (e *Edge) accept(x *exchange) (release func(), err error) {
 	return release, nil
 }
 
-// problems returns everything that the content of a request has wrong, nil when it has nothing: of
-// its query, which it reads into the message, and of its body. The message holds what was right.
+// problems returns all that is wrong with a request's content, nil if nothing: with its query,
+// which it reads into the message, and with its body. The message holds the valid parts.
 func (x *exchange) problems(m proto.Message) *wire.Invalid {
 	invalid := wire.TakeInvalid(m)
 	if x.broken != nil {
@@ -62,8 +62,8 @@ func (x *exchange) problems(m proto.Message) *wire.Invalid {
 	return invalid
 }
 
-// checkMediaType refuses a body that is declared as anything but JSON in UTF-8, or as encoded.
-// A body without any declaration is refused once it turns out not to be empty.
+// checkMediaType refuses a body that is declared as anything but JSON in UTF-8, or as encoded. A
+// body without any declaration is refused once it turns out not to be empty.
 func checkMediaType(r *http.Request) error {
 	if encoding := r.Header["Content-Encoding"]; len(encoding) > 0 && !strings.EqualFold(strings.Join(encoding, ","), "identity") {
 		return apierr.New(apierr.UnsupportedMediaType, "The body must be sent without Content-Encoding.")

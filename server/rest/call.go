@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/message"
 )
 
-// mountCalls makes the handlers of the typed protocols and reads the methods of all services.
+// mountCalls builds the handlers of the typed protocols and reads the methods of all services.
 func (e *Edge) mountCalls() error {
 	services := e.config.Services(
 		connect.WithCodec(wire.Codec{}),
@@ -31,8 +31,8 @@ func (e *Edge) mountCalls() error {
 	return nil
 }
 
-// serveCall answers a call in one of the typed protocols, or returns why it is refused. The caller's
-// deadline may be malformed.
+// serveCall answers a call in one of the typed protocols, or returns why it is refused. malformed
+// is the error of the caller's deadline, if any.
 func (e *Edge) serveCall(x *exchange, r *http.Request, m *method, malformed error) (err error) {
 	x.method = m
 	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
@@ -79,8 +79,8 @@ func (e *Edge) serveCall(x *exchange, r *http.Request, m *method, malformed erro
 	return nil
 }
 
-// checkCall refuses what Connect would refuse with a text of its own. A type that no protocol has is
-// refused in the form of none.
+// checkCall refuses what Connect would refuse in its own words. A content type of no protocol is
+// answered in plain HTTP.
 func (x *exchange) checkCall(r *http.Request, kind message.Kind) error {
 	err := message.Check(x.writer, r, kind)
 	var refused *apierr.Refusal
@@ -90,8 +90,8 @@ func (x *exchange) checkCall(r *http.Request, kind message.Kind) error {
 	return err
 }
 
-// protocolOf is the protocol that a call is made in, by its Content-Type; Connect is what is neither of
-// the others.
+// protocolOf returns the protocol of a call, by its Content-Type: Connect unless it is one of the
+// others.
 func protocolOf(r *http.Request) Protocol {
 	if r.Method != http.MethodPost && r.Method != http.MethodGet {
 		return ProtocolNone
@@ -110,8 +110,8 @@ func protocolOf(r *http.Request) Protocol {
 	}
 }
 
-// writeCallError answers a call with the exchange's refusal before a handler has run. Connect would
-// make a map of the query, of whatever size it is, to learn the protocol of a GET.
+// writeCallError answers a call with the exchange's refusal before a handler has run. Connect's own
+// writer would parse the whole query into a map to find out the protocol of a GET.
 func (e *Edge) writeCallError(x *exchange, r *http.Request) {
 	if r.URL.RawQuery != "" {
 		r = r.WithContext(r.Context())
@@ -120,7 +120,7 @@ func (e *Edge) writeCallError(x *exchange, r *http.Request) {
 	_ = e.errors.Write(x, r, x.callError())
 }
 
-// callError is the refusal as an error of the typed protocols.
+// callError returns the refusal as an error of the typed protocols.
 func (x *exchange) callError() *connect.Error {
 	return x.refusal.Connect(x.id[0], x.edge.config.Now())
 }

@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/server/rest"
 )
 
-// plainHTTP2 is a client that speaks HTTP/2 without TLS.
+// plainHTTP2 is a client for HTTP/2 without TLS.
 func plainHTTP2(t *testing.T) *http.Client {
 	t.Helper()
 	protocols := new(http.Protocols)
@@ -42,7 +42,8 @@ func withKey(key string) connect.ClientOption {
 	}))
 }
 
-// requireCallError asserts an error of the typed protocols with its storefront.v1.Error, and returns that.
+// requireCallError asserts an error of the typed protocols with its storefront.v1.Error, and
+// returns that.
 func requireCallError(t *testing.T, err error, code connect.Code, own apierr.Code) *storefrontv1.Error {
 	t.Helper()
 	var c *connect.Error
@@ -145,7 +146,7 @@ func TestConnectByHand(t *testing.T) {
 	update := "/storefront.v1.ProductService/UpdateProduct"
 	ok := w.do(t, "POST", get, `{"id":"`+productID+`"}`, "Content-Type: application/json; charset=UTF-8")
 	require.Equal(t, 200, ok.status, ok.body)
-	require.Contains(t, ok.body, `"compareAtAmount":null`, "the one spelling of JSON")
+	require.Contains(t, ok.body, `"compareAtAmount":null`, "the one form of JSON")
 	require.Equal(t, 200, w.do(t, "GET", get+"?connect=v1&encoding=json&message="+url.QueryEscape(`{"id":"`+productID+`"}`), "").status)
 
 	for _, row := range []struct {

@@ -11,10 +11,10 @@ import (
 	"go.storefront.example/server/ratelimit"
 )
 
-// Listen returns the listener with connections whose every HTTP/1 answer is in the shape of the
-// service. A request that net/http cannot read never reaches a handler: the server writes a bare
-// text answer to the connection and closes it. Such an answer is recognised by its exact bytes
-// and replaced. A listener for TLS must be wrapped around the one returned, not the other way.
+// Listen wraps a listener so that every HTTP/1 answer on its connections has the service's form. A
+// request that net/http cannot read never reaches a handler: the server writes a bare text answer
+// and closes the connection. Such an answer is recognised by its exact bytes and replaced. Wrap a
+// TLS listener around the returned one, not the other way round.
 func (e *Edge) Listen(l net.Listener) net.Listener { return &listener{Listener: l, edge: e} }
 
 type listener struct {
@@ -30,14 +30,14 @@ func (l *listener) Accept() (net.Conn, error) {
 	return &conn{Conn: c, edge: l.edge}, nil
 }
 
-// conn watches what net/http writes to one connection.
+// conn inspects what net/http writes to one connection.
 type conn struct {
 	net.Conn
 	edge *Edge
 }
 
-// Write sends the bytes, or, when they are an answer of net/http's own, the service's answer in
-// their place.
+// Write sends the bytes, or, if they are an answer of net/http itself, the service's answer
+// instead.
 func (c *conn) Write(p []byte) (int, error) {
 	message, ok := bareAnswer(p)
 	if !ok {
@@ -49,8 +49,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// CloseWrite ends the sending half, as the server does so that an answer is read before the
-// connection is closed under a client that still sends.
+// CloseWrite closes the sending half. The server does that so that a client that is still sending
+// can read the answer before the connection closes.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -58,9 +58,9 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// bareAnswers are the answers that net/http writes before any handler runs, each in one write, by
-// status line, with the message of ours. The text after the headers repeats the status line, but for
-// the transfer coding; see (*conn).serve of net/http in Go 1.26.
+// bareAnswers are the answers that net/http writes before any handler runs, each in one write: by
+// status line, with our message. The text after the headers repeats the status line, except for the
+// transfer coding; see (*conn).serve of net/http in Go 1.26.
 var bareAnswers = map[string]string{
 	"400 Bad Request":                                              messageMalformed,
 	"400 Bad Request: invalid header name":                         messageMalformed,
@@ -84,9 +84,9 @@ const (
 	maxBareBytes       = 512
 )
 
-// bareAnswer reports whether the bytes of one write are an answer that net/http made on its own,
-// and returns our message for it. Only a whole answer matches: a body of ours cannot be taken for one,
-// for no JSON has a carriage return in it, nor has any stored text.
+// bareAnswer reports whether the bytes of one write are an answer of net/http itself, and returns
+// our message for it. Only a whole answer matches. Our own bodies cannot match, because neither our
+// JSON nor any stored text contains a carriage return.
 func bareAnswer(p []byte) (message string, ok bool) {
 	rest, current := bytes.CutPrefix(p, []byte(bareHead))
 	old := !current && bytes.HasPrefix(p, []byte(bareExpectationOld)) // the one answer in the client's own version
@@ -104,9 +104,9 @@ func bareAnswer(p []byte) (message string, ok bool) {
 	return message, ok
 }
 
-// answer is the whole answer to a request that could not be read, and logs it. Whatever was wrong
-// with it is 400 validation_failed: the specification has no other code for it, and a client's
-// mistake is never a 5xx.
+// answer returns the whole answer to an unreadable request, and logs it. It is always 400
+// validation_failed: the specification has no other code for it, and a client's mistake is never a
+// 5xx.
 func (c *conn) answer(message string) []byte {
 	r := &http.Request{}
 	w := &unread{http.Response{ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Date": {c.edge.config.Now().UTC().Format(http.TimeFormat)}}, Close: true}}

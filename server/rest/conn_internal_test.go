@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Only a whole answer of net/http's own is taken for one.
+// Only a whole answer of net/http itself matches.
 func FuzzBareAnswer(f *testing.F) {
 	for line := range bareAnswers {
 		f.Add([]byte(bareHead + line + bareHeaders + line))
@@ -29,7 +29,7 @@ func FuzzBareAnswer(f *testing.F) {
 	})
 }
 
-// A forwarded address is valid and plain, or the peer's; only a trusted peer is believed.
+// A forwarded address is valid and plain, or the peer's; only trusted peers may forward.
 func FuzzForwarded(f *testing.F) {
 	f.Add("203.0.113.9, 10.0.0.1", "10.0.0.2:1234", true)
 	f.Add("[2001:db8::1]:443,::ffff:192.0.2.1", "[::1]:1", true)

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/rest"
 )
 
-// raw sends bytes on a connection of its own and reads the one answer.
+// raw sends bytes on a new connection and reads the one answer.
 func (w *world) raw(t *testing.T, request string) answer {
 	t.Helper()
 	c, err := net.Dial("tcp", w.addr)

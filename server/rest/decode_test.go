@@ -90,7 +90,7 @@ func TestMethodsAreRead(t *testing.T) {
 	require.ErrorContains(t, readMethods(Service{Path: "/storefront.v1.Product/"}, all), "not a service")
 }
 
-// What vanguard carries between the two codecs arrives as it was read, with what was refused.
+// Messages pass between the two codecs unchanged, with their refused fields.
 func FuzzCodecs(f *testing.F) {
 	for _, seed := range []string{`{"title":"T","compareAtAmount":null}`, `{"nope":1,"title":2}`, `{"id":"x"}`, `[`, "", "\x00", "b\x0a\x01x"} {
 		f.Add([]byte(seed))
@@ -134,7 +134,7 @@ func TestAddress(t *testing.T) {
 		{"nor in a header of its own", "10.0.0.1:1", []string{"203.0.113.9", "198.51.100.1"}, "198.51.100.1"},
 		{"a chain of proxies", "10.0.0.1:1", []string{"198.51.100.1, 10.0.0.2", "fd00::3"}, "198.51.100.1"},
 		{"nothing but proxies", "10.0.0.1:1", []string{"10.0.0.3, 10.0.0.2"}, "10.0.0.3"},
-		{"a proxy that says nothing", "10.0.0.1:1", nil, "10.0.0.1"},
+		{"a proxy without the header", "10.0.0.1:1", nil, "10.0.0.1"},
 		{"an entry that is no address", "10.0.0.1:1", []string{"198.51.100.1, unknown, 10.0.0.2"}, "10.0.0.2"},
 		{"entries with ports and brackets", "10.0.0.1:1", []string{"198.51.100.1:80, [fd00::2]:443,[fd00::3] ,, "}, "198.51.100.1"},
 		{"a socket without an address", "@", nil, ""},

@@ -16,26 +16,26 @@ import (
 	"go.storefront.example/server/overload"
 )
 
-// Capacity is how many requests are served at a time; more wait for a moment, or are refused with
-// unavailable. The zero value of a field is its default.
+// Capacity bounds how many requests are served at a time; more wait for a moment, or are refused
+// with unavailable. The zero value of a field is its default.
 type Capacity struct {
-	// Slots is how many requests are served at a time, and StoreSlots how many of one store. By
-	// default 32, and half of them.
+	// Slots is how many requests are served at a time, and StoreSlots how many of one store. The
+	// defaults are 32 and half of Slots.
 	Slots, StoreSlots int
 }
 
 const (
 	// waitingPlaces is how many requests may wait for a slot. A waiting one costs some 10 kB.
 	waitingPlaces = 1024
-	// knownKeys is for how many keys the door remembers their stores, some 100 bytes each.
+	// knownKeys is how many keys the door keeps with their stores, some 100 bytes each.
 	knownKeys = 1 << 16
 	// shedInterval is the least time between two log lines of requests that were refused early.
 	shedInterval = time.Second
 )
 
-// door is where requests wait for a slot before anything is done for them, the look-up of their
-// key included. It keeps the store of each key that was admitted before; all other keys share the half
-// that one party may have. What it keeps decides on fairness alone, never on access.
+// door makes requests wait for a slot before any work is done for them, including the look-up of
+// their key. It assigns keys to stores by earlier admissions; all other keys share the half that
+// one party may have. This affects only fairness, never access.
 type door struct {
 	limiter *overload.Limiter
 	stores  *lru.Cache[uint64, uuid.UUID]
@@ -49,14 +49,14 @@ type door struct {
 func newDoor(c Capacity, log *slog.Logger) *door {
 	c.Slots = cmp.Or(c.Slots, 32)
 	c.StoreSlots = cmp.Or(c.StoreSlots, c.Slots/2)
-	stores, _ := lru.New[uint64, uuid.UUID](knownKeys) // the size is positive, which is all that it asks for
+	stores, _ := lru.New[uint64, uuid.UUID](knownKeys) // fails only for a size below 1
 	return &door{
 		limiter: overload.New(c.Slots, c.StoreSlots, waitingPlaces), stores: stores, seed: maphash.MakeSeed(), log: log,
 	}
 }
 
-// enter waits for the request's slot. It refuses with unavailable. A request without a key holds
-// none: it is refused without any work.
+// enter waits for the request's slot, or refuses with unavailable. A request without a key takes no
+// slot: it is refused without any work.
 func (d *door) enter(ctx context.Context, x *exchange, authorization []string) error {
 	if len(authorization) != 1 {
 		return nil
@@ -65,8 +65,8 @@ func (d *door) enter(ctx context.Context, x *exchange, authorization []string) e
 	return d.pass(ctx, x, d.limiter.Enter)
 }
 
-// outside calls read, which reads the request's body, without a slot: a slow sender holds nobody up.
-// The request then waits for its slot like any other.
+// outside calls read, which reads the request's body, without a slot, so that a slow sender
+// occupies none. The request then waits for a slot like any other.
 func (d *door) outside(ctx context.Context, x *exchange, read func() error) error {
 	held := !x.admitted.IsZero()
 	x.leave()
@@ -90,8 +90,8 @@ func (d *door) pass(ctx context.Context, x *exchange, enter func(context.Context
 	return apierr.New(apierr.Unavailable, "The service has more requests than it can answer in time; try again later.")
 }
 
-// learn remembers the store of a key that was admitted. A request of a key that was not known gives
-// its slot back to the unknown ones and takes one of its store's, for the work is the store's.
+// learn records the store of an admitted key. If the key was new to the door, the request gives its
+// slot back to the unknown keys and takes one of its store's, because the work is for the store.
 func (d *door) learn(ctx context.Context, x *exchange, authorization []string, store uuid.UUID) error {
 	if len(authorization) != 1 || x.party == store {
 		return nil
@@ -102,7 +102,7 @@ func (d *door) learn(ctx context.Context, x *exchange, authorization []string, s
 	return d.pass(ctx, x, d.limiter.Reenter)
 }
 
-// noteShed writes a log line about requests refused early, one a second at most.
+// noteShed logs that requests were refused early, at most once a second.
 func (d *door) noteShed(ctx context.Context) {
 	d.shed.Add(1)
 	last, now := d.shedLog.Load(), time.Now().UnixNano()
@@ -114,7 +114,7 @@ func (d *door) noteShed(ctx context.Context) {
 		"refused", d.shed.Swap(0), "running", load.Running, "waiting", load.Waiting)
 }
 
-// Load returns how many requests are served, wait for a slot, and were refused for want of one.
+// Load returns how many requests are served, wait for a slot, and were refused for lack of one.
 func (e *Edge) Load() overload.Load { return e.door.limiter.Load() }
 
 // leave gives the request's slot back, once.

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/rest"
 )
 
-// slowAPI is the API whose products take as long as the test wants.
+// slowAPI is the API with products that take as long as the test wants.
 type slowAPI struct {
 	*api
 	// begun gets the context of each request for a product, which ends with what answer returns.
@@ -51,7 +51,7 @@ func startSlow(t *testing.T, answer func(context.Context) error, change ...func(
 	return w, slow
 }
 
-// untilEnd answers nothing until the work's own time is over, as a statement that waits for a lock.
+// untilEnd waits until the work's own time is over, like a statement that waits for a lock.
 func untilEnd(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -73,8 +73,8 @@ func TestARequestEndsWithItsTime(t *testing.T) {
 	require.ErrorIs(t, context.Cause(<-slow.begun), apierr.ErrOutOfTime)
 }
 
-// A caller who leaves, or whose own time is over, does not end a short statement: the database would
-// lose a connection with it.
+// A caller who leaves, or whose own time is over, does not cancel a short statement, because that
+// would cost the database a connection.
 func TestTheWorkOutlivesAnImpatientCaller(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error)
@@ -107,7 +107,7 @@ func TestTheWorkOutlivesAnImpatientCaller(t *testing.T) {
 		require.True(t, limited)
 		require.Greater(t, time.Until(deadline), time.Second, "it has the service's time, not the caller's")
 		require.NoError(t, work.Err(), "the caller has gone, the work goes on")
-		// What takes long is given up, some time after.
+		// Long work is cancelled some time later.
 		<-work.Done()
 		require.NotErrorIs(t, context.Cause(work), apierr.ErrOutOfTime)
 		ended <- nil
@@ -132,7 +132,7 @@ func TestWhatCannotBeServedInTimeIsRefusedAtTheDoor(t *testing.T) {
 	require.EqualValues(t, 1, w.edge.Load().Refused)
 	require.Contains(t, w.log.String(), "requests refused early")
 
-	// A request without a key is refused as ever, and so is one for nothing.
+	// A request without a key is refused as usual, and so is one for an unknown address.
 	require.Equal(t, 401, w.do(t, "GET", "/v1/store", "", "Authorization: ").status)
 	require.Equal(t, 404, w.do(t, "GET", "/nothing", "").status)
 
@@ -142,8 +142,8 @@ func TestWhatCannotBeServedInTimeIsRefusedAtTheDoor(t *testing.T) {
 	require.Zero(t, w.edge.Load().Running, "every slot was given back")
 }
 
-// All keys that were never admitted are one party, but only until they are admitted: what is slow of
-// one store holds up neither known keys of others nor unknown ones.
+// All keys that were never admitted are one party, until they are admitted: slow work of one store
+// delays neither known keys of others nor unknown ones.
 func TestTheWorkForAnUnknownKeyIsItsStores(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

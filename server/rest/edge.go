@@ -1,32 +1,32 @@
-// Package rest owns everything of the public listener that is on the wire: which requests
-// are served, in which of the four protocols (REST JSON under /v1, Connect, gRPC, gRPC-Web), and the
-// exact shape of every answer, those that net/http writes on its own included.
+// Package rest owns everything on the wire of the public listener: which requests are served, in
+// which of the four protocols (REST JSON under /v1, Connect, gRPC, gRPC-Web), and the exact form of
+// every answer, including those that net/http writes itself.
 //
-// A request under /v1 is checked in the order that is part of the contract, and the first check
-// that fails answers:
+// The order of the checks of a request under /v1 is part of the contract; the first that fails
+// determines the answer:
 //
 //	address limit → key → counter → store state → path and method → scope →
 //	media type and size → body and query → existence → rules
 //
-// Vanguard finds the method of the path, binds the identifier in it and hands the client's body to
-// the Connect handler. Around it are this package's: a codec, which reads the body strictly and
-// keeps what it refused in the message; the query, which vanguard does not get; and every error.
+// Vanguard finds the method for the path, binds the identifier in it and passes the client's body
+// to the Connect handler. This package adds three things: a codec, which reads the body strictly
+// and keeps refused fields in the message; the query, which vanguard does not get; and every error.
 //
 //	request ─► edge: id, key, rate ─► vanguard: path, method ─► routed: scope, media type, size ─►
 //	vanguard: {id}, body through the codec ─► Connect ─► intercept: query, refused fields ─► handler
 //
-// The answer passes through vanguard as the codec wrote it. An error is made once, as a refusal, and
-// written once, by the edge: what vanguard and Connect write of it is dropped.
+// The answer passes through vanguard as the codec wrote it. An error is made once, as a refusal,
+// and written once, by the edge; the error bodies of vanguard and Connect are dropped.
 //
-// Every answer carries X-RateLimit-Limit, -Remaining, -Reset and X-Request-Id. Every refusal
-// under /v1 has the specification's error body; in the other protocols it is the protocol's own
-// error with a storefront.v1.Error as its detail. No CORS header is ever sent. The cause of an
-// error of the service goes to the log, never to the client.
+// Every answer has X-RateLimit-Limit, -Remaining, -Reset and X-Request-Id. Every refusal under /v1
+// has the specification's error body; in the other protocols it is the protocol's own error with a
+// storefront.v1.Error as its detail. No CORS header is ever sent. The cause of a service error goes
+// to the log, never to the client.
 //
-// The package has no rule of a resource, reads no database, and gets no more of a key than its
-// principal. Two answers of net/http on HTTP/2 are out of its reach, because they
-// are compressed frames when it could see them: the 431 for oversized request headers and the
-// 400 for headers that HTTP/2 forbids.
+// The package contains no rule of a resource, never reads the database, and handles no key beyond
+// its principal. It cannot change two answers of net/http on HTTP/2, because they are already
+// compressed frames: the 431 for oversized request headers and the 400 for headers that HTTP/2
+// forbids.
 package rest
 
 import (
@@ -58,40 +58,40 @@ import (
 // MaxBodyBytes is the size of the largest request body that is read, in every protocol: 1 MiB.
 const MaxBodyBytes = 1 << 20
 
-// Gate decides which requests are admitted: it counts the request and returns whose key it carries. The
-// principal is set on a refusal too when the key is known, the rate always. The error is a
+// Gate admits requests: it counts the request and returns the owner of its key. The rate is always
+// set; the principal is set whenever the key exists, also with a refusal. The error is an
 // *apierr.Refusal or a failure of the service.
 type Gate interface {
 	Admit(ctx context.Context, authorization []string, address netip.Addr) (auth.Principal, ratelimit.Rate, error)
 }
 
-// Service is an RPC service: the path prefix it is served at, such as
-// /storefront.v1.ProductService/, and its handler. Generated New…Handler functions return both.
+// Service is an RPC service: its path prefix, such as /storefront.v1.ProductService/, and its
+// handler. Generated New…Handler functions return both.
 type Service struct {
 	Path    string
 	Handler http.Handler
 }
 
-// Config is what an Edge is made of. Gate, Check and Services are required.
+// Config configures an Edge. Gate, Check and Services are required.
 type Config struct {
 	// Gate admits every request under /v1 and every call of Services.
 	Gate Gate
-	// Check returns the refusal of a request that did not decode: it applies the rules that need
-	// only the request and the store, and joins what the decoder refused. The message holds all
-	// that was fine. Requests that decoded go to their handler, which applies the same rules.
+	// Check returns the refusal of a request that did not decode. It applies the rules that need only
+	// the request and the store, and adds the fields that the decoder refused. The message holds the
+	// valid fields. Other requests go to their handler, which applies the same rules.
 	Check func(ctx context.Context, m proto.Message, invalid *wire.Invalid) error
-	// Services makes the handlers of the API with the given options; it is called twice, once
-	// for REST and once for the typed protocols.
+	// Services returns the handlers of the API with the given options; it is called twice, once for
+	// REST and once for the typed protocols.
 	Services func(opts ...connect.HandlerOption) []Service
-	// Public makes the procedures that need no key, health and reflection, with the given options.
+	// Public returns the procedures that need no key, health and reflection, with the given options.
 	// Nil means none.
 	Public func(OpenOptions) []Open
-	// TrustedProxies are the peers whose X-Forwarded-For counts.
+	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	// Logger gets one line a request. Nil discards.
 	Logger *slog.Logger
-	// Traces makes the spans of requests; nil makes none. A traceparent that a client sends becomes a
-	// link: a client decides neither whether the service records a request nor in which trace.
+	// Traces makes the spans of requests; nil makes none. A client's traceparent becomes a link,
+	// because a client must not decide whether the service samples a request or in which trace.
 	Traces trace.TracerProvider
 	// Observe is called once a request, after the answer, for metrics. It may be nil and must
 	// not block.
@@ -103,8 +103,8 @@ type Config struct {
 	Capacity Capacity
 	// Unreachable reports whether an error means that the database is away. Nil means never.
 	Unreachable func(error) bool
-	// Now is the clock that errors are dated and windows reckoned by; durations are measured apart
-	// from it. Nil means time.Now.
+	// Now is the clock for the dates of errors and the windows of limits; durations are measured
+	// separately. Nil means time.Now.
 	Now func() time.Time
 }
 
@@ -113,12 +113,12 @@ type Edge struct {
 	config     Config
 	methods    map[string]*method // by procedure
 	transcoder http.Handler
-	streams    atomic.Int64 // that are open without a key
+	streams    atomic.Int64 // open streams without a key
 	errors     *connect.ErrorWriter
 	door       *door
 }
 
-// New returns the edge in front of the configured services. It errs when a required part is
+// New returns the edge for the configured services. It returns an error if a required part is
 // missing, or a service has no descriptor, no scope or no HTTP binding that vanguard serves.
 func New(config Config) (*Edge, error) {
 	if config.Gate == nil || config.Check == nil || config.Services == nil {
@@ -162,8 +162,8 @@ func (e *Edge) Patterns() []string {
 	return all
 }
 
-// ServeHTTP answers one request. Its route, for logs and metrics, is that of an exact procedure or a
-// template, never what the client wrote.
+// ServeHTTP answers one request. Its route in logs and metrics is an exact procedure or a template,
+// never text from the client.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{writer: w, incoming: r, edge: e, start: time.Now(), protocol: ProtocolNone, route: unmatched}
 	defer e.finish(x, r)
@@ -200,9 +200,9 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit lets the key in or refuses the request, and returns the context that the handlers work
-// under. It first waits for a slot, if there is none: what cannot be served in time is refused
-// before it costs anything.
+// admit admits the key or refuses the request, and returns the context for the handlers. It first
+// waits for a slot, so that a request that cannot be served in time is refused before it costs
+// anything.
 func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
 	authorization := r.Header["Authorization"]
 	if err := e.door.enter(r.Context(), x, authorization); err != nil {
@@ -221,12 +221,12 @@ func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
 		return nil, err
 	}
 	if left := r.Context().Err(); left != nil {
-		return nil, left // nobody waits for the answer any more
+		return nil, left // the caller has left
 	}
 	return tenant.With(ctx, principal.Store, principal.Actor()), nil
 }
 
-// refuse answers with the refusal that the error stands for, in the form of the protocol.
+// refuse answers with the error's refusal, in the form of the protocol.
 func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
 	x.refusal = apierr.In(r.Context(), err, e.config.Unreachable)
 	if x.sent {
@@ -241,8 +241,8 @@ func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
 	WriteError(x, x.refusal, e.config.Now())
 }
 
-// recover turns a panic into an internal error. Handlers are guarded closer by, in the
-// interceptors; this is for the edge's own code.
+// recover turns a panic into an internal error. The interceptors guard the handlers; this guards
+// the edge's own code.
 func (e *Edge) recover(x *exchange, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -254,27 +254,27 @@ func (e *Edge) recover(x *exchange, r *http.Request) {
 	begun := x.sent
 	e.guardEnd(x, func() { e.refuse(x, r, panicked(v)) })
 	if !x.sent || begun && x.status < 400 {
-		// The answer had begun, or cannot be made: breaking the connection is all that is left.
+		// The answer had begun, or cannot be made. Only breaking the connection can show that.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// guardEnd runs a part of a request's end. A panic in it is logged, and nothing else: the answer is
-// out by then, and is not to be taken back.
+// guardEnd runs a part of a request's end and logs a panic in it. The answer is already sent and
+// stays.
 func (e *Edge) guardEnd(x *exchange, end func()) {
 	defer func() {
 		v := recover()
 		if v == nil {
 			return
 		}
-		defer func() { _ = recover() }() // it is the logger itself that fails
+		defer func() { _ = recover() }() // the logger itself panicked
 		e.config.Logger.Error("the end of a request failed", "request_id", x.id[0], "error", panicked(v))
 	}()
 	end()
 }
 
-// panicked returns the failure that a panic stands for, which it stays whoever ended the request;
-// the stack is for the log.
+// panicked returns the error for a panic, with the stack for the log. It stays an internal error
+// even if the caller has left.
 func panicked(v any) error {
 	return apierr.Of(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
 }

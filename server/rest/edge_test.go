@@ -36,7 +36,7 @@ const (
 	fullKey    = "full"    // every scope
 	readKey    = "read"    // products:read only
 	brokenKey  = "broken"  // the gate fails
-	limitedKey = "limited" // the gate says 429
+	limitedKey = "limited" // the gate answers 429
 	otherKey   = "other"   // every scope, of another store
 	productID  = "0b0b0b0b-0000-4000-8000-000000000001"
 )
@@ -87,7 +87,7 @@ func (g *gate) seen() []netip.Addr {
 	return append([]netip.Addr(nil), g.addresses...)
 }
 
-// api is the five services over nothing: what a test needs of an answer, it puts in a function.
+// api is the five services without data: a test sets the functions that it needs.
 type api struct {
 	storefrontv1connect.UnimplementedStoreServiceHandler
 	storefrontv1connect.UnimplementedProductServiceHandler
@@ -117,7 +117,7 @@ func (a *api) last() proto.Message {
 func (a *api) GetStore(ctx context.Context, r *storefrontv1.GetStoreRequest) (*storefrontv1.Store, error) {
 	a.saw(r)
 	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
-		info.ResponseHeader().Set("X-Leak", "of a handler") // which requireHeaders does not allow
+		info.ResponseHeader().Set("X-Leak", "of a handler") // requireHeaders does not allow it
 	}
 	store, actor, ok := tenant.From(ctx)
 	if !ok {
@@ -189,8 +189,8 @@ func (a *api) services(opts ...connect.HandlerOption) []rest.Service {
 	return s
 }
 
-// check stands for the shop's rules: a title may not be "bad", payment links are closed, and a
-// refused field is listed with what the decoder listed.
+// check replaces the shop's rules: a title may not be "bad", payment links are closed, and a
+// refused field is listed with those of the decoder.
 func check(_ context.Context, m proto.Message, invalid *wire.Invalid) error {
 	switch r := m.(type) {
 	case *storefrontv1.CreatePaymentLinkRequest:
@@ -207,7 +207,7 @@ func check(_ context.Context, m proto.Message, invalid *wire.Invalid) error {
 	return nil
 }
 
-// world is a running edge and what it saw.
+// world is a running edge and its records.
 type world struct {
 	edge     *rest.Edge
 	api      *api
@@ -243,7 +243,7 @@ func (w *world) requests() []rest.Request {
 	defer w.mu.Unlock()
 	observed := append([]rest.Request(nil), w.observed...)
 	for i := range observed {
-		observed[i].Duration = 0 // the only part that is never twice the same
+		observed[i].Duration = 0 // the only part that varies
 	}
 	return observed
 }
@@ -277,7 +277,7 @@ func newWorld(t testing.TB, change ...func(*rest.Config)) *world {
 	return w
 }
 
-// start runs an edge on a loopback listener for as long as the test.
+// start runs an edge on a loopback listener until the test ends.
 func start(t *testing.T, change ...func(*rest.Config)) *world {
 	t.Helper()
 	w := newWorld(t, change...)
@@ -313,7 +313,7 @@ type problem struct {
 	Timestamp  string          `json:"timestamp"`
 }
 
-// do sends a request as the full key, unless it says otherwise.
+// do sends a request with the full key, unless a header replaces it.
 func (w *world) do(t *testing.T, method, path, body string, headers ...string) answer {
 	t.Helper()
 	var reader io.Reader
@@ -346,7 +346,7 @@ func (w *world) send(t *testing.T, method, path string, body io.Reader, headers 
 	return answer{res.StatusCode, res.Header, string(text)}
 }
 
-// requireHeaders asserts what every response carries, and that nothing else is there.
+// requireHeaders asserts the headers of every response, and that there are no others.
 func requireHeaders(t *testing.T, a answer, also ...string) {
 	t.Helper()
 	require.Len(t, a.header["X-Ratelimit-Limit"], 1)

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// WriteError answers with the specification's error body, on the operator's listener too. The
+// WriteError answers with the specification's error body; the operator's listener uses it too. The
 // request's identifier is that of the header X-Request-Id, or a new one.
 func WriteError(w http.ResponseWriter, r *apierr.Refusal, now time.Time) {
 	h := w.Header()
@@ -25,7 +25,7 @@ func WriteError(w http.ResponseWriter, r *apierr.Refusal, now time.Time) {
 	_, _ = w.Write(body)
 }
 
-// setRefusalHeaders writes the headers that go with the refusal's code in every protocol.
+// setRefusalHeaders sets the headers of the refusal's code, which are the same in every protocol.
 func (x *exchange) setRefusalHeaders() {
 	h := x.writer.Header()
 	switch x.refusal.Status() {
@@ -44,7 +44,7 @@ func errorBody(r *apierr.Refusal, requestID string, now time.Time) []byte {
 		r.Status(), r.Code, quoted(r.Message), details(r), requestID, wire.AppendTime(nil, now))
 }
 
-// details is the member of that name, which only some codes have, in the one form of the code.
+// details returns the member of that name, which only some codes have, in the form of its code.
 func details(r *apierr.Refusal) string {
 	d := r.Details
 	switch {

@@ -18,9 +18,9 @@ import (
 
 type exchangeKey struct{}
 
-// exchange is one request and its answer: what the edge finds out on the way in, what the
-// interceptor and the handler leave for it on the way out, and the writer of the answer. It belongs
-// to the request's goroutine.
+// exchange is one request and its answer: the edge's findings on the way in, the results of the
+// interceptor and the handler on the way out, and the writer of the answer. Only the request's
+// goroutine uses it.
 type exchange struct {
 	writer   http.ResponseWriter
 	incoming *http.Request
@@ -28,24 +28,25 @@ type exchange struct {
 
 	id       [1]string // as a header value
 	request  tenant.Request
-	span     trace.Span // nil while there are no traces
+	span     trace.Span // nil without traces
 	start    time.Time
 	address  netip.Addr
 	protocol Protocol
 	route    string
 
 	principal auth.Principal
-	// party is whose slot the request holds since admitted, which is zero when it holds none.
+	// party is the owner of the slot that the request holds; admitted is when it got the slot, zero
+	// if it holds none.
 	party    overload.Party
 	admitted time.Time
-	// shed is set when the request was refused for want of a slot.
+	// shed is set if the request was refused for lack of a slot.
 	shed bool
-	// working is set once there is a context of the work, and stop ends all of them.
+	// working is set once the work has a context; stop ends all such contexts.
 	working bool
 	stop    []func()
-	// method is the method that is called, once it is known and the request is for a key.
+	// method is the called method, set once it is found and needs a key.
 	method *method
-	// query and body are what a request under /v1 is decoded from; broken is why there is no body.
+	// query and body are the input of a request under /v1; broken is why there is no body.
 	query  string
 	body   bytes.Reader
 	broken *wire.Invalid
@@ -57,14 +58,14 @@ type exchange struct {
 	status int
 }
 
-// exchangeOf returns the exchange that the context belongs to, or nil.
+// exchangeOf returns the context's exchange, or nil.
 func exchangeOf(ctx context.Context) *exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*exchange)
 	return x
 }
 
 // Created makes the answer 201 instead of 200 under /v1. In the other protocols, and outside a
-// request, it does nothing. It must be called from the request's own goroutine.
+// request, it does nothing. Call it from the request's own goroutine.
 func Created(ctx context.Context) {
 	if x := exchangeOf(ctx); x != nil {
 		x.created = true
@@ -85,8 +86,8 @@ func (x *exchange) WriteHeader(status int) {
 	x.writer.WriteHeader(status)
 }
 
-// Write sends a part of the body. That of an answer to HEAD is dropped by the server, which keeps
-// the length it has in the headers.
+// Write sends a part of the body. The server drops the body of an answer to HEAD and keeps its
+// length in the headers.
 func (x *exchange) Write(p []byte) (int, error) {
 	if !x.sent {
 		x.WriteHeader(http.StatusOK)

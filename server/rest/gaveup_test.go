@@ -38,8 +38,8 @@ func held(t *testing.T, arrived chan<- struct{}, seen chan<- rest.Request, chang
 	})...)
 }
 
-// A caller's own deadline is no error of the service: deadline_exceeded in each protocol that has one,
-// a state of its own in metrics and logs.
+// A caller's own deadline is not an error of the service: it is deadline_exceeded in each protocol
+// that has that code, and a separate state in metrics and logs.
 func TestCallersDeadline(t *testing.T) {
 	t.Parallel()
 	seen := make(chan rest.Request, 1)
@@ -76,7 +76,7 @@ func TestCallersDeadline(t *testing.T) {
 	require.NotContains(t, w.log.String(), "ERROR")
 }
 
-// A message that does not come within the caller's deadline is waited for no longer.
+// A message that does not arrive within the caller's deadline is no longer waited for.
 func TestCallersDeadlineWhileItsMessageIsAwaited(t *testing.T) {
 	t.Parallel()
 	seen := make(chan rest.Request, 1)
@@ -92,7 +92,7 @@ func TestCallersDeadlineWhileItsMessageIsAwaited(t *testing.T) {
 	}
 }
 
-// Nobody without a key may hold a request open by sending slowly.
+// A client without a key cannot hold a request open by sending slowly.
 func TestSlowStranger(t *testing.T) {
 	t.Parallel()
 	seen := make(chan rest.Request, 1)
@@ -104,7 +104,7 @@ func TestSlowStranger(t *testing.T) {
 	require.Less(t, time.Since(began), rest.ReadTimeout/2, "it is not the server's own limit that ended it")
 }
 
-// A caller who left is no error of the service either, in any protocol.
+// A caller who left is not an error of the service either, in any protocol.
 func TestCallerLeft(t *testing.T) {
 	t.Parallel()
 	arrived, seen := make(chan struct{}), make(chan rest.Request, 1)

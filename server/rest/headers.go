@@ -9,7 +9,7 @@ import (
 	"go.storefront.example/server/ratelimit"
 )
 
-// The headers of every answer, as the specification writes them; HTTP/1 sends them so.
+// The headers of every answer, in the specification's spelling, which HTTP/1 sends unchanged.
 const (
 	headerLimit     = "X-RateLimit-Limit"
 	headerRemaining = "X-RateLimit-Remaining"

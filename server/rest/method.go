@@ -16,19 +16,19 @@ import (
 	"go.storefront.example/server/message"
 )
 
-// method is a method of a service: one of the API's own, as its descriptor declares it, or one that needs
-// no key.
+// method is a method of a service: one of the API's own, as its descriptor declares it, or one that
+// needs no key.
 type method struct {
 	procedure string // /storefront.v1.ProductService/GetProduct
 	kind      message.Kind
 	bounds    message.Bounds
-	handler   http.Handler // of the typed protocols
+	handler   http.Handler // for the typed protocols
 
 	scope string // empty: it needs no key
 	safe  bool   // Connect may call it with GET
 	// verb and template are its address under /v1, for logs, metrics and lists: GET and
-	// /v1/products/{id}. Vanguard reads them itself to find the method. Both are empty for a method that
-	// needs no key.
+	// /v1/products/{id}. Vanguard reads them itself to find the method. Both are empty for a method
+	// that needs no key.
 	verb, template string
 	hasBody        bool
 	// parameters are the query parameters of a method without a body, by JSON name.

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/message"
 )
 
-// The bounds of what is read of those who need no key: the name of a service or of a symbol. Fifty
+// The bounds of requests without a key, whose message is the name of a service or a symbol. Fifty
 // of them at once must cost next to nothing.
 const (
 	maxOpenBytes   = 4 << 10
@@ -21,7 +21,7 @@ const (
 	openStreamTime = 10 * time.Second // between two messages
 )
 
-// openBounds are those of a call of one message, streamBounds those of a stream.
+// openBounds are the bounds of a call with one message, streamBounds those of a stream.
 var (
 	openBounds   = message.Bounds{Bytes: maxOpenBytes, Within: openUnaryTime}
 	streamBounds = message.Bounds{Bytes: maxOpenBytes, Within: openStreamTime}
@@ -32,14 +32,14 @@ type Open struct {
 	// Procedure is its exact path, such as /grpc.health.v1.Health/Check.
 	Procedure string
 	Kind      message.Kind
-	// Handler is a Connect handler made with the options for the kind.
+	// Handler is a Connect handler made with the options for its kind.
 	Handler http.Handler
 }
 
-// OpenOptions returns what a handler of an open procedure is made with.
+// OpenOptions returns the options for the handler of an open procedure.
 type OpenOptions func(message.Kind) []connect.HandlerOption
 
-// mountOpen makes the handlers of the procedures that need no key.
+// mountOpen builds the handlers of the procedures that need no key.
 func (e *Edge) mountOpen() {
 	if e.config.Public == nil {
 		return
@@ -49,8 +49,8 @@ func (e *Edge) mountOpen() {
 	}
 }
 
-// openOptions has the handlers read little, compress nothing, for that takes a megabyte a call, and
-// return refusals.
+// openOptions makes the handlers read little, return refusals, and compress nothing, because that
+// takes a megabyte a call.
 func (e *Edge) openOptions(kind message.Kind) []connect.HandlerOption {
 	options := []connect.HandlerOption{
 		connect.WithReadMaxBytes(maxOpenBytes), connect.WithCompression("gzip", nil, nil), connect.WithInterceptors(openInterceptor{e}),
@@ -61,7 +61,7 @@ func (e *Edge) openOptions(kind message.Kind) []connect.HandlerOption {
 	return options
 }
 
-// serveStream answers a call of any number of messages.
+// serveStream answers a call with any number of messages.
 func (e *Edge) serveStream(x *exchange, r *http.Request, m *method) error {
 	defer e.streams.Add(-1)
 	if e.streams.Add(1) > maxOpenStreams {
@@ -74,10 +74,10 @@ func (e *Edge) serveStream(x *exchange, r *http.Request, m *method) error {
 	return nil
 }
 
-// openInterceptor turns the errors of handlers that are not ours into refusals of ours.
+// openInterceptor converts the errors of third-party handlers to our refusals.
 type openInterceptor struct{ edge *Edge }
 
-// WrapUnary does what intercept does for the API's own handlers.
+// WrapUnary does for these handlers what intercept does for the API's own.
 func (i openInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return i.edge.intercept(func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
 		answer, err := next(ctx, call)
@@ -88,8 +88,8 @@ func (i openInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	})
 }
 
-// WrapStreamingHandler returns the handler's error as a refusal. What the body's reader refused comes
-// back through the handler and stays what it is.
+// WrapStreamingHandler converts the handler's error to a refusal. A refusal of the body's reader
+// that comes back through the handler stays as it is.
 func (i openInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
 		x := exchangeOf(ctx)

@@ -7,24 +7,24 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// DefaultTimeout is how long a request may take unless Config has another time.
+// DefaultTimeout is how long a request may take if Config sets nothing else.
 const DefaultTimeout = 10 * time.Second
 
-// grace is how long the work for a request goes on after its caller has left or run out of time.
-// Ending a statement half-way costs the database more than letting a short one end: lib/pq gives up
-// the connection with it.
+// grace is how long the work for a request continues after its caller has left or run out of time.
+// Cancelling a statement costs the database more than finishing a short one: lib/pq drops the
+// connection with it.
 const grace = time.Second
 
-// retryAfter is how many seconds a client waits before it tries again after unavailable.
+// retryAfter is after how many seconds a client may retry after unavailable.
 var retryAfter = []string{"1"}
 
-// work returns the context that the work for a request is done under: it ends with the time of the
-// request, for which the cause is apierr.ErrOutOfTime, but not before grace when the caller leaves
-// or the caller's own time runs out, with the caller's cause. It ends with the exchange.
+// work returns the context for the work of a request. It ends when the request's time is over, with
+// the cause apierr.ErrOutOfTime. If the caller leaves, or the caller's own time runs out, it ends
+// with the caller's cause, but not before grace. It also ends with the exchange.
 func (x *exchange) work(caller context.Context) context.Context {
 	deadline := x.start.Add(x.edge.config.Timeout)
 	if own, limited := caller.Deadline(); x.working && (!limited || !own.Before(deadline)) {
-		return caller // it descends from the first such context, and nobody has shortened it
+		return caller // it is already a child of the first such context
 	}
 	x.working = true
 	outer, giveUp := context.WithCancelCause(context.WithoutCancel(caller))

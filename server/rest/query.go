@@ -13,9 +13,9 @@ import (
 // maxRefused bounds how many refused parameters are listed.
 const maxRefused = 1000
 
-// decodeQuery sets the message's fields from the query, strictly: each parameter must be one of
-// the method's, by its JSON name and once. It returns every parameter that it refused, each once, and
-// has set all the others. An empty parameter, as between two ampersands, is nothing.
+// decodeQuery sets the message's fields from the query, strictly: each parameter must be one of the
+// method's, by its JSON name, and occur once. It returns every refused parameter, each once, and
+// sets all the others. Empty parameters, as between two ampersands, are ignored.
 func (m *method) decodeQuery(query string, into proto.Message) (refused []wire.Field) {
 	if query == "" {
 		return nil
@@ -56,8 +56,8 @@ func (m *method) decodeQuery(query string, into proto.Message) (refused []wire.F
 	return refused
 }
 
-// unescape decodes one name or value of a query as application/x-www-form-urlencoded, and
-// reports whether it is well-formed and UTF-8.
+// unescape decodes one name or value of a query (application/x-www-form-urlencoded), and reports
+// whether it is well-formed and UTF-8.
 func unescape(s string) (string, bool) {
 	text, err := url.QueryUnescape(s)
 	return text, err == nil && utf8.ValidString(text)

@@ -11,11 +11,10 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// Protocol is the protocol that a request came in; logs and metrics name it face.
+// Protocol is the protocol of a request.
 type Protocol string
 
-// The protocols of the API. ProtocolNone is a request for an address that has nothing, or one that is of
-// no protocol.
+// The protocols of the API. ProtocolNone is a request for an unknown address, or in no protocol.
 const (
 	ProtocolNone    Protocol = "none"
 	ProtocolREST    Protocol = "rest"
@@ -24,34 +23,34 @@ const (
 	ProtocolGRPCWeb Protocol = "grpc-web"
 )
 
-// The limits that a Request can be beyond (specification, Limits).
+// The limits that a Request can exceed (specification, Limits).
 const (
 	LimitKey     = "key"
 	LimitAddress = "address"
 )
 
-// unmatched is the route of a request that found none.
+// unmatched is the route of a request that matched none.
 const unmatched = "unmatched"
 
-// Request is what metrics are made of. Each of its texts is one of a closed set.
+// Request is the input of metrics. Each of its texts is one of a closed set.
 type Request struct {
 	Protocol Protocol
 	// Method is the HTTP method, or OTHER for one that HTTP does not define.
 	Method string
 	// Route is the path's template, the name of the RPC, or "unmatched".
 	Route string
-	// Status is the HTTP status that was sent; 0 when the connection was broken off, 499 when the
-	// caller left or its own deadline passed.
+	// Status is the HTTP status that was sent; 0 if the connection was broken, 499 if the caller left
+	// or its own deadline passed.
 	Status int
 	// Code is the refusal's code, empty when the request was served.
 	Code string
-	// Limit is which limit the request was beyond, LimitKey or LimitAddress; empty when none.
+	// Limit is the limit that the request exceeded, LimitKey or LimitAddress; empty if none.
 	Limit    string
 	Duration time.Duration
 }
 
-// finish writes the request's log line, ends its span and calls the observer, whichever of them
-// fails. A request that its caller gave up counts as 499, whatever was written: it is neither an
+// finish writes the request's log line, ends its span and calls the observer, even if one of them
+// panics. A request that its caller abandoned counts as 499, whatever was written: it is neither an
 // answer nor an error of the service.
 func (e *Edge) finish(x *exchange, r *http.Request) {
 	duration := time.Since(x.start)
@@ -73,8 +72,8 @@ func (e *Edge) finish(x *exchange, r *http.Request) {
 	})
 }
 
-// limit is which limit refused the request. An address that is beyond its own is refused before its
-// key is looked at.
+// limit returns the limit that refused the request. The address limit refuses before the key is
+// looked up.
 func (x *exchange) limit() string {
 	switch {
 	case x.refusal == nil || x.refusal.Code != apierr.RateLimited:
@@ -85,7 +84,7 @@ func (x *exchange) limit() string {
 	return LimitKey
 }
 
-// log writes the request's line. It has nothing of the client's own text but its address.
+// log writes the request's line. Of the client's own data it contains only the address.
 func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Duration) {
 	level := slog.LevelInfo
 	failed := x.refusal != nil && x.refusal.Cause != nil
@@ -93,7 +92,7 @@ func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Dura
 		level = slog.LevelError
 	}
 	if x.shed {
-		level = slog.LevelDebug // of many a second; the door has a line for all of them
+		level = slog.LevelDebug // there may be many a second; the door logs them together
 	}
 	if !e.config.Logger.Enabled(r.Context(), level) {
 		return
@@ -101,7 +100,7 @@ func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Dura
 	var line [14]slog.Attr
 	attrs := append(line[:0],
 		slog.String("request_id", x.id[0]),
-		slog.String("face", string(x.protocol)),
+		slog.String("protocol", string(x.protocol)),
 		slog.String("method", knownMethod(x.incoming.Method)),
 		slog.String("route", x.route),
 		slog.Int("status", x.status),
@@ -133,7 +132,8 @@ var knownMethods = []string{
 	http.MethodOptions, http.MethodConnect, http.MethodTrace,
 }
 
-// knownMethod keeps a client from filling the metrics with methods of its own making.
+// knownMethod replaces unknown HTTP methods, so that a client cannot fill the metrics with invented
+// ones.
 func knownMethod(method string) string {
 	if slices.Contains(knownMethods, method) {
 		return method

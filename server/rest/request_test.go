@@ -36,7 +36,7 @@ func TestLogLine(t *testing.T) {
 	delete(line, "time")
 	delete(line, "duration_ms")
 	require.Equal(t, map[string]any{
-		"level": "INFO", "msg": "request", "face": "rest", "method": "PATCH", "route": "/v1/products/{id}", "status": 400.0,
+		"level": "INFO", "msg": "request", "protocol": "rest", "method": "PATCH", "route": "/v1/products/{id}", "status": 400.0,
 		"code": "validation_failed", "store": "shop", "key_id": productID, "address": "127.0.0.1",
 	}, line)
 	for _, secret := range []string{fullKey, "asked", "written", productID + "?"} {
@@ -56,7 +56,7 @@ func TestLogLine(t *testing.T) {
 	require.NotContains(t, w.log.String(), "coffee", "what a client makes up is not in the log")
 }
 
-// A client that hangs up makes queries fail; that is nothing to wake anyone for.
+// A client that hangs up makes queries fail; that must not raise an alert.
 func TestClientGone(t *testing.T) {
 	t.Parallel()
 	arrived, seen := make(chan struct{}), make(chan struct{})

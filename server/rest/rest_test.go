@@ -125,7 +125,7 @@ func TestRefusals(t *testing.T) {
 			`{"fields":[{"field":"Page","message":"is not a parameter of this address"}]}`},
 		{"the path's variable is no parameter", "GET", product + "?id=x", "", nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"id","message":"is not a parameter of this address"}]}`},
-		{"a parameter of the typed protocols means nothing", "GET", "/v1/store?connect=v1", "", nil, 400, apierr.ValidationFailed,
+		{"a parameter of the RPC protocols means nothing", "GET", "/v1/store?connect=v1", "", nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"connect","message":"is not a parameter of this address"}]}`},
 		{"every refused parameter is listed, each once", "GET", "/v1/products?page=x&page=1&pageSize=1.5&status=PAID&%zz=1&q=%ff&q=", "", nil, 400, apierr.ValidationFailed, ""},
 

@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/server/rest"
 )
 
-// Whatever the path is, it leads to the address that is spelled so, with the identifier as it was
-// sent, or nowhere; and the route that is observed is one of a closed set.
+// Any path leads to the address with exactly that path, with the identifier as it was sent, or
+// nowhere; and the observed route is one of a closed set.
 func FuzzRoute(f *testing.F) {
 	for _, seed := range []string{
 		"store", "products/x", "payment-links/x/enable", "products/", "/products", "products/..", "payment-links//enable",

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The limits that keep a slow or a greedy client from holding what others need. A body of 1 MiB
-// has ReadTimeout to arrive; an answer, WriteTimeout to be made and read.
+// The limits that keep a slow or greedy client from using up shared resources. A body of 1 MiB has
+// ReadTimeout to arrive; an answer has WriteTimeout to be made and read.
 const (
 	ReadHeaderTimeout = 10 * time.Second
 	ReadTimeout       = 30 * time.Second
@@ -16,16 +16,16 @@ const (
 	MaxHeaderBytes    = 64 << 10
 )
 
-// HTTP2 is how much one connection of HTTP/2 may have under way. What a client sends before a
-// handler reads it is held in memory; net/http would hold 1 MiB of it for each connection.
+// HTTP2 returns the limits of one HTTP/2 connection. Data that a handler has not read yet is held
+// in memory; by default net/http would hold 1 MiB for each connection.
 func HTTP2() *http.HTTP2Config {
 	return &http.HTTP2Config{
 		MaxConcurrentStreams: 128, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10,
 	}
 }
 
-// Server returns the HTTP server of the public listener: HTTP/1.1, and HTTP/2 with or without
-// TLS, as gRPC needs it. Its listener must be one that Listen has wrapped.
+// Server returns the HTTP server of the public listener: HTTP/1.1, and HTTP/2 with or without TLS,
+// as gRPC needs it. Its listener must come from Listen.
 func (e *Edge) Server() *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

@@ -45,7 +45,7 @@ func envelope(flags byte, size int, message []byte) []byte {
 	return append(b, message...)
 }
 
-// refused is what a protocol answers a call with: the protocol's code and the detail.
+// refused is the answer of a protocol to a refused call: the protocol's code and the detail.
 type refused struct {
 	protocol string
 	detail   *storefrontv1.Error
@@ -115,9 +115,9 @@ func readRefused(t *testing.T, res *http.Response, text []byte) refused {
 	return a
 }
 
-// What is too large, as it is sent or once it is decompressed, is 413 with the Error in every protocol,
-// with a key and without; none of it comes back.
-func TestTooLargeOnEveryFace(t *testing.T) {
+// A message that is too large, as sent or once decompressed, is 413 with the Error in every
+// protocol, with a key and without; none of it comes back.
+func TestTooLargeInEveryProtocol(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	zeros := bytes.Repeat([]byte("0"), 8<<20)
@@ -164,7 +164,7 @@ func TestTooLargeOnEveryFace(t *testing.T) {
 	}
 }
 
-// What Connect would refuse in its own words, with what was sent in them, is refused in ours.
+// Faults that Connect would refuse in its own words, quoting the input, are refused in ours.
 func TestMalformedCallsCarryTheError(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -223,7 +223,7 @@ func TestMalformedCallsCarryTheError(t *testing.T) {
 	require.NotContains(t, a.text, "hunter2")
 }
 
-// A call by GET is the POST that it stands for.
+// A call by GET is handled as the equivalent POST.
 func TestCallByGET(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -242,7 +242,7 @@ func TestCallByGET(t *testing.T) {
 	}
 }
 
-// A route that is logged and counted is an exact procedure or a template.
+// A logged or counted route is an exact procedure or a template.
 func TestRoutesAreAClosedSet(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -10,8 +10,8 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// beginSpan begins the span of a request and returns the request under it. It is the first of its
-// trace: that of the client, if it named one, is linked to.
+// beginSpan starts the span of a request and returns the request with it. It starts a new trace,
+// with a link to the client's, if there is one.
 func (e *Edge) beginSpan(x *exchange, r *http.Request) *http.Request {
 	if e.config.Traces == nil {
 		return r
@@ -27,7 +27,7 @@ func (e *Edge) beginSpan(x *exchange, r *http.Request) *http.Request {
 	return r.WithContext(ctx)
 }
 
-// endSpan ends the span with the request's outcome. Like its log line the span has nothing of the
+// endSpan records the outcome of the request. Like its log line, the span contains none of the
 // client's own text: its name is the method and the route.
 func (x *exchange) endSpan(code string) {
 	if x.span == nil {
@@ -38,7 +38,7 @@ func (x *exchange) endSpan(code string) {
 	x.span.SetAttributes(
 		attribute.String("http.request.method", method), attribute.String("http.route", x.route),
 		attribute.Int("http.response.status_code", x.status),
-		attribute.String("storefront.face", string(x.protocol)), attribute.String("storefront.request_id", x.id[0]),
+		attribute.String("storefront.protocol", string(x.protocol)), attribute.String("storefront.request_id", x.id[0]),
 	)
 	if x.principal.KeyID != uuid.Nil {
 		x.span.SetAttributes(attribute.String("storefront.store", x.principal.Store.Slug))

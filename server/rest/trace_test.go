@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/rest"
 )
 
-// around makes an interceptor run in front of the handlers.
+// around runs a function in front of the handlers.
 func around(c *rest.Config, f func(context.Context)) {
 	services := c.Services
 	c.Services = func(opts ...connect.HandlerOption) []rest.Service {
@@ -57,7 +57,7 @@ func TestARequestIsTheFirstSpanOfItsTrace(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"http.request.method": "GET", "http.route": "/v1/products/{id}", "http.response.status_code": "200",
-		"storefront.face": "rest", "storefront.request_id": a.header.Get("X-Request-Id"), "storefront.store": "shop",
+		"storefront.protocol": "rest", "storefront.request_id": a.header.Get("X-Request-Id"), "storefront.store": "shop",
 	}, said)
 
 	w.do(t, "GET", "/v1/products/fails", "")

@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// mountTranscoder puts vanguard in front of handlers of its own.
+// mountTranscoder builds vanguard with its own set of handlers.
 func (e *Edge) mountTranscoder() error {
 	services := e.config.Services(
 		connect.WithCodec(handlerCodec{strict}),
@@ -44,20 +44,21 @@ func (e *Edge) mountTranscoder() error {
 	return nil
 }
 
-// literally has vanguard take a path as it is: it unescapes variables, and a colon ends a path for it.
-// An escape that a client sent leads nowhere, for no identifier has anything to escape.
+// literally escapes a path so that vanguard takes it as it is: it unescapes variables, and treats a
+// colon as the end of a path. No valid identifier contains an escape, so a client's escape matches
+// nothing.
 var literally = strings.NewReplacer("%", "%25", ":", "%3A")
 
 // serveREST answers a request under /v1, or returns why it is refused. Vanguard gets the client's
-// method, path and body, and nothing that could mean something else to it or to Connect: no header,
-// and no query, which the interceptor reads.
+// method, path and body, and nothing else that it or Connect could interpret: no header, and no
+// query, which the interceptor reads.
 func (e *Edge) serveREST(x *exchange, r *http.Request, where string) error {
 	ctx, err := e.admit(x, r)
 	if err != nil {
 		return err
 	}
 	if path.Clean(where) != where {
-		return notFound() // vanguard would take a dot or nothing for an identifier
+		return notFound() // vanguard would accept a dot or an empty identifier
 	}
 	x.query = r.URL.RawQuery
 	inner := r.WithContext(ctx)
@@ -79,7 +80,7 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, where string) error {
 		x.refusal = methodNotAllowed()
 		allowed := strings.Split(w.header.Get("Allow"), ",")
 		inner.Method = allowed[0]
-		e.transcoder.ServeHTTP(w, inner) // for the route: routed goes no further
+		e.transcoder.ServeHTTP(w, inner) // only to find the route: routed stops there
 		if slices.Contains(allowed, http.MethodGet) {
 			allowed = append(allowed, http.MethodHead)
 		}
@@ -93,8 +94,8 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, where string) error {
 	}
 }
 
-// routed is the handler that vanguard calls once it has found the method, before it reads the body. It
-// checks the scope and the body. A panic must not pass through vanguard, which answers 200 as it unwinds.
+// routed is the handler that vanguard calls once it has found the method, before it reads the body.
+// It checks the scope and the body. A panic must not pass through vanguard, which would answer 200.
 func (e *Edge) routed(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r.Context())
@@ -118,8 +119,7 @@ func (e *Edge) routed(handler http.Handler) http.Handler {
 	})
 }
 
-// intercept stands before the handlers of all protocols, and keeps the refusal that a call ends with
-// for the edge.
+// intercept wraps the handlers of all protocols, and keeps a call's refusal for the edge.
 func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
 		x := exchangeOf(ctx)
@@ -129,16 +129,16 @@ func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		x.refusal = apierr.In(ctx, err, e.config.Unreachable)
 		if x.protocol == ProtocolREST {
-			return nil, connect.NewError(x.refusal.ConnectCode(), x.refusal) // which nobody reads
+			return nil, connect.NewError(x.refusal.ConnectCode(), x.refusal) // the edge writes its own body
 		}
 		x.setRefusalHeaders()
 		return nil, x.callError()
 	}
 }
 
-// handle runs the handler; a panic in it is an error. A request with something wrong does not reach
-// the handler: the rules refuse it, since some of them come before the fields and others add to
-// them, or else it is refused for its fields.
+// handle runs the handler and converts a panic to an error. An invalid request does not reach the
+// handler: first the rules may refuse it, since some come before the fields and others add to them;
+// otherwise it is refused for its fields.
 func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -158,13 +158,13 @@ func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest,
 		ctx = tenant.WithRequest(ctx, &x.request)
 	}
 	answer, err = next(x.work(ctx), call)
-	// What is left is to write the answer, which a slow reader may draw out.
+	// Only writing the answer remains, which a slow reader may prolong.
 	x.leave()
 	return answer, err
 }
 
-// transcoded is the writer that vanguard answers to, once and whole: the headers are the edge's own, the
-// status may be 201, and an error is left to the edge.
+// transcoded is the writer for vanguard, which answers once and whole. The headers are the edge's
+// own, the status may be 201, and the edge writes errors.
 type transcoded struct {
 	*exchange
 	header http.Header
@@ -190,5 +190,5 @@ func (w *transcoded) Write(p []byte) (int, error) {
 	return w.exchange.Write(p)
 }
 
-// Flush does nothing: /v1 does not stream, and is spared the system call.
+// Flush does nothing: /v1 does not stream, and this saves a system call.
 func (w *transcoded) Flush() {}
