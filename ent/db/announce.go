@@ -13,25 +13,25 @@ import (
 	"github.com/lib/pq"
 )
 
-// channel is PostgreSQL's name of what Announce sends and Listen hears.
+// channel is the PostgreSQL notification channel of Announce and Listen.
 const channel = "storefront_outbox"
 
 const (
-	// announceGap is the least time between two notifications. Each is a commit that takes a lock
-	// on the whole database's queue of notifications, and one tells as much as many.
+	// announceGap is the least time between two notifications. Each is a commit that locks the
+	// database's whole notification queue, and one serves as well as many.
 	announceGap = 5 * time.Millisecond
 	// announceTimeout bounds one notification, and the wait for the last one when the store closes.
 	announceTimeout = 2 * time.Second
-	// pingInterval is how often a silent listener looks whether its connection is still there.
+	// pingInterval is how often a silent listener checks that its connection is alive.
 	pingInterval = 30 * time.Second
-	// leastReconnect and mostReconnect bound the growing pause before a lost listener connects anew.
+	// leastReconnect and mostReconnect bound the growing pause before a lost listener reconnects.
 	leastReconnect = 100 * time.Millisecond
 	mostReconnect  = 5 * time.Second
 )
 
-// announcer tells listeners that there is work. On PostgreSQL it does so after the commit and on
-// a connection of its own: a NOTIFY inside a writing transaction holds a lock over its commit that
-// makes all writers of the database take turns.
+// announcer notifies listeners of new work. On PostgreSQL it does so after the commit, on its own
+// connection: a NOTIFY inside a writing transaction holds a lock during its commit that serialises
+// all writers of the database.
 type announcer struct {
 	connect driver.Connector // nil on SQLite
 	start   sync.Once
@@ -39,7 +39,7 @@ type announcer struct {
 	ended   chan struct{}
 
 	mu        sync.Mutex
-	listeners map[chan struct{}]struct{} // of this store
+	listeners map[chan struct{}]struct{} // in this process
 	closed    bool
 }
 
@@ -49,9 +49,8 @@ func newAnnouncer(connect driver.Connector) *announcer {
 	}
 }
 
-// Announce tells those who listen that there is an event or a delivery to see to. It neither
-// waits nor fails: whoever works on them looks by himself from time to time. WithTx calls it for
-// what it puts into the outbox.
+// Announce notifies listeners of a new event or delivery. It neither waits nor fails: workers also
+// poll. WithTx calls it for the rows that it adds to the outbox.
 func (s *DB) Announce() {
 	a := s.announcer
 	a.mu.Lock()
@@ -77,7 +76,7 @@ func raise(signal chan struct{}) {
 	}
 }
 
-// run sends one notification for all signals since the one before.
+// run sends one notification for all signals since the previous one.
 func (a *announcer) run() {
 	defer close(a.ended)
 	db := sql.OpenDB(a.connect)
@@ -85,14 +84,14 @@ func (a *announcer) run() {
 	defer func() { _ = db.Close() }()
 	for range a.signal {
 		ctx, cancel := context.WithTimeout(context.Background(), announceTimeout)
-		// What gets lost costs listeners the time until they look by themselves.
+		// A lost notification costs listeners the time until their next poll.
 		_, _ = db.ExecContext(ctx, "NOTIFY "+channel)
 		cancel()
 		time.Sleep(announceGap)
 	}
 }
 
-// close sends what is still to be sent, so that a command that writes and ends is heard.
+// close sends what is pending, so that a command that writes and exits still notifies.
 func (a *announcer) close() {
 	a.mu.Lock()
 	if a.closed {
@@ -106,10 +105,9 @@ func (a *announcer) close() {
 	<-a.ended
 }
 
-// Listen returns a channel that gets a value when Announce was called, on PostgreSQL by any
-// process, on SQLite on this store. Values are no count: one stands for all since the one before.
-// Some may be lost, and one comes whenever a lost connection is there again. The listening ends
-// with the context.
+// Listen returns a channel that gets a value after Announce: on PostgreSQL by any process, on
+// SQLite in this process. One value may stand for several calls, and some may be lost. One value
+// comes whenever a lost connection is restored. Listening ends with the context.
 func (s *DB) Listen(ctx context.Context) <-chan struct{} {
 	heard := make(chan struct{}, 1)
 	if s.dialect == dialect.SQLite {
@@ -137,10 +135,10 @@ func (s *DB) Listen(ctx context.Context) <-chan struct{} {
 			select {
 			case <-ctx.Done():
 				return
-			case <-listener.Notify: // nil after a lost connection is there again
+			case <-listener.Notify: // nil after a lost connection is restored
 				raise(heard)
 			case <-ping.C:
-				// A broken connection is found out and replaced; its error has nobody to go to.
+				// The listener detects a broken connection and replaces it; nothing needs its error.
 				_ = listener.Ping()
 			}
 		}
@@ -149,7 +147,7 @@ func (s *DB) Listen(ctx context.Context) <-chan struct{} {
 	return heard
 }
 
-// listenerURL is the URL with what the store's own connections take for granted.
+// listenerURL returns the URL with the defaults of the store's own connections.
 func listenerURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 // hang is after how long a test takes a signal for lost.
 const hang = 20 * time.Second
 
-func hears(t *testing.T, heard <-chan struct{}, what string) {
+func requireSignal(t *testing.T, signal <-chan struct{}, what string) {
 	t.Helper()
 	select {
-	case <-heard:
+	case <-signal:
 	case <-time.After(hang):
 		t.Fatal(what)
 	}
@@ -31,16 +31,16 @@ func TestWhatIsAnnouncedIsHeard(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx, cancel := context.WithCancel(context.Background())
-		heard := s.Listen(ctx)
+		signal := s.Listen(ctx)
 		// The listener connects by itself; what is announced before is lost.
 		deadline := time.After(hang)
 		for connected := false; !connected; {
 			s.Announce()
 			select {
-			case <-heard:
+			case <-signal:
 				connected = true
 			case <-deadline:
-				t.Fatal("nothing is heard")
+				t.Fatal("nothing is signal")
 			case <-time.After(time.Millisecond):
 			}
 		}
@@ -48,18 +48,18 @@ func TestWhatIsAnnouncedIsHeard(t *testing.T) {
 	})
 }
 
-// A command that writes and ends is heard by a worker elsewhere.
+// A command that writes and ends is signal by a worker elsewhere.
 func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.Postgres)
 	listening, writing := open(t, url), open(t, url)
-	heard := listening.Listen(t.Context())
+	signal := listening.Listen(t.Context())
 	require.Eventually(t, func() bool {
 		return count(t, listening, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()") == 1
 	}, hang, 10*time.Millisecond)
 	writing.Announce()
 	require.NoError(t, writing.Close())
-	hears(t, heard, "the last announcement is lost")
+	requireSignal(t, signal, "the last announcement is lost")
 	writing.Announce() // into nothing
 }
 
@@ -67,7 +67,7 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx := t.Context()
-		heard := s.Listen(ctx)
+		signal := s.Listen(ctx)
 		if s.Dialect() == "postgres" {
 			require.Eventually(t, func() bool {
 				return count(t, s, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()") == 1
@@ -107,6 +107,6 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 		}))
 		customer("b@example.com")
 		require.Equal(t, 1, count(t, s, "SELECT count(*) FROM outbox o JOIN events e ON e.id = o.event_id AND e.type = o.type AND e.store_id = o.store_id"))
-		hears(t, heard, "what is queued is not announced")
+		requireSignal(t, signal, "what is queued is not announced")
 	})
 }

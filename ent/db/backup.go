@@ -10,18 +10,18 @@ import (
 	"entgo.io/ent/dialect"
 )
 
-// ErrNotEmbedded says that a PostgreSQL database is backed up with that server's own tools.
+// ErrNotEmbedded means that the database is PostgreSQL, which has its own backup tools.
 var ErrNotEmbedded = errors.New("only a SQLite database is one file")
 
-// Backup copies a SQLite database into a new file, readable by its owner only, as it is at one
-// moment, while others read and write it. The file has its name only once it is whole and on disk;
-// one that is there already is left alone, and the error is fs.ErrExist. It returns the copy's
+// Backup copies a SQLite database into a new file, readable only by its owner, in the state of one
+// moment, while others read and write it. The file gets its name only once it is complete and on
+// disk. An existing file is left alone, with the error fs.ErrExist. Backup returns the copy's
 // length in bytes. On PostgreSQL it fails with ErrNotEmbedded.
 func (s *DB) Backup(ctx context.Context, path string) (bytes int64, err error) {
 	if s.dialect != dialect.SQLite {
 		return 0, ErrNotEmbedded
 	}
-	// Before the work, for which it may be too late afterwards.
+	// Check before the work, so that an existing file fails early.
 	if _, err := os.Lstat(path); err == nil {
 		return 0, fmt.Errorf("back up: %s: %w", path, os.ErrExist)
 	}
@@ -33,21 +33,21 @@ func (s *DB) Backup(ctx context.Context, path string) (bytes int64, err error) {
 	if err := copied.Close(); err != nil {
 		return 0, fmt.Errorf("back up: %w", err)
 	}
-	// An empty file is one that SQLite accepts (its documentation of VACUUM), and here has the mode.
+	// SQLite accepts an empty file (its documentation of VACUUM), and this one has the right mode.
 	if _, err := s.writer.ExecContext(ctx, "VACUUM INTO $1", copied.Name()); err != nil {
 		return 0, fmt.Errorf("back up: %w", err)
 	}
 	if bytes, err = syncFile(copied.Name()); err != nil {
 		return 0, fmt.Errorf("back up: %w", err)
 	}
-	// A link fails where a rename would replace what another process has made meanwhile.
+	// A link fails where a rename would replace another process's file.
 	if err := os.Link(copied.Name(), path); err != nil {
 		return 0, fmt.Errorf("back up: %w", err)
 	}
 	return bytes, nil
 }
 
-// syncFile makes sure that a file is on disk and returns its length in bytes.
+// syncFile flushes a file to disk and returns its length in bytes.
 func syncFile(path string) (int64, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

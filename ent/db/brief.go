@@ -9,28 +9,29 @@ import (
 	"time"
 )
 
-// A lock on a whole table makes everybody wait: those who come after whoever waits for it, too. So
-// what needs one waits for it lockWait, works for briefLimit in all, and then gives up.
+// A lock on a whole table makes everyone wait, and a pending one also blocks those who come after
+// it. So a change that needs such a lock waits for it at most lockWait, works for at most
+// briefLimit, and then gives up.
 const (
-	// lockWait is how long one lock is waited for.
+	// lockWait is the longest wait for one lock.
 	lockWait = 40 * time.Millisecond
-	// briefLimit is how long the step that takes the locks may take, the waiting included.
+	// briefLimit is how long the step that takes the locks may take, including the waits.
 	briefLimit = 80 * time.Millisecond
 	// briefTries is how often it is tried, with pauses in which the others catch up.
 	briefTries = 5
 	// leastPause and mostPause bound each pause.
 	leastPause = 100 * time.Millisecond
 	mostPause  = 300 * time.Millisecond
-	// longUse is how long a transaction has lasted that is not worth waiting for: who waited for
-	// it would only make others wait.
+	// longUse is the age from which a transaction is not waited for, because the wait would block
+	// others too.
 	longUse = 250 * time.Millisecond
 )
 
-// briefly runs steps, each the body of a PL/pgSQL block, in one transaction that takes locks on whole
-// tables in the last of them. The steps, their settings and the commit are one message, so that the
-// locks never wait for this process; the commit waits for no standby. It returns an error for
-// which IsLocked holds when somebody else held a lock each time, and errTooMuch when
-// the last step took longer than others may wait.
+// briefly runs steps, each the body of a PL/pgSQL block, in one transaction whose last step locks
+// whole tables. The steps, their settings and the commit are one message, so that the locks never
+// wait for this process; the commit waits for no standby. It returns an error for which IsLocked
+// holds if a lock could not be had in any try, and errTooMuch if the last step took longer than
+// briefLimit.
 func (s *DB) briefly(ctx context.Context, steps ...string) error {
 	db, err := s.migrator()
 	if err != nil {
@@ -63,9 +64,9 @@ func (s *DB) briefly(ctx context.Context, steps ...string) error {
 	}
 }
 
-// unlessInUse is a step of a block that gives up, as if a lock had been waited for in vain, while a
-// transaction that has lasted for longUse uses one of the tables. Other users' transactions
-// are seen by members of pg_read_all_stats only; for theirs the wait is short.
+// unlessInUse returns a step that gives up, as if a lock had timed out, while a transaction older
+// than longUse uses one of the tables. Only members of pg_read_all_stats see other users'
+// transactions; otherwise the wait for those is lockWait.
 func unlessInUse(tables ...string) string {
 	for i, table := range tables {
 		tables[i] = "to_regclass('" + table + "')"

@@ -8,22 +8,23 @@ import (
 	"strings"
 )
 
-// ErrClaimed is the error of a SQLite file that another process serves.
+// ErrClaimed means that another process serves the SQLite file.
 var ErrClaimed = errors.New("another server works on it")
 
 // Claim is one process's right to serve a database.
 type Claim struct{ file *os.File }
 
-// ClaimServer claims the right to be the server of a database, before anything is done to it: two
-// servers on one SQLite file would keep one another waiting, and two dev ones revoke one another's
-// keys. Workers and commands need no claim. It fails with ErrClaimed while another process has it. The
-// claim is a lock of the file beside the database named .lock, which the system takes back from a
-// process that dies; the file stays, and is worth nothing by itself. A file system that is shared
-// between machines may not carry such locks, nor SQLite's own. On PostgreSQL any number may serve.
+// ClaimServer claims the right to be the server of a database. Call it before anything else: two
+// servers on one SQLite file would block one another, and two dev servers would revoke one
+// another's keys. Workers and commands need no claim. It fails with ErrClaimed while another
+// process has the claim. The claim is a lock on the file beside the database named .lock; the
+// system releases it when the process dies, and the file stays without effect. File systems shared
+// between machines may not support such locks, nor SQLite's own. On PostgreSQL any number of
+// servers may run.
 func ClaimServer(databaseURL string) (*Claim, error) {
 	path, embedded := strings.CutPrefix(databaseURL, "sqlite:")
 	if !embedded || path == "" {
-		return &Claim{}, nil // Open refuses a URL that is wrong
+		return &Claim{}, nil // Open reports a wrong URL
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -43,7 +44,7 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 	return &Claim{file}, nil
 }
 
-// Release gives the right back.
+// Release gives up the claim.
 func (c *Claim) Release() error {
 	if c.file == nil {
 		return nil

@@ -10,32 +10,33 @@ import (
 )
 
 const (
-	// ClockTolerance is how far a process's clock may be from the database's before that is reported.
+	// ClockTolerance is the reported difference between a process's clock and the database's: smaller
+	// ones are ignored.
 	ClockTolerance = time.Minute
-	// ClockLimit is how far they may be apart before the process deletes nothing any more: one of
-	// the two is wrong, and nobody can say from here which.
+	// ClockLimit is the difference from which the process deletes nothing: one of the two clocks is
+	// wrong, and it cannot decide which.
 	ClockLimit = time.Hour
 
 	// clockInterval is how often WatchClock reads the database's clock.
 	clockInterval = 10 * time.Second
-	// clockTimeout bounds one such look.
+	// clockTimeout bounds one such reading.
 	clockTimeout = 5 * time.Second
-	// clockReminder is how often a difference that stays is logged again.
+	// clockReminder is how often a lasting difference is logged again.
 	clockReminder = time.Hour
 )
 
-// clock is the time that everything in the database goes by. On PostgreSQL it is the database's,
-// so that a process whose own clock is wrong stores right times; between two looks it goes on by
-// this process's monotonic clock, which nobody sets. On SQLite it is this machine's.
+// clock is the time for everything in the database. On PostgreSQL it is the database's, so that a
+// process with a wrong clock stores right times; between two readings it follows this process's
+// monotonic clock. On SQLite it is this machine's.
 //
-// Three clocks may differ: the database's, this process's, and in tests a given one that stands for
+// Three clocks may differ: the database's, this process's, and in tests a given one that replaces
 // the database's.
 type clock struct {
 	given   func() time.Time // Config.Clock, or nil
 	process func() time.Time // Config.ProcessClock, or time.Now
 	started time.Time        // with its monotonic reading
 	ahead   atomic.Int64     // nanoseconds from the monotonic clock to the database's
-	offset  atomic.Int64     // nanoseconds that this process's clock was ahead at the last look
+	offset  atomic.Int64     // nanoseconds that this process's clock was ahead at the last reading
 	asked   func(context.Context) (time.Time, error)
 }
 
@@ -50,10 +51,10 @@ func newClock(c Config) *clock {
 	return k
 }
 
-// steady is the process's time at its start and what the monotonic clock counted since.
+// steady is the process's start time plus the monotonic time since.
 func (k *clock) steady(at time.Time) time.Time { return k.started.Round(0).Add(at.Sub(k.started)) }
 
-// now is the database's time, as near as it is known without asking.
+// now is the best estimate of the database's time without a query.
 func (k *clock) now() time.Time {
 	switch {
 	case k.given != nil:
@@ -70,7 +71,7 @@ type ClockReading struct {
 	Now time.Time
 	// Offset is how far this process's clock is ahead of the database's; negative when it is behind.
 	Offset time.Duration
-	// Doubt is by how much Offset may be wrong, because the question took time.
+	// Doubt is the possible error of Offset, because the query took time.
 	Doubt time.Duration
 }
 
@@ -86,8 +87,8 @@ func (r ClockReading) String() string {
 	return fmt.Sprintf("this process's clock is %v %s the database's", r.Offset.Abs().Round(time.Millisecond), way)
 }
 
-// ReadClock asks the database for its time, sets Now by it, and compares this process's clock with
-// it. On SQLite the two are one clock. The error is the database's.
+// ReadClock queries the database's time, sets Now by it, and compares it with this process's clock.
+// On SQLite the two are one clock. The error is the database's.
 func (s *DB) ReadClock(ctx context.Context) (ClockReading, error) {
 	k := s.clock
 	if k.asked == nil || k.given != nil {
@@ -97,39 +98,40 @@ func (s *DB) ReadClock(ctx context.Context) (ClockReading, error) {
 		return r, nil
 	}
 	sent, before := time.Now(), k.process()
-	told, err := k.asked(ctx)
+	read, err := k.asked(ctx)
 	if err != nil {
 		return ClockReading{}, fmt.Errorf("read the database's clock: %w", err)
 	}
 	answered, after := time.Now(), k.process()
-	k.learn(told, sent, answered)
-	r := ClockReading{Now: told.UTC().Truncate(time.Millisecond), Doubt: answered.Sub(sent)/2 + time.Millisecond}
-	r.Offset = before.Add(after.Sub(before) / 2).Round(0).Sub(told)
+	k.learn(read, sent, answered)
+	r := ClockReading{Now: read.UTC().Truncate(time.Millisecond), Doubt: answered.Sub(sent)/2 + time.Millisecond}
+	r.Offset = before.Add(after.Sub(before) / 2).Round(0).Sub(read)
 	k.offset.Store(int64(r.Offset))
 	return r, nil
 }
 
-// learn sets the clock by a time told in answer to a question sent at sent and answered at answered.
-// It lies somewhere between the two: the clock moves only when it is outside, and no further
-// than to the edge, so that one slow answer does not move it.
-func (k *clock) learn(told, sent, answered time.Time) {
-	least, most := int64(told.Sub(k.steady(answered))), int64(told.Sub(k.steady(sent)))
+// learn corrects the clock by a time that the database returned for a query sent at sent and
+// answered at answered. The database read its clock between the two, so the clock moves only if it
+// lies outside that range, and only to its edge; one slow answer does not move it.
+func (k *clock) learn(read, sent, answered time.Time) {
+	least, most := int64(read.Sub(k.steady(answered))), int64(read.Sub(k.steady(sent)))
 	k.ahead.Store(min(max(k.ahead.Load(), least), most))
 }
 
-// ClockOffset is how far this process's clock was ahead of the database's at the last look, negative
-// when it was behind. WatchClock takes one every 10 seconds.
+// ClockOffset is how far this process's clock was ahead of the database's at the last reading,
+// negative if behind. WatchClock reads every 10 seconds.
 func (s *DB) ClockOffset() time.Duration { return time.Duration(s.clock.offset.Load()) }
 
-// WatchClock follows the database's clock until the context ends. While this process's clock differs
-// by more than ClockTolerance it logs that, once and then every hour, and once more when it ends.
+// WatchClock follows the database's clock until the context ends. While the clocks differ by more
+// than ClockTolerance it logs that, once and then every hour, and once more when the difference
+// ends.
 func (s *DB) WatchClock(ctx context.Context, log *slog.Logger) {
 	w := clockWatch{log: log}
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
 	for {
 		reading, cancel := context.WithTimeout(ctx, clockTimeout)
-		// While the database is away nothing is stored, and others report it.
+		// While the database is away nothing is stored, and other parts report it.
 		if r, err := s.ReadClock(reading); err == nil {
 			w.see(ctx, r, time.Now())
 		}
@@ -142,7 +144,7 @@ func (s *DB) WatchClock(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// clockWatch decides when a difference is worth a line.
+// clockWatch decides when to log a difference.
 type clockWatch struct {
 	log    *slog.Logger
 	grave  int       // what was last logged: 0 nothing, 1 beyond the tolerance, 2 beyond the limit
@@ -172,6 +174,6 @@ func (w *clockWatch) see(ctx context.Context, r ClockReading, now time.Time) {
 	}
 }
 
-// ErrClock is the error of whoever refuses to delete because this process's clock and the
-// database's differ by more than ClockLimit.
+// ErrClock means that nothing is deleted because this process's clock and the database's differ by
+// more than ClockLimit.
 var ErrClock = errors.New("the clocks differ too much to delete by age")

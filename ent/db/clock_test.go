@@ -75,7 +75,7 @@ func TestAWrongClockIsLoggedOnce(t *testing.T) {
 		{"a difference that stays is one line", []time.Duration{2 * time.Minute, 2 * time.Minute, 3 * time.Minute}, []string{"level=WARN"}},
 		{"and one more after an hour", []time.Duration{-years, -years, -years, -years, -years, -years, -years, -years}, []string{"behind", "behind"}},
 		{"one that grows is another", []time.Duration{2 * time.Minute, 2 * time.Hour}, []string{"level=WARN", "deletes nothing that is old"}},
-		{"its end is told", []time.Duration{2 * time.Hour, 0, 0}, []string{"level=ERROR", "agrees"}},
+		{"its end is logged", []time.Duration{2 * time.Hour, 0, 0}, []string{"level=ERROR", "agrees"}},
 		{"what the question took is no difference", []time.Duration{61 * time.Second}, nil},
 	} {
 		var log bytes.Buffer

@@ -1,10 +1,10 @@
-// Package db opens the database and owns what differs between the two that the service
-// knows: PostgreSQL, which any number of processes share, and SQLite, embedded in one file. It
-// gives transactions with one time and with their journal and outbox rows, a clock, the pools,
-// the migrations and the meaning of the databases' errors.
+// Package db opens the database and owns the differences between the two supported ones:
+// PostgreSQL, which any number of processes share, and SQLite, embedded in one file. It provides
+// transactions, each with one time and with their journal and outbox rows, a clock, the pools, the
+// migrations and the classification of database errors.
 //
-// It knows no table by itself and no rule of the shop. It refuses to nest transactions, to write
-// through the read pool on SQLite, and to show a password in an error.
+// It contains no table and no business rule. It refuses to nest transactions, to write through the
+// read pool on SQLite, and to show a password in an error.
 //
 //	             SQLite                              PostgreSQL
 //	Reader   N connections, query_only  ─┐        one pool of N
@@ -26,40 +26,40 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Config tells which database to open and how.
+// Config selects the database and configures it.
 type Config struct {
-	// URL is sqlite:PATH, postgres://… or postgresql://…, of one host or of several separated by commas,
-	// of which the one that can be written is used unless target_session_attrs names another.
+	// URL is sqlite:PATH, postgres://… or postgresql://…, with one host or several separated by
+	// commas. Of several, the writable one is used unless target_session_attrs selects another.
 	URL string
-	// Clock replaces the clock that everything in the database goes by; PostgreSQL's statements
-	// are given its time. Nil is PostgreSQL's own clock, and on SQLite this process's. For tests;
+	// Clock replaces the clock for everything in the database; PostgreSQL's statements get its time
+	// as a parameter. Nil means PostgreSQL's own clock, and on SQLite this process's. For tests;
 	// goroutines share it.
 	Clock func() time.Time
 	// ProcessClock replaces this process's clock, which on PostgreSQL is only compared with the
-	// database's. Nil is Clock, or time.Now. For tests; goroutines share it.
+	// database's. Nil means Clock, or time.Now. For tests; goroutines share it.
 	ProcessClock func() time.Time
-	// MaxConns bounds the connections to PostgreSQL, or those that read from SQLite beside its
+	// MaxConns bounds the connections to PostgreSQL, or SQLite's reading connections beside its
 	// single writer. 0 chooses by the number of processors.
 	MaxConns int
-	// AdmissionConns is how many connections to PostgreSQL are kept for admissions alone, so that no
-	// other work holds them up; 0 means none, and admissions share the others. On SQLite they go
+	// AdmissionConns is how many connections to PostgreSQL are reserved for admissions, so that no
+	// other work delays them; 0 means none, and admissions share the others. On SQLite they go
 	// through the single writer.
 	AdmissionConns int
-	// StatementTimeout bounds each statement on PostgreSQL; 0 is the server's own setting.
+	// StatementTimeout bounds each statement on PostgreSQL; 0 means the server's own setting.
 	StatementTimeout time.Duration
-	// LockTimeout bounds each wait for a lock: for any on PostgreSQL, for the file on SQLite. 0 is
+	// LockTimeout bounds each wait for a lock: any lock on PostgreSQL, the file's on SQLite. 0 means
 	// the server's own setting on PostgreSQL, and seconds on SQLite.
 	LockTimeout time.Duration
-	// Observe, when not nil, is called once for each round trip to the database: with the text
-	// of a statement, with BEGIN, COMMIT, ROLLBACK or PING, and with "prepare" for the extra trip
-	// that prepares or forgets a statement. Goroutines share it.
+	// Observe, if not nil, is called once for each round trip to the database: with the text of a
+	// statement, with BEGIN, COMMIT, ROLLBACK or PING, and with "prepare" for the extra trip that
+	// prepares or deallocates a statement. Goroutines share it.
 	Observe func(query string)
 
-	// Settings are PostgreSQL's settings for each connection, by name, such as enable_seqscan.
-	// SQLite has none of them.
+	// Settings are PostgreSQL's settings for each connection, by name, such as enable_seqscan. SQLite
+	// ignores them.
 	Settings map[string]string
 
-	// unkept turns the keeping of prepared statements off, for comparison.
+	// unkept turns off the cache of prepared statements, for comparison.
 	unkept bool
 }
 
@@ -68,7 +68,7 @@ type DB struct {
 	dialect        string
 	reader, writer *sql.DB
 	prober         *sql.DB     // on SQLite the reader, on PostgreSQL one connection of its own
-	admissions     *sql.DB     // on writer, unless it has connections of its own
+	admissions     *sql.DB     // the same as writer, unless connections are reserved
 	client, tx     *ent.Client // on reader and writer
 	clock          *clock
 	moments        hook.Clock // of transactions
@@ -79,9 +79,9 @@ type DB struct {
 	migrator func() (*sql.DB, error)
 }
 
-// Open opens the database and makes sure that it answers. It does not migrate. An error is one
-// line, without the password: ErrURL when the URL is malformed, else "reach the database: …".
-// On SQLite the file is made if it is not there, readable by its owner only.
+// Open opens the database and checks that it answers. It does not migrate. An error is one line,
+// without the password: ErrURL if the URL is malformed, otherwise "reach the database: …". On
+// SQLite it creates a missing file, readable only by its owner.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	if c.Observe == nil {
 		c.Observe = func(string) {}
@@ -106,16 +106,16 @@ func (s *DB) Dialect() string { return s.dialect }
 // databases.
 func (s *DB) Reader() *sql.DB { return s.reader }
 
-// Writer is the pool for statements that write outside a transaction: on SQLite the single
-// connection that writes, on PostgreSQL the same pool as Reader. Using it, or on PostgreSQL
-// Reader, inside a transaction waits for a connection while holding one: use the transaction.
+// Writer is the pool for statements that write outside a transaction: on SQLite the single writing
+// connection, on PostgreSQL the same pool as Reader. Do not use it, or on PostgreSQL Reader, inside
+// a transaction: that waits for a second connection while holding one.
 func (s *DB) Writer() *sql.DB { return s.writer }
 
-// Admissions is the pool for the statement that admits a request. On PostgreSQL its connections
-// are its own where Config gives it some.
+// Admissions is the pool for the statement that admits a request. On PostgreSQL it has its own
+// connections if Config reserves some.
 func (s *DB) Admissions() *sql.DB { return s.admissions }
 
-// AdmissionConns is how many connections are kept for admissions alone; 0 means none.
+// AdmissionConns is how many connections are reserved for admissions; 0 means none.
 func (s *DB) AdmissionConns() int {
 	if s.admissions == s.writer {
 		return 0
@@ -123,20 +123,20 @@ func (s *DB) AdmissionConns() int {
 	return s.admissions.Stats().MaxOpenConnections
 }
 
-// Conns is how many statements the database takes at a time beside admissions: the size of the pool
-// that reads.
+// Conns is how many statements the database takes at a time besides admissions: the size of the
+// reading pool.
 func (s *DB) Conns() int { return s.reader.Stats().MaxOpenConnections }
 
 // Client is the ent client for reads outside transactions. Changes through it are refused.
 func (s *DB) Client() *ent.Client { return s.client }
 
 // Now is the time by the store's clock: UTC, truncated to milliseconds. On PostgreSQL that is the
-// database's clock as Open and ReadClock last read it, whatever this process's clock shows.
+// database's clock as Open and ReadClock last read it, regardless of this process's clock.
 func (s *DB) Now() time.Time { return s.clock.now().UTC().Truncate(time.Millisecond) }
 
-// Moment is the argument by which a statement learns the time that leases go by, as in
-// COALESCE($1, now()): nil on PostgreSQL, where the database's clock decides, so that clocks of
-// several hosts need not agree; the store's time on SQLite, or under a clock of the caller's.
+// Moment is the time argument of a statement about leases, as in COALESCE($1, now()). It is nil on
+// PostgreSQL, where the database's clock decides, so that the clocks of several hosts may differ.
+// It is the store's time on SQLite, or with a given clock.
 func (s *DB) Moment() any {
 	if s.dialect == dialect.Postgres && s.clock.given == nil {
 		return nil
@@ -144,10 +144,10 @@ func (s *DB) Moment() any {
 	return s.Now()
 }
 
-// Ping makes sure that the database answers.
+// Ping checks that the database answers.
 func (s *DB) Ping(ctx context.Context) error { return s.reader.PingContext(ctx) }
 
-// Close closes the pools. Whatever uses the store must have ended.
+// Close closes the pools. All users of the store must have ended.
 func (s *DB) Close() error {
 	s.announcer.close()
 	if s.dialect == dialect.Postgres {
@@ -157,6 +157,6 @@ func (s *DB) Close() error {
 		}
 		return errors.Join(append(errs, s.writer.Close())...)
 	}
-	// The writer last: the last connection to close folds the write-ahead log into the file.
+	// The writer is last: the last connection to close folds the write-ahead log into the file.
 	return errors.Join(s.reader.Close(), s.writer.Close())
 }

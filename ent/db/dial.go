@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// cancelPatience is how long a statement may go on after its context has ended, for the server to
-	// take the request to cancel it. A server that is gone, and a pooler that has no session to give,
-	// never do.
+	// cancelPatience is how long a statement may continue after its context has ended, until the
+	// server takes the request to cancel it. A server that is gone, or a pooler without a free
+	// session, never takes it.
 	cancelPatience = time.Second
-	// A server that has vanished without a word is given up after aliveIdle + aliveCount × aliveInterval.
+	// A server that has vanished silently is given up after aliveIdle + aliveCount × aliveInterval.
 	aliveIdle     = 5 * time.Second
 	aliveInterval = 2 * time.Second
 	aliveCount    = 3
 )
 
-// socketKey marks the context of connecting with where the dialer leaves what it dialled.
+// socketKey is the context key under which the dialer returns its socket.
 type socketKey struct{}
 
 // dialer dials PostgreSQL. It implements pq.Dialer and pq.DialerContext.
@@ -30,7 +30,7 @@ func newDialer() dialer {
 	}}}
 }
 
-// DialContext connects, and leaves the socket in the context's place for it.
+// DialContext connects, and stores the socket in the context's place for it.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	socket, err := d.Dialer.DialContext(ctx, network, address)
 	if place, ok := ctx.Value(socketKey{}).(*net.Conn); ok && err == nil {
@@ -46,9 +46,9 @@ func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net
 	return d.DialContext(ctx, network, address)
 }
 
-// bound ends a round trip that goes on for cancelPatience after its context has ended: the driver
-// asks the server to cancel the statement and waits without end for it to do so. The function that
-// it returns is called after the round trip.
+// bound ends a round trip that continues for cancelPatience after its context has ended: the driver
+// asks the server to cancel the statement and then waits for it without limit. Call the returned
+// function after the round trip.
 func (c *conn) bound(ctx context.Context) func() {
 	if c.socket == nil || ctx.Done() == nil {
 		return func() {}

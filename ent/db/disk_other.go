@@ -4,5 +4,5 @@ package db
 
 import "errors"
 
-// FreeBytes is not known here.
+// FreeBytes is not implemented on this system.
 func FreeBytes(string) (uint64, error) { return 0, errors.ErrUnsupported }

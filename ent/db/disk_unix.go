@@ -4,7 +4,7 @@ package db
 
 import "syscall"
 
-// FreeBytes is how many bytes a user without rights can still write in a folder.
+// FreeBytes returns how many bytes an unprivileged user can still write in a folder.
 func FreeBytes(folder string) (uint64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(folder, &s); err != nil {

@@ -7,7 +7,7 @@ import (
 
 var getDiskFreeSpace = syscall.NewLazyDLL("kernel32.dll").NewProc("GetDiskFreeSpaceExW")
 
-// FreeBytes is how many bytes this user can still write in a folder.
+// FreeBytes returns how many bytes this user can still write in a folder.
 func FreeBytes(folder string) (uint64, error) {
 	path, err := syscall.UTF16PtrFromString(folder)
 	if err != nil {

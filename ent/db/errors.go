@@ -37,19 +37,19 @@ const (
 	classResources           = "53" // disk full, out of memory, too many connections
 )
 
-// Routines of PostgreSQL's source, by which errors of one code are told apart: an error's text is
-// in the language that lc_messages names, its routine is not.
+// Routines in PostgreSQL's source, which distinguish errors of one code: an error's text is in the
+// language of lc_messages, its routine is not.
 const (
 	routineStalePlan     = "RevalidateCachedQuery"
 	routineWrongDay      = "ExecPartitionCheckEmitError"
 	routineNotReplicated = "SyncRepWaitForLSN"
 )
 
-// routinesInRecovery are where a standby refuses what only a primary has, as 0A000: unlogged
-// tables, and transactions that are serializable or write.
+// routinesInRecovery are the routines in which a standby refuses, as 0A000, what only a primary
+// supports: unlogged tables, and transactions that are serializable or write.
 var routinesInRecovery = []string{"get_relation_info", "call_bool_check_hook", "call_enum_check_hook"}
 
-// IsUnique reports whether the error is a unique index that refused a row.
+// IsUnique reports whether a unique index refused a row.
 func IsUnique(err error) bool {
 	if code, ok := postgresCode(err); ok {
 		return code == codeUniqueViolation
@@ -61,18 +61,18 @@ func IsUnique(err error) bool {
 	return false
 }
 
-// IsLocked reports whether the error says that somebody else held a table or a row for too long.
+// IsLocked reports whether another transaction held a table or a row for too long.
 func IsLocked(err error) bool {
 	code, _ := postgresCode(err)
 	return code == codeLockNotAvailable || sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
 }
 
-// IsUnreachable reports whether the error means that the database is away rather than that it
-// refused something: no connection, one that was cut, a server that starts or stops, that takes no
-// more connections, whose disk or memory is full or that only reads, or a statement that did not end
-// in its time; on SQLite a file that cannot be opened, read or written, or that stays locked. Work refused this way may succeed later, unchanged.
+// IsUnreachable reports whether the database is away, rather than that it refused something: no
+// connection, or a broken one; a server that starts or stops, takes no more connections, has a full
+// disk or memory, or only reads; a statement that timed out; on SQLite a file that cannot be
+// opened, read or written, or that stays locked. The same work may succeed later.
 func IsUnreachable(err error) bool {
-	// First, because what it wraps may be any error of the server.
+	// First, because it may wrap any error of the server.
 	if _, ok := errors.AsType[*connectError](err); ok || errors.Is(err, errNotReplicated) {
 		return true
 	}
@@ -82,7 +82,7 @@ func IsUnreachable(err error) bool {
 			codeLockNotAvailable, codeIdleInTransaction:
 			return true
 		case codeQueryCanceled:
-			// By the server's own time-out, unless the caller's context ended it.
+			// The server's own timeout, unless the caller's context ended it.
 			return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 		}
 		return strings.HasPrefix(code, classConnection) || strings.HasPrefix(code, classResources) || isReadOnly(err)
@@ -91,7 +91,7 @@ func IsUnreachable(err error) bool {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY:
 		return true
 	}
-	// Not net.Error: an expired context is one, and means nothing about the database.
+	// Not net.Error: an expired context is one, and is no sign of the database's state.
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return true
 	}
@@ -103,13 +103,13 @@ func IsUnreachable(err error) bool {
 	return false
 }
 
-// errNotReplicated is the error of a commit that is in the primary's log and was not confirmed by
-// its synchronous standby. The primary reports it as done, with a warning; but a failover may lose
-// it, so nobody is told that it was.
+// errNotReplicated is the error of a commit that is in the primary's log but not confirmed by its
+// synchronous standby. The primary reports success with a warning; a failover may still lose the
+// commit, so it is reported as failed.
 var errNotReplicated = errors.New("the commit was not confirmed by the synchronous standby")
 
-// connectError is the error of a connection that did not come about, whatever the reason: no
-// server, none that can be written, or one that refuses the password.
+// connectError is the error of a failed connection attempt, whatever the reason: no server, no
+// writable one, or a wrong password.
 type connectError struct{ error }
 
 // Error is one line; the driver writes one for each host.
@@ -122,7 +122,7 @@ func (e *connectError) Error() string {
 func (e *connectError) Unwrap() error { return e.error }
 
 // isReadOnly reports whether the server only reads: it is a standby, or its transactions are
-// read-only by default. After a failover another server writes, so the connection is of no use.
+// read-only by default. After a failover another server writes, so the connection is useless.
 func isReadOnly(err error) bool {
 	e, ok := errors.AsType[*pq.Error](err)
 	if !ok {
@@ -131,8 +131,8 @@ func isReadOnly(err error) bool {
 	return e.Code == codeReadOnly || e.Code == codeFeatureNotSupported && slices.Contains(routinesInRecovery, e.Routine)
 }
 
-// isLost reports whether the error ends the use of its connection: it leads to a server that only
-// reads or that ends its sessions.
+// isLost reports whether the connection is no longer usable: its server only reads or ends its
+// sessions.
 func isLost(err error) bool {
 	switch code, _ := postgresCode(err); code {
 	case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow:
@@ -141,8 +141,8 @@ func isLost(err error) bool {
 	return isReadOnly(err)
 }
 
-// isRetryable reports whether the transaction lost to another one, or to a changed schema, and
-// may be run again.
+// isRetryable reports whether the transaction lost to another one, or to a changed schema, and may
+// be retried.
 func isRetryable(err error) bool {
 	if code, ok := postgresCode(err); ok {
 		return code == codeSerializationFailure || code == codeDeadlockDetected || isStale(err) || isRepartitioned(err)
@@ -150,15 +150,15 @@ func isRetryable(err error) bool {
 	return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
 }
 
-// isStale reports whether the server refuses a prepared statement that it once took: a migration
-// changed its columns, or somebody deallocated it.
+// isStale reports whether the server refuses a prepared statement that it accepted before: a
+// migration changed its columns, or it was deallocated.
 func isStale(err error) bool {
 	e, ok := errors.AsType[*pq.Error](err)
 	return ok && (e.Code == codeUnknownStatement || e.Code == codeFeatureNotSupported && e.Routine == routineStalePlan)
 }
 
-// isRepartitioned reports whether a row was on its way to the default partition while its day was
-// given a partition of its own.
+// isRepartitioned reports whether a row was about to enter the default partition while its day got
+// a partition of its own.
 func isRepartitioned(err error) bool {
 	e, ok := errors.AsType[*pq.Error](err)
 	return ok && e.Code == codeCheckViolation && e.Routine == routineWrongDay
@@ -172,7 +172,7 @@ func postgresCode(err error) (string, bool) {
 	return string(e.Code), true
 }
 
-// sqliteCode returns SQLite's extended result code, 0 when the error is none of SQLite's.
+// sqliteCode returns SQLite's extended result code, 0 for other errors.
 func sqliteCode(err error) int {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {

@@ -9,9 +9,9 @@ import (
 // defaultPort is PostgreSQL's.
 const defaultPort = "5432"
 
-// spreadHosts turns libpq's form of a URL with several hosts, or with the folder of a socket as its
-// host, into the form that the driver reads: the hosts and ports as parameters. Any other URL is
-// returned as it is. It checks nothing: url.Parse and the driver do.
+// spreadHosts converts libpq's form of a URL with several hosts, or with a socket's folder as its
+// host, to the form of the driver: hosts and ports as parameters. It returns any other URL
+// unchanged. It checks nothing: url.Parse and the driver do.
 //
 //	postgres://u@a:5432,[::1]:5433/db  →  postgres://u@/db?host=a,::1&port=5432,5433
 //
@@ -29,21 +29,21 @@ func spreadHosts(text string) string {
 		return text
 	}
 	var hosts, ports []string
-	named := false // whether any port is
+	named := false // whether any port is given
 	for entry := range strings.SplitSeq(list, ",") {
 		host, port := splitPort(entry)
 		named = named || port != ""
 		hosts, ports = append(hosts, host), append(ports, port)
 	}
 	if !named {
-		ports = nil // PGPORT's, or the parameter's, for all
+		ports = nil // PGPORT or the parameter applies to all
 	}
 	for i, port := range ports {
 		if port == "" {
 			ports[i] = defaultPort
 		}
 	}
-	// Appended, so that everything else stays as it is spelt; a parameter of the same name comes first
+	// Appended, so that the rest stays exactly as written; a parameter of the same name comes first
 	// and wins, as with libpq.
 	tail, _, _ = strings.Cut(tail, "#")
 	separator := "?"
@@ -57,8 +57,8 @@ func spreadHosts(text string) string {
 	return scheme + "://" + userinfo + tail + added
 }
 
-// splitPort splits a host of a list from its port, "" where there is none; an IPv6 address loses its
-// brackets, and percent-encoding is undone.
+// splitPort splits a host of a list from its port, "" if there is none. It removes the brackets of
+// an IPv6 address and decodes percent-encoding.
 func splitPort(entry string) (host, port string) {
 	host = entry
 	if h, p, err := net.SplitHostPort(entry); err == nil {

@@ -14,11 +14,12 @@ import (
 	"modernc.org/sqlite"
 )
 
-// InUse reports whether anybody has the SQLite file of a database URL open in WAL mode, as servers,
-// workers and commands do while they run; this process too, so it is asked before Open. It writes
-// nothing: it takes SQLite's exclusive lock, which whoever has the file open keeps it from having,
-// and gives it back at once. Who opens the file in that instant waits for it. A file that is not
-// there is in nobody's use, and is not made. For PostgreSQL it is false: there the sessions tell.
+// InUse reports whether any process has the SQLite file of a database URL open in WAL mode, as
+// running servers, workers and commands do. This process counts too, so call it before Open. It
+// writes nothing: it takes SQLite's exclusive lock, which fails while others have the file open,
+// and releases it at once. A process that opens the file at that instant waits for it. A missing
+// file is not in use, and is not created. For PostgreSQL it returns false: there, read the
+// sessions.
 func InUse(ctx context.Context, databaseURL string) (bool, error) {
 	path, embedded := strings.CutPrefix(databaseURL, "sqlite:")
 	if _, err := os.Stat(path); !embedded || errors.Is(err, fs.ErrNotExist) {
@@ -28,7 +29,7 @@ func InUse(ctx context.Context, databaseURL string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look who uses the database: %w", err)
 	}
-	// No other pragma: one that reads the file first would have it opened for sharing.
+	// No other pragma: one that reads the file first would open it for sharing.
 	connect, err := sqlite.NewConnector(fileURI(path, url.Values{"_pragma": {"busy_timeout(0)", "locking_mode(exclusive)"}}))
 	if err != nil {
 		return false, fmt.Errorf("look who uses the database: %w", err)

@@ -11,29 +11,30 @@ import (
 )
 
 const (
-	// largeDefault is how large a default partition may be to be searched, and emptied of a day's rows,
-	// while others wait: some thousand rows.
+	// largeDefault is how large a default partition may be if others must wait while it is searched,
+	// and a day's rows are moved out of it: some thousand rows.
 	largeDefault = 4 << 20
-	// laterDays is from how many days after today on nobody writes rows yet: today's and tomorrow's may be
-	// on their way, from a process whose clock is a little ahead.
+	// laterDays is how many days after today no process writes rows yet: rows of today and tomorrow
+	// may already come from a process whose clock is a little ahead.
 	laterDays = 2
-	// laterConstraint is the name of the constraint that proves that a default partition holds
-	// nothing of the days to come.
+	// laterConstraint is the name of the constraint that proves that a default partition holds no
+	// rows of the days to come.
 	laterConstraint = "storefront_days_to_come"
 )
 
-// A new partition makes PostgreSQL search the default one for rows of its day, under a lock that makes
-// all who write there wait. Where the default partition is large, a constraint says first that it
-// holds nothing of the days to come: added in a moment, validated beside whoever writes, and
-// dropped in a moment once their partitions are there.
+// For a new partition, PostgreSQL searches the default one for rows of its day, under a lock that
+// blocks all writers. If the default partition is large, a constraint proves first that it holds no
+// rows of the days to come. Adding it takes a moment, validating it blocks no writer, and it is
+// dropped once the partitions are attached.
 //
 //	add ──► validate ──► attach each day ──► drop
 //
-// While it stands, rows of those days are refused as long as they have no partition. Nobody writes
-// them yet, and whoever makes partitions next drops what a process that died has left behind.
+// While the constraint exists, rows of those days are refused as long as they have no partition. No
+// process writes them yet, and the next process that makes partitions drops a constraint that a
+// dead process has left.
 
 // makeLater makes the partitions of days from laterDays after today on, whatever the default
-// partition holds, and takes turns with other processes.
+// partition holds. Only one process does so at a time.
 func (s *DB) makeLater(ctx context.Context, table string, days []Partition) (err error) {
 	if len(days) == 0 {
 		return nil
@@ -52,9 +53,9 @@ func (s *DB) makeLater(ctx context.Context, table string, days []Partition) (err
 	if err != nil {
 		return err
 	}
-	// Also when the context has ended: see above.
+	// Also if the context has ended: see above.
 	defer func() { err = errors.Join(err, s.dropConstraint(context.WithoutCancel(ctx), table)) }()
-	// Others write meanwhile.
+	// Others write in the meantime.
 	_, err = turn.conn.ExecContext(ctx, fmt.Sprintf("ALTER TABLE %s_default VALIDATE CONSTRAINT %s", table, laterConstraint))
 	if code, _ := postgresCode(err); code == codeCheckViolation {
 		return errTooMuch // rows of those days, made under a clock that was far ahead
@@ -81,7 +82,7 @@ func (s *DB) dropConstraint(ctx context.Context, table string) error {
 	return s.briefly(ctx, fmt.Sprintf("ALTER TABLE %s_default DROP CONSTRAINT IF EXISTS %s;", table, laterConstraint))
 }
 
-// errTurn is the error of a process that leaves the work to another one.
+// errTurn means that another process is doing the work.
 var errTurn = fmt.Errorf("another process makes the days to come: %w", errTooMuch)
 
 // turn is a connection that holds an advisory lock as long as it is open.
@@ -92,7 +93,8 @@ type turn struct {
 
 func (t turn) Close() error { return errors.Join(t.conn.Close(), t.db.Close()) }
 
-// takeTurn returns a connection that keeps other processes from taking theirs, or false when one has.
+// takeTurn returns a connection that keeps other processes out, or false if another one has the
+// turn.
 func (s *DB) takeTurn(ctx context.Context) (t turn, free bool, err error) {
 	if t.db, err = s.migrator(); err != nil {
 		return turn{}, false, err
@@ -106,7 +108,7 @@ func (s *DB) takeTurn(ctx context.Context) (t turn, free bool, err error) {
 	return t, free, err
 }
 
-// isLater reports whether nobody writes rows of a day yet.
+// isLater reports whether no process writes rows of a day yet.
 func (p Partition) isLater(today time.Time) bool {
 	return !p.Day.Before(today.AddDate(0, 0, laterDays))
 }

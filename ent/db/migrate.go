@@ -19,18 +19,18 @@ import (
 type Migration struct {
 	Version   int64
 	Name      string
-	AppliedAt *time.Time // nil while it is not
+	AppliedAt *time.Time // nil if it is not
 }
 
 const (
-	// lockTries is how often, a second apart, a migration tries for the lock of another one.
+	// lockTries is how often, a second apart, a migration tries to take the lock of another one.
 	lockTries   = 300
 	unlockTries = 30
 )
 
-// Migrate brings the schema up to date, calling report after each migration that it applied. It
-// is safe to run twice, and from several processes at once: on PostgreSQL they take turns under a
-// session lock; on SQLite the loser of a race is rolled back as a whole and goes on with what is
+// Migrate brings the schema up to date and calls report after each migration that it applied. It is
+// safe to run twice, and from several processes at once: on PostgreSQL they take turns under a
+// session lock; on SQLite the loser of a race is rolled back as a whole and continues with what is
 // left. A schema newer than the binary is left alone.
 func (s *DB) Migrate(ctx context.Context, report func(Migration)) error {
 	db, err := s.migrator()
@@ -39,7 +39,7 @@ func (s *DB) Migrate(ctx context.Context, report func(Migration)) error {
 	}
 	err = s.migrate(ctx, db, report)
 	if err == nil {
-		// Where somebody holds a table, the rows find the default partition and a worker makes the rest.
+		// If a table is in use, rows go to the default partition and a worker makes the rest.
 		if err = s.MakePartitions(ctx); IsPutOff(err) {
 			err = nil
 		}
@@ -115,8 +115,8 @@ func (s *DB) provider(db *sql.DB) (*goose.Provider, error) {
 // sqliteVersions is goose's table of versions on SQLite, where goose has no lock.
 type sqliteVersions struct{ database.Store }
 
-// CreateVersionTable makes a version unique, so that of two processes that apply the same
-// migration one commits and the other is rolled back.
+// CreateVersionTable makes versions unique, so that of two processes that apply the same migration
+// one commits and the other is rolled back.
 func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
 	if err := v.Store.CreateVersionTable(ctx, db); err != nil {
 		return err
@@ -125,8 +125,8 @@ func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTx
 	return err
 }
 
-// Insert notes a version inside its migration's transaction, once the references of all rows
-// hold: foreign keys are off while a migration runs.
+// Insert records a version inside its migration's transaction, after a check of all foreign keys,
+// which are off while a migration runs.
 func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
 	var table, parent string
 	err := db.QueryRowContext(ctx, `SELECT "table", parent FROM pragma_foreign_key_check LIMIT 1`).Scan(&table, &parent)
@@ -139,8 +139,8 @@ func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req da
 	return v.Store.Insert(ctx, db, req)
 }
 
-// Migrations lists the migrations that the binary knows, in their order, and when each was
-// applied. It changes nothing.
+// Migrations lists the migrations of the binary, in order, and when each was applied. It changes
+// nothing.
 func (s *DB) Migrations(ctx context.Context) ([]Migration, error) {
 	return s.migrations(ctx, s.reader)
 }
@@ -164,8 +164,8 @@ func (s *DB) migrations(ctx context.Context, db *sql.DB) ([]Migration, error) {
 	return list, nil
 }
 
-// Current reports whether every migration that the binary knows is applied. A schema with newer
-// ones is current too: an older binary goes on working while an installation is upgraded.
+// Current reports whether every migration of the binary is applied. A schema with newer ones is
+// current too: an older binary keeps working while an installation is upgraded.
 func (s *DB) Current(ctx context.Context) (bool, error) {
 	list, err := s.migrations(ctx, s.prober)
 	return err == nil && pending(list) == 0, err

@@ -23,24 +23,23 @@ import (
 	"modernc.org/sqlite"
 )
 
-// ErrURL is the error of a database URL that names no database: a mistake on the command line,
-// not a failure.
+// ErrURL means that a database URL is unusable: a mistake on the command line, not a failure.
 var ErrURL = errors.New("database-url")
 
 const (
 	// connectTimeout bounds the wait for a PostgreSQL server, unless the URL sets another.
 	connectTimeout = 10 * time.Second
-	// hostTimeout is the same for each of several hosts: one that has vanished without a word holds
-	// up every new connection for as long.
+	// hostTimeout is the same for each of several hosts: one that has vanished silently delays every
+	// new connection by as much.
 	hostTimeout = 3 * time.Second
 	// idleTime is how long an unused connection to PostgreSQL is kept.
 	idleTime = 5 * time.Minute
-	// lifeTime is after how long any is replaced, so that a new server gets its share.
+	// lifeTime is after how long a connection is replaced, so that a new server gets its share.
 	lifeTime = time.Hour
 	// readerWait and writerWait are how long SQLite waits for another process's lock.
 	readerWait = 5 * time.Second
 	writerWait = 10 * time.Second
-	// migratorWait is the same for a migration, which may have to wait for another one's end.
+	// migratorWait is the same for a migration, which may have to wait for another one.
 	migratorWait = 2 * time.Minute
 )
 
@@ -54,7 +53,7 @@ func open(ctx context.Context, c Config) (*DB, error) {
 	case "":
 		return nil, fmt.Errorf("%w: missing; write sqlite:PATH or postgres://…", ErrURL)
 	default:
-		// The text is not shown: it may be a URL with a password whose scheme is misspelt.
+		// The text is not shown: it may be a URL with a password and a mistyped scheme.
 		return nil, fmt.Errorf("%w: unknown kind of database; write sqlite:PATH or postgres://…", ErrURL)
 	}
 }
@@ -73,7 +72,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
-	// Before the pool is bounded, for it takes two connections.
+	// Before the pool is bounded, because it takes two connections.
 	if err := refusePooler(ctx, db); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
@@ -102,9 +101,9 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 			return sql.OpenDB(connect), nil
 		},
 	}
-	s.clock.asked = func(ctx context.Context) (told time.Time, err error) {
-		err = db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&told)
-		return told, err
+	s.clock.asked = func(ctx context.Context) (read time.Time, err error) {
+		err = db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&read)
+		return read, err
 	}
 	if _, err := s.ReadClock(ctx); err != nil {
 		_ = db.Close()
@@ -113,8 +112,8 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	return s, nil
 }
 
-// settings are those of each connection to PostgreSQL, the time-outs among them. A transaction that
-// its process has left open, and with it its locks, ends with the second of them.
+// settings are those of each connection to PostgreSQL, including the timeouts. The second one ends
+// a transaction that its process left open, and so releases its locks.
 func (c Config) settings() map[string]string {
 	all := maps.Clone(c.Settings)
 	if all == nil {
@@ -143,8 +142,8 @@ func postgresConnector(text string) (driver.Connector, error) {
 	return connect, nil
 }
 
-// openProber returns the connection for looking after the database itself. It is made when it is used
-// first, and what it does is not observed.
+// openProber returns the connection for checking the database itself. It opens on first use and is
+// not observed.
 func (c Config) openProber(connect driver.Connector) *sql.DB {
 	c.Observe = func(string) {}
 	db := sql.OpenDB(c.keep(connect, true))
@@ -157,8 +156,8 @@ func (c Config) openProber(connect driver.Connector) *sql.DB {
 // postgresConfig reads a PostgreSQL URL. Its error is ErrURL.
 func postgresConfig(text string) (pq.Config, error) {
 	text = spreadHosts(text)
-	// Neither error below is shown: both quote parts of the URL, and a password with a character
-	// that is not percent-encoded ends up in any part of it.
+	// Neither error below is shown: both quote parts of the URL, and a password with a character that
+	// is not percent-encoded may be in any part of it.
 	u, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(text, u.Scheme+"://") {
 		return pq.Config{}, fmt.Errorf("%w: not a PostgreSQL URL; write postgres://user:password@host:port/name, "+
@@ -168,12 +167,12 @@ func postgresConfig(text string) (pq.Config, error) {
 	if err != nil {
 		return pq.Config{}, fmt.Errorf("%w: a parameter of the PostgreSQL URL, or of the PG… environment, is not valid", ErrURL)
 	}
-	// What the driver would otherwise return depends on the server's zone.
+	// Otherwise the driver's result would depend on the server's zone.
 	if cfg.Runtime == nil {
 		cfg.Runtime = map[string]string{}
 	}
 	cfg.Runtime["timezone"] = "UTC"
-	// Sent in the binary format, text for a jsonb column is refused.
+	// PostgreSQL refuses text for a jsonb column in the binary format.
 	cfg.BinaryParameters = false
 	several := len(cfg.Multi) > 0
 	if cfg.ConnectTimeout == 0 {
@@ -189,7 +188,7 @@ func postgresConfig(text string) (pq.Config, error) {
 		cfg.ApplicationName = "storefront"
 	}
 	if cfg.SSLMode == "" {
-		cfg.SSLMode = pq.SSLModePrefer // libpq's default, where lib/pq's own is require
+		cfg.SSLMode = pq.SSLModePrefer // libpq's default; lib/pq's is require
 	}
 	return cfg, nil
 }
@@ -230,7 +229,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	}
 	reader.SetMaxOpenConns(conns)
 	reader.SetMaxIdleConns(conns)
-	// The writer first: it makes a new file one with a write-ahead log.
+	// The writer is first: it creates the write-ahead log of a new file.
 	for _, db := range []*sql.DB{writer, reader} {
 		if err := db.PingContext(ctx); err != nil {
 			_, _ = reader.Close(), writer.Close()
@@ -247,18 +246,18 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		announcer:  newAnnouncer(nil),
 		clock:      newClock(c),
 		migrator: func() (*sql.DB, error) {
-			// Rebuilding a table drops it, which with foreign keys on deletes the rows that
-			// refer to it; each migration checks them before it commits.
+			// Rebuilding a table drops it, which with foreign keys on would delete the rows that refer to
+			// it; each migration checks them before it commits.
 			return c.openFile(path, "immediate", migratorWait, "foreign_keys(0)")
 		},
 	}, nil
 }
 
-// creating keeps the file from being closed here while it is opened elsewhere in the process:
-// closing any descriptor of a file gives up all of the process's locks on it.
+// creating keeps the file from being closed here while the process opens it elsewhere: closing any
+// descriptor of a file releases all of the process's locks on it.
 var creating sync.Mutex
 
-// createFile makes a new database file, which SQLite would make readable by everyone.
+// createFile creates a new database file; SQLite would make it readable by everyone.
 func createFile(path string) error {
 	creating.Lock()
 	defer creating.Unlock()
@@ -272,13 +271,14 @@ func createFile(path string) error {
 	return f.Close()
 }
 
-// openFile returns a pool of connections to the file, each with the pragmas set. A transaction
-// takes its lock as txlock says: one that writes at once, so that it cannot lose it half-way.
+// openFile returns a pool of connections to the file, each with the pragmas set. txlock is the kind
+// of lock that a transaction starts with: a writer takes its lock at once, so that it cannot lose
+// it half-way.
 func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{
 		"_txlock": {txlock},
-		// Times are stored as integers, the only form in which SQLite compares them rightly; rows
-		// turns them back into times.
+		// Times are stored as integers, the only form that SQLite compares correctly; rows converts
+		// them back to times.
 		"_time_integer_format": {"unix_milli"},
 		"_pragma": append(pragmas,
 			"busy_timeout("+strconv.FormatInt(wait.Milliseconds(), 10)+")",
@@ -294,7 +294,7 @@ func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...str
 	return sql.OpenDB(c.keep(connect, false)), nil
 }
 
-// fileURI is a whole path and its parameters as SQLite takes them.
+// fileURI returns a path and its parameters in SQLite's form.
 func fileURI(path string, query url.Values) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
@@ -304,7 +304,7 @@ func fileURI(path string, query url.Values) string {
 	return uri.String()
 }
 
-// keep makes the connector's connections keep their prepared statements.
+// keep makes the connector's connections cache their prepared statements.
 func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 	kept := keptStatements
 	if c.unkept {
@@ -317,7 +317,8 @@ func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 	return made
 }
 
-// settingsStatement is the statement that makes the settings a connection's own, "" for none.
+// settingsStatement returns the statement that applies the settings to a connection, "" if there
+// are none.
 func settingsStatement(settings map[string]string) string {
 	if len(settings) == 0 {
 		return ""

@@ -13,16 +13,15 @@ import (
 	"go.storefront.example/ent/id"
 )
 
-// daysAhead is for how many days to come there are partitions. Somebody must make more within
-// that time; rows of a day without one are kept in the default partition, which costs more to
-// empty and nothing else.
+// daysAhead is for how many days in advance there are partitions. More must be made within that
+// time. Rows of a day without one go to the default partition, which only costs more to empty.
 const daysAhead = 14
 
-// leastRetention is how old a partition is at the least when it is dropped: today's, yesterday's and
-// those to come never are.
+// leastRetention is the least age of a partition that may be dropped: those of today, yesterday and
+// later never are.
 const leastRetention = 24 * time.Hour
 
-// Partitioned lists the tables that are cut into days on PostgreSQL, by ids that package id made.
+// Partitioned lists the tables that PostgreSQL partitions by day, on ids from package id.
 func Partitioned() []string { return []string{"events", "finished_deliveries"} }
 
 // Partition is one day of a table.
@@ -39,8 +38,8 @@ func (p Partition) Name() string { return p.Table + "_" + p.Day.Format(dayForm) 
 // End is the first moment after the day.
 func (p Partition) End() time.Time { return p.Day.AddDate(0, 0, 1) }
 
-// Partitions lists the partitions of all tables but the default ones, oldest first. There are
-// none on SQLite.
+// Partitions lists the partitions of all tables except the default ones, oldest first. SQLite has
+// none.
 func (s *DB) Partitions(ctx context.Context) ([]Partition, error) {
 	if s.dialect == dialect.SQLite {
 		return nil, nil
@@ -69,20 +68,20 @@ func (s *DB) Partitions(ctx context.Context) ([]Partition, error) {
 	return found, nil
 }
 
-// ErrTooYoung is the error of DropPartition for a day that is to be kept.
+// ErrTooYoung means that DropPartition would drop data that must be kept.
 var ErrTooYoung = errors.New("it holds what is to be kept")
 
-// IsPutOff reports whether a change of the partitions was put off, because it would have made others
-// wait for longer than a moment. It may succeed later, unchanged.
+// IsPutOff reports whether a change of the partitions was postponed, because others would have
+// waited too long for it. It may succeed later.
 func IsPutOff(err error) bool { return IsLocked(err) || errors.Is(err, errTooMuch) }
 
-// errTooMuch is the error of a change of the partitions that has more to do than others may wait for.
+// errTooMuch means that a change of the partitions has more to do than others may wait for.
 var errTooMuch = errors.New("the default partition holds more than can be moved in a moment")
 
-// MakePartitions makes the partitions of today and the days to come that are not there yet, by the
-// database's clock. It is safe to run twice and from several processes at once. It makes nobody wait
-// for longer than a moment: what would is left, with an error for which IsPutOff holds, and the
-// rows of those days are kept in the default partition.
+// MakePartitions makes the missing partitions of today and the days to come, by the database's
+// clock. It is safe to run twice and from several processes at once. It blocks others only for a
+// moment: it postpones anything longer, with an error for which IsPutOff holds, and rows of those
+// days go to the default partition.
 func (s *DB) MakePartitions(ctx context.Context) error {
 	if s.dialect == dialect.SQLite {
 		return nil
@@ -119,18 +118,18 @@ func (s *DB) MakePartitions(ctx context.Context) error {
 		if err != nil && !IsPutOff(err) {
 			return err
 		}
-		// Once one is put off because the table is in use, the others would fare alike.
+		// Once one is postponed because the table is in use, so would be the others.
 		putOff = errors.Join(putOff, err)
 	}
 	return putOff
 }
 
-// daysInterval is how often KeepPartitions looks whether days are missing.
+// daysInterval is how often KeepPartitions checks for missing days.
 const daysInterval = 10 * time.Minute
 
-// KeepPartitions makes the partitions of the days to come every ten minutes, until the context ends.
-// Servers do so beside the workers, so that rows find their day also where no worker runs for weeks. A
-// migration has made those of the beginning.
+// KeepPartitions makes the partitions of the days to come every ten minutes, until the context
+// ends. Servers do so as well as workers, so that rows find their day even if no worker runs for
+// weeks. A migration has made the first ones.
 func (s *DB) KeepPartitions(ctx context.Context, log *slog.Logger) {
 	if s.dialect == dialect.SQLite {
 		return
@@ -153,8 +152,8 @@ func (s *DB) KeepPartitions(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// makePartition makes one, with the rows of its day that the default partition holds, as long as that is
-// small or proven to hold none of them.
+// makePartition makes one partition and moves the rows of its day out of the default partition, if
+// that is small or proven to hold none of them.
 func (s *DB) makePartition(ctx context.Context, p Partition, small bool) error {
 	names := []any{p.Name(), p.Table, id.Floor(p.Day), id.Floor(p.End())}
 	const unlessThere = "\n IF (SELECT relispartition FROM pg_class WHERE oid = to_regclass('%[1]s')) THEN RETURN; END IF;\n "
@@ -165,18 +164,18 @@ func (s *DB) makePartition(ctx context.Context, p Partition, small bool) error {
 		move = "WITH moved AS (DELETE FROM %[2]s_default WHERE id >= '%[3]s' AND id < '%[4]s' RETURNING *) INSERT INTO %[1]s SELECT * FROM moved;"
 	}
 	return s.briefly(ctx,
-		// Two processes that make the same one take turns, and the second finds it made.
+		// Two processes that make the same one take turns, and the second finds it present.
 		"PERFORM pg_advisory_xact_lock(hashtext('partitions'));"+fmt.Sprintf(unlessThere+check+
 			"CREATE TABLE IF NOT EXISTS %[1]s (LIKE %[2]s INCLUDING DEFAULTS INCLUDING INDEXES);", names[:2]...),
 		unlessInUse(p.Table+"_default")+fmt.Sprintf(unlessThere+"LOCK TABLE ONLY %[2]s_default IN ACCESS EXCLUSIVE MODE;\n"+move+
 			"ALTER TABLE %[2]s ATTACH PARTITION %[1]s FOR VALUES FROM ('%[3]s') TO ('%[4]s');", names...))
 }
 
-// DropPartition drops a partition with its rows at once, whatever their number. It returns
-// ErrTooYoung, and drops nothing, unless all of the day is older than the retention by the database's
-// clock, and older than a day at the least: so neither a wrong argument nor this process's clock can
-// drop what is to be kept. An error for which IsPutOff holds is returned when somebody uses
-// the table for long; then it is still there.
+// DropPartition drops a partition with all its rows at once. It returns ErrTooYoung, and drops
+// nothing, unless the whole day is older than the retention by the database's clock, and at least a
+// day old. So neither a wrong argument nor this process's clock can drop data that must be kept. If
+// others use the table for long, it returns an error for which IsPutOff holds, and the partition
+// stays.
 func (s *DB) DropPartition(ctx context.Context, p Partition, retention time.Duration) error {
 	present := "clock_timestamp()"
 	if at := s.Moment(); at != nil {

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// ErrPooler is the error of a database behind a pooler that gives a connection another server
-// between two transactions. Prepared statements, settings and notifications belong to a server's
-// session: on such a connection they are lost, or are another client's.
+// ErrPooler means that the database is behind a pooler that may switch a connection to another
+// server session between two transactions. Prepared statements, settings and notifications belong
+// to a session: on such a connection they are lost, or belong to another client.
 var ErrPooler = errors.New("the database is behind a pooler in transaction or statement mode, where connections would run each other's statements; " +
 	"connect to PostgreSQL directly, or set pool_mode = session in PgBouncer")
 
 const (
-	// poolerRounds is how often two connections are compared. An idle pooler shows itself in the first
-	// round; one that is busy may by chance give the same server to a connection a few times.
+	// poolerRounds is how often two connections are compared. An idle pooler is detected in the first
+	// round; a busy one may by chance give a connection the same session a few times.
 	poolerRounds = 6
 	// poolerPatience bounds the comparison. In session mode the second connection may wait for the
-	// first to end, when the pooler has one server left.
+	// first to end, if the pooler has one session left.
 	poolerPatience = 3 * time.Second
 )
 
-// refusePooler fails with ErrPooler when connections of the pool share sessions of the server.
-// It keeps two connections open and compares what they see: a session belongs to one connection for
-// as long as that is open, unless a pooler gives it to others in between. The statements have no
-// parameters: the driver prepares those that have, under names that another client may have taken.
+// refusePooler fails with ErrPooler if connections of the pool share sessions of the server. It
+// keeps two connections open and compares their sessions: a session belongs to one connection while
+// that is open, unless a pooler shares it. The statements have no parameters, because the driver
+// would prepare them under names that another client may have taken.
 func refusePooler(ctx context.Context, db *sql.DB) error {
 	waiting, cancel := context.WithTimeout(ctx, poolerPatience)
 	defer cancel()
@@ -44,8 +44,7 @@ func refusePooler(ctx context.Context, db *sql.DB) error {
 		err = second.look(waiting, first)
 	}
 	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
-		// There is no session left for a second connection. The first goes on in its own, unless it
-		// has none.
+		// There is no session left for a second connection. The first continues alone.
 		return first.alone(ctx)
 	}
 	for round := 1; round < poolerRounds && err == nil; round++ {
@@ -56,11 +55,11 @@ func refusePooler(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// probe is an open connection that marks its session as its own.
+// probe is an open connection that marks its session.
 type probe struct {
 	conn *sql.Conn
 	mark string
-	pid  int // of the server's process; 0 before the first look
+	pid  int // of the server's process; 0 before the first check
 }
 
 func newProbe(ctx context.Context, db *sql.DB) (*probe, error) {
@@ -71,10 +70,10 @@ func newProbe(ctx context.Context, db *sql.DB) (*probe, error) {
 	return &probe{conn: conn, mark: rand.Text()}, nil
 }
 
-// look fails with ErrPooler when the session is not the connection's own: it has another process
-// than before, its mark is gone, or it has the other connection's.
+// look fails with ErrPooler if the session is not the connection's own: its process changed, its
+// mark is gone, or it is the other connection's.
 func (p *probe) look(ctx context.Context, other *probe) error {
-	// A mark has letters and digits alone.
+	// A mark contains only letters and digits.
 	query := "SELECT pg_backend_pid(), coalesce(before.mark, ''), set_config('storefront.probe', '" + p.mark + "', false) " +
 		"FROM (SELECT current_setting('storefront.probe', true) AS mark OFFSET 0) before"
 	var pid int
@@ -91,7 +90,7 @@ func (p *probe) look(ctx context.Context, other *probe) error {
 	return nil
 }
 
-// alone looks without a second connection.
+// alone checks without a second connection.
 func (p *probe) alone(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, poolerPatience)
 	defer cancel()
@@ -103,5 +102,5 @@ func (p *probe) alone(ctx context.Context) error {
 	return nil
 }
 
-// close gives the connection back.
+// close returns the connection.
 func (p *probe) close() { _ = p.conn.Close() }

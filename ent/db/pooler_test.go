@@ -77,7 +77,7 @@ func TestAPoolerInSessionModeIsTaken(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string][]string{
 		"Debian's settings": {}, // session is the default
-		"said so":           {"pool_mode = session", "default_pool_size = 20"},
+		"set explicitly":    {"pool_mode = session", "default_pool_size = 20"},
 	} {
 		for load, clients := range map[string]int{"idle": 0, "busy": 4} {
 			t.Run(name+", "+load, func(t *testing.T) {

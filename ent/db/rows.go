@@ -9,7 +9,7 @@ import (
 )
 
 type transaction struct {
-	ctx   context.Context // of its beginning
+	ctx   context.Context // of Begin
 	inner driver.Tx
 	conn  *conn
 }
@@ -45,7 +45,7 @@ type rows struct {
 	trip      trace.Span // ends when the rows have been read
 	over      func()     // called then
 	closed    bool
-	// times are the columns that SQLite holds as integers and that are times.
+	// times are the columns that SQLite stores as integers but that are times.
 	times []int
 }
 
@@ -62,8 +62,8 @@ func (c *conn) rows(ctx context.Context, inner driver.Rows, s *statement) *rows 
 	return r
 }
 
-// Next implements driver.Rows. The driver's own way to read times takes small numbers of
-// milliseconds for seconds, and so moves what is dated before September 2001 by millennia.
+// Next implements driver.Rows. The driver itself reads a small number of milliseconds as seconds,
+// which moves dates before September 2001 by millennia.
 func (r *rows) Next(dest []driver.Value) error {
 	if err := r.Rows.Next(dest); err != nil {
 		return r.conn.judge(err)

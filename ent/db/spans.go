@@ -11,12 +11,12 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// maxSpanQuery is how many bytes of a statement its span shows: inserts of many rows repeat
-// themselves.
+// maxSpanQuery is how many bytes of a statement its span shows: inserts of many rows are
+// repetitive.
 const maxSpanQuery = 2048
 
-// begin begins the span of a round trip, if the context's is recorded. It shows the statement,
-// whose values are parameters and stay out of it (OpenTelemetry's conventions for databases).
+// begin starts the span of a round trip, if the context's span is recorded. It shows the statement
+// without its parameters' values (OpenTelemetry's conventions for databases).
 func (c *conn) begin(ctx context.Context, query string) trace.Span {
 	if !trace.SpanFromContext(ctx).IsRecording() {
 		return noop.Span{}
@@ -30,8 +30,8 @@ func (c *conn) begin(ctx context.Context, query string) trace.Span {
 	return s
 }
 
-// end ends the span of a round trip. Of an error it tells the database's code: its text may hold
-// values of the row that was refused.
+// end ends the span of a round trip. Of an error it records only the database's code: the text may
+// contain values of the refused row.
 func end(s trace.Span, err error) {
 	if code, ok := postgresCode(err); ok && s.IsRecording() {
 		s.SetAttributes(attribute.String("db.response.status_code", code))
@@ -39,8 +39,8 @@ func end(s trace.Span, err error) {
 	tracing.End(s, err)
 }
 
-// summary names a statement by what it does to which table, such as UPDATE orders: the last change
-// in it, and if it changes nothing, the first table that it reads.
+// summary names a statement by its verb and table, such as UPDATE orders: the last change in it, or
+// without a change the first table that it reads.
 func summary(query string) string {
 	words := strings.Fields(query)
 	read, changed := "", ""
@@ -68,7 +68,7 @@ func summary(query string) string {
 	return "statement"
 }
 
-// name is a table's name without quotes; "" for what is none, such as a subquery.
+// name returns a table's name without quotes, "" for anything else, such as a subquery.
 func name(word string) string {
 	word = strings.Trim(word, `"`+"`")
 	for i, r := range word {

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// keptStatements is how many prepared statements one connection keeps. The service has
-	// fewer distinct statements than that; what is above it is evicted, oldest use first.
+	// keptStatements is how many prepared statements one connection keeps. The service has fewer
+	// distinct statements; beyond that the least recently used is evicted.
 	keptStatements = 200
 
-	// maxKeptQuery is the length in bytes up to which a query is worth keeping. Longer ones are
-	// inserts of many rows, whose text differs with their number.
+	// maxKeptQuery is the length in bytes up to which a query is kept. Longer ones are inserts of
+	// many rows, whose text varies with their number.
 	maxKeptQuery = 4096
 )
 
-// The names under which the round trips that are no statement of the caller are observed.
+// The names of observed round trips that are no statement of the caller.
 const (
 	tripPrepare  = "prepare"
 	tripBegin    = "BEGIN"
@@ -30,20 +30,21 @@ const (
 	tripPing     = "PING"
 )
 
-// errRowsOpen is what a second query gets while the rows of the first are read, on a connection
+// errRowsOpen is the error of a second query while the rows of the first are read, on a connection
 // that carries one result at a time.
 var errRowsOpen = errors.New("the rows of an earlier query on this connection are still open")
 
 // connector opens connections that keep their prepared statements. Neither driver does: lib/pq
-// spends two round trips on each query with parameters, and modernc.org/sqlite parses each anew.
+// takes two round trips for each query with parameters, and modernc.org/sqlite parses each query
+// again.
 type connector struct {
 	driver.Connector
 	kept   int // statements kept by each connection; 0 keeps none
 	remote bool
 	// settings is the statement that each new connection runs first, "" for none. A pooler refuses
-	// settings that come with the connection itself.
+	// settings in the connection request.
 	settings string
-	// watch passes a connection's warnings on; nil where there are none.
+	// watch passes a connection's warnings on; nil if there are none.
 	watch func(conn driver.Conn, notice func(*pq.Error))
 	// observe is called once for each round trip.
 	observe func(query string)
@@ -72,13 +73,13 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		c.watch(inner, cn.notice)
 	}
 	if c.kept > 0 {
-		// The size is positive, which is all that NewLRU asks for.
+		// Fails only for a size below 1.
 		cn.kept, _ = simplelru.NewLRU(c.kept, func(_ string, s *statement) { cn.retire(s) })
 	}
 	return cn, nil
 }
 
-// innerConn is what both drivers' connections can do.
+// innerConn is the common interface of both drivers' connections.
 type innerConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -99,20 +100,20 @@ var (
 type statement struct {
 	driver.Stmt
 	running bool // its result is being read
-	retired bool // to be closed once it no longer runs
+	retired bool // close it once it no longer runs
 }
 
-// conn is a connection that keeps its prepared statements. As database/sql promises, one
+// conn is a connection that keeps its prepared statements. database/sql guarantees that one
 // goroutine uses it at a time.
 type conn struct {
 	innerConn
 	kept    *simplelru.LRU[string, *statement]
 	remote  bool     // PostgreSQL: a network away, and one result at a time
-	socket  net.Conn // nil where there is none
+	socket  net.Conn // nil if there is none
 	observe func(query string)
 	open    int // results being read
 	inTx    bool
-	broken  bool // to be dropped instead of used again
+	broken  bool // drop it instead of reusing it
 	// unreplicated is set when the server stops waiting for its synchronous standby.
 	unreplicated bool
 }
@@ -121,8 +122,8 @@ func (c *conn) keeps(query string, args []driver.NamedValue) bool {
 	return c.kept != nil && len(args) > 0 && len(query) <= maxKeptQuery
 }
 
-// acquire returns the prepared statement of the query. A statement whose result is still being
-// read cannot run a second time; a throw-away one takes its place.
+// acquire returns the prepared statement of a query. A statement whose result is still being read
+// cannot run again; a temporary one replaces it.
 func (c *conn) acquire(ctx context.Context, query string) (*statement, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -229,8 +230,8 @@ func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue
 	return c.rows(ctx, inner, s), nil
 }
 
-// observeUnkept observes a query that the driver runs by itself; with parameters, lib/pq
-// prepares it in a round trip of its own.
+// observeUnkept observes a query that the driver runs by itself; with parameters, lib/pq first
+// prepares it in a separate round trip.
 func (c *conn) observeUnkept(query string, args []driver.NamedValue) {
 	if c.remote && len(args) > 0 {
 		c.observe(tripPrepare)
@@ -238,9 +239,9 @@ func (c *conn) observeUnkept(query string, args []driver.NamedValue) {
 	c.observe(query)
 }
 
-// check drops the connection when the server no longer takes the statements it keeps. Outside
-// a transaction database/sql then runs the query on another connection; inside one the
-// transaction is lost, and WithTx runs it again. An error that stems from the context says so.
+// check drops the connection if the server no longer accepts its statements. Outside a transaction
+// database/sql then runs the query on another connection; inside one the transaction is lost, and
+// WithTx runs it again. An error caused by the context is returned as the context's.
 func (c *conn) check(ctx context.Context, err error) error {
 	c.abandon(ctx)
 	err = c.judge(err)
@@ -257,8 +258,8 @@ func (c *conn) check(ctx context.Context, err error) error {
 	return err
 }
 
-// judge drops the connection to a server that no longer serves it, and reports as an error what was
-// committed without its standby.
+// judge drops a connection whose server no longer serves it, and returns an error for a commit
+// without its standby.
 func (c *conn) judge(err error) error {
 	if err != nil && isLost(err) {
 		c.broken = true
@@ -277,8 +278,8 @@ func (c *conn) notice(warning *pq.Error) {
 	}
 }
 
-// abandon drops the connection to a server that may have been asked to cancel the query: the
-// request arrives on a connection of its own, and late it would cancel the next query instead.
+// abandon drops the connection if its server may have been asked to cancel the query: the cancel
+// request arrives separately, and if late it would cancel the next query instead.
 func (c *conn) abandon(ctx context.Context) {
 	if c.remote && ctx.Err() != nil {
 		c.broken = true
@@ -343,8 +344,8 @@ func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
 	return driver.ErrSkip
 }
 
-// Close implements driver.Conn. On PostgreSQL the server forgets the statements of a closed
-// connection; on SQLite they have to be closed first.
+// Close implements driver.Conn. On PostgreSQL the server drops the statements of a closed
+// connection; on SQLite they must be closed first.
 func (c *conn) Close() error {
 	if c.kept != nil && !c.remote {
 		c.kept.Purge()

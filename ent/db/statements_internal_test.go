@@ -157,7 +157,7 @@ func TestAStaleStatementDropsItsConnection(t *testing.T) {
 			tx, err := c.BeginTx(context.Background(), driver.TxOptions{Isolation: driver.IsolationLevel(sql.LevelDefault)})
 			require.NoError(t, err)
 			_, err = c.ExecContext(context.Background(), "a", oneArg)
-			require.ErrorIs(t, err, stale, "the transaction is lost, so the caller must know")
+			require.ErrorIs(t, err, stale, "the transaction is lost, so the caller must get the error")
 			require.True(t, isRetryable(err))
 			require.NoError(t, tx.Rollback())
 			require.False(t, c.IsValid())

@@ -17,24 +17,24 @@ import (
 const (
 	// maxAttempts bounds how often WithTx runs a transaction that loses to others.
 	maxAttempts = 8
-	// maxLockedAttempts bounds the same on SQLite, where each has waited for the lock long enough.
+	// maxLockedAttempts is the same on SQLite, where each attempt has already waited for the lock.
 	maxLockedAttempts = 2
 	// firstPause is the longest wait before the second attempt; it doubles with each one.
 	firstPause = 5 * time.Millisecond
 )
 
-// txKey marks the context of a transaction on a store.
+// txKey is the context key of a transaction on a store.
 type txKey struct{ store *DB }
 
-// WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back.
-// The context that fn gets carries the transaction's time, which is settled when fn first asks for
-// it and lies behind the rows that fn holds (hook.Hold, hook.Time). What fn changed is journaled
-// and put into the outbox right before the commit.
+// WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. fn's
+// context carries the transaction's time, which is fixed when fn first asks for it and is later
+// than the rows that fn holds (hook.Hold, hook.Time). fn's changes are written to the journal and
+// the outbox right before the commit.
 //
 // A transaction that loses to another one (a serialization failure, a deadlock, a lock on the
-// SQLite file) is run again, a bounded number of times: fn must be prepared to run from its beginning, and
-// must do nothing outside the transaction. A unique index that refuses a row is an error like
-// any other; see IsUnique. A transaction inside one on the same store is refused.
+// SQLite file) is run again, a bounded number of times. So fn may run several times, and must
+// change nothing outside the transaction. A unique index that refuses a row is an ordinary error;
+// see IsUnique. A transaction inside another on the same store is refused.
 func (s *DB) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
 	if ctx.Value(txKey{s}) != nil {
 		return errors.New("a transaction inside a transaction")
@@ -69,7 +69,7 @@ func (s *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx)
 	ended := false
 	defer func() {
 		if !ended {
-			// Its own error would only hide the one that led here.
+			// Its error would only hide the original one.
 			_ = tx.Rollback()
 		}
 	}()

@@ -13,31 +13,32 @@ import (
 
 const codeInsufficientPrivilege = "42501"
 
-// What CheckWritable runs on PostgreSQL, as one message and so as one transaction. A lock of a row is a
-// write: it goes to the log, to the disk and to a synchronous standby, and leaves no dead row; a lock of
-// this kind waits for nobody. The result that is larger than its memory goes into a file, which a full
-// disk refuses; it lies where the tables do.
+// CheckWritable runs these on PostgreSQL as one message and so as one transaction. Locking a row is
+// a write: it goes to the log, to the disk and to a synchronous standby, and leaves no dead row.
+// This lock waits for no other. The result that is larger than its memory goes into a file, which a
+// full disk refuses; the file is where the tables are.
 const (
 	lockRow   = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY SHARE"
 	writeFile = "SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true); " +
 		"SELECT count(*) FROM generate_series(1, 5000)"
-	// onlyReads fails on a standby and where transactions only read, for a user who may not lock the row.
+	// onlyReads fails on a standby and where transactions only read, for a user who may not lock the
+	// row.
 	onlyReads = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean"
 )
 
-// leastFree is how many bytes the disk of a SQLite file must have left.
+// leastFree is how many free bytes the disk of a SQLite file must have.
 const leastFree = 1 << 20
 
-// errFull is the error of a disk that is as good as full.
+// errFull means that the disk is practically full.
 var errFull = errors.New("the disk is full")
 
-// errOnlyReads is the error of a server that does not write.
+// errOnlyReads means that the server does not write.
 var errOnlyReads = errors.New("the database is read-only")
 
-// CheckWritable makes sure that the database can be written, by writing to it: a standby, a read-only file and a
-// full disk fail, and so does a primary whose synchronous standby does not answer within the context's
-// time. The schema must be there. On PostgreSQL it has a connection of its own, so that it waits for
-// nobody's statements.
+// CheckWritable checks that the database can be written, by writing to it. A standby, a read-only
+// file and a full disk fail, and so does a primary whose synchronous standby does not answer within
+// the context's time. The schema must exist. On PostgreSQL it uses its own connection, so that it
+// waits for no other statement.
 func (s *DB) CheckWritable(ctx context.Context) error {
 	if err := s.write(ctx); err != nil {
 		return fmt.Errorf("write to the database: %w", err)
@@ -47,7 +48,7 @@ func (s *DB) CheckWritable(ctx context.Context) error {
 
 func (s *DB) write(ctx context.Context) error {
 	if s.dialect == dialect.SQLite {
-		// A row of a few bytes may find room in the log when nothing else does.
+		// A row of a few bytes may fit into the log when nothing else does.
 		if left, err := FreeBytes(filepath.Dir(s.path)); err == nil && left < leastFree {
 			return fmt.Errorf("%s has %d bytes left: %w", filepath.Dir(s.path), left, errFull)
 		}
@@ -56,7 +57,7 @@ func (s *DB) write(ctx context.Context) error {
 	}
 	_, err := s.prober.ExecContext(ctx, lockRow+"; "+writeFile)
 	switch code, _ := postgresCode(err); code {
-	case codeTempFileLimit: // the operator's, and the row was locked
+	case codeTempFileLimit: // the operator's limit; the row was locked
 		return nil
 	case codeInsufficientPrivilege:
 		return writeWithoutLock(ctx, s.prober)

@@ -1,8 +1,8 @@
 // Package field describes the fields of each resource once: a table a resource, a line a field. The
-// tables decide which fields a request can set, which of them a change makes different, what is saved,
-// and what the activity journal shows of it.
+// tables decide which fields a request can set, how changes are detected, what is saved, and what
+// the activity journal shows.
 //
-// Bounds are not here: requests declare them in their protos.
+// Bounds are declared in the protos of the requests, not here.
 package field
 
 import (
@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Form is the form of a text that a request sets. Which texts have it, and how they are stored, is
-// decided by server/service.
+// Form is the form of a text that a request sets. server/service checks it and decides how the text
+// is stored.
 type Form int
 
 // The forms of texts.
@@ -28,7 +28,7 @@ const (
 	Phone
 	// Address is an http or https address.
 	Address
-	// Contact is an e-mail address that is shown and never compared; it may be empty.
+	// Contact is an e-mail address that is only shown, never compared; it may be empty.
 	Contact
 )
 
@@ -36,12 +36,12 @@ const (
 type Field[R any] struct {
 	// Name is the name of the column, and in requests that of the proto's field.
 	Name string
-	// Of returns a pointer to the field of a row. A field without it is in the journal only: the
-	// service sets it by rules of its own.
+	// Of returns a pointer to the field of a row. A field without Of is only in the journal: the
+	// service sets it by its own rules.
 	Of func(row *R) any
 	// Form is the form of a text.
 	Form Form
-	// Journal is the name in the journal where that is not the JSON form of Name.
+	// Journal is the name in the journal if it is not the JSON form of Name.
 	Journal string
 }
 
@@ -87,13 +87,13 @@ func (f Field[R]) Nullable() bool {
 	return reflect.TypeOf(f.Of(new(R))).Elem().Kind() == reflect.Pointer
 }
 
-// Copy gives a row the field of another.
+// Copy copies the field from one row to another.
 func (f Field[R]) Copy(to, from *R) {
 	reflect.ValueOf(f.Of(to)).Elem().Set(reflect.ValueOf(f.Of(from)).Elem())
 }
 
-// Set gives a row's field a value; nil stands for null or the zero value. A text may be set to a field of a
-// named type of text.
+// Set sets a row's field to a value; nil stands for null or the zero value. A plain text may be set
+// in a field of a named text type.
 func (f Field[R]) Set(row *R, value any) {
 	field := reflect.ValueOf(f.Of(row)).Elem()
 	if value == nil {
@@ -129,7 +129,7 @@ func (f Field[R]) Differs(a, b *R) bool {
 	return !reflect.DeepEqual(x, y)
 }
 
-// Fill sets in a mutation that creates a row the fields of the row that are not null.
+// Fill sets, in a mutation that creates a row, the fields of the row that are not null.
 func (t Table[R]) Fill(m ent.Mutation, row *R) error {
 	for _, f := range t {
 		if f.Of == nil {
@@ -144,7 +144,7 @@ func (t Table[R]) Fill(m ent.Mutation, row *R) error {
 	return nil
 }
 
-// Update sets in a mutation that updates a row the fields that are different in next, and reports
+// Update sets, in a mutation that updates a row, the fields that differ in next, and reports
 // whether there are any.
 func (t Table[R]) Update(m ent.Mutation, row, next *R) (changed bool, err error) {
 	for _, f := range t {

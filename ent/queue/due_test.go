@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/gen/ent/delivery"
 )
 
-// lanesDue asks for what is due and must not fail. On PostgreSQL a search through everything tells
-// since when something waits in each lane, and no other does.
+// lanesDue returns the due lanes and must not fail. On PostgreSQL only a full search also returns
+// since when something waits in each lane.
 func (o outlet) lanesDue(q *queue.Queue) ([]queue.Lane, bool) {
 	o.t.Helper()
 	due, all, err := q.Due(o.ctx)

@@ -70,7 +70,7 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 		c.advance(time.Millisecond)
 		got := o.claim(q, retry).Deliveries
 		require.Len(t, got, 1)
-		require.Equal(t, "["+failedFirst+"]", string(got[0].Attempts), "the next attempt knows those before")
+		require.Equal(t, "["+failedFirst+"]", string(got[0].Attempts), "the next attempt has the earlier ones")
 		o.finish(q, queue.Outcome{Delivery: got[0], Counts: true, Delay: 5 * time.Minute, Attempt: &queue.Attempt{
 			Number: 2, StartedAt: s.Now(), Duration: 10 * time.Second, Error: "timeout",
 		}})
@@ -134,7 +134,7 @@ func TestOutcomesOfOneBatch(t *testing.T) {
 	})
 }
 
-// What a batch tells of a webhook goes by the order in which its attempts ended.
+// A batch affects its webhook in the order in which its attempts ended.
 func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 	t.Parallel()
 	before, now := noon.Add(-time.Hour), noon.Add(time.Second)

@@ -63,7 +63,7 @@ type Resend struct {
 // is not finished and takes events from no later a time is joined: it then takes in what happened
 // until now, looks again, once it is through, at what it has passed of the time ordered, since
 // deliveries may have failed meanwhile, and is the caller's to go on with. The caller has taken the webhook's row for this
-// transaction and knows that it is enabled.
+// transaction and checked that it is enabled.
 func OrderResend(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID, since time.Time) (Resend, error) {
 	now := hook.Time(ctx)
 	job, err := tx.Resend.Query().Where(resend.StoreID(storeID), resend.WebhookID(webhookID), resend.FinishedAtIsNil(), resend.SinceLTE(since)).

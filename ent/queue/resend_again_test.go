@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
-// The order is joined, and means what it says: whatever ended without success after the resend had
+// The order is joined, and does what was ordered: whatever ended without success after the resend had
 // passed it is taken, too, and nothing twice.
 func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	t.Parallel()
@@ -93,6 +93,6 @@ func TestAResendThatNobodyContinuesEndsWithItsWebhook(t *testing.T) {
 		require.Empty(t, due)
 		r = o.step(r.ID, time.Time{})
 		require.True(t, r.Finished && r.Stopped)
-		require.Equal(t, 500, r.Resent, "it tells how far it came")
+		require.Equal(t, 500, r.Resent, "it reports its progress")
 	})
 }

@@ -152,7 +152,7 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 		require.Empty(t, due)
 		early := o.step(r.ID, time.Time{})
 		require.True(t, early.Elsewhere)
-		require.Equal(t, 500, early.Resent, "it tells how far the other one is")
+		require.Equal(t, 500, early.Resent, "it reports the other one's progress")
 		require.Len(t, o.live(o.webhook), 500)
 		c.advance(16 * time.Second)
 		due, err = queue.DueResends(o.ctx, s, 10)

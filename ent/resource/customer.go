@@ -44,10 +44,9 @@ func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UU
 	return Customer(rows[0], store.Currency), nil
 }
 
-// IdentifiedCustomers reads the customers of the store that an e-mail in lower case or a phone in
-// E.164 form identifies, by id: none, one, or two that each have one of the two. The rows lack
-// their search text. With lock they are held for the rest of the transaction, which SQLite neither
-// needs nor supports.
+// IdentifiedCustomers reads the customers of the store with an e-mail in lower case or a phone in
+// E.164 form, by id: none, one, or two that each have one of them. The rows lack their search text.
+// With lock they are held for the rest of the transaction, which SQLite neither needs nor supports.
 func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, lock bool) ([]*ent.Customer, error) {
 	query := customerColumns + "customers c WHERE c.store_id = $1 AND "
 	args := []any{store.ID}
@@ -70,8 +69,8 @@ func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, ema
 	return found, nil
 }
 
-// customerFilter finds the store's customers, or those in whose name, e-mail or phone the text
-// occurs.
+// customerFilter matches the store's customers, or those whose name, e-mail or phone contains the
+// text.
 func customerFilter(store tenant.Store, text string) *filter {
 	f := &filter{}
 	f.and("store_id =", store.ID)

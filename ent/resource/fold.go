@@ -7,12 +7,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// separator stands between the parts of a customer's search text. No text of a client holds it,
-// since control characters are refused, so a search cannot match across two parts.
+// separator separates the parts of a customer's search text. Clients' texts cannot contain it,
+// because control characters are refused, so a search cannot match across two parts.
 const separator = "\x1f"
 
-// Fold brings text into the form that a search compares: NFC, then full Unicode case folding
-// (Unicode Standard, section 3.13), so that "STRASSE" finds "Straße" on both databases alike.
+// Fold converts text to the form that a search compares: NFC, then full Unicode case folding
+// (Unicode Standard, section 3.13), so that "STRASSE" finds "Straße" on both databases.
 func Fold(text string) string {
 	for i := range len(text) {
 		if text[i] >= 0x80 {
@@ -22,7 +22,7 @@ func Fold(text string) string {
 	return strings.ToLower(text)
 }
 
-// CustomerSearch is the text that a search for a customer looks in.
+// CustomerSearch returns the text in which a search for a customer looks.
 func CustomerSearch(name string, email, phone *string) string {
 	var b strings.Builder
 	b.WriteString(Fold(name))
@@ -39,8 +39,8 @@ func CustomerSearch(name string, email, phone *string) string {
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// contains is the LIKE pattern, with \ as its escape, that finds the text anywhere. Folding
-// comes first: it may make a wildcard out of a character that was none.
+// contains returns the LIKE pattern, with \ as its escape, that finds the text anywhere. Folding
+// comes first, because it may produce wildcard characters.
 func contains(text string) string {
 	return "%" + likeEscapes.Replace(Fold(text)) + "%"
 }

@@ -6,17 +6,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Codec is the JSON of this package as a connect codec named "json". It reads what typed clients
-// write beyond the rules of /v1: 64-bit integers as strings, enum values as numbers, and an
-// enum's zero. What it refuses it hides in the message, where TakeInvalid finds it. The zero
-// value is ready; goroutines may share it.
+// Codec is the JSON of this package as a connect codec named "json". It also reads forms of typed
+// clients that /v1 refuses: 64-bit integers as strings, enum values as numbers, and an enum's zero.
+// It hides what it refuses in the message, where TakeInvalid finds it. The zero value is ready;
+// goroutines may share it.
 type Codec struct {
-	// Strict keeps to the rules of /v1, where a body may hold neither the identifier, which the path
-	// binds, nor the mask, which the names in the body fill.
+	// Strict applies the rules of /v1: a body may contain neither the identifier, which comes from
+	// the path, nor the mask, which is filled from the names in the body.
 	Strict bool
 }
 
-// bound are the JSON names that no body under /v1 may hold.
+// bound are the JSON names that no body under /v1 may contain.
 var bound = []string{"id", "updateMask"}
 
 // Name returns "json".
@@ -25,13 +25,13 @@ func (Codec) Name() string { return "json" }
 // IsBinary returns false: JSON is text.
 func (Codec) IsBinary() bool { return false }
 
-// Marshal returns the spelling of a proto.Message; anything else is an error.
+// Marshal returns the JSON of a proto.Message; anything else is an error.
 func (c Codec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
 // MarshalStable is Marshal, whose bytes are always the same.
 func (c Codec) MarshalStable(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
-// MarshalAppend appends the spelling of a proto.Message; anything else is an error.
+// MarshalAppend appends the JSON of a proto.Message; anything else is an error.
 func (Codec) MarshalAppend(b []byte, message any) ([]byte, error) {
 	m, err := asMessage(message)
 	if err != nil {
@@ -41,7 +41,7 @@ func (Codec) MarshalAppend(b []byte, message any) ([]byte, error) {
 }
 
 // Unmarshal resets a proto.Message and reads data into it. Its only error is a value that is no
-// message; TakeInvalid returns what data has wrong.
+// message; faults of data are left for TakeInvalid.
 func (c Codec) Unmarshal(data []byte, message any) error {
 	m, err := asMessage(message)
 	if err != nil {
@@ -57,16 +57,15 @@ func (c Codec) Unmarshal(data []byte, message any) error {
 	return nil
 }
 
-// CharsetCodec is Codec under the name by which connect looks up the content type
+// CharsetCodec is Codec under the name that connect derives from the content type
 // `application/json; charset=utf-8`.
 type CharsetCodec struct{ Codec }
 
 // Name returns "json; charset=utf-8".
 func (CharsetCodec) Name() string { return "json; charset=utf-8" }
 
-// BinaryCodec is the binary wire format as a connect codec named "proto". Bytes that are no such
-// message are hidden in it, where TakeInvalid finds them. The zero value is ready; goroutines may
-// share it.
+// BinaryCodec is the binary wire format as a connect codec named "proto". It hides invalid bytes in
+// the message, where TakeInvalid finds them. The zero value is ready; goroutines may share it.
 type BinaryCodec struct{}
 
 // Name returns "proto".
@@ -108,7 +107,7 @@ func (BinaryCodec) Unmarshal(data []byte, message any) error {
 		hide(m, &Invalid{Message: "The body is not a valid message of this method."})
 		return nil
 	}
-	takeHidden(m.ProtoReflect()) // a client does not decide what was refused
+	takeHidden(m.ProtoReflect()) // a client must not inject refusals
 	return nil
 }
 

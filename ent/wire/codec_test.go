@@ -101,7 +101,7 @@ func TestCodecReadsTypedClients(t *testing.T) {
 		"the number of no enum value":       {`{"pricing":9}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"pricing", "must be one of FIXED, OPEN"}}},
 		"an enum number that is not whole":  {`{"pricing":1.5}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"pricing", "must be one of FIXED, OPEN"}}},
 		"an unknown field beside one known": {`{"title":"a","colour":1}`, &storefrontv1.CreatePaymentLinkRequest{Title: "a"}, []Field{{"colour", problemUnknown}}},
-		"the proto spelling of a name":      {`{"max_payments":1}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"max_payments", problemUnknown}}},
+		"the proto form of a name":          {`{"max_payments":1}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"max_payments", problemUnknown}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -159,7 +159,7 @@ func TestClientsCannotHide(t *testing.T) {
 	require.NotContains(t, string(Marshal(forged)), "forged")
 }
 
-// TestAppendOfOtherMessages holds that any message has a spelling: vanguard passes its errors as
+// TestAppendOfOtherMessages checks that any message can be encoded: vanguard passes its errors as
 // google.rpc.Status through the codec, and other services may share it.
 func TestAppendOfOtherMessages(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 )
 
-// maxFields bounds how many refused fields are listed, so that a body of nothing but unknown
-// names is not answered with a multiple of its size.
+// maxFields bounds how many refused fields are listed, so that the answer to a body of unknown
+// names is not many times its size.
 const maxFields = 1000
 
 const (
@@ -24,12 +24,12 @@ const (
 type decoder struct {
 	scanner
 
-	// typed adds what clients generated from the protocol buffers send and /v1 refuses: 64-bit
-	// integers as strings, enum values as numbers, and the name of an enum's zero.
+	// typed also accepts what generated clients send and /v1 refuses: 64-bit integers as strings,
+	// enum values as numbers, and the name of an enum's zero.
 	typed   bool
 	unknown []string // top-level names to refuse
 	path    []segment
-	steps   [4]segment // path while it is short
+	steps   [4]segment // the path, while it is short
 	fields  []Field
 	named   map[string]bool // the names in fields
 }
@@ -37,7 +37,7 @@ type decoder struct {
 // segment is a step of the path to the value being read: a name, or a place in an array.
 type segment struct {
 	name  string
-	index int // -1 with a name
+	index int // -1 for a name
 }
 
 // decode resets m and reads data into it; nil when nothing was refused.
@@ -65,7 +65,7 @@ func (d *decoder) body(m protoreflect.Message) error {
 		}
 		return errSyntax
 	default:
-		// Told apart from a text that is no JSON at all, for the reader's sake.
+		// A separate message, which is clearer than that for invalid JSON.
 		if err := d.skip(); err != nil {
 			return err
 		}
@@ -174,8 +174,7 @@ func (d *decoder) message(m protoreflect.Message, p *plan) error {
 	return nil
 }
 
-// pathField is the field of a request that the path binds; it cannot be changed, so no mask
-// names it.
+// pathField is the request field bound to the path; it cannot be changed, so no mask contains it.
 const pathField = "id"
 
 // field reads the value of one field into m.

@@ -42,7 +42,7 @@ func TestUnmarshalRefusesFields(t *testing.T) {
 		"a text that is no date-time":              {text: `{"expiresAt":"tomorrow"}`, want: []Field{{"expiresAt", dateTime}}},
 		"an unknown name":                          {text: `{"colour":1}`, want: []Field{{"colour", problemUnknown}}},
 		"a read-only name":                         {text: `{"code":"x","currency":"XAF"}`, want: []Field{{"code", problemUnknown}, {"currency", problemUnknown}}},
-		"the proto spelling of a name":             {text: `{"min_amount":1}`, want: []Field{{"min_amount", problemUnknown}}},
+		"the proto form of a name":                 {text: `{"min_amount":1}`, want: []Field{{"min_amount", problemUnknown}}},
 		"a name in another case":                   {text: `{"Title":"x"}`, want: []Field{{"Title", problemUnknown}}},
 		"an empty name":                            {text: `{"":1}`, want: []Field{{"", problemUnknown}}},
 		"a name given twice":                       {text: `{"title":"a","title":"b"}`, want: []Field{{"title", MessageRepeated}}},

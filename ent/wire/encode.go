@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// appendMessage spells a whole message. A message that is a moment or a mask by itself has the
-// spelling that it has inside another.
+// appendMessage appends a whole message. A top-level Timestamp or FieldMask has the same form as
+// inside another message.
 func appendMessage(b []byte, m proto.Message) []byte {
 	switch m := m.(type) {
 	case nil:
@@ -29,7 +29,7 @@ func appendMessage(b []byte, m proto.Message) []byte {
 	if !r.IsValid() {
 		return append(b, "null"...)
 	}
-	// A dynamic message of those two types, as a tool without our generated code has.
+	// A dynamic message of those two types, as in a tool without our generated code.
 	switch r.Descriptor().FullName() {
 	case timestampName:
 		t := &timestamppb.Timestamp{}
@@ -47,8 +47,8 @@ func appendMessage(b []byte, m proto.Message) []byte {
 	return p.appendReflected(b, r)
 }
 
-// appendReflected spells a message by protoreflect alone: slower than appendStruct, for every
-// type there is.
+// appendReflected encodes a message only by protoreflect: slower than appendStruct, but for any
+// type.
 func (p *plan) appendReflected(b []byte, m protoreflect.Message) []byte {
 	b = append(b, '{')
 	first := true
@@ -58,8 +58,8 @@ func (p *plan) appendReflected(b []byte, m protoreflect.Message) []byte {
 	return append(b, '}')
 }
 
-// appendReflected spells one field with its key and the comma before it. Of a oneof only the
-// member that is set is spelled.
+// appendReflected encodes one field with its key and the comma before it. Of a oneof it encodes
+// only the set member.
 func (f *field) appendReflected(b []byte, m protoreflect.Message, first *bool) []byte {
 	has := m.Has(f.desc)
 	if oneof := f.desc.ContainingOneof(); oneof != nil && !oneof.IsSynthetic() && !has {
@@ -91,7 +91,7 @@ func (f *field) appendReflected(b []byte, m protoreflect.Message, first *bool) [
 	}
 }
 
-// appendValue spells one value of the field: the field itself, or an element of a list.
+// appendValue encodes one value of the field: the field itself, or an element of a list.
 func (f *field) appendValue(b []byte, v protoreflect.Value) []byte {
 	switch f.shape {
 	case shapeString:
@@ -113,7 +113,7 @@ func (f *field) appendValue(b []byte, v protoreflect.Value) []byte {
 	}
 }
 
-// appendMap spells a map with its keys in order, so that equal maps are equal bytes.
+// appendMap encodes a map with its keys in order, so that equal maps are equal bytes.
 func (f *field) appendMap(b []byte, m protoreflect.Map) []byte {
 	type entry struct {
 		key   string
@@ -154,8 +154,8 @@ func floatBits(fd protoreflect.FieldDescriptor) int {
 	return 64
 }
 
-// appendFloat spells a number as encoding/json does: the shortest text that reads back the same,
-// with an exponent only where ECMAScript would write one.
+// appendFloat encodes a number as encoding/json does: the shortest text that parses to the same
+// number, with an exponent only where ECMAScript would write one.
 func appendFloat(b []byte, n float64, bits int) []byte {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return append(b, "null"...)
@@ -191,8 +191,7 @@ func appendTimestamp(b []byte, t *timestamppb.Timestamp) []byte {
 	return AppendTime(b, t.AsTime())
 }
 
-// appendMask spells a mask as protobuf's JSON mapping does: the names in camelCase, separated by
-// commas.
+// appendMask encodes a mask as protobuf's JSON mapping does: camelCase names, separated by commas.
 func appendMask(b []byte, mask *fieldmaskpb.FieldMask) []byte {
 	if mask == nil {
 		return append(b, "null"...)

@@ -6,15 +6,14 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A codec that answers with an error ends the request there: connect replies with a text of its
-// own, without the rate headers and the other refused fields. So our codecs put what
-// they refused into the message, as an unknown field of this number, and the first thing that
-// runs with the message takes it out again. The number is the highest of the wire format, which
-// no schema of ours uses.
+// If a codec returns an error, the request ends there: connect answers with its own text, without
+// the rate headers and the other refused fields. So our codecs put their refusals into the message,
+// as an unknown field of this number, and the first code that gets the message takes them out. The
+// number is the highest of the wire format, which no schema of ours uses.
 const hiddenNumber = protowire.MaxValidNumber
 
-// hide puts an Invalid into m. The field holds strings, one after the other: the message, then
-// the name and the message of each field.
+// hide stores an Invalid in m. The field holds strings, one after the other: the message, then the
+// name and the message of each field.
 func hide(m proto.Message, invalid *Invalid) {
 	content := protowire.AppendString(nil, invalid.Message)
 	for _, f := range invalid.Fields {
@@ -26,9 +25,8 @@ func hide(m proto.Message, invalid *Invalid) {
 	r.SetUnknown(protowire.AppendBytes(unknown, content))
 }
 
-// TakeInvalid returns what Codec or BinaryCodec refused when it read m, and removes it from m;
-// nil when it refused nothing. It must be called before the message is compared, sent on or
-// marshalled.
+// TakeInvalid returns what Codec or BinaryCodec refused when it read m, and removes it from m; nil
+// if it refused nothing. Call it before the message is compared, sent on or marshalled.
 func TakeInvalid(m proto.Message) *Invalid {
 	content := takeHidden(m.ProtoReflect())
 	if content == nil {
@@ -57,7 +55,7 @@ func takeHidden(m protoreflect.Message) []byte {
 		number, kind, tag := protowire.ConsumeTag(unknown)
 		size := protowire.ConsumeFieldValue(number, kind, unknown[max(tag, 0):])
 		if tag < 0 || size < 0 {
-			break // not possible in what proto.Unmarshal kept
+			break // cannot happen: proto.Unmarshal kept these bytes
 		}
 		switch {
 		case number != hiddenNumber:

@@ -9,8 +9,8 @@ import (
 
 const problemMask = "must name fields of the request, separated by commas"
 
-// mask reads update_mask: camelCase names of fields of the message around it, which become the
-// names of the protocol buffers. Null leaves it to be filled from the names that are present.
+// mask reads update_mask: camelCase field names of the surrounding message, which are converted to
+// proto names. Null leaves the mask to be filled from the names present.
 func (d *decoder) mask(m protoreflect.Message, p *plan, f *field) error {
 	switch d.peek() {
 	case 'n':

@@ -11,15 +11,15 @@ type integer struct {
 	magnitude uint64
 }
 
-// What keeps a number from being an integer of a given size.
+// Why a number is not an integer of a given size.
 const (
 	problemWhole = "must be an integer"
 	problemRange = "must be an integer within the range of the field"
 )
 
-// parseInteger reads the exact value of a JSON number: 100.0 and 1e2 are 100, 1.5 is not whole.
-// The text must follow JSON's grammar. The work is bounded by the length of the text, whatever
-// the exponent says.
+// parseInteger returns the exact value of a JSON number: 100.0 and 1e2 are 100, 1.5 is not whole.
+// The text must follow JSON's grammar. The work is bounded by the length of the text, whatever the
+// exponent.
 func parseInteger(text []byte) (n integer, problem string) {
 	if text[0] == '-' {
 		n.negative = true

@@ -15,14 +15,13 @@ const (
 	fieldMaskName = protoreflect.FullName("google.protobuf.FieldMask")
 )
 
-// plan is what encoding and decoding need to know of one message type, resolved once.
+// plan holds the properties of one message type for encoding and decoding, computed once.
 type plan struct {
-	// goType is the generated struct type that the fields' index belongs to; nil for a message
-	// without one.
+	// goType is the generated struct type of the fields' index; nil for a message without one.
 	goType reflect.Type
 	fields []field        // in the order of declaration
-	byName map[string]int // JSON name to place in fields
-	mask   int            // place of update_mask; -1 without one
+	byName map[string]int // JSON name to index in fields
+	mask   int            // index of update_mask; -1 without one
 }
 
 // field is one field of a plan.
@@ -34,13 +33,13 @@ type field struct {
 	index int
 	shape shape
 	list  bool
-	// nullable tells whether null stands for an unset field.
+	// nullable is true if null stands for an unset field.
 	nullable bool
 	// enum names every value of an enum field.
 	enum *enumNames
 	// message is the plan of a message field's type.
 	message *plan
-	// must says what one value of the field may hold.
+	// must is the message for an invalid value of the field.
 	must string
 }
 
@@ -82,8 +81,8 @@ func planOf(m protoreflect.Message) *plan {
 	return p
 }
 
-// structOf returns the struct type that was generated for md, or nil. It does not depend on the
-// message at hand, since a dynamic message has the same descriptor.
+// structOf returns the generated struct type of md, or nil. It must not use the message at hand,
+// because a dynamic message has the same descriptor.
 func structOf(md protoreflect.MessageDescriptor) reflect.Type {
 	mt, err := protoregistry.GlobalTypes.FindMessageByName(md.FullName())
 	if err != nil || mt.Descriptor() != md {
@@ -140,14 +139,14 @@ func build(md protoreflect.MessageDescriptor, goType reflect.Type, family map[pr
 	return p
 }
 
-// place is where a struct keeps a field, and the struct type of the messages it holds.
+// place is the position of a field in a struct, and the struct type of its messages.
 type place struct {
 	index   int
 	message reflect.Type
 }
 
-// structPlaces finds a message's fields in its generated struct by their numbers, which stand in
-// the struct tags. Members of a oneof and fields of types written in other ways are not found.
+// structPlaces finds a message's fields in its generated struct by the numbers in the struct tags.
+// It does not find members of a oneof, or fields of types written in other ways.
 func structPlaces(t reflect.Type) map[protoreflect.FieldNumber]place {
 	if t == nil {
 		return nil
@@ -202,7 +201,7 @@ func shapeOf(fd protoreflect.FieldDescriptor) shape {
 	}
 }
 
-// mustOf says what one value of the field may hold.
+// mustOf returns the message for an invalid value of the field.
 func mustOf(f *field) string {
 	switch f.shape {
 	case shapeString:
@@ -226,7 +225,7 @@ func mustOf(f *field) string {
 	}
 }
 
-// mustWhole says what the field as a whole may hold.
+// mustWhole returns the message for an invalid field as a whole.
 func (f *field) mustWhole() string {
 	switch {
 	case f.desc.IsMap():
@@ -238,11 +237,11 @@ func (f *field) mustWhole() string {
 	}
 }
 
-// enumNames spells the values of one enum.
+// enumNames holds the names of one enum's values.
 type enumNames struct {
 	quoted [][]byte // by number, for the values from 0 up without a gap
 	desc   protoreflect.EnumDescriptor
-	list   string // every name but that of 0, which stands for no value
+	list   string // every name except that of 0, which means no value
 }
 
 func newEnumNames(ed protoreflect.EnumDescriptor) *enumNames {
@@ -262,7 +261,7 @@ func newEnumNames(ed protoreflect.EnumDescriptor) *enumNames {
 	return e
 }
 
-// append spells value n: its name, or the number of a value that has none.
+// append appends value n: its name, or its number if it has no name.
 func (e *enumNames) append(b []byte, n int64) []byte {
 	if n >= 0 && n < int64(len(e.quoted)) {
 		return append(b, e.quoted[n]...)

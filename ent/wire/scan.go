@@ -9,7 +9,7 @@ import (
 // maxDepth is how deep a request may nest objects and arrays. No message comes near it.
 const maxDepth = 64
 
-// syntaxError is a text that cannot be read as JSON at all; it is the sentence for the client.
+// syntaxError is the error of a text that is not JSON; it is the sentence for the client.
 type syntaxError string
 
 func (e syntaxError) Error() string { return string(e) }
@@ -23,7 +23,7 @@ const (
 	errKey       = syntaxError("The body has a name that is not valid text.")
 )
 
-// What a string may not be, although JSON's grammar lets it pass.
+// Strings that JSON's grammar allows but this package refuses.
 const (
 	problemUnicode = "must be valid Unicode text"
 	problemNUL     = "must not contain U+0000"
@@ -70,8 +70,8 @@ func (s *scanner) open(c byte) error {
 	return nil
 }
 
-// more tells whether another element follows before the closing bracket, which it reads, as it
-// does the comma between elements.
+// more reports whether another element follows before the closing bracket. It reads the bracket, or
+// the comma between elements.
 func (s *scanner) more(end byte, first bool) (bool, error) {
 	switch c := s.peek(); {
 	case c == end:
@@ -138,8 +138,8 @@ func (s *scanner) digits() int {
 	return s.pos - start
 }
 
-// str reads a string. The text is good until the next call of str; a problem says why the string
-// may not be used although it could be read past.
+// str reads a string. The text is valid until the next call of str. If problem is not empty, the
+// string was read but must be refused.
 func (s *scanner) str() (text []byte, problem string, err error) {
 	if err := s.expect('"'); err != nil {
 		return nil, "", err
@@ -248,7 +248,7 @@ func (s *scanner) escape() (rune, error) {
 	if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
 		return pair, nil
 	}
-	return loneSurrogate, nil // the string is refused, whatever the second escape is
+	return loneSurrogate, nil // the string is refused in any case
 }
 
 // hex4 reads four hexadecimal digits.
@@ -288,7 +288,7 @@ func (s *scanner) skip() error {
 		_, err := s.number()
 		return err
 	case c == '{' || c == '[':
-		return s.skipNested(c, c+2) // the closing bracket stands two places after the opening one
+		return s.skipNested(c, c+2) // in ASCII, the closing bracket is two after the opening one
 	default:
 		return errSyntax
 	}

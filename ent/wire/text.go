@@ -11,10 +11,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// SetText sets a field of m from the text of a query or path parameter: text as it is, integers
-// in decimal digits, enum values by name, moments in RFC 3339. The problem says what the field
-// may hold when the text is not that, and m is then unchanged; it is empty when all is well.
-// Repeated fields and messages other than moments have no text and are always a problem.
+// SetText sets a field of m from the text of a query or path parameter: text as it is, integers in
+// decimal digits, enum values by name, moments in RFC 3339. For invalid text it leaves m unchanged
+// and returns a problem, which explains what the field may contain; otherwise the problem is empty.
+// Repeated fields, and messages other than moments, are always a problem.
 func SetText(m proto.Message, fd protoreflect.FieldDescriptor, text string) (problem string) {
 	r := m.ProtoReflect()
 	f := &planOf(r).fields[fd.Index()]
@@ -70,7 +70,7 @@ func parseText(f *field, text string) (v protoreflect.Value, problem string) {
 	return v, f.must
 }
 
-// isDecimal tells whether text is an optional minus and digits.
+// isDecimal reports whether text is an optional minus and digits.
 func isDecimal(text string) bool {
 	digits := strings.TrimPrefix(text, "-")
 	for i := range len(digits) {
@@ -81,7 +81,7 @@ func isDecimal(text string) bool {
 	return digits != ""
 }
 
-// integerValue is the value of a number's text for a field of integers.
+// integerValue returns the value of a number's text for an integer field.
 func integerValue(f *field, text []byte) (v protoreflect.Value, problem string) {
 	n, problem := parseInteger(text)
 	if problem != "" {
@@ -105,7 +105,7 @@ func integerValue(f *field, text []byte) (v protoreflect.Value, problem string) 
 	return protoreflect.ValueOfInt64(i), problem
 }
 
-// is64 tells whether the field holds 64-bit integers.
+// is64 reports whether the field holds 64-bit integers.
 func is64(fd protoreflect.FieldDescriptor) bool {
 	switch fd.Kind() {
 	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind,

@@ -22,13 +22,13 @@ func OptionalTimestamp(t *time.Time) *timestamppb.Timestamp {
 	return Timestamp(*t)
 }
 
-// AppendTime appends t as a JSON string in the form of the specification's Common conventions:
-// UTC, milliseconds (what is finer is cut off) and a Z.
+// AppendTime appends t as a JSON string in the form of the specification's Common conventions: UTC,
+// milliseconds (anything finer is cut off) and a Z.
 func AppendTime(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
 	if year < 0 || year > 9999 {
-		// Such a moment can only come from a damaged row; it is still told as exactly as can be.
+		// Such a moment can only come from a damaged row; show it as exactly as possible.
 		return t.AppendFormat(b, `"2006-01-02T15:04:05.000Z"`)
 	}
 	hour, minute, second := t.Clock()
@@ -45,9 +45,9 @@ func AppendTime(b []byte, t time.Time) []byte {
 
 func digit(n int) byte { return '0' + byte(n%10) }
 
-// ParseTime reads an RFC 3339 date-time (section 5.6) with any offset and returns it in UTC;
-// what is finer than a nanosecond is cut off. Years run from 1 to 9999, in UTC too. Unlike the RFC it refuses second 60,
-// which no moment that we store can have.
+// ParseTime parses an RFC 3339 date-time (section 5.6) with any offset and returns it in UTC, cut
+// off to nanoseconds. Years run from 1 to 9999, in UTC too. Unlike the RFC it refuses second 60,
+// which no stored moment can have.
 func ParseTime(s string) (time.Time, error) {
 	const shortest = len("2006-01-02T15:04:05Z")
 	if len(s) < shortest ||

@@ -9,7 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// value reads one value that is no object and no array. With a problem the value was read past.
+// value reads one value that is neither an object nor an array. If problem is not empty, the value
+// was skipped.
 func (d *decoder) value(f *field) (v protoreflect.Value, problem string, err error) {
 	switch c := d.peek(); {
 	case c == '"':
@@ -35,7 +36,7 @@ func (d *decoder) value(f *field) (v protoreflect.Value, problem string, err err
 	}
 }
 
-// fromString is the value that a JSON string gives the field.
+// fromString converts a JSON string to a value of the field.
 func (d *decoder) fromString(f *field, text []byte) (protoreflect.Value, string) {
 	switch f.shape {
 	case shapeString:
@@ -58,7 +59,7 @@ func (d *decoder) fromString(f *field, text []byte) (protoreflect.Value, string)
 	return protoreflect.Value{}, f.must
 }
 
-// fromNumber is the value that a JSON number gives the field.
+// fromNumber converts a JSON number to a value of the field.
 func (d *decoder) fromNumber(f *field, text []byte) (protoreflect.Value, string) {
 	switch f.shape {
 	case shapeInt, shapeUint:

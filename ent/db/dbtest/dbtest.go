@@ -1,10 +1,10 @@
-// Package dbtest gives each test a fresh, migrated database of every kind that the service
-// knows, so that one suite runs over all of them.
+// Package dbtest gives each test a fresh, migrated database of every supported kind, so that one
+// suite runs on all of them.
 //
-// SQLite needs nothing. For PostgreSQL the variable STOREFRONT_TEST_POSTGRES is the URL of a
-// server where databases may be created and dropped, by a user who may create the extensions
-// pg_trgm and btree_gin; without it those tests are skipped, and with STOREFRONT_TEST_REQUIRE=1
-// they fail, so that CI cannot pass by testing half.
+// SQLite needs nothing. For PostgreSQL, STOREFRONT_TEST_POSTGRES is the URL of a server on which
+// the tests may create and drop databases, with a user who may create the extensions pg_trgm and
+// btree_gin. Without it those tests are skipped; with STOREFRONT_TEST_REQUIRE=1 they fail, so that
+// CI cannot pass with half the tests.
 package dbtest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// The names of the databases, as New and URL take them and as subtests are called.
+// The names of the databases, for New and URL and of subtests.
 const (
 	SQLite   = "sqlite"
 	Postgres = "postgres"
@@ -29,8 +29,8 @@ const maxConns = 8
 // Databases lists the names of the databases.
 func Databases() []string { return []string{SQLite, Postgres} }
 
-// Run runs f once for each database, as parallel subtests, each on a fresh migrated store that
-// is closed and removed afterwards.
+// Run runs f once for each database, as parallel subtests, each on a fresh migrated store that is
+// closed and removed afterwards.
 func Run(t *testing.T, f func(t *testing.T, s *db.DB)) {
 	t.Helper()
 	RunWith(t, db.Config{}, f)

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// poolerAttempts is how many ports are tried: one is free until somebody takes it.
+	// poolerAttempts is how many ports are tried, because a free port may be taken before PgBouncer
+	// binds it.
 	poolerAttempts = 5
 	// poolerStart bounds the wait for PgBouncer to listen.
 	poolerStart = 10 * time.Second
 )
 
-// Pooler starts PgBouncer before the server of a PostgreSQL URL until the test ends, with the
-// lines of settings for its section [pgbouncer], such as pool_mode = session, and returns the URL
-// through it. Where PgBouncer is not installed the test is skipped, or fails under
-// STOREFRONT_TEST_REQUIRE=1.
+// Pooler runs PgBouncer in front of the server of a PostgreSQL URL until the test ends, with
+// settings for its section [pgbouncer], such as pool_mode = session, and returns the URL through
+// it. If PgBouncer is not installed the test is skipped, or fails under STOREFRONT_TEST_REQUIRE=1.
 func Pooler(t testing.TB, database string, settings ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")

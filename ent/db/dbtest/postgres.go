@@ -25,12 +25,13 @@ const (
 	serverVariable  = "STOREFRONT_TEST_POSTGRES"
 	requireVariable = "STOREFRONT_TEST_REQUIRE"
 
-	// templateLock is the advisory lock under which test processes make the template in turns.
+	// templateLock is the advisory lock under which test processes create the template, one at a
+	// time.
 	templateLock = 0x5f0e57a6
 )
 
-// createDatabase makes a database on the server, a copy of the template or empty, and drops it
-// when the test ends.
+// createDatabase creates a database on the server, from the template or empty, and drops it when
+// the test ends.
 func createDatabase(t testing.TB, migrated bool) string {
 	t.Helper()
 	server := os.Getenv(serverVariable)
@@ -60,7 +61,7 @@ func createDatabase(t testing.TB, migrated bool) string {
 	return address
 }
 
-// adminPool is this process's connections to the server itself.
+// adminPool holds this process's connections to the server itself.
 var adminPool = sync.OnceValues(func() (*sql.DB, error) {
 	cfg, err := pq.NewConfig(os.Getenv(serverVariable))
 	if err != nil {
@@ -75,8 +76,8 @@ var adminPool = sync.OnceValues(func() (*sql.DB, error) {
 	return db, nil
 })
 
-// postgresTemplate is the name of a migrated database. It is named after the migrations and stays
-// on the server, so that the many processes of a test run migrate once.
+// postgresTemplate is the name of a migrated database. Its name comes from the migrations and it
+// stays on the server, so that the many processes of a test run migrate once.
 var postgresTemplate = sync.OnceValues(func() (string, error) {
 	name, err := templateName()
 	if err != nil {
@@ -106,7 +107,8 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 	if err != nil || found == 1 {
 		return err
 	}
-	// Under another name until it is whole: a process that dies half-way leaves no template.
+	// It has another name until it is complete, so that a process that dies half-way leaves no
+	// template.
 	unfinished := name + "_unfinished"
 	for _, statement := range []string{
 		"DROP DATABASE IF EXISTS " + unfinished + " WITH (FORCE)",

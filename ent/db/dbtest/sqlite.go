@@ -19,7 +19,7 @@ func emptyFile(t testing.TB) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), fileName)
 }
 
-// migratedFile copies the template: faster than migrating anew, and as fresh.
+// migratedFile copies the template, which is faster than migrating.
 func migratedFile(t testing.TB) string {
 	t.Helper()
 	content, err := sqliteTemplate()
@@ -43,8 +43,7 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// migrate brings the database up to date and closes it, which on SQLite leaves all of it in
-// its one file.
+// migrate migrates the database and closes it, which on SQLite leaves everything in one file.
 func migrate(url string) error {
 	ctx := context.Background()
 	s, err := db.Open(ctx, db.Config{URL: url})

@@ -1,8 +1,8 @@
-// Package cluster runs a PostgreSQL server of its own: fresh data in a folder of its own, a free
-// port of the loopback address, and fsync on, because what it is made for is to crash and to lose
-// nothing. PostgreSQL refuses to run as root; for root it runs as another user.
+// Package cluster runs a PostgreSQL server for tests: fresh data in a new folder, a free port on
+// the loopback address, and fsync on, because it is made for crashes that must lose nothing.
+// PostgreSQL refuses to run as root; for root it runs as another user.
 //
-// The package speaks no SQL and keeps nothing: Close removes the data.
+// The package runs no SQL and keeps nothing: Close removes the data.
 package cluster
 
 import (
@@ -24,16 +24,17 @@ import (
 const (
 	// commandTimeout bounds one call of PostgreSQL's programs.
 	commandTimeout = time.Minute
-	// portAttempts is how many ports are tried: one is free until somebody takes it.
+	// portAttempts is how many ports are tried, because a free port may be taken before the server
+	// binds it.
 	portAttempts = 5
 	maxConns     = 100
 )
 
-// Options vary a cluster.
+// Options configure a cluster.
 type Options struct {
-	// Disk is an existing folder that the data lies in, such as a small filesystem. The write-ahead
-	// log and the server's own log stay elsewhere, so that a full disk fails statements and not the
-	// server. Empty means a temporary folder for all of it.
+	// Disk is an existing folder for the data, such as a small filesystem. The write-ahead log and
+	// the server's log stay elsewhere, so that a full disk fails statements but not the server. Empty
+	// means a temporary folder for everything.
 	Disk string
 }
 
@@ -43,15 +44,14 @@ type Cluster struct {
 	folder   string
 	disk     string // Options.Disk
 	port     int
-	as       []string // what runs a program as the user of the server
-	uid, gid int      // of that user, where as is set
+	as       []string // the command prefix that runs a program as the server's user
+	uid, gid int      // of that user, if as is set
 }
 
-// Find returns the folder of PostgreSQL's programs: of those on the path, else of the newest of
-// Debian's.
+// Find returns the folder of PostgreSQL's programs: from the path, else the newest of Debian's.
 func Find() (string, error) {
 	if found, err := exec.LookPath("initdb"); err == nil {
-		// A link to one of them is no folder with all of them.
+		// Resolve a link: its folder may not hold the other programs.
 		if found, err = filepath.EvalSymlinks(found); err == nil {
 			return filepath.Dir(found), nil
 		}
@@ -105,7 +105,7 @@ func (c *Cluster) begin(ctx context.Context) (*Cluster, error) {
 	return nil, errors.Join(err, c.remove())
 }
 
-// prepare makes the folders, which the user of the server owns.
+// prepare creates the folders, which the server's user owns.
 func prepare(programs string, o Options) (*Cluster, error) {
 	folder, err := os.MkdirTemp("", "storefront-cluster-")
 	if err != nil {
@@ -124,7 +124,7 @@ func prepare(programs string, o Options) (*Cluster, error) {
 		var uidErr, gidErr error
 		c.uid, uidErr = strconv.Atoi(owner.Uid)
 		c.gid, gidErr = strconv.Atoi(owner.Gid)
-		// The folder's own name is all that others may pass.
+		// Other users may enter the folder but not list it.
 		err = errors.Join(uidErr, gidErr, os.Chmod(c.folder, 0o711)) //nolint:gosec // The log and data are the owner's.
 		if err != nil {
 			return nil, errors.Join(err, c.remove())
@@ -143,7 +143,7 @@ func prepare(programs string, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// unprivileged is the user that the server runs as for root.
+// unprivileged returns the user that runs the server when root starts it.
 func unprivileged() (*user.User, error) {
 	if found, err := user.Lookup("postgres"); err == nil {
 		return found, nil
@@ -158,7 +158,7 @@ func (c *Cluster) data() string {
 	return filepath.Join(c.folder, "data")
 }
 
-// aside is where lies what a full disk must not stop.
+// aside is the folder for files that a full disk must not affect.
 func (c *Cluster) aside() string { return filepath.Join(c.folder, "aside") }
 
 func (c *Cluster) log() string {
@@ -174,12 +174,12 @@ func (c *Cluster) Programs() string { return c.programs }
 // Port is the server's, of 127.0.0.1.
 func (c *Cluster) Port() int { return c.port }
 
-// URL is that of the database postgres.
+// URL returns the URL of the database postgres.
 func (c *Cluster) URL() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", c.port)
 }
 
-// Restart starts the server, after a crash with all that was committed, and waits until it
+// Restart starts the server, after a crash with everything that was committed, and waits until it
 // answers.
 func (c *Cluster) Restart(ctx context.Context) error {
 	options := fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=%d -c fsync=on", c.port, maxConns)
@@ -190,14 +190,14 @@ func (c *Cluster) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Crash ends the server as a crash does: it writes nothing more, and recovers when it starts again.
+// Crash stops the server as a crash would: it writes nothing more, and recovers at the next start.
 func (c *Cluster) Crash(ctx context.Context) error {
 	return c.run(ctx, "pg_ctl", "-D", c.data(), "-w", "-m", "immediate", "stop")
 }
 
-// Close ends the server and removes its data.
+// Close stops the server and removes its data.
 func (c *Cluster) Close() error {
-	// It may be down already, and then the error tells only that.
+	// It may be down already, which is the only error.
 	_ = c.Crash(context.Background())
 	return c.remove()
 }
@@ -213,23 +213,23 @@ func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 	defer cancel()
 	line := append(append(slices.Clone(c.as), filepath.Join(c.programs, name)), args...)
 	command := exec.CommandContext(ctx, line[0], line[1:]...) //nolint:gosec // PostgreSQL's own programs.
-	// The present folder may be closed to that user.
+	// That user may not be allowed into the present folder.
 	command.Dir = string(filepath.Separator)
-	// A file and no pipe: the server inherits it and would hold a pipe open.
-	said, err := os.CreateTemp(c.folder, "said-")
+	// A file instead of a pipe: the server inherits it and would hold a pipe open.
+	output, err := os.CreateTemp(c.folder, "output-")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(said.Name()) }()
-	defer func() { _ = said.Close() }()
-	command.Stdout, command.Stderr = said, said
+	defer func() { _ = os.Remove(output.Name()) }()
+	defer func() { _ = output.Close() }()
+	command.Stdout, command.Stderr = output, output
 	if err := command.Run(); err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, last(said.Name()))
+		return fmt.Errorf("%s: %w: %s", name, err, last(output.Name()))
 	}
 	return nil
 }
 
-// complaint is the last that the server wrote.
+// complaint returns the last line of the server's log.
 func (c *Cluster) complaint() string { return last(c.log()) }
 
 // last is the last line of a file.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Standby makes a copy of the server that follows it by streaming replication, and starts it. It is
-// a server of its own: it outlives the one that it follows, and Close removes its data.
+// Standby copies the server to a new one that follows it by streaming replication, and starts that.
+// The standby outlives the server that it follows, and Close removes its data.
 func (c *Cluster) Standby(ctx context.Context) (*Cluster, error) {
 	s, err := prepare(c.programs, Options{})
 	if err != nil {
