@@ -97,23 +97,25 @@ func TestRequestsAreSentAgain(t *testing.T) {
 		{"so does a wrong address", "GetStore", []answer{respondsWith(404, "text/html", ""), done}, 0, 1, client.UnexpectedAnswer},
 		{"nobody waits for a context that ends", "GetStore", []answer{hangs, done}, time.Second, 1, client.Timeout},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			service := playing(row.answers...)
-			ctx := t.Context()
-			if row.timeout > 0 {
-				bounded, cancel := context.WithTimeout(ctx, row.timeout)
-				defer cancel()
-				ctx = bounded
-			}
-			err := operations[row.operation](ctx, service.open(t))
-			require.Len(t, service.requests, row.requests, row.reason)
-			if row.want == "" {
-				require.NoError(t, err, row.reason)
-				return
-			}
-			var got *client.Error
-			require.ErrorAs(t, err, &got, row.reason)
-			require.Equal(t, row.want, got.Code, row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				service := playing(row.answers...)
+				ctx := t.Context()
+				if row.timeout > 0 {
+					bounded, cancel := context.WithTimeout(ctx, row.timeout)
+					defer cancel()
+					ctx = bounded
+				}
+				err := operations[row.operation](ctx, service.open(t))
+				require.Len(t, service.requests, row.requests)
+				if row.want == "" {
+					require.NoError(t, err)
+					return
+				}
+				var got *client.Error
+				require.ErrorAs(t, err, &got)
+				require.Equal(t, row.want, got.Code)
+			})
 		})
 	}
 }

@@ -189,14 +189,16 @@ func TestErrorOfARealConnection(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}},
 	} {
-		server := serving(t, row.serve)
-		shop, err := client.New(server, key, client.WithMaxRetries(0))
-		require.NoError(t, err)
-		_, err = shop.Store.Get(t.Context())
-		var got *client.Error
-		require.ErrorAs(t, err, &got, row.reason)
-		require.Equal(t, client.NetworkError, got.Code, row.reason)
-		require.False(t, errors.Is(err, context.Canceled), row.reason)
-		require.False(t, strings.Contains(err.Error(), key), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			server := serving(t, row.serve)
+			shop, err := client.New(server, key, client.WithMaxRetries(0))
+			require.NoError(t, err)
+			_, err = shop.Store.Get(t.Context())
+			var got *client.Error
+			require.ErrorAs(t, err, &got)
+			require.Equal(t, client.NetworkError, got.Code)
+			require.False(t, errors.Is(err, context.Canceled))
+			require.False(t, strings.Contains(err.Error(), key))
+		})
 	}
 }

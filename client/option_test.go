@@ -39,22 +39,24 @@ func TestNewJudgesTheBaseURL(t *testing.T) {
 		{"a fragment", "https://api.example.com#top", false, "", "before ? and #"},
 		{"no URL, with a password in it", "https://user:hunter2@api.example.com:port", false, "", "is no URL"},
 	} {
-		service := playing(done)
-		options := []client.Option{client.WithHTTPClient(&http.Client{Transport: service})}
-		if row.plain {
-			options = append(options, client.WithPlainHTTP())
-		}
-		shop, err := client.New(row.url, key, options...)
-		if row.wantErr != "" {
-			require.ErrorContains(t, err, "client: base URL: ", row.reason)
-			require.ErrorContains(t, err, row.wantErr, row.reason)
-			require.NotContains(t, err.Error(), "hunter2", row.reason)
-			continue
-		}
-		require.NoError(t, err, row.reason)
-		_, err = shop.Store.Get(t.Context())
-		require.NoError(t, err, row.reason)
-		require.Equal(t, row.called, service.requests[0].URL.String(), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			service := playing(done)
+			options := []client.Option{client.WithHTTPClient(&http.Client{Transport: service})}
+			if row.plain {
+				options = append(options, client.WithPlainHTTP())
+			}
+			shop, err := client.New(row.url, key, options...)
+			if row.wantErr != "" {
+				require.ErrorContains(t, err, "client: base URL: ", row.reason)
+				require.ErrorContains(t, err, row.wantErr)
+				require.NotContains(t, err.Error(), "hunter2", row.reason)
+				return
+			}
+			require.NoError(t, err)
+			_, err = shop.Store.Get(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, row.called, service.requests[0].URL.String())
+		})
 	}
 }
 
@@ -67,10 +69,12 @@ func TestNewJudgesTheKeyWithoutShowingIt(t *testing.T) {
 		{"a second header", "svc_live_hunter2\r\nX: y", "white space"},
 		{"what no header holds", "svc_live_hunter2é", "character that no key has"},
 	} {
-		_, err := client.New(baseURL, row.key)
-		require.ErrorContains(t, err, "client: API key: ", row.reason)
-		require.ErrorContains(t, err, row.wantErr, row.reason)
-		require.NotContains(t, err.Error(), "hunter2", row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			_, err := client.New(baseURL, row.key)
+			require.ErrorContains(t, err, "client: API key: ", row.reason)
+			require.ErrorContains(t, err, row.wantErr)
+			require.NotContains(t, err.Error(), "hunter2", row.reason)
+		})
 	}
 }
 

@@ -99,8 +99,10 @@ func TestPaymentsAreMatchedWithTheirArrivals(t *testing.T) {
 		{"a payment left no event", "has no event", payments, events[:2], all},
 		{"an event of nobody's", "nobody caused", payments[:2], events, all},
 	} {
-		_, err := matched(row.payments, row.events, row.requests, at)
-		require.ErrorContains(t, err, row.says, row.why)
+		t.Run(row.why, func(t *testing.T) {
+			_, err := matched(row.payments, row.events, row.requests, at)
+			require.ErrorContains(t, err, row.says)
+		})
 	}
 }
 

@@ -33,11 +33,13 @@ func TestProgressDrawsWhatIsDone(t *testing.T) {
 		{"standard input has no size", -1, 500, "orders 7 lines"},
 		{"an empty file is no division by zero", 0, 0, "orders 7 lines"},
 	} {
-		var out bytes.Buffer
-		p := progress{&out, "orders", row.size}
-		p.show(service.Imported{Lines: 7, Bytes: row.bytes})
-		require.Equal(t, eraseLine+row.want, out.String(), row.reason)
-		p.end()
-		require.True(t, strings.HasSuffix(out.String(), eraseLine), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			var out bytes.Buffer
+			p := progress{&out, "orders", row.size}
+			p.show(service.Imported{Lines: 7, Bytes: row.bytes})
+			require.Equal(t, eraseLine+row.want, out.String())
+			p.end()
+			require.True(t, strings.HasSuffix(out.String(), eraseLine))
+		})
 	}
 }

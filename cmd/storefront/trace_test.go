@@ -256,18 +256,20 @@ func TestSettingsOfTraces(t *testing.T) {
 		{"gRPC", map[string]string{"EXPORTER_OTLP_ENDPOINT": "http://c:4317", "EXPORTER_OTLP_PROTOCOL": "grpc"}, false, "OTEL_EXPORTER_OTLP_PROTOCOL: must be http/protobuf"},
 		{"no address", map[string]string{"EXPORTER_OTLP_ENDPOINT": "user:secret@collector:4318"}, false, "OTEL_EXPORTER_OTLP_ENDPOINT: must be an address such as"},
 	} {
-		s := &session{env: func(name string) (string, bool) {
-			value, set := row.env[strings.TrimPrefix(name, "OTEL_")]
-			return value, set
-		}}
-		on, err := s.traced()
-		if row.err != "" {
-			require.ErrorContains(t, err, row.err, row.reason)
-			require.NotContains(t, err.Error(), "secret", row.reason)
-			continue
-		}
-		require.NoError(t, err, row.reason)
-		require.Equal(t, row.on, on, row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			s := &session{env: func(name string) (string, bool) {
+				value, set := row.env[strings.TrimPrefix(name, "OTEL_")]
+				return value, set
+			}}
+			on, err := s.traced()
+			if row.err != "" {
+				require.ErrorContains(t, err, row.err)
+				require.NotContains(t, err.Error(), "secret", row.reason)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, row.on, on)
+		})
 	}
 }
 

@@ -78,18 +78,20 @@ func TestAWrongClockIsLoggedOnce(t *testing.T) {
 		{"its end is logged", []time.Duration{2 * time.Hour, 0, 0}, []string{"level=ERROR", "agrees"}},
 		{"what the question took is no difference", []time.Duration{61 * time.Second}, nil},
 	} {
-		var log bytes.Buffer
-		see := db.WatchForTest(slog.New(slog.NewTextHandler(&log, nil)))
-		for i, offset := range row.offsets {
-			see(ctx, db.ClockReading{Offset: offset, Doubt: 2 * time.Second}, now.Add(time.Duration(i)*10*time.Minute))
-		}
-		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-		if row.lines == nil {
-			lines = lines[:len(lines)-1]
-		}
-		require.Len(t, lines, len(row.lines), "%s: %s", row.reason, log.String())
-		for i, want := range row.lines {
-			require.Contains(t, lines[i], want, row.reason)
-		}
+		t.Run(row.reason, func(t *testing.T) {
+			var log bytes.Buffer
+			see := db.WatchForTest(slog.New(slog.NewTextHandler(&log, nil)))
+			for i, offset := range row.offsets {
+				see(ctx, db.ClockReading{Offset: offset, Doubt: 2 * time.Second}, now.Add(time.Duration(i)*10*time.Minute))
+			}
+			lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+			if row.lines == nil {
+				lines = lines[:len(lines)-1]
+			}
+			require.Len(t, lines, len(row.lines), "%s: %s", row.reason, log.String())
+			for i, want := range row.lines {
+				require.Contains(t, lines[i], want)
+			}
+		})
 	}
 }

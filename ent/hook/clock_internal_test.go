@@ -26,15 +26,17 @@ func TestATimeLiesBehindWhatIsHeld(t *testing.T) {
 		{"a clock that was set back", nil, time.Minute, false, 0},
 		{"a clock that stands still for a test", nil, 40 * time.Millisecond, true, 0},
 	} {
-		c := &Clock{Now: func() time.Time { return noon }, Alone: row.alone}
-		c.last.Store(noon.Add(row.last).UnixMilli())
-		var seen []time.Time
-		for _, d := range row.seen {
-			seen = append(seen, noon.Add(d))
-		}
-		require.Equal(t, noon.Add(row.want), c.after(seen), row.reason)
-		if !row.alone {
-			require.Equal(t, noon.Add(row.want), c.after(nil), "never before: %s", row.reason)
-		}
+		t.Run(row.reason, func(t *testing.T) {
+			c := &Clock{Now: func() time.Time { return noon }, Alone: row.alone}
+			c.last.Store(noon.Add(row.last).UnixMilli())
+			var seen []time.Time
+			for _, d := range row.seen {
+				seen = append(seen, noon.Add(d))
+			}
+			require.Equal(t, noon.Add(row.want), c.after(seen))
+			if !row.alone {
+				require.Equal(t, noon.Add(row.want), c.after(nil), "never before: %s", row.reason)
+			}
+		})
 	}
 }

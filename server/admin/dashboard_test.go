@@ -229,10 +229,12 @@ func TestLinkIsRefused(t *testing.T) {
 		{"no time to use it", "one", "Awa", time.Millisecond, apierr.ValidationFailed},
 		{"longer than a day", "one", "Awa", 24*time.Hour + 1, apierr.ValidationFailed},
 	} {
-		d := awa(row.expires)
-		d.Member = row.name
-		_, err := w.CreateSignInLink(context.Background(), row.store, d)
-		require.Equal(t, row.want, codeOf(err), row.because)
+		t.Run(row.because, func(t *testing.T) {
+			d := awa(row.expires)
+			d.Member = row.name
+			_, err := w.CreateSignInLink(context.Background(), row.store, d)
+			require.Equal(t, row.want, codeOf(err))
+		})
 	}
 	for _, base := range []string{"", "operator.example.com", "https://", "ftp://operator.example.com", "http://operator.example.com", "http://10.0.0.5:8081", "http://localhost.example.com", "https://a@operator.example.com", "https://operator.example.com/?a=b", "https://operator.example.com/#a"} {
 		d := awa(0)

@@ -52,10 +52,12 @@ func TestIn(t *testing.T) {
 		{"a bug stays one", left, bug, apierr.InternalError, true},
 		{"a refusal of the door stays what it is", left, apierr.New(apierr.Unavailable, "Full."), apierr.Unavailable, false},
 	} {
-		got := apierr.In(row.ctx, row.err, away)
-		require.Equal(t, row.code, got.Code, row.reason)
-		require.Equal(t, row.failed, got.Cause != nil, row.reason)
-		require.Equal(t, row.code == apierr.Canceled || row.code == apierr.DeadlineExceeded, got.GaveUp(), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			got := apierr.In(row.ctx, row.err, away)
+			require.Equal(t, row.code, got.Code)
+			require.Equal(t, row.failed, got.Cause != nil)
+			require.Equal(t, row.code == apierr.Canceled || row.code == apierr.DeadlineExceeded, got.GaveUp())
+		})
 	}
 }
 

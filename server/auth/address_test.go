@@ -44,9 +44,11 @@ func TestBlockedClientsTurn(t *testing.T) {
 		{"the minute before is an answer overtaken by the turn", 99, true},
 		{"further back is a clock that was set back", 98, false},
 	} {
-		var b blocked
-		b.add(home, 100)
-		require.Equal(t, row.held, b.has(home, row.minute), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			var b blocked
+			b.add(home, 100)
+			require.Equal(t, row.held, b.has(home, row.minute))
+		})
 	}
 
 	var b blocked

@@ -32,16 +32,18 @@ func TestBearer(t *testing.T) {
 		{"space before the scheme", []string{" Bearer svc_live_x"}, ""},
 		{"two headers, even with one key", []string{"Bearer svc_live_x", "Bearer svc_live_x"}, ""},
 	} {
-		key, err := bearer(row.values)
-		require.Equal(t, row.want, key, row.reason)
-		if row.want != "" {
-			require.NoError(t, err, row.reason)
-			continue
-		}
-		var r *apierr.Refusal
-		require.ErrorAs(t, err, &r, row.reason)
-		require.Equal(t, apierr.APIKeyMissing, r.Code, row.reason)
-		require.NotContains(t, r.Message, "svc_live_x", row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			key, err := bearer(row.values)
+			require.Equal(t, row.want, key)
+			if row.want != "" {
+				require.NoError(t, err)
+				return
+			}
+			var r *apierr.Refusal
+			require.ErrorAs(t, err, &r)
+			require.Equal(t, apierr.APIKeyMissing, r.Code)
+			require.NotContains(t, r.Message, "svc_live_x", row.reason)
+		})
 	}
 }
 

@@ -23,10 +23,12 @@ func TestClockLearns(t *testing.T) {
 		{"a clock that is ahead too", 0, sent.Add(-time.Minute), -time.Minute},
 		{"and back once the database's clock was set right", time.Hour, sent, 0},
 	} {
-		var c clock
-		c.ahead.Store(int64(row.before))
-		c.learn(row.told, sent, answered)
-		require.Equal(t, row.want, time.Duration(c.ahead.Load()), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			var c clock
+			c.ahead.Store(int64(row.before))
+			c.learn(row.told, sent, answered)
+			require.Equal(t, row.want, time.Duration(c.ahead.Load()))
+		})
 	}
 
 	var c clock

@@ -37,7 +37,9 @@ func TestWellFormed(t *testing.T) {
 		{"white space is not trimmed here", " " + key[1:], false},
 		{"a character that is no digit, with a checksum that is right", checked("svc_live_" + strings.Repeat("-", 36)), false},
 	} {
-		require.Equal(t, row.want, auth.WellFormed(row.key), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			require.Equal(t, row.want, auth.WellFormed(row.key))
+		})
 	}
 }
 

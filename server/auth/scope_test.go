@@ -28,7 +28,9 @@ func TestCovers(t *testing.T) {
 		{"a name that begins alike", []string{"products:read"}, "product:read", false},
 		{"a method that requires nothing known", []string{"store:read"}, "", false},
 	} {
-		require.Equal(t, row.want, auth.Covers(row.scopes, row.required), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			require.Equal(t, row.want, auth.Covers(row.scopes, row.required))
+		})
 	}
 }
 

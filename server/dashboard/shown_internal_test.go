@@ -37,7 +37,9 @@ func TestAmountsHaveTheDecimalsOfTheirCurrency(t *testing.T) {
 		{999, "XTS", "9.99 XTS", "two where nothing else is known"},
 		{1<<53 - 1, "XOF", "9,007,199,254,740,991 XOF", "the largest"},
 	} {
-		require.Equal(t, strings.ReplaceAll(row.want, " ", "\u00a0"), amount(row.minor, row.currency), row.because)
+		t.Run(row.because, func(t *testing.T) {
+			require.Equal(t, strings.ReplaceAll(row.want, " ", "\u00a0"), amount(row.minor, row.currency))
+		})
 	}
 }
 
@@ -101,10 +103,12 @@ func TestPayloadIsIndentedAndNothingElse(t *testing.T) {
 		{`{"type":"ping","data":{"message":"This is a test event.","sentAt":"x"}}`, "", "This is a test event.", "a ping"},
 		{`no JSON`, "no JSON", "", "whatever it is, it is shown"},
 	} {
-		if row.indented != "" {
-			require.Equal(t, row.indented, indented([]byte(row.payload)), row.because)
-		}
-		require.Equal(t, row.about, about([]byte(row.payload)), row.because)
+		t.Run(row.because, func(t *testing.T) {
+			if row.indented != "" {
+				require.Equal(t, row.indented, indented([]byte(row.payload)))
+			}
+			require.Equal(t, row.about, about([]byte(row.payload)))
+		})
 	}
 }
 

@@ -86,13 +86,15 @@ func TestWhatIsNotThereIsRefusedUnderTheSameProtection(t *testing.T) {
 		{http.MethodPost, docs.Path, http.StatusMethodNotAllowed, "it is only read"},
 		{http.MethodDelete, docs.DocumentPath, http.StatusMethodNotAllowed, "it is only read"},
 	} {
-		answer := ask(row.method, row.path)
-		require.Equal(t, row.status, answer.StatusCode, "%s %s: %s", row.method, row.path, row.because)
-		require.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"), row.path)
-		require.Equal(t, "DENY", answer.Header.Get("X-Frame-Options"), row.path)
-		require.Equal(t, "no-referrer", answer.Header.Get("Referrer-Policy"), row.path)
-		require.Contains(t, answer.Header.Get("Content-Security-Policy"), "default-src 'none'", row.path)
-		require.Empty(t, answer.Header.Get("Access-Control-Allow-Origin"), row.path)
+		t.Run(row.because, func(t *testing.T) {
+			answer := ask(row.method, row.path)
+			require.Equal(t, row.status, answer.StatusCode, "%s %s: %s", row.method, row.path)
+			require.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"), row.path)
+			require.Equal(t, "DENY", answer.Header.Get("X-Frame-Options"), row.path)
+			require.Equal(t, "no-referrer", answer.Header.Get("Referrer-Policy"), row.path)
+			require.Contains(t, answer.Header.Get("Content-Security-Policy"), "default-src 'none'", row.path)
+			require.Empty(t, answer.Header.Get("Access-Control-Allow-Origin"), row.path)
+		})
 	}
 	require.Equal(t, "GET, HEAD", ask(http.MethodPut, docs.Path).Header.Get("Allow"))
 }

@@ -22,9 +22,11 @@ func TestCodesOfAComment(t *testing.T) {
 			[]apierr.Code{apierr.PhoneInvalid, apierr.CustomerConflict}, "conditions may stand between",
 		},
 	} {
-		codes, err := codesOf(row.text)
-		require.NoError(t, err, row.because)
-		require.Equal(t, row.want, codes, row.because)
+		t.Run(row.because, func(t *testing.T) {
+			codes, err := codesOf(row.text)
+			require.NoError(t, err)
+			require.Equal(t, row.want, codes)
+		})
 	}
 }
 

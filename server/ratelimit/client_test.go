@@ -21,7 +21,9 @@ func TestClientOf(t *testing.T) {
 		{"a zone is no part of it", "fe80::1%eth0", "fe80::/64"},
 		{"the machine itself", "::1", "::/64"},
 	} {
-		require.Equal(t, row.want, ratelimit.ClientOf(netip.MustParseAddr(row.address)).String(), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			require.Equal(t, row.want, ratelimit.ClientOf(netip.MustParseAddr(row.address)).String())
+		})
 	}
 	require.Equal(t, ratelimit.Client{}, ratelimit.ClientOf(netip.Addr{}), "no address is one client")
 	require.Equal(t, "none", ratelimit.Client{}.String())

@@ -33,7 +33,9 @@ func TestReset(t *testing.T) {
 			at("2026-09-01T10:00:10Z").In(time.FixedZone("odd", 3600+17)), 50 * time.Second},
 		{"before 1970 minutes are counted downwards", at("1969-12-31T23:59:50Z"), 10 * time.Second},
 	} {
-		require.Equal(t, row.want, ratelimit.Reset(row.now), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			require.Equal(t, row.want, ratelimit.Reset(row.now))
+		})
 	}
 }
 
@@ -50,7 +52,9 @@ func TestMinute(t *testing.T) {
 		{"rounded down, not towards zero", at("1969-12-31T23:59:59.5Z"), -1},
 		{"a whole minute before 1970 is its own first instant", at("1969-12-31T23:59:00Z"), -1},
 	} {
-		require.Equal(t, row.want, ratelimit.Minute(row.now), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			require.Equal(t, row.want, ratelimit.Minute(row.now))
+		})
 	}
 }
 
@@ -68,7 +72,9 @@ func TestRate(t *testing.T) {
 		{"without a key nothing is used up", ratelimit.Free(now), ratelimit.Rate{Limit: 120, Remaining: 120, Reset: 45 * time.Second}},
 		{"a blocked address has nothing left", ratelimit.Blocked(now), ratelimit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}},
 	} {
-		require.Equal(t, row.want, row.got, row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			require.Equal(t, row.want, row.got)
+		})
 	}
 	require.False(t, ratelimit.TooManyUnknown(20), "20 unknown keys a minute are allowed")
 	require.True(t, ratelimit.TooManyUnknown(21), "more than 20 are not")

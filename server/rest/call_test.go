@@ -169,7 +169,9 @@ func TestConnectByHand(t *testing.T) {
 		{"a GET with a body", "GET", get + "?connect=v1&encoding=json&message={}", "{}", nil, 415, apierr.UnsupportedMediaType, nil},
 		{"a GET compressed in another way", "GET", get + "?connect=v1&encoding=json&compression=br&message={}", "", nil, 415, apierr.UnsupportedMediaType, nil},
 	} {
-		requireProblem(t, w.do(t, row.method, row.path, row.body, row.headers...), row.status, row.code, "", row.also...)
+		t.Run(row.reason, func(t *testing.T) {
+			requireProblem(t, w.do(t, row.method, row.path, row.body, row.headers...), row.status, row.code, "", row.also...)
+		})
 	}
 	require.Equal(t, "GET, POST", w.do(t, "PUT", get, "").header.Get("Allow"))
 	require.Equal(t, "POST", w.do(t, "GET", update, "").header.Get("Allow"))

@@ -139,12 +139,14 @@ func TestAddress(t *testing.T) {
 		{"entries with ports and brackets", "10.0.0.1:1", []string{"198.51.100.1:80, [fd00::2]:443,[fd00::3] ,, "}, "198.51.100.1"},
 		{"a socket without an address", "@", nil, ""},
 	} {
-		got := e.address(&http.Request{RemoteAddr: row.peer, Header: http.Header{"X-Forwarded-For": row.forwarded}})
-		if row.address == "" {
-			require.False(t, got.IsValid(), row.reason)
-			continue
-		}
-		require.Equal(t, netip.MustParseAddr(row.address), got, row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			got := e.address(&http.Request{RemoteAddr: row.peer, Header: http.Header{"X-Forwarded-For": row.forwarded}})
+			if row.address == "" {
+				require.False(t, got.IsValid())
+				return
+			}
+			require.Equal(t, netip.MustParseAddr(row.address), got)
+		})
 	}
 }
 

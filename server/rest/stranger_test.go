@@ -142,22 +142,24 @@ func TestTooLargeInEveryProtocol(t *testing.T) {
 		{"gRPC-Web, compressed", "", envelope(1, len(bomb), bomb), []string{"Content-Type: application/grpc-web", "Grpc-Encoding: gzip"}},
 		{"gRPC-Web, 4 GB promised", "", envelope(0, 1<<32-1, nil), []string{"Content-Type: application/grpc-web"}},
 	} {
-		for _, path := range []string{healthCheck, updateProduct} {
-			if row.path != "" {
-				path = row.path
-			}
-			for _, body := range []io.Reader{bytes.NewReader(row.body), io.MultiReader(bytes.NewReader(row.body))} {
-				if row.body == nil {
-					body = nil
+		t.Run(row.reason, func(t *testing.T) {
+			for _, path := range []string{healthCheck, updateProduct} {
+				if row.path != "" {
+					path = row.path
 				}
-				a := w.post(t, path, body, row.headers...)
-				require.Equal(t, "resource_exhausted", a.protocol, "%s %s", path, row.reason)
-				require.Equal(t, string(apierr.PayloadTooLarge), a.detail.GetCode(), "%s %s", path, row.reason)
-				require.EqualValues(t, 413, a.detail.GetStatusCode())
-				require.Equal(t, "120", a.header.Get("X-RateLimit-Limit"))
-				require.NotContains(t, a.text, "00000000")
+				for _, body := range []io.Reader{bytes.NewReader(row.body), io.MultiReader(bytes.NewReader(row.body))} {
+					if row.body == nil {
+						body = nil
+					}
+					a := w.post(t, path, body, row.headers...)
+					require.Equal(t, "resource_exhausted", a.protocol, "%s %s", path)
+					require.Equal(t, string(apierr.PayloadTooLarge), a.detail.GetCode(), "%s %s", path)
+					require.EqualValues(t, 413, a.detail.GetStatusCode())
+					require.Equal(t, "120", a.header.Get("X-RateLimit-Limit"))
+					require.NotContains(t, a.text, "00000000")
+				}
 			}
-		}
+		})
 	}
 	for _, r := range w.requests() {
 		require.Equal(t, string(apierr.PayloadTooLarge), r.Code)
@@ -203,19 +205,21 @@ func TestMalformedCallsCarryTheError(t *testing.T) {
 		{"a GET whose message is no gzip", getProduct + "?encoding=json&compression=gzip&message=hunter2", "", nil, "invalid_argument", apierr.ValidationFailed},
 		{"a GET whose query is malformed", getProduct + "?encoding=json&message=%zzhunter2", "", nil, "invalid_argument", apierr.ValidationFailed},
 	} {
-		for _, path := range []string{healthCheck, updateProduct} {
-			if row.path != "" {
-				path = row.path
+		t.Run(row.reason, func(t *testing.T) {
+			for _, path := range []string{healthCheck, updateProduct} {
+				if row.path != "" {
+					path = row.path
+				}
+				var body io.Reader
+				if row.path == "" {
+					body = unsized(row.body)
+				}
+				a := w.post(t, path, body, row.headers...)
+				require.Equal(t, row.protocol, a.protocol, "%s %s", path)
+				require.Equal(t, string(row.code), a.detail.GetCode(), "%s %s", path)
+				require.NotContains(t, a.text, "hunter2", "%s %s", path)
 			}
-			var body io.Reader
-			if row.path == "" {
-				body = unsized(row.body)
-			}
-			a := w.post(t, path, body, row.headers...)
-			require.Equal(t, row.protocol, a.protocol, "%s %s", path, row.reason)
-			require.Equal(t, string(row.code), a.detail.GetCode(), "%s %s", path, row.reason)
-			require.NotContains(t, a.text, "hunter2", "%s %s", path, row.reason)
-		}
+		})
 	}
 	a := w.post(t, healthCheck, strings.NewReader(`{"service":"hunter2"}`), "Content-Type: application/json")
 	require.Equal(t, "not_found", a.protocol, "as the health protocol asks for")

@@ -126,20 +126,22 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 			return err
 		}},
 	} {
-		_, err := w.EnablePaymentLink(w.ctx, &storefrontv1.EnablePaymentLinkRequest{Id: link})
-		require.NoError(t, err)
-		order := pending().GetId()
-		held := row.id
-		if held == "" {
-			held = order
-		}
-		before, notes, other := 0, 0, 0
-		require.NoError(t, w.store.Reader().QueryRow("SELECT max(number) FROM audit").Scan(&before))
-		w.behind(row.table, held, func() error { return row.change(order) }, "")
-		require.NoError(t, w.store.Reader().QueryRow("SELECT count(*), count(CASE WHEN at <> $2 THEN 1 END) FROM audit WHERE number > $1",
-			before, time.UnixMilli(w.now.Load())).Scan(&notes, &other), row.name)
-		require.Positive(t, notes, row.name)
-		require.Zero(t, other, row.name)
+		t.Run(row.name, func(t *testing.T) {
+			_, err := w.EnablePaymentLink(w.ctx, &storefrontv1.EnablePaymentLinkRequest{Id: link})
+			require.NoError(t, err)
+			order := pending().GetId()
+			held := row.id
+			if held == "" {
+				held = order
+			}
+			before, notes, other := 0, 0, 0
+			require.NoError(t, w.store.Reader().QueryRow("SELECT max(number) FROM audit").Scan(&before))
+			w.behind(row.table, held, func() error { return row.change(order) }, "")
+			require.NoError(t, w.store.Reader().QueryRow("SELECT count(*), count(CASE WHEN at <> $2 THEN 1 END) FROM audit WHERE number > $1",
+				before, time.UnixMilli(w.now.Load())).Scan(&notes, &other))
+			require.Positive(t, notes)
+			require.Zero(t, other)
+		})
 	}
 }
 

@@ -96,19 +96,21 @@ func TestAddressesAtDialTime(t *testing.T) {
 		{"nobody's", "4000::1", false, false},
 		{"nobody's", "1fff::1", false, false},
 	} {
-		addr := netip.MustParseAddr(row.addr)
-		require.Equal(t, !row.public, public.refused(addr), "%s: %s", row.reason, row.addr)
-		require.Equal(t, !row.open, lab.refused(addr), "%s: %s with private addresses open", row.reason, row.addr)
-		target := netip.AddrPortFrom(addr, 443).String()
-		network := map[bool]string{true: "tcp4", false: "tcp6"}[addr.Is4()]
-		for policy, allowed := range map[Policy]bool{public: row.public, lab: row.open} {
-			err := policy.control(network, target, nil)
-			if allowed {
-				require.NoError(t, err, "%s: %s", row.reason, row.addr)
-			} else {
-				require.ErrorIs(t, err, errAddressRefused, "%s: %s", row.reason, row.addr)
+		t.Run(row.reason, func(t *testing.T) {
+			addr := netip.MustParseAddr(row.addr)
+			require.Equal(t, !row.public, public.refused(addr), "%s: %s", row.reason, row.addr)
+			require.Equal(t, !row.open, lab.refused(addr), "%s: %s with private addresses open", row.reason, row.addr)
+			target := netip.AddrPortFrom(addr, 443).String()
+			network := map[bool]string{true: "tcp4", false: "tcp6"}[addr.Is4()]
+			for policy, allowed := range map[Policy]bool{public: row.public, lab: row.open} {
+				err := policy.control(network, target, nil)
+				if allowed {
+					require.NoError(t, err, "%s: %s", row.reason, row.addr)
+				} else {
+					require.ErrorIs(t, err, errAddressRefused, "%s: %s", row.reason, row.addr)
+				}
 			}
-		}
+		})
 	}
 	require.True(t, public.refused(netip.Addr{}), "no address at all")
 	require.ErrorIs(t, lab.control("tcp", "shop.example.com:443", nil), errAddressRefused, "a name where an address must be")
@@ -155,20 +157,22 @@ func TestANameThatLeadsInsideNeverGetsAConnection(t *testing.T) {
 		{"an interface of this machine", [][]netip.Addr{addrs("fe80::1%lo")}},
 		{"no address that is one", [][]netip.Addr{{netip.Addr{}}}},
 	} {
-		resolver := answer(row.each...)
-		// Earlier look-ups, at registration and after, returned public addresses.
-		for range len(row.each) - 1 {
-			_, err := resolver.LookupNetIP(t.Context(), "ip", "shop.example.com")
-			require.NoError(t, err)
-		}
-		client := newClient(t, func(o *Options) { o.Policy = public; o.Resolver = resolver })
-		target := inside.at("shop.example.com")
-		require.NoError(t, CheckURL(target, public), row.reason)
-		for range 3 {
-			result := client.Post(t.Context(), target, headers(), nil)
-			require.Equal(t, "address refused", result.Problem, row.reason)
-			require.Zero(t, result.Status)
-		}
+		t.Run(row.reason, func(t *testing.T) {
+			resolver := answer(row.each...)
+			// Earlier look-ups, at registration and after, returned public addresses.
+			for range len(row.each) - 1 {
+				_, err := resolver.LookupNetIP(t.Context(), "ip", "shop.example.com")
+				require.NoError(t, err)
+			}
+			client := newClient(t, func(o *Options) { o.Policy = public; o.Resolver = resolver })
+			target := inside.at("shop.example.com")
+			require.NoError(t, CheckURL(target, public))
+			for range 3 {
+				result := client.Post(t.Context(), target, headers(), nil)
+				require.Equal(t, "address refused", result.Problem)
+				require.Zero(t, result.Status)
+			}
+		})
 	}
 	require.Zero(t, inside.accepts.Load(), "nothing ever connected")
 }

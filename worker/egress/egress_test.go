@@ -41,14 +41,16 @@ func TestPostSendsTheCallersHeadersAndNothingElse(t *testing.T) {
 		{"no headers", nil, "x", []string{"Content-Length: 1", "Host: shop.example.com:" + port}},
 		{"no body", http.Header{"User-Agent": {"x"}}, "", []string{"Content-Length: 0", "Host: shop.example.com:" + port, "User-Agent: x"}},
 	} {
-		result := client.Post(t.Context(), r.at("Shop.Example.com."), row.header, []byte(row.body))
-		require.True(t, result.Succeeded(), result.Problem)
-		got := <-seen
-		lines := strings.Split(strings.TrimSuffix(got.head, "\r\n\r\n"), "\r\n")
-		require.Equal(t, "POST /webhooks?canary=whsec_canary HTTP/1.1", lines[0], row.reason)
-		slices.Sort(lines[1:])
-		require.Equal(t, row.want, lines[1:], row.reason)
-		require.Equal(t, row.body, got.body, row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			result := client.Post(t.Context(), r.at("Shop.Example.com."), row.header, []byte(row.body))
+			require.True(t, result.Succeeded(), result.Problem)
+			got := <-seen
+			lines := strings.Split(strings.TrimSuffix(got.head, "\r\n\r\n"), "\r\n")
+			require.Equal(t, "POST /webhooks?canary=whsec_canary HTTP/1.1", lines[0])
+			slices.Sort(lines[1:])
+			require.Equal(t, row.want, lines[1:])
+			require.Equal(t, row.body, got.body)
+		})
 	}
 }
 
@@ -65,13 +67,15 @@ func TestPostUsesAConnectionAgain(t *testing.T) {
 		{"chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"},
 		{"a failure", "HTTP/1.1 503 x\r\nContent-Length: 2\r\n\r\nno"},
 	} {
-		r := listenTLS(t, good().server, replies(row.answer))
-		client := newClient(t, nil)
-		for range 20 {
-			require.NotZero(t, client.Post(t.Context(), r.url(), headers(), []byte("{}")).Status, row.reason)
-			client.drains.Wait() // the body is read aside
-		}
-		require.EqualValues(t, 1, r.accepts.Load(), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			r := listenTLS(t, good().server, replies(row.answer))
+			client := newClient(t, nil)
+			for range 20 {
+				require.NotZero(t, client.Post(t.Context(), r.url(), headers(), []byte("{}")).Status)
+				client.drains.Wait() // the body is read aside
+			}
+			require.EqualValues(t, 1, r.accepts.Load())
+		})
 	}
 }
 
@@ -89,21 +93,23 @@ func TestPostGivesUpAConnectionWhoseBodyGoesOn(t *testing.T) {
 		{"a body without an end", "HTTP/1.0 200 OK\r\n\r\nok"},
 		{"another protocol", "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"},
 	} {
-		r := listenTLS(t, good().server, func(conn net.Conn) {
-			_, _ = readRequest(conn)
-			_, _ = io.WriteString(conn, row.answer)
-			replies(noContent)(conn) // until the client closes
-			closed <- struct{}{}
+		t.Run(row.reason, func(t *testing.T) {
+			r := listenTLS(t, good().server, func(conn net.Conn) {
+				_, _ = readRequest(conn)
+				_, _ = io.WriteString(conn, row.answer)
+				replies(noContent)(conn) // until the client closes
+				closed <- struct{}{}
+			})
+			client := newClient(t, nil)
+			for attempt := range 2 {
+				result := client.Post(t.Context(), r.url(), headers(), []byte("{}"))
+				require.NotZero(t, result.Status)
+				client.drains.Wait()
+				require.EqualValues(t, attempt+1, r.accepts.Load())
+			}
+			<-closed
+			<-closed
 		})
-		client := newClient(t, nil)
-		for attempt := range 2 {
-			result := client.Post(t.Context(), r.url(), headers(), []byte("{}"))
-			require.NotZero(t, result.Status, row.reason)
-			client.drains.Wait()
-			require.EqualValues(t, attempt+1, r.accepts.Load(), row.reason)
-		}
-		<-closed
-		<-closed
 	}
 }
 

@@ -181,7 +181,9 @@ func TestProblemOf(t *testing.T) {
 		{"a timeout beside what it made fail", errors.Join(context.DeadlineExceeded, io.EOF), "timeout"},
 		{"a connection that was closed while it was kept", errors.New("http: server closed idle connection"), "connection closed without an answer"},
 	} {
-		require.Equal(t, row.want, problemOf(fmt.Errorf("post: %w", row.err)), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			require.Equal(t, row.want, problemOf(fmt.Errorf("post: %w", row.err)))
+		})
 	}
 }
 

@@ -56,13 +56,15 @@ func TestCheckURLAccepts(t *testing.T) {
 		{"its own port", "http://localhost:80/", local, "http://localhost/"},
 		{"443 is not http's own port", "http://localhost:443/", local, ""},
 	} {
-		require.NoError(t, CheckURL(row.text, row.policy), row.reason)
-		u, refusal := row.policy.parse(row.text)
-		require.Nil(t, refusal)
-		if row.used == "" {
-			row.used = row.text
-		}
-		require.Equal(t, row.used, u.String(), row.reason)
+		t.Run(row.reason, func(t *testing.T) {
+			require.NoError(t, CheckURL(row.text, row.policy))
+			u, refusal := row.policy.parse(row.text)
+			require.Nil(t, refusal)
+			if row.used == "" {
+				row.used = row.text
+			}
+			require.Equal(t, row.used, u.String())
+		})
 	}
 }
 
@@ -201,10 +203,12 @@ func TestCheckURLRefuses(t *testing.T) {
 		{"a fragment", "shop.example.com#x", errURLFragment},
 		{"a fragment that hides a host", "shop.example.com#@127.0.0.1", errURLFragment},
 	} {
-		text := "https://" + row.host + "/webhooks"
-		err := CheckURL(text, public)
-		require.Equal(t, error(row.want), err, "%s: %s", row.reason, text)
-		require.NotContains(t, err.Error(), "secret", "a URL is never repeated")
+		t.Run(row.reason, func(t *testing.T) {
+			text := "https://" + row.host + "/webhooks"
+			err := CheckURL(text, public)
+			require.Equal(t, error(row.want), err, "%s: %s", row.reason, text)
+			require.NotContains(t, err.Error(), "secret", "a URL is never repeated")
+		})
 	}
 	for _, row := range []struct {
 		reason string
@@ -231,7 +235,9 @@ func TestCheckURLRefuses(t *testing.T) {
 		{"spellings stay closed", "https://127.1/", lab, errURLIPv4},
 		{"a user stays closed", "http://user@localhost/", local, errURLUser},
 	} {
-		require.Equal(t, error(row.want), CheckURL(row.text, row.policy), "%s: %s", row.reason, row.text)
+		t.Run(row.reason, func(t *testing.T) {
+			require.Equal(t, error(row.want), CheckURL(row.text, row.policy), "%s: %s", row.reason, row.text)
+		})
 	}
 }
 
