@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
