@@ -115,10 +115,7 @@ func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
 	if server != nil {
 		defer func() { err = errors.Join(err, server.Close()) }()
 	}
-	r, err := receiver.Start(unsteady)
-	if err != nil {
-		return err
-	}
+	r := receiver.Start(unsteady)
 	defer func() { err = errors.Join(err, r.Close()) }()
 	st, err := c.install(ctx, binary, server, r, folder)
 	if err != nil {

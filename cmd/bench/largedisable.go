@@ -58,10 +58,7 @@ func playLargeDisable(ctx context.Context, p *play) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	r, err := receiver.Start(receiver.OK)
-	if err != nil {
-		return err
-	}
+	r := receiver.Start(receiver.OK)
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if err := s.trust(r, p.folder); err != nil {
 		return err

@@ -72,15 +72,15 @@ func TestClientsWaitForTheirAnswers(t *testing.T) {
 	t.Parallel()
 	address, _ := newService(t)
 	var asked atomic.Int64
-	loop := closedLoop{address: address, clients: 3, pause: 100 * time.Millisecond, next: func(int) request {
+	loop := closedLoop{address: address, clients: 3, pause: time.Hour, next: func(int) request {
 		asked.Add(1)
 		return request{method: "GET", path: "/other"}
 	}}
 	calls, took, err := loop.run(t.Context(), 250*time.Millisecond)
 	require.NoError(t, err)
-	require.Len(t, calls, int(asked.Load()))
-	require.InDelta(t, 9, len(calls), 3, "three clients that pause after each refusal")
-	require.GreaterOrEqual(t, took, 250*time.Millisecond)
+	require.Len(t, calls, 3, "each pauses after its refusal")
+	require.EqualValues(t, 3, asked.Load())
+	require.GreaterOrEqual(t, took, 250*time.Millisecond, "and until the end")
 
 	loop.strict = true
 	_, _, err = loop.run(t.Context(), time.Hour)
@@ -99,7 +99,6 @@ func TestASteadyRateWaitsForNobody(t *testing.T) {
 		calls, err := loop.watch(t.Context(), 200*time.Millisecond)
 		require.NoError(t, err)
 		require.NotEmpty(t, calls)
-		require.LessOrEqual(t, len(calls), 21)
 		for n, c := range calls {
 			require.Equal(t, served, c.verdict)
 			require.Equal(t, time.Duration(n)*10*time.Millisecond, c.due.Sub(calls[0].due).Round(time.Millisecond))

@@ -30,10 +30,7 @@ type receiveCommand struct {
 // Run serves.
 func (c *receiveCommand) Run(_ context.Context, io streams) (err error) {
 	signal.Ignore(os.Interrupt)
-	r, err := receiver.Start(receiver.OK)
-	if err != nil {
-		return err
-	}
+	r := receiver.Start(receiver.OK)
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if err := os.WriteFile(c.Authority, r.Authority(), 0o600); err != nil {
 		return err

@@ -40,10 +40,7 @@ func playStandbyPromoted(ctx context.Context, p *play) (err error) {
 	}
 	defer func() { err = errors.Join(err, standby.Close()) }()
 	defer func() { err = errors.Join(err, s.end()) }()
-	r, err := receiver.Start(receiver.OK)
-	if err != nil {
-		return err
-	}
+	r := receiver.Start(receiver.OK)
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if err := s.trust(r, p.folder); err != nil {
 		return err

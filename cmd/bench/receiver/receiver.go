@@ -1,19 +1,19 @@
 // Package receiver is what the owner of a store would run: an https server that verifies each
-// delivery, remembers it and answers. It has a certificate authority of its own, made anew with
-// each receiver, and a number of hooks, each with its own path and secret.
+// delivery, remembers it and answers. It has the certificate of net/http/httptest and a number of
+// hooks, each with its own path and secret.
 //
 // What does not verify is answered 400 and counted as wrong; it is no delivery. The package decides
 // nothing about what it saw: who reads its requests does.
 package receiver
 
 import (
-	"crypto/tls"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -66,10 +66,8 @@ func OK() (time.Duration, int) { return 0, http.StatusNoContent }
 
 // Receiver serves until it is closed. Goroutines may share it.
 type Receiver struct {
-	answer      Answer
-	certificate []byte
-	listener    net.Listener
-	server      *http.Server
+	answer Answer
+	server *httptest.Server
 
 	mu       sync.Mutex
 	hooks    []Hook
@@ -80,32 +78,24 @@ type Receiver struct {
 }
 
 // Start starts a receiver without hooks on a free port of the loopback address.
-func Start(answer Answer) (*Receiver, error) {
-	authority, certificate, err := newCertificate()
-	if err != nil {
-		return nil, fmt.Errorf("make the receiver's certificate: %w", err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	r := &Receiver{answer: answer, certificate: authority, listener: listener, events: map[uuid.UUID]struct{}{}}
-	r.server = &http.Server{
-		Handler:           r,
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
-		ReadHeaderTimeout: time.Minute,
-		// A worker that is killed leaves broken connections behind, of which nobody wants to read.
-		ErrorLog: log.New(io.Discard, "", 0),
-	}
-	go func() { _ = r.server.ServeTLS(listener, "", "") }() // until Close
-	return r, nil
+func Start(answer Answer) *Receiver {
+	r := &Receiver{answer: answer, events: map[uuid.UUID]struct{}{}}
+	r.server = httptest.NewUnstartedServer(r)
+	r.server.EnableHTTP2 = true
+	r.server.Config.ReadHeaderTimeout = time.Minute
+	// A worker that is killed leaves broken connections behind, of which nobody wants to read.
+	r.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	r.server.StartTLS()
+	return r
 }
 
 // Authority is the certificate, in PEM, that a client must trust.
-func (r *Receiver) Authority() []byte { return r.certificate }
+func (r *Receiver) Authority() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
+}
 
 // Addr is the network address that it serves at.
-func (r *Receiver) Addr() string { return r.listener.Addr().String() }
+func (r *Receiver) Addr() string { return r.server.Listener.Addr().String() }
 
 // URL is the address of a hook.
 func (r *Receiver) URL(hook int) string { return URL(r.Addr(), hook) }
@@ -154,8 +144,8 @@ func (r *Receiver) Forget() {
 	r.requests, r.events, r.wrong, r.why = nil, map[uuid.UUID]struct{}{}, 0, nil
 }
 
-// Close ends the receiver and all connections to it.
-func (r *Receiver) Close() error { return r.server.Close() }
+// Close ends the receiver and all connections to it, hanging ones too.
+func (r *Receiver) Close() error { return r.server.Config.Close() }
 
 // ServeHTTP takes a delivery in.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
