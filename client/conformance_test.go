@@ -15,6 +15,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/auth"
@@ -45,7 +46,7 @@ func install(t *testing.T, database string) *installation {
 
 	rules := service.New(opened, service.Options{})
 	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
-	_, err = rules.CreateStore(ctx, operator, service.StoreDraft{StoreChange: service.StoreChange{Name: new("Atelier")}, Slug: "atelier", Currency: "XAF", Country: "CM"})
+	_, err = rules.CreateStore(ctx, operator, &adminv1.CreateStoreRequest{Name: "Atelier", Slug: "atelier", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	owner, err := rules.FindStore(ctx, "atelier")
 	require.NoError(t, err)
@@ -55,7 +56,7 @@ func install(t *testing.T, database string) *installation {
 // open returns a client with a new key of these scopes.
 func (i *installation) open(t *testing.T, scopes ...string) *client.Client {
 	t.Helper()
-	made, err := i.rules.CreateKey(i.ctx, service.KeyDraft{Name: "program", Scopes: scopes, Lifetime: "never"})
+	made, err := i.rules.CreateKey(i.ctx, service.KeyDraft{Name: "program", Scopes: scopes, Lifetime: adminv1.Key_NEVER})
 	require.NoError(t, err)
 	opened, err := client.New(i.baseURL, made.Text)
 	require.NoError(t, err)
@@ -120,10 +121,7 @@ func products(t *testing.T, i *installation, c *client.Client) {
 	ctx := t.Context()
 	var ids []string
 	for _, title := range []string{"a", "b", "c"} {
-		made, err := i.rules.CreateProduct(i.ctx, service.ProductDraft{
-			Type:          "FILE",
-			ProductChange: service.ProductChange{Title: &title, PriceAmount: new(int64(100))},
-		})
+		made, err := i.rules.CreateProduct(i.ctx, &adminv1.CreateProductRequest{Type: storefrontv1.Product_FILE, Title: title, PriceAmount: new(int64(100))})
 		require.NoError(t, err)
 		ids = append(ids, made.GetId())
 	}
@@ -189,9 +187,7 @@ func customersAndOrders(t *testing.T, i *installation, c *client.Client) {
 	_, err = c.Customers.Page(ctx, &storefrontv1.ListCustomersRequest{PageSize: new(int32(0))})
 	refusedWith(t, client.ValidationFailed, 400, err)
 
-	product, err := i.rules.CreateProduct(i.ctx, service.ProductDraft{
-		Type: "FILE", ProductChange: service.ProductChange{Title: new("Guide"), PriceAmount: new(int64(100))},
-	})
+	product, err := i.rules.CreateProduct(i.ctx, &adminv1.CreateProductRequest{Type: storefrontv1.Product_FILE, Title: "Guide", PriceAmount: new(int64(100))})
 	require.NoError(t, err)
 	order, err := i.rules.RecordOrder(i.ctx, service.OrderDraft{CustomerID: made.GetId(), Lines: []service.OrderLine{{ProductID: product.GetId(), Quantity: 2}}})
 	require.NoError(t, err)

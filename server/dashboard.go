@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
 	"go.storefront.example/server/message"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/route"
 	"go.storefront.example/server/service"
 )
@@ -23,7 +23,7 @@ func (s *Server) HasDashboard() bool { return s.operator != nil }
 func (s *Server) dashboardMounts() []mount {
 	rules := service.New(s.config.Store, s.config.Shop)
 	pages := dashboard.New(dashboard.Config{
-		Operator: admin.New(s.config.Store, rules), Shop: rules, Now: s.config.Store.Now, Unreachable: db.IsUnreachable, Logger: s.config.Logger,
+		Operator: operator.New(s.config.Store, rules), Now: s.config.Store.Now, Unreachable: db.IsUnreachable, Logger: s.config.Logger,
 	})
 	timed := s.timed(pages)
 	prompt := route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,10 +6,10 @@ import (
 	"net/http"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/server/admin"
-	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/monitor"
+	"go.storefront.example/server/operator"
+	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/route"
 	"go.storefront.example/server/service"
@@ -99,7 +99,7 @@ func newOperatorGate(c Config, listens net.Addr) *rpc.Gate {
 
 // serviceMounts is the operator's services, behind the gate.
 func (s *Server) serviceMounts() []mount {
-	services := rpc.Services(admin.New(s.config.Store, service.New(s.config.Store, s.config.Shop)), rpc.Config{
+	services := rpc.Services(operator.New(s.config.Store, service.New(s.config.Store, s.config.Shop)), rpc.Config{
 		Gate: s.operator, Logger: s.config.Logger, Unreachable: db.IsUnreachable, Now: s.config.Store.Now,
 	})
 	mounts := make([]mount, len(services))

@@ -19,9 +19,9 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
-	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/monitor"
+	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/service"
 )

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/google/uuid"
-
-	"go.storefront.example/gen/ent"
-	"go.storefront.example/server/service"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
 )
 
 type activityCmd struct {
@@ -31,59 +29,23 @@ func (activityListCmd) Help() string {
 	return "Each entry names who made a change, what it was and the fields that it changed, with their old and new values.\n\nExample:\n\n    storefront activity list --store douala --limit 20 -o json"
 }
 
-// activityEntry is a change as it is listed.
-type activityEntry struct {
-	ID    uuid.UUID `json:"id"`
-	Actor struct {
-		Type string  `json:"type"`
-		ID   *string `json:"id"` // null for the operator
-		Name string  `json:"name"`
-	} `json:"actor"`
-	Action   string `json:"action"`
-	Resource struct {
-		Type string    `json:"type"`
-		ID   uuid.UUID `json:"id"`
-	} `json:"resource"`
-	Changes   json.RawMessage `json:"changes"`
-	CreatedAt moment          `json:"createdAt"`
-}
-
-func activityEntryOf(row *ent.ActivityEntry) activityEntry {
-	var e activityEntry
-	e.ID, e.Action, e.Changes, e.CreatedAt = row.ID, row.Action, row.Changes, moment{&row.CreatedAt}
-	e.Actor.Type, e.Actor.Name = row.ActorType, row.ActorName
-	if row.ActorID != "" {
-		e.Actor.ID = &row.ActorID
-	}
-	e.Resource.Type, e.Resource.ID = row.ResourceType, row.ResourceID
-	return e
-}
-
 // Run lists the activity.
 func (c *activityListCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		found, err := o.ListActivity(ctx, c.Store, int(c.Limit))
-		if err != nil {
-			return err
-		}
-		entries := make([]activityEntry, len(found))
-		rows := make([][]string, len(found))
-		for i, row := range found {
-			e := activityEntryOf(row)
-			entries[i] = e
-			rows[i] = []string{e.CreatedAt.String(), e.Actor.Name, e.Action, e.Resource.ID.String(), changedFields(e.Changes)}
-		}
-		array, err := plainJSON(entries)
-		if err != nil {
-			return err
-		}
-		return s.list(array, strings.Fields("TIME ACTOR ACTION RESOURCE CHANGED"), rows)
+	return list(s, c.place, c.limit, activityTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*adminv1.ActivityEntry, string, error) {
+		out, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: c.Store, PageSize: size, PageToken: token})
+		return out.GetEntries(), out.GetNextPageToken(), err
 	})
 }
 
+var activityTable = table[*adminv1.ActivityEntry]{"TIME,ACTOR,ACTION,RESOURCE,CHANGED", func(e *adminv1.ActivityEntry) []string {
+	return []string{when(e.GetCreatedAt()), e.GetActor().GetName(), e.GetAction(), e.GetResource().GetId(), changedFields(e.GetChanges())}
+}, func(e *adminv1.ActivityEntry) []byte {
+	return pick(e, map[string]json.RawMessage{"changes": json.RawMessage(e.GetChanges())}, "id", "actor", "action", "resource", "changes", "createdAt")
+}}
+
 // changedFields names the fields of an entry in their order.
-func changedFields(changes json.RawMessage) string {
-	d := json.NewDecoder(strings.NewReader(string(changes)))
+func changedFields(changes string) string {
+	d := json.NewDecoder(strings.NewReader(changes))
 	var names []string
 	for depth, name := 0, false; ; {
 		token, err := d.Token()

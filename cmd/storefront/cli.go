@@ -21,7 +21,7 @@ type cli struct {
 	Store      storeCmd      `cmd:"" help:"Create, list, show and update stores."`
 	Key        keyCmd        `cmd:"" help:"Create, list and revoke a store's API keys."`
 	Product    productCmd    `cmd:"" help:"Create and update products."`
-	Order      orderCmd      `cmd:"" help:"Record orders and tell what became of their payment."`
+	Order      orderCmd      `cmd:"" help:"Record orders, and mark them as paid, failed, cancelled or refunded."`
 	Link       linkCmd       `cmd:"" help:"Disable payment links."`
 	Webhook    webhookCmd    `cmd:"" help:"Register, change and test the webhooks of a store."`
 	Delivery   deliveryCmd   `cmd:"" help:"Read the journal of deliveries, and send again."`

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
+	"math"
 	"time"
 
-	"github.com/google/uuid"
-
-	"go.storefront.example/server/admin"
-	"go.storefront.example/server/service"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
 )
 
 type dashboardCmd struct {
@@ -36,26 +34,20 @@ func (dashboardLinkCmd) Help() string {
 	return "Prints the link. It works once and for a short time; whoever opens it is signed in for 12 hours. Give it to the member alone.\n\nExample:\n\n    storefront dashboard link --store douala --member \"Awa Ngo\" --role owner --url https://operator.example.com"
 }
 
-// shownLink is a sign-in link as it is printed.
-type shownLink struct {
-	URL       string `json:"url"`
-	ExpiresAt moment `json:"expiresAt"`
-}
-
 // Run makes the link.
 func (c *dashboardLinkCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		link, err := o.CreateSignInLink(ctx, c.Store, admin.SignInLinkDraft{
-			Member: c.Member, Role: c.Role, Expires: time.Duration(c.Expires), BaseURL: string(c.URL),
+	seconds := int32(math.Ceil(time.Duration(c.Expires).Seconds()))
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
+			Store: c.Store, Member: c.Member, Role: adminv1.Session_Role(adminv1.Session_Role_value[c.Role]), ExpiresSeconds: &seconds, BaseUrl: string(c.URL),
 		})
 		if err != nil {
 			return err
 		}
-		shown := shownLink{link.URL, moment{&link.ExpiresAt}}
 		if s.json {
-			return s.value(shown)
+			return s.print(pick(link, nil, "url", "expiresAt"))
 		}
-		_, err = fmt.Fprintf(s.out, "%s\n\nWorks once, until %s.\n", shown.URL, shown.ExpiresAt)
+		_, err = fmt.Fprintf(s.out, "%s\n\nWorks once, until %s.\n", link.GetUrl(), when(link.GetExpiresAt()))
 		return err
 	})
 }
@@ -66,8 +58,8 @@ type signInIn time.Duration
 // UnmarshalText reads a length of time such as 10m.
 func (e *signInIn) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
-	if err != nil || d < time.Second || d > admin.MaxSignInExpiry {
-		return fmt.Errorf("must be a time from 1s to %.0fh, such as 10m, not %q", admin.MaxSignInExpiry.Hours(), text)
+	if err != nil || d < time.Second || d > operator.MaxSignInExpiry {
+		return fmt.Errorf("must be a time from 1s to %.0fh, such as 10m, not %q", operator.MaxSignInExpiry.Hours(), text)
 	}
 	*e = signInIn(d)
 	return nil
@@ -76,9 +68,9 @@ func (e *signInIn) UnmarshalText(text []byte) error {
 // baseAt is the address that links are made under.
 type baseAt string
 
-// UnmarshalText reads an address as admin.CheckBaseURL accepts it.
+// UnmarshalText reads an address as operator.CheckBaseURL accepts it.
 func (b *baseAt) UnmarshalText(text []byte) error {
-	if _, err := admin.CheckBaseURL(string(text)); err != nil {
+	if _, err := operator.CheckBaseURL(string(text)); err != nil {
 		return err
 	}
 	*b = baseAt(text)
@@ -95,32 +87,6 @@ func (dashboardSessionsCmd) Help() string {
 	return "A sign-in link becomes a session, under the same id, when the member uses it.\n\nExample:\n\n    storefront dashboard sessions list --store douala"
 }
 
-// sessionEntry is a session or a link as it is listed.
-type sessionEntry struct {
-	ID         uuid.UUID `json:"id"`
-	Kind       string    `json:"kind"`
-	Store      ownStore  `json:"store"`
-	Member     string    `json:"member"`
-	Role       string    `json:"role"`
-	CreatedAt  moment    `json:"createdAt"`
-	ExpiresAt  moment    `json:"expiresAt"`
-	LastUsedAt moment    `json:"lastUsedAt"`
-	EndedAt    moment    `json:"endedAt"`
-}
-
-// ownStore names the store that something belongs to, as an event does.
-type ownStore struct {
-	ID   uuid.UUID `json:"id"`
-	Slug string    `json:"slug"`
-}
-
-func sessionEntryOf(s admin.Session) sessionEntry {
-	return sessionEntry{
-		s.ID, s.Kind, ownStore{s.StoreID, s.StoreSlug}, s.Member, s.Role,
-		moment{&s.CreatedAt}, moment{&s.ExpiresAt}, moment{s.LastUsedAt}, moment{s.EndedAt},
-	}
-}
-
 type sessionsListCmd struct {
 	place
 	Store string `placeholder:"SLUG" help:"The store, by slug or id; all stores unless named."`
@@ -134,25 +100,18 @@ func (sessionsListCmd) Help() string {
 
 // Run lists the sessions and links.
 func (c *sessionsListCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		all, err := o.ListSessions(ctx, c.Store, int(c.Limit))
-		if err != nil {
-			return err
-		}
-		entries := make([]sessionEntry, len(all))
-		rows := make([][]string, len(all))
-		for i, one := range all {
-			e := sessionEntryOf(one)
-			entries[i] = e
-			rows[i] = []string{e.ID.String(), e.Kind, e.Store.Slug, e.Member, e.Role, e.LastUsedAt.String(), e.CreatedAt.String(), e.ExpiresAt.String()}
-		}
-		array, err := plainJSON(entries)
-		if err != nil {
-			return err
-		}
-		return s.list(array, strings.Split("ID,KIND,STORE,MEMBER,ROLE,LAST USED,CREATED,EXPIRES", ","), rows)
+	return list(s, c.place, c.limit, sessionTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*adminv1.Session, string, error) {
+		out, err := o.ListSessions(ctx, &adminv1.ListSessionsRequest{Store: c.Store, PageSize: size, PageToken: token})
+		return out.GetSessions(), out.GetNextPageToken(), err
 	})
 }
+
+var sessionTable = table[*adminv1.Session]{"ID,KIND,STORE,MEMBER,ROLE,LAST USED,CREATED,EXPIRES", func(m *adminv1.Session) []string {
+	return []string{
+		m.GetId(), m.GetKind().String(), m.GetStore().GetSlug(), m.GetMember(), m.GetRole().String(), when(m.GetLastUsedAt()),
+		when(m.GetCreatedAt()), when(m.GetExpiresAt()),
+	}
+}, whole[*adminv1.Session]}
 
 type sessionsRevokeCmd struct {
 	place
@@ -167,12 +126,6 @@ func (sessionsRevokeCmd) Help() string {
 	return "Takes effect with the next request, on every server. The id of a link that was used meanwhile ends the session that it began.\n\nExample:\n\n    storefront dashboard sessions revoke 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f\n    storefront dashboard sessions revoke --all --store douala --member \"Awa Ngo\""
 }
 
-// endedSessions is how many sessions and unused links were ended.
-type endedSessions struct {
-	Sessions int `json:"sessions"`
-	Links    int `json:"links"`
-}
-
 // Run ends what is named.
 func (c *sessionsRevokeCmd) Run(s *session) error {
 	switch {
@@ -181,18 +134,8 @@ func (c *sessionsRevokeCmd) Run(s *session) error {
 	case c.ID == "" && (!c.All || c.Store == ""):
 		return usage("name what to end: an id, or --all and --store")
 	}
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		if c.ID != "" {
-			ended, err := o.RevokeSession(ctx, c.ID)
-			if err != nil {
-				return err
-			}
-			return s.value(sessionEntryOf(ended))
-		}
-		ended, err := o.RevokeSessions(ctx, c.Store, c.Member)
-		if err != nil {
-			return err
-		}
-		return s.value(endedSessions{ended.Sessions, ended.Links})
-	})
+	if c.ID != "" {
+		return call(s, c.place, &adminv1.RevokeSessionRequest{Id: c.ID}, operator.API.RevokeSession)
+	}
+	return call(s, c.place, &adminv1.RevokeSessionsRequest{Store: c.Store, Member: c.Member}, operator.API.RevokeSessions)
 }

@@ -2,16 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/server/service"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
 )
 
 type deliveryCmd struct {
@@ -25,43 +26,20 @@ func (deliveryCmd) Help() string {
 	return "The journal of what was sent to webhooks.\n\nExample:\n\n    storefront delivery list --store douala --status failed"
 }
 
-// deliveryEntry is a delivery as it is listed.
-type deliveryEntry struct {
-	ID             uuid.UUID `json:"id"`
-	EventID        uuid.UUID `json:"eventId"`
-	EventType      string    `json:"eventType"`
-	WebhookID      uuid.UUID `json:"webhookId"`
-	Status         string    `json:"status"`
-	AttemptCount   int       `json:"attemptCount"`
-	NextAttemptAt  moment    `json:"nextAttemptAt"`
-	LastStatusCode *int      `json:"lastStatusCode"`
-	LastError      *string   `json:"lastError"`
-	CreatedAt      moment    `json:"createdAt"`
+// deliveryMembers are what -o json prints of a delivery.
+var deliveryMembers = []string{
+	"id", "eventId", "eventType", "webhookId", "status", "attemptCount", "nextAttemptAt", "lastStatusCode", "lastError", "createdAt",
 }
 
-func deliveryEntryOf(e queue.Entry) deliveryEntry {
-	d := deliveryEntry{
-		ID: e.ID, EventID: e.EventID, EventType: e.EventType, WebhookID: e.WebhookID, Status: e.Status,
-		AttemptCount: len(e.Attempts), NextAttemptAt: moment{e.NextAttemptAt}, CreatedAt: moment{&e.CreatedAt},
-	}
-	if last := e.Last(); last != nil {
-		if last.StatusCode != 0 {
-			d.LastStatusCode = &last.StatusCode
-		}
-		if last.Error != "" {
-			d.LastError = &last.Error
-		}
-	}
-	return d
-}
+func deliveryObject(d *adminv1.Delivery) []byte { return pick(d, nil, deliveryMembers...) }
 
-// last says what the newest attempt came to, for a reader.
-func (d deliveryEntry) last() string {
+// lastOf is the result of a delivery's newest attempt, for a reader.
+func lastOf(d *adminv1.Delivery) string {
 	switch {
 	case d.LastError != nil:
-		return *d.LastError
+		return d.GetLastError()
 	case d.LastStatusCode != nil:
-		return "status " + strconv.Itoa(*d.LastStatusCode)
+		return "status " + strconv.Itoa(int(d.GetLastStatusCode()))
 	}
 	return "-"
 }
@@ -84,35 +62,25 @@ func (c *deliveryListCmd) Run(s *session) error {
 	if c.Store == "" && c.Webhook == "" {
 		return usage("name whose deliveries to list: --store or --webhook")
 	}
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		which := service.DeliverySearch{WebhookID: c.Webhook, Status: c.Status, Limit: int(c.Limit)}
-		list := o.ListDeliveriesTo
-		if c.Store != "" {
-			list = func(ctx context.Context, which service.DeliverySearch) ([]queue.Entry, error) {
-				return o.ListDeliveries(ctx, c.Store, which)
-			}
-		}
-		found, err := list(ctx, which)
-		if err != nil {
-			return err
-		}
-		entries := make([]deliveryEntry, len(found))
-		rows := make([][]string, len(found))
-		for i, one := range found {
-			e := deliveryEntryOf(one)
-			entries[i] = e
-			rows[i] = []string{
-				e.ID.String(), e.EventType, e.Status, strconv.Itoa(e.AttemptCount), e.last(), e.NextAttemptAt.String(),
-				e.CreatedAt.String(), e.WebhookID.String(),
-			}
-		}
-		array, err := plainJSON(entries)
-		if err != nil {
-			return err
-		}
-		return s.list(array, strings.Split("ID,EVENT,STATUS,ATTEMPTS,LAST,NEXT ATTEMPT,CREATED,WEBHOOK", ","), rows)
+	var status *string
+	if c.Status != "" {
+		status = &c.Status
+	}
+	return list(s, c.place, c.limit, deliveryTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*adminv1.Delivery, string, error) {
+		out, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{
+			Store: c.Store, WebhookId: c.Webhook, Status: enumOf[adminv1.Delivery_Status](adminv1.Delivery_Status_value, status),
+			PageSize: size, PageToken: token,
+		})
+		return out.GetDeliveries(), out.GetNextPageToken(), err
 	})
 }
+
+var deliveryTable = table[*adminv1.Delivery]{"ID,EVENT,STATUS,ATTEMPTS,LAST,NEXT ATTEMPT,CREATED,WEBHOOK", func(d *adminv1.Delivery) []string {
+	return []string{
+		d.GetId(), d.GetEventType(), d.GetStatus().String(), strconv.Itoa(int(d.GetAttemptCount())), lastOf(d), when(d.GetNextAttemptAt()),
+		when(d.GetCreatedAt()), d.GetWebhookId(),
+	}
+}, deliveryObject}
 
 type deliveryShowCmd struct {
 	place
@@ -124,25 +92,14 @@ func (deliveryShowCmd) Help() string {
 	return "Example:\n\n    storefront delivery show 01936d2e-7a12-7c5e-9d0f-3a2b1c4d5e6f -o json"
 }
 
-// shownDelivery is a delivery with all that is known of it.
-type shownDelivery struct {
-	deliveryEntry
-	Attempts []queue.Attempt `json:"attempts"`
-	Payload  *rawJSON        `json:"payload"` // null when the event is kept no longer
-}
-
 // Run shows the delivery.
 func (c *deliveryShowCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		d, err := o.GetDelivery(ctx, c.ID)
-		if err != nil {
-			return err
+	return callAs(s, c.place, &adminv1.GetDeliveryRequest{Id: c.ID}, operator.API.GetDelivery, func(found *adminv1.GetDeliveryResponse) []byte {
+		payload := json.RawMessage("null") // the event's retention has ended
+		if found.Payload != nil {
+			payload = json.RawMessage(found.GetPayload())
 		}
-		shown := shownDelivery{deliveryEntry: deliveryEntryOf(d.Entry), Attempts: append([]queue.Attempt{}, d.Attempts...)}
-		if d.Payload != nil {
-			shown.Payload = (*rawJSON)(&d.Payload)
-		}
-		return s.value(shown)
+		return pick(found.GetDelivery(), map[string]json.RawMessage{"payload": payload}, append(slices.Clone(deliveryMembers), "attempts", "payload")...)
 	})
 }
 
@@ -170,7 +127,7 @@ type deliveryResendCmd struct {
 func (deliveryResendCmd) Help() string {
 	return `Prints the new delivery, which has the event's id and all attempts before it; or, with --since, how many there are.
 
---since can be said again, interrupted and killed: it sends nothing twice, and a worker ends what it began.
+--since can be repeated, interrupted and killed: it sends nothing twice, and a worker finishes what it began.
 
 Example:
 
@@ -178,15 +135,8 @@ Example:
     storefront delivery resend --webhook 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --since 2026-10-01T12:00:00Z`
 }
 
-// resendPoll is how often a resend that another process works on is looked at.
+// resendPoll is how often the command looks at a resend that another process works on.
 const resendPoll = time.Second
-
-// resentSince is what a resend came to.
-type resentSince struct {
-	WebhookID uuid.UUID `json:"webhookId"`
-	Since     moment    `json:"since"`
-	Resent    int       `json:"resent"`
-}
 
 // Run sends again.
 func (c *deliveryResendCmd) Run(s *session) error {
@@ -194,26 +144,27 @@ func (c *deliveryResendCmd) Run(s *session) error {
 	case c.ID != "" && (c.Webhook != "" || c.Since != nil):
 		return usage("a delivery's id cannot be used with --webhook or --since")
 	case c.ID != "":
-		return s.delivery(c.place, c.ID, operations.ResendDelivery)
+		return callAs(s, c.place, &adminv1.ResendDeliveryRequest{Id: c.ID}, operator.API.ResendDelivery, deliveryObject)
 	case c.Webhook == "" || c.Since == nil:
 		return usage("name what to send again: a delivery's id, or --webhook and --since")
 	}
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
 		bar := newProgress(s.errs, "resend", -1)
-		done, err := o.ResendSince(ctx, c.Webhook, time.Time(*c.Since), resendPoll, func(so queue.Resend) {
-			bar.tell(fmt.Sprintf("resend %d deliveries", so.Resent))
+		in := &adminv1.StartResendRequest{WebhookId: c.Webhook, Since: timestamppb.New(time.Time(*c.Since))}
+		done, err := operator.Resend(ctx, o, in, resendPoll, func(so *adminv1.Resend) {
+			bar.tell(fmt.Sprintf("resend %d deliveries", so.GetResent()))
 		})
 		bar.end()
 		if err != nil {
 			return err
 		}
-		if done.Stopped {
-			return fmt.Errorf("the webhook was disabled or deleted meanwhile; of the %d deliveries that were made, those not yet sent are cancelled", done.Resent)
+		if done.GetState() == adminv1.Resend_stopped {
+			return fmt.Errorf("the webhook was disabled or deleted meanwhile; of the %d deliveries that were made, those not yet sent are cancelled", done.GetResent())
 		}
 		if s.json {
-			return s.value(resentSince{done.WebhookID, moment{&done.Since}, done.Resent})
+			return s.print(pick(done, nil, "webhookId", "since", "resent"))
 		}
-		_, err = fmt.Fprintf(s.out, "%d deliveries to webhook %s, of events since %s\n", done.Resent, done.WebhookID, moment{&done.Since})
+		_, err = fmt.Fprintf(s.out, "%d deliveries to webhook %s, of events since %s\n", done.GetResent(), done.GetWebhookId(), when(done.GetSince()))
 		return err
 	})
 }

@@ -7,9 +7,9 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.storefront.example/gen/ent/product"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/admin"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
 
@@ -32,7 +32,7 @@ func (w *walk) after(d time.Duration) { w.at = w.at.Add(d) }
 
 // demo makes the demo store by what the operator and the API's callers can do.
 type demo struct {
-	operator *admin.Operator
+	operator *operator.Operator
 	shop     *service.Shop
 	clock    *walk
 }
@@ -69,30 +69,27 @@ func (d demo) products(ctx context.Context) ([]string, error) {
 	var published []string
 	for _, p := range demoProducts {
 		d.clock.after(7 * time.Hour)
-		draft := service.ProductDraft{Type: p.kind}
-		status, ready, description := p.status, p.status != product.StatusDRAFT, "<p>"+p.summary+"</p>"
-		draft.Title, draft.Summary, draft.PriceAmount, draft.Description = &p.title, &p.summary, &p.price, &description
-		draft.ContentReady = &ready
+		in := &adminv1.CreateProductRequest{
+			Title: p.title, Type: p.kind, PriceAmount: &p.price, Summary: &p.summary, Description: new("<p>" + p.summary + "</p>"),
+			ContentReady: new(p.status != storefrontv1.Product_DRAFT), Status: p.status.Enum(),
+		}
 		if p.compareAt > 0 {
-			compareAt := &p.compareAt
-			draft.CompareAtAmount = &compareAt
+			in.CompareAtAmount = &p.compareAt
 		}
 		// An archived product was published first.
-		if status == product.StatusARCHIVED {
-			status = product.StatusPUBLISHED
+		if p.status == storefrontv1.Product_ARCHIVED {
+			in.Status = storefrontv1.Product_PUBLISHED.Enum()
 		}
-		draft.Status = &status
-		created, err := d.shop.CreateProduct(ctx, draft)
+		created, err := d.shop.CreateProduct(ctx, in)
 		if err != nil {
 			return nil, fmt.Errorf("product %q: %w", p.title, err)
 		}
 		switch p.status {
-		case product.StatusPUBLISHED:
+		case storefrontv1.Product_PUBLISHED:
 			published = append(published, created.GetId())
-		case product.StatusARCHIVED:
+		case storefrontv1.Product_ARCHIVED:
 			d.clock.after(24 * time.Hour)
-			archived := product.StatusARCHIVED
-			if _, err := d.shop.ChangeProduct(ctx, created.GetId(), service.ProductChange{Status: &archived}); err != nil {
+			if _, err := d.shop.ChangeProduct(ctx, &adminv1.UpdateProductRequest{Id: created.GetId(), Status: storefrontv1.Product_ARCHIVED.Enum()}); err != nil {
 				return nil, fmt.Errorf("product %q: %w", p.title, err)
 			}
 		}

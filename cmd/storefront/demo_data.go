@@ -3,48 +3,42 @@ package main
 import (
 	"time"
 
-	"go.storefront.example/gen/ent/product"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
 )
 
 // What the demo store holds: a shop in Douala that sells knowledge in French, with prices in
 // francs, which have no decimals.
 
-func demoStore() service.StoreDraft {
-	fee := 5.0
-	text := func(s string) *string { return &s }
-	return service.StoreDraft{
-		Slug: demoSlug, Currency: "XAF", Country: "CM",
-		StoreChange: service.StoreChange{
-			Name:         text("Atelier Mboa"),
-			Description:  text("Guides, cours et rencontres pour entrepreneurs, à Douala et en ligne."),
-			SupportEmail: text("bonjour@atelier-mboa.example"),
-			Phone:        text("+237670001000"), WhatsappPhone: text("+237670001001"),
-			SocialLinks:        map[string]string{"facebook": "https://facebook.com/ateliermboa", "instagram": "https://instagram.com/ateliermboa"},
-			PlatformFeePercent: &fee,
-		},
+func demoStore() *adminv1.CreateStoreRequest {
+	return &adminv1.CreateStoreRequest{
+		Name: "Atelier Mboa", Slug: demoSlug, Currency: "XAF", Country: "CM",
+		Description:  new("Guides, cours et rencontres pour entrepreneurs, à Douala et en ligne."),
+		SupportEmail: new("bonjour@atelier-mboa.example"),
+		Phone:        new("+237670001000"), WhatsappPhone: new("+237670001001"),
+		SocialLinks:        map[string]string{"facebook": "https://facebook.com/ateliermboa", "instagram": "https://instagram.com/ateliermboa"},
+		PlatformFeePercent: new(5.0),
 	}
 }
 
 var demoProducts = []struct {
 	title, summary   string
-	kind             product.Type
-	status           product.Status
+	kind             storefrontv1.Product_Type
+	status           storefrontv1.Product_Status
 	price, compareAt int64
 }{
-	{"Guide du marché : vendre sans boutique", "Quarante pages sur la vente par téléphone et messagerie.", product.TypeFILE, product.StatusPUBLISHED, 1500, 2500},
-	{"Modèles de factures et devis", "Dix modèles prêts à remplir.", product.TypeFILE, product.StatusPUBLISHED, 2000, 0},
-	{"Recettes de Mamá Ngónó", "Trente plats de la côte, pas à pas.", product.TypeFILE, product.StatusPUBLISHED, 3500, 5000},
-	{"Photographier ses produits au téléphone", "Six leçons filmées, du cadrage à la retouche.", product.TypeCOURSE, product.StatusPUBLISHED, 12000, 15000},
-	{"Comptabilité simple pour petits commerces", "Huit semaines, un exercice chaque vendredi.", product.TypeCOURSE, product.StatusPUBLISHED, 25000, 0},
-	{"Écrire pour vendre", "Cours en préparation.", product.TypeCOURSE, product.StatusDRAFT, 10000, 0},
-	{"Caisse Facile, licence d'un an", "Le logiciel de caisse pour un poste.", product.TypeLICENSE, product.StatusPUBLISHED, 30000, 36000},
-	{"Caisse Facile 1, licence à vie", "L'ancienne version, encore tenue à jour.", product.TypeLICENSE, product.StatusARCHIVED, 18000, 0},
-	{"Une heure de conseil avec Aïcha", "Visioconférence, sur rendez-vous.", product.TypeMEETING, product.StatusPUBLISHED, 20000, 0},
-	{"Revue de votre boutique en ligne", "Rendez-vous de deux heures, rapport écrit.", product.TypeMEETING, product.StatusDRAFT, 45000, 0},
-	{"Soirée des entrepreneurs de Bonapriso", "Rencontres et tables rondes, une boisson comprise.", product.TypeEVENT, product.StatusPUBLISHED, 5000, 0},
-	{"Atelier savon : édition de mars", "Une journée pour fabriquer son premier savon.", product.TypeEVENT, product.StatusARCHIVED, 15000, 0},
+	{"Guide du marché : vendre sans boutique", "Quarante pages sur la vente par téléphone et messagerie.", storefrontv1.Product_FILE, storefrontv1.Product_PUBLISHED, 1500, 2500},
+	{"Modèles de factures et devis", "Dix modèles prêts à remplir.", storefrontv1.Product_FILE, storefrontv1.Product_PUBLISHED, 2000, 0},
+	{"Recettes de Mamá Ngónó", "Trente plats de la côte, pas à pas.", storefrontv1.Product_FILE, storefrontv1.Product_PUBLISHED, 3500, 5000},
+	{"Photographier ses produits au téléphone", "Six leçons filmées, du cadrage à la retouche.", storefrontv1.Product_COURSE, storefrontv1.Product_PUBLISHED, 12000, 15000},
+	{"Comptabilité simple pour petits commerces", "Huit semaines, un exercice chaque vendredi.", storefrontv1.Product_COURSE, storefrontv1.Product_PUBLISHED, 25000, 0},
+	{"Écrire pour vendre", "Cours en préparation.", storefrontv1.Product_COURSE, storefrontv1.Product_DRAFT, 10000, 0},
+	{"Caisse Facile, licence d'un an", "Le logiciel de caisse pour un poste.", storefrontv1.Product_LICENSE, storefrontv1.Product_PUBLISHED, 30000, 36000},
+	{"Caisse Facile 1, licence à vie", "L'ancienne version, encore tenue à jour.", storefrontv1.Product_LICENSE, storefrontv1.Product_ARCHIVED, 18000, 0},
+	{"Une heure de conseil avec Aïcha", "Visioconférence, sur rendez-vous.", storefrontv1.Product_MEETING, storefrontv1.Product_PUBLISHED, 20000, 0},
+	{"Revue de votre boutique en ligne", "Rendez-vous de deux heures, rapport écrit.", storefrontv1.Product_MEETING, storefrontv1.Product_DRAFT, 45000, 0},
+	{"Soirée des entrepreneurs de Bonapriso", "Rencontres et tables rondes, une boisson comprise.", storefrontv1.Product_EVENT, storefrontv1.Product_PUBLISHED, 5000, 0},
+	{"Atelier savon : édition de mars", "Une journée pour fabriquer son premier savon.", storefrontv1.Product_EVENT, storefrontv1.Product_ARCHIVED, 15000, 0},
 }
 
 // demoLinks has one link of each kind: open and fixed ones that take payments, one whose end date

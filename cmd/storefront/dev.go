@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
@@ -17,13 +17,14 @@ import (
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/docs"
 	"go.storefront.example/server/monitor"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/service"
 	"go.storefront.example/worker"
@@ -48,7 +49,7 @@ const (
 	// devKeyName is the name of the key that dev makes.
 	devKeyName = "dev"
 	// devKeyLifetime lets a forgotten key die.
-	devKeyLifetime = "30d"
+	devKeyLifetime = adminv1.Key_DAYS_30
 	// devMember is who the link that dev prints signs in.
 	devMember = "Developer"
 )
@@ -104,7 +105,7 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 	if err != nil {
 		return err
 	}
-	receives, err := newReceiver(func(got received) { tell(s, got) })
+	receives, err := newReceiver(func(got received) { showReceived(s, got) })
 	if err != nil {
 		return err
 	}
@@ -116,16 +117,16 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 	// The key is made once the addresses are taken: a dev that cannot serve revokes no key.
 	group.Go(func() error {
 		return serve(ctx, config, func(running *server.Server) error {
-			operator := admin.New(handle, service.New(handle, config.Shop))
-			demo, err := operator.GetStore(ctx, demoSlug)
+			o := operator.New(handle, service.New(handle, config.Shop))
+			demo, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: demoSlug})
 			if err != nil {
 				return err
 			}
-			key, err := newDevKey(ctx, operator)
+			key, err := newDevKey(ctx, o)
 			if err != nil {
 				return err
 			}
-			if err := receives.register(ctx, operator, demoSlug); err != nil {
+			if err := receives.register(ctx, o, demoSlug); err != nil {
 				return err
 			}
 			g := greeting{
@@ -133,14 +134,15 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 				Receiver: receives.url(), Docs: baseURL(running.Addr()) + docs.Path,
 			}
 			// Beyond this machine nobody can sign in over http.
-			if _, err := admin.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
-				link, err := operator.CreateSignInLink(ctx, demoSlug, admin.SignInLinkDraft{
-					Member: devMember, Role: admin.RoleOwner, Expires: admin.MaxSignInExpiry, BaseURL: g.AdminURL,
+			if _, err := operator.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
+				link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
+					Store: demoSlug, Member: devMember, Role: adminv1.Session_owner, BaseUrl: g.AdminURL,
+					ExpiresSeconds: new(int32(operator.MaxSignInExpiry / time.Second)),
 				})
 				if err != nil {
 					return err
 				}
-				g.Dashboard = link.URL
+				g.Dashboard = link.GetUrl()
 			}
 			if err := greet(s, g, demo, handle); err != nil {
 				return err
@@ -153,8 +155,8 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 	return group.Wait()
 }
 
-// tell shows a delivery that the receiver got.
-func tell(s *session, got received) {
+// showReceived shows a delivery that the receiver got.
+func showReceived(s *session, got received) {
 	if s.json {
 		return // standard output holds one value
 	}
@@ -166,21 +168,24 @@ func tell(s *session, got received) {
 }
 
 // newDevKey revokes the keys of earlier starts and makes one with every scope.
-func newDevKey(ctx context.Context, o *admin.Operator) (string, error) {
-	keys, err := o.ListKeys(ctx, demoSlug, math.MaxInt32)
+func newDevKey(ctx context.Context, o operator.API) (string, error) {
+	keys, err := operator.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Key, string, error) {
+		out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: demoSlug, PageSize: size, PageToken: token})
+		return out.GetKeys(), out.GetNextPageToken(), err
+	})
 	if err != nil {
 		return "", err
 	}
 	for _, k := range keys {
-		if k.Name != devKeyName || k.Status == "revoked" {
+		if k.GetName() != devKeyName || k.GetStatus() == adminv1.Key_revoked {
 			continue
 		}
-		if _, err := o.RevokeKey(ctx, k.ID.String()); err != nil {
+		if _, err := o.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: k.GetId()}); err != nil {
 			return "", err
 		}
 	}
-	key, err := o.CreateKey(ctx, demoSlug, service.KeyDraft{Name: devKeyName, Scopes: auth.Scopes(), Lifetime: devKeyLifetime})
-	return key.Text, err
+	key, err := o.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: demoSlug, Name: devKeyName, Scopes: auth.Scopes(), Lifetime: devKeyLifetime})
+	return key.GetSecret(), err
 }
 
 // greeting is what dev prints once it is ready.
@@ -278,11 +283,11 @@ func makeDemo(ctx context.Context, url string) error {
 		return err
 	}
 	rules := service.New(handle, service.Options{})
-	operator := admin.New(handle, rules)
-	_, err = operator.GetStore(ctx, demoSlug)
+	o := operator.New(handle, rules)
+	_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: demoSlug})
 	var r *apierr.Refusal
 	if errors.As(err, &r) && r.Code == apierr.StoreNotFound {
-		err = demo{operator, rules, clock}.fill(ctx)
+		err = demo{o, rules, clock}.fill(ctx)
 		if err != nil {
 			err = fmt.Errorf("make the demo store: %w", err)
 		}

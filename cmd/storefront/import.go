@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"go.storefront.example/server/admin"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
 
@@ -59,7 +59,7 @@ func (c *importCmd) Run(s *session) error {
 		}
 		lines = f
 	}
-	return s.onDatabase(c.database, service.Options{}, func(ctx context.Context, o *admin.Operator) error {
+	return s.onDatabase(c.database, func(ctx context.Context, o *operator.Operator) error {
 		bar := newProgress(s.errs, c.Kind, size)
 		done, err := o.Import(ctx, c.Store, lines, service.Import{
 			Kind: service.ImportKind(c.Kind), Events: c.Events,

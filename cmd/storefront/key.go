@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
-	"github.com/google/uuid"
-
-	"go.storefront.example/server/service"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
 )
 
 type keyCmd struct {
@@ -18,32 +18,6 @@ type keyCmd struct {
 // Help shows an example.
 func (keyCmd) Help() string {
 	return "Example:\n\n    storefront key create --store douala --name crm --scopes customers:write,orders:read --expires 90d"
-}
-
-// newKey is a key as it is shown at its creation.
-type newKey struct {
-	ID        uuid.UUID `json:"id"`
-	Name      string    `json:"name"`
-	Key       string    `json:"key"`
-	Scopes    []string  `json:"scopes"`
-	ExpiresAt moment    `json:"expiresAt"`
-	CreatedAt moment    `json:"createdAt"`
-}
-
-// keyEntry is a key as it is listed.
-type keyEntry struct {
-	ID         uuid.UUID `json:"id"`
-	Name       string    `json:"name"`
-	Hint       string    `json:"hint"`
-	Scopes     []string  `json:"scopes"`
-	Status     string    `json:"status"`
-	ExpiresAt  moment    `json:"expiresAt"`
-	LastUsedAt moment    `json:"lastUsedAt"`
-	CreatedAt  moment    `json:"createdAt"`
-}
-
-func keyEntryOf(k service.Key) keyEntry {
-	return keyEntry{k.ID, k.Name, k.Hint, k.Scopes, k.Status, moment{k.ExpiresAt}, moment{k.LastUsedAt}, moment{&k.CreatedAt}}
 }
 
 type keyCreateCmd struct {
@@ -59,14 +33,16 @@ func (keyCreateCmd) Help() string {
 	return "Prints the key, this once: only its fingerprint is kept. A store has at most ten active keys.\n\nExample:\n\n    storefront key create --store douala --name crm --scopes customers:write,orders:read --expires 90d -o json"
 }
 
+// lifetimes are the values of --expires.
+var lifetimes = map[string]adminv1.Key_Lifetime{
+	"30d": adminv1.Key_DAYS_30, "90d": adminv1.Key_DAYS_90, "1y": adminv1.Key_YEAR_1, "never": adminv1.Key_NEVER,
+}
+
 // Run creates the key.
 func (c *keyCreateCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		k, err := o.CreateKey(ctx, c.Store, service.KeyDraft{Name: c.Name, Scopes: c.Scopes, Lifetime: c.Expires})
-		if err != nil {
-			return err
-		}
-		return s.value(newKey{k.ID, k.Name, k.Text, k.Scopes, moment{k.ExpiresAt}, moment{&k.CreatedAt}})
+	in := &adminv1.CreateKeyRequest{Store: c.Store, Name: c.Name, Scopes: c.Scopes, Lifetime: lifetimes[c.Expires]}
+	return callAs(s, c.place, in, operator.API.CreateKey, func(made *adminv1.CreateKeyResponse) []byte {
+		return pick(made.GetKey(), map[string]json.RawMessage{"key": quoted(made.GetSecret())}, "id", "name", "key", "scopes", "expiresAt", "createdAt")
 	})
 }
 
@@ -81,25 +57,18 @@ func (keyListCmd) Help() string { return "Example:\n\n    storefront key list --
 
 // Run lists the keys.
 func (c *keyListCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		keys, err := o.ListKeys(ctx, c.Store, int(c.Limit))
-		if err != nil {
-			return err
-		}
-		entries := make([]keyEntry, len(keys))
-		rows := make([][]string, len(keys))
-		for i, k := range keys {
-			e := keyEntryOf(k)
-			entries[i] = e
-			rows[i] = []string{e.ID.String(), e.Name, e.Hint, e.Status, e.ExpiresAt.String(), e.LastUsedAt.String(), e.CreatedAt.String(), strings.Join(e.Scopes, ",")}
-		}
-		array, err := plainJSON(entries)
-		if err != nil {
-			return err
-		}
-		return s.list(array, strings.Split("ID,NAME,HINT,STATUS,EXPIRES,LAST USED,CREATED,SCOPES", ","), rows)
+	return list(s, c.place, c.limit, keyTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*adminv1.Key, string, error) {
+		out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: c.Store, PageSize: size, PageToken: token})
+		return out.GetKeys(), out.GetNextPageToken(), err
 	})
 }
+
+var keyTable = table[*adminv1.Key]{"ID,NAME,HINT,STATUS,EXPIRES,LAST USED,CREATED,SCOPES", func(k *adminv1.Key) []string {
+	return []string{
+		k.GetId(), k.GetName(), k.GetHint(), k.GetStatus().String(), when(k.GetExpiresAt()), when(k.GetLastUsedAt()), when(k.GetCreatedAt()),
+		strings.Join(k.GetScopes(), ","),
+	}
+}, whole[*adminv1.Key]}
 
 type keyRevokeCmd struct {
 	place
@@ -113,11 +82,5 @@ func (keyRevokeCmd) Help() string {
 
 // Run revokes the key.
 func (c *keyRevokeCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		k, err := o.RevokeKey(ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		return s.value(keyEntryOf(k))
-	})
+	return call(s, c.place, &adminv1.RevokeKeyRequest{Id: c.ID}, operator.API.RevokeKey)
 }

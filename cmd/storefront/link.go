@@ -1,9 +1,8 @@
 package main
 
 import (
-	"context"
-
-	"go.storefront.example/server/service"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
 )
 
 type linkCmd struct {
@@ -27,11 +26,5 @@ func (linkDisableCmd) Help() string {
 
 // Run disables the link.
 func (c *linkDisableCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		disabled, err := o.DisablePaymentLink(ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		return s.message(disabled)
-	})
+	return call(s, c.place, &adminv1.DisablePaymentLinkRequest{Id: c.ID}, operator.API.DisablePaymentLink)
 }

@@ -8,8 +8,8 @@ import (
 	"net"
 	"net/http"
 
-	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/monitor"
+	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/rest"
 )
 

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"context"
-
-	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
 )
 
 type orderCmd struct {
 	Create orderCreateCmd `cmd:"" help:"Record a PENDING order."`
-	Pay    orderPayCmd    `cmd:"" help:"Tell that an order was paid."`
-	Fail   orderFailCmd   `cmd:"" help:"Tell that the payment of an order failed."`
-	Cancel orderCancelCmd `cmd:"" help:"Tell that an order was given up."`
-	Refund orderRefundCmd `cmd:"" help:"Tell that a paid order was paid back."`
+	Pay    orderPayCmd    `cmd:"" help:"Mark an order as paid."`
+	Fail   orderFailCmd   `cmd:"" help:"Mark the payment of an order as failed."`
+	Cancel orderCancelCmd `cmd:"" help:"Cancel an order."`
+	Refund orderRefundCmd `cmd:"" help:"Mark a paid order as refunded."`
 }
 
 // Help shows an example.
@@ -23,7 +21,7 @@ func (orderCmd) Help() string {
 type orderCreateCmd struct {
 	place
 	Store         string      `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	Customer      string      `placeholder:"ID" help:"The customer's id; or say who it is with the next three."`
+	Customer      string      `placeholder:"ID" help:"The customer's id; or describe the buyer with the next three."`
 	CustomerName  string      `placeholder:"NAME" help:"Name of the buyer."`
 	CustomerEmail *string     `placeholder:"EMAIL" help:"E-mail of the buyer; a new buyer is a new customer."`
 	CustomerPhone *string     `placeholder:"PHONE" help:"Phone of the buyer."`
@@ -54,47 +52,26 @@ func (c *orderCreateCmd) Run(s *session) error {
 	case c.PaymentLink == "" && c.Amount != nil:
 		return usage("--amount goes with --payment-link only")
 	}
-	draft := service.OrderDraft{
-		CustomerID:    c.Customer,
-		Buyer:         service.Buyer{Name: c.CustomerName, Email: c.CustomerEmail, Phone: c.CustomerPhone},
-		PaymentLinkID: c.PaymentLink, Amount: (*int64)(c.Amount), Note: c.Note,
+	in := &adminv1.CreateOrderRequest{
+		Store: c.Store, CustomerId: c.Customer, Name: c.CustomerName, Email: c.CustomerEmail, Phone: c.CustomerPhone,
+		PaymentLinkId: c.PaymentLink, Amount: (*int64)(c.Amount), Note: c.Note, IdempotencyKey: c.IdempotencyKey,
 	}
 	for _, line := range c.Product {
-		draft.Lines = append(draft.Lines, service.OrderLine(line))
+		in.Items = append(in.Items, &adminv1.CreateOrderRequest_Item{ProductId: line.id, Quantity: line.quantity})
 	}
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		recorded, err := o.CreateOrder(c.under(ctx), c.Store, draft)
-		if err != nil {
-			return err
-		}
-		return s.message(recorded)
-	})
+	return call(s, c.place, in, operator.API.CreateOrder)
 }
 
 // once is the setting of what a checkout would repeat.
 type once struct {
-	IdempotencyKey string `placeholder:"KEY" help:"Said again with the same key within 24 hours, the command changes nothing and prints the same."`
+	IdempotencyKey string `placeholder:"KEY" help:"Repeated with the same key within 24 hours, the command changes nothing and prints the same."`
 }
 
-func (o once) under(ctx context.Context) context.Context {
-	return service.WithIdempotencyKey(ctx, o.IdempotencyKey)
-}
-
-// orderMove is a command that tells what became of an order.
+// orderMove is a command that moves an order.
 type orderMove struct {
 	place
 	ID string `arg:"" help:"The order's id."`
 	once
-}
-
-func (c *orderMove) run(s *session, move func(operations, context.Context, string) (*storefrontv1.Order, error)) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		moved, err := move(o, c.under(ctx), c.ID)
-		if err != nil {
-			return err
-		}
-		return s.message(moved)
-	})
 }
 
 type (
@@ -105,7 +82,7 @@ type (
 )
 
 func moveHelpOf(verb, what string) string {
-	return what + " Telling it again changes nothing and sends nothing; prints the Order.\n\nExample:\n\n    storefront order " + verb + " 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
+	return what + " Repeating it changes nothing and sends nothing; prints the Order.\n\nExample:\n\n    storefront order " + verb + " 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
 }
 
 // Help shows an example.
@@ -124,14 +101,22 @@ func (orderRefundCmd) Help() string {
 	return moveHelpOf("refund", "Takes the amount out of what the customer paid; sends no event.")
 }
 
-// Run pays the order.
-func (c *orderPayCmd) Run(s *session) error { return c.run(s, operations.PayOrder) }
+// Run marks the order as paid.
+func (c *orderPayCmd) Run(s *session) error {
+	return call(s, c.place, &adminv1.PayOrderRequest{Id: c.ID, IdempotencyKey: c.IdempotencyKey}, operator.API.PayOrder)
+}
 
-// Run fails the order.
-func (c *orderFailCmd) Run(s *session) error { return c.run(s, operations.FailOrder) }
+// Run marks the order as failed.
+func (c *orderFailCmd) Run(s *session) error {
+	return call(s, c.place, &adminv1.FailOrderRequest{Id: c.ID, IdempotencyKey: c.IdempotencyKey}, operator.API.FailOrder)
+}
 
 // Run cancels the order.
-func (c *orderCancelCmd) Run(s *session) error { return c.run(s, operations.CancelOrder) }
+func (c *orderCancelCmd) Run(s *session) error {
+	return call(s, c.place, &adminv1.CancelOrderRequest{Id: c.ID, IdempotencyKey: c.IdempotencyKey}, operator.API.CancelOrder)
+}
 
-// Run refunds the order.
-func (c *orderRefundCmd) Run(s *session) error { return c.run(s, operations.RefundOrder) }
+// Run marks the order as refunded.
+func (c *orderRefundCmd) Run(s *session) error {
+	return call(s, c.place, &adminv1.RefundOrderRequest{Id: c.ID, IdempotencyKey: c.IdempotencyKey}, operator.API.RefundOrder)
+}

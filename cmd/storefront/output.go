@@ -10,15 +10,15 @@ import (
 	"time"
 	"unicode"
 
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/wire"
 )
 
-// moment is a date-time as the API spells it; nil is null.
+// moment is a date-time in the API's form; nil is null.
 type moment struct{ at *time.Time }
 
-// MarshalJSON spells the moment.
+// MarshalJSON formats the moment.
 func (m moment) MarshalJSON() ([]byte, error) {
 	if m.at == nil {
 		return []byte("null"), nil
@@ -26,7 +26,7 @@ func (m moment) MarshalJSON() ([]byte, error) {
 	return wire.AppendTime(nil, *m.at), nil
 }
 
-// String spells the moment for a table.
+// String formats the moment for a table.
 func (m moment) String() string {
 	if m.at == nil {
 		return "-"
@@ -34,12 +34,16 @@ func (m moment) String() string {
 	return strings.Trim(string(wire.AppendTime(nil, *m.at)), `"`)
 }
 
-// message prints a resource: in JSON exactly as the API returns it, else a line for each field.
-func (s *session) message(m proto.Message) error {
-	return s.print(wire.Marshal(m))
+// when is a message's moment for a table.
+func when(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return moment{}.String()
+	}
+	at := t.AsTime()
+	return moment{&at}.String()
 }
 
-// value prints anything that is no resource of the API, in the same two ways.
+// value prints a value: in JSON, else a line for each field.
 func (s *session) value(v any) error {
 	text, err := plainJSON(v)
 	if err != nil {
@@ -82,7 +86,7 @@ func (s *session) list(array []byte, header []string, rows [][]string) error {
 	return w.Flush()
 }
 
-// plainJSON spells a value without the escapes that only a browser needs.
+// plainJSON encodes a value without the escapes that only a browser needs.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

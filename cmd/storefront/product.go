@@ -1,10 +1,9 @@
 package main
 
 import (
-	"context"
-
-	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/server/service"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/operator"
 )
 
 type productCmd struct {
@@ -39,20 +38,11 @@ func (productCreateCmd) Help() string {
 
 // Run creates the product.
 func (c *productCreateCmd) Run(s *session) error {
-	compareAt, status, cover := (*int64)(c.CompareAt), product.Status(c.Status), c.CoverURL
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		created, err := o.CreateProduct(ctx, c.Store, service.ProductDraft{
-			ProductChange: service.ProductChange{
-				Title: &c.Title, Summary: c.Summary, Description: c.Description, PriceAmount: (*int64)(&c.Price),
-				CompareAtAmount: &compareAt, Status: &status, CoverURL: &cover, ContentReady: &c.ContentReady,
-			},
-			Type: product.Type(c.Type), Slug: c.Slug,
-		})
-		if err != nil {
-			return err
-		}
-		return s.message(created)
-	})
+	return call(s, c.place, &adminv1.CreateProductRequest{
+		Store: c.Store, Title: c.Title, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]), PriceAmount: (*int64)(&c.Price),
+		CompareAtAmount: (*int64)(c.CompareAt), Slug: c.Slug, Summary: c.Summary, Description: c.Description, CoverUrl: c.CoverURL,
+		ContentReady: &c.ContentReady, Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, &c.Status),
+	}, operator.API.CreateProduct)
 }
 
 type productUpdateCmd struct {
@@ -75,21 +65,21 @@ func (productUpdateCmd) Help() string {
 
 // Run changes the product.
 func (c *productUpdateCmd) Run(s *session) error {
-	change := service.ProductChange{
-		Title: c.Title, Summary: c.Summary, Description: c.Description,
-		PriceAmount: (*int64)(c.Price), Status: (*product.Status)(c.Status), ContentReady: c.ContentReady,
+	in := &adminv1.UpdateProductRequest{
+		Id: c.ID, Title: c.Title, Summary: c.Summary, Description: c.Description, PriceAmount: (*int64)(c.Price), ContentReady: c.ContentReady,
+		Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, c.Status),
 	}
+	var cleared []string
 	if c.CompareAt != nil {
-		change.CompareAtAmount = &c.CompareAt.value
+		if in.CompareAtAmount = c.CompareAt.value; in.CompareAtAmount == nil {
+			cleared = append(cleared, "compare_at_amount")
+		}
 	}
 	if c.CoverURL != nil {
-		change.CoverURL = &c.CoverURL.value
-	}
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		updated, err := o.UpdateProduct(ctx, c.ID, change)
-		if err != nil {
-			return err
+		if in.CoverUrl = c.CoverURL.value; in.CoverUrl == nil {
+			cleared = append(cleared, "cover_url")
 		}
-		return s.message(updated)
-	})
+	}
+	in.UpdateMask = maskOf(in, "id", cleared...)
+	return call(s, c.place, in, operator.API.UpdateProduct)
 }

@@ -11,7 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"go.storefront.example/server/admin"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
 )
@@ -22,18 +23,18 @@ const receiverName = "dev receiver"
 // maxEventBytes bounds what the receiver reads of a delivery.
 const maxEventBytes = 4 << 20
 
-// receiver is a webhook's other end on this machine: it verifies what arrives and tells of it. It
+// receiver is a webhook's other end on this machine: it verifies what arrives and reports it. It
 // is what an owner's server would be.
 type receiver struct {
 	listener net.Listener
 	server   *http.Server
-	tell     func(received)
+	report   func(received)
 
 	mu     sync.Mutex
 	secret string
 }
 
-// received is one delivery, as dev tells of it.
+// received is one delivery, as dev shows it.
 type received struct {
 	Type     string `json:"type"`
 	ID       string `json:"id"`
@@ -43,12 +44,12 @@ type received struct {
 	Data json.RawMessage `json:"data"`
 }
 
-func newReceiver(tell func(received)) (*receiver, error) {
+func newReceiver(report func(received)) (*receiver, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for webhooks: %w", err)
 	}
-	r := &receiver{listener: l, tell: tell}
+	r := &receiver{listener: l, report: report}
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second}
 	return r, nil
 }
@@ -66,39 +67,32 @@ func (r *receiver) run(ctx context.Context) error {
 }
 
 // register makes the receiver's webhook in a store, in place of the one of an earlier start.
-func (r *receiver) register(ctx context.Context, o *admin.Operator, storeName string) error {
-	webhooks, err := o.ListWebhooks(ctx, storeName, service.MaxWebhooks)
+func (r *receiver) register(ctx context.Context, o operator.API, storeName string) error {
+	out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: storeName})
 	if err != nil {
 		return err
 	}
-	for _, w := range webhooks {
-		if w.Description != receiverName {
+	others := 0
+	for _, w := range out.GetWebhooks() {
+		if w.GetDescription() != receiverName {
+			others++
 			continue
 		}
-		if _, err := o.DeleteWebhook(ctx, w.ID.String()); err != nil {
+		if _, err := o.DeleteWebhook(ctx, &adminv1.DeleteWebhookRequest{Id: w.GetId()}); err != nil {
 			return err
 		}
 	}
-	if len(webhooks) == service.MaxWebhooks && !hasReceiver(webhooks) {
+	if others == service.MaxWebhooks {
 		return nil // all five are the user's own
 	}
-	made, err := o.CreateWebhook(ctx, storeName, service.WebhookDraft{URL: r.url(), Description: receiverName})
+	made, err := o.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{Store: storeName, Url: r.url(), Description: receiverName})
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.secret = made.Secret
+	r.secret = made.GetSecret()
 	return nil
-}
-
-func hasReceiver(webhooks []service.Webhook) bool {
-	for _, w := range webhooks {
-		if w.Description == receiverName {
-			return true
-		}
-	}
-	return false
 }
 
 // ServeHTTP verifies a delivery before it believes a word of it.
@@ -112,7 +106,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	secret := r.secret
 	r.mu.Unlock()
 	if err := signature.Verify(request.Header.Get(signature.Header), body, secret, time.Now(), signature.Tolerance); err != nil {
-		r.tell(received{Type: request.Header.Get(signature.EventTypeHeader), Attempt: request.Header.Get(signature.AttemptHeader)})
+		r.report(received{Type: request.Header.Get(signature.EventTypeHeader), Attempt: request.Header.Get(signature.AttemptHeader)})
 		http.Error(w, err.Error(), http.StatusUnauthorized)
 		return
 	}
@@ -123,5 +117,5 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	got.Verified = true
 	w.WriteHeader(http.StatusNoContent)
-	r.tell(got)
+	r.report(got)
 }

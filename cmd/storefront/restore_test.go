@@ -89,7 +89,7 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 			// One event that is delivered, one that waits for a worker, while the server runs.
 			server := i.server("storefront")
 			create := func(p *process, name string) {
-				call(t, http.StatusCreated, "POST", "http://"+p.Addr+"/v1/customers", key.Key, fmt.Sprintf(`{"email":"%s@example.com"}`, name))
+				send(t, http.StatusCreated, "POST", "http://"+p.Addr+"/v1/customers", key.Key, fmt.Sprintf(`{"email":"%s@example.com"}`, name))
 			}
 			worker := i.worker()
 			create(server, "delivered")
@@ -110,7 +110,7 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 				require.Equal(t, doctor.OK, f.Status, "%s: %+v", check, f)
 			}
 			server = restored.server("storefront")
-			listed := call(t, http.StatusOK, "GET", "http://"+server.Addr+"/v1/customers", key.Key, "")
+			listed := send(t, http.StatusOK, "GET", "http://"+server.Addr+"/v1/customers", key.Key, "")
 			require.EqualValues(t, 2, listed["total"], "as it was at that moment")
 
 			// Deliveries go on: what waited, and what happens from now on.

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/admin"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
 
@@ -161,7 +161,7 @@ func makeLink(ts *testscript.TestScript, _ bool, args []string) {
 	s := open(ts)
 	defer s.Close()
 	rules := service.New(s, service.Options{})
-	ctx, err := admin.New(s, rules).In(context.Background(), args[0])
+	ctx, err := operator.New(s, rules).In(context.Background(), args[0])
 	ts.Check(err)
 	link, err := rules.CreatePaymentLink(ctx, &storefrontv1.CreatePaymentLinkRequest{
 		Title: "Soutien", Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(500)),

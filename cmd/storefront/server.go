@@ -9,7 +9,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server"
-	"go.storefront.example/server/admin/rpc"
+	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/service"
 )
 

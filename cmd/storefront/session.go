@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/server/admin"
-	"go.storefront.example/server/admin/rpc"
+	"go.storefront.example/server/operator"
+	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/service"
 )
 
@@ -20,6 +20,8 @@ type session struct {
 	// command is the command's name, such as order pay.
 	command string
 	env     func(string) (string, bool)
+	// options are the operator's rules where the command works on the database; a server has its own.
+	options service.Options
 }
 
 // database is the setting of every command that works on the database.
@@ -59,15 +61,14 @@ func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 // place is the setting of every command that operates stores: a database, or a server that has one.
 type place struct {
 	database
-	AdminURL   string `name:"admin-url" placeholder:"URL" help:"A server's operator's listener, such as https://operator.example.com, to work through in place of the database; what is set of the database then counts for nothing."`
+	AdminURL   string `name:"admin-url" placeholder:"URL" help:"A server's operator's listener, such as https://operator.example.com, to work through instead of the database; database settings are then ignored."`
 	AdminToken string `name:"admin-token" placeholder:"TOKEN" help:"The --admin-token of that server. Better set as STOREFRONT_ADMIN_TOKEN."`
 }
 
-// operate carries out what a command does, on the database or through the server. The options are
-// those of the database's side; a server has its own.
-func (s *session) operate(p place, o service.Options, do func(ctx context.Context, o operations) error) error {
+// operate does something with the operator's API: on the database in this process, or on the server.
+func (s *session) operate(p place, do func(ctx context.Context, o operator.API) error) error {
 	if p.AdminURL == "" {
-		return s.onDatabase(p.database, o, func(_ context.Context, o *admin.Operator) error {
+		return s.onDatabase(p.database, func(_ context.Context, o *operator.Operator) error {
 			return s.trace(func(ctx context.Context) error { return do(ctx, o) })
 		})
 	}
@@ -83,11 +84,11 @@ func (s *session) operate(p place, o service.Options, do func(ctx context.Contex
 	return s.trace(func(ctx context.Context) error { return do(ctx, client) })
 }
 
-// onDatabase carries out one of the operator's operations on the database.
-func (s *session) onDatabase(d database, o service.Options, do func(ctx context.Context, operator *admin.Operator) error) error {
+// onDatabase does something with the operator of the database.
+func (s *session) onDatabase(d database, do func(ctx context.Context, o *operator.Operator) error) error {
 	handle, err := d.open(s.ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(s.ctx, admin.New(handle, service.New(handle, o))), handle.Close())
+	return errors.Join(do(s.ctx, operator.New(handle, service.New(handle, s.options))), handle.Close())
 }

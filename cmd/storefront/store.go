@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"strings"
 
-	"go.storefront.example/ent/wire"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
 
@@ -24,39 +23,45 @@ func (storeCmd) Help() string {
 
 // storeFields are the fields that can be set when creating and updating a store.
 type storeFields struct {
-	URL              *string  `name:"url" placeholder:"URL" help:"Public address of the store."`
-	Description      *string  `placeholder:"TEXT" help:"What the store is about."`
-	SupportEmail     *string  `placeholder:"EMAIL" help:"Where buyers find help."`
-	Phone            *string  `placeholder:"PHONE" help:"In international form, or as dialled in the store's country."`
-	WhatsappPhone    *string  `placeholder:"PHONE" help:"As --phone."`
-	Social           []social `sep:"none" placeholder:"NETWORK=URL" help:"Page of the store in a social network; repeat for more. Replaces all; none clears them."`
-	Status           *string  `enum:"open,suspended,closed" placeholder:"STATUS" help:"open, suspended or closed; keys of a store that is not open are refused."`
-	PaymentLinks     *onOff   `placeholder:"on|off" help:"Whether payment links may be created."`
-	UnavailableTypes []string `placeholder:"TYPE,…" help:"Product types that may not be published. Replaces all; none clears them."`
-	PlatformFee      *percent `placeholder:"PERCENT" help:"Fee of the platform, kept with each order recorded from now on."`
+	URL              *string       `name:"url" placeholder:"URL" help:"Public address of the store."`
+	Description      *string       `placeholder:"TEXT" help:"What the store is about."`
+	SupportEmail     *string       `placeholder:"EMAIL" help:"Where buyers find help."`
+	Phone            *string       `placeholder:"PHONE" help:"In international form, or as dialled in the store's country."`
+	WhatsappPhone    *string       `placeholder:"PHONE" help:"As --phone."`
+	Social           []social      `sep:"none" placeholder:"NETWORK=URL" help:"Page of the store in a social network; repeat for more. Replaces all; none clears them."`
+	Status           *string       `enum:"open,suspended,closed" placeholder:"STATUS" help:"open, suspended or closed; keys of a store that is not open are refused."`
+	PaymentLinks     *onOff        `placeholder:"on|off" help:"Whether payment links may be created."`
+	UnavailableTypes []productType `placeholder:"TYPE,…" help:"Product types that may not be published. Replaces all; none clears them."`
+	PlatformFee      *percent      `placeholder:"PERCENT" help:"Fee of the platform, kept with each order recorded from now on."`
 }
 
-func (f *storeFields) change(name *string) service.StoreChange {
-	c := service.StoreChange{
-		Name: name, URL: f.URL, Description: f.Description, SupportEmail: f.SupportEmail,
-		Phone: f.Phone, WhatsappPhone: f.WhatsappPhone, Status: f.Status,
-		PaymentLinksOpen: (*bool)(f.PaymentLinks), PlatformFeePercent: (*float64)(f.PlatformFee),
-	}
-	if len(f.Social) > 0 {
-		c.SocialLinks = map[string]string{}
-		for _, s := range f.Social {
-			if s.network != none {
-				c.SocialLinks[s.network] = s.address
+// socialLinks are the links that --social names, nil without any.
+func (f *storeFields) socialLinks() map[string]string {
+	var links map[string]string
+	for _, s := range f.Social {
+		if s.network != none {
+			if links == nil {
+				links = map[string]string{}
 			}
+			links[s.network] = s.address
 		}
 	}
-	switch {
-	case len(f.UnavailableTypes) == 1 && f.UnavailableTypes[0] == none:
-		c.UnavailableTypes = &[]string{}
-	case len(f.UnavailableTypes) > 0:
-		c.UnavailableTypes = &f.UnavailableTypes
+	return links
+}
+
+// unavailableTypes are the types that --unavailable-types names.
+func (f *storeFields) unavailableTypes() []storefrontv1.Product_Type {
+	var types []storefrontv1.Product_Type
+	for _, t := range f.UnavailableTypes {
+		if t != 0 {
+			types = append(types, storefrontv1.Product_Type(t))
+		}
 	}
-	return c
+	return types
+}
+
+func (f *storeFields) status() *storefrontv1.Store_Status {
+	return enumOf[storefrontv1.Store_Status](storefrontv1.Store_Status_value, f.Status)
 }
 
 type storeCreateCmd struct {
@@ -76,18 +81,16 @@ func (storeCreateCmd) Help() string {
 
 // Run creates the store.
 func (c *storeCreateCmd) Run(s *session) error {
-	draft := service.StoreDraft{StoreChange: c.change(&c.Name), Slug: c.Slug, Currency: c.Currency, Country: c.Country}
-	if c.PublicURL != "" && draft.URL == nil {
-		address := service.StoreURL(c.PublicURL, c.Slug)
-		draft.URL = &address
+	in := &adminv1.CreateStoreRequest{
+		Name: c.Name, Slug: c.Slug, Currency: c.Currency, Country: c.Country, Url: c.URL, Description: c.Description,
+		SupportEmail: c.SupportEmail, Phone: c.Phone, WhatsappPhone: c.WhatsappPhone, SocialLinks: c.socialLinks(), Status: c.status(),
+		PaymentLinksOpen: (*bool)(c.PaymentLinks), UnavailableTypes: c.unavailableTypes(), PlatformFeePercent: (*float64)(c.PlatformFee),
 	}
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		created, err := o.CreateStore(ctx, draft)
-		if err != nil {
-			return err
-		}
-		return s.message(created)
-	})
+	if c.PublicURL != "" && in.Url == nil {
+		address := service.StoreURL(c.PublicURL, c.Slug)
+		in.Url = &address
+	}
+	return call(s, c.place, in, operator.API.CreateStore)
 }
 
 type storeListCmd struct {
@@ -102,26 +105,15 @@ func (storeListCmd) Help() string {
 
 // Run lists the stores.
 func (c *storeListCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		stores, err := o.ListStores(ctx, int(c.Limit))
-		if err != nil {
-			return err
-		}
-		rows := make([][]string, len(stores))
-		objects := make([][]byte, len(stores))
-		for i, st := range stores {
-			objects[i] = wire.Marshal(st)
-			rows[i] = storeRow(st)
-		}
-		array := "[" + string(bytes.Join(objects, []byte(","))) + "]"
-		return s.list([]byte(array), strings.Fields("SLUG NAME STATUS CURRENCY COUNTRY CREATED ID"), rows)
+	return list(s, c.place, c.limit, storeTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*storefrontv1.Store, string, error) {
+		out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: size, PageToken: token})
+		return out.GetStores(), out.GetNextPageToken(), err
 	})
 }
 
-func storeRow(st *storefrontv1.Store) []string {
-	created := st.GetCreatedAt().AsTime()
-	return []string{st.GetSlug(), st.GetName(), st.GetStatus().String(), st.GetCurrency(), st.GetCountry(), moment{&created}.String(), st.GetId()}
-}
+var storeTable = table[*storefrontv1.Store]{"SLUG,NAME,STATUS,CURRENCY,COUNTRY,CREATED,ID", func(st *storefrontv1.Store) []string {
+	return []string{st.GetSlug(), st.GetName(), st.GetStatus().String(), st.GetCurrency(), st.GetCountry(), when(st.GetCreatedAt()), st.GetId()}
+}, whole[*storefrontv1.Store]}
 
 type storeShowCmd struct {
 	place
@@ -133,13 +125,7 @@ func (storeShowCmd) Help() string { return "Example:\n\n    storefront store sho
 
 // Run shows the store.
 func (c *storeShowCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		found, err := o.GetStore(ctx, c.Store)
-		if err != nil {
-			return err
-		}
-		return s.message(found)
-	})
+	return call(s, c.place, &adminv1.GetStoreRequest{Store: c.Store}, operator.API.GetStore)
 }
 
 type storeUpdateCmd struct {
@@ -156,11 +142,18 @@ func (storeUpdateCmd) Help() string {
 
 // Run changes the store.
 func (c *storeUpdateCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		updated, err := o.UpdateStore(ctx, c.Store, c.change(c.Name))
-		if err != nil {
-			return err
-		}
-		return s.message(updated)
-	})
+	in := &adminv1.UpdateStoreRequest{
+		Store: c.Store, Name: c.Name, Url: c.URL, Description: c.Description, SupportEmail: c.SupportEmail, Phone: c.Phone,
+		WhatsappPhone: c.WhatsappPhone, SocialLinks: c.socialLinks(), Status: c.status(), PaymentLinksOpen: (*bool)(c.PaymentLinks),
+		UnavailableTypes: c.unavailableTypes(), PlatformFeePercent: (*float64)(c.PlatformFee),
+	}
+	var cleared []string
+	if len(c.Social) > 0 && in.SocialLinks == nil {
+		cleared = append(cleared, "social_links")
+	}
+	if len(c.UnavailableTypes) > 0 && in.UnavailableTypes == nil {
+		cleared = append(cleared, "unavailable_types")
+	}
+	in.UpdateMask = maskOf(in, "store", cleared...)
+	return call(s, c.place, in, operator.API.UpdateStore)
 }

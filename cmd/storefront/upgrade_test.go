@@ -56,8 +56,8 @@ func before(t *testing.T) (binary string) {
 	return binary
 }
 
-// call sends a request of the API and returns the decoded answer, whose status must be this one.
-func call(t *testing.T, status int, method, url, key, body string) map[string]any {
+// send sends a request of the API and returns the decoded answer, whose status must be this one.
+func send(t *testing.T, status int, method, url, key, body string) map[string]any {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	require.NoError(t, err)
@@ -100,8 +100,8 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			api := func(p *process, path string) string { return "http://" + p.Addr + "/v1" + path }
 			// What it has prepared on its connections must survive the migration.
 			for n := range 5 {
-				call(t, http.StatusCreated, "POST", api(older, "/customers"), key.Key, fmt.Sprintf(`{"email":"early%d@example.com"}`, n))
-				call(t, http.StatusOK, "GET", api(older, "/customers?q=early"), key.Key, "")
+				send(t, http.StatusCreated, "POST", api(older, "/customers"), key.Key, fmt.Sprintf(`{"email":"early%d@example.com"}`, n))
+				send(t, http.StatusOK, "GET", api(older, "/customers?q=early"), key.Key, "")
 			}
 
 			// The new schema under the server of the release before.
@@ -111,12 +111,12 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
 			in.knows(webhook.Secret)
 			for n := range 5 {
-				call(t, http.StatusCreated, "POST", api(older, "/customers"), key.Key, fmt.Sprintf(`{"email":"late%d@example.com"}`, n))
+				send(t, http.StatusCreated, "POST", api(older, "/customers"), key.Key, fmt.Sprintf(`{"email":"late%d@example.com"}`, n))
 			}
-			require.EqualValues(t, 10, call(t, http.StatusOK, "GET", api(older, "/customers"), key.Key, "")["total"])
-			call(t, http.StatusOK, "PATCH", api(older, "/products/"+product.ID), key.Key, `{"priceAmount":1600}`)
-			call(t, http.StatusOK, "PATCH", api(older, "/products/"+product.ID), key.Key, `{"status":"ARCHIVED"}`)
-			require.EqualValues(t, 0, call(t, http.StatusOK, "GET", api(older, "/orders"), key.Key, "")["total"])
+			require.EqualValues(t, 10, send(t, http.StatusOK, "GET", api(older, "/customers"), key.Key, "")["total"])
+			send(t, http.StatusOK, "PATCH", api(older, "/products/"+product.ID), key.Key, `{"priceAmount":1600}`)
+			send(t, http.StatusOK, "PATCH", api(older, "/products/"+product.ID), key.Key, `{"status":"ARCHIVED"}`)
+			require.EqualValues(t, 0, send(t, http.StatusOK, "GET", api(older, "/orders"), key.Key, "")["total"])
 			var order struct{ ID string }
 			i.runOf(binary, &order, "order", "create", "--store", "s", "--customer-email", "late1@example.com", "--product", product.ID)
 			i.runOf(binary, nil, "order", "pay", order.ID)
@@ -139,9 +139,9 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			// The new binaries take over, without a moment in which neither serves.
 			newer := i.server("storefront")
 			worker := i.worker()
-			require.EqualValues(t, 1600, call(t, http.StatusOK, "GET", api(newer, "/products/"+product.ID), key.Key, "")["priceAmount"])
-			made := call(t, http.StatusCreated, "POST", api(newer, "/customers"), key.Key, `{"email":"new@example.com"}`)
-			require.Equal(t, made["id"], call(t, http.StatusOK, "GET", api(older, "/customers/"+made["id"].(string)), key.Key, "")["id"])
+			require.EqualValues(t, 1600, send(t, http.StatusOK, "GET", api(newer, "/products/"+product.ID), key.Key, "")["priceAmount"])
+			made := send(t, http.StatusCreated, "POST", api(newer, "/customers"), key.Key, `{"email":"new@example.com"}`)
+			require.Equal(t, made["id"], send(t, http.StatusOK, "GET", api(older, "/customers/"+made["id"].(string)), key.Key, "")["id"])
 			arrived := in.next()
 			require.Equal(t, "customer.created", arrived.Type)
 			require.Contains(t, string(arrived.Data), "new@example.com")

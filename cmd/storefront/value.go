@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/service"
 )
 
@@ -114,7 +115,10 @@ func (n *network) UnmarshalText(text []byte) error {
 }
 
 // orderLine is a product's id and how many of it.
-type orderLine service.OrderLine
+type orderLine struct {
+	id       string
+	quantity int32
+}
 
 // UnmarshalText reads ID or ID:QTY.
 func (l *orderLine) UnmarshalText(text []byte) error {
@@ -125,7 +129,20 @@ func (l *orderLine) UnmarshalText(text []byte) error {
 			return fmt.Errorf("must be ID or ID:QTY; the quantity %w", err)
 		}
 	}
-	*l = orderLine{ProductID: id, Quantity: int32(n)}
+	*l = orderLine{id, int32(n)}
+	return nil
+}
+
+// productType is a type of product; none is the zero value.
+type productType storefrontv1.Product_Type
+
+// UnmarshalText reads a type or none.
+func (t *productType) UnmarshalText(text []byte) error {
+	value := storefrontv1.Product_Type_value[string(text)]
+	if value == 0 && string(text) != none {
+		return fmt.Errorf("must be FILE, COURSE, LICENSE, MEETING, EVENT or none, not %q", text)
+	}
+	*t = productType(value)
 	return nil
 }
 

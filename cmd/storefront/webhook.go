@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.storefront.example/ent/queue"
-	"go.storefront.example/server/service"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/worker/egress"
 )
 
@@ -35,51 +38,30 @@ type targets struct {
 
 func (t targets) policy() egress.Policy { return egress.Policy{AllowPrivate: t.AllowPrivateTargets} }
 
-// newWebhook is a webhook as it is shown at its creation.
-type newWebhook struct {
-	ID          uuid.UUID `json:"id"`
-	URL         string    `json:"url"`
-	Description string    `json:"description"`
-	Events      []string  `json:"events"`
-	Enabled     bool      `json:"enabled"`
-	Secret      string    `json:"secret"`
-	CreatedAt   moment    `json:"createdAt"`
-}
-
-// webhookEntry is a webhook as it is listed.
-type webhookEntry struct {
-	ID                    uuid.UUID `json:"id"`
-	URL                   string    `json:"url"`
-	Description           string    `json:"description"`
-	Events                []string  `json:"events"`
-	Enabled               bool      `json:"enabled"`
-	State                 string    `json:"state"`
-	FailingSince          moment    `json:"failingSince"`
-	DisablesAt            moment    `json:"disablesAt"`
-	DisabledAt            moment    `json:"disabledAt"`
-	DisabledAutomatically bool      `json:"disabledAutomatically"`
-	CreatedAt             moment    `json:"createdAt"`
-	UpdatedAt             moment    `json:"updatedAt"`
-}
-
-func webhookEntryOf(w service.Webhook) webhookEntry {
-	return webhookEntry{
-		w.ID, w.URL, w.Description, w.Events, w.Enabled, w.State, moment{w.FailingSince}, moment{w.DisablesAt},
-		moment{w.DisabledAt}, w.DisabledAutomatically, moment{&w.CreatedAt}, moment{&w.UpdatedAt},
-	}
-}
-
-// said is the state for a reader, with the warning before it is disabled.
-func (e webhookEntry) said() string {
+// stateOf is a webhook's state for a reader, with the warning before it is disabled.
+func stateOf(w *adminv1.Webhook) string {
 	switch {
-	case e.State == service.WebhookFailing:
-		return "FAILING since " + e.FailingSince.String() + ", disabled at " + e.DisablesAt.String() + " unless a delivery succeeds"
-	case e.DisabledAutomatically:
-		return "disabled at " + e.DisabledAt.String() + " by its failures"
-	case e.State == service.WebhookDisabled:
-		return "disabled at " + e.DisabledAt.String()
+	case w.GetState() == adminv1.Webhook_failing:
+		return "FAILING since " + when(w.GetFailingSince()) + ", disabled at " + when(w.GetDisablesAt()) + " unless a delivery succeeds"
+	case w.GetDisabledAutomatically():
+		return "disabled at " + when(w.GetDisabledAt()) + " by its failures"
+	case w.GetState() == adminv1.Webhook_disabled:
+		return "disabled at " + when(w.GetDisabledAt())
 	}
-	return e.State
+	return w.GetState().String()
+}
+
+// webhookObject is a webhook as -o json prints it.
+func webhookObject(w *adminv1.Webhook) []byte {
+	return pickWebhook(w, nil, "id", "url", "description", "events", "enabled", "state", "failingSince", "disablesAt", "disabledAt",
+		"disabledAutomatically", "createdAt", "updatedAt")
+}
+
+// pickWebhook is pick for a webhook, which has the member enabled too.
+func pickWebhook(w *adminv1.Webhook, extra map[string]json.RawMessage, names ...string) []byte {
+	all := map[string]json.RawMessage{"enabled": strconv.AppendBool(nil, w.GetState() != adminv1.Webhook_disabled)}
+	maps.Copy(all, extra)
+	return pick(w, all, names...)
 }
 
 type webhookCreateCmd struct {
@@ -94,36 +76,34 @@ type webhookCreateCmd struct {
 
 // Help shows an example.
 func (webhookCreateCmd) Help() string {
-	return "Prints the webhook with its signing secret, this once: it is kept encrypted. Only the URL's text is looked at; the addresses that its host has are checked at every connection.\n\nExample:\n\n    storefront webhook create --store douala --url https://shop.example.com/webhooks --events order.paid,order.failed -o json"
+	return "Prints the webhook with its signing secret, this once: it is kept encrypted. The text of the URL is checked here; the addresses of its host are checked at every connection.\n\nExample:\n\n    storefront webhook create --store douala --url https://shop.example.com/webhooks --events order.paid,order.failed -o json"
 }
 
 // Run registers the webhook.
 func (c *webhookCreateCmd) Run(s *session) error {
-	return s.seal(c.place, c.secretKey, service.Options{Targets: c.policy()}, func(ctx context.Context, o operations) error {
-		w, err := o.CreateWebhook(ctx, c.Store, service.WebhookDraft{URL: c.URL, Description: c.Description, Events: c.Events})
-		if err != nil {
-			return err
-		}
-		return s.value(newWebhook{w.ID, w.URL, w.Description, w.Events, w.Enabled, w.Secret, moment{&w.CreatedAt}})
+	s.options.Targets = c.policy()
+	if err := s.seal(c.place, c.secretKey); err != nil {
+		return err
+	}
+	in := &adminv1.CreateWebhookRequest{Store: c.Store, Url: c.URL, Description: c.Description, Events: c.Events}
+	return callAs(s, c.place, in, operator.API.CreateWebhook, func(made *adminv1.CreateWebhookResponse) []byte {
+		return pickWebhook(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())},
+			"id", "url", "description", "events", "enabled", "secret", "createdAt")
 	})
 }
 
-// seal is operate for what seals a secret: on the database, the operator's rules have the key.
-func (s *session) seal(p place, k secretKey, options service.Options, do func(ctx context.Context, o operations) error) error {
+// seal gives the operator's rules the key that secrets are sealed with, where they work on the database.
+func (s *session) seal(p place, k secretKey) (err error) {
 	if p.AdminURL == "" {
-		ring, err := k.ring(p.database)
-		if err != nil {
-			return err
-		}
-		options.Secrets = ring
+		s.options.Secrets, err = k.ring(p.database)
 	}
-	return s.operate(p, options, do)
+	return err
 }
 
 type webhookListCmd struct {
 	place
 	Store        string    `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	DisableAfter *positive `placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is told (default: 72h, or what the server was told)."`
+	DisableAfter *positive `placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is set (default: 72h, or what the server is set to)."`
 	limit
 }
 
@@ -134,29 +114,20 @@ func (webhookListCmd) Help() string {
 
 // Run lists the webhooks.
 func (c *webhookListCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		webhooks, err := o.ListWebhooks(ctx, c.Store, int(c.Limit))
-		if err != nil {
-			return err
-		}
-		entries := make([]webhookEntry, len(webhooks))
-		rows := make([][]string, len(webhooks))
-		for i, w := range webhooks {
-			if c.DisableAfter != nil && w.FailingSince != nil {
-				disables := w.FailingSince.Add(time.Duration(*c.DisableAfter))
-				w.DisablesAt = &disables
+	return list(s, c.place, c.limit, webhookTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*adminv1.Webhook, string, error) {
+		out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: c.Store, PageSize: size, PageToken: token})
+		for _, w := range out.GetWebhooks() {
+			if c.DisableAfter != nil && w.GetFailingSince() != nil {
+				w.DisablesAt = timestamppb.New(w.GetFailingSince().AsTime().Add(time.Duration(*c.DisableAfter)))
 			}
-			e := webhookEntryOf(w)
-			entries[i] = e
-			rows[i] = []string{e.ID.String(), e.URL, e.said(), strings.Join(e.Events, ","), e.CreatedAt.String(), e.Description}
 		}
-		array, err := plainJSON(entries)
-		if err != nil {
-			return err
-		}
-		return s.list(array, strings.Fields("ID URL STATE EVENTS CREATED DESCRIPTION"), rows)
+		return out.GetWebhooks(), out.GetNextPageToken(), err
 	})
 }
+
+var webhookTable = table[*adminv1.Webhook]{"ID,URL,STATE,EVENTS,CREATED,DESCRIPTION", func(w *adminv1.Webhook) []string {
+	return []string{w.GetId(), w.GetUrl(), stateOf(w), strings.Join(w.GetEvents(), ","), when(w.GetCreatedAt()), w.GetDescription()}
+}, webhookObject}
 
 type webhookUpdateCmd struct {
 	place
@@ -174,29 +145,16 @@ func (webhookUpdateCmd) Help() string {
 
 // Run changes the webhook.
 func (c *webhookUpdateCmd) Run(s *session) error {
-	return s.operate(c.place, service.Options{Targets: c.policy()}, func(ctx context.Context, o operations) error {
-		w, err := o.UpdateWebhook(ctx, c.ID, service.WebhookChange{URL: c.URL, Description: c.Description, Events: c.Events})
-		if err != nil {
-			return err
-		}
-		return s.value(webhookEntryOf(w))
-	})
+	s.options.Targets = c.policy()
+	in := &adminv1.UpdateWebhookRequest{Id: c.ID, Url: c.URL, Description: c.Description, Events: c.Events}
+	in.UpdateMask = maskOf(in, "id")
+	return callAs(s, c.place, in, operator.API.UpdateWebhook, webhookObject)
 }
 
 // webhookMove is a command that needs nothing but a webhook.
 type webhookMove struct {
 	place
 	ID string `arg:"" help:"The webhook's id."`
-}
-
-func (c *webhookMove) run(s *session, move func(operations, context.Context, string) (service.Webhook, error)) error {
-	return s.operate(c.place, service.Options{}, func(ctx context.Context, o operations) error {
-		w, err := move(o, ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		return s.value(webhookEntryOf(w))
-	})
 }
 
 type webhookEnableCmd struct{ webhookMove }
@@ -207,7 +165,9 @@ func (webhookEnableCmd) Help() string {
 }
 
 // Run enables the webhook.
-func (c *webhookEnableCmd) Run(s *session) error { return c.run(s, operations.EnableWebhook) }
+func (c *webhookEnableCmd) Run(s *session) error {
+	return callAs(s, c.place, &adminv1.EnableWebhookRequest{Id: c.ID}, operator.API.EnableWebhook, webhookObject)
+}
 
 type webhookDisableCmd struct{ webhookMove }
 
@@ -217,7 +177,9 @@ func (webhookDisableCmd) Help() string {
 }
 
 // Run disables the webhook.
-func (c *webhookDisableCmd) Run(s *session) error { return c.run(s, operations.DisableWebhook) }
+func (c *webhookDisableCmd) Run(s *session) error {
+	return callAs(s, c.place, &adminv1.DisableWebhookRequest{Id: c.ID}, operator.API.DisableWebhook, webhookObject)
+}
 
 type webhookDeleteCmd struct{ webhookMove }
 
@@ -227,7 +189,9 @@ func (webhookDeleteCmd) Help() string {
 }
 
 // Run deletes the webhook.
-func (c *webhookDeleteCmd) Run(s *session) error { return c.run(s, operations.DeleteWebhook) }
+func (c *webhookDeleteCmd) Run(s *session) error {
+	return callAs(s, c.place, &adminv1.DeleteWebhookRequest{Id: c.ID}, operator.API.DeleteWebhook, webhookObject)
+}
 
 type webhookRotateCmd struct {
 	place
@@ -240,20 +204,13 @@ func (webhookRotateCmd) Help() string {
 	return "Prints the new secret, this once. The old one signs nothing from the next attempt on.\n\nExample:\n\n    storefront webhook rotate 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f -o json"
 }
 
-// newSecret is a signing secret as it is shown when it is made anew.
-type newSecret struct {
-	ID     uuid.UUID `json:"id"`
-	Secret string    `json:"secret"`
-}
-
 // Run makes the secret.
 func (c *webhookRotateCmd) Run(s *session) error {
-	return s.seal(c.place, c.secretKey, service.Options{}, func(ctx context.Context, o operations) error {
-		w, err := o.RotateSecret(ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		return s.value(newSecret{w.ID, w.Secret})
+	if err := s.seal(c.place, c.secretKey); err != nil {
+		return err
+	}
+	return callAs(s, c.place, &adminv1.RotateSecretRequest{Id: c.ID}, operator.API.RotateSecret, func(made *adminv1.RotateSecretResponse) []byte {
+		return pick(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())}, "id", "secret")
 	})
 }
 
@@ -264,21 +221,10 @@ type webhookPingCmd struct {
 
 // Help shows an example.
 func (webhookPingCmd) Help() string {
-	return "Prints the delivery, which a worker sees to in one attempt; storefront delivery show tells what became of it.\n\nExample:\n\n    storefront webhook ping 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
+	return "Prints the delivery, which a worker makes in one attempt; storefront delivery show shows its result.\n\nExample:\n\n    storefront webhook ping 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
 }
 
 // Run sends the ping.
 func (c *webhookPingCmd) Run(s *session) error {
-	return s.delivery(c.place, c.ID, operations.PingWebhook)
-}
-
-// delivery does what makes a delivery and prints it.
-func (s *session) delivery(p place, id string, do func(operations, context.Context, string) (queue.Entry, error)) error {
-	return s.operate(p, service.Options{}, func(ctx context.Context, o operations) error {
-		made, err := do(o, ctx, id)
-		if err != nil {
-			return err
-		}
-		return s.value(deliveryEntryOf(made))
-	})
+	return callAs(s, c.place, &adminv1.PingWebhookRequest{Id: c.ID}, operator.API.PingWebhook, deliveryObject)
 }

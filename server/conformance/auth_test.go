@@ -10,8 +10,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
 
@@ -96,12 +98,12 @@ var _ = cases(
 		name: "the keys of a store that is suspended or closed are refused while it stays so",
 		run: func(b *bench) {
 			for _, status := range []string{"suspended", "closed"} {
-				b.change(service.StoreChange{Status: &status})
+				b.change(&adminv1.UpdateStoreRequest{Status: storefrontv1.Store_Status(storefrontv1.Store_Status_value[status]).Enum()})
 				a := b.answer(&getStore{})
 				require.Nil(b, b.refusedAs(a, 403, "store_unavailable"))
 				require.Empty(b, a.header.Values("WWW-Authenticate"))
 			}
-			b.change(service.StoreChange{Status: new("open")})
+			b.change(&adminv1.UpdateStoreRequest{Status: storefrontv1.Store_open.Enum()})
 			b.has(b.call(&getStore{}), object{"status": "open"})
 		},
 	},
@@ -135,21 +137,20 @@ var _ = cases(
 				b.newKey(fmt.Sprint("tool ", i), "never", auth.ScopeStoreRead)
 			}
 			_, tenth := b.newKey("tenth", "30d", auth.ScopeStoreRead)
-			_, err := b.CreateKey(b.ctx, service.KeyDraft{Name: "eleventh", Scopes: auth.Scopes(), Lifetime: "never"})
+			_, err := b.CreateKey(b.ctx, service.KeyDraft{Name: "eleventh", Scopes: auth.Scopes(), Lifetime: adminv1.Key_NEVER})
 			require.ErrorContains(b, err, "api_key_limit")
 			_, err = b.RevokeKey(b.ctx, tenth)
 			require.NoError(b, err)
 			text, _ := b.newKey("eleventh", "never", auth.ScopeStoreRead)
 			b.with(text).call(&getStore{})
-			keys, err := b.ListKeys(b.ctx, 50)
+			listed, err := operator.New(b.installation.store, b.Shop).ListKeys(b.ctx, &adminv1.ListKeysRequest{})
 			require.NoError(b, err)
+			keys := listed.GetKeys()
 			require.Len(b, keys, 11)
-			for _, key := range keys {
-				require.Empty(b, key.Text, "only its creation shows a key")
-			}
-			require.Equal(b, "eleventh", keys[0].Name)
-			require.Equal(b, "svc_live_..."+text[len(text)-4:], keys[0].Hint)
-			require.Equal(b, []string{auth.ScopeStoreRead}, keys[0].Scopes)
+			require.NotContains(b, listed.String(), text, "only its creation shows a key")
+			require.Equal(b, "eleventh", keys[0].GetName())
+			require.Equal(b, "svc_live_..."+text[len(text)-4:], keys[0].GetHint())
+			require.Equal(b, []string{auth.ScopeStoreRead}, keys[0].GetScopes())
 			if b.isREST() {
 				for _, path := range []string{"/v1/keys", "/v1/api-keys", "/v1/store/keys"} {
 					b.refusedAs(b.json("GET", path, ""), 404, "not_found")
@@ -177,7 +178,7 @@ func TestKeyExpiry(t *testing.T) {
 			for _, row := range rows {
 				keys[row.lifetime], _ = b.newKey(row.lifetime, row.lifetime, auth.ScopeStoreRead)
 			}
-			_, err := b.CreateKey(b.ctx, service.KeyDraft{Name: "x", Scopes: auth.Scopes(), Lifetime: "2y"})
+			_, err := b.CreateKey(b.ctx, service.KeyDraft{Name: "x", Scopes: auth.Scopes(), Lifetime: adminv1.Key_LIFETIME_UNSPECIFIED})
 			require.ErrorContains(t, err, "validation_failed")
 			var at time.Duration
 			for _, row := range rows[:3] {

@@ -9,6 +9,7 @@ import (
 
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/gen/ent/product"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/service"
 )
@@ -26,9 +27,9 @@ func withJSON(line, body string) request {
 // stocked makes a product with every field, and an order of it that is paid.
 func (b *bench) stocked() (productID, orderID string) {
 	b.Helper()
-	productID = b.product("Le guide du café", 1500, as(product.StatusPUBLISHED), of(product.TypeCOURSE), func(d *service.ProductDraft) {
-		d.Summary, d.CompareAtAmount = new("Tout sur le café"), new(new(int64(2000)))
-		d.Description, d.CoverURL = new("<p>Du grain à la tasse &amp; plus.</p>"), new(new("https://cdn.example/guide.png"))
+	productID = b.product("Le guide du café", 1500, as(product.StatusPUBLISHED), of(product.TypeCOURSE), func(d *adminv1.CreateProductRequest) {
+		d.Summary, d.CompareAtAmount = new("Tout sur le café"), new(int64(2000))
+		d.Description, d.CoverUrl = new("<p>Du grain à la tasse &amp; plus.</p>"), new("https://cdn.example/guide.png")
 	})
 	o, err := b.RecordOrder(b.ctx, service.OrderDraft{
 		Buyer: service.Buyer{Name: "Ada Ndé", Email: new("ada@example.com"), Phone: new("+237670000003")}, Note: new("Merci !"),
@@ -168,7 +169,7 @@ func refusalExchanges() []exchange {
 			return withJSON("POST /v1/customers", `{"email":"ada@example.com"}`)
 		}},
 		{name: "store_unavailable", prepare: func(b *bench) request {
-			b.change(service.StoreChange{Status: new("suspended")})
+			b.change(&adminv1.UpdateStoreRequest{Status: storefrontv1.Store_suspended.Enum()})
 			return request{line: "GET /v1/store"}
 		}},
 		{name: "product_not_found", prepare: plainly("GET /v1/products/guide")},
@@ -196,11 +197,11 @@ func refusalExchanges() []exchange {
 			return withJSON("PATCH /v1/products/"+b.product("Vide", 0, unready), `{"status":"PUBLISHED"}`)
 		}},
 		{name: "product_type_unavailable", prepare: func(b *bench) request {
-			b.change(service.StoreChange{UnavailableTypes: &[]string{"FILE"}})
+			b.change(&adminv1.UpdateStoreRequest{UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_FILE}})
 			return withJSON("PATCH /v1/products/"+b.product("Guide", 0), `{"status":"PUBLISHED"}`)
 		}},
 		{name: "feature_disabled", prepare: func(b *bench) request {
-			b.change(service.StoreChange{PaymentLinksOpen: new(false)})
+			b.change(&adminv1.UpdateStoreRequest{PaymentLinksOpen: new(false)})
 			return withJSON("POST /v1/payment-links", `{"title":"Don","pricing":"OPEN","minAmount":1}`)
 		}},
 		{name: "payment_link_invalid_pricing", prepare: func(*bench) request {

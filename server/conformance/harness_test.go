@@ -18,6 +18,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/service"
@@ -191,14 +192,12 @@ func (s *installation) newBenchAt(t *testing.T, f face, slug string) *bench {
 	n := benches.Add(1)
 	b := &bench{T: t, installation: s, face: f, address: fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)}
 	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
-	_, err := s.CreateStore(context.Background(), operator, service.StoreDraft{
-		StoreChange: service.StoreChange{
-			Name: new("Atelier Ndé"), Description: new("Cours et guides"), SupportEmail: new("aide@atelier.example"),
-			Phone: new("+237670000001"), WhatsappPhone: new("+237670000002"), PlatformFeePercent: new(2.5),
-			URL:         new("https://" + slug + ".example"),
-			SocialLinks: map[string]string{"instagram": "https://instagram.example/atelier", "facebook": "https://facebook.example/atelier"},
-		},
-		Slug: slug, Currency: "XAF", Country: "CM",
+	_, err := s.CreateStore(context.Background(), operator, &adminv1.CreateStoreRequest{
+		Name: "Atelier Ndé", Description: new("Cours et guides"), SupportEmail: new("aide@atelier.example"),
+		Phone: new("+237670000001"), WhatsappPhone: new("+237670000002"), PlatformFeePercent: new(2.5),
+		Url:         new("https://" + slug + ".example"),
+		SocialLinks: map[string]string{"instagram": "https://instagram.example/atelier", "facebook": "https://facebook.example/atelier"},
+		Slug:        slug, Currency: "XAF", Country: "CM",
 	})
 	require.NoError(t, err)
 	b.reload(slug)
@@ -216,7 +215,7 @@ func (b *bench) reload(name string) {
 }
 
 // change changes the store, as the operator does.
-func (b *bench) change(c service.StoreChange) {
+func (b *bench) change(c *adminv1.UpdateStoreRequest) {
 	b.Helper()
 	_, err := b.UpdateStore(b.ctx, c)
 	require.NoError(b, err)
@@ -226,7 +225,10 @@ func (b *bench) change(c service.StoreChange) {
 // newKey creates a key and returns its text and its id.
 func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string) {
 	b.Helper()
-	key, err := b.CreateKey(b.ctx, service.KeyDraft{Name: name, Scopes: scopes, Lifetime: lifetime})
+	lifetimes := map[string]adminv1.Key_Lifetime{
+		"30d": adminv1.Key_DAYS_30, "90d": adminv1.Key_DAYS_90, "1y": adminv1.Key_YEAR_1, "never": adminv1.Key_NEVER,
+	}
+	key, err := b.CreateKey(b.ctx, service.KeyDraft{Name: name, Scopes: scopes, Lifetime: lifetimes[lifetime]})
 	require.NoError(b, err)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/service"
 )
@@ -273,7 +274,7 @@ var _ = cases(
 		name: "payment links cannot be created while they are closed to the store",
 		run: func(b *bench) {
 			id := b.link("Atelier")
-			b.change(service.StoreChange{PaymentLinksOpen: new(false)})
+			b.change(&adminv1.UpdateStoreRequest{PaymentLinksOpen: new(false)})
 			b.leavesNothing(func() {
 				require.Nil(b, b.refused(&createLink{Title: "x", Pricing: fixed, Amount: new(int64(5))}, 422, "feature_disabled"))
 				require.Nil(b, b.refused(&createLink{}, 422, "feature_disabled"), "before the body's fields")

@@ -15,6 +15,7 @@ import (
 
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/gen/ent/customer"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/conformance/openapi"
 	"go.storefront.example/server/service"
 )
@@ -152,10 +153,13 @@ var _ = cases(scenario{
 	name: "what the platform records with nothing in it, or at its bounds, is answered as documented",
 	on:   underV1(),
 	run: func(b *bench) {
-		b.change(service.StoreChange{Description: new(""), SupportEmail: new(""), Phone: new(""), WhatsappPhone: new(""), SocialLinks: map[string]string{}})
+		b.change(&adminv1.UpdateStoreRequest{
+			Description: new(""), SupportEmail: new(""), Phone: new(""), WhatsappPhone: new(""),
+			UpdateMask: mask("description", "support_email", "phone", "whatsapp_phone", "social_links"),
+		})
 		b.has(b.call(&getStore{}), object{"supportEmail": "", "phone": "", "whatsappPhone": "", "description": ""})
 		for _, price := range []int64{0, 1<<53 - 1} {
-			id := b.product("Guide", price, unready, func(d *service.ProductDraft) { d.CoverURL = new(new("https://cdn.example/café.png")) })
+			id := b.product("Guide", price, unready, func(d *adminv1.CreateProductRequest) { d.CoverUrl = new("https://cdn.example/café.png") })
 			b.has(b.call(&getProduct{Id: id}), object{"priceAmount": price, "coverUrl": "https://cdn.example/café.png"})
 			b.call(&getOrder{Id: b.order(id, 1, "ada@example.com")})
 		}

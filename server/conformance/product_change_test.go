@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/gen/ent/product"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
 )
 
 // The statuses of a product as requests name them.
@@ -49,7 +49,7 @@ var _ = cases(
 	scenario{
 		name: "null removes a product's reference price and nothing else",
 		run: func(b *bench) {
-			id := b.product("Guide", 1500, func(d *service.ProductDraft) { d.CompareAtAmount = new(new(int64(2000))) })
+			id := b.product("Guide", 1500, func(d *adminv1.CreateProductRequest) { d.CompareAtAmount = new(int64(2000)) })
 			n := len(b.entries())
 			b.has(b.call(&updateProduct{Id: id, UpdateMask: mask("compare_at_amount")}), object{"compareAtAmount": nil, "priceAmount": 1500})
 			b.journaled(n, "product.updated", id, object{"compareAtAmount": change(2000, nil)})
@@ -126,7 +126,7 @@ var _ = cases(
 		name: "an incomplete product cannot be published, and details.missing says what it lacks",
 		run: func(b *bench) {
 			bare := b.product("Vide", 0, unready)
-			written := b.product("Rédigé", 0, func(d *service.ProductDraft) { d.ContentReady = nil })
+			written := b.product("Rédigé", 0, func(d *adminv1.CreateProductRequest) { d.ContentReady = nil })
 			b.leavesNothing(func() {
 				for id, missing := range map[string][]string{bare: {"description", "content"}, written: {"content"}} {
 					details := b.refused(&updateProduct{Id: id, Status: published, Title: new("x")}, 422, "product_incomplete")
@@ -136,7 +136,7 @@ var _ = cases(
 				details := b.refused(&updateProduct{Id: written, Status: published, Description: new("  ")}, 422, "product_incomplete")
 				require.Equal(b, normal(b, object{"missing": []string{"description", "content"}}), normal(b, details))
 			})
-			_, err := b.ChangeProduct(b.ctx, bare, service.ProductChange{ContentReady: new(true)})
+			_, err := b.ChangeProduct(b.ctx, &adminv1.UpdateProductRequest{Id: bare, ContentReady: new(true)})
 			require.NoError(b, err)
 			b.has(b.call(&updateProduct{Id: bare, Status: published, Description: new("<p>x</p>")}), object{"status": "PUBLISHED"})
 		},
@@ -146,7 +146,7 @@ var _ = cases(
 		run: func(b *bench) {
 			meeting := b.product("Rendez-vous", 0, of(product.TypeMEETING), unready)
 			file := b.product("Guide", 0)
-			b.change(service.StoreChange{UnavailableTypes: &[]string{"MEETING"}})
+			b.change(&adminv1.UpdateStoreRequest{UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_MEETING}})
 			b.leavesNothing(func() {
 				require.Nil(b, b.refused(&updateProduct{Id: meeting, Status: published}, 422, "product_type_unavailable"),
 					"it comes before what the product lacks")
@@ -158,7 +158,7 @@ var _ = cases(
 	scenario{
 		name: "a reference price must be above the price, after the change",
 		run: func(b *bench) {
-			id := b.product("Guide", 1500, func(d *service.ProductDraft) { d.CompareAtAmount = new(new(int64(2000))) })
+			id := b.product("Guide", 1500, func(d *adminv1.CreateProductRequest) { d.CompareAtAmount = new(int64(2000)) })
 			b.leavesNothing(func() {
 				for _, m := range []*updateProduct{
 					{Id: id, CompareAtAmount: new(int64(1500))}, {Id: id, CompareAtAmount: new(int64(0))}, {Id: id, PriceAmount: new(int64(2000))},

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/gen/ent/product"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
 )
 
 type (
@@ -31,9 +31,9 @@ var _ = cases(
 			require.Regexp(b, uuidForm, bare)
 			require.WithinRange(b, b.moment(got["createdAt"]), opening, b.clock.now())
 
-			full := b.product("Élégance", 9007199254740990, as(product.StatusPUBLISHED), of(product.TypeCOURSE), func(d *service.ProductDraft) {
-				d.Summary, d.CompareAtAmount = new("Court"), new(new(int64(9007199254740991)))
-				d.CoverURL = new(new("https://cdn.example/é.png"))
+			full := b.product("Élégance", 9007199254740990, as(product.StatusPUBLISHED), of(product.TypeCOURSE), func(d *adminv1.CreateProductRequest) {
+				d.Summary, d.CompareAtAmount = new("Court"), new(int64(9007199254740991))
+				d.CoverUrl = new("https://cdn.example/é.png")
 			})
 			got = b.call(&getProduct{Id: full})
 			b.same(object{

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/conformance/openapi"
-	"go.storefront.example/server/service"
 )
 
 // occasion is how any operation comes to be refused with a code, whatever it is about. Codes of one
@@ -60,7 +61,7 @@ var occasions = []occasion{
 		return b
 	})},
 	{code: "store_unavailable", prepare: state(func(b *bench) *bench {
-		b.change(service.StoreChange{Status: new("suspended")})
+		b.change(&adminv1.UpdateStoreRequest{Status: storefrontv1.Store_suspended.Enum()})
 		return b
 	})},
 	{code: "insufficient_scope", prepare: state(func(b *bench) *bench {

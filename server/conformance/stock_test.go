@@ -12,6 +12,7 @@ import (
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/product"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/service"
 )
@@ -19,16 +20,13 @@ import (
 const uuidForm = `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`
 
 // product makes a DRAFT product of type FILE that could be published; edit changes the draft.
-func (b *bench) product(title string, price int64, edit ...func(*service.ProductDraft)) string {
+func (b *bench) product(title string, price int64, edit ...func(*adminv1.CreateProductRequest)) string {
 	b.Helper()
-	d := service.ProductDraft{
-		ProductChange: service.ProductChange{
-			Title: &title, PriceAmount: &price, Description: new("<p>Tout savoir.</p>"), ContentReady: new(true),
-		},
-		Type: product.TypeFILE,
+	d := &adminv1.CreateProductRequest{
+		Title: title, PriceAmount: &price, Description: new("<p>Tout savoir.</p>"), ContentReady: new(true), Type: storefrontv1.Product_FILE,
 	}
 	for _, e := range edit {
-		e(&d)
+		e(d)
 	}
 	p, err := b.CreateProduct(b.ctx, d)
 	require.NoError(b, err)
@@ -36,17 +34,21 @@ func (b *bench) product(title string, price int64, edit ...func(*service.Product
 }
 
 // as makes the product of another status.
-func as(status product.Status) func(*service.ProductDraft) {
-	return func(d *service.ProductDraft) { d.Status = &status }
+func as(status product.Status) func(*adminv1.CreateProductRequest) {
+	return func(d *adminv1.CreateProductRequest) {
+		d.Status = storefrontv1.Product_Status(storefrontv1.Product_Status_value[status.String()]).Enum()
+	}
 }
 
 // of makes the product of another type.
-func of(kind product.Type) func(*service.ProductDraft) {
-	return func(d *service.ProductDraft) { d.Type = kind }
+func of(kind product.Type) func(*adminv1.CreateProductRequest) {
+	return func(d *adminv1.CreateProductRequest) {
+		d.Type = storefrontv1.Product_Type(storefrontv1.Product_Type_value[kind.String()])
+	}
 }
 
 // unready leaves the product without a description and without content.
-func unready(d *service.ProductDraft) { d.Description, d.ContentReady = nil, nil }
+func unready(d *adminv1.CreateProductRequest) { d.Description, d.ContentReady = nil, nil }
 
 // order records an order of some of a product by the buyer with this e-mail.
 func (b *bench) order(productID string, quantity int32, email string) string {

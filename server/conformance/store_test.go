@@ -4,9 +4,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/service"
 )
 
 type getStore = storefrontv1.GetStoreRequest
@@ -33,8 +33,8 @@ var _ = cases(
 		run: func(b *bench) {
 			slug := "bare-" + b.store.Slug
 			operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
-			_, err := b.CreateStore(b.Context(), operator, service.StoreDraft{
-				StoreChange: service.StoreChange{Name: new("Bare")}, Slug: slug, Currency: "EUR", Country: "FR",
+			_, err := b.CreateStore(b.Context(), operator, &adminv1.CreateStoreRequest{
+				Name: "Bare", Slug: slug, Currency: "EUR", Country: "FR",
 			})
 			require.NoError(b, err)
 			b.reload(slug)

@@ -9,8 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
 // activityBody is a page of the activity journal.
@@ -23,13 +24,13 @@ type activityBody struct {
 
 // entry is a change in the journal, for a reader.
 type entry struct {
-	*ent.ActivityEntry
-	// Who says what kind of actor made it, and What of which kind of thing.
+	*adminv1.ActivityEntry
+	// Who is the kind of actor that made it, and What the action in words.
 	Who, What string
 	Changes   []change
 }
 
-// change is a field with its old and new value; New tells that there was none before.
+// change is a field with its old and new value; New reports that there was none before.
 type change struct {
 	Field    string
 	From, To value
@@ -39,34 +40,35 @@ type change struct {
 // value is what a field was or became: a time, or a text, or nothing.
 type value struct {
 	Text string
-	At   *time.Time
+	At   *timestamppb.Timestamp
 }
 
 // activity lists the journal, newest first.
 func (d *dashboard) activity(v *visit) error {
 	before := v.r.URL.Query().Get("before")
-	rows, err := d.Shop.ListActivityBefore(v, before, pageSize+1)
+	found, err := d.Operator.ListActivity(v, &adminv1.ListActivityRequest{PageToken: before, PageSize: new(int32(pageSize))})
 	if err != nil {
 		return err
 	}
 	body := activityBody{Later: before != ""}
-	if len(rows) > pageSize {
-		rows = rows[:pageSize]
-		body.Older = Path + "/activity?" + url.Values{"before": {rows[pageSize-1].ID.String()}}.Encode()
+	if token := found.GetNextPageToken(); token != "" {
+		body.Older = Path + "/activity?" + url.Values{"before": {token}}.Encode()
 	}
-	for _, row := range rows {
-		changes, err := changesOf(row.Changes, v.store.Currency)
+	for _, e := range found.GetEntries() {
+		changes, err := changesOf([]byte(e.GetChanges()), v.store.Currency)
 		if err != nil {
 			return err
 		}
-		body.Entries = append(body.Entries, entry{row, actors[row.ActorType], spaced(row.Action), changes})
+		body.Entries = append(body.Entries, entry{e, actors[e.GetActor().GetType()], spaced(e.GetAction()), changes})
 	}
 	d.show(v, http.StatusOK, view{Title: "Activity", Section: "activity", Template: "activity", Body: body})
 	return nil
 }
 
-// actors say who made a change.
-var actors = map[string]string{tenant.ActorAPIKey: "API key", tenant.ActorOperator: "Platform", tenant.ActorMember: "Member"}
+// actors are the kinds of actor for a reader.
+var actors = map[adminv1.ActivityEntry_Actor_Type]string{
+	adminv1.ActivityEntry_Actor_api_key: "API key", adminv1.ActivityEntry_Actor_operator: "Platform", adminv1.ActivityEntry_Actor_member: "Member",
+}
 
 // spaced makes words of an action: payment_link.created is "Payment link created".
 func spaced(action string) string {
@@ -92,16 +94,16 @@ func changesOf(column []byte, currency string) ([]change, error) {
 			return nil, err
 		}
 		field := name.(string)
-		changes = append(changes, change{field, said(field, values.From, currency), said(field, values.To, currency), values.From == nil})
+		changes = append(changes, change{field, shown(field, values.From, currency), shown(field, values.To, currency), values.From == nil})
 	}
 	return changes, nil
 }
 
-// maxSaidRunes bounds a value in the journal's page: descriptions are long.
-const maxSaidRunes = 200
+// maxShownRunes bounds a value in the journal's page: descriptions are long.
+const maxShownRunes = 200
 
-// said is a value for a reader. Amounts are in the store's currency.
-func said(field string, v any, currency string) value {
+// shown is a value for a reader. Amounts are in the store's currency.
+func shown(field string, v any, currency string) value {
 	switch v := v.(type) {
 	case nil:
 		return value{}
@@ -117,13 +119,13 @@ func said(field string, v any, currency string) value {
 		return value{Text: v.String()}
 	case string:
 		if at, err := time.Parse(time.RFC3339, v); err == nil && strings.HasSuffix(field, "At") {
-			return value{At: &at}
+			return value{At: timestamppb.New(at)}
 		}
 		return value{Text: cut(v)}
 	case []any:
 		texts := make([]string, len(v))
 		for i, one := range v {
-			texts[i] = said("", one, currency).Text
+			texts[i] = shown("", one, currency).Text
 		}
 		return value{Text: cut(strings.Join(texts, ", "))}
 	}
@@ -132,8 +134,8 @@ func said(field string, v any, currency string) value {
 }
 
 func cut(text string) string {
-	if utf8.RuneCountInString(text) <= maxSaidRunes {
+	if utf8.RuneCountInString(text) <= maxShownRunes {
 		return text
 	}
-	return string([]rune(text)[:maxSaidRunes]) + "…"
+	return string([]rune(text)[:maxShownRunes]) + "…"
 }

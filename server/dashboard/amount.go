@@ -14,7 +14,7 @@ var decimals = map[string]int{
 	"CLF": 4, "UYW": 4,
 }
 
-// amount spells an amount of minor units in its currency: 1234567 is 1,234,567 XAF, 12,345.67 EUR
+// amount formats an amount of minor units in its currency: 1234567 is 1,234,567 XAF, 12,345.67 EUR
 // and 1,234.567 KWD.
 func amount(minor int64, currency string) string {
 	places, known := decimals[currency]

@@ -27,10 +27,9 @@ import (
 	"time"
 
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/route"
-	"go.storefront.example/server/service"
 )
 
 // Path is where the dashboard is mounted.
@@ -39,14 +38,13 @@ const Path = "/dashboard"
 // maxFormBytes bounds a form: the longest is a webhook's URL, description and events.
 const maxFormBytes = 64 << 10
 
-// Config says what the dashboard stands on. Every field is needed.
+// Config is what the dashboard works with. Every field is required.
 type Config struct {
-	// Operator signs members in; its rules and Shop work on the same database.
-	Operator *admin.Operator
-	Shop     *service.Shop
+	// Operator signs members in, and carries out what their pages ask for in their store.
+	Operator *operator.Operator
 	// Now is the store's clock.
 	Now func() time.Time
-	// Unreachable tells errors of a database that is away from all others.
+	// Unreachable reports whether an error means that the database is away.
 	Unreachable func(error) bool
 	// Logger gets a line a request, sign-ins, refused forms and failures; never a secret.
 	Logger *slog.Logger
@@ -108,7 +106,7 @@ func New(c Config) http.Handler {
 	})), mux.Patterns())
 }
 
-// protect sets what every answer of the dashboard says to a browser.
+// protect sets the headers of every answer that protect a browser.
 func protect(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
@@ -123,14 +121,14 @@ func protect(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// visit is a request of a member who is signed in. Its context is one in which the shop works on
-// the member's store.
+// visit is a request of a member who is signed in. Its context is in the member's store, so that the
+// operator finds nothing of another one.
 type visit struct {
 	context.Context
 	w       http.ResponseWriter
 	r       *http.Request
 	now     time.Time
-	member  admin.Member
+	member  operator.Member
 	store   tenant.Store
 	session string
 }
@@ -140,8 +138,8 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, member, secret, err := d.session(r)
 		switch {
-		case errors.Is(err, admin.ErrNoSession):
-			d.say(w, r, http.StatusUnauthorized, "Please sign in", "You are not signed in, or your session has ended. Ask whoever runs the platform for a new sign-in link.")
+		case errors.Is(err, operator.ErrNoSession):
+			d.notify(w, r, http.StatusUnauthorized, "Please sign in", "You are not signed in, or your session has ended. Ask whoever runs the platform for a new sign-in link.")
 			return
 		case err != nil:
 			d.fail(w, r, err)
@@ -179,7 +177,7 @@ func unreadable(err error) (status int, title string) {
 	return http.StatusBadRequest, "This form cannot be read"
 }
 
-// to sends the browser on to a page, which tells what was done.
+// to redirects the browser to a page, which shows what was done.
 func (v *visit) to(path, done string) error {
 	if done != "" {
 		path += "?done=" + done
@@ -223,12 +221,12 @@ func (d *dashboard) failed(r *http.Request, f *apierr.Refusal) view {
 // refuseForeign answers a change that a page of another site sent.
 func (d *dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
 	d.Logger.WarnContext(r.Context(), "refused a form of another site", "route", routeOf(r), "origin", cut(r.Header.Get("Origin")))
-	d.say(w, r, http.StatusForbidden, "This form was not accepted",
+	d.notify(w, r, http.StatusForbidden, "This form was not accepted",
 		"It was not sent by a page of this dashboard. If the address in your browser begins with http://, open the dashboard with https:// instead.")
 }
 
-// say shows a page to whoever is not signed in.
-func (d *dashboard) say(w http.ResponseWriter, r *http.Request, status int, title, text string) {
+// notify shows a page to whoever is not signed in.
+func (d *dashboard) notify(w http.ResponseWriter, r *http.Request, status int, title, text string) {
 	// The rest of the body would be read as the next request.
 	_, _ = io.Copy(io.Discard, r.Body)
 	d.write(w, r, status, message(title, text))

@@ -19,10 +19,10 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/server/admin"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/dashboard"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
 
@@ -31,8 +31,7 @@ type place struct {
 	t        *testing.T
 	url      string
 	store    *db.DB
-	operator *admin.Operator
-	shop     *service.Shop
+	operator *operator.Operator
 	logs     *log
 }
 
@@ -59,15 +58,13 @@ func newPlace(t *testing.T, s *db.DB) place {
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
 	rules := service.New(s, service.Options{Secrets: seal.NewRing(key)})
-	p := place{t: t, store: s, operator: admin.New(s, rules), shop: rules, logs: &log{}}
+	p := place{t: t, store: s, operator: operator.New(s, rules), logs: &log{}}
 	for slug, currency := range map[string]string{"one": "XAF", "two": "EUR"} {
-		_, err := p.operator.CreateStore(t.Context(), service.StoreDraft{
-			StoreChange: service.StoreChange{Name: new("Store " + slug)}, Slug: slug, Currency: currency, Country: "CM",
-		})
+		_, err := p.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Store " + slug, Slug: slug, Currency: currency, Country: "CM"})
 		require.NoError(t, err)
 	}
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: p.operator, Shop: rules, Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
+		Operator: p.operator, Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
 	}))
 	t.Cleanup(server.Close)
 	p.url = server.URL
@@ -85,11 +82,11 @@ func (p place) link(slug string) string {
 // linkUnder makes a sign-in link under an address and returns its secret.
 func (p place) linkUnder(base, slug string) string {
 	p.t.Helper()
-	link, err := p.operator.CreateSignInLink(p.t.Context(), slug, admin.SignInLinkDraft{
-		Member: "Awa Ngo", Role: admin.RoleOwner, Expires: time.Minute, BaseURL: base,
+	link, err := p.operator.CreateSignInLink(p.t.Context(), &adminv1.CreateSignInLinkRequest{
+		Store: slug, Member: "Awa Ngo", Role: adminv1.Session_owner, ExpiresSeconds: new(int32(60)), BaseUrl: base,
 	})
 	require.NoError(p.t, err)
-	_, secret, _ := strings.Cut(link.URL, "token=")
+	_, secret, _ := strings.Cut(link.GetUrl(), "token=")
 	return secret
 }
 
@@ -184,15 +181,13 @@ type things struct {
 func (p place) fill(slug string) things {
 	p.t.Helper()
 	ctx := p.t.Context()
-	k, err := p.operator.CreateKey(ctx, slug, service.KeyDraft{Name: "key of " + slug, Scopes: []string{"store:read"}, Lifetime: "30d"})
+	k, err := p.operator.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: slug, Name: "key of " + slug, Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30})
 	require.NoError(p.t, err)
-	w, err := p.operator.CreateWebhook(ctx, slug, service.WebhookDraft{URL: "https://" + slug + ".example.com/hooks"})
+	w, err := p.operator.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{Store: slug, Url: "https://" + slug + ".example.com/hooks"})
 	require.NoError(p.t, err)
-	ping, err := p.operator.PingWebhook(ctx, w.ID.String())
+	ping, err := p.operator.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: w.GetWebhook().GetId()})
 	require.NoError(p.t, err)
-	entries, err := p.operator.ListActivity(ctx, slug, 1)
-	require.NoError(p.t, err)
-	return things{k.ID.String(), w.ID.String(), ping.ID.String(), entries[0].ID.String()}
+	return things{k.GetKey().GetId(), w.GetWebhook().GetId(), ping.GetId(), p.activity(slug)[0].GetId()}
 }
 
 // pages are all addresses that are read, and forms all that are posted to, of a store's things.
@@ -252,19 +247,25 @@ func TestSessionReachesItsStoreOnly(t *testing.T) {
 	})
 }
 
+// activity returns the newest entries of a store's journal.
+func (p place) activity(slug string) []*adminv1.ActivityEntry {
+	p.t.Helper()
+	found, err := p.operator.ListActivity(p.t.Context(), &adminv1.ListActivityRequest{Store: slug})
+	require.NoError(p.t, err)
+	return found.GetEntries()
+}
+
 // state is what a store has, in words.
 func (p place) state(slug string) string {
 	p.t.Helper()
-	entries, err := p.operator.ListActivity(p.t.Context(), slug, 100)
-	require.NoError(p.t, err)
-	deliveries, err := p.operator.ListDeliveries(p.t.Context(), slug, service.DeliverySearch{Limit: 100})
+	deliveries, err := p.operator.ListDeliveries(p.t.Context(), &adminv1.ListDeliveriesRequest{Store: slug})
 	require.NoError(p.t, err)
 	var words []string
-	for _, e := range entries {
-		words = append(words, e.Action+" "+e.ResourceID.String()+" by "+e.ActorType+" "+e.ActorName)
+	for _, e := range p.activity(slug) {
+		words = append(words, e.GetAction()+" "+e.GetResource().GetId()+" by "+e.GetActor().String())
 	}
-	for _, d := range deliveries {
-		words = append(words, d.ID.String()+" "+d.Status)
+	for _, d := range deliveries.GetDeliveries() {
+		words = append(words, d.GetId()+" "+d.GetStatus().String())
 	}
 	return strings.Join(words, "\n")
 }
@@ -280,7 +281,7 @@ func TestEveryFormNeedsTheTokenOfItsSession(t *testing.T) {
 		before := p.state("one")
 		for _, path := range append(forms(o), "/keys", "/webhooks", "/sign-out") {
 			form := func(token ...string) url.Values {
-				v := url.Values{"csrf": token, "name": {"n"}, "scopes": {"store:read"}, "expires": {"30d"}}
+				v := url.Values{"csrf": token, "name": {"n"}, "scopes": {"store:read"}, "lifetime": {"30d"}}
 				for i := 0; i < len(filled); i += 2 {
 					v.Set(filled[i], filled[i+1])
 				}
@@ -384,7 +385,7 @@ func TestSecretsAreShownOnceAndInNoAddress(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		r := p.signedIn("one")
-		created := r.post("/keys", "name", "CRM", "scopes", "orders:read", "scopes", "customers:write", "expires", "30d")
+		created := r.post("/keys", "name", "CRM", "scopes", "orders:read", "scopes", "customers:write", "lifetime", "30d")
 		require.Equal(t, http.StatusOK, created.status)
 		require.Equal(t, "no-store", created.header.Get("Cache-Control"))
 		key := regexp.MustCompile(`svc_live_[0-9A-Za-z]{42}`).FindString(created.text)
@@ -397,10 +398,10 @@ func TestSecretsAreShownOnceAndInNoAddress(t *testing.T) {
 		rotated := r.post("/webhooks/" + id + "/rotate")
 		next := regexp.MustCompile(`whsec_[\w-]{43}`).FindString(rotated.text)
 		require.NotEqual(t, secret, next)
-		keys, err := p.operator.ListKeys(t.Context(), "one", 5)
+		keys, err := p.operator.ListKeys(t.Context(), &adminv1.ListKeysRequest{Store: "one"})
 		require.NoError(t, err)
-		require.Equal(t, []string{"customers:write", "orders:read"}, keys[0].Scopes)
-		for _, path := range []string{"/keys", "/webhooks", "/webhooks/" + id, "/webhooks/" + id + "/edit", "/activity", "/keys/" + keys[0].ID.String() + "/revoke"} {
+		require.Equal(t, []string{"customers:write", "orders:read"}, keys.GetKeys()[0].GetScopes())
+		for _, path := range []string{"/keys", "/webhooks", "/webhooks/" + id, "/webhooks/" + id + "/edit", "/activity", "/keys/" + keys.GetKeys()[0].GetId() + "/revoke"} {
 			text := r.get(path).text
 			for _, canary := range []string{key, secret, next} {
 				require.NotContains(t, text, canary, path)
@@ -409,11 +410,10 @@ func TestSecretsAreShownOnceAndInNoAddress(t *testing.T) {
 		for _, canary := range []string{key, secret, next} {
 			require.NotContains(t, p.logs.String(), canary)
 		}
-		entries, err := p.operator.ListActivity(t.Context(), "one", 1)
-		require.NoError(t, err)
-		require.Equal(t, "webhook.secret_rotated", entries[0].Action)
-		require.Equal(t, tenant.ActorMember, entries[0].ActorType)
-		require.Equal(t, "Awa Ngo", entries[0].ActorName)
+		newest := p.activity("one")[0]
+		require.Equal(t, "webhook.secret_rotated", newest.GetAction())
+		require.Equal(t, adminv1.ActivityEntry_Actor_member, newest.GetActor().GetType())
+		require.Equal(t, "Awa Ngo", newest.GetActor().GetName())
 	})
 }
 
@@ -429,15 +429,15 @@ func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 		status        int
 		says          string
 	}{
-		{"no name", "/keys", []string{"scopes", "store:read", "expires", "30d"}, 422, "Name: Must say which tool uses the key."},
-		{"no scope", "/keys", []string{"name", "n", "expires", "30d"}, 422, "Choose at least one."},
-		{"a scope that there is not", "/keys", []string{"name", "n", "scopes", "orders:write", "expires", "30d"}, 422, "&#34;orders:write&#34; is none of"},
-		{"no expiry", "/keys", []string{"name", "n", "scopes", "store:read"}, 422, "Must be 30d, 90d, 1y or never."},
+		{"no name", "/keys", []string{"scopes", "store:read", "lifetime", "30d"}, 422, "Name: Must name the tool that uses the key."},
+		{"no scope", "/keys", []string{"name", "n", "lifetime", "30d"}, 422, "Choose at least one."},
+		{"a scope that there is not", "/keys", []string{"name", "n", "scopes", "orders:write", "lifetime", "30d"}, 422, "not &#34;orders:write&#34;"},
+		{"no expiry", "/keys", []string{"name", "n", "scopes", "store:read"}, 422, "Must be 30 days, 90 days, 1 year or never."},
 		{"plain http", "/webhooks", []string{"url", "http://shop.example.com/", "events", "order.paid"}, 422, `id="url-wrong"`},
 		{"a private address", "/webhooks", []string{"url", "https://10.0.0.1/", "events", "order.paid"}, 422, `id="url-wrong"`},
 		{"a user name", "/webhooks", []string{"url", "https://a@shop.example.com/", "events", "order.paid"}, 422, `id="url-wrong"`},
 		{"no event, which means none and not all", "/webhooks", []string{"url", "https://shop.example.com/"}, 422, "Choose at least one."},
-		{"ping cannot be subscribed to", "/webhooks", []string{"url", "https://shop.example.com/", "events", "ping"}, 422, "&#34;ping&#34; is none of"},
+		{"ping cannot be subscribed to", "/webhooks", []string{"url", "https://shop.example.com/", "events", "ping"}, 422, "not &#34;ping&#34;"},
 		{"no event left", "/webhooks/" + o.webhook + "/edit", []string{"url", "https://shop.example.com/"}, 422, "Choose at least one."},
 		{"what was typed stays", "/webhooks", []string{"url", "https://10.0.0.1/x", "description", `<b>"mine"`, "events", "order.paid"}, 422, "&lt;b&gt;&#34;mine&#34;"},
 		{"a time that is none", "/webhooks/" + o.webhook + "/resend", []string{"since", "yesterday"}, 400, "must be a date and time"},
@@ -463,11 +463,11 @@ func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, r.get("/deliveries?webhook=x").status)
 }
 
-func mustList(t *testing.T, p place) []service.Webhook {
+func mustList(t *testing.T, p place) []*adminv1.Webhook {
 	t.Helper()
-	all, err := p.operator.ListWebhooks(t.Context(), "one", service.MaxWebhooks)
+	all, err := p.operator.ListWebhooks(t.Context(), &adminv1.ListWebhooksRequest{Store: "one"})
 	require.NoError(t, err)
-	return all
+	return all.GetWebhooks()
 }
 
 func TestJournalsAreReadPageByPage(t *testing.T) {
@@ -476,13 +476,19 @@ func TestJournalsAreReadPageByPage(t *testing.T) {
 		p := newPlace(t, s)
 		o := p.fill("one")
 		for range 30 {
-			_, err := p.operator.PingWebhook(t.Context(), o.webhook)
+			_, err := p.operator.PingWebhook(t.Context(), &adminv1.PingWebhookRequest{Id: o.webhook})
 			require.NoError(t, err)
 		}
 		for range 13 {
 			for _, do := range []func() error{
-				func() error { _, err := p.operator.DisableWebhook(t.Context(), o.webhook); return err },
-				func() error { _, err := p.operator.EnableWebhook(t.Context(), o.webhook); return err },
+				func() error {
+					_, err := p.operator.DisableWebhook(t.Context(), &adminv1.DisableWebhookRequest{Id: o.webhook})
+					return err
+				},
+				func() error {
+					_, err := p.operator.EnableWebhook(t.Context(), &adminv1.EnableWebhookRequest{Id: o.webhook})
+					return err
+				},
 			} {
 				require.NoError(t, do())
 			}
@@ -522,9 +528,9 @@ func TestDeliveryShowsWhatWasSent(t *testing.T) {
 		a := r.get("/deliveries/" + o.delivery)
 		require.Contains(t, a.text, "data-waits", "its attempt is near")
 		require.Contains(t, a.text, `<noscript><meta http-equiv="refresh" content="3"></noscript>`)
-		found, err := p.operator.GetDelivery(t.Context(), o.delivery)
+		found, err := p.operator.GetDelivery(t.Context(), &adminv1.GetDeliveryRequest{Id: o.delivery})
 		require.NoError(t, err)
-		require.Equal(t, string(found.Payload), r.get("/deliveries/"+o.delivery+"/payload").text, "byte for byte")
+		require.Equal(t, found.GetPayload(), r.get("/deliveries/"+o.delivery+"/payload").text, "byte for byte")
 	})
 }
 

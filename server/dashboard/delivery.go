@@ -3,13 +3,16 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/wire"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
 )
@@ -19,18 +22,18 @@ const pageSize = 25
 
 // listed is a delivery in a list; URL is its webhook's, empty when that was deleted.
 type listed struct {
-	queue.Entry
+	*adminv1.Delivery
 	URL string
 }
 
 // deliveriesBody is a page of the journal of deliveries.
 type deliveriesBody struct {
 	Deliveries []listed
-	Webhooks   []service.Webhook
+	Webhooks   []*adminv1.Webhook
 	// Webhook, Type and Status are what is looked for; empty means all.
 	Webhook, Type, Status string
 	Types, Statuses       []string
-	// Filtered tells whether anything is looked for, Later whether this is not the first page.
+	// Filtered reports whether anything is looked for, Later whether this is not the first page.
 	Filtered, Later bool
 	// Older is the address of the next page; empty on the last.
 	Older string
@@ -44,18 +47,23 @@ func (d *dashboard) deliveries(v *visit) error {
 		Types: append(service.EventTypes(), hook.Ping), Statuses: queue.Statuses(),
 	}
 	body.Filtered = body.Webhook != "" || body.Type != "" || body.Status != ""
-	found, err := d.Shop.ListDeliveries(v, service.DeliverySearch{
-		WebhookID: body.Webhook, EventType: body.Type, Status: body.Status, Before: asked.Get("before"), Limit: pageSize + 1,
+	if body.Status != "" && !slices.Contains(body.Statuses, body.Status) {
+		return apierr.Invalid("There is no such status.", wire.Field{Name: "status", Message: "must be one of " + strings.Join(body.Statuses, ", ")})
+	}
+	found, err := d.Operator.ListDeliveries(v, &adminv1.ListDeliveriesRequest{
+		WebhookId: body.Webhook, EventType: body.Type, Status: adminv1.Delivery_Status(adminv1.Delivery_Status_value[body.Status]).Enum(),
+		PageToken: asked.Get("before"), PageSize: new(int32(pageSize)),
 	})
 	if err != nil {
 		return err
 	}
-	if body.Webhooks, err = d.Shop.ListWebhooks(v, service.MaxWebhooks); err != nil {
+	hooks, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
+	if err != nil {
 		return err
 	}
-	if len(found) > pageSize {
-		found = found[:pageSize]
-		next := url.Values{"before": {found[pageSize-1].ID.String()}}
+	body.Webhooks = hooks.GetWebhooks()
+	if token := found.GetNextPageToken(); token != "" {
+		next := url.Values{"before": {token}}
 		for name, value := range map[string]string{"webhook": body.Webhook, "type": body.Type, "status": body.Status} {
 			if value != "" {
 				next.Set(name, value)
@@ -63,12 +71,12 @@ func (d *dashboard) deliveries(v *visit) error {
 		}
 		body.Older = Path + "/deliveries?" + next.Encode()
 	}
-	urls := map[uuid.UUID]string{}
+	urls := map[string]string{}
 	for _, w := range body.Webhooks {
-		urls[w.ID] = w.URL
+		urls[w.GetId()] = w.GetUrl()
 	}
-	for _, e := range found {
-		body.Deliveries = append(body.Deliveries, listed{e, urls[e.WebhookID]})
+	for _, e := range found.GetDeliveries() {
+		body.Deliveries = append(body.Deliveries, listed{e, urls[e.GetWebhookId()]})
 	}
 	d.show(v, http.StatusOK, view{Title: "Deliveries", Section: "deliveries", Template: "deliveries", Body: body})
 	return nil
@@ -85,40 +93,41 @@ type sentHeader struct{ Name, Value string }
 
 // deliveryBody is the page of one delivery.
 type deliveryBody struct {
-	service.Delivery
+	*adminv1.Delivery
 	// Webhook is nil when it was deleted.
-	Webhook *service.Webhook
-	// Waits tells that the next attempt is near: the page shows it by itself.
+	Webhook *adminv1.Webhook
+	// Waits reports that the next attempt is near: the page shows it by itself.
 	Waits bool
 	// Headers are those of the newest attempt.
 	Headers []sentHeader
-	// About says in words what the event tells of, Payload is its envelope for a reader, Raw the
+	// About describes in words what the event concerns, Payload is its envelope for a reader, Raw the
 	// bytes as they are signed.
 	About, Payload, Raw string
 }
 
 // delivery shows one delivery with its attempts, headers and payload.
 func (d *dashboard) delivery(v *visit) error {
-	found, err := d.Shop.GetDelivery(v, v.r.PathValue("id"))
+	found, err := d.Operator.GetDelivery(v, &adminv1.GetDeliveryRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return err
 	}
-	body := deliveryBody{Delivery: found, Raw: string(found.Payload)}
-	all, err := d.Shop.ListWebhooks(v, service.MaxWebhooks)
+	body := deliveryBody{Delivery: found.GetDelivery(), Raw: found.GetPayload()}
+	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
 	if err != nil {
 		return err
 	}
-	for _, w := range all {
-		if w.ID == found.WebhookID {
-			body.Webhook = &w
+	for _, w := range all.GetWebhooks() {
+		if w.GetId() == body.GetWebhookId() {
+			body.Webhook = w
 		}
 	}
-	if last := found.Last(); last != nil {
-		body.Headers = headersOf(found.Entry, *last)
+	if newest := last(body.Delivery); newest != nil {
+		body.Headers = headersOf(body.Delivery, newest)
 	}
-	body.About, body.Payload = about(found.Payload), indented(found.Payload)
-	page := view{Title: found.EventType, Section: "deliveries", Template: "delivery"}
-	if found.Status == queue.Pending && (found.NextAttemptAt == nil || found.NextAttemptAt.Sub(v.now) < soon) {
+	body.About, body.Payload = about([]byte(body.Raw)), indented([]byte(body.Raw))
+	page := view{Title: body.GetEventType(), Section: "deliveries", Template: "delivery"}
+	next := body.GetNextAttemptAt()
+	if body.GetStatus() == adminv1.Delivery_pending && (next == nil || next.AsTime().Sub(v.now) < soon) {
 		body.Waits, page.Refresh = true, refreshSeconds
 	}
 	page.Body = body
@@ -128,20 +137,20 @@ func (d *dashboard) delivery(v *visit) error {
 
 // headersOf are the headers of an attempt (specification, Delivery). The signature is not kept:
 // whoever has the secret can make it of the time and the payload.
-func headersOf(e queue.Entry, a queue.Attempt) []sentHeader {
+func headersOf(d *adminv1.Delivery, a *adminv1.Delivery_Attempt) []sentHeader {
 	return []sentHeader{
 		{"Content-Type", "application/json"},
 		{"User-Agent", signature.UserAgent},
-		{signature.EventIDHeader, e.EventID.String()},
-		{signature.EventTypeHeader, e.EventType},
-		{signature.AttemptHeader, strconv.Itoa(a.Number)},
-		{signature.Header, "t=" + strconv.FormatInt(a.StartedAt.Unix(), 10) + ",v1=…"},
+		{signature.EventIDHeader, d.GetEventId()},
+		{signature.EventTypeHeader, d.GetEventType()},
+		{signature.AttemptHeader, strconv.Itoa(int(a.GetNumber()))},
+		{signature.Header, "t=" + strconv.FormatInt(a.GetStartedAt().GetSeconds(), 10) + ",v1=…"},
 	}
 }
 
 // payload answers with the bytes that were signed and sent, as a file.
 func (d *dashboard) payload(v *visit) error {
-	found, err := d.Shop.GetDelivery(v, v.r.PathValue("id"))
+	found, err := d.Operator.GetDelivery(v, &adminv1.GetDeliveryRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return err
 	}
@@ -149,16 +158,16 @@ func (d *dashboard) payload(v *visit) error {
 		return noPage()
 	}
 	v.w.Header().Set("Content-Type", "application/json")
-	v.w.Header().Set("Content-Disposition", `attachment; filename="event-`+found.EventID.String()+`.json"`)
-	_, _ = v.w.Write(found.Payload)
+	v.w.Header().Set("Content-Disposition", `attachment; filename="event-`+found.GetDelivery().GetEventId()+`.json"`)
+	_, _ = v.w.Write([]byte(found.GetPayload()))
 	return nil
 }
 
 // resendDelivery sends one event again and shows the new delivery.
 func (d *dashboard) resendDelivery(v *visit) error {
-	again, err := d.Shop.ResendDelivery(v, v.r.PathValue("id"))
+	again, err := d.Operator.ResendDelivery(v, &adminv1.ResendDeliveryRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return err
 	}
-	return v.to("/deliveries/"+again.ID.String(), "resent")
+	return v.to("/deliveries/"+again.GetId(), "resent")
 }

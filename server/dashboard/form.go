@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -10,10 +9,9 @@ import (
 	"unicode/utf8"
 
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/service"
 )
 
-// onceBytes is the randomness that tells a form from all others.
+// onceBytes is the randomness that distinguishes a form from all others.
 const onceBytes = 16
 
 // once makes the field of a form by which it is known when it comes twice.
@@ -23,19 +21,19 @@ func once() string {
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// carriedOutOnce returns a context in which the shop does once what the visit's form asks for, however
-// often the form comes: a reader reloads the page that answers it, goes back to it, clicks twice.
-func carriedOutOnce(v *visit) (context.Context, error) {
+// onceKey returns the idempotency key of the visit's form, under which the operator carries it out once,
+// however often the form comes: a reader reloads the page that answers it, goes back to it, clicks twice.
+func onceKey(v *visit) (string, error) {
 	key := v.r.PostForm.Get("once")
 	if random, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(random) != onceBytes {
-		return nil, apierr.Invalid("The form is not whole. Go back, reload the page and try again.")
+		return "", apierr.Invalid("The form is not whole. Go back, reload the page and try again.")
 	}
-	return service.WithIdempotencyKey(v, key), nil
+	return key, nil
 }
 
 // repeated is the page of a form that came again after it had shown a secret.
 type repeated struct {
-	// Text says what became of the secret, in paragraphs.
+	// Text explains what happened to the secret, in paragraphs.
 	Text []string
 	// To is where what was made is found, Button what leads there.
 	To, Button string
@@ -53,7 +51,7 @@ func (d *dashboard) showRepeated(v *visit, title, section string, body repeated)
 	return nil
 }
 
-// problems says what is wrong with a form, by field; "" is about the whole of it.
+// problems are what is wrong with a form, by field; "" is about the whole of it.
 type problems map[string]string
 
 // problem is what is wrong with one field; Text is empty when nothing is.
@@ -80,7 +78,7 @@ func problemsOf(err error, whole map[apierr.Code]string) (problems, error) {
 	return p, nil
 }
 
-// sentence makes a sentence of what the rules say of a field.
+// sentence makes a sentence of the problem of a field.
 func sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:] + "."

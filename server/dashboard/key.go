@@ -1,30 +1,35 @@
 package dashboard
 
 import (
-	"math"
+	"context"
 	"net/http"
 	"strings"
 
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
 
 // keysBody is the page of a store's keys: those that are in use, and those that are over.
 type keysBody struct {
-	Active, Over []service.Key
+	Active, Over []*adminv1.Key
 	Limit        int
 }
 
 // keys lists the keys.
 func (d *dashboard) keys(v *visit) error {
-	all, err := d.Shop.ListKeys(v, math.MaxInt32)
+	all, err := operator.Collect(v, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Key, string, error) {
+		out, err := d.Operator.ListKeys(ctx, &adminv1.ListKeysRequest{PageSize: size, PageToken: token})
+		return out.GetKeys(), out.GetNextPageToken(), err
+	})
 	if err != nil {
 		return err
 	}
 	body := keysBody{Limit: service.MaxActiveKeys}
 	for _, k := range all {
-		if k.Status == "active" {
+		if k.GetStatus() == adminv1.Key_active {
 			body.Active = append(body.Active, k)
 		} else {
 			body.Over = append(body.Over, k)
@@ -35,10 +40,26 @@ func (d *dashboard) keys(v *visit) error {
 }
 
 // lifetime is a choice of when a key expires.
-type lifetime struct{ Value, Name string }
+type lifetime struct {
+	Value, Name string
+	lifetime    adminv1.Key_Lifetime
+}
 
 // lifetimes are the choices (specification, Authentication).
-var lifetimes = []lifetime{{"30d", "After 30 days"}, {"90d", "After 90 days"}, {"1y", "After 1 year"}, {"never", "Never"}}
+var lifetimes = []lifetime{
+	{"30d", "After 30 days", adminv1.Key_DAYS_30}, {"90d", "After 90 days", adminv1.Key_DAYS_90},
+	{"1y", "After 1 year", adminv1.Key_YEAR_1}, {"never", "Never", adminv1.Key_NEVER},
+}
+
+// lifetimeOf is the choice with this value, none for another one.
+func lifetimeOf(value string) adminv1.Key_Lifetime {
+	for _, l := range lifetimes {
+		if l.Value == value {
+			return l.lifetime
+		}
+	}
+	return adminv1.Key_LIFETIME_UNSPECIFIED
+}
 
 // keyForm is the form of a new key.
 type keyForm struct {
@@ -64,12 +85,14 @@ func (d *dashboard) newKey(v *visit) error {
 // createKey makes a key and shows it, this once: the answer itself is the page, so that the key
 // stands in no address and is kept nowhere. The same form again makes no second key.
 func (d *dashboard) createKey(v *visit) error {
-	ctx, err := carriedOutOnce(v)
+	once, err := onceKey(v)
 	if err != nil {
 		return err
 	}
 	form := v.r.PostForm
-	k, err := d.Shop.CreateKey(ctx, service.KeyDraft{Name: form.Get("name"), Scopes: form["scopes"], Lifetime: form.Get("expires")})
+	made, err := d.Operator.CreateKey(v, &adminv1.CreateKeyRequest{
+		Name: form.Get("name"), Scopes: form["scopes"], Lifetime: lifetimeOf(form.Get("lifetime")), IdempotencyKey: once,
+	})
 	if isRepeated(err) {
 		return d.showRepeated(v, "This key was created already", "keys", repeated{
 			Text: []string{
@@ -88,20 +111,20 @@ func (d *dashboard) createKey(v *visit) error {
 			wrong["scopes"] = "Choose at least one."
 		}
 		return d.showKeyForm(v, http.StatusUnprocessableEntity, keyForm{
-			Name: form.Get("name"), Chosen: set(form["scopes"]), Lifetime: form.Get("expires"), Problems: wrong,
+			Name: form.Get("name"), Chosen: set(form["scopes"]), Lifetime: form.Get("lifetime"), Problems: wrong,
 		})
 	}
-	d.show(v, http.StatusOK, view{Title: "Your new API key", Section: "keys", Template: "key_created", Body: k})
+	d.show(v, http.StatusOK, view{Title: "Your new API key", Section: "keys", Template: "key_created", Body: made})
 	return nil
 }
 
 // question asks before something is done that cannot be taken back.
 type question struct {
-	// Text says what will happen, in paragraphs.
+	// Text describes what will happen, in paragraphs.
 	Text []string
 	// What is the thing that it happens to.
 	What string
-	// Action is where the form leads, Button what its button says, and Back where to go instead.
+	// Action is where the form leads, Button the label of its button, and Back where to go instead.
 	Action, Button, Back string
 	// Grave marks what cannot be undone.
 	Grave bool
@@ -114,22 +137,22 @@ func (d *dashboard) ask(v *visit, title, section string, q question) error {
 }
 
 func (d *dashboard) askRevoke(v *visit) error {
-	k, err := d.Shop.GetKey(v, v.r.PathValue("id"))
+	k, err := d.Operator.GetKey(v, &adminv1.GetKeyRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return err
 	}
 	return d.ask(v, "Revoke this key?", "keys", question{
-		What: k.Name + " · " + strings.ReplaceAll(k.Hint, "...", "…"),
+		What: k.GetName() + " · " + strings.ReplaceAll(k.GetHint(), "...", "…"),
 		Text: []string{
 			"The next request with this key is refused, on every server. This cannot be undone.",
 			"To replace a key without a gap, create the new one and deploy it first.",
 		},
-		Action: "/keys/" + k.ID.String() + "/revoke", Button: "Revoke key", Back: "/keys", Grave: true,
+		Action: "/keys/" + k.GetId() + "/revoke", Button: "Revoke key", Back: "/keys", Grave: true,
 	})
 }
 
 func (d *dashboard) revokeKey(v *visit) error {
-	if _, err := d.Shop.RevokeKey(v, v.r.PathValue("id")); err != nil {
+	if _, err := d.Operator.RevokeKey(v, &adminv1.RevokeKeyRequest{Id: v.r.PathValue("id")}); err != nil {
 		return err
 	}
 	return v.to("/keys", "key-revoked")

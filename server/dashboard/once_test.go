@@ -13,6 +13,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
 var secretText = regexp.MustCompile(`svc_live_[0-9A-Za-z]{42}|whsec_[\w-]{43}`)
@@ -26,7 +27,7 @@ type onceForm struct {
 
 func onceForms(webhook string) []onceForm {
 	return []onceForm{
-		{"a key", "/keys/new", "/keys", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "expires": {"30d"}}, "This key was created already"},
+		{"a key", "/keys/new", "/keys", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "lifetime": {"30d"}}, "This key was created already"},
 		{"a webhook", "/webhooks/new", "/webhooks", url.Values{"url": {"https://shop.example.com/hooks"}, "events": {"order.paid"}}, "This webhook was registered already"},
 		{"a new secret", "/webhooks/" + webhook + "/rotate", "/webhooks/" + webhook + "/rotate", url.Values{}, "The new secret was made already"},
 	}
@@ -48,19 +49,17 @@ func (r reader) form(page string, typed url.Values) url.Values {
 // made counts what the forms make: keys, webhooks, and secrets that were made anew.
 func (p place) made() (n [3]int) {
 	p.t.Helper()
-	keys, err := p.operator.ListKeys(p.t.Context(), "one", 50)
+	keys, err := p.operator.ListKeys(p.t.Context(), &adminv1.ListKeysRequest{Store: "one"})
 	require.NoError(p.t, err)
-	hooks, err := p.operator.ListWebhooks(p.t.Context(), "one", 50)
-	require.NoError(p.t, err)
-	entries, err := p.operator.ListActivity(p.t.Context(), "one", 50)
+	hooks, err := p.operator.ListWebhooks(p.t.Context(), &adminv1.ListWebhooksRequest{Store: "one"})
 	require.NoError(p.t, err)
 	rotated := 0
-	for _, e := range entries {
-		if e.Action == "webhook.secret_rotated" {
+	for _, e := range p.activity("one") {
+		if e.GetAction() == "webhook.secret_rotated" {
 			rotated++
 		}
 	}
-	return [3]int{len(keys), len(hooks), rotated}
+	return [3]int{len(keys.GetKeys()), len(hooks.GetWebhooks()), rotated}
 }
 
 // A reader reloads the page that shows a secret, goes back and sends the form again, or clicks twice:
@@ -129,7 +128,7 @@ func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
 		}
 		require.Equal(t, before, p.made(), f.name)
 	}
-	form := r.form("/keys/new", url.Values{"scopes": {"store:read"}, "expires": {"30d"}})
+	form := r.form("/keys/new", url.Values{"scopes": {"store:read"}, "lifetime": {"30d"}})
 	require.Equal(t, http.StatusUnprocessableEntity, r.send(http.MethodPost, "/keys", form).status)
 	form.Set("name", "CRM")
 	require.Equal(t, http.StatusOK, r.send(http.MethodPost, "/keys", form).status)
@@ -140,7 +139,7 @@ func TestFormsOfStoresAreApart(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	p := newPlace(t, s)
-	key := url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "expires": {"30d"}}
+	key := url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "lifetime": {"30d"}}
 	one, two := p.signedIn("one"), p.signedIn("two")
 	form := one.form("/keys/new", key)
 	require.Equal(t, http.StatusOK, one.send(http.MethodPost, "/keys", form).status)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/server/admin"
+	"go.storefront.example/server/operator"
 )
 
 //go:embed page/*.html
@@ -25,16 +25,16 @@ var staticFiles embed.FS
 type view struct {
 	// Title names the page, in its heading and in the browser's tab.
 	Title string
-	// Section is the part of the dashboard that the page belongs to, as its address spells it.
+	// Section is the part of the dashboard that the page belongs to, as it is in its address.
 	Section string
 	// Template is the page's file, without .html.
 	Template string
-	// Refresh tells the browser to load the page anew after some seconds, where no script does.
+	// Refresh makes the browser load the page again after some seconds, where no script does.
 	Refresh int
 	Body    any
 }
 
-// notice is the body of a page that says something and no more.
+// notice is the body of a page with a message and nothing else.
 type notice struct {
 	Text   string
 	Fields []string
@@ -48,7 +48,7 @@ func message(title, text string) view {
 type frame struct {
 	view
 	// Member is nil on the pages of whoever is not signed in.
-	Member *admin.Member
+	Member *operator.Member
 	Store  tenant.Store
 	// Token is for the forms.
 	Token string
@@ -60,7 +60,7 @@ type frame struct {
 // Path is where the dashboard's addresses begin.
 func (frame) Path() string { return Path }
 
-// done spells what a form did, by the word in the address that it led to.
+// done describes what a form did, by the word in the address that it led to.
 var done = map[string]string{
 	"key-revoked":      "The key is revoked. It is refused from now on.",
 	"webhook-saved":    "The webhook is saved.",

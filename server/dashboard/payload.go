@@ -17,7 +17,7 @@ func indented(payload []byte) string {
 	return b.String()
 }
 
-// about says in a few words what an event tells of: the name and the amount of what it concerns.
+// about describes in a few words what an event concerns: the name and the amount of what it concerns.
 func about(payload []byte) string {
 	var event struct {
 		Type string

@@ -45,7 +45,7 @@ func routeOf(r *http.Request) string {
 	return route
 }
 
-// methodOf is the method of a request, or "other" for one that no page knows.
+// methodOf is the method of a request, or "other" for one that no page has.
 func methodOf(r *http.Request) string {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:

@@ -5,8 +5,10 @@ import (
 	"strconv"
 	"time"
 
-	"go.storefront.example/ent/queue"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"go.storefront.example/ent/wire"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 )
 
@@ -26,29 +28,29 @@ var windows = []window{
 	{"30d", "The last 30 days", 30 * 24 * time.Hour},
 }
 
-// resendTime bounds how long a form waits for what it ordered; a worker goes on with the rest.
+// resendTime bounds how long a form waits for its resend; a worker continues the rest.
 const resendTime = 5 * time.Second
 
-// inputTime is how a browser's field for a date and time spells one, without and with seconds.
+// inputTime is how a browser's field for a date and time writes one, without and with seconds.
 var inputTime = []string{"2006-01-02T15:04", "2006-01-02T15:04:05"}
 
-// resendSince sends to a webhook again what never succeeded there since a time: the one that is
-// given, else the one that is chosen.
+// resendSince resends to a webhook what never succeeded there since a time: the one that is given, else
+// the one that is chosen.
 func (d *dashboard) resendSince(v *visit, id string) error {
 	since, err := sinceOf(v.r, v.now)
 	if err != nil {
 		return err
 	}
-	job, err := d.Shop.ResendSince(v, id, since)
+	job, err := d.Operator.StartResend(v, &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(since)})
 	if err != nil {
 		return err
 	}
-	for end := d.Now().Add(resendTime); !job.Finished && !job.Elsewhere && d.Now().Before(end); {
-		if job, err = d.Shop.ContinueResend(v, job); err != nil {
+	for end := d.Now().Add(resendTime); job.GetState() == adminv1.Resend_running && d.Now().Before(end); {
+		if job, err = d.Operator.ContinueResend(v, &adminv1.ContinueResendRequest{Id: job.GetId(), ContinueToken: job.GetContinueToken()}); err != nil {
 			return err
 		}
 	}
-	http.Redirect(v.w, v.r, Path+"/webhooks/"+id+"?resent="+strconv.Itoa(job.Resent)+"&done="+resentState(job), http.StatusSeeOther)
+	http.Redirect(v.w, v.r, Path+"/webhooks/"+id+"?resent="+strconv.Itoa(int(job.GetResent()))+"&done="+resentState(job.GetState()), http.StatusSeeOther)
 	return nil
 }
 
@@ -69,25 +71,25 @@ func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
 	return time.Time{}, apierr.Invalid("Choose since when to send again.")
 }
 
-// The states of a resend as the address of the page after it spells them.
+// The states of a resend in the address of the page after it.
 const (
 	resentWhole   = "resent-whole"
 	resentPart    = "resent-part"
 	resentStopped = "resent-stopped"
 )
 
-func resentState(job queue.Resend) string {
-	switch {
-	case job.Stopped:
+func resentState(state adminv1.Resend_State) string {
+	switch state {
+	case adminv1.Resend_stopped:
 		return resentStopped
-	case job.Finished:
+	case adminv1.Resend_finished:
 		return resentWhole
 	}
 	return resentPart
 }
 
-// resentSaid says what a resend came to, on the page that follows its form.
-func resentSaid(v *visit) string {
+// resentText is the result of a resend, on the page that follows its form.
+func resentText(v *visit) string {
 	asked := v.r.URL.Query()
 	n, err := strconv.Atoi(asked.Get("resent"))
 	if err != nil || n < 0 {

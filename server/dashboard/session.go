@@ -8,7 +8,8 @@ import (
 	"errors"
 	"net/http"
 
-	"go.storefront.example/server/admin"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
 )
 
 // The session's cookie. The prefix makes browsers take it over HTTPS only, for this host alone
@@ -19,7 +20,7 @@ const (
 )
 
 // cookie is the cookie of a session, without a value. What kind it is was decided when the sign-in
-// link was made; a request that has passed a proxy tells nothing of the browser's connection.
+// link was made; a request that has passed a proxy reveals nothing of the browser's connection.
 // SameSite is Lax, so that a link to a page from elsewhere opens it, while forms from elsewhere come
 // without the cookie.
 func cookie(secure bool) *http.Cookie {
@@ -40,18 +41,18 @@ func presented(r *http.Request, secure bool) string {
 }
 
 // session finds the session of a request, and returns what Operator.InSession does and its secret.
-func (d *dashboard) session(r *http.Request) (context.Context, admin.Member, string, error) {
+func (d *dashboard) session(r *http.Request) (context.Context, operator.Member, string, error) {
 	for _, secure := range []bool{true, false} {
 		secret := presented(r, secure)
 		if secret == "" {
 			continue
 		}
 		ctx, member, err := d.Operator.InSession(r.Context(), secret, secure)
-		if !errors.Is(err, admin.ErrNoSession) {
+		if !errors.Is(err, operator.ErrNoSession) {
 			return ctx, member, secret, err
 		}
 	}
-	return nil, admin.Member{}, "", admin.ErrNoSession
+	return nil, operator.Member{}, "", operator.ErrNoSession
 }
 
 var crossOrigin = http.NewCrossOriginProtection()
@@ -67,7 +68,7 @@ func foreign(r *http.Request, origin string) bool {
 }
 
 // formToken is what every form of a session carries: it can be made of the session's secret only,
-// which no other site knows, and does not tell it.
+// which no other site has, and does not reveal it.
 func formToken(session string) string {
 	mac := hmac.New(sha256.New, []byte(session))
 	mac.Write([]byte("form"))
@@ -80,7 +81,7 @@ func tokenFits(session, token string) bool {
 
 // signInBody is the page of a sign-in link.
 type signInBody struct {
-	Member admin.Member
+	Member operator.Member
 	Token  string
 }
 
@@ -91,19 +92,19 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 	if token == "" {
 		switch r.URL.Query().Get("done") {
 		case "signed-out":
-			d.say(w, r, http.StatusOK, "You are signed out", "To come back, use a new sign-in link.")
+			d.notify(w, r, http.StatusOK, "You are signed out", "To come back, use a new sign-in link.")
 			return
 		case "signed-out-everywhere":
-			d.say(w, r, http.StatusOK, "You are signed out everywhere", "All your sessions in this store have ended. To come back, use a new sign-in link.")
+			d.notify(w, r, http.StatusOK, "You are signed out everywhere", "All your sessions in this store have ended. To come back, use a new sign-in link.")
 			return
 		}
-		d.say(w, r, http.StatusOK, "Please sign in", "Open the sign-in link that you were given. Whoever runs the platform can make one for you.")
+		d.notify(w, r, http.StatusOK, "Please sign in", "Open the sign-in link that you were given. Whoever runs the platform can make one for you.")
 		return
 	}
 	member, err := d.Operator.LookAtSignInLink(r.Context(), token)
 	switch {
-	case errors.Is(err, admin.ErrSignInLink):
-		d.sayLinkIsOver(w, r)
+	case errors.Is(err, operator.ErrSignInLink):
+		d.linkIsOver(w, r)
 	case err != nil:
 		d.fail(w, r, err)
 	default:
@@ -111,8 +112,8 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (d *dashboard) sayLinkIsOver(w http.ResponseWriter, r *http.Request) {
-	d.say(w, r, http.StatusGone, "This link no longer works", "A sign-in link works once and for a short time. Ask whoever runs the platform for a new one.")
+func (d *dashboard) linkIsOver(w http.ResponseWriter, r *http.Request) {
+	d.notify(w, r, http.StatusGone, "This link no longer works", "A sign-in link works once and for a short time. Ask whoever runs the platform for a new one.")
 }
 
 // signIn uses a link up and begins a session. The browser's session before it ends: nobody could sign
@@ -120,7 +121,7 @@ func (d *dashboard) sayLinkIsOver(w http.ResponseWriter, r *http.Request) {
 func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		status, title := unreadable(err)
-		d.say(w, r, status, title, "Open the sign-in link again.")
+		d.notify(w, r, status, title, "Open the sign-in link again.")
 		return
 	}
 	token := r.PostFormValue("token")
@@ -133,8 +134,8 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		secret, err = d.Operator.SignIn(r.Context(), token, presented(r, true), presented(r, false))
 	}
-	if errors.Is(err, admin.ErrSignInLink) {
-		d.sayLinkIsOver(w, r)
+	if errors.Is(err, operator.ErrSignInLink) {
+		d.linkIsOver(w, r)
 		return
 	}
 	if err != nil {
@@ -142,7 +143,7 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := cookie(member.Secure())
-	c.Value, c.MaxAge = secret, int(admin.SessionLength.Seconds())
+	c.Value, c.MaxAge = secret, int(operator.SessionLength.Seconds())
 	http.SetCookie(w, c)
 	if presented(r, !member.Secure()) != "" {
 		forget(w, !member.Secure())
@@ -182,11 +183,11 @@ func (d *dashboard) askSignOutEverywhere(v *visit) error {
 
 // signOutEverywhere ends all sessions and unused links that the member has in the store.
 func (d *dashboard) signOutEverywhere(v *visit) error {
-	ended, err := d.Operator.RevokeSessions(admin.As(v, v.member.Name), v.store.ID.String(), v.member.Name)
+	ended, err := d.Operator.RevokeSessions(v, &adminv1.RevokeSessionsRequest{Member: v.member.Name})
 	if err != nil {
 		return err
 	}
 	forget(v.w, v.member.Secure())
-	d.Logger.InfoContext(v, "a member signed out of the dashboard everywhere", "store_id", v.store.ID, "sessions", ended.Sessions, "links", ended.Links)
+	d.Logger.InfoContext(v, "a member signed out of the dashboard everywhere", "store_id", v.store.ID, "sessions", ended.GetSessions(), "links", ended.GetLinks())
 	return v.to("/sign-in", "signed-out-everywhere")
 }

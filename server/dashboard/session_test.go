@@ -11,14 +11,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
-	"go.storefront.example/server/admin"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/dashboard"
+	"go.storefront.example/server/operator"
+	"go.storefront.example/server/service"
 )
 
 // public is the address under which members reach the dashboard of proxied. The certificate of a test
@@ -69,7 +70,7 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 			require.Equal(t, "/dashboard/keys", in.location)
 			require.Regexp(t, `^__Host-storefront_session=[\w-]{43}; Path=/; Max-Age=43200; HttpOnly; Secure; SameSite=Lax$`, in.header.Get("Set-Cookie"), name)
 
-			form := r.form("/keys/new", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "expires": {"30d"}})
+			form := r.form("/keys/new", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "lifetime": {"30d"}})
 			for _, foreign := range [][]string{{"Origin", "https://evil.example"}, {"Origin", public, "Sec-Fetch-Site", "cross-site"}} {
 				require.Equal(t, http.StatusForbidden, r.send(http.MethodPost, "/keys", form, foreign...).status, "%s: %v", name, foreign)
 			}
@@ -168,7 +169,7 @@ func TestSigningInReplacesTheSession(t *testing.T) {
 // second is another server on the same database.
 func (p place) second() place {
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: admin.New(p.store, p.shop), Shop: p.shop, Now: p.store.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
+		Operator: operator.New(p.store, service.New(p.store, service.Options{})), Now: p.store.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
 	}))
 	p.t.Cleanup(server.Close)
 	p.url = server.URL
@@ -181,9 +182,11 @@ func TestSigningOutEverywhere(t *testing.T) {
 		p := newPlace(t, s)
 		here, elsewhere, far := p.signedIn("one"), p.second().signedIn("one"), p.signedIn("two")
 		unused := p.link("one")
-		other, err := p.operator.CreateSignInLink(t.Context(), "one", admin.SignInLinkDraft{Member: "Bea", Role: admin.RoleAdmin, BaseURL: public, Expires: time.Minute})
+		other, err := p.operator.CreateSignInLink(t.Context(), &adminv1.CreateSignInLinkRequest{
+			Store: "one", Member: "Bea", Role: adminv1.Session_admin, BaseUrl: public, ExpiresSeconds: new(int32(60)),
+		})
 		require.NoError(t, err)
-		_, bea, _ := strings.Cut(other.URL, "token=")
+		_, bea, _ := strings.Cut(other.GetUrl(), "token=")
 
 		require.Regexp(t, `href="/dashboard/sign-out-everywhere"`, here.get("/keys").text)
 		ask := here.get("/sign-out-everywhere")
@@ -203,10 +206,9 @@ func TestSigningOutEverywhere(t *testing.T) {
 		require.Equal(t, http.StatusOK, far.get("/keys").status, "the other store's stay")
 		require.Equal(t, http.StatusOK, p.reader().get("/sign-in?token="+bea).status, "and other members'")
 
-		entries, err := p.operator.ListActivity(t.Context(), "one", 1)
-		require.NoError(t, err)
+		entries := p.activity("one")
 		require.Equal(t, "store.signed_out", entries[0].Action)
-		require.Equal(t, "Awa Ngo", entries[0].ActorName)
+		require.Equal(t, "Awa Ngo", entries[0].GetActor().GetName())
 		require.Contains(t, p.signedIn("one").get("/activity").text, "Store signed out")
 	})
 }
@@ -217,11 +219,11 @@ func TestRevokedSessionIsOverOnEveryServer(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
 		r := p.second().signedIn("one")
-		form := r.form("/keys/new", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "expires": {"30d"}})
-		all, err := p.operator.ListSessions(t.Context(), "one", 50)
+		form := r.form("/keys/new", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "lifetime": {"30d"}})
+		all, err := p.operator.ListSessions(t.Context(), &adminv1.ListSessionsRequest{Store: "one"})
 		require.NoError(t, err)
-		require.Len(t, all, 1)
-		_, err = p.operator.RevokeSession(t.Context(), all[0].ID.String())
+		require.Len(t, all.GetSessions(), 1)
+		_, err = p.operator.RevokeSession(t.Context(), &adminv1.RevokeSessionRequest{Id: all.GetSessions()[0].GetId()})
 		require.NoError(t, err)
 		require.Equal(t, http.StatusUnauthorized, r.send(http.MethodPost, "/keys", form).status)
 		require.Equal(t, http.StatusUnauthorized, r.get("/keys").status)

@@ -5,30 +5,30 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.storefront.example/ent/queue"
-	"go.storefront.example/server/admin"
-	"go.storefront.example/server/service"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// functions are what the templates spell values with.
+// functions format values in the templates.
 var functions = template.FuncMap{
 	"asset":  assetAddress,
 	"once":   once,
-	"iso":    func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") },
-	"day":    func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
-	"exact":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
-	"left":   left,
-	"ago":    func(now, t time.Time) string { return span(now.Sub(t)) + " ago" },
+	"stamp":  timestamppb.New,
+	"iso":    func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02T15:04:05.000Z") },
+	"day":    func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2 Jan 2006, 15:04 UTC") },
+	"exact":  func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02 15:04:05.000 UTC") },
+	"left":   func(now time.Time, t *timestamppb.Timestamp) string { return left(now, t.AsTime()) },
+	"ago":    func(now time.Time, t *timestamppb.Timestamp) string { return span(now.Sub(t.AsTime())) + " ago" },
 	"took":   took,
 	"plural": plural,
-	"short":  func(id uuid.UUID) string { return id.String()[:8] },
+	"short":  func(id string) string { return id[:8] },
 	"badge":  badge,
 	"role": func(role string) string {
-		return map[string]string{admin.RoleOwner: "Owner", admin.RoleAdmin: "Admin"}[role]
+		return map[string]string{adminv1.Session_owner.String(): "Owner", adminv1.Session_admin.String(): "Admin"}[role]
 	},
 	"meaning": func(name string) string { return meanings[name] },
+	"last":    last,
 	"result":  result,
 	"label":   func(field string) string { return labels[field] },
 	"field":   func(p problems, name string) problem { return problem{name, p[name]} },
@@ -41,7 +41,7 @@ var functions = template.FuncMap{
 // secret is a text to be copied, which is shown once.
 type secret struct{ Label, Text, Hint string }
 
-// rows is a table of deliveries; Webhook tells whether it has a column of their webhooks.
+// rows is a table of deliveries; Webhook reports whether it has a column of their webhooks.
 type rows struct {
 	frame
 	Caption    string
@@ -78,15 +78,15 @@ func left(now, t time.Time) string {
 	return "in " + span(t.Sub(now))
 }
 
-// took is how long an attempt lasted.
-func took(d time.Duration) string {
-	if d < time.Millisecond {
+// took is how long an attempt lasted, of its milliseconds.
+func took(ms int64) string {
+	switch {
+	case ms == 0:
 		return "under 1 ms"
+	case ms < 1000:
+		return strconv.FormatInt(ms, 10) + " ms"
 	}
-	if d < time.Second {
-		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
-	}
-	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	return strconv.FormatFloat(float64(ms)/1000, 'f', 1, 64) + " s"
 }
 
 func plural(n int, one, many string) string {
@@ -99,35 +99,44 @@ func plural(n int, one, many string) string {
 // badge is the look of a state; its word stands beside it, so that nobody depends on the colour.
 func badge(state string) string {
 	switch state {
-	case queue.Succeeded, "active", service.WebhookEnabled:
+	case adminv1.Delivery_succeeded.String(), adminv1.Key_active.String(), adminv1.Webhook_enabled.String():
 		return "good"
-	case queue.Failed, "revoked":
+	case adminv1.Delivery_failed.String(), adminv1.Key_revoked.String():
 		return "bad"
-	case service.WebhookFailing:
+	case adminv1.Webhook_failing.String():
 		return "warn"
-	case queue.Pending:
+	case adminv1.Delivery_pending.String():
 		return "busy"
 	}
 	return "quiet"
 }
 
-// result says what an attempt was answered with, or why there was no answer.
-func result(a queue.Attempt) string {
-	switch {
-	case a.StatusCode == 0:
-		return a.Error
-	case a.Error == "" || a.Error == "status "+strconv.Itoa(a.StatusCode):
-		return strconv.Itoa(a.StatusCode)
+// last is the newest attempt of a delivery, nil before the first one has ended.
+func last(d *adminv1.Delivery) *adminv1.Delivery_Attempt {
+	if n := len(d.GetAttempts()); n > 0 {
+		return d.GetAttempts()[n-1]
 	}
-	return strconv.Itoa(a.StatusCode) + ", " + a.Error
+	return nil
+}
+
+// result is the status that an attempt was answered with, or why there was no answer.
+func result(a *adminv1.Delivery_Attempt) string {
+	status := strconv.Itoa(int(a.GetStatusCode()))
+	switch {
+	case a.StatusCode == nil:
+		return a.GetError()
+	case a.GetError() == "" || a.GetError() == "status "+status:
+		return status
+	}
+	return status + ", " + a.GetError()
 }
 
 // labels are the names that the forms give their fields.
 var labels = map[string]string{
-	"name": "Name", "scopes": "Scopes", "expires": "Expires", "url": "URL", "description": "Description", "events": "Events",
+	"name": "Name", "scopes": "Scopes", "lifetime": "Expires", "url": "URL", "description": "Description", "events": "Events",
 }
 
-// meanings says what scopes allow and when events are sent (specification, Scopes, Event types).
+// meanings are what scopes allow and when events are sent (specification, Scopes, Event types).
 var meanings = map[string]string{
 	"store:read":          "Read the store's own data",
 	"products:read":       "List and read products, whatever their status",
@@ -139,7 +148,7 @@ var meanings = map[string]string{
 	"payment_links:write": "Create, change and enable payment links; includes reading",
 
 	"order.paid":        "An order is paid, from the catalogue or through a payment link",
-	"order.failed":      "The payment provider says that an order's payment failed",
+	"order.failed":      "The payment provider reports that an order's payment failed",
 	"customer.created":  "A customer is new to the store",
 	"product.published": "A product is published",
 	"product.archived":  "A product is archived",

@@ -8,9 +8,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/queue"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
@@ -56,36 +57,36 @@ func TestSpansNameTheirTwoLargestUnits(t *testing.T) {
 	require.Equal(t, "in 1 h", left(now, now.Add(time.Hour)))
 }
 
-func TestAttemptsSayWhatTheyWereAnsweredWith(t *testing.T) {
+func TestAttemptsShowWhatTheyWereAnsweredWith(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
-		attempt queue.Attempt
+		attempt *adminv1.Delivery_Attempt
 		want    string
 	}{
-		{queue.Attempt{StatusCode: 204}, "204"},
-		{queue.Attempt{StatusCode: 500, Error: "status 500"}, "500"},
-		{queue.Attempt{StatusCode: 302, Error: "redirects are not followed"}, "302, redirects are not followed"},
-		{queue.Attempt{Error: "connection refused"}, "connection refused"},
+		{&adminv1.Delivery_Attempt{StatusCode: new(int32(204))}, "204"},
+		{&adminv1.Delivery_Attempt{StatusCode: new(int32(500)), Error: new("status 500")}, "500"},
+		{&adminv1.Delivery_Attempt{StatusCode: new(int32(302)), Error: new("redirects are not followed")}, "302, redirects are not followed"},
+		{&adminv1.Delivery_Attempt{Error: new("connection refused")}, "connection refused"},
 	} {
 		require.Equal(t, row.want, result(row.attempt))
 	}
 	require.Equal(t, "under 1 ms", took(0))
-	require.Equal(t, "999 ms", took(999*time.Millisecond))
-	require.Equal(t, "10.0 s", took(10*time.Second))
+	require.Equal(t, "999 ms", took(999))
+	require.Equal(t, "10.0 s", took(10_000))
 }
 
 // The headers that are shown are those that a worker sends, but for the signature itself.
 func TestHeadersAreThoseOfTheAttempt(t *testing.T) {
 	t.Parallel()
-	e := queue.Entry{EventID: uuid.New(), EventType: "order.paid"}
+	d := &adminv1.Delivery{EventId: uuid.NewString(), EventType: "order.paid"}
 	at := time.Date(2026, 11, 21, 9, 30, 0, 999e6, time.UTC)
 	shown := map[string]string{}
-	for _, h := range headersOf(e, queue.Attempt{Number: 3, StartedAt: at}) {
+	for _, h := range headersOf(d, &adminv1.Delivery_Attempt{Number: 3, StartedAt: timestamppb.New(at)}) {
 		shown[h.Name] = h.Value
 	}
 	seconds, _, _ := strings.Cut(signature.Sign("whsec_x", at, nil), ",")
 	require.Equal(t, map[string]string{
-		"Content-Type": "application/json", "User-Agent": "Service-Webhooks/1.0", "Service-Event-Id": e.EventID.String(),
+		"Content-Type": "application/json", "User-Agent": "Service-Webhooks/1.0", "Service-Event-Id": d.EventId,
 		"Service-Event-Type": "order.paid", "Service-Delivery-Attempt": "3", "Service-Signature": seconds + ",v1=…",
 	}, shown)
 }
@@ -112,7 +113,7 @@ func TestPayloadIsIndentedAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestChangesAreSaidForReaders(t *testing.T) {
+func TestChangesAreShownToReaders(t *testing.T) {
 	t.Parallel()
 	changes, err := changesOf([]byte(`{"priceAmount":{"from":1000,"to":1250},"expiresAt":{"from":null,"to":"2026-11-21T09:30:00.000Z"},`+
 		`"enabled":{"from":true,"to":false},"events":{"from":["a","b"],"to":[]},"title":{"from":"","to":"`+strings.Repeat("é", 201)+`"},`+
@@ -121,7 +122,7 @@ func TestChangesAreSaidForReaders(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	require.Equal(t, []change{
 		{"priceAmount", value{Text: "10.00\u00a0EUR"}, value{Text: "12.50\u00a0EUR"}, false},
-		{"expiresAt", value{}, value{At: &at}, true},
+		{"expiresAt", value{}, value{At: timestamppb.New(at)}, true},
 		{"enabled", value{Text: "yes"}, value{Text: "no"}, false},
 		{"events", value{Text: "a, b"}, value{}, false},
 		{"title", value{}, value{Text: strings.Repeat("é", 200) + "…"}, false},
@@ -146,7 +147,7 @@ func FuzzChangesOf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, column string) {
 		changes, _ := changesOf([]byte(column), "XAF")
 		for _, c := range changes {
-			require.LessOrEqual(t, utf8.RuneCountInString(c.To.Text), maxSaidRunes+1, "a journal's page stays readable")
+			require.LessOrEqual(t, utf8.RuneCountInString(c.To.Text), maxShownRunes+1, "a journal's page stays readable")
 		}
 	})
 }

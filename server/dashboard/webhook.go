@@ -3,25 +3,28 @@ package dashboard
 import (
 	"net/http"
 
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
 	"go.storefront.example/ent/wire"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
 )
 
 // webhooksBody is the page of a store's webhooks.
 type webhooksBody struct {
-	Webhooks []service.Webhook
+	Webhooks []*adminv1.Webhook
 	Limit    int
 }
 
 // webhooks lists the webhooks.
 func (d *dashboard) webhooks(v *visit) error {
-	all, err := d.Shop.ListWebhooks(v, service.MaxWebhooks)
+	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
 	if err != nil {
 		return err
 	}
 	d.show(v, http.StatusOK, view{
-		Title: "Webhooks", Section: "webhooks", Template: "webhooks", Body: webhooksBody{all, service.MaxWebhooks},
+		Title: "Webhooks", Section: "webhooks", Template: "webhooks", Body: webhooksBody{all.GetWebhooks(), service.MaxWebhooks},
 	})
 	return nil
 }
@@ -31,7 +34,7 @@ const recentDeliveries = 5
 
 // webhookBody is the page of one webhook.
 type webhookBody struct {
-	service.Webhook
+	*adminv1.Webhook
 	Recent  []listed
 	Windows []window
 	// Resent is what sending again came to, if that is what led here.
@@ -40,17 +43,17 @@ type webhookBody struct {
 
 // webhook shows one webhook and what it received last.
 func (d *dashboard) webhook(v *visit) error {
-	w, err := d.Shop.GetWebhook(v, v.r.PathValue("id"))
+	w, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return err
 	}
-	recent, err := d.Shop.ListDeliveries(v, service.DeliverySearch{WebhookID: w.ID.String(), Limit: recentDeliveries})
+	recent, err := d.Operator.ListDeliveries(v, &adminv1.ListDeliveriesRequest{WebhookId: w.GetId(), PageSize: new(int32(recentDeliveries))})
 	if err != nil {
 		return err
 	}
-	body := webhookBody{Webhook: w, Windows: windows, Resent: resentSaid(v)}
-	for _, e := range recent {
-		body.Recent = append(body.Recent, listed{e, w.URL})
+	body := webhookBody{Webhook: w, Windows: windows, Resent: resentText(v)}
+	for _, e := range recent.GetDeliveries() {
+		body.Recent = append(body.Recent, listed{e, w.GetUrl()})
 	}
 	d.show(v, http.StatusOK, view{Title: "Webhook", Section: "webhooks", Template: "webhook", Body: body})
 	return nil
@@ -84,17 +87,17 @@ func (d *dashboard) newWebhook(v *visit) error {
 
 // editWebhook shows the form of a webhook to change.
 func (d *dashboard) editWebhook(v *visit) error {
-	w, err := d.Shop.GetWebhook(v, v.r.PathValue("id"))
+	w, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return err
 	}
-	return d.showWebhookForm(v, http.StatusOK, webhookForm{ID: w.ID.String(), URL: w.URL, Description: w.Description, Chosen: set(w.Events)})
+	return d.showWebhookForm(v, http.StatusOK, webhookForm{ID: w.GetId(), URL: w.GetUrl(), Description: w.GetDescription(), Chosen: set(w.GetEvents())})
 }
 
 // createWebhook registers a webhook and shows its secret, this once. The same form again registers no
 // second one.
 func (d *dashboard) createWebhook(v *visit) error {
-	ctx, err := carriedOutOnce(v)
+	once, err := onceKey(v)
 	if err != nil {
 		return err
 	}
@@ -103,7 +106,9 @@ func (d *dashboard) createWebhook(v *visit) error {
 		// The rules take no choice for all, and a reader who unticked all of them meant none.
 		return d.webhookRefused(v, "", noEvents())
 	}
-	w, err := d.Shop.CreateWebhook(ctx, service.WebhookDraft{URL: form.Get("url"), Description: form.Get("description"), Events: form["events"]})
+	made, err := d.Operator.CreateWebhook(v, &adminv1.CreateWebhookRequest{
+		Url: form.Get("url"), Description: form.Get("description"), Events: form["events"], IdempotencyKey: once,
+	})
 	if isRepeated(err) {
 		return d.showRepeated(v, "This webhook was registered already", "webhooks", repeated{
 			Text: []string{
@@ -116,7 +121,7 @@ func (d *dashboard) createWebhook(v *visit) error {
 	if err != nil {
 		return d.webhookRefused(v, "", err)
 	}
-	d.showSecret(v, "Your webhook is registered", w)
+	d.showSecret(v, "Your webhook is registered", made)
 	return nil
 }
 
@@ -124,7 +129,10 @@ func (d *dashboard) createWebhook(v *visit) error {
 func (d *dashboard) updateWebhook(v *visit) error {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	url, description := form.Get("url"), form.Get("description")
-	_, err := d.Shop.UpdateWebhook(v, id, service.WebhookChange{URL: &url, Description: &description, Events: append([]string{}, form["events"]...)})
+	_, err := d.Operator.UpdateWebhook(v, &adminv1.UpdateWebhookRequest{
+		Id: id, Url: &url, Description: &description, Events: form["events"],
+		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"url", "description", "events"}},
+	})
 	if err != nil {
 		return d.webhookRefused(v, id, err)
 	}
@@ -152,11 +160,14 @@ func noEvents() error {
 	return apierr.Invalid("Choose at least one event.", wire.Field{Name: "events", Message: "choose at least one"})
 }
 
-// secretBody is a webhook right after its secret was made.
-type secretBody struct{ service.Webhook }
+// withSecret is the answer of a method that makes a webhook's secret.
+type withSecret interface {
+	GetWebhook() *adminv1.Webhook
+	GetSecret() string
+}
 
-func (d *dashboard) showSecret(v *visit, title string, w service.Webhook) {
-	d.show(v, http.StatusOK, view{Title: title, Section: "webhooks", Template: "webhook_secret", Body: secretBody{w}})
+func (d *dashboard) showSecret(v *visit, title string, made withSecret) {
+	d.show(v, http.StatusOK, view{Title: title, Section: "webhooks", Template: "webhook_secret", Body: made})
 }
 
 // askWebhook asks before a webhook is disabled or deleted, or its secret made anew.
@@ -176,14 +187,14 @@ func (d *dashboard) askWebhook(v *visit) error {
 	if !known {
 		return noPage()
 	}
-	w, err := d.Shop.GetWebhook(v, v.r.PathValue("id"))
+	w, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return err
 	}
 	title := map[string]string{
 		"disable": "Disable this webhook?", "delete": "Delete this webhook?", "rotate": "Make a new signing secret?",
 	}[v.r.PathValue("ask")]
-	q.What, q.Back = w.URL, "/webhooks/"+w.ID.String()
+	q.What, q.Back = w.GetUrl(), "/webhooks/"+w.GetId()
 	q.Action = q.Back + "/" + v.r.PathValue("ask")
 	return d.ask(v, title, "webhooks", q)
 }
@@ -193,28 +204,28 @@ func (d *dashboard) moveWebhook(v *visit) error {
 	id := v.r.PathValue("id")
 	switch v.r.PathValue("move") {
 	case "enable":
-		if _, err := d.Shop.EnableWebhook(v, id); err != nil {
+		if _, err := d.Operator.EnableWebhook(v, &adminv1.EnableWebhookRequest{Id: id}); err != nil {
 			return err
 		}
 		return v.to("/webhooks/"+id, "webhook-enabled")
 	case "disable":
-		if _, err := d.Shop.DisableWebhook(v, id); err != nil {
+		if _, err := d.Operator.DisableWebhook(v, &adminv1.DisableWebhookRequest{Id: id}); err != nil {
 			return err
 		}
 		return v.to("/webhooks/"+id, "webhook-disabled")
 	case "delete":
-		if _, err := d.Shop.DeleteWebhook(v, id); err != nil {
+		if _, err := d.Operator.DeleteWebhook(v, &adminv1.DeleteWebhookRequest{Id: id}); err != nil {
 			return err
 		}
 		return v.to("/webhooks", "webhook-deleted")
 	case "rotate":
 		return d.rotateSecret(v, id)
 	case "ping":
-		e, err := d.Shop.PingWebhook(v, id)
+		e, err := d.Operator.PingWebhook(v, &adminv1.PingWebhookRequest{Id: id})
 		if err != nil {
 			return err
 		}
-		return v.to("/deliveries/"+e.ID.String(), "")
+		return v.to("/deliveries/"+e.GetId(), "")
 	case "resend":
 		return d.resendSince(v, id)
 	}
@@ -224,11 +235,11 @@ func (d *dashboard) moveWebhook(v *visit) error {
 // rotateSecret makes a new signing secret and shows it, this once. The same form again leaves that
 // secret as it is: the reader may have deployed it meanwhile.
 func (d *dashboard) rotateSecret(v *visit, id string) error {
-	ctx, err := carriedOutOnce(v)
+	once, err := onceKey(v)
 	if err != nil {
 		return err
 	}
-	w, err := d.Shop.RotateSecret(ctx, id)
+	made, err := d.Operator.RotateSecret(v, &adminv1.RotateSecretRequest{Id: id, IdempotencyKey: once})
 	if isRepeated(err) {
 		return d.showRepeated(v, "The new secret was made already", "webhooks", repeated{
 			Text: []string{
@@ -241,6 +252,6 @@ func (d *dashboard) rotateSecret(v *visit, id string) error {
 	if err != nil {
 		return err
 	}
-	d.showSecret(v, "Your new signing secret", w)
+	d.showSecret(v, "Your new signing secret", made)
 	return nil
 }

@@ -7,14 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
-	"entgo.io/ent/dialect/sql"
-
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/store"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 )
@@ -25,12 +22,13 @@ const MaxActiveKeys = 10
 // maxKeyNameRunes bounds a key's name.
 const maxKeyNameRunes = 100
 
-// The lifetimes that a key can be given (specification, Authentication); a year is 365 days.
-var keyLifetimes = map[string]time.Duration{
-	"30d":   30 * 24 * time.Hour,
-	"90d":   90 * 24 * time.Hour,
-	"1y":    365 * 24 * time.Hour,
-	"never": 0,
+// keyLifetimes are how long a key can be used (specification, Authentication); a year is 365 days, and
+// 0 is for ever.
+var keyLifetimes = map[adminv1.Key_Lifetime]time.Duration{
+	adminv1.Key_DAYS_30: 30 * 24 * time.Hour,
+	adminv1.Key_DAYS_90: 90 * 24 * time.Hour,
+	adminv1.Key_YEAR_1:  365 * 24 * time.Hour,
+	adminv1.Key_NEVER:   0,
 }
 
 // KeyDraft is a key to create.
@@ -39,50 +37,42 @@ type KeyDraft struct {
 	Name string
 	// Scopes are at least one of auth.Scopes.
 	Scopes []string
-	// Lifetime is 30d, 90d, 1y or never.
-	Lifetime string
+	// Lifetime must be chosen.
+	Lifetime adminv1.Key_Lifetime
 }
 
-// Key is an API key as the operator sees it. Text is the whole key right after its creation, and
-// empty ever after.
-type Key struct {
-	ID         uuid.UUID
-	Name       string
-	Text       string
-	Hint       string
-	Scopes     []string
-	Status     string // active, revoked or expired
-	ExpiresAt  *time.Time
-	LastUsedAt *time.Time
-	CreatedAt  time.Time
+// CreatedKey is a new API key with its text, which is stored nowhere.
+type CreatedKey struct {
+	*ent.ApiKey
+	Text string
 }
 
 // CreateKey creates an API key of the store, once under WithIdempotencyKey. It refuses with
 // validation_failed, idempotency_key_reused, or with api_key_limit when the store has ten active keys.
-func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (Key, error) {
+func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
-		return Key{}, err
+		return CreatedKey{}, err
 	}
 	p := &problems{}
 	name := p.text("name", d.Name, maxKeyNameRunes)
 	if name == "" {
-		p.invalid("name", "must say which tool uses the key")
+		p.invalid("name", "must name the tool that uses the key")
 	}
 	if len(d.Scopes) == 0 {
 		p.invalid("scopes", "must name at least one of "+strings.Join(auth.Scopes(), ", "))
 	}
 	for _, scope := range d.Scopes {
 		if !slices.Contains(auth.Scopes(), scope) {
-			p.invalid("scopes", fmt.Sprintf("%q is none of %s", scope, strings.Join(auth.Scopes(), ", ")))
+			p.invalid("scopes", fmt.Sprintf("must be one of %s, not %q", strings.Join(auth.Scopes(), ", "), scope))
 		}
 	}
 	lifetime, known := keyLifetimes[d.Lifetime]
 	if !known {
-		p.invalid("expires", "must be 30d, 90d, 1y or never")
+		p.invalid("lifetime", "must be 30 days, 90 days, 1 year or never")
 	}
 	if err := p.err(); err != nil {
-		return Key{}, err
+		return CreatedKey{}, err
 	}
 	scopes := slices.Compact(slices.Sorted(slices.Values(d.Scopes)))
 	text := auth.NewKey()
@@ -117,58 +107,38 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (Key, error) {
 		return nil
 	})
 	if err != nil {
-		return Key{}, err
+		return CreatedKey{}, err
 	}
-	key := s.keyOf(row)
-	key.Text = text
-	return key, nil
+	return CreatedKey{row, text}, nil
 }
 
-// ListKeys returns the store's newest keys, at most limit.
-func (s *Shop) ListKeys(ctx context.Context, limit int) ([]Key, error) {
+// GetKey returns a key of the store. It refuses with api_key_not_found.
+func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.store.Client().ApiKey.Query().Where(apikey.StoreID(t.ID)).
-		Order(apikey.ByCreatedAt(sql.OrderDesc()), apikey.ByID(sql.OrderDesc())).Limit(limit).All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	keys := make([]Key, len(rows))
-	for i, row := range rows {
-		keys[i] = s.keyOf(row)
-	}
-	return keys, nil
-}
-
-// GetKey returns a key of the store. It refuses with api_key_not_found.
-func (s *Shop) GetKey(ctx context.Context, id string) (Key, error) {
-	t, err := tenantOf(ctx)
-	if err != nil {
-		return Key{}, err
-	}
 	keyID, ok := parseID(id)
 	if !ok {
-		return Key{}, keyNotFound()
+		return nil, keyNotFound()
 	}
 	row, err := s.store.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)).Only(ctx)
 	if err := readError("key", err, keyNotFound); err != nil {
-		return Key{}, err
+		return nil, err
 	}
-	return s.keyOf(row), nil
+	return row, nil
 }
 
 // RevokeKey revokes a key of the store for good, with effect from the next request on every
 // server. Revoking a revoked key changes nothing. It refuses with api_key_not_found.
-func (s *Shop) RevokeKey(ctx context.Context, id string) (Key, error) {
+func (s *Shop) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
-		return Key{}, err
+		return nil, err
 	}
 	keyID, ok := parseID(id)
 	if !ok {
-		return Key{}, keyNotFound()
+		return nil, keyNotFound()
 	}
 	var row *ent.ApiKey
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
@@ -186,25 +156,11 @@ func (s *Shop) RevokeKey(ctx context.Context, id string) (Key, error) {
 		return nil
 	})
 	if err != nil {
-		return Key{}, err
+		return nil, err
 	}
-	return s.keyOf(row), nil
+	return row, nil
 }
 
 func keyNotFound() error {
 	return apierr.New(apierr.APIKeyNotFound, "There is no API key with this id.")
-}
-
-func (s *Shop) keyOf(row *ent.ApiKey) Key {
-	k := Key{
-		ID: row.ID, Name: row.Name, Hint: row.Hint, Scopes: row.Scopes, Status: "active",
-		ExpiresAt: row.ExpiresAt, LastUsedAt: row.LastUsedAt, CreatedAt: row.CreatedAt,
-	}
-	switch {
-	case row.RevokedAt != nil:
-		k.Status = "revoked"
-	case row.ExpiresAt != nil && !row.ExpiresAt.After(s.store.Now()):
-		k.Status = "expired"
-	}
-	return k
 }

@@ -169,7 +169,7 @@ func (p *problems) value(fd protoreflect.FieldDescriptor, v protoreflect.Value, 
 // word returns the name of an enum's value, and refuses a number that has none.
 func (p *problems) word(fd protoreflect.FieldDescriptor, n protoreflect.EnumNumber) string {
 	value := fd.Enum().Values().ByNumber(n)
-	if value == nil {
+	if value == nil || n == 0 {
 		p.invalid(fd.JSONName(), "has an unknown value")
 		return ""
 	}

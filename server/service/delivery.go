@@ -44,13 +44,13 @@ func (s *Shop) ListDeliveries(ctx context.Context, which DeliverySearch) ([]queu
 		p.invalid("status", "must be one of "+strings.Join(queue.Statuses(), ", "))
 	}
 	if which.EventType != "" && which.EventType != hook.Ping && !slices.Contains(EventTypes(), which.EventType) {
-		p.invalid("type", "must be ping or one of "+strings.Join(EventTypes(), ", "))
+		p.invalid("eventType", "must be ping or one of "+strings.Join(EventTypes(), ", "))
 	}
 	search := queue.Search{StoreID: t.ID, Status: which.Status, EventType: which.EventType, Limit: which.Limit}
 	if which.Before != "" {
 		before, ok := parseID(which.Before)
 		if !ok {
-			p.invalid("before", "must be the id of a delivery")
+			p.invalid("pageToken", "must be the nextPageToken of an answer")
 		}
 		search.Before = before
 	}

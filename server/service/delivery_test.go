@@ -22,7 +22,7 @@ import (
 )
 
 // ended is a delivery of the newest event to a webhook that has ended as cancelled.
-func (b bench) ended(w service.Webhook) queue.Entry {
+func (b bench) ended(w service.SecretWebhook) queue.Entry {
 	b.t.Helper()
 	_, err := b.PingWebhook(b.ctx, w.ID.String())
 	require.NoError(b.t, err)

@@ -13,6 +13,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/wire"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
@@ -124,7 +125,7 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 			hook := b.hook()
 			for name, do := range map[string]func(ctx context.Context) error{
 				"a key": func(ctx context.Context) error {
-					_, err := b.CreateKey(ctx, service.KeyDraft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: "30d"})
+					_, err := b.CreateKey(ctx, service.KeyDraft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30})
 					return err
 				},
 				"a webhook": func(ctx context.Context) error {
@@ -158,7 +159,7 @@ func TestAskingAgainIsNotRefusedForTheLimit(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		draft := service.KeyDraft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: "30d"}
+		draft := service.KeyDraft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30}
 		for range service.MaxActiveKeys - 1 {
 			_, err := b.CreateKey(b.ctx, draft)
 			require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/service"
 )
 
@@ -115,8 +116,8 @@ func FuzzImportLine(f *testing.F) {
 	kinds := []service.ImportKind{service.ImportProducts, service.ImportCustomers, service.ImportOrders}
 	s := dbtest.New(f, dbtest.SQLite, db.Config{})
 	rules := service.New(s, service.Options{})
-	_, err := rules.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator}, service.StoreDraft{
-		StoreChange: service.StoreChange{Name: ptr("S")}, Slug: "s", Currency: "XAF", Country: "CM",
+	_, err := rules.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator}, &adminv1.CreateStoreRequest{
+		Name: "S", Slug: "s", Currency: "XAF", Country: "CM",
 	})
 	require.NoError(f, err)
 	found, err := rules.FindStore(context.Background(), "s")

@@ -18,7 +18,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
-	"go.storefront.example/gen/ent/product"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
@@ -139,10 +139,10 @@ func (w *world) change(ctx context.Context, s *service.Shop, r *rand.Rand) error
 	var err error
 	switch r.IntN(20) {
 	case 0, 1:
-		_, err = s.ChangeProduct(ctx, pick(w.products, r), service.ProductChange{Title: &text})
+		_, err = s.ChangeProduct(ctx, &adminv1.UpdateProductRequest{Id: pick(w.products, r), Title: &text})
 	case 2:
-		status := []product.Status{product.StatusPUBLISHED, product.StatusARCHIVED, product.StatusDRAFT}[r.IntN(3)]
-		_, err = s.ChangeProduct(ctx, pick(w.products, r), service.ProductChange{Status: &status})
+		status := []storefrontv1.Product_Status{storefrontv1.Product_PUBLISHED, storefrontv1.Product_ARCHIVED, storefrontv1.Product_DRAFT}[r.IntN(3)]
+		_, err = s.ChangeProduct(ctx, &adminv1.UpdateProductRequest{Id: pick(w.products, r), Status: &status})
 	case 3:
 		_, err = s.UpdateCustomer(ctx, &storefrontv1.UpdateCustomerRequest{Id: pick(w.customers, r), Name: &text})
 	case 4:
@@ -152,7 +152,7 @@ func (w *world) change(ctx context.Context, s *service.Shop, r *rand.Rand) error
 	case 6:
 		_, err = s.EnablePaymentLink(ctx, &storefrontv1.EnablePaymentLinkRequest{Id: pick(w.links, r)})
 	case 7:
-		_, err = s.UpdateStore(ctx, service.StoreChange{Description: &text})
+		_, err = s.UpdateStore(ctx, &adminv1.UpdateStoreRequest{Description: &text})
 	case 8:
 		err = w.changeWebhook(ctx, s, r, text)
 	case 9:
@@ -182,7 +182,7 @@ func (w *world) changeWebhook(ctx context.Context, s *service.Shop, r *rand.Rand
 
 // key makes a key that two callers revoke.
 func (w *world) key(ctx context.Context, s *service.Shop, name string) error {
-	k, err := s.CreateKey(ctx, service.KeyDraft{Name: name, Scopes: []string{"products:read"}, Lifetime: "never"})
+	k, err := s.CreateKey(ctx, service.KeyDraft{Name: name, Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
 	if err != nil {
 		return err
 	}

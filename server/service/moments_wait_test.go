@@ -11,6 +11,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/service"
 )
@@ -73,7 +74,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 	product, link := w.product("Guide", 1000).GetId(), w.link(nil).GetId()
 	pending := func() *storefrontv1.Order { return w.buy("ada@example.com", "", link) }
 	ada := pending().GetCustomer().GetId()
-	key, err := w.CreateKey(w.ctx, service.KeyDraft{Name: "k", Scopes: []string{"products:read"}, Lifetime: "never"})
+	key, err := w.CreateKey(w.ctx, service.KeyDraft{Name: "k", Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
 	require.NoError(t, err)
 	hook := w.hook().ID.String()
 	inStore, err := w.FindStore(w.ctx, "atelier")
@@ -116,7 +117,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		}},
 		{"a payment link", "payment_links", link, func(string) error { _, err := w.DisablePaymentLink(w.ctx, link); return err }},
 		{"a store", "stores", inStore.ID.String(), func(string) error {
-			_, err := w.UpdateStore(w.ctx, service.StoreChange{Description: new("d")})
+			_, err := w.UpdateStore(w.ctx, &adminv1.UpdateStoreRequest{Description: new("d")})
 			return err
 		}},
 		{"a key", "api_keys", key.ID.String(), func(string) error { _, err := w.RevokeKey(w.ctx, key.ID.String()); return err }},
@@ -181,7 +182,7 @@ func TestAStoresOrdersDoNotWaitForItsKeys(t *testing.T) {
 	require.NoError(t, err)
 	made := make(chan error, 1)
 	go func() {
-		_, err := w.CreateKey(w.ctx, service.KeyDraft{Name: "k", Scopes: []string{"products:read"}, Lifetime: "never"})
+		_, err := w.CreateKey(w.ctx, service.KeyDraft{Name: "k", Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
 		made <- err
 	}()
 	w.untilWaiting(made)

@@ -29,7 +29,7 @@ func (p *problems) productChange(in proto.Message) (change[ent.Product], error) 
 // It refuses with validation_failed, product_not_found, compare_at_invalid,
 // product_type_unavailable or product_incomplete, in this order.
 func (s *Shop) UpdateProduct(ctx context.Context, in *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
-	return s.changeProduct(ctx, in)
+	return s.ChangeProduct(ctx, in)
 }
 
 // productUpdate is a request that changes a product: of the public API, or of the operator's side,
@@ -39,7 +39,7 @@ type productUpdate interface {
 	GetId() string
 }
 
-func (s *Shop) changeProduct(ctx context.Context, in productUpdate) (*storefrontv1.Product, error) {
+func (s *Shop) ChangeProduct(ctx context.Context, in productUpdate) (*storefrontv1.Product, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
 		return nil, err
@@ -129,13 +129,13 @@ func publishable(t tenant.Store, p *ent.Product) error {
 	return nil
 }
 
-// createProduct creates a product for the operator's side, as a DRAFT unless the request names a
+// CreateProduct creates a product for the operator's side, as a DRAFT unless the request names a
 // status; without a slug one is made from the title. Created as PUBLISHED the product must satisfy
 // what publishing asks for and sends product.published.
 //
 // It refuses with validation_failed, slug_taken, compare_at_invalid, product_type_unavailable or
 // product_incomplete.
-func (s *Shop) createProduct(ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product, error) {
+func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
 		return nil, err

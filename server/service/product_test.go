@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/gen/ent/product"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
@@ -80,17 +80,15 @@ func TestUpdateProductRefusals(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		_, err := b.UpdateStore(b.ctx, service.StoreChange{UnavailableTypes: &[]string{"MEETING"}})
+		_, err := b.UpdateStore(b.ctx, &adminv1.UpdateStoreRequest{UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_MEETING}})
 		require.NoError(t, err)
 		found, err := b.FindStore(b.ctx, "atelier")
 		require.NoError(t, err)
 		b.ctx = as(found)
 
 		ready := b.product("Guide", 1000)
-		bare := func(kind product.Type) *storefrontv1.Product {
-			p, err := b.CreateProduct(b.ctx, service.ProductDraft{
-				ProductChange: service.ProductChange{Title: ptr("Bare"), PriceAmount: ptr(int64(0))}, Type: kind,
-			})
+		bare := func(kind storefrontv1.Product_Type) *storefrontv1.Product {
+			p, err := b.CreateProduct(b.ctx, &adminv1.CreateProductRequest{Title: "Bare", PriceAmount: ptr(int64(0)), Type: kind})
 			require.NoError(t, err)
 			return p
 		}
@@ -111,9 +109,9 @@ func TestUpdateProductRefusals(t *testing.T) {
 			{"a mask that names what cannot be changed", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"slug"}}}, apierr.ValidationFailed, []string{"updateMask"}},
 			{"a status of no meaning", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), Status: ptr(storefrontv1.Product_Status(9))}, apierr.ValidationFailed, []string{"status"}},
 			{"a reference price equal to the price", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), CompareAtAmount: ptr(int64(1000))}, apierr.CompareAtInvalid, nil},
-			{"nothing to deliver and no description", &storefrontv1.UpdateProductRequest{Id: bare(product.TypeFILE).GetId(), Status: &status}, apierr.ProductIncomplete, []string{"description", "content"}},
-			{"a type that is switched off, before what is missing", &storefrontv1.UpdateProductRequest{Id: bare(product.TypeMEETING).GetId(), Status: &status}, apierr.ProductTypeUnavailable, nil},
-			{"a bad reference price comes before publishing", &storefrontv1.UpdateProductRequest{Id: bare(product.TypeFILE).GetId(), Status: &status, CompareAtAmount: ptr(int64(0))}, apierr.CompareAtInvalid, nil},
+			{"nothing to deliver and no description", &storefrontv1.UpdateProductRequest{Id: bare(storefrontv1.Product_FILE).GetId(), Status: &status}, apierr.ProductIncomplete, []string{"description", "content"}},
+			{"a type that is switched off, before what is missing", &storefrontv1.UpdateProductRequest{Id: bare(storefrontv1.Product_MEETING).GetId(), Status: &status}, apierr.ProductTypeUnavailable, nil},
+			{"a bad reference price comes before publishing", &storefrontv1.UpdateProductRequest{Id: bare(storefrontv1.Product_FILE).GetId(), Status: &status, CompareAtAmount: ptr(int64(0))}, apierr.CompareAtInvalid, nil},
 		}
 		entries := len(b.journal())
 		for _, row := range rows {
@@ -187,7 +185,7 @@ func TestChangeOutsideItsStoreIsRefusedByTheHooks(t *testing.T) {
 		other := b.newStore("other")
 		_, err := b.GetProduct(other, &storefrontv1.GetProductRequest{Id: p.GetId()})
 		refused(t, err, apierr.ProductNotFound)
-		_, err = b.ChangeProduct(other, p.GetId(), service.ProductChange{Title: ptr("Mine")})
+		_, err = b.ChangeProduct(other, &adminv1.UpdateProductRequest{Id: p.GetId(), Title: ptr("Mine")})
 		refused(t, err, apierr.ProductNotFound)
 
 		err = s.Client().Product.UpdateOneID(uuid.MustParse(p.GetId())).SetTitle("Past the rules").Exec(b.ctx)

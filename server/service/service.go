@@ -65,6 +65,9 @@ func New(s *db.DB, o Options) *Shop {
 	return &Shop{store: s, options: o}
 }
 
+// DisableAfter is after how long without a success a failing webhook is disabled.
+func (s *Shop) DisableAfter() time.Duration { return s.options.DisableAfter }
+
 // raceAttempts bounds how often a change is run anew after another one took the same unique
 // value first. The first repetition already sees the winner's row.
 const raceAttempts = 5

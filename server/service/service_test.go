@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/gen/ent/product"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
@@ -38,8 +38,8 @@ func newBench(t *testing.T, s *db.DB, o service.Options) bench {
 // newStore creates a store and returns a context in which a key acts on it.
 func (b bench) newStore(slug string) context.Context {
 	b.t.Helper()
-	_, err := b.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}, service.StoreDraft{
-		StoreChange: service.StoreChange{Name: ptr("Atelier")}, Slug: slug, Currency: "XAF", Country: "CM",
+	_, err := b.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}, &adminv1.CreateStoreRequest{
+		Name: "Atelier", Slug: slug, Currency: "XAF", Country: "CM",
 	})
 	require.NoError(b.t, err)
 	found, err := b.FindStore(context.Background(), slug)
@@ -55,9 +55,8 @@ func as(s tenant.Store) context.Context {
 // product creates a DRAFT product that could be published.
 func (b bench) product(title string, price int64) *storefrontv1.Product {
 	b.t.Helper()
-	p, err := b.CreateProduct(b.ctx, service.ProductDraft{
-		ProductChange: service.ProductChange{Title: &title, PriceAmount: &price, Description: ptr("<p>text</p>"), ContentReady: ptr(true)},
-		Type:          product.TypeFILE,
+	p, err := b.CreateProduct(b.ctx, &adminv1.CreateProductRequest{
+		Title: title, PriceAmount: &price, Description: ptr("<p>text</p>"), ContentReady: ptr(true), Type: storefrontv1.Product_FILE,
 	})
 	require.NoError(b.t, err)
 	return p

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 	"golang.org/x/text/currency"
 	"golang.org/x/text/language"
@@ -18,7 +17,6 @@ import (
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -50,20 +48,6 @@ func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error)
 	return TenantOf(row), nil
 }
 
-// ListStores returns the newest stores, at most limit.
-func (s *Shop) ListStores(ctx context.Context, limit int) ([]*storefrontv1.Store, error) {
-	rows, err := s.store.Client().Store.Query().
-		Order(store.ByCreatedAt(sql.OrderDesc()), store.ByID(sql.OrderDesc())).Limit(limit).All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list stores: %w", err)
-	}
-	stores := make([]*storefrontv1.Store, len(rows))
-	for i, row := range rows {
-		stores[i] = resource.Store(row)
-	}
-	return stores, nil
-}
-
 // storeFields reads the fields of a store that a request names.
 func (p *problems) storeFields(in proto.Message, country string) change[ent.Store] {
 	c := changeOf(p, field.Store, in, country)
@@ -73,11 +57,6 @@ func (p *problems) storeFields(in proto.Message, country string) change[ent.Stor
 			p.invalid("socialLinks."+network, "must be a network's name and an http or https address")
 		}
 	}
-	for _, t := range c.to.UnavailableTypes {
-		if product.TypeValidator(product.Type(t)) != nil {
-			p.invalid("unavailableTypes", fmt.Sprintf("%q is none of FILE, COURSE, LICENSE, MEETING, EVENT", t))
-		}
-	}
 	return c
 }
 
@@ -85,11 +64,11 @@ func (p *problems) storeFields(in proto.Message, country string) change[ent.Stor
 // setting.
 func StoreURL(public, slug string) string { return strings.TrimSuffix(public, "/") + "/" + slug }
 
-// createStore creates a store under an id of its own; the actor in the context makes it. Without a
+// CreateStore creates a store under an id of its own; the actor in the context makes it. Without a
 // URL the store's address is the public address setting with its slug.
 //
 // It refuses with validation_failed, phone_invalid or slug_taken.
-func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
+func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
 	p := &problems{}
 	money, country := strings.ToUpper(in.GetCurrency()), strings.ToUpper(in.GetCountry())
 	if _, err := currency.ParseISO(money); err != nil {
@@ -138,9 +117,9 @@ func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, in *adminv1.
 	return resource.Store(row), nil
 }
 
-// updateStore changes the named fields of the store of the context. It refuses with
+// UpdateStore changes the named fields of the store of the context. It refuses with
 // validation_failed or phone_invalid.
-func (s *Shop) updateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
+func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
@@ -106,7 +107,7 @@ func TestAStoresRefusedFieldsHaveOneOrder(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}), service.Options{})
 	for range 20 {
-		_, err := b.UpdateStore(b.ctx, service.StoreChange{
+		_, err := b.UpdateStore(b.ctx, &adminv1.UpdateStoreRequest{
 			Name: new(""), Phone: new("1"), WhatsappPhone: new("2"), SocialLinks: map[string]string{"x": "-", "facebook": "-", "tiktok": "-", "instagram": "-"},
 		})
 		r := refused(t, err, apierr.ValidationFailed)

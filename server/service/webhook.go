@@ -6,10 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"entgo.io/ent/dialect/sql"
-	"github.com/google/uuid"
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
@@ -36,14 +32,6 @@ func EventTypes() []string {
 	}
 }
 
-// The states of a webhook.
-const (
-	WebhookEnabled = "enabled"
-	// WebhookFailing warns: it is enabled, and will be disabled unless a delivery succeeds.
-	WebhookFailing  = "failing"
-	WebhookDisabled = "disabled"
-)
-
 // WebhookDraft is a webhook to create.
 type WebhookDraft struct {
 	URL         string
@@ -52,35 +40,18 @@ type WebhookDraft struct {
 	Events []string
 }
 
-// Webhook is a webhook as the operator sees it.
-type Webhook struct {
-	ID          uuid.UUID
-	URL         string
-	Description string
-	// Events are the types that it subscribes to, in the order of EventTypes.
-	Events  []string
-	Enabled bool
-	// Secret is the whole signing secret right after it was made, and empty ever after.
+// SecretWebhook is a webhook with its new signing secret, which is stored encrypted.
+type SecretWebhook struct {
+	*ent.Webhook
 	Secret string
-	// State is WebhookEnabled, WebhookFailing or WebhookDisabled.
-	State string
-	// FailingSince is when the first of its failures in a row ended, and DisablesAt when it will be
-	// disabled if they go on; nil unless it is failing.
-	FailingSince, DisablesAt *time.Time
-	// DisabledAt is nil unless it is disabled.
-	DisabledAt *time.Time
-	// DisabledAutomatically tells that its failures disabled it, and not a person.
-	DisabledAutomatically bool
-	CreatedAt, UpdatedAt  time.Time
 }
 
-// CreateWebhook registers a webhook with a new signing secret, which is in the answer this once; it
-// does so once under WithIdempotencyKey. It refuses with validation_failed, webhook_url_invalid,
+// CreateWebhook registers a webhook with a new signing secret, once under WithIdempotencyKey. It refuses with validation_failed, webhook_url_invalid,
 // webhook_limit when the store has five, secret_key_missing or idempotency_key_reused.
-func (s *Shop) CreateWebhook(ctx context.Context, d WebhookDraft) (Webhook, error) {
+func (s *Shop) CreateWebhook(ctx context.Context, d WebhookDraft) (SecretWebhook, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
-		return Webhook{}, err
+		return SecretWebhook{}, err
 	}
 	p := &problems{}
 	description := p.text("description", d.Description, MaxWebhookDescriptionRunes)
@@ -89,13 +60,13 @@ func (s *Shop) CreateWebhook(ctx context.Context, d WebhookDraft) (Webhook, erro
 		events = p.eventTypes("events", d.Events)
 	}
 	if err := p.err(); err != nil {
-		return Webhook{}, err
+		return SecretWebhook{}, err
 	}
 	if err := s.target(d.URL); err != nil {
-		return Webhook{}, err
+		return SecretWebhook{}, err
 	}
 	if s.options.Secrets == nil {
-		return Webhook{}, secretKeyMissing()
+		return SecretWebhook{}, secretKeyMissing()
 	}
 	secret := signature.NewSecret()
 	var row *ent.Webhook
@@ -125,46 +96,26 @@ func (s *Shop) CreateWebhook(ctx context.Context, d WebhookDraft) (Webhook, erro
 		return nil
 	})
 	if err != nil {
-		return Webhook{}, err
+		return SecretWebhook{}, err
 	}
-	created := s.webhookOf(row)
-	created.Secret = secret
-	return created, nil
+	return SecretWebhook{row, secret}, nil
 }
 
-// ListWebhooks returns the store's newest webhooks, at most limit.
-func (s *Shop) ListWebhooks(ctx context.Context, limit int) ([]Webhook, error) {
+// GetWebhook returns a webhook of the store. It refuses with webhook_not_found.
+func (s *Shop) GetWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.store.Client().Webhook.Query().Where(webhook.StoreID(t.ID)).
-		Order(webhook.ByCreatedAt(sql.OrderDesc()), webhook.ByID(sql.OrderDesc())).Limit(limit).All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list webhooks: %w", err)
-	}
-	webhooks := make([]Webhook, len(rows))
-	for i, row := range rows {
-		webhooks[i] = s.webhookOf(row)
-	}
-	return webhooks, nil
-}
-
-// GetWebhook returns a webhook of the store. It refuses with webhook_not_found.
-func (s *Shop) GetWebhook(ctx context.Context, id string) (Webhook, error) {
-	t, err := tenantOf(ctx)
-	if err != nil {
-		return Webhook{}, err
-	}
 	webhookID, ok := parseID(id)
 	if !ok {
-		return Webhook{}, webhookNotFound()
+		return nil, webhookNotFound()
 	}
 	row, err := s.store.Client().Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)).Only(ctx)
 	if err := readError("webhook", err, webhookNotFound); err != nil {
-		return Webhook{}, err
+		return nil, err
 	}
-	return s.webhookOf(row), nil
+	return row, nil
 }
 
 // eventTypes refuses what nothing can subscribe to, and returns the others in the order of the
@@ -172,7 +123,7 @@ func (s *Shop) GetWebhook(ctx context.Context, id string) (Webhook, error) {
 func (p *problems) eventTypes(field string, named []string) []string {
 	for _, name := range named {
 		if !slices.Contains(EventTypes(), name) {
-			p.invalid(field, fmt.Sprintf("%q is none of %s", name, strings.Join(EventTypes(), ", ")))
+			p.invalid(field, fmt.Sprintf("must be one of %s, not %q", strings.Join(EventTypes(), ", "), name))
 		}
 	}
 	if len(named) == 0 {
@@ -205,19 +156,4 @@ func webhookNotFound() error {
 
 func webhookDisabled() error {
 	return apierr.New(apierr.WebhookDisabled, "The webhook is disabled; enable it first.")
-}
-
-func (s *Shop) webhookOf(row *ent.Webhook) Webhook {
-	w := Webhook{
-		ID: row.ID, URL: row.URL, Description: row.Description, Events: row.Events, Enabled: row.Enabled, State: WebhookEnabled,
-		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
-	}
-	switch {
-	case !row.Enabled:
-		w.State, w.DisabledAt, w.DisabledAutomatically = WebhookDisabled, row.DisabledAt, row.DisabledAutomatically
-	case row.FailingSince != nil:
-		disables := row.FailingSince.Add(s.options.DisableAfter)
-		w.State, w.FailingSince, w.DisablesAt = WebhookFailing, row.FailingSince, &disables
-	}
-	return w
 }

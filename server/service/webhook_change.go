@@ -21,7 +21,7 @@ type WebhookChange struct {
 
 // UpdateWebhook changes the named fields of a webhook, with effect from the next attempt of every
 // delivery. It refuses with webhook_not_found, validation_failed or webhook_url_invalid.
-func (s *Shop) UpdateWebhook(ctx context.Context, id string, c WebhookChange) (Webhook, error) {
+func (s *Shop) UpdateWebhook(ctx context.Context, id string, c WebhookChange) (*ent.Webhook, error) {
 	p := &problems{}
 	if c.Description != nil {
 		description := p.text("description", *c.Description, MaxWebhookDescriptionRunes)
@@ -31,7 +31,7 @@ func (s *Shop) UpdateWebhook(ctx context.Context, id string, c WebhookChange) (W
 		c.Events = p.eventTypes("events", c.Events)
 	}
 	if err := p.err(); err != nil {
-		return Webhook{}, err
+		return nil, err
 	}
 	return s.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if c.URL != nil && *c.URL != row.URL {
@@ -59,7 +59,7 @@ func (s *Shop) UpdateWebhook(ctx context.Context, id string, c WebhookChange) (W
 
 // EnableWebhook makes a disabled webhook receive events again from now on, and forgets its
 // failures. Enabling an enabled one changes nothing. It refuses with webhook_not_found.
-func (s *Shop) EnableWebhook(ctx context.Context, id string) (Webhook, error) {
+func (s *Shop) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return s.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if row.Enabled {
 			return row, nil
@@ -72,7 +72,7 @@ func (s *Shop) EnableWebhook(ctx context.Context, id string) (Webhook, error) {
 // DisableWebhook makes a webhook receive nothing until it is enabled again; what waits for it is
 // cancelled with the commit, but for an attempt that is being made just now, however much that is:
 // workers move it to the journal later. Disabling a disabled one changes nothing. It refuses with webhook_not_found.
-func (s *Shop) DisableWebhook(ctx context.Context, id string) (Webhook, error) {
+func (s *Shop) DisableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if !row.Enabled {
 			return row, nil
@@ -90,7 +90,7 @@ func (s *Shop) DisableWebhook(ctx context.Context, id string) (Webhook, error) {
 // DeleteWebhook deletes a webhook for good and returns what it was; what waits for it is cancelled
 // as by DisableWebhook, and its deliveries stay in the journal for their time. It refuses with
 // webhook_not_found.
-func (s *Shop) DeleteWebhook(ctx context.Context, id string) (Webhook, error) {
+func (s *Shop) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		// Past the hooks, which can tell of changes and not of deletions.
 		_, err := tx.ExecContext(ctx, "DELETE FROM webhooks WHERE store_id = $1 AND id = $2", row.StoreID, row.ID)
@@ -104,15 +104,14 @@ func (s *Shop) DeleteWebhook(ctx context.Context, id string) (Webhook, error) {
 	})
 }
 
-// RotateSecret gives a webhook a new signing secret, which is in the answer this once; the old one
-// signs nothing from the next attempt on. It does so once under WithIdempotencyKey. It refuses with
-// webhook_not_found, secret_key_missing or idempotency_key_reused.
-func (s *Shop) RotateSecret(ctx context.Context, id string) (Webhook, error) {
+// RotateSecret gives a webhook a new signing secret, once under WithIdempotencyKey; the old one signs
+// nothing from the next attempt on. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
+func (s *Shop) RotateSecret(ctx context.Context, id string) (SecretWebhook, error) {
 	if s.options.Secrets == nil {
-		return Webhook{}, secretKeyMissing()
+		return SecretWebhook{}, secretKeyMissing()
 	}
 	secret := signature.NewSecret()
-	w, err := s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+	row, err := s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if err := s.claim(ctx, tx, "webhook.rotate"); err != nil {
 			return nil, err
 		}
@@ -121,22 +120,21 @@ func (s *Shop) RotateSecret(ctx context.Context, id string) (Webhook, error) {
 		return row.Update().SetSecret(sealed).SetSecretKey(key).SetUpdatedAt(hook.Time(ctx)).Save(ctx)
 	})
 	if err != nil {
-		return Webhook{}, err
+		return SecretWebhook{}, err
 	}
-	w.Secret = secret
-	return w, nil
+	return SecretWebhook{row, secret}, nil
 }
 
 // changeWebhook runs a change of the store's webhook with this id, whose row the transaction has
 // taken. It refuses with webhook_not_found and as the change does.
-func (s *Shop) changeWebhook(ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error)) (Webhook, error) {
+func (s *Shop) changeWebhook(ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error)) (*ent.Webhook, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
-		return Webhook{}, err
+		return nil, err
 	}
 	webhookID, ok := parseID(id)
 	if !ok {
-		return Webhook{}, webhookNotFound()
+		return nil, webhookNotFound()
 	}
 	var row *ent.Webhook
 	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
@@ -150,7 +148,7 @@ func (s *Shop) changeWebhook(ctx context.Context, id string, change func(context
 		return nil
 	})
 	if err != nil {
-		return Webhook{}, err
+		return nil, err
 	}
-	return s.webhookOf(row), nil
+	return row, nil
 }

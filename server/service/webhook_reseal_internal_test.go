@@ -11,6 +11,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
 func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
@@ -24,8 +25,8 @@ func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
 		older, current := key(), key()
 		late := New(s, Options{Secrets: seal.NewRing(older)})
 		operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
-		_, err := late.CreateStore(t.Context(), operator, StoreDraft{
-			StoreChange: StoreChange{Name: new("S")}, Slug: "s", Currency: "XAF", Country: "CM",
+		_, err := late.CreateStore(t.Context(), operator, &adminv1.CreateStoreRequest{
+			Name: "S", Slug: "s", Currency: "XAF", Country: "CM",
 		})
 		require.NoError(t, err)
 		owner, err := late.FindStore(t.Context(), "s")

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.storefront.example/server/admin/rpc"
+	"go.storefront.example/server/operator/rpc"
 )
 
 // prefix is what the names of all variables of the service start with.

@@ -179,10 +179,10 @@ type ListActivityRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// How many, from 1; 50 unless named.
-	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// Only entries older than the one with this id.
-	Before        string `protobuf:"bytes,3,opt,name=before,proto3" json:"before,omitempty"`
+	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	// The `nextPageToken` of the page before; empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -224,16 +224,16 @@ func (x *ListActivityRequest) GetStore() string {
 	return ""
 }
 
-func (x *ListActivityRequest) GetLimit() int32 {
-	if x != nil && x.Limit != nil {
-		return *x.Limit
+func (x *ListActivityRequest) GetPageSize() int32 {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
 	}
 	return 0
 }
 
-func (x *ListActivityRequest) GetBefore() string {
+func (x *ListActivityRequest) GetPageToken() string {
 	if x != nil {
-		return x.Before
+		return x.PageToken
 	}
 	return ""
 }
@@ -242,7 +242,9 @@ func (x *ListActivityRequest) GetBefore() string {
 type ListActivityResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The entries, newest first.
-	Entries       []*ActivityEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	Entries []*ActivityEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// What to send as `pageToken` for the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -282,6 +284,13 @@ func (x *ListActivityResponse) GetEntries() []*ActivityEntry {
 		return x.Entries
 	}
 	return nil
+}
+
+func (x *ListActivityResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // Who made a change.
@@ -429,14 +438,17 @@ const file_storefront_admin_v1_activity_proto_rawDesc = "" +
 	"\x03_id\x1a.\n" +
 	"\bResource\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\tR\x02id\"h\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"z\n" +
 	"\x13ListActivityRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\x16\n" +
-	"\x06before\x18\x03 \x01(\tR\x06beforeB\b\n" +
-	"\x06_limit\"T\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
+	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageTokenB\f\n" +
+	"\n" +
+	"_page_size\"|\n" +
 	"\x14ListActivityResponse\x12<\n" +
-	"\aentries\x18\x01 \x03(\v2\".storefront.admin.v1.ActivityEntryR\aentries2{\n" +
+	"\aentries\x18\x01 \x03(\v2\".storefront.admin.v1.ActivityEntryR\aentries\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2{\n" +
 	"\x0fActivityService\x12h\n" +
 	"\fListActivity\x12(.storefront.admin.v1.ListActivityRequest\x1a).storefront.admin.v1.ListActivityResponse\"\x03\x90\x02\x01B7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 

@@ -31,7 +31,7 @@ const (
 	// The member is signed in.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	Session_session Session_Kind = 1
-	// The link was not used yet.
+	// The member has a link that was not used yet.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	Session_link Session_Kind = 2
 )
@@ -77,6 +77,61 @@ func (Session_Kind) EnumDescriptor() ([]byte, []int) {
 	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{0, 0}
 }
 
+// The roles of members who may sign in.
+type Session_Role int32
+
+const (
+	// Never sent.
+	Session_ROLE_UNSPECIFIED Session_Role = 0
+	// The owner of the store.
+	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+	Session_owner Session_Role = 1
+	// A member who manages the store.
+	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+	Session_admin Session_Role = 2
+)
+
+// Enum value maps for Session_Role.
+var (
+	Session_Role_name = map[int32]string{
+		0: "ROLE_UNSPECIFIED",
+		1: "owner",
+		2: "admin",
+	}
+	Session_Role_value = map[string]int32{
+		"ROLE_UNSPECIFIED": 0,
+		"owner":            1,
+		"admin":            2,
+	}
+)
+
+func (x Session_Role) Enum() *Session_Role {
+	p := new(Session_Role)
+	*p = x
+	return p
+}
+
+func (x Session_Role) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Session_Role) Descriptor() protoreflect.EnumDescriptor {
+	return file_storefront_admin_v1_dashboard_proto_enumTypes[1].Descriptor()
+}
+
+func (Session_Role) Type() protoreflect.EnumType {
+	return &file_storefront_admin_v1_dashboard_proto_enumTypes[1]
+}
+
+func (x Session_Role) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Session_Role.Descriptor instead.
+func (Session_Role) EnumDescriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{0, 1}
+}
+
 // A member's access to the dashboard of a store: a link that can sign the member in, then the
 // session that it began, under the same id. Its secret is never shown.
 type Session struct {
@@ -89,15 +144,15 @@ type Session struct {
 	Store *Session_Store `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	// The member's name, as the activity journal shows it.
 	Member string `protobuf:"bytes,4,opt,name=member,proto3" json:"member,omitempty"`
-	// The member's role in the store, `owner` or `admin`.
-	Role string `protobuf:"bytes,5,opt,name=role,proto3" json:"role,omitempty"`
+	// The member's role in the store.
+	Role Session_Role `protobuf:"varint,5,opt,name=role,proto3,enum=storefront.admin.v1.Session_Role" json:"role,omitempty"`
 	// When the member signed in, or the link was made.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// When it ends by itself.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// When the member last opened a page, to the minute or so; null for a link.
 	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
-	// When the member signed out or it was revoked; null while it lasts.
+	// When the member signed out or it was revoked; null before that.
 	EndedAt       *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -161,11 +216,11 @@ func (x *Session) GetMember() string {
 	return ""
 }
 
-func (x *Session) GetRole() string {
+func (x *Session) GetRole() Session_Role {
 	if x != nil {
 		return x.Role
 	}
-	return ""
+	return Session_ROLE_UNSPECIFIED
 }
 
 func (x *Session) GetCreatedAt() *timestamppb.Timestamp {
@@ -196,15 +251,15 @@ func (x *Session) GetEndedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// Who is to be signed in, and where.
+// The member to sign in, and the store.
 type CreateSignInLinkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// The member's name, 1 to 100 characters, as the activity journal is to show it; required.
+	// The member's name, 1 to 100 characters, which the activity journal will show; required.
 	Member string `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
-	// The member's role in the store, `owner` or `admin`; required.
-	Role string `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`
+	// The member's role in the store; required.
+	Role Session_Role `protobuf:"varint,3,opt,name=role,proto3,enum=storefront.admin.v1.Session_Role" json:"role,omitempty"`
 	// For how many seconds the link can be used, 1 to 86400; 600 unless named.
 	ExpiresSeconds *int32 `protobuf:"varint,4,opt,name=expires_seconds,json=expiresSeconds,proto3,oneof" json:"expires_seconds,omitempty"`
 	// The address under which the member reaches the operator's listener, such as
@@ -259,11 +314,11 @@ func (x *CreateSignInLinkRequest) GetMember() string {
 	return ""
 }
 
-func (x *CreateSignInLinkRequest) GetRole() string {
+func (x *CreateSignInLinkRequest) GetRole() Session_Role {
 	if x != nil {
 		return x.Role
 	}
-	return ""
+	return Session_ROLE_UNSPECIFIED
 }
 
 func (x *CreateSignInLinkRequest) GetExpiresSeconds() int32 {
@@ -280,12 +335,12 @@ func (x *CreateSignInLinkRequest) GetBaseUrl() string {
 	return ""
 }
 
-// A link that was made.
+// A sign-in link that was created.
 type CreateSignInLinkResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID, by which the link and its session are listed and revoked.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The link, this once, such as `https://operator.example.com/dashboard/sign-in?token=…`.
+	// The link, which no other answer holds, such as `https://operator.example.com/dashboard/sign-in?token=…`.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// Until when it can be used.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
@@ -349,8 +404,10 @@ type ListSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; all stores unless named.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// How many, from 1; 50 unless named.
-	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	// The `nextPageToken` of the page before; empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -392,18 +449,27 @@ func (x *ListSessionsRequest) GetStore() string {
 	return ""
 }
 
-func (x *ListSessionsRequest) GetLimit() int32 {
-	if x != nil && x.Limit != nil {
-		return *x.Limit
+func (x *ListSessionsRequest) GetPageSize() int32 {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
 	}
 	return 0
+}
+
+func (x *ListSessionsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
 }
 
 // Sessions and links.
 type ListSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The sessions and links, newest first.
-	Sessions      []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	Sessions []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	// What to send as `pageToken` for the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -443,6 +509,13 @@ func (x *ListSessionsResponse) GetSessions() []*Session {
 		return x.Sessions
 	}
 	return nil
+}
+
+func (x *ListSessionsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // Which session or link to end.
@@ -660,13 +733,13 @@ var File_storefront_admin_v1_dashboard_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_dashboard_proto_rawDesc = "" +
 	"\n" +
-	"#storefront/admin/v1/dashboard.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x83\x04\n" +
+	"#storefront/admin/v1/dashboard.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xda\x04\n" +
 	"\aSession\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x125\n" +
 	"\x04kind\x18\x02 \x01(\x0e2!.storefront.admin.v1.Session.KindR\x04kind\x128\n" +
 	"\x05store\x18\x03 \x01(\v2\".storefront.admin.v1.Session.StoreR\x05store\x12\x16\n" +
-	"\x06member\x18\x04 \x01(\tR\x06member\x12\x12\n" +
-	"\x04role\x18\x05 \x01(\tR\x04role\x129\n" +
+	"\x06member\x18\x04 \x01(\tR\x06member\x125\n" +
+	"\x04role\x18\x05 \x01(\x0e2!.storefront.admin.v1.Session.RoleR\x04role\x129\n" +
 	"\n" +
 	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
@@ -680,11 +753,15 @@ const file_storefront_admin_v1_dashboard_proto_rawDesc = "" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\asession\x10\x01\x12\b\n" +
-	"\x04link\x10\x02\"\xb8\x01\n" +
+	"\x04link\x10\x02\"2\n" +
+	"\x04Role\x12\x14\n" +
+	"\x10ROLE_UNSPECIFIED\x10\x00\x12\t\n" +
+	"\x05owner\x10\x01\x12\t\n" +
+	"\x05admin\x10\x02\"\xdb\x01\n" +
 	"\x17CreateSignInLinkRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x16\n" +
-	"\x06member\x18\x02 \x01(\tR\x06member\x12\x12\n" +
-	"\x04role\x18\x03 \x01(\tR\x04role\x12,\n" +
+	"\x06member\x18\x02 \x01(\tR\x06member\x125\n" +
+	"\x04role\x18\x03 \x01(\x0e2!.storefront.admin.v1.Session.RoleR\x04role\x12,\n" +
 	"\x0fexpires_seconds\x18\x04 \x01(\x05H\x00R\x0eexpiresSeconds\x88\x01\x01\x12\x19\n" +
 	"\bbase_url\x18\x05 \x01(\tR\abaseUrlB\x12\n" +
 	"\x10_expires_seconds\"w\n" +
@@ -692,13 +769,17 @@ const file_storefront_admin_v1_dashboard_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x129\n" +
 	"\n" +
-	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"P\n" +
+	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"z\n" +
 	"\x13ListSessionsRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
-	"\x06_limit\"P\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
+	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageTokenB\f\n" +
+	"\n" +
+	"_page_size\"x\n" +
 	"\x14ListSessionsResponse\x128\n" +
-	"\bsessions\x18\x01 \x03(\v2\x1c.storefront.admin.v1.SessionR\bsessions\"&\n" +
+	"\bsessions\x18\x01 \x03(\v2\x1c.storefront.admin.v1.SessionR\bsessions\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"&\n" +
 	"\x14RevokeSessionRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"E\n" +
 	"\x15RevokeSessionsRequest\x12\x14\n" +
@@ -725,43 +806,46 @@ func file_storefront_admin_v1_dashboard_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_dashboard_proto_rawDescData
 }
 
-var file_storefront_admin_v1_dashboard_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_storefront_admin_v1_dashboard_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_storefront_admin_v1_dashboard_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_storefront_admin_v1_dashboard_proto_goTypes = []any{
 	(Session_Kind)(0),                // 0: storefront.admin.v1.Session.Kind
-	(*Session)(nil),                  // 1: storefront.admin.v1.Session
-	(*CreateSignInLinkRequest)(nil),  // 2: storefront.admin.v1.CreateSignInLinkRequest
-	(*CreateSignInLinkResponse)(nil), // 3: storefront.admin.v1.CreateSignInLinkResponse
-	(*ListSessionsRequest)(nil),      // 4: storefront.admin.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),     // 5: storefront.admin.v1.ListSessionsResponse
-	(*RevokeSessionRequest)(nil),     // 6: storefront.admin.v1.RevokeSessionRequest
-	(*RevokeSessionsRequest)(nil),    // 7: storefront.admin.v1.RevokeSessionsRequest
-	(*RevokeSessionsResponse)(nil),   // 8: storefront.admin.v1.RevokeSessionsResponse
-	(*Session_Store)(nil),            // 9: storefront.admin.v1.Session.Store
-	(*timestamppb.Timestamp)(nil),    // 10: google.protobuf.Timestamp
+	(Session_Role)(0),                // 1: storefront.admin.v1.Session.Role
+	(*Session)(nil),                  // 2: storefront.admin.v1.Session
+	(*CreateSignInLinkRequest)(nil),  // 3: storefront.admin.v1.CreateSignInLinkRequest
+	(*CreateSignInLinkResponse)(nil), // 4: storefront.admin.v1.CreateSignInLinkResponse
+	(*ListSessionsRequest)(nil),      // 5: storefront.admin.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),     // 6: storefront.admin.v1.ListSessionsResponse
+	(*RevokeSessionRequest)(nil),     // 7: storefront.admin.v1.RevokeSessionRequest
+	(*RevokeSessionsRequest)(nil),    // 8: storefront.admin.v1.RevokeSessionsRequest
+	(*RevokeSessionsResponse)(nil),   // 9: storefront.admin.v1.RevokeSessionsResponse
+	(*Session_Store)(nil),            // 10: storefront.admin.v1.Session.Store
+	(*timestamppb.Timestamp)(nil),    // 11: google.protobuf.Timestamp
 }
 var file_storefront_admin_v1_dashboard_proto_depIdxs = []int32{
 	0,  // 0: storefront.admin.v1.Session.kind:type_name -> storefront.admin.v1.Session.Kind
-	9,  // 1: storefront.admin.v1.Session.store:type_name -> storefront.admin.v1.Session.Store
-	10, // 2: storefront.admin.v1.Session.created_at:type_name -> google.protobuf.Timestamp
-	10, // 3: storefront.admin.v1.Session.expires_at:type_name -> google.protobuf.Timestamp
-	10, // 4: storefront.admin.v1.Session.last_used_at:type_name -> google.protobuf.Timestamp
-	10, // 5: storefront.admin.v1.Session.ended_at:type_name -> google.protobuf.Timestamp
-	10, // 6: storefront.admin.v1.CreateSignInLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
-	1,  // 7: storefront.admin.v1.ListSessionsResponse.sessions:type_name -> storefront.admin.v1.Session
-	2,  // 8: storefront.admin.v1.DashboardService.CreateSignInLink:input_type -> storefront.admin.v1.CreateSignInLinkRequest
-	4,  // 9: storefront.admin.v1.DashboardService.ListSessions:input_type -> storefront.admin.v1.ListSessionsRequest
-	6,  // 10: storefront.admin.v1.DashboardService.RevokeSession:input_type -> storefront.admin.v1.RevokeSessionRequest
-	7,  // 11: storefront.admin.v1.DashboardService.RevokeSessions:input_type -> storefront.admin.v1.RevokeSessionsRequest
-	3,  // 12: storefront.admin.v1.DashboardService.CreateSignInLink:output_type -> storefront.admin.v1.CreateSignInLinkResponse
-	5,  // 13: storefront.admin.v1.DashboardService.ListSessions:output_type -> storefront.admin.v1.ListSessionsResponse
-	1,  // 14: storefront.admin.v1.DashboardService.RevokeSession:output_type -> storefront.admin.v1.Session
-	8,  // 15: storefront.admin.v1.DashboardService.RevokeSessions:output_type -> storefront.admin.v1.RevokeSessionsResponse
-	12, // [12:16] is the sub-list for method output_type
-	8,  // [8:12] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	10, // 1: storefront.admin.v1.Session.store:type_name -> storefront.admin.v1.Session.Store
+	1,  // 2: storefront.admin.v1.Session.role:type_name -> storefront.admin.v1.Session.Role
+	11, // 3: storefront.admin.v1.Session.created_at:type_name -> google.protobuf.Timestamp
+	11, // 4: storefront.admin.v1.Session.expires_at:type_name -> google.protobuf.Timestamp
+	11, // 5: storefront.admin.v1.Session.last_used_at:type_name -> google.protobuf.Timestamp
+	11, // 6: storefront.admin.v1.Session.ended_at:type_name -> google.protobuf.Timestamp
+	1,  // 7: storefront.admin.v1.CreateSignInLinkRequest.role:type_name -> storefront.admin.v1.Session.Role
+	11, // 8: storefront.admin.v1.CreateSignInLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
+	2,  // 9: storefront.admin.v1.ListSessionsResponse.sessions:type_name -> storefront.admin.v1.Session
+	3,  // 10: storefront.admin.v1.DashboardService.CreateSignInLink:input_type -> storefront.admin.v1.CreateSignInLinkRequest
+	5,  // 11: storefront.admin.v1.DashboardService.ListSessions:input_type -> storefront.admin.v1.ListSessionsRequest
+	7,  // 12: storefront.admin.v1.DashboardService.RevokeSession:input_type -> storefront.admin.v1.RevokeSessionRequest
+	8,  // 13: storefront.admin.v1.DashboardService.RevokeSessions:input_type -> storefront.admin.v1.RevokeSessionsRequest
+	4,  // 14: storefront.admin.v1.DashboardService.CreateSignInLink:output_type -> storefront.admin.v1.CreateSignInLinkResponse
+	6,  // 15: storefront.admin.v1.DashboardService.ListSessions:output_type -> storefront.admin.v1.ListSessionsResponse
+	2,  // 16: storefront.admin.v1.DashboardService.RevokeSession:output_type -> storefront.admin.v1.Session
+	9,  // 17: storefront.admin.v1.DashboardService.RevokeSessions:output_type -> storefront.admin.v1.RevokeSessionsResponse
+	14, // [14:18] is the sub-list for method output_type
+	10, // [10:14] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_dashboard_proto_init() }
@@ -776,7 +860,7 @@ func file_storefront_admin_v1_dashboard_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_dashboard_proto_rawDesc), len(file_storefront_admin_v1_dashboard_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What a delivery has come to.
+// The states of a delivery.
 type Delivery_Status int32
 
 const (
@@ -87,7 +87,73 @@ func (Delivery_Status) EnumDescriptor() ([]byte, []int) {
 	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// An event on its way to a webhook, or one that has ended.
+// The states of a resend.
+type Resend_State int32
+
+const (
+	// Never sent.
+	Resend_STATE_UNSPECIFIED Resend_State = 0
+	// There is more to do: call ContinueResend with the `continueToken`.
+	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+	Resend_running Resend_State = 1
+	// Another process works on it and this call did nothing: call ContinueResend in a while.
+	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+	Resend_busy Resend_State = 2
+	// All events were resent.
+	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+	Resend_finished Resend_State = 3
+	// The webhook was disabled or deleted meanwhile: the deliveries that had not ended are cancelled,
+	// and some events may not have been resent.
+	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+	Resend_stopped Resend_State = 4
+)
+
+// Enum value maps for Resend_State.
+var (
+	Resend_State_name = map[int32]string{
+		0: "STATE_UNSPECIFIED",
+		1: "running",
+		2: "busy",
+		3: "finished",
+		4: "stopped",
+	}
+	Resend_State_value = map[string]int32{
+		"STATE_UNSPECIFIED": 0,
+		"running":           1,
+		"busy":              2,
+		"finished":          3,
+		"stopped":           4,
+	}
+)
+
+func (x Resend_State) Enum() *Resend_State {
+	p := new(Resend_State)
+	*p = x
+	return p
+}
+
+func (x Resend_State) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Resend_State) Descriptor() protoreflect.EnumDescriptor {
+	return file_storefront_admin_v1_delivery_proto_enumTypes[1].Descriptor()
+}
+
+func (Resend_State) Type() protoreflect.EnumType {
+	return &file_storefront_admin_v1_delivery_proto_enumTypes[1]
+}
+
+func (x Resend_State) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Resend_State.Descriptor instead.
+func (Resend_State) EnumDescriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{8, 0}
+}
+
+// The delivery of one event to one webhook.
 type Delivery struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID.
@@ -98,18 +164,24 @@ type Delivery struct {
 	EventType string `protobuf:"bytes,3,opt,name=event_type,json=eventType,proto3" json:"event_type,omitempty"`
 	// UUID of the webhook, which may have been deleted since.
 	WebhookId string `protobuf:"bytes,4,opt,name=webhook_id,json=webhookId,proto3" json:"webhook_id,omitempty"`
-	// What it has come to.
+	// Its state.
 	Status Delivery_Status `protobuf:"varint,5,opt,name=status,proto3,enum=storefront.admin.v1.Delivery_Status" json:"status,omitempty"`
+	// How many attempts were made so far.
+	AttemptCount int32 `protobuf:"varint,6,opt,name=attempt_count,json=attemptCount,proto3" json:"attempt_count,omitempty"`
 	// When the next attempt is due; null while one is being made, and once the delivery has ended.
-	NextAttemptAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=next_attempt_at,json=nextAttemptAt,proto3" json:"next_attempt_at,omitempty"`
-	// The attempts made so far, oldest first.
-	Attempts []*Delivery_Attempt `protobuf:"bytes,7,rep,name=attempts,proto3" json:"attempts,omitempty"`
-	// When the delivery was made.
-	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	NextAttemptAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=next_attempt_at,json=nextAttemptAt,proto3" json:"next_attempt_at,omitempty"`
+	// The status of the receiver's answer to the newest attempt; null when there was none.
+	LastStatusCode *int32 `protobuf:"varint,8,opt,name=last_status_code,json=lastStatusCode,proto3,oneof" json:"last_status_code,omitempty"`
+	// Why the newest attempt failed, in a few words; null when it succeeded or there was none.
+	LastError *string `protobuf:"bytes,9,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
+	// When the delivery was created.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// When it ended; null while it is pending.
-	FinishedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
+	FinishedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
 	// UUID of the store.
-	StoreId       string `protobuf:"bytes,10,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
+	StoreId string `protobuf:"bytes,12,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
+	// The attempts made so far, oldest first.
+	Attempts      []*Delivery_Attempt `protobuf:"bytes,13,rep,name=attempts,proto3" json:"attempts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -179,6 +251,13 @@ func (x *Delivery) GetStatus() Delivery_Status {
 	return Delivery_STATUS_UNSPECIFIED
 }
 
+func (x *Delivery) GetAttemptCount() int32 {
+	if x != nil {
+		return x.AttemptCount
+	}
+	return 0
+}
+
 func (x *Delivery) GetNextAttemptAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.NextAttemptAt
@@ -186,11 +265,18 @@ func (x *Delivery) GetNextAttemptAt() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *Delivery) GetAttempts() []*Delivery_Attempt {
-	if x != nil {
-		return x.Attempts
+func (x *Delivery) GetLastStatusCode() int32 {
+	if x != nil && x.LastStatusCode != nil {
+		return *x.LastStatusCode
 	}
-	return nil
+	return 0
+}
+
+func (x *Delivery) GetLastError() string {
+	if x != nil && x.LastError != nil {
+		return *x.LastError
+	}
+	return ""
 }
 
 func (x *Delivery) GetCreatedAt() *timestamppb.Timestamp {
@@ -214,6 +300,13 @@ func (x *Delivery) GetStoreId() string {
 	return ""
 }
 
+func (x *Delivery) GetAttempts() []*Delivery_Attempt {
+	if x != nil {
+		return x.Attempts
+	}
+	return nil
+}
+
 // Which deliveries to list: those of a store, of a webhook, or both.
 type ListDeliveriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -221,14 +314,14 @@ type ListDeliveriesRequest struct {
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// UUID of the webhook; empty for all of the store.
 	WebhookId string `protobuf:"bytes,2,opt,name=webhook_id,json=webhookId,proto3" json:"webhook_id,omitempty"`
-	// Only deliveries that have come to this.
+	// Only deliveries in this state.
 	Status *Delivery_Status `protobuf:"varint,3,opt,name=status,proto3,enum=storefront.admin.v1.Delivery_Status,oneof" json:"status,omitempty"`
 	// Only deliveries of events of this type.
-	Type string `protobuf:"bytes,4,opt,name=type,proto3" json:"type,omitempty"`
-	// Only deliveries older than the one with this id.
-	Before string `protobuf:"bytes,5,opt,name=before,proto3" json:"before,omitempty"`
-	// How many, from 1; 50 unless named.
-	Limit         *int32 `protobuf:"varint,6,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	EventType string `protobuf:"bytes,4,opt,name=event_type,json=eventType,proto3" json:"event_type,omitempty"`
+	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	PageSize *int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	// The `nextPageToken` of the page before; empty for the first page.
+	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -284,32 +377,34 @@ func (x *ListDeliveriesRequest) GetStatus() Delivery_Status {
 	return Delivery_STATUS_UNSPECIFIED
 }
 
-func (x *ListDeliveriesRequest) GetType() string {
+func (x *ListDeliveriesRequest) GetEventType() string {
 	if x != nil {
-		return x.Type
+		return x.EventType
 	}
 	return ""
 }
 
-func (x *ListDeliveriesRequest) GetBefore() string {
-	if x != nil {
-		return x.Before
-	}
-	return ""
-}
-
-func (x *ListDeliveriesRequest) GetLimit() int32 {
-	if x != nil && x.Limit != nil {
-		return *x.Limit
+func (x *ListDeliveriesRequest) GetPageSize() int32 {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
 	}
 	return 0
+}
+
+func (x *ListDeliveriesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
 }
 
 // Deliveries.
 type ListDeliveriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The deliveries, newest first.
-	Deliveries    []*Delivery `protobuf:"bytes,1,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
+	Deliveries []*Delivery `protobuf:"bytes,1,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
+	// What to send as `pageToken` for the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -349,6 +444,13 @@ func (x *ListDeliveriesResponse) GetDeliveries() []*Delivery {
 		return x.Deliveries
 	}
 	return nil
+}
+
+func (x *ListDeliveriesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // Which delivery to retrieve.
@@ -397,13 +499,13 @@ func (x *GetDeliveryRequest) GetId() string {
 	return ""
 }
 
-// A delivery with what it delivers.
+// A delivery with its payload.
 type GetDeliveryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The delivery.
 	Delivery *Delivery `protobuf:"bytes,1,opt,name=delivery,proto3" json:"delivery,omitempty"`
-	// The event envelope: this text in UTF-8 is what is signed and sent, byte for byte. Null when the
-	// event is kept no longer.
+	// The event envelope: this text in UTF-8 is what is signed and sent, byte for byte. Null once the
+	// event's retention has ended.
 	Payload       *string `protobuf:"bytes,2,opt,name=payload,proto3,oneof" json:"payload,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -453,7 +555,7 @@ func (x *GetDeliveryResponse) GetPayload() string {
 	return ""
 }
 
-// The event of which delivery to send again.
+// Which delivery's event to send again.
 type ResendDeliveryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the delivery.
@@ -499,12 +601,12 @@ func (x *ResendDeliveryRequest) GetId() string {
 	return ""
 }
 
-// Where to send again, and from when on.
+// Which webhook to resend to, and from when on.
 type StartResendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	WebhookId string `protobuf:"bytes,1,opt,name=webhook_id,json=webhookId,proto3" json:"webhook_id,omitempty"`
-	// Events of this moment or later are sent again; required.
+	// Events of this moment or later are resent; required.
 	Since         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -554,13 +656,13 @@ func (x *StartResendRequest) GetSince() *timestamppb.Timestamp {
 	return nil
 }
 
-// Which resend to go on with.
+// Which resend to continue.
 type ContinueResendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the resend.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The hold of the answer before; empty takes up a resend that nobody works on.
-	Hold          string `protobuf:"bytes,2,opt,name=hold,proto3" json:"hold,omitempty"`
+	// The `continueToken` of the answer before; empty to take up a resend that no process works on.
+	ContinueToken string `protobuf:"bytes,2,opt,name=continue_token,json=continueToken,proto3" json:"continue_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -602,33 +704,28 @@ func (x *ContinueResendRequest) GetId() string {
 	return ""
 }
 
-func (x *ContinueResendRequest) GetHold() string {
+func (x *ContinueResendRequest) GetContinueToken() string {
 	if x != nil {
-		return x.Hold
+		return x.ContinueToken
 	}
 	return ""
 }
 
-// How far a resend is.
+// The progress of a resend.
 type Resend struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// UUID of the webhook.
 	WebhookId string `protobuf:"bytes,2,opt,name=webhook_id,json=webhookId,proto3" json:"webhook_id,omitempty"`
-	// From when on events are sent again.
+	// Events of this moment or later are resent.
 	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
-	// How many deliveries it has made so far.
+	// How many deliveries it has created so far.
 	Resent int32 `protobuf:"varint,4,opt,name=resent,proto3" json:"resent,omitempty"`
-	// Whether nothing is left to do.
-	Finished bool `protobuf:"varint,5,opt,name=finished,proto3" json:"finished,omitempty"`
-	// Whether another process is on it: the call did nothing, and should be repeated in a while.
-	Elsewhere bool `protobuf:"varint,6,opt,name=elsewhere,proto3" json:"elsewhere,omitempty"`
-	// What the next call is to say in order to go on at once. It means nothing else.
-	Hold string `protobuf:"bytes,7,opt,name=hold,proto3" json:"hold,omitempty"`
-	// Whether it has finished because the webhook was disabled or deleted: what it had made and was not
-	// delivered is cancelled, and events may be left that were not sent again.
-	Stopped       bool `protobuf:"varint,8,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	// Its state.
+	State Resend_State `protobuf:"varint,5,opt,name=state,proto3,enum=storefront.admin.v1.Resend_State" json:"state,omitempty"`
+	// Lets the next call of ContinueResend go on at once; opaque.
+	ContinueToken string `protobuf:"bytes,6,opt,name=continue_token,json=continueToken,proto3" json:"continue_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -691,38 +788,24 @@ func (x *Resend) GetResent() int32 {
 	return 0
 }
 
-func (x *Resend) GetFinished() bool {
+func (x *Resend) GetState() Resend_State {
 	if x != nil {
-		return x.Finished
+		return x.State
 	}
-	return false
+	return Resend_STATE_UNSPECIFIED
 }
 
-func (x *Resend) GetElsewhere() bool {
+func (x *Resend) GetContinueToken() string {
 	if x != nil {
-		return x.Elsewhere
-	}
-	return false
-}
-
-func (x *Resend) GetHold() string {
-	if x != nil {
-		return x.Hold
+		return x.ContinueToken
 	}
 	return ""
-}
-
-func (x *Resend) GetStopped() bool {
-	if x != nil {
-		return x.Stopped
-	}
-	return false
 }
 
 // One attempt.
 type Delivery_Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which attempt, from 1.
+	// The attempt's number, from 1.
 	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	// When it began.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
@@ -805,7 +888,7 @@ var File_storefront_admin_v1_delivery_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\n" +
-	"\"storefront/admin/v1/delivery.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xff\x05\n" +
+	"\"storefront/admin/v1/delivery.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9b\a\n" +
 	"\bDelivery\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bevent_id\x18\x02 \x01(\tR\aeventId\x12\x1d\n" +
@@ -813,15 +896,19 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"event_type\x18\x03 \x01(\tR\teventType\x12\x1d\n" +
 	"\n" +
 	"webhook_id\x18\x04 \x01(\tR\twebhookId\x12<\n" +
-	"\x06status\x18\x05 \x01(\x0e2$.storefront.admin.v1.Delivery.StatusR\x06status\x12B\n" +
-	"\x0fnext_attempt_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\rnextAttemptAt\x12A\n" +
-	"\battempts\x18\a \x03(\v2%.storefront.admin.v1.Delivery.AttemptR\battempts\x129\n" +
+	"\x06status\x18\x05 \x01(\x0e2$.storefront.admin.v1.Delivery.StatusR\x06status\x12#\n" +
+	"\rattempt_count\x18\x06 \x01(\x05R\fattemptCount\x12B\n" +
+	"\x0fnext_attempt_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\rnextAttemptAt\x12-\n" +
+	"\x10last_status_code\x18\b \x01(\x05H\x00R\x0elastStatusCode\x88\x01\x01\x12\"\n" +
 	"\n" +
-	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12;\n" +
-	"\vfinished_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"last_error\x18\t \x01(\tH\x01R\tlastError\x88\x01\x01\x129\n" +
+	"\n" +
+	"created_at\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12;\n" +
+	"\vfinished_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"finishedAt\x12\x19\n" +
-	"\bstore_id\x18\n" +
-	" \x01(\tR\astoreId\x1a\xd8\x01\n" +
+	"\bstore_id\x18\f \x01(\tR\astoreId\x12A\n" +
+	"\battempts\x18\r \x03(\v2%.storefront.admin.v1.Delivery.AttemptR\battempts\x1a\xd8\x01\n" +
 	"\aAttempt\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x129\n" +
 	"\n" +
@@ -839,21 +926,27 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\tsucceeded\x10\x02\x12\n" +
 	"\n" +
 	"\x06failed\x10\x03\x12\r\n" +
-	"\tcancelled\x10\x04\"\xeb\x01\n" +
+	"\tcancelled\x10\x04B\x13\n" +
+	"\x11_last_status_codeB\r\n" +
+	"\v_last_error\"\x88\x02\n" +
 	"\x15ListDeliveriesRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x1d\n" +
 	"\n" +
 	"webhook_id\x18\x02 \x01(\tR\twebhookId\x12A\n" +
-	"\x06status\x18\x03 \x01(\x0e2$.storefront.admin.v1.Delivery.StatusH\x00R\x06status\x88\x01\x01\x12\x12\n" +
-	"\x04type\x18\x04 \x01(\tR\x04type\x12\x16\n" +
-	"\x06before\x18\x05 \x01(\tR\x06before\x12\x19\n" +
-	"\x05limit\x18\x06 \x01(\x05H\x01R\x05limit\x88\x01\x01B\t\n" +
-	"\a_statusB\b\n" +
-	"\x06_limit\"W\n" +
+	"\x06status\x18\x03 \x01(\x0e2$.storefront.admin.v1.Delivery.StatusH\x00R\x06status\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"event_type\x18\x04 \x01(\tR\teventType\x12 \n" +
+	"\tpage_size\x18\x05 \x01(\x05H\x01R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tR\tpageTokenB\t\n" +
+	"\a_statusB\f\n" +
+	"\n" +
+	"_page_size\"\x7f\n" +
 	"\x16ListDeliveriesResponse\x12=\n" +
 	"\n" +
 	"deliveries\x18\x01 \x03(\v2\x1d.storefront.admin.v1.DeliveryR\n" +
-	"deliveries\"$\n" +
+	"deliveries\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"$\n" +
 	"\x12GetDeliveryRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"{\n" +
 	"\x13GetDeliveryResponse\x129\n" +
@@ -866,20 +959,24 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\x12StartResendRequest\x12\x1d\n" +
 	"\n" +
 	"webhook_id\x18\x01 \x01(\tR\twebhookId\x120\n" +
-	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\";\n" +
+	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"N\n" +
 	"\x15ContinueResendRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04hold\x18\x02 \x01(\tR\x04hold\"\xe9\x01\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
+	"\x0econtinue_token\x18\x02 \x01(\tR\rcontinueToken\"\xb3\x02\n" +
 	"\x06Resend\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
 	"webhook_id\x18\x02 \x01(\tR\twebhookId\x120\n" +
 	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x16\n" +
-	"\x06resent\x18\x04 \x01(\x05R\x06resent\x12\x1a\n" +
-	"\bfinished\x18\x05 \x01(\bR\bfinished\x12\x1c\n" +
-	"\telsewhere\x18\x06 \x01(\bR\telsewhere\x12\x12\n" +
-	"\x04hold\x18\a \x01(\tR\x04hold\x12\x18\n" +
-	"\astopped\x18\b \x01(\bR\astopped2\xf5\x03\n" +
+	"\x06resent\x18\x04 \x01(\x05R\x06resent\x127\n" +
+	"\x05state\x18\x05 \x01(\x0e2!.storefront.admin.v1.Resend.StateR\x05state\x12%\n" +
+	"\x0econtinue_token\x18\x06 \x01(\tR\rcontinueToken\"P\n" +
+	"\x05State\x12\x15\n" +
+	"\x11STATE_UNSPECIFIED\x10\x00\x12\v\n" +
+	"\arunning\x10\x01\x12\b\n" +
+	"\x04busy\x10\x02\x12\f\n" +
+	"\bfinished\x10\x03\x12\v\n" +
+	"\astopped\x10\x042\xf5\x03\n" +
 	"\x0fDeliveryService\x12n\n" +
 	"\x0eListDeliveries\x12*.storefront.admin.v1.ListDeliveriesRequest\x1a+.storefront.admin.v1.ListDeliveriesResponse\"\x03\x90\x02\x01\x12e\n" +
 	"\vGetDelivery\x12'.storefront.admin.v1.GetDeliveryRequest\x1a(.storefront.admin.v1.GetDeliveryResponse\"\x03\x90\x02\x01\x12[\n" +
@@ -899,49 +996,51 @@ func file_storefront_admin_v1_delivery_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_delivery_proto_rawDescData
 }
 
-var file_storefront_admin_v1_delivery_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_storefront_admin_v1_delivery_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_storefront_admin_v1_delivery_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_storefront_admin_v1_delivery_proto_goTypes = []any{
 	(Delivery_Status)(0),           // 0: storefront.admin.v1.Delivery.Status
-	(*Delivery)(nil),               // 1: storefront.admin.v1.Delivery
-	(*ListDeliveriesRequest)(nil),  // 2: storefront.admin.v1.ListDeliveriesRequest
-	(*ListDeliveriesResponse)(nil), // 3: storefront.admin.v1.ListDeliveriesResponse
-	(*GetDeliveryRequest)(nil),     // 4: storefront.admin.v1.GetDeliveryRequest
-	(*GetDeliveryResponse)(nil),    // 5: storefront.admin.v1.GetDeliveryResponse
-	(*ResendDeliveryRequest)(nil),  // 6: storefront.admin.v1.ResendDeliveryRequest
-	(*StartResendRequest)(nil),     // 7: storefront.admin.v1.StartResendRequest
-	(*ContinueResendRequest)(nil),  // 8: storefront.admin.v1.ContinueResendRequest
-	(*Resend)(nil),                 // 9: storefront.admin.v1.Resend
-	(*Delivery_Attempt)(nil),       // 10: storefront.admin.v1.Delivery.Attempt
-	(*timestamppb.Timestamp)(nil),  // 11: google.protobuf.Timestamp
+	(Resend_State)(0),              // 1: storefront.admin.v1.Resend.State
+	(*Delivery)(nil),               // 2: storefront.admin.v1.Delivery
+	(*ListDeliveriesRequest)(nil),  // 3: storefront.admin.v1.ListDeliveriesRequest
+	(*ListDeliveriesResponse)(nil), // 4: storefront.admin.v1.ListDeliveriesResponse
+	(*GetDeliveryRequest)(nil),     // 5: storefront.admin.v1.GetDeliveryRequest
+	(*GetDeliveryResponse)(nil),    // 6: storefront.admin.v1.GetDeliveryResponse
+	(*ResendDeliveryRequest)(nil),  // 7: storefront.admin.v1.ResendDeliveryRequest
+	(*StartResendRequest)(nil),     // 8: storefront.admin.v1.StartResendRequest
+	(*ContinueResendRequest)(nil),  // 9: storefront.admin.v1.ContinueResendRequest
+	(*Resend)(nil),                 // 10: storefront.admin.v1.Resend
+	(*Delivery_Attempt)(nil),       // 11: storefront.admin.v1.Delivery.Attempt
+	(*timestamppb.Timestamp)(nil),  // 12: google.protobuf.Timestamp
 }
 var file_storefront_admin_v1_delivery_proto_depIdxs = []int32{
 	0,  // 0: storefront.admin.v1.Delivery.status:type_name -> storefront.admin.v1.Delivery.Status
-	11, // 1: storefront.admin.v1.Delivery.next_attempt_at:type_name -> google.protobuf.Timestamp
-	10, // 2: storefront.admin.v1.Delivery.attempts:type_name -> storefront.admin.v1.Delivery.Attempt
-	11, // 3: storefront.admin.v1.Delivery.created_at:type_name -> google.protobuf.Timestamp
-	11, // 4: storefront.admin.v1.Delivery.finished_at:type_name -> google.protobuf.Timestamp
+	12, // 1: storefront.admin.v1.Delivery.next_attempt_at:type_name -> google.protobuf.Timestamp
+	12, // 2: storefront.admin.v1.Delivery.created_at:type_name -> google.protobuf.Timestamp
+	12, // 3: storefront.admin.v1.Delivery.finished_at:type_name -> google.protobuf.Timestamp
+	11, // 4: storefront.admin.v1.Delivery.attempts:type_name -> storefront.admin.v1.Delivery.Attempt
 	0,  // 5: storefront.admin.v1.ListDeliveriesRequest.status:type_name -> storefront.admin.v1.Delivery.Status
-	1,  // 6: storefront.admin.v1.ListDeliveriesResponse.deliveries:type_name -> storefront.admin.v1.Delivery
-	1,  // 7: storefront.admin.v1.GetDeliveryResponse.delivery:type_name -> storefront.admin.v1.Delivery
-	11, // 8: storefront.admin.v1.StartResendRequest.since:type_name -> google.protobuf.Timestamp
-	11, // 9: storefront.admin.v1.Resend.since:type_name -> google.protobuf.Timestamp
-	11, // 10: storefront.admin.v1.Delivery.Attempt.started_at:type_name -> google.protobuf.Timestamp
-	2,  // 11: storefront.admin.v1.DeliveryService.ListDeliveries:input_type -> storefront.admin.v1.ListDeliveriesRequest
-	4,  // 12: storefront.admin.v1.DeliveryService.GetDelivery:input_type -> storefront.admin.v1.GetDeliveryRequest
-	6,  // 13: storefront.admin.v1.DeliveryService.ResendDelivery:input_type -> storefront.admin.v1.ResendDeliveryRequest
-	7,  // 14: storefront.admin.v1.DeliveryService.StartResend:input_type -> storefront.admin.v1.StartResendRequest
-	8,  // 15: storefront.admin.v1.DeliveryService.ContinueResend:input_type -> storefront.admin.v1.ContinueResendRequest
-	3,  // 16: storefront.admin.v1.DeliveryService.ListDeliveries:output_type -> storefront.admin.v1.ListDeliveriesResponse
-	5,  // 17: storefront.admin.v1.DeliveryService.GetDelivery:output_type -> storefront.admin.v1.GetDeliveryResponse
-	1,  // 18: storefront.admin.v1.DeliveryService.ResendDelivery:output_type -> storefront.admin.v1.Delivery
-	9,  // 19: storefront.admin.v1.DeliveryService.StartResend:output_type -> storefront.admin.v1.Resend
-	9,  // 20: storefront.admin.v1.DeliveryService.ContinueResend:output_type -> storefront.admin.v1.Resend
-	16, // [16:21] is the sub-list for method output_type
-	11, // [11:16] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	2,  // 6: storefront.admin.v1.ListDeliveriesResponse.deliveries:type_name -> storefront.admin.v1.Delivery
+	2,  // 7: storefront.admin.v1.GetDeliveryResponse.delivery:type_name -> storefront.admin.v1.Delivery
+	12, // 8: storefront.admin.v1.StartResendRequest.since:type_name -> google.protobuf.Timestamp
+	12, // 9: storefront.admin.v1.Resend.since:type_name -> google.protobuf.Timestamp
+	1,  // 10: storefront.admin.v1.Resend.state:type_name -> storefront.admin.v1.Resend.State
+	12, // 11: storefront.admin.v1.Delivery.Attempt.started_at:type_name -> google.protobuf.Timestamp
+	3,  // 12: storefront.admin.v1.DeliveryService.ListDeliveries:input_type -> storefront.admin.v1.ListDeliveriesRequest
+	5,  // 13: storefront.admin.v1.DeliveryService.GetDelivery:input_type -> storefront.admin.v1.GetDeliveryRequest
+	7,  // 14: storefront.admin.v1.DeliveryService.ResendDelivery:input_type -> storefront.admin.v1.ResendDeliveryRequest
+	8,  // 15: storefront.admin.v1.DeliveryService.StartResend:input_type -> storefront.admin.v1.StartResendRequest
+	9,  // 16: storefront.admin.v1.DeliveryService.ContinueResend:input_type -> storefront.admin.v1.ContinueResendRequest
+	4,  // 17: storefront.admin.v1.DeliveryService.ListDeliveries:output_type -> storefront.admin.v1.ListDeliveriesResponse
+	6,  // 18: storefront.admin.v1.DeliveryService.GetDelivery:output_type -> storefront.admin.v1.GetDeliveryResponse
+	2,  // 19: storefront.admin.v1.DeliveryService.ResendDelivery:output_type -> storefront.admin.v1.Delivery
+	10, // 20: storefront.admin.v1.DeliveryService.StartResend:output_type -> storefront.admin.v1.Resend
+	10, // 21: storefront.admin.v1.DeliveryService.ContinueResend:output_type -> storefront.admin.v1.Resend
+	17, // [17:22] is the sub-list for method output_type
+	12, // [12:17] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_delivery_proto_init() }
@@ -949,6 +1048,7 @@ func file_storefront_admin_v1_delivery_proto_init() {
 	if File_storefront_admin_v1_delivery_proto != nil {
 		return
 	}
+	file_storefront_admin_v1_delivery_proto_msgTypes[0].OneofWrappers = []any{}
 	file_storefront_admin_v1_delivery_proto_msgTypes[1].OneofWrappers = []any{}
 	file_storefront_admin_v1_delivery_proto_msgTypes[4].OneofWrappers = []any{}
 	file_storefront_admin_v1_delivery_proto_msgTypes[9].OneofWrappers = []any{}
@@ -957,7 +1057,7 @@ func file_storefront_admin_v1_delivery_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_delivery_proto_rawDesc), len(file_storefront_admin_v1_delivery_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -31,7 +31,7 @@ type Event struct {
 	StoreId string `protobuf:"bytes,2,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
 	// The event's type, such as `order.paid`.
 	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
-	// When it happened.
+	// When the event happened.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// The event envelope: this text in UTF-8 is what is signed and sent, byte for byte.
 	Payload       string `protobuf:"bytes,5,opt,name=payload,proto3" json:"payload,omitempty"`
@@ -111,10 +111,10 @@ type ListEventsRequest struct {
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// Only events of this type.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	// Only events older than the one with this id.
-	Before string `protobuf:"bytes,3,opt,name=before,proto3" json:"before,omitempty"`
-	// How many, from 1; 50 unless named.
-	Limit         *int32 `protobuf:"varint,4,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	PageSize *int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	// The `nextPageToken` of the page before; empty for the first page.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -163,25 +163,27 @@ func (x *ListEventsRequest) GetType() string {
 	return ""
 }
 
-func (x *ListEventsRequest) GetBefore() string {
-	if x != nil {
-		return x.Before
-	}
-	return ""
-}
-
-func (x *ListEventsRequest) GetLimit() int32 {
-	if x != nil && x.Limit != nil {
-		return *x.Limit
+func (x *ListEventsRequest) GetPageSize() int32 {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
 	}
 	return 0
+}
+
+func (x *ListEventsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
 }
 
 // Events.
 type ListEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The events, newest first.
-	Events        []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// What to send as `pageToken` for the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -221,6 +223,13 @@ func (x *ListEventsResponse) GetEvents() []*Event {
 		return x.Events
 	}
 	return nil
+}
+
+func (x *ListEventsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // Which event to retrieve.
@@ -280,15 +289,18 @@ const file_storefront_admin_v1_event_proto_rawDesc = "" +
 	"\x04type\x18\x03 \x01(\tR\x04type\x129\n" +
 	"\n" +
 	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x18\n" +
-	"\apayload\x18\x05 \x01(\tR\apayload\"z\n" +
+	"\apayload\x18\x05 \x01(\tR\apayload\"\x8c\x01\n" +
 	"\x11ListEventsRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04type\x18\x02 \x01(\tR\x04type\x12\x16\n" +
-	"\x06before\x18\x03 \x01(\tR\x06before\x12\x19\n" +
-	"\x05limit\x18\x04 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
-	"\x06_limit\"H\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12 \n" +
+	"\tpage_size\x18\x03 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageTokenB\f\n" +
+	"\n" +
+	"_page_size\"p\n" +
 	"\x12ListEventsResponse\x122\n" +
-	"\x06events\x18\x01 \x03(\v2\x1a.storefront.admin.v1.EventR\x06events\"!\n" +
+	"\x06events\x18\x01 \x03(\v2\x1a.storefront.admin.v1.EventR\x06events\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"!\n" +
 	"\x0fGetEventRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id2\xc5\x01\n" +
 	"\fEventService\x12b\n" +

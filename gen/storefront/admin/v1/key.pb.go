@@ -22,13 +22,13 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Whether the key is let in.
+// Whether the key can be used.
 type Key_Status int32
 
 const (
 	// Never sent.
 	Key_STATUS_UNSPECIFIED Key_Status = 0
-	// The key is let in.
+	// The key can be used.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	Key_active Key_Status = 1
 	// The key was revoked.
@@ -82,18 +82,79 @@ func (Key_Status) EnumDescriptor() ([]byte, []int) {
 	return file_storefront_admin_v1_key_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// An API key.
+// How long a key can be used; it never changes.
+type Key_Lifetime int32
+
+const (
+	// Refused: say how long, if only NEVER.
+	Key_LIFETIME_UNSPECIFIED Key_Lifetime = 0
+	// 30 days.
+	Key_DAYS_30 Key_Lifetime = 1
+	// 90 days.
+	Key_DAYS_90 Key_Lifetime = 2
+	// One year, which is 365 days.
+	Key_YEAR_1 Key_Lifetime = 3
+	// The key does not expire.
+	Key_NEVER Key_Lifetime = 4
+)
+
+// Enum value maps for Key_Lifetime.
+var (
+	Key_Lifetime_name = map[int32]string{
+		0: "LIFETIME_UNSPECIFIED",
+		1: "DAYS_30",
+		2: "DAYS_90",
+		3: "YEAR_1",
+		4: "NEVER",
+	}
+	Key_Lifetime_value = map[string]int32{
+		"LIFETIME_UNSPECIFIED": 0,
+		"DAYS_30":              1,
+		"DAYS_90":              2,
+		"YEAR_1":               3,
+		"NEVER":                4,
+	}
+)
+
+func (x Key_Lifetime) Enum() *Key_Lifetime {
+	p := new(Key_Lifetime)
+	*p = x
+	return p
+}
+
+func (x Key_Lifetime) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Key_Lifetime) Descriptor() protoreflect.EnumDescriptor {
+	return file_storefront_admin_v1_key_proto_enumTypes[1].Descriptor()
+}
+
+func (Key_Lifetime) Type() protoreflect.EnumType {
+	return &file_storefront_admin_v1_key_proto_enumTypes[1]
+}
+
+func (x Key_Lifetime) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Key_Lifetime.Descriptor instead.
+func (Key_Lifetime) EnumDescriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_key_proto_rawDescGZIP(), []int{0, 1}
+}
+
+// An API key, without its text.
 type Key struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The tool that uses the key; it appears in the activity journal.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The beginning and the end of the key, by which people know it.
+	// The beginning and the end of the key, by which people recognise it.
 	Hint string `protobuf:"bytes,3,opt,name=hint,proto3" json:"hint,omitempty"`
 	// What the key may do, such as `products:read`.
 	Scopes []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// Whether the key is let in.
+	// Whether the key can be used.
 	Status Key_Status `protobuf:"varint,5,opt,name=status,proto3,enum=storefront.admin.v1.Key_Status" json:"status,omitempty"`
 	// When the key expires, or null for never.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
@@ -202,10 +263,13 @@ type CreateKeyRequest struct {
 	// `orders:read`, `customers:read`, `customers:write`, `payment_links:read` and
 	// `payment_links:write`.
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// `30d`, `90d`, `1y` or `never`; required.
-	Expires       string `protobuf:"bytes,4,opt,name=expires,proto3" json:"expires,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// How long the key can be used; required.
+	Lifetime Key_Lifetime `protobuf:"varint,4,opt,name=lifetime,proto3,enum=storefront.admin.v1.Key_Lifetime" json:"lifetime,omitempty"`
+	// At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
+	// with `idempotency_key_reused` and creates nothing, since only the first answer holds the key.
+	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CreateKeyRequest) Reset() {
@@ -259,9 +323,16 @@ func (x *CreateKeyRequest) GetScopes() []string {
 	return nil
 }
 
-func (x *CreateKeyRequest) GetExpires() string {
+func (x *CreateKeyRequest) GetLifetime() Key_Lifetime {
 	if x != nil {
-		return x.Expires
+		return x.Lifetime
+	}
+	return Key_LIFETIME_UNSPECIFIED
+}
+
+func (x *CreateKeyRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
 	}
 	return ""
 }
@@ -271,8 +342,8 @@ type CreateKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
 	Key *Key `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// The whole text of the key, this once.
-	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// The whole key, `svc_live_…`. No other answer holds it.
+	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -314,9 +385,9 @@ func (x *CreateKeyResponse) GetKey() *Key {
 	return nil
 }
 
-func (x *CreateKeyResponse) GetText() string {
+func (x *CreateKeyResponse) GetSecret() string {
 	if x != nil {
-		return x.Text
+		return x.Secret
 	}
 	return ""
 }
@@ -326,8 +397,10 @@ type ListKeysRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// How many, from 1; 50 unless named.
-	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	// The `nextPageToken` of the page before; empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -369,18 +442,27 @@ func (x *ListKeysRequest) GetStore() string {
 	return ""
 }
 
-func (x *ListKeysRequest) GetLimit() int32 {
-	if x != nil && x.Limit != nil {
-		return *x.Limit
+func (x *ListKeysRequest) GetPageSize() int32 {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
 	}
 	return 0
+}
+
+func (x *ListKeysRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
 }
 
 // Keys.
 type ListKeysResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The keys, newest first.
-	Keys          []*Key `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	Keys []*Key `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	// What to send as `pageToken` for the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -422,6 +504,59 @@ func (x *ListKeysResponse) GetKeys() []*Key {
 	return nil
 }
 
+func (x *ListKeysResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Which key to retrieve.
+type GetKeyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID of the key.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetKeyRequest) Reset() {
+	*x = GetKeyRequest{}
+	mi := &file_storefront_admin_v1_key_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetKeyRequest) ProtoMessage() {}
+
+func (x *GetKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_key_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetKeyRequest.ProtoReflect.Descriptor instead.
+func (*GetKeyRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_key_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *GetKeyRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
 // Which key to revoke.
 type RevokeKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -433,7 +568,7 @@ type RevokeKeyRequest struct {
 
 func (x *RevokeKeyRequest) Reset() {
 	*x = RevokeKeyRequest{}
-	mi := &file_storefront_admin_v1_key_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_key_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -445,7 +580,7 @@ func (x *RevokeKeyRequest) String() string {
 func (*RevokeKeyRequest) ProtoMessage() {}
 
 func (x *RevokeKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_key_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_key_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -458,7 +593,7 @@ func (x *RevokeKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeKeyRequest.ProtoReflect.Descriptor instead.
 func (*RevokeKeyRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_key_proto_rawDescGZIP(), []int{5}
+	return file_storefront_admin_v1_key_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RevokeKeyRequest) GetId() string {
@@ -472,7 +607,7 @@ var File_storefront_admin_v1_key_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_key_proto_rawDesc = "" +
 	"\n" +
-	"\x1dstorefront/admin/v1/key.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8a\x03\n" +
+	"\x1dstorefront/admin/v1/key.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x03\n" +
 	"\x03Key\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -490,27 +625,42 @@ const file_storefront_admin_v1_key_proto_rawDesc = "" +
 	"\n" +
 	"\x06active\x10\x01\x12\v\n" +
 	"\arevoked\x10\x02\x12\v\n" +
-	"\aexpired\x10\x03\"n\n" +
+	"\aexpired\x10\x03\"U\n" +
+	"\bLifetime\x12\x18\n" +
+	"\x14LIFETIME_UNSPECIFIED\x10\x00\x12\v\n" +
+	"\aDAYS_30\x10\x01\x12\v\n" +
+	"\aDAYS_90\x10\x02\x12\n" +
+	"\n" +
+	"\x06YEAR_1\x10\x03\x12\t\n" +
+	"\x05NEVER\x10\x04\"\xbc\x01\n" +
 	"\x10CreateKeyRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
-	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x12\x18\n" +
-	"\aexpires\x18\x04 \x01(\tR\aexpires\"S\n" +
+	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x12=\n" +
+	"\blifetime\x18\x04 \x01(\x0e2!.storefront.admin.v1.Key.LifetimeR\blifetime\x12'\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\"W\n" +
 	"\x11CreateKeyResponse\x12*\n" +
-	"\x03key\x18\x01 \x01(\v2\x18.storefront.admin.v1.KeyR\x03key\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"L\n" +
+	"\x03key\x18\x01 \x01(\v2\x18.storefront.admin.v1.KeyR\x03key\x12\x16\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\"v\n" +
 	"\x0fListKeysRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
-	"\x06_limit\"@\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
+	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageTokenB\f\n" +
+	"\n" +
+	"_page_size\"h\n" +
 	"\x10ListKeysResponse\x12,\n" +
-	"\x04keys\x18\x01 \x03(\v2\x18.storefront.admin.v1.KeyR\x04keys\"\"\n" +
+	"\x04keys\x18\x01 \x03(\v2\x18.storefront.admin.v1.KeyR\x04keys\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x1f\n" +
+	"\rGetKeyRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\"\n" +
 	"\x10RevokeKeyRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id2\x99\x02\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id2\xe6\x02\n" +
 	"\n" +
 	"KeyService\x12Z\n" +
 	"\tCreateKey\x12%.storefront.admin.v1.CreateKeyRequest\x1a&.storefront.admin.v1.CreateKeyResponse\x12\\\n" +
-	"\bListKeys\x12$.storefront.admin.v1.ListKeysRequest\x1a%.storefront.admin.v1.ListKeysResponse\"\x03\x90\x02\x01\x12Q\n" +
+	"\bListKeys\x12$.storefront.admin.v1.ListKeysRequest\x1a%.storefront.admin.v1.ListKeysResponse\"\x03\x90\x02\x01\x12K\n" +
+	"\x06GetKey\x12\".storefront.admin.v1.GetKeyRequest\x1a\x18.storefront.admin.v1.Key\"\x03\x90\x02\x01\x12Q\n" +
 	"\tRevokeKey\x12%.storefront.admin.v1.RevokeKeyRequest\x1a\x18.storefront.admin.v1.Key\"\x03\x90\x02\x02B7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
 var (
@@ -525,36 +675,41 @@ func file_storefront_admin_v1_key_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_key_proto_rawDescData
 }
 
-var file_storefront_admin_v1_key_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_storefront_admin_v1_key_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_storefront_admin_v1_key_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_storefront_admin_v1_key_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_storefront_admin_v1_key_proto_goTypes = []any{
 	(Key_Status)(0),               // 0: storefront.admin.v1.Key.Status
-	(*Key)(nil),                   // 1: storefront.admin.v1.Key
-	(*CreateKeyRequest)(nil),      // 2: storefront.admin.v1.CreateKeyRequest
-	(*CreateKeyResponse)(nil),     // 3: storefront.admin.v1.CreateKeyResponse
-	(*ListKeysRequest)(nil),       // 4: storefront.admin.v1.ListKeysRequest
-	(*ListKeysResponse)(nil),      // 5: storefront.admin.v1.ListKeysResponse
-	(*RevokeKeyRequest)(nil),      // 6: storefront.admin.v1.RevokeKeyRequest
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
+	(Key_Lifetime)(0),             // 1: storefront.admin.v1.Key.Lifetime
+	(*Key)(nil),                   // 2: storefront.admin.v1.Key
+	(*CreateKeyRequest)(nil),      // 3: storefront.admin.v1.CreateKeyRequest
+	(*CreateKeyResponse)(nil),     // 4: storefront.admin.v1.CreateKeyResponse
+	(*ListKeysRequest)(nil),       // 5: storefront.admin.v1.ListKeysRequest
+	(*ListKeysResponse)(nil),      // 6: storefront.admin.v1.ListKeysResponse
+	(*GetKeyRequest)(nil),         // 7: storefront.admin.v1.GetKeyRequest
+	(*RevokeKeyRequest)(nil),      // 8: storefront.admin.v1.RevokeKeyRequest
+	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
 }
 var file_storefront_admin_v1_key_proto_depIdxs = []int32{
-	0, // 0: storefront.admin.v1.Key.status:type_name -> storefront.admin.v1.Key.Status
-	7, // 1: storefront.admin.v1.Key.expires_at:type_name -> google.protobuf.Timestamp
-	7, // 2: storefront.admin.v1.Key.last_used_at:type_name -> google.protobuf.Timestamp
-	7, // 3: storefront.admin.v1.Key.created_at:type_name -> google.protobuf.Timestamp
-	1, // 4: storefront.admin.v1.CreateKeyResponse.key:type_name -> storefront.admin.v1.Key
-	1, // 5: storefront.admin.v1.ListKeysResponse.keys:type_name -> storefront.admin.v1.Key
-	2, // 6: storefront.admin.v1.KeyService.CreateKey:input_type -> storefront.admin.v1.CreateKeyRequest
-	4, // 7: storefront.admin.v1.KeyService.ListKeys:input_type -> storefront.admin.v1.ListKeysRequest
-	6, // 8: storefront.admin.v1.KeyService.RevokeKey:input_type -> storefront.admin.v1.RevokeKeyRequest
-	3, // 9: storefront.admin.v1.KeyService.CreateKey:output_type -> storefront.admin.v1.CreateKeyResponse
-	5, // 10: storefront.admin.v1.KeyService.ListKeys:output_type -> storefront.admin.v1.ListKeysResponse
-	1, // 11: storefront.admin.v1.KeyService.RevokeKey:output_type -> storefront.admin.v1.Key
-	9, // [9:12] is the sub-list for method output_type
-	6, // [6:9] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	0,  // 0: storefront.admin.v1.Key.status:type_name -> storefront.admin.v1.Key.Status
+	9,  // 1: storefront.admin.v1.Key.expires_at:type_name -> google.protobuf.Timestamp
+	9,  // 2: storefront.admin.v1.Key.last_used_at:type_name -> google.protobuf.Timestamp
+	9,  // 3: storefront.admin.v1.Key.created_at:type_name -> google.protobuf.Timestamp
+	1,  // 4: storefront.admin.v1.CreateKeyRequest.lifetime:type_name -> storefront.admin.v1.Key.Lifetime
+	2,  // 5: storefront.admin.v1.CreateKeyResponse.key:type_name -> storefront.admin.v1.Key
+	2,  // 6: storefront.admin.v1.ListKeysResponse.keys:type_name -> storefront.admin.v1.Key
+	3,  // 7: storefront.admin.v1.KeyService.CreateKey:input_type -> storefront.admin.v1.CreateKeyRequest
+	5,  // 8: storefront.admin.v1.KeyService.ListKeys:input_type -> storefront.admin.v1.ListKeysRequest
+	7,  // 9: storefront.admin.v1.KeyService.GetKey:input_type -> storefront.admin.v1.GetKeyRequest
+	8,  // 10: storefront.admin.v1.KeyService.RevokeKey:input_type -> storefront.admin.v1.RevokeKeyRequest
+	4,  // 11: storefront.admin.v1.KeyService.CreateKey:output_type -> storefront.admin.v1.CreateKeyResponse
+	6,  // 12: storefront.admin.v1.KeyService.ListKeys:output_type -> storefront.admin.v1.ListKeysResponse
+	2,  // 13: storefront.admin.v1.KeyService.GetKey:output_type -> storefront.admin.v1.Key
+	2,  // 14: storefront.admin.v1.KeyService.RevokeKey:output_type -> storefront.admin.v1.Key
+	11, // [11:15] is the sub-list for method output_type
+	7,  // [7:11] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_key_proto_init() }
@@ -568,8 +723,8 @@ func file_storefront_admin_v1_key_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_key_proto_rawDesc), len(file_storefront_admin_v1_key_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   6,
+			NumEnums:      2,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

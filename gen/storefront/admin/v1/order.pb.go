@@ -24,12 +24,12 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// An order to record: who buys, and what.
+// An order to record: the buyer, and what is bought.
 type CreateOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// UUID of the customer; without it, the next three fields say who buys.
+	// UUID of the customer; without it, the next three fields describe the buyer.
 	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
 	// The buyer's name, at most 200 characters.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
@@ -242,7 +242,7 @@ func (x *ListOrdersRequest) GetTo() *timestamppb.Timestamp {
 	return nil
 }
 
-// Which order was paid.
+// Which order to mark as paid.
 type PayOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the order.
@@ -297,7 +297,7 @@ func (x *PayOrderRequest) GetIdempotencyKey() string {
 	return ""
 }
 
-// The payment of which order failed.
+// Which order to mark as failed.
 type FailOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the order.
@@ -352,7 +352,7 @@ func (x *FailOrderRequest) GetIdempotencyKey() string {
 	return ""
 }
 
-// Which order was given up.
+// Which order to cancel.
 type CancelOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the order.
@@ -407,7 +407,7 @@ func (x *CancelOrderRequest) GetIdempotencyKey() string {
 	return ""
 }
 
-// Which order was paid back.
+// Which order to mark as refunded.
 type RefundOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the order.

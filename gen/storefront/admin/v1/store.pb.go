@@ -4,22 +4,24 @@
 // 	protoc        (unknown)
 // source: storefront/admin/v1/store.proto
 
-// The operator's side of the service: what the platform, its checkout and its dashboard do to
-// stores from outside the public API, by the same rules. It is served on the operator's listener
-// alone.
+// The operator's API: the platform, its checkout and its dashboard manage stores with it, by the same
+// rules as the public API. It is served on the operator's listener only.
 //
 // Every call carries `Authorization: Bearer <ADMIN_TOKEN>`, the token that the server was started
-// with. Without one it is refused with `admin_token_missing`, with another with
-// `admin_token_invalid`. A server that was started without a token does not serve these services,
-// but for `storefront dev`, which answers programs on its own machine.
+// with. Without a token it is refused with `admin_token_missing`, with a wrong one with
+// `admin_token_invalid`. A server that was started without a token does not serve these services;
+// `storefront dev` serves them, without a token, to programs on its own machine.
 //
 // A call may name the member of the store for whom it is made, as `Storefront-Member: NAME`; the
 // activity journal then shows that member, otherwise the operator. The name is 1 to 100
-// characters; what is not printable ASCII, and the percent sign, is percent-encoded as UTF-8.
+// characters. Percent-encode as UTF-8 the percent sign and everything but printable ASCII.
 //
 // A store is named by its slug or its id, everything else by its id alone. A refused call carries
-// a `storefront.v1.Error` among its error's details, with the codes that each method names, and
+// a `storefront.v1.Error` among its error's details, with one of the codes that the method names, or
 // `validation_failed` for fields that cannot be used.
+//
+// Lists of the operator's own resources come in pages: send the `next_page_token` of an answer as the
+// `page_token` of the next call, with the other fields unchanged, until it is empty.
 
 package adminv1
 
@@ -56,7 +58,7 @@ type CreateStoreRequest struct {
 	// The public address of the store, http or https; without it, the server's public address and the
 	// slug.
 	Url *string `protobuf:"bytes,5,opt,name=url,proto3,oneof" json:"url,omitempty"`
-	// What the store says of itself.
+	// A description of the store.
 	Description *string `protobuf:"bytes,6,opt,name=description,proto3,oneof" json:"description,omitempty"`
 	// The e-mail address for buyers.
 	SupportEmail *string `protobuf:"bytes,7,opt,name=support_email,json=supportEmail,proto3,oneof" json:"support_email,omitempty"`
@@ -70,9 +72,8 @@ type CreateStoreRequest struct {
 	Status *v1.Store_Status `protobuf:"varint,11,opt,name=status,proto3,enum=storefront.v1.Store_Status,oneof" json:"status,omitempty"`
 	// Whether payment links may be created in the store; true unless named.
 	PaymentLinksOpen *bool `protobuf:"varint,12,opt,name=payment_links_open,json=paymentLinksOpen,proto3,oneof" json:"payment_links_open,omitempty"`
-	// The types of product that may not be published, of `FILE`, `COURSE`, `LICENSE`, `MEETING` and
-	// `EVENT`.
-	UnavailableTypes []string `protobuf:"bytes,13,rep,name=unavailable_types,json=unavailableTypes,proto3" json:"unavailable_types,omitempty"`
+	// The types of product that may not be published.
+	UnavailableTypes []v1.Product_Type `protobuf:"varint,13,rep,packed,name=unavailable_types,json=unavailableTypes,proto3,enum=storefront.v1.Product_Type" json:"unavailable_types,omitempty"`
 	// The platform's share of each order recorded, in per cent, 0 to 100; 0 unless named.
 	PlatformFeePercent *float64 `protobuf:"fixed64,14,opt,name=platform_fee_percent,json=platformFeePercent,proto3,oneof" json:"platform_fee_percent,omitempty"`
 	unknownFields      protoimpl.UnknownFields
@@ -193,7 +194,7 @@ func (x *CreateStoreRequest) GetPaymentLinksOpen() bool {
 	return false
 }
 
-func (x *CreateStoreRequest) GetUnavailableTypes() []string {
+func (x *CreateStoreRequest) GetUnavailableTypes() []v1.Product_Type {
 	if x != nil {
 		return x.UnavailableTypes
 	}
@@ -207,11 +208,13 @@ func (x *CreateStoreRequest) GetPlatformFeePercent() float64 {
 	return 0
 }
 
-// How many stores to list.
+// Which page of the stores to list.
 type ListStoresRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From 1; 50 unless named.
-	Limit         *int32 `protobuf:"varint,1,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	PageSize *int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	// The `nextPageToken` of the page before; empty for the first page.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -246,18 +249,27 @@ func (*ListStoresRequest) Descriptor() ([]byte, []int) {
 	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *ListStoresRequest) GetLimit() int32 {
-	if x != nil && x.Limit != nil {
-		return *x.Limit
+func (x *ListStoresRequest) GetPageSize() int32 {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
 	}
 	return 0
+}
+
+func (x *ListStoresRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
 }
 
 // Stores.
 type ListStoresResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The stores, newest first.
-	Stores        []*v1.Store `protobuf:"bytes,1,rep,name=stores,proto3" json:"stores,omitempty"`
+	Stores []*v1.Store `protobuf:"bytes,1,rep,name=stores,proto3" json:"stores,omitempty"`
+	// What to send as `pageToken` for the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -297,6 +309,13 @@ func (x *ListStoresResponse) GetStores() []*v1.Store {
 		return x.Stores
 	}
 	return nil
+}
+
+func (x *ListStoresResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // Which store to retrieve.
@@ -354,7 +373,7 @@ type UpdateStoreRequest struct {
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	// The public address of the store, http or https.
 	Url *string `protobuf:"bytes,3,opt,name=url,proto3,oneof" json:"url,omitempty"`
-	// What the store says of itself.
+	// A description of the store.
 	Description *string `protobuf:"bytes,4,opt,name=description,proto3,oneof" json:"description,omitempty"`
 	// The e-mail address for buyers.
 	SupportEmail *string `protobuf:"bytes,5,opt,name=support_email,json=supportEmail,proto3,oneof" json:"support_email,omitempty"`
@@ -369,7 +388,7 @@ type UpdateStoreRequest struct {
 	// Whether payment links may be created in the store.
 	PaymentLinksOpen *bool `protobuf:"varint,10,opt,name=payment_links_open,json=paymentLinksOpen,proto3,oneof" json:"payment_links_open,omitempty"`
 	// The types of product that may not be published, in place of all of them.
-	UnavailableTypes []string `protobuf:"bytes,11,rep,name=unavailable_types,json=unavailableTypes,proto3" json:"unavailable_types,omitempty"`
+	UnavailableTypes []v1.Product_Type `protobuf:"varint,11,rep,packed,name=unavailable_types,json=unavailableTypes,proto3,enum=storefront.v1.Product_Type" json:"unavailable_types,omitempty"`
 	// The platform's share of each order recorded from now on, in per cent, 0 to 100.
 	PlatformFeePercent *float64 `protobuf:"fixed64,12,opt,name=platform_fee_percent,json=platformFeePercent,proto3,oneof" json:"platform_fee_percent,omitempty"`
 	// For typed clients: the fields to change; a list or map that is named and empty is cleared.
@@ -480,7 +499,7 @@ func (x *UpdateStoreRequest) GetPaymentLinksOpen() bool {
 	return false
 }
 
-func (x *UpdateStoreRequest) GetUnavailableTypes() []string {
+func (x *UpdateStoreRequest) GetUnavailableTypes() []v1.Product_Type {
 	if x != nil {
 		return x.UnavailableTypes
 	}
@@ -505,7 +524,7 @@ var File_storefront_admin_v1_store_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\n" +
-	"\x1fstorefront/admin/v1/store.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x19storefront/v1/store.proto\"\xca\a\n" +
+	"\x1fstorefront/admin/v1/store.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1bstorefront/v1/product.proto\x1a\x19storefront/v1/store.proto\"\xe7\a\n" +
 	"\x12CreateStoreRequest\x12z\n" +
 	"\x04name\x18\x01 \x01(\tBf\xbaHc\xc8\x01\x01r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x04name\x12\x12\n" +
 	"\x04slug\x18\x02 \x01(\tR\x04slug\x12\x1a\n" +
@@ -519,8 +538,8 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\fsocial_links\x18\n" +
 	" \x03(\v28.storefront.admin.v1.CreateStoreRequest.SocialLinksEntryR\vsocialLinks\x12B\n" +
 	"\x06status\x18\v \x01(\x0e2\x1b.storefront.v1.Store.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x05R\x06status\x88\x01\x01\x121\n" +
-	"\x12payment_links_open\x18\f \x01(\bH\x06R\x10paymentLinksOpen\x88\x01\x01\x12+\n" +
-	"\x11unavailable_types\x18\r \x03(\tR\x10unavailableTypes\x12N\n" +
+	"\x12payment_links_open\x18\f \x01(\bH\x06R\x10paymentLinksOpen\x88\x01\x01\x12H\n" +
+	"\x11unavailable_types\x18\r \x03(\x0e2\x1b.storefront.v1.Product.TypeR\x10unavailableTypes\x12N\n" +
 	"\x14platform_fee_percent\x18\x0e \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00Y@)\x00\x00\x00\x00\x00\x00\x00\x00H\aR\x12platformFeePercent\x88\x01\x01\x1a>\n" +
 	"\x10SocialLinksEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -532,14 +551,18 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\x0f_whatsapp_phoneB\t\n" +
 	"\a_statusB\x15\n" +
 	"\x13_payment_links_openB\x17\n" +
-	"\x15_platform_fee_percent\"8\n" +
-	"\x11ListStoresRequest\x12\x19\n" +
-	"\x05limit\x18\x01 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
-	"\x06_limit\"B\n" +
+	"\x15_platform_fee_percent\"b\n" +
+	"\x11ListStoresRequest\x12 \n" +
+	"\tpage_size\x18\x01 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageTokenB\f\n" +
+	"\n" +
+	"_page_size\"j\n" +
 	"\x12ListStoresResponse\x12,\n" +
-	"\x06stores\x18\x01 \x03(\v2\x14.storefront.v1.StoreR\x06stores\"'\n" +
+	"\x06stores\x18\x01 \x03(\v2\x14.storefront.v1.StoreR\x06stores\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"'\n" +
 	"\x0fGetStoreRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\"\xde\a\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\"\xfb\a\n" +
 	"\x12UpdateStoreRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12|\n" +
 	"\x04name\x18\x02 \x01(\tBc\xbaH`r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x04name\x88\x01\x01\x12\x15\n" +
@@ -551,8 +574,8 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\fsocial_links\x18\b \x03(\v28.storefront.admin.v1.UpdateStoreRequest.SocialLinksEntryR\vsocialLinks\x12B\n" +
 	"\x06status\x18\t \x01(\x0e2\x1b.storefront.v1.Store.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x06R\x06status\x88\x01\x01\x121\n" +
 	"\x12payment_links_open\x18\n" +
-	" \x01(\bH\aR\x10paymentLinksOpen\x88\x01\x01\x12+\n" +
-	"\x11unavailable_types\x18\v \x03(\tR\x10unavailableTypes\x12N\n" +
+	" \x01(\bH\aR\x10paymentLinksOpen\x88\x01\x01\x12H\n" +
+	"\x11unavailable_types\x18\v \x03(\x0e2\x1b.storefront.v1.Product.TypeR\x10unavailableTypes\x12N\n" +
 	"\x14platform_fee_percent\x18\f \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00Y@)\x00\x00\x00\x00\x00\x00\x00\x00H\bR\x12platformFeePercent\x88\x01\x01\x12;\n" +
 	"\vupdate_mask\x18\r \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\x1a>\n" +
@@ -597,29 +620,32 @@ var file_storefront_admin_v1_store_proto_goTypes = []any{
 	nil,                           // 5: storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
 	nil,                           // 6: storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
 	(v1.Store_Status)(0),          // 7: storefront.v1.Store.Status
-	(*v1.Store)(nil),              // 8: storefront.v1.Store
-	(*fieldmaskpb.FieldMask)(nil), // 9: google.protobuf.FieldMask
+	(v1.Product_Type)(0),          // 8: storefront.v1.Product.Type
+	(*v1.Store)(nil),              // 9: storefront.v1.Store
+	(*fieldmaskpb.FieldMask)(nil), // 10: google.protobuf.FieldMask
 }
 var file_storefront_admin_v1_store_proto_depIdxs = []int32{
 	5,  // 0: storefront.admin.v1.CreateStoreRequest.social_links:type_name -> storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
 	7,  // 1: storefront.admin.v1.CreateStoreRequest.status:type_name -> storefront.v1.Store.Status
-	8,  // 2: storefront.admin.v1.ListStoresResponse.stores:type_name -> storefront.v1.Store
-	6,  // 3: storefront.admin.v1.UpdateStoreRequest.social_links:type_name -> storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
-	7,  // 4: storefront.admin.v1.UpdateStoreRequest.status:type_name -> storefront.v1.Store.Status
-	9,  // 5: storefront.admin.v1.UpdateStoreRequest.update_mask:type_name -> google.protobuf.FieldMask
-	0,  // 6: storefront.admin.v1.StoreService.CreateStore:input_type -> storefront.admin.v1.CreateStoreRequest
-	1,  // 7: storefront.admin.v1.StoreService.ListStores:input_type -> storefront.admin.v1.ListStoresRequest
-	3,  // 8: storefront.admin.v1.StoreService.GetStore:input_type -> storefront.admin.v1.GetStoreRequest
-	4,  // 9: storefront.admin.v1.StoreService.UpdateStore:input_type -> storefront.admin.v1.UpdateStoreRequest
-	8,  // 10: storefront.admin.v1.StoreService.CreateStore:output_type -> storefront.v1.Store
-	2,  // 11: storefront.admin.v1.StoreService.ListStores:output_type -> storefront.admin.v1.ListStoresResponse
-	8,  // 12: storefront.admin.v1.StoreService.GetStore:output_type -> storefront.v1.Store
-	8,  // 13: storefront.admin.v1.StoreService.UpdateStore:output_type -> storefront.v1.Store
-	10, // [10:14] is the sub-list for method output_type
-	6,  // [6:10] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	8,  // 2: storefront.admin.v1.CreateStoreRequest.unavailable_types:type_name -> storefront.v1.Product.Type
+	9,  // 3: storefront.admin.v1.ListStoresResponse.stores:type_name -> storefront.v1.Store
+	6,  // 4: storefront.admin.v1.UpdateStoreRequest.social_links:type_name -> storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
+	7,  // 5: storefront.admin.v1.UpdateStoreRequest.status:type_name -> storefront.v1.Store.Status
+	8,  // 6: storefront.admin.v1.UpdateStoreRequest.unavailable_types:type_name -> storefront.v1.Product.Type
+	10, // 7: storefront.admin.v1.UpdateStoreRequest.update_mask:type_name -> google.protobuf.FieldMask
+	0,  // 8: storefront.admin.v1.StoreService.CreateStore:input_type -> storefront.admin.v1.CreateStoreRequest
+	1,  // 9: storefront.admin.v1.StoreService.ListStores:input_type -> storefront.admin.v1.ListStoresRequest
+	3,  // 10: storefront.admin.v1.StoreService.GetStore:input_type -> storefront.admin.v1.GetStoreRequest
+	4,  // 11: storefront.admin.v1.StoreService.UpdateStore:input_type -> storefront.admin.v1.UpdateStoreRequest
+	9,  // 12: storefront.admin.v1.StoreService.CreateStore:output_type -> storefront.v1.Store
+	2,  // 13: storefront.admin.v1.StoreService.ListStores:output_type -> storefront.admin.v1.ListStoresResponse
+	9,  // 14: storefront.admin.v1.StoreService.GetStore:output_type -> storefront.v1.Store
+	9,  // 15: storefront.admin.v1.StoreService.UpdateStore:output_type -> storefront.v1.Store
+	12, // [12:16] is the sub-list for method output_type
+	8,  // [8:12] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_store_proto_init() }

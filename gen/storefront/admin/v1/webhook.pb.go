@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// How a webhook stands.
+// The states of a webhook.
 type Webhook_State int32
 
 const (
@@ -83,7 +83,7 @@ func (Webhook_State) EnumDescriptor() ([]byte, []int) {
 	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// A webhook. Its signing secret is never in it.
+// A webhook, without its signing secret.
 type Webhook struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID.
@@ -94,7 +94,7 @@ type Webhook struct {
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	// The types of event that it subscribes to.
 	Events []string `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
-	// How it stands.
+	// Its state.
 	State Webhook_State `protobuf:"varint,5,opt,name=state,proto3,enum=storefront.admin.v1.Webhook_State" json:"state,omitempty"`
 	// When the first of its failures in a row ended; null unless it is failing.
 	FailingSince *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=failing_since,json=failingSince,proto3" json:"failing_since,omitempty"`
@@ -230,9 +230,12 @@ type CreateWebhookRequest struct {
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	// The types of event that it subscribes to, of `order.paid`, `order.failed`, `customer.created`,
 	// `product.published`, `product.archived` and `payment_link.paid`; all of them unless named.
-	Events        []string `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Events []string `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
+	// At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
+	// with `idempotency_key_reused` and registers nothing, since only the first answer holds the secret.
+	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CreateWebhookRequest) Reset() {
@@ -293,12 +296,19 @@ func (x *CreateWebhookRequest) GetEvents() []string {
 	return nil
 }
 
+func (x *CreateWebhookRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
 // A webhook that was registered.
 type CreateWebhookResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The webhook.
 	Webhook *Webhook `protobuf:"bytes,1,opt,name=webhook,proto3" json:"webhook,omitempty"`
-	// The whole signing secret, this once.
+	// The whole signing secret, `whsec_…`. No other answer holds it.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -353,8 +363,10 @@ type ListWebhooksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// How many, from 1; 50 unless named.
-	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	// The `nextPageToken` of the page before; empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -396,18 +408,27 @@ func (x *ListWebhooksRequest) GetStore() string {
 	return ""
 }
 
-func (x *ListWebhooksRequest) GetLimit() int32 {
-	if x != nil && x.Limit != nil {
-		return *x.Limit
+func (x *ListWebhooksRequest) GetPageSize() int32 {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
 	}
 	return 0
+}
+
+func (x *ListWebhooksRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
 }
 
 // Webhooks.
 type ListWebhooksResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The webhooks, newest first.
-	Webhooks      []*Webhook `protobuf:"bytes,1,rep,name=webhooks,proto3" json:"webhooks,omitempty"`
+	Webhooks []*Webhook `protobuf:"bytes,1,rep,name=webhooks,proto3" json:"webhooks,omitempty"`
+	// What to send as `pageToken` for the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -449,6 +470,59 @@ func (x *ListWebhooksResponse) GetWebhooks() []*Webhook {
 	return nil
 }
 
+func (x *ListWebhooksResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Which webhook to retrieve.
+type GetWebhookRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID of the webhook.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetWebhookRequest) Reset() {
+	*x = GetWebhookRequest{}
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetWebhookRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetWebhookRequest) ProtoMessage() {}
+
+func (x *GetWebhookRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetWebhookRequest.ProtoReflect.Descriptor instead.
+func (*GetWebhookRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *GetWebhookRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
 // What to change of a webhook. Fields that are not named stay as they are.
 type UpdateWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -469,7 +543,7 @@ type UpdateWebhookRequest struct {
 
 func (x *UpdateWebhookRequest) Reset() {
 	*x = UpdateWebhookRequest{}
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -481,7 +555,7 @@ func (x *UpdateWebhookRequest) String() string {
 func (*UpdateWebhookRequest) ProtoMessage() {}
 
 func (x *UpdateWebhookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -494,7 +568,7 @@ func (x *UpdateWebhookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateWebhookRequest.ProtoReflect.Descriptor instead.
 func (*UpdateWebhookRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{5}
+	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *UpdateWebhookRequest) GetId() string {
@@ -543,7 +617,7 @@ type EnableWebhookRequest struct {
 
 func (x *EnableWebhookRequest) Reset() {
 	*x = EnableWebhookRequest{}
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -555,7 +629,7 @@ func (x *EnableWebhookRequest) String() string {
 func (*EnableWebhookRequest) ProtoMessage() {}
 
 func (x *EnableWebhookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -568,7 +642,7 @@ func (x *EnableWebhookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnableWebhookRequest.ProtoReflect.Descriptor instead.
 func (*EnableWebhookRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{6}
+	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EnableWebhookRequest) GetId() string {
@@ -589,7 +663,7 @@ type DisableWebhookRequest struct {
 
 func (x *DisableWebhookRequest) Reset() {
 	*x = DisableWebhookRequest{}
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +675,7 @@ func (x *DisableWebhookRequest) String() string {
 func (*DisableWebhookRequest) ProtoMessage() {}
 
 func (x *DisableWebhookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +688,7 @@ func (x *DisableWebhookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableWebhookRequest.ProtoReflect.Descriptor instead.
 func (*DisableWebhookRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{7}
+	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DisableWebhookRequest) GetId() string {
@@ -635,7 +709,7 @@ type DeleteWebhookRequest struct {
 
 func (x *DeleteWebhookRequest) Reset() {
 	*x = DeleteWebhookRequest{}
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[8]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -647,7 +721,7 @@ func (x *DeleteWebhookRequest) String() string {
 func (*DeleteWebhookRequest) ProtoMessage() {}
 
 func (x *DeleteWebhookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[8]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -660,7 +734,7 @@ func (x *DeleteWebhookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteWebhookRequest.ProtoReflect.Descriptor instead.
 func (*DeleteWebhookRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{8}
+	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DeleteWebhookRequest) GetId() string {
@@ -674,14 +748,17 @@ func (x *DeleteWebhookRequest) GetId() string {
 type RotateSecretRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
+	// with `idempotency_key_reused` and changes nothing, since only the first answer holds the secret.
+	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *RotateSecretRequest) Reset() {
 	*x = RotateSecretRequest{}
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[9]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -693,7 +770,7 @@ func (x *RotateSecretRequest) String() string {
 func (*RotateSecretRequest) ProtoMessage() {}
 
 func (x *RotateSecretRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[9]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -706,7 +783,7 @@ func (x *RotateSecretRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSecretRequest.ProtoReflect.Descriptor instead.
 func (*RotateSecretRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{9}
+	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RotateSecretRequest) GetId() string {
@@ -716,12 +793,19 @@ func (x *RotateSecretRequest) GetId() string {
 	return ""
 }
 
+func (x *RotateSecretRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
 // A webhook with a new secret.
 type RotateSecretResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The webhook.
 	Webhook *Webhook `protobuf:"bytes,1,opt,name=webhook,proto3" json:"webhook,omitempty"`
-	// The whole signing secret, this once.
+	// The whole signing secret, `whsec_…`. No other answer holds it.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -729,7 +813,7 @@ type RotateSecretResponse struct {
 
 func (x *RotateSecretResponse) Reset() {
 	*x = RotateSecretResponse{}
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[10]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -741,7 +825,7 @@ func (x *RotateSecretResponse) String() string {
 func (*RotateSecretResponse) ProtoMessage() {}
 
 func (x *RotateSecretResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[10]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -754,7 +838,7 @@ func (x *RotateSecretResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSecretResponse.ProtoReflect.Descriptor instead.
 func (*RotateSecretResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{10}
+	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RotateSecretResponse) GetWebhook() *Webhook {
@@ -782,7 +866,7 @@ type PingWebhookRequest struct {
 
 func (x *PingWebhookRequest) Reset() {
 	*x = PingWebhookRequest{}
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[11]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +878,7 @@ func (x *PingWebhookRequest) String() string {
 func (*PingWebhookRequest) ProtoMessage() {}
 
 func (x *PingWebhookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[11]
+	mi := &file_storefront_admin_v1_webhook_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +891,7 @@ func (x *PingWebhookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingWebhookRequest.ProtoReflect.Descriptor instead.
 func (*PingWebhookRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{11}
+	return file_storefront_admin_v1_webhook_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PingWebhookRequest) GetId() string {
@@ -843,21 +927,28 @@ const file_storefront_admin_v1_webhook_proto_rawDesc = "" +
 	"\x11STATE_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\aenabled\x10\x01\x12\v\n" +
 	"\afailing\x10\x02\x12\f\n" +
-	"\bdisabled\x10\x03\"x\n" +
+	"\bdisabled\x10\x03\"\xa1\x01\n" +
 	"\x14CreateWebhookRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12 \n" +
 	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x16\n" +
-	"\x06events\x18\x04 \x03(\tR\x06events\"g\n" +
+	"\x06events\x18\x04 \x03(\tR\x06events\x12'\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\"g\n" +
 	"\x15CreateWebhookResponse\x126\n" +
 	"\awebhook\x18\x01 \x01(\v2\x1c.storefront.admin.v1.WebhookR\awebhook\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"P\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\"z\n" +
 	"\x13ListWebhooksRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x19\n" +
-	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
-	"\x06_limit\"P\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
+	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageTokenB\f\n" +
+	"\n" +
+	"_page_size\"x\n" +
 	"\x14ListWebhooksResponse\x128\n" +
-	"\bwebhooks\x18\x01 \x03(\v2\x1c.storefront.admin.v1.WebhookR\bwebhooks\"\xd1\x01\n" +
+	"\bwebhooks\x18\x01 \x03(\v2\x1c.storefront.admin.v1.WebhookR\bwebhooks\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"#\n" +
+	"\x11GetWebhookRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xd1\x01\n" +
 	"\x14UpdateWebhookRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x15\n" +
 	"\x03url\x18\x02 \x01(\tH\x00R\x03url\x88\x01\x01\x12%\n" +
@@ -872,17 +963,20 @@ const file_storefront_admin_v1_webhook_proto_rawDesc = "" +
 	"\x15DisableWebhookRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"&\n" +
 	"\x14DeleteWebhookRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"%\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"N\n" +
 	"\x13RotateSecretRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"f\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\"f\n" +
 	"\x14RotateSecretResponse\x126\n" +
 	"\awebhook\x18\x01 \x01(\v2\x1c.storefront.admin.v1.WebhookR\awebhook\x12\x16\n" +
 	"\x06secret\x18\x02 \x01(\tR\x06secret\"$\n" +
 	"\x12PingWebhookRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id2\x92\x06\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id2\xeb\x06\n" +
 	"\x0eWebhookService\x12f\n" +
 	"\rCreateWebhook\x12).storefront.admin.v1.CreateWebhookRequest\x1a*.storefront.admin.v1.CreateWebhookResponse\x12h\n" +
-	"\fListWebhooks\x12(.storefront.admin.v1.ListWebhooksRequest\x1a).storefront.admin.v1.ListWebhooksResponse\"\x03\x90\x02\x01\x12X\n" +
+	"\fListWebhooks\x12(.storefront.admin.v1.ListWebhooksRequest\x1a).storefront.admin.v1.ListWebhooksResponse\"\x03\x90\x02\x01\x12W\n" +
+	"\n" +
+	"GetWebhook\x12&.storefront.admin.v1.GetWebhookRequest\x1a\x1c.storefront.admin.v1.Webhook\"\x03\x90\x02\x01\x12X\n" +
 	"\rUpdateWebhook\x12).storefront.admin.v1.UpdateWebhookRequest\x1a\x1c.storefront.admin.v1.Webhook\x12]\n" +
 	"\rEnableWebhook\x12).storefront.admin.v1.EnableWebhookRequest\x1a\x1c.storefront.admin.v1.Webhook\"\x03\x90\x02\x02\x12_\n" +
 	"\x0eDisableWebhook\x12*.storefront.admin.v1.DisableWebhookRequest\x1a\x1c.storefront.admin.v1.Webhook\"\x03\x90\x02\x02\x12X\n" +
@@ -903,7 +997,7 @@ func file_storefront_admin_v1_webhook_proto_rawDescGZIP() []byte {
 }
 
 var file_storefront_admin_v1_webhook_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_storefront_admin_v1_webhook_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_storefront_admin_v1_webhook_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_storefront_admin_v1_webhook_proto_goTypes = []any{
 	(Webhook_State)(0),            // 0: storefront.admin.v1.Webhook.State
 	(*Webhook)(nil),               // 1: storefront.admin.v1.Webhook
@@ -911,46 +1005,49 @@ var file_storefront_admin_v1_webhook_proto_goTypes = []any{
 	(*CreateWebhookResponse)(nil), // 3: storefront.admin.v1.CreateWebhookResponse
 	(*ListWebhooksRequest)(nil),   // 4: storefront.admin.v1.ListWebhooksRequest
 	(*ListWebhooksResponse)(nil),  // 5: storefront.admin.v1.ListWebhooksResponse
-	(*UpdateWebhookRequest)(nil),  // 6: storefront.admin.v1.UpdateWebhookRequest
-	(*EnableWebhookRequest)(nil),  // 7: storefront.admin.v1.EnableWebhookRequest
-	(*DisableWebhookRequest)(nil), // 8: storefront.admin.v1.DisableWebhookRequest
-	(*DeleteWebhookRequest)(nil),  // 9: storefront.admin.v1.DeleteWebhookRequest
-	(*RotateSecretRequest)(nil),   // 10: storefront.admin.v1.RotateSecretRequest
-	(*RotateSecretResponse)(nil),  // 11: storefront.admin.v1.RotateSecretResponse
-	(*PingWebhookRequest)(nil),    // 12: storefront.admin.v1.PingWebhookRequest
-	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil), // 14: google.protobuf.FieldMask
-	(*Delivery)(nil),              // 15: storefront.admin.v1.Delivery
+	(*GetWebhookRequest)(nil),     // 6: storefront.admin.v1.GetWebhookRequest
+	(*UpdateWebhookRequest)(nil),  // 7: storefront.admin.v1.UpdateWebhookRequest
+	(*EnableWebhookRequest)(nil),  // 8: storefront.admin.v1.EnableWebhookRequest
+	(*DisableWebhookRequest)(nil), // 9: storefront.admin.v1.DisableWebhookRequest
+	(*DeleteWebhookRequest)(nil),  // 10: storefront.admin.v1.DeleteWebhookRequest
+	(*RotateSecretRequest)(nil),   // 11: storefront.admin.v1.RotateSecretRequest
+	(*RotateSecretResponse)(nil),  // 12: storefront.admin.v1.RotateSecretResponse
+	(*PingWebhookRequest)(nil),    // 13: storefront.admin.v1.PingWebhookRequest
+	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
+	(*fieldmaskpb.FieldMask)(nil), // 15: google.protobuf.FieldMask
+	(*Delivery)(nil),              // 16: storefront.admin.v1.Delivery
 }
 var file_storefront_admin_v1_webhook_proto_depIdxs = []int32{
 	0,  // 0: storefront.admin.v1.Webhook.state:type_name -> storefront.admin.v1.Webhook.State
-	13, // 1: storefront.admin.v1.Webhook.failing_since:type_name -> google.protobuf.Timestamp
-	13, // 2: storefront.admin.v1.Webhook.disables_at:type_name -> google.protobuf.Timestamp
-	13, // 3: storefront.admin.v1.Webhook.disabled_at:type_name -> google.protobuf.Timestamp
-	13, // 4: storefront.admin.v1.Webhook.created_at:type_name -> google.protobuf.Timestamp
-	13, // 5: storefront.admin.v1.Webhook.updated_at:type_name -> google.protobuf.Timestamp
+	14, // 1: storefront.admin.v1.Webhook.failing_since:type_name -> google.protobuf.Timestamp
+	14, // 2: storefront.admin.v1.Webhook.disables_at:type_name -> google.protobuf.Timestamp
+	14, // 3: storefront.admin.v1.Webhook.disabled_at:type_name -> google.protobuf.Timestamp
+	14, // 4: storefront.admin.v1.Webhook.created_at:type_name -> google.protobuf.Timestamp
+	14, // 5: storefront.admin.v1.Webhook.updated_at:type_name -> google.protobuf.Timestamp
 	1,  // 6: storefront.admin.v1.CreateWebhookResponse.webhook:type_name -> storefront.admin.v1.Webhook
 	1,  // 7: storefront.admin.v1.ListWebhooksResponse.webhooks:type_name -> storefront.admin.v1.Webhook
-	14, // 8: storefront.admin.v1.UpdateWebhookRequest.update_mask:type_name -> google.protobuf.FieldMask
+	15, // 8: storefront.admin.v1.UpdateWebhookRequest.update_mask:type_name -> google.protobuf.FieldMask
 	1,  // 9: storefront.admin.v1.RotateSecretResponse.webhook:type_name -> storefront.admin.v1.Webhook
 	2,  // 10: storefront.admin.v1.WebhookService.CreateWebhook:input_type -> storefront.admin.v1.CreateWebhookRequest
 	4,  // 11: storefront.admin.v1.WebhookService.ListWebhooks:input_type -> storefront.admin.v1.ListWebhooksRequest
-	6,  // 12: storefront.admin.v1.WebhookService.UpdateWebhook:input_type -> storefront.admin.v1.UpdateWebhookRequest
-	7,  // 13: storefront.admin.v1.WebhookService.EnableWebhook:input_type -> storefront.admin.v1.EnableWebhookRequest
-	8,  // 14: storefront.admin.v1.WebhookService.DisableWebhook:input_type -> storefront.admin.v1.DisableWebhookRequest
-	9,  // 15: storefront.admin.v1.WebhookService.DeleteWebhook:input_type -> storefront.admin.v1.DeleteWebhookRequest
-	10, // 16: storefront.admin.v1.WebhookService.RotateSecret:input_type -> storefront.admin.v1.RotateSecretRequest
-	12, // 17: storefront.admin.v1.WebhookService.PingWebhook:input_type -> storefront.admin.v1.PingWebhookRequest
-	3,  // 18: storefront.admin.v1.WebhookService.CreateWebhook:output_type -> storefront.admin.v1.CreateWebhookResponse
-	5,  // 19: storefront.admin.v1.WebhookService.ListWebhooks:output_type -> storefront.admin.v1.ListWebhooksResponse
-	1,  // 20: storefront.admin.v1.WebhookService.UpdateWebhook:output_type -> storefront.admin.v1.Webhook
-	1,  // 21: storefront.admin.v1.WebhookService.EnableWebhook:output_type -> storefront.admin.v1.Webhook
-	1,  // 22: storefront.admin.v1.WebhookService.DisableWebhook:output_type -> storefront.admin.v1.Webhook
-	1,  // 23: storefront.admin.v1.WebhookService.DeleteWebhook:output_type -> storefront.admin.v1.Webhook
-	11, // 24: storefront.admin.v1.WebhookService.RotateSecret:output_type -> storefront.admin.v1.RotateSecretResponse
-	15, // 25: storefront.admin.v1.WebhookService.PingWebhook:output_type -> storefront.admin.v1.Delivery
-	18, // [18:26] is the sub-list for method output_type
-	10, // [10:18] is the sub-list for method input_type
+	6,  // 12: storefront.admin.v1.WebhookService.GetWebhook:input_type -> storefront.admin.v1.GetWebhookRequest
+	7,  // 13: storefront.admin.v1.WebhookService.UpdateWebhook:input_type -> storefront.admin.v1.UpdateWebhookRequest
+	8,  // 14: storefront.admin.v1.WebhookService.EnableWebhook:input_type -> storefront.admin.v1.EnableWebhookRequest
+	9,  // 15: storefront.admin.v1.WebhookService.DisableWebhook:input_type -> storefront.admin.v1.DisableWebhookRequest
+	10, // 16: storefront.admin.v1.WebhookService.DeleteWebhook:input_type -> storefront.admin.v1.DeleteWebhookRequest
+	11, // 17: storefront.admin.v1.WebhookService.RotateSecret:input_type -> storefront.admin.v1.RotateSecretRequest
+	13, // 18: storefront.admin.v1.WebhookService.PingWebhook:input_type -> storefront.admin.v1.PingWebhookRequest
+	3,  // 19: storefront.admin.v1.WebhookService.CreateWebhook:output_type -> storefront.admin.v1.CreateWebhookResponse
+	5,  // 20: storefront.admin.v1.WebhookService.ListWebhooks:output_type -> storefront.admin.v1.ListWebhooksResponse
+	1,  // 21: storefront.admin.v1.WebhookService.GetWebhook:output_type -> storefront.admin.v1.Webhook
+	1,  // 22: storefront.admin.v1.WebhookService.UpdateWebhook:output_type -> storefront.admin.v1.Webhook
+	1,  // 23: storefront.admin.v1.WebhookService.EnableWebhook:output_type -> storefront.admin.v1.Webhook
+	1,  // 24: storefront.admin.v1.WebhookService.DisableWebhook:output_type -> storefront.admin.v1.Webhook
+	1,  // 25: storefront.admin.v1.WebhookService.DeleteWebhook:output_type -> storefront.admin.v1.Webhook
+	12, // 26: storefront.admin.v1.WebhookService.RotateSecret:output_type -> storefront.admin.v1.RotateSecretResponse
+	16, // 27: storefront.admin.v1.WebhookService.PingWebhook:output_type -> storefront.admin.v1.Delivery
+	19, // [19:28] is the sub-list for method output_type
+	10, // [10:19] is the sub-list for method input_type
 	10, // [10:10] is the sub-list for extension type_name
 	10, // [10:10] is the sub-list for extension extendee
 	0,  // [0:10] is the sub-list for field type_name
@@ -963,14 +1060,14 @@ func file_storefront_admin_v1_webhook_proto_init() {
 	}
 	file_storefront_admin_v1_delivery_proto_init()
 	file_storefront_admin_v1_webhook_proto_msgTypes[3].OneofWrappers = []any{}
-	file_storefront_admin_v1_webhook_proto_msgTypes[5].OneofWrappers = []any{}
+	file_storefront_admin_v1_webhook_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_webhook_proto_rawDesc), len(file_storefront_admin_v1_webhook_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

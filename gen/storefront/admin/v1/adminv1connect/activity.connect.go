@@ -40,7 +40,7 @@ const (
 
 // ActivityServiceClient is a client for the storefront.admin.v1.ActivityService service.
 type ActivityServiceClient interface {
-	// Lists the newest entries of a store's journal. Refused with `store_not_found`.
+	// Lists the entries of a store's journal, newest first. Refused with `store_not_found`.
 	ListActivity(context.Context, *v1.ListActivityRequest) (*v1.ListActivityResponse, error)
 }
 
@@ -81,7 +81,7 @@ func (c *activityServiceClient) ListActivity(ctx context.Context, req *v1.ListAc
 
 // ActivityServiceHandler is an implementation of the storefront.admin.v1.ActivityService service.
 type ActivityServiceHandler interface {
-	// Lists the newest entries of a store's journal. Refused with `store_not_found`.
+	// Lists the entries of a store's journal, newest first. Refused with `store_not_found`.
 	ListActivity(context.Context, *v1.ListActivityRequest) (*v1.ListActivityResponse, error)
 }
 

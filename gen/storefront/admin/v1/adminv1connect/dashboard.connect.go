@@ -49,15 +49,15 @@ const (
 
 // DashboardServiceClient is a client for the storefront.admin.v1.DashboardService service.
 type DashboardServiceClient interface {
-	// Makes a link that signs a member in, once. Whoever has it is let in: hand it to the member alone.
+	// Creates a link that signs a member in, once. Whoever has it can use it: give it to the member only.
 	// Refused with `store_not_found`.
 	CreateSignInLink(context.Context, *v1.CreateSignInLinkRequest) (*v1.CreateSignInLinkResponse, error)
-	// Lists the newest sessions that last and the newest links that can still be used. Refused with
-	// `store_not_found`.
+	// Lists the sessions that have not ended and the links that can still be used, newest first. Refused
+	// with `store_not_found`.
 	ListSessions(context.Context, *v1.ListSessionsRequest) (*v1.ListSessionsResponse, error)
 	// Ends a session with effect from its next request on every server, or a link before it is used;
-	// one that has ended stays as it is. A session has the id of the link that began it, so that the id
-	// of a link that was used meanwhile ends its session. Refused with `session_not_found`.
+	// one that has ended stays as it is. A session has the id of the link that began it: the id of a
+	// link that was used meanwhile ends its session. Refused with `session_not_found`.
 	RevokeSession(context.Context, *v1.RevokeSessionRequest) (*v1.Session, error)
 	// Ends all sessions and unused links of a store, or those of one of its members. Refused with
 	// `store_not_found`.
@@ -151,15 +151,15 @@ func (c *dashboardServiceClient) RevokeSessions(ctx context.Context, req *v1.Rev
 
 // DashboardServiceHandler is an implementation of the storefront.admin.v1.DashboardService service.
 type DashboardServiceHandler interface {
-	// Makes a link that signs a member in, once. Whoever has it is let in: hand it to the member alone.
+	// Creates a link that signs a member in, once. Whoever has it can use it: give it to the member only.
 	// Refused with `store_not_found`.
 	CreateSignInLink(context.Context, *v1.CreateSignInLinkRequest) (*v1.CreateSignInLinkResponse, error)
-	// Lists the newest sessions that last and the newest links that can still be used. Refused with
-	// `store_not_found`.
+	// Lists the sessions that have not ended and the links that can still be used, newest first. Refused
+	// with `store_not_found`.
 	ListSessions(context.Context, *v1.ListSessionsRequest) (*v1.ListSessionsResponse, error)
 	// Ends a session with effect from its next request on every server, or a link before it is used;
-	// one that has ended stays as it is. A session has the id of the link that began it, so that the id
-	// of a link that was used meanwhile ends its session. Refused with `session_not_found`.
+	// one that has ended stays as it is. A session has the id of the link that began it: the id of a
+	// link that was used meanwhile ends its session. Refused with `session_not_found`.
 	RevokeSession(context.Context, *v1.RevokeSessionRequest) (*v1.Session, error)
 	// Ends all sessions and unused links of a store, or those of one of its members. Refused with
 	// `store_not_found`.

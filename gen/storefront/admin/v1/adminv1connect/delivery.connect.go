@@ -52,25 +52,24 @@ const (
 
 // DeliveryServiceClient is a client for the storefront.admin.v1.DeliveryService service.
 type DeliveryServiceClient interface {
-	// Lists the newest deliveries that match. Refused with `store_not_found` or `webhook_not_found`.
+	// Lists the deliveries that match, newest first. Refused with `store_not_found` or `webhook_not_found`.
 	ListDeliveries(context.Context, *v1.ListDeliveriesRequest) (*v1.ListDeliveriesResponse, error)
-	// Retrieves a delivery with what it delivers. Refused with `delivery_not_found`.
+	// Retrieves a delivery with its payload. Refused with `delivery_not_found`.
 	GetDelivery(context.Context, *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error)
-	// Sends the event of a delivery that has ended again: a new delivery of the same event with all
-	// attempts before it.
+	// Sends the event of a delivery that has ended once more: a new delivery of the same event, with the
+	// full schedule of attempts.
 	//
-	// Refused with `delivery_not_found`, `delivery_pending` when one of this event to this webhook has
-	// not ended yet, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
-	// `event_expired` when the event is kept no longer.
+	// Refused with `delivery_not_found`, `delivery_pending` while another delivery of this event to this
+	// webhook is pending, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
+	// `event_expired` once the event's retention has ended.
 	ResendDelivery(context.Context, *v1.ResendDeliveryRequest) (*v1.Delivery, error)
-	// Orders every event since a time to be sent to a webhook again that it subscribes to and that
-	// never succeeded there, those included that came while it was disabled. What it answers is still
-	// to be carried out, by calls of ContinueResend until it is finished; a worker goes on with one
-	// that nobody continues for a quarter of a minute. However often it is called, nothing is sent
-	// twice; one that is not finished is gone on with, and then looks again at what it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
+	// Starts to resend to a webhook every event since a time that it subscribes to and that never
+	// succeeded there, also events that came while it was disabled. Call ContinueResend until the resend
+	// has finished; a worker continues one that nobody continues for 15 seconds. It never sends an event
+	// twice, however often it is called: it joins a resend that has not finished, which then checks again
+	// the events that it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
 	StartResend(context.Context, *v1.StartResendRequest) (*v1.Resend, error)
-	// Carries out the next part of a resend and answers how far it is. Refused with
-	// `resend_not_found`.
+	// Carries out the next part of a resend and returns its progress. Refused with `resend_not_found`.
 	ContinueResend(context.Context, *v1.ContinueResendRequest) (*v1.Resend, error)
 }
 
@@ -176,25 +175,24 @@ func (c *deliveryServiceClient) ContinueResend(ctx context.Context, req *v1.Cont
 
 // DeliveryServiceHandler is an implementation of the storefront.admin.v1.DeliveryService service.
 type DeliveryServiceHandler interface {
-	// Lists the newest deliveries that match. Refused with `store_not_found` or `webhook_not_found`.
+	// Lists the deliveries that match, newest first. Refused with `store_not_found` or `webhook_not_found`.
 	ListDeliveries(context.Context, *v1.ListDeliveriesRequest) (*v1.ListDeliveriesResponse, error)
-	// Retrieves a delivery with what it delivers. Refused with `delivery_not_found`.
+	// Retrieves a delivery with its payload. Refused with `delivery_not_found`.
 	GetDelivery(context.Context, *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error)
-	// Sends the event of a delivery that has ended again: a new delivery of the same event with all
-	// attempts before it.
+	// Sends the event of a delivery that has ended once more: a new delivery of the same event, with the
+	// full schedule of attempts.
 	//
-	// Refused with `delivery_not_found`, `delivery_pending` when one of this event to this webhook has
-	// not ended yet, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
-	// `event_expired` when the event is kept no longer.
+	// Refused with `delivery_not_found`, `delivery_pending` while another delivery of this event to this
+	// webhook is pending, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
+	// `event_expired` once the event's retention has ended.
 	ResendDelivery(context.Context, *v1.ResendDeliveryRequest) (*v1.Delivery, error)
-	// Orders every event since a time to be sent to a webhook again that it subscribes to and that
-	// never succeeded there, those included that came while it was disabled. What it answers is still
-	// to be carried out, by calls of ContinueResend until it is finished; a worker goes on with one
-	// that nobody continues for a quarter of a minute. However often it is called, nothing is sent
-	// twice; one that is not finished is gone on with, and then looks again at what it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
+	// Starts to resend to a webhook every event since a time that it subscribes to and that never
+	// succeeded there, also events that came while it was disabled. Call ContinueResend until the resend
+	// has finished; a worker continues one that nobody continues for 15 seconds. It never sends an event
+	// twice, however often it is called: it joins a resend that has not finished, which then checks again
+	// the events that it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
 	StartResend(context.Context, *v1.StartResendRequest) (*v1.Resend, error)
-	// Carries out the next part of a resend and answers how far it is. Refused with
-	// `resend_not_found`.
+	// Carries out the next part of a resend and returns its progress. Refused with `resend_not_found`.
 	ContinueResend(context.Context, *v1.ContinueResendRequest) (*v1.Resend, error)
 }
 

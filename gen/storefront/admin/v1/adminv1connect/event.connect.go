@@ -41,9 +41,9 @@ const (
 
 // EventServiceClient is a client for the storefront.admin.v1.EventService service.
 type EventServiceClient interface {
-	// Lists the newest events of a store. Refused with `store_not_found`.
+	// Lists a store's events, newest first. Refused with `store_not_found`.
 	ListEvents(context.Context, *v1.ListEventsRequest) (*v1.ListEventsResponse, error)
-	// Retrieves an event. Refused with `event_not_found`, also when it is kept no longer.
+	// Retrieves an event. Refused with `event_not_found`, also once its retention has ended.
 	GetEvent(context.Context, *v1.GetEventRequest) (*v1.Event, error)
 }
 
@@ -101,9 +101,9 @@ func (c *eventServiceClient) GetEvent(ctx context.Context, req *v1.GetEventReque
 
 // EventServiceHandler is an implementation of the storefront.admin.v1.EventService service.
 type EventServiceHandler interface {
-	// Lists the newest events of a store. Refused with `store_not_found`.
+	// Lists a store's events, newest first. Refused with `store_not_found`.
 	ListEvents(context.Context, *v1.ListEventsRequest) (*v1.ListEventsResponse, error)
-	// Retrieves an event. Refused with `event_not_found`, also when it is kept no longer.
+	// Retrieves an event. Refused with `event_not_found`, also once its retention has ended.
 	GetEvent(context.Context, *v1.GetEventRequest) (*v1.Event, error)
 }
 

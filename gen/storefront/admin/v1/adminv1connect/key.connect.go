@@ -37,17 +37,21 @@ const (
 	KeyServiceCreateKeyProcedure = "/storefront.admin.v1.KeyService/CreateKey"
 	// KeyServiceListKeysProcedure is the fully-qualified name of the KeyService's ListKeys RPC.
 	KeyServiceListKeysProcedure = "/storefront.admin.v1.KeyService/ListKeys"
+	// KeyServiceGetKeyProcedure is the fully-qualified name of the KeyService's GetKey RPC.
+	KeyServiceGetKeyProcedure = "/storefront.admin.v1.KeyService/GetKey"
 	// KeyServiceRevokeKeyProcedure is the fully-qualified name of the KeyService's RevokeKey RPC.
 	KeyServiceRevokeKeyProcedure = "/storefront.admin.v1.KeyService/RevokeKey"
 )
 
 // KeyServiceClient is a client for the storefront.admin.v1.KeyService service.
 type KeyServiceClient interface {
-	// Creates a key. Its text is in this answer and in no other: only its fingerprint is kept.
-	// Refused with `store_not_found`, or with `api_key_limit` when the store has ten active keys.
+	// Creates a key. The answer holds the whole key, once: only its fingerprint is stored. Refused with
+	// `store_not_found`, `idempotency_key_reused`, or `api_key_limit` when the store has ten active keys.
 	CreateKey(context.Context, *v1.CreateKeyRequest) (*v1.CreateKeyResponse, error)
-	// Lists a store's newest keys, revoked and expired ones included. Refused with `store_not_found`.
+	// Lists a store's keys, revoked and expired ones included, newest first. Refused with `store_not_found`.
 	ListKeys(context.Context, *v1.ListKeysRequest) (*v1.ListKeysResponse, error)
+	// Retrieves a key. Refused with `api_key_not_found`.
+	GetKey(context.Context, *v1.GetKeyRequest) (*v1.Key, error)
 	// Revokes a key for good, with effect from its next request on every server; a revoked one stays
 	// as it is. Refused with `api_key_not_found`.
 	RevokeKey(context.Context, *v1.RevokeKeyRequest) (*v1.Key, error)
@@ -77,6 +81,13 @@ func NewKeyServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		getKey: connect.NewClient[v1.GetKeyRequest, v1.Key](
+			httpClient,
+			baseURL+KeyServiceGetKeyProcedure,
+			connect.WithSchema(keyServiceMethods.ByName("GetKey")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		revokeKey: connect.NewClient[v1.RevokeKeyRequest, v1.Key](
 			httpClient,
 			baseURL+KeyServiceRevokeKeyProcedure,
@@ -91,6 +102,7 @@ func NewKeyServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...
 type keyServiceClient struct {
 	createKey *connect.Client[v1.CreateKeyRequest, v1.CreateKeyResponse]
 	listKeys  *connect.Client[v1.ListKeysRequest, v1.ListKeysResponse]
+	getKey    *connect.Client[v1.GetKeyRequest, v1.Key]
 	revokeKey *connect.Client[v1.RevokeKeyRequest, v1.Key]
 }
 
@@ -112,6 +124,15 @@ func (c *keyServiceClient) ListKeys(ctx context.Context, req *v1.ListKeysRequest
 	return nil, err
 }
 
+// GetKey calls storefront.admin.v1.KeyService.GetKey.
+func (c *keyServiceClient) GetKey(ctx context.Context, req *v1.GetKeyRequest) (*v1.Key, error) {
+	response, err := c.getKey.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // RevokeKey calls storefront.admin.v1.KeyService.RevokeKey.
 func (c *keyServiceClient) RevokeKey(ctx context.Context, req *v1.RevokeKeyRequest) (*v1.Key, error) {
 	response, err := c.revokeKey.CallUnary(ctx, connect.NewRequest(req))
@@ -123,11 +144,13 @@ func (c *keyServiceClient) RevokeKey(ctx context.Context, req *v1.RevokeKeyReque
 
 // KeyServiceHandler is an implementation of the storefront.admin.v1.KeyService service.
 type KeyServiceHandler interface {
-	// Creates a key. Its text is in this answer and in no other: only its fingerprint is kept.
-	// Refused with `store_not_found`, or with `api_key_limit` when the store has ten active keys.
+	// Creates a key. The answer holds the whole key, once: only its fingerprint is stored. Refused with
+	// `store_not_found`, `idempotency_key_reused`, or `api_key_limit` when the store has ten active keys.
 	CreateKey(context.Context, *v1.CreateKeyRequest) (*v1.CreateKeyResponse, error)
-	// Lists a store's newest keys, revoked and expired ones included. Refused with `store_not_found`.
+	// Lists a store's keys, revoked and expired ones included, newest first. Refused with `store_not_found`.
 	ListKeys(context.Context, *v1.ListKeysRequest) (*v1.ListKeysResponse, error)
+	// Retrieves a key. Refused with `api_key_not_found`.
+	GetKey(context.Context, *v1.GetKeyRequest) (*v1.Key, error)
 	// Revokes a key for good, with effect from its next request on every server; a revoked one stays
 	// as it is. Refused with `api_key_not_found`.
 	RevokeKey(context.Context, *v1.RevokeKeyRequest) (*v1.Key, error)
@@ -153,6 +176,13 @@ func NewKeyServiceHandler(svc KeyServiceHandler, opts ...connect.HandlerOption) 
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	keyServiceGetKeyHandler := connect.NewUnaryHandlerSimple(
+		KeyServiceGetKeyProcedure,
+		svc.GetKey,
+		connect.WithSchema(keyServiceMethods.ByName("GetKey")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	keyServiceRevokeKeyHandler := connect.NewUnaryHandlerSimple(
 		KeyServiceRevokeKeyProcedure,
 		svc.RevokeKey,
@@ -166,6 +196,8 @@ func NewKeyServiceHandler(svc KeyServiceHandler, opts ...connect.HandlerOption) 
 			keyServiceCreateKeyHandler.ServeHTTP(w, r)
 		case KeyServiceListKeysProcedure:
 			keyServiceListKeysHandler.ServeHTTP(w, r)
+		case KeyServiceGetKeyProcedure:
+			keyServiceGetKeyHandler.ServeHTTP(w, r)
 		case KeyServiceRevokeKeyProcedure:
 			keyServiceRevokeKeyHandler.ServeHTTP(w, r)
 		default:
@@ -183,6 +215,10 @@ func (UnimplementedKeyServiceHandler) CreateKey(context.Context, *v1.CreateKeyRe
 
 func (UnimplementedKeyServiceHandler) ListKeys(context.Context, *v1.ListKeysRequest) (*v1.ListKeysResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.KeyService.ListKeys is not implemented"))
+}
+
+func (UnimplementedKeyServiceHandler) GetKey(context.Context, *v1.GetKeyRequest) (*v1.Key, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.KeyService.GetKey is not implemented"))
 }
 
 func (UnimplementedKeyServiceHandler) RevokeKey(context.Context, *v1.RevokeKeyRequest) (*v1.Key, error) {

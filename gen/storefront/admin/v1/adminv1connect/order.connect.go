@@ -67,23 +67,22 @@ type OrderServiceClient interface {
 	ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error)
 	// Retrieves an order. Refused with `order_not_found`.
 	GetOrder(context.Context, *v11.GetOrderRequest) (*v11.Order, error)
-	// Tells that an order was paid. Sends `order.paid`, and `payment_link.paid` for an order through a
+	// Marks an order as paid. Sends `order.paid`, and `payment_link.paid` for an order through a
 	// payment link.
 	//
 	// Refused with `order_not_found`, `order_transition_invalid`, `idempotency_key_reused`, or
 	// `total_limit` when the payment would take the customer's `totalPaid` or the payment link's
 	// `paidAmount` past 2^53-1.
 	PayOrder(context.Context, *v1.PayOrderRequest) (*v11.Order, error)
-	// Tells that the payment of an order failed. Sends `order.failed`.
+	// Marks the payment of an order as failed. Sends `order.failed`.
 	//
 	// Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
 	FailOrder(context.Context, *v1.FailOrderRequest) (*v11.Order, error)
-	// Tells that an order was given up. Sends no event.
+	// Cancels an order. Sends no event.
 	//
 	// Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
 	CancelOrder(context.Context, *v1.CancelOrderRequest) (*v11.Order, error)
-	// Tells that a paid order was paid back, and takes its amount out of what the customer paid. Sends
-	// no event.
+	// Marks a paid order as refunded and subtracts its amount from what the customer paid. Sends no event.
 	//
 	// Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
 	RefundOrder(context.Context, *v1.RefundOrderRequest) (*v11.Order, error)
@@ -235,23 +234,22 @@ type OrderServiceHandler interface {
 	ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error)
 	// Retrieves an order. Refused with `order_not_found`.
 	GetOrder(context.Context, *v11.GetOrderRequest) (*v11.Order, error)
-	// Tells that an order was paid. Sends `order.paid`, and `payment_link.paid` for an order through a
+	// Marks an order as paid. Sends `order.paid`, and `payment_link.paid` for an order through a
 	// payment link.
 	//
 	// Refused with `order_not_found`, `order_transition_invalid`, `idempotency_key_reused`, or
 	// `total_limit` when the payment would take the customer's `totalPaid` or the payment link's
 	// `paidAmount` past 2^53-1.
 	PayOrder(context.Context, *v1.PayOrderRequest) (*v11.Order, error)
-	// Tells that the payment of an order failed. Sends `order.failed`.
+	// Marks the payment of an order as failed. Sends `order.failed`.
 	//
 	// Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
 	FailOrder(context.Context, *v1.FailOrderRequest) (*v11.Order, error)
-	// Tells that an order was given up. Sends no event.
+	// Cancels an order. Sends no event.
 	//
 	// Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
 	CancelOrder(context.Context, *v1.CancelOrderRequest) (*v11.Order, error)
-	// Tells that a paid order was paid back, and takes its amount out of what the customer paid. Sends
-	// no event.
+	// Marks a paid order as refunded and subtracts its amount from what the customer paid. Sends no event.
 	//
 	// Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
 	RefundOrder(context.Context, *v1.RefundOrderRequest) (*v11.Order, error)

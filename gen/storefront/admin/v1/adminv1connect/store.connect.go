@@ -2,22 +2,24 @@
 //
 // Source: storefront/admin/v1/store.proto
 
-// The operator's side of the service: what the platform, its checkout and its dashboard do to
-// stores from outside the public API, by the same rules. It is served on the operator's listener
-// alone.
+// The operator's API: the platform, its checkout and its dashboard manage stores with it, by the same
+// rules as the public API. It is served on the operator's listener only.
 //
 // Every call carries `Authorization: Bearer <ADMIN_TOKEN>`, the token that the server was started
-// with. Without one it is refused with `admin_token_missing`, with another with
-// `admin_token_invalid`. A server that was started without a token does not serve these services,
-// but for `storefront dev`, which answers programs on its own machine.
+// with. Without a token it is refused with `admin_token_missing`, with a wrong one with
+// `admin_token_invalid`. A server that was started without a token does not serve these services;
+// `storefront dev` serves them, without a token, to programs on its own machine.
 //
 // A call may name the member of the store for whom it is made, as `Storefront-Member: NAME`; the
 // activity journal then shows that member, otherwise the operator. The name is 1 to 100
-// characters; what is not printable ASCII, and the percent sign, is percent-encoded as UTF-8.
+// characters. Percent-encode as UTF-8 the percent sign and everything but printable ASCII.
 //
 // A store is named by its slug or its id, everything else by its id alone. A refused call carries
-// a `storefront.v1.Error` among its error's details, with the codes that each method names, and
+// a `storefront.v1.Error` among its error's details, with one of the codes that the method names, or
 // `validation_failed` for fields that cannot be used.
+//
+// Lists of the operator's own resources come in pages: send the `next_page_token` of an answer as the
+// `page_token` of the next call, with the other fields unchanged, until it is empty.
 package adminv1connect
 
 import (
@@ -66,7 +68,7 @@ const (
 type StoreServiceClient interface {
 	// Creates a store. Refused with `slug_taken` or `phone_invalid`.
 	CreateStore(context.Context, *v1.CreateStoreRequest) (*v11.Store, error)
-	// Lists the newest stores.
+	// Lists the stores, newest first.
 	ListStores(context.Context, *v1.ListStoresRequest) (*v1.ListStoresResponse, error)
 	// Retrieves a store. Refused with `store_not_found`.
 	GetStore(context.Context, *v1.GetStoreRequest) (*v11.Store, error)
@@ -163,7 +165,7 @@ func (c *storeServiceClient) UpdateStore(ctx context.Context, req *v1.UpdateStor
 type StoreServiceHandler interface {
 	// Creates a store. Refused with `slug_taken` or `phone_invalid`.
 	CreateStore(context.Context, *v1.CreateStoreRequest) (*v11.Store, error)
-	// Lists the newest stores.
+	// Lists the stores, newest first.
 	ListStores(context.Context, *v1.ListStoresRequest) (*v1.ListStoresResponse, error)
 	// Retrieves a store. Refused with `store_not_found`.
 	GetStore(context.Context, *v1.GetStoreRequest) (*v11.Store, error)

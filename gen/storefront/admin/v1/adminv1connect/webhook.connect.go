@@ -39,6 +39,9 @@ const (
 	// WebhookServiceListWebhooksProcedure is the fully-qualified name of the WebhookService's
 	// ListWebhooks RPC.
 	WebhookServiceListWebhooksProcedure = "/storefront.admin.v1.WebhookService/ListWebhooks"
+	// WebhookServiceGetWebhookProcedure is the fully-qualified name of the WebhookService's GetWebhook
+	// RPC.
+	WebhookServiceGetWebhookProcedure = "/storefront.admin.v1.WebhookService/GetWebhook"
 	// WebhookServiceUpdateWebhookProcedure is the fully-qualified name of the WebhookService's
 	// UpdateWebhook RPC.
 	WebhookServiceUpdateWebhookProcedure = "/storefront.admin.v1.WebhookService/UpdateWebhook"
@@ -61,30 +64,33 @@ const (
 
 // WebhookServiceClient is a client for the storefront.admin.v1.WebhookService service.
 type WebhookServiceClient interface {
-	// Registers a webhook with a new signing secret, which is in this answer and in no other. Only the
-	// URL's text is looked at; the addresses that its host has are checked at every connection.
+	// Registers a webhook with a new signing secret, which only this answer holds. The text of the URL is
+	// checked here; the addresses of its host are checked at every connection.
 	//
 	// Refused with `store_not_found`, `webhook_url_invalid`, `webhook_limit` when the store has five
-	// webhooks, or `secret_key_missing`.
+	// webhooks, `secret_key_missing` or `idempotency_key_reused`.
 	CreateWebhook(context.Context, *v1.CreateWebhookRequest) (*v1.CreateWebhookResponse, error)
-	// Lists a store's newest webhooks. Refused with `store_not_found`.
+	// Lists a store's webhooks, newest first. Refused with `store_not_found`.
 	ListWebhooks(context.Context, *v1.ListWebhooksRequest) (*v1.ListWebhooksResponse, error)
+	// Retrieves a webhook. Refused with `webhook_not_found`.
+	GetWebhook(context.Context, *v1.GetWebhookRequest) (*v1.Webhook, error)
 	// Changes the named fields of a webhook, with effect from the next attempt of every delivery.
 	// Refused with `webhook_not_found` or `webhook_url_invalid`.
 	UpdateWebhook(context.Context, *v1.UpdateWebhookRequest) (*v1.Webhook, error)
-	// Makes a disabled webhook receive events again from now on, and forgets its failures; an enabled
+	// Enables a disabled webhook: it receives events from now on, and its failures are reset. An enabled
 	// one stays as it is. Refused with `webhook_not_found`.
 	EnableWebhook(context.Context, *v1.EnableWebhookRequest) (*v1.Webhook, error)
-	// Makes a webhook receive nothing until it is enabled again; what waits for it is cancelled. A
-	// disabled one stays as it is. Refused with `webhook_not_found`.
+	// Disables a webhook: it receives nothing until it is enabled, and its pending deliveries are
+	// cancelled. A disabled one stays as it is. Refused with `webhook_not_found`.
 	DisableWebhook(context.Context, *v1.DisableWebhookRequest) (*v1.Webhook, error)
-	// Deletes a webhook for good and answers what it was; what waits for it is cancelled, and its
-	// deliveries stay in the journal for their time. Refused with `webhook_not_found`.
+	// Deletes a webhook for good and returns what it was. Its pending deliveries are cancelled; its
+	// deliveries stay in the journal for the time of retention. Refused with `webhook_not_found`.
 	DeleteWebhook(context.Context, *v1.DeleteWebhookRequest) (*v1.Webhook, error)
-	// Gives a webhook a new signing secret, which is in this answer and in no other; the old one signs
-	// nothing from the next attempt on. Refused with `webhook_not_found` or `secret_key_missing`.
+	// Gives a webhook a new signing secret, which only this answer holds; the old one signs nothing from
+	// the next attempt on. Refused with `webhook_not_found`, `secret_key_missing` or
+	// `idempotency_key_reused`.
 	RotateSecret(context.Context, *v1.RotateSecretRequest) (*v1.RotateSecretResponse, error)
-	// Sends a `ping` to a webhook, in one attempt, and answers its delivery. Refused with
+	// Sends a `ping` to a webhook, in one attempt, and returns its delivery. Refused with
 	// `webhook_not_found` or `webhook_disabled`.
 	PingWebhook(context.Context, *v1.PingWebhookRequest) (*v1.Delivery, error)
 }
@@ -110,6 +116,13 @@ func NewWebhookServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			httpClient,
 			baseURL+WebhookServiceListWebhooksProcedure,
 			connect.WithSchema(webhookServiceMethods.ByName("ListWebhooks")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		getWebhook: connect.NewClient[v1.GetWebhookRequest, v1.Webhook](
+			httpClient,
+			baseURL+WebhookServiceGetWebhookProcedure,
+			connect.WithSchema(webhookServiceMethods.ByName("GetWebhook")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
@@ -158,6 +171,7 @@ func NewWebhookServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 type webhookServiceClient struct {
 	createWebhook  *connect.Client[v1.CreateWebhookRequest, v1.CreateWebhookResponse]
 	listWebhooks   *connect.Client[v1.ListWebhooksRequest, v1.ListWebhooksResponse]
+	getWebhook     *connect.Client[v1.GetWebhookRequest, v1.Webhook]
 	updateWebhook  *connect.Client[v1.UpdateWebhookRequest, v1.Webhook]
 	enableWebhook  *connect.Client[v1.EnableWebhookRequest, v1.Webhook]
 	disableWebhook *connect.Client[v1.DisableWebhookRequest, v1.Webhook]
@@ -178,6 +192,15 @@ func (c *webhookServiceClient) CreateWebhook(ctx context.Context, req *v1.Create
 // ListWebhooks calls storefront.admin.v1.WebhookService.ListWebhooks.
 func (c *webhookServiceClient) ListWebhooks(ctx context.Context, req *v1.ListWebhooksRequest) (*v1.ListWebhooksResponse, error) {
 	response, err := c.listWebhooks.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetWebhook calls storefront.admin.v1.WebhookService.GetWebhook.
+func (c *webhookServiceClient) GetWebhook(ctx context.Context, req *v1.GetWebhookRequest) (*v1.Webhook, error) {
+	response, err := c.getWebhook.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -240,30 +263,33 @@ func (c *webhookServiceClient) PingWebhook(ctx context.Context, req *v1.PingWebh
 
 // WebhookServiceHandler is an implementation of the storefront.admin.v1.WebhookService service.
 type WebhookServiceHandler interface {
-	// Registers a webhook with a new signing secret, which is in this answer and in no other. Only the
-	// URL's text is looked at; the addresses that its host has are checked at every connection.
+	// Registers a webhook with a new signing secret, which only this answer holds. The text of the URL is
+	// checked here; the addresses of its host are checked at every connection.
 	//
 	// Refused with `store_not_found`, `webhook_url_invalid`, `webhook_limit` when the store has five
-	// webhooks, or `secret_key_missing`.
+	// webhooks, `secret_key_missing` or `idempotency_key_reused`.
 	CreateWebhook(context.Context, *v1.CreateWebhookRequest) (*v1.CreateWebhookResponse, error)
-	// Lists a store's newest webhooks. Refused with `store_not_found`.
+	// Lists a store's webhooks, newest first. Refused with `store_not_found`.
 	ListWebhooks(context.Context, *v1.ListWebhooksRequest) (*v1.ListWebhooksResponse, error)
+	// Retrieves a webhook. Refused with `webhook_not_found`.
+	GetWebhook(context.Context, *v1.GetWebhookRequest) (*v1.Webhook, error)
 	// Changes the named fields of a webhook, with effect from the next attempt of every delivery.
 	// Refused with `webhook_not_found` or `webhook_url_invalid`.
 	UpdateWebhook(context.Context, *v1.UpdateWebhookRequest) (*v1.Webhook, error)
-	// Makes a disabled webhook receive events again from now on, and forgets its failures; an enabled
+	// Enables a disabled webhook: it receives events from now on, and its failures are reset. An enabled
 	// one stays as it is. Refused with `webhook_not_found`.
 	EnableWebhook(context.Context, *v1.EnableWebhookRequest) (*v1.Webhook, error)
-	// Makes a webhook receive nothing until it is enabled again; what waits for it is cancelled. A
-	// disabled one stays as it is. Refused with `webhook_not_found`.
+	// Disables a webhook: it receives nothing until it is enabled, and its pending deliveries are
+	// cancelled. A disabled one stays as it is. Refused with `webhook_not_found`.
 	DisableWebhook(context.Context, *v1.DisableWebhookRequest) (*v1.Webhook, error)
-	// Deletes a webhook for good and answers what it was; what waits for it is cancelled, and its
-	// deliveries stay in the journal for their time. Refused with `webhook_not_found`.
+	// Deletes a webhook for good and returns what it was. Its pending deliveries are cancelled; its
+	// deliveries stay in the journal for the time of retention. Refused with `webhook_not_found`.
 	DeleteWebhook(context.Context, *v1.DeleteWebhookRequest) (*v1.Webhook, error)
-	// Gives a webhook a new signing secret, which is in this answer and in no other; the old one signs
-	// nothing from the next attempt on. Refused with `webhook_not_found` or `secret_key_missing`.
+	// Gives a webhook a new signing secret, which only this answer holds; the old one signs nothing from
+	// the next attempt on. Refused with `webhook_not_found`, `secret_key_missing` or
+	// `idempotency_key_reused`.
 	RotateSecret(context.Context, *v1.RotateSecretRequest) (*v1.RotateSecretResponse, error)
-	// Sends a `ping` to a webhook, in one attempt, and answers its delivery. Refused with
+	// Sends a `ping` to a webhook, in one attempt, and returns its delivery. Refused with
 	// `webhook_not_found` or `webhook_disabled`.
 	PingWebhook(context.Context, *v1.PingWebhookRequest) (*v1.Delivery, error)
 }
@@ -285,6 +311,13 @@ func NewWebhookServiceHandler(svc WebhookServiceHandler, opts ...connect.Handler
 		WebhookServiceListWebhooksProcedure,
 		svc.ListWebhooks,
 		connect.WithSchema(webhookServiceMethods.ByName("ListWebhooks")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	webhookServiceGetWebhookHandler := connect.NewUnaryHandlerSimple(
+		WebhookServiceGetWebhookProcedure,
+		svc.GetWebhook,
+		connect.WithSchema(webhookServiceMethods.ByName("GetWebhook")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -332,6 +365,8 @@ func NewWebhookServiceHandler(svc WebhookServiceHandler, opts ...connect.Handler
 			webhookServiceCreateWebhookHandler.ServeHTTP(w, r)
 		case WebhookServiceListWebhooksProcedure:
 			webhookServiceListWebhooksHandler.ServeHTTP(w, r)
+		case WebhookServiceGetWebhookProcedure:
+			webhookServiceGetWebhookHandler.ServeHTTP(w, r)
 		case WebhookServiceUpdateWebhookProcedure:
 			webhookServiceUpdateWebhookHandler.ServeHTTP(w, r)
 		case WebhookServiceEnableWebhookProcedure:
@@ -359,6 +394,10 @@ func (UnimplementedWebhookServiceHandler) CreateWebhook(context.Context, *v1.Cre
 
 func (UnimplementedWebhookServiceHandler) ListWebhooks(context.Context, *v1.ListWebhooksRequest) (*v1.ListWebhooksResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.WebhookService.ListWebhooks is not implemented"))
+}
+
+func (UnimplementedWebhookServiceHandler) GetWebhook(context.Context, *v1.GetWebhookRequest) (*v1.Webhook, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.WebhookService.GetWebhook is not implemented"))
 }
 
 func (UnimplementedWebhookServiceHandler) UpdateWebhook(context.Context, *v1.UpdateWebhookRequest) (*v1.Webhook, error) {

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/activity.proto.
  */
 export const file_storefront_admin_v1_activity: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2FjdGl2aXR5LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIrwDCg1BY3Rpdml0eUVudHJ5EgoKAmlkGAEgASgJEjcKBWFjdG9yGAIgASgLMiguc3RvcmVmcm9udC5hZG1pbi52MS5BY3Rpdml0eUVudHJ5LkFjdG9yEg4KBmFjdGlvbhgDIAEoCRI9CghyZXNvdXJjZRgEIAEoCzIrLnN0b3JlZnJvbnQuYWRtaW4udjEuQWN0aXZpdHlFbnRyeS5SZXNvdXJjZRIPCgdjaGFuZ2VzGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGq8BCgVBY3RvchI7CgR0eXBlGAEgASgOMi0uc3RvcmVmcm9udC5hZG1pbi52MS5BY3Rpdml0eUVudHJ5LkFjdG9yLlR5cGUSDwoCaWQYAiABKAlIAIgBARIMCgRuYW1lGAMgASgJIkMKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEgsKB2FwaV9rZXkQARIMCghvcGVyYXRvchACEgoKBm1lbWJlchADQgUKA19pZBokCghSZXNvdXJjZRIMCgR0eXBlGAEgASgJEgoKAmlkGAIgASgJIlIKE0xpc3RBY3Rpdml0eVJlcXVlc3QSDQoFc3RvcmUYASABKAkSEgoFbGltaXQYAiABKAVIAIgBARIOCgZiZWZvcmUYAyABKAlCCAoGX2xpbWl0IksKFExpc3RBY3Rpdml0eVJlc3BvbnNlEjMKB2VudHJpZXMYASADKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLkFjdGl2aXR5RW50cnkyewoPQWN0aXZpdHlTZXJ2aWNlEmgKDExpc3RBY3Rpdml0eRIoLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVxdWVzdBopLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVzcG9uc2UiA5ACAUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2FjdGl2aXR5LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIrwDCg1BY3Rpdml0eUVudHJ5EgoKAmlkGAEgASgJEjcKBWFjdG9yGAIgASgLMiguc3RvcmVmcm9udC5hZG1pbi52MS5BY3Rpdml0eUVudHJ5LkFjdG9yEg4KBmFjdGlvbhgDIAEoCRI9CghyZXNvdXJjZRgEIAEoCzIrLnN0b3JlZnJvbnQuYWRtaW4udjEuQWN0aXZpdHlFbnRyeS5SZXNvdXJjZRIPCgdjaGFuZ2VzGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGq8BCgVBY3RvchI7CgR0eXBlGAEgASgOMi0uc3RvcmVmcm9udC5hZG1pbi52MS5BY3Rpdml0eUVudHJ5LkFjdG9yLlR5cGUSDwoCaWQYAiABKAlIAIgBARIMCgRuYW1lGAMgASgJIkMKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEgsKB2FwaV9rZXkQARIMCghvcGVyYXRvchACEgoKBm1lbWJlchADQgUKA19pZBokCghSZXNvdXJjZRIMCgR0eXBlGAEgASgJEgoKAmlkGAIgASgJIl4KE0xpc3RBY3Rpdml0eVJlcXVlc3QSDQoFc3RvcmUYASABKAkSFgoJcGFnZV9zaXplGAIgASgFSACIAQESEgoKcGFnZV90b2tlbhgDIAEoCUIMCgpfcGFnZV9zaXplImQKFExpc3RBY3Rpdml0eVJlc3BvbnNlEjMKB2VudHJpZXMYASADKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLkFjdGl2aXR5RW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMnsKD0FjdGl2aXR5U2VydmljZRJoCgxMaXN0QWN0aXZpdHkSKC5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlcXVlc3QaKS5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlc3BvbnNlIgOQAgFCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * One change.
@@ -192,18 +192,18 @@ export type ListActivityRequest = Message<"storefront.admin.v1.ListActivityReque
   store: string;
 
   /**
-   * How many, from 1; 50 unless named.
+   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
    *
-   * @generated from field: optional int32 limit = 2;
+   * @generated from field: optional int32 page_size = 2;
    */
-  limit?: number | undefined;
+  pageSize?: number | undefined;
 
   /**
-   * Only entries older than the one with this id.
+   * The `nextPageToken` of the page before; empty for the first page.
    *
-   * @generated from field: string before = 3;
+   * @generated from field: string page_token = 3;
    */
-  before: string;
+  pageToken: string;
 };
 
 /**
@@ -225,6 +225,13 @@ export type ListActivityResponse = Message<"storefront.admin.v1.ListActivityResp
    * @generated from field: repeated storefront.admin.v1.ActivityEntry entries = 1;
    */
   entries: ActivityEntry[];
+
+  /**
+   * What to send as `pageToken` for the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -235,13 +242,13 @@ export const ListActivityResponseSchema: GenMessage<ListActivityResponse> = /*@_
   messageDesc(file_storefront_admin_v1_activity, 2);
 
 /**
- * The activity journals of stores: who changed what.
+ * The activity journals of stores: who changed what, and when.
  *
  * @generated from service storefront.admin.v1.ActivityService
  */
 export const ActivityService: GenService<{
   /**
-   * Lists the newest entries of a store's journal. Refused with `store_not_found`.
+   * Lists the entries of a store's journal, newest first. Refused with `store_not_found`.
    *
    * @generated from rpc storefront.admin.v1.ActivityService.ListActivity
    */

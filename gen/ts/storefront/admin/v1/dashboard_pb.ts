@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/dashboard.proto.
  */
 export const file_storefront_admin_v1_dashboard: GenFile = /*@__PURE__*/
-  fileDesc("CiNzdG9yZWZyb250L2FkbWluL3YxL2Rhc2hib2FyZC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSKvAwoHU2Vzc2lvbhIKCgJpZBgBIAEoCRIvCgRraW5kGAIgASgOMiEuc3RvcmVmcm9udC5hZG1pbi52MS5TZXNzaW9uLktpbmQSMQoFc3RvcmUYAyABKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLlNlc3Npb24uU3RvcmUSDgoGbWVtYmVyGAQgASgJEgwKBHJvbGUYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaIQoFU3RvcmUSCgoCaWQYASABKAkSDAoEc2x1ZxgCIAEoCSIzCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABILCgdzZXNzaW9uEAESCAoEbGluaxACIooBChdDcmVhdGVTaWduSW5MaW5rUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIOCgZtZW1iZXIYAiABKAkSDAoEcm9sZRgDIAEoCRIcCg9leHBpcmVzX3NlY29uZHMYBCABKAVIAIgBARIQCghiYXNlX3VybBgFIAEoCUISChBfZXhwaXJlc19zZWNvbmRzImMKGENyZWF0ZVNpZ25JbkxpbmtSZXNwb25zZRIKCgJpZBgBIAEoCRILCgN1cmwYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQgoTTGlzdFNlc3Npb25zUmVxdWVzdBINCgVzdG9yZRgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBQggKBl9saW1pdCJGChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIuCghzZXNzaW9ucxgBIAMoCzIcLnN0b3JlZnJvbnQuYWRtaW4udjEuU2Vzc2lvbiIiChRSZXZva2VTZXNzaW9uUmVxdWVzdBIKCgJpZBgBIAEoCSI2ChVSZXZva2VTZXNzaW9uc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSDgoGbWVtYmVyGAIgASgJIjkKFlJldm9rZVNlc3Npb25zUmVzcG9uc2USEAoIc2Vzc2lvbnMYASABKAUSDQoFbGlua3MYAiABKAUyvAMKEERhc2hib2FyZFNlcnZpY2USbwoQQ3JlYXRlU2lnbkluTGluaxIsLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlU2lnbkluTGlua1JlcXVlc3QaLS5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZVNpZ25JbkxpbmtSZXNwb25zZRJoCgxMaXN0U2Vzc2lvbnMSKC5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaKS5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIgOQAgESXQoNUmV2b2tlU2Vzc2lvbhIpLnN0b3JlZnJvbnQuYWRtaW4udjEuUmV2b2tlU2Vzc2lvblJlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLlNlc3Npb24iA5ACAhJuCg5SZXZva2VTZXNzaW9ucxIqLnN0b3JlZnJvbnQuYWRtaW4udjEuUmV2b2tlU2Vzc2lvbnNSZXF1ZXN0Gisuc3RvcmVmcm9udC5hZG1pbi52MS5SZXZva2VTZXNzaW9uc1Jlc3BvbnNlIgOQAgJCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiNzdG9yZWZyb250L2FkbWluL3YxL2Rhc2hib2FyZC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSKGBAoHU2Vzc2lvbhIKCgJpZBgBIAEoCRIvCgRraW5kGAIgASgOMiEuc3RvcmVmcm9udC5hZG1pbi52MS5TZXNzaW9uLktpbmQSMQoFc3RvcmUYAyABKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLlNlc3Npb24uU3RvcmUSDgoGbWVtYmVyGAQgASgJEi8KBHJvbGUYBSABKA4yIS5zdG9yZWZyb250LmFkbWluLnYxLlNlc3Npb24uUm9sZRIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBohCgVTdG9yZRIKCgJpZBgBIAEoCRIMCgRzbHVnGAIgASgJIjMKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEgsKB3Nlc3Npb24QARIICgRsaW5rEAIiMgoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASCQoFb3duZXIQARIJCgVhZG1pbhACIq0BChdDcmVhdGVTaWduSW5MaW5rUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIOCgZtZW1iZXIYAiABKAkSLwoEcm9sZRgDIAEoDjIhLnN0b3JlZnJvbnQuYWRtaW4udjEuU2Vzc2lvbi5Sb2xlEhwKD2V4cGlyZXNfc2Vjb25kcxgEIAEoBUgAiAEBEhAKCGJhc2VfdXJsGAUgASgJQhIKEF9leHBpcmVzX3NlY29uZHMiYwoYQ3JlYXRlU2lnbkluTGlua1Jlc3BvbnNlEgoKAmlkGAEgASgJEgsKA3VybBgCIAEoCRIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJeChNMaXN0U2Vzc2lvbnNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEhYKCXBhZ2Vfc2l6ZRgCIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAyABKAlCDAoKX3BhZ2Vfc2l6ZSJfChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIuCghzZXNzaW9ucxgBIAMoCzIcLnN0b3JlZnJvbnQuYWRtaW4udjEuU2Vzc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIgoUUmV2b2tlU2Vzc2lvblJlcXVlc3QSCgoCaWQYASABKAkiNgoVUmV2b2tlU2Vzc2lvbnNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEg4KBm1lbWJlchgCIAEoCSI5ChZSZXZva2VTZXNzaW9uc1Jlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgFEg0KBWxpbmtzGAIgASgFMrwDChBEYXNoYm9hcmRTZXJ2aWNlEm8KEENyZWF0ZVNpZ25JbkxpbmsSLC5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZVNpZ25JbkxpbmtSZXF1ZXN0Gi0uc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVTaWduSW5MaW5rUmVzcG9uc2USaAoMTGlzdFNlc3Npb25zEiguc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0Gikuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSIDkAIBEl0KDVJldm9rZVNlc3Npb24SKS5zdG9yZWZyb250LmFkbWluLnYxLlJldm9rZVNlc3Npb25SZXF1ZXN0Ghwuc3RvcmVmcm9udC5hZG1pbi52MS5TZXNzaW9uIgOQAgISbgoOUmV2b2tlU2Vzc2lvbnMSKi5zdG9yZWZyb250LmFkbWluLnYxLlJldm9rZVNlc3Npb25zUmVxdWVzdBorLnN0b3JlZnJvbnQuYWRtaW4udjEuUmV2b2tlU2Vzc2lvbnNSZXNwb25zZSIDkAICQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * A member's access to the dashboard of a store: a link that can sign the member in, then the
@@ -50,11 +50,11 @@ export type Session = Message<"storefront.admin.v1.Session"> & {
   member: string;
 
   /**
-   * The member's role in the store, `owner` or `admin`.
+   * The member's role in the store.
    *
-   * @generated from field: string role = 5;
+   * @generated from field: storefront.admin.v1.Session.Role role = 5;
    */
-  role: string;
+  role: Session_Role;
 
   /**
    * When the member signed in, or the link was made.
@@ -78,7 +78,7 @@ export type Session = Message<"storefront.admin.v1.Session"> & {
   lastUsedAt?: Timestamp | undefined;
 
   /**
-   * When the member signed out or it was revoked; null while it lasts.
+   * When the member signed out or it was revoked; null before that.
    *
    * @generated from field: google.protobuf.Timestamp ended_at = 9;
    */
@@ -142,7 +142,7 @@ export enum Session_Kind {
   session = 1,
 
   /**
-   * The link was not used yet.
+   * The member has a link that was not used yet.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
    * @generated from enum value: link = 2;
@@ -157,7 +157,43 @@ export const Session_KindSchema: GenEnum<Session_Kind> = /*@__PURE__*/
   enumDesc(file_storefront_admin_v1_dashboard, 0, 0);
 
 /**
- * Who is to be signed in, and where.
+ * The roles of members who may sign in.
+ *
+ * @generated from enum storefront.admin.v1.Session.Role
+ */
+export enum Session_Role {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: ROLE_UNSPECIFIED = 0;
+   */
+  ROLE_UNSPECIFIED = 0,
+
+  /**
+   * The owner of the store.
+   * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+   *
+   * @generated from enum value: owner = 1;
+   */
+  owner = 1,
+
+  /**
+   * A member who manages the store.
+   * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+   *
+   * @generated from enum value: admin = 2;
+   */
+  admin = 2,
+}
+
+/**
+ * Describes the enum storefront.admin.v1.Session.Role.
+ */
+export const Session_RoleSchema: GenEnum<Session_Role> = /*@__PURE__*/
+  enumDesc(file_storefront_admin_v1_dashboard, 0, 1);
+
+/**
+ * The member to sign in, and the store.
  *
  * @generated from message storefront.admin.v1.CreateSignInLinkRequest
  */
@@ -170,18 +206,18 @@ export type CreateSignInLinkRequest = Message<"storefront.admin.v1.CreateSignInL
   store: string;
 
   /**
-   * The member's name, 1 to 100 characters, as the activity journal is to show it; required.
+   * The member's name, 1 to 100 characters, which the activity journal will show; required.
    *
    * @generated from field: string member = 2;
    */
   member: string;
 
   /**
-   * The member's role in the store, `owner` or `admin`; required.
+   * The member's role in the store; required.
    *
-   * @generated from field: string role = 3;
+   * @generated from field: storefront.admin.v1.Session.Role role = 3;
    */
-  role: string;
+  role: Session_Role;
 
   /**
    * For how many seconds the link can be used, 1 to 86400; 600 unless named.
@@ -208,7 +244,7 @@ export const CreateSignInLinkRequestSchema: GenMessage<CreateSignInLinkRequest> 
   messageDesc(file_storefront_admin_v1_dashboard, 1);
 
 /**
- * A link that was made.
+ * A sign-in link that was created.
  *
  * @generated from message storefront.admin.v1.CreateSignInLinkResponse
  */
@@ -221,7 +257,7 @@ export type CreateSignInLinkResponse = Message<"storefront.admin.v1.CreateSignIn
   id: string;
 
   /**
-   * The link, this once, such as `https://operator.example.com/dashboard/sign-in?token=…`.
+   * The link, which no other answer holds, such as `https://operator.example.com/dashboard/sign-in?token=…`.
    *
    * @generated from field: string url = 2;
    */
@@ -256,11 +292,18 @@ export type ListSessionsRequest = Message<"storefront.admin.v1.ListSessionsReque
   store: string;
 
   /**
-   * How many, from 1; 50 unless named.
+   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
    *
-   * @generated from field: optional int32 limit = 2;
+   * @generated from field: optional int32 page_size = 2;
    */
-  limit?: number | undefined;
+  pageSize?: number | undefined;
+
+  /**
+   * The `nextPageToken` of the page before; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -282,6 +325,13 @@ export type ListSessionsResponse = Message<"storefront.admin.v1.ListSessionsResp
    * @generated from field: repeated storefront.admin.v1.Session sessions = 1;
    */
   sessions: Session[];
+
+  /**
+   * What to send as `pageToken` for the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -369,13 +419,13 @@ export const RevokeSessionsResponseSchema: GenMessage<RevokeSessionsResponse> = 
   messageDesc(file_storefront_admin_v1_dashboard, 7);
 
 /**
- * Signing members in to the dashboard of their store, listing who is signed in, and ending it.
+ * Access to the dashboards of stores: links that sign a member in, and sessions.
  *
  * @generated from service storefront.admin.v1.DashboardService
  */
 export const DashboardService: GenService<{
   /**
-   * Makes a link that signs a member in, once. Whoever has it is let in: hand it to the member alone.
+   * Creates a link that signs a member in, once. Whoever has it can use it: give it to the member only.
    * Refused with `store_not_found`.
    *
    * @generated from rpc storefront.admin.v1.DashboardService.CreateSignInLink
@@ -386,8 +436,8 @@ export const DashboardService: GenService<{
     output: typeof CreateSignInLinkResponseSchema;
   },
   /**
-   * Lists the newest sessions that last and the newest links that can still be used. Refused with
-   * `store_not_found`.
+   * Lists the sessions that have not ended and the links that can still be used, newest first. Refused
+   * with `store_not_found`.
    *
    * @generated from rpc storefront.admin.v1.DashboardService.ListSessions
    */
@@ -398,8 +448,8 @@ export const DashboardService: GenService<{
   },
   /**
    * Ends a session with effect from its next request on every server, or a link before it is used;
-   * one that has ended stays as it is. A session has the id of the link that began it, so that the id
-   * of a link that was used meanwhile ends its session. Refused with `session_not_found`.
+   * one that has ended stays as it is. A session has the id of the link that began it: the id of a
+   * link that was used meanwhile ends its session. Refused with `session_not_found`.
    *
    * @generated from rpc storefront.admin.v1.DashboardService.RevokeSession
    */

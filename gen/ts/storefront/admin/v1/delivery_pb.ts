@@ -12,10 +12,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/delivery.proto.
  */
 export const file_storefront_admin_v1_delivery: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2RlbGl2ZXJ5LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIukECghEZWxpdmVyeRIKCgJpZBgBIAEoCRIQCghldmVudF9pZBgCIAEoCRISCgpldmVudF90eXBlGAMgASgJEhIKCndlYmhvb2tfaWQYBCABKAkSNAoGc3RhdHVzGAUgASgOMiQuc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeS5TdGF0dXMSMwoPbmV4dF9hdHRlbXB0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI3CghhdHRlbXB0cxgHIAMoCzIlLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsaXZlcnkuQXR0ZW1wdBIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtmaW5pc2hlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc3RvcmVfaWQYCiABKAkapgEKB0F0dGVtcHQSDgoGbnVtYmVyGAEgASgFEi4KCnN0YXJ0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2R1cmF0aW9uX21zGAMgASgDEhgKC3N0YXR1c19jb2RlGAQgASgFSACIAQESEgoFZXJyb3IYBSABKAlIAYgBAUIOCgxfc3RhdHVzX2NvZGVCCAoGX2Vycm9yIlcKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABILCgdwZW5kaW5nEAESDQoJc3VjY2VlZGVkEAISCgoGZmFpbGVkEAMSDQoJY2FuY2VsbGVkEAQivAEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRISCgp3ZWJob29rX2lkGAIgASgJEjkKBnN0YXR1cxgDIAEoDjIkLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsaXZlcnkuU3RhdHVzSACIAQESDAoEdHlwZRgEIAEoCRIOCgZiZWZvcmUYBSABKAkSEgoFbGltaXQYBiABKAVIAYgBAUIJCgdfc3RhdHVzQggKBl9saW1pdCJLChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjEKCmRlbGl2ZXJpZXMYASADKAsyHS5zdG9yZWZyb250LmFkbWluLnYxLkRlbGl2ZXJ5IiAKEkdldERlbGl2ZXJ5UmVxdWVzdBIKCgJpZBgBIAEoCSJoChNHZXREZWxpdmVyeVJlc3BvbnNlEi8KCGRlbGl2ZXJ5GAEgASgLMh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeRIUCgdwYXlsb2FkGAIgASgJSACIAQFCCgoIX3BheWxvYWQiIwoVUmVzZW5kRGVsaXZlcnlSZXF1ZXN0EgoKAmlkGAEgASgJIlMKElN0YXJ0UmVzZW5kUmVxdWVzdBISCgp3ZWJob29rX2lkGAEgASgJEikKBXNpbmNlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIxChVDb250aW51ZVJlc2VuZFJlcXVlc3QSCgoCaWQYASABKAkSDAoEaG9sZBgCIAEoCSKnAQoGUmVzZW5kEgoKAmlkGAEgASgJEhIKCndlYmhvb2tfaWQYAiABKAkSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlc2VudBgEIAEoBRIQCghmaW5pc2hlZBgFIAEoCBIRCgllbHNld2hlcmUYBiABKAgSDAoEaG9sZBgHIAEoCRIPCgdzdG9wcGVkGAggASgIMvUDCg9EZWxpdmVyeVNlcnZpY2USbgoOTGlzdERlbGl2ZXJpZXMSKi5zdG9yZWZyb250LmFkbWluLnYxLkxpc3REZWxpdmVyaWVzUmVxdWVzdBorLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZSIDkAIBEmUKC0dldERlbGl2ZXJ5Eicuc3RvcmVmcm9udC5hZG1pbi52MS5HZXREZWxpdmVyeVJlcXVlc3QaKC5zdG9yZWZyb250LmFkbWluLnYxLkdldERlbGl2ZXJ5UmVzcG9uc2UiA5ACARJbCg5SZXNlbmREZWxpdmVyeRIqLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzZW5kRGVsaXZlcnlSZXF1ZXN0Gh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeRJTCgtTdGFydFJlc2VuZBInLnN0b3JlZnJvbnQuYWRtaW4udjEuU3RhcnRSZXNlbmRSZXF1ZXN0Ghsuc3RvcmVmcm9udC5hZG1pbi52MS5SZXNlbmQSWQoOQ29udGludWVSZXNlbmQSKi5zdG9yZWZyb250LmFkbWluLnYxLkNvbnRpbnVlUmVzZW5kUmVxdWVzdBobLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzZW5kQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2RlbGl2ZXJ5LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxItwFCghEZWxpdmVyeRIKCgJpZBgBIAEoCRIQCghldmVudF9pZBgCIAEoCRISCgpldmVudF90eXBlGAMgASgJEhIKCndlYmhvb2tfaWQYBCABKAkSNAoGc3RhdHVzGAUgASgOMiQuc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeS5TdGF0dXMSFQoNYXR0ZW1wdF9jb3VudBgGIAEoBRIzCg9uZXh0X2F0dGVtcHRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KEGxhc3Rfc3RhdHVzX2NvZGUYCCABKAVIAIgBARIXCgpsYXN0X2Vycm9yGAkgASgJSAGIAQESLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHN0b3JlX2lkGAwgASgJEjcKCGF0dGVtcHRzGA0gAygLMiUuc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeS5BdHRlbXB0GqYBCgdBdHRlbXB0Eg4KBm51bWJlchgBIAEoBRIuCgpzdGFydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtkdXJhdGlvbl9tcxgDIAEoAxIYCgtzdGF0dXNfY29kZRgEIAEoBUgAiAEBEhIKBWVycm9yGAUgASgJSAGIAQFCDgoMX3N0YXR1c19jb2RlQggKBl9lcnJvciJXCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASCwoHcGVuZGluZxABEg0KCXN1Y2NlZWRlZBACEgoKBmZhaWxlZBADEg0KCWNhbmNlbGxlZBAEQhMKEV9sYXN0X3N0YXR1c19jb2RlQg0KC19sYXN0X2Vycm9yIs4BChVMaXN0RGVsaXZlcmllc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSEgoKd2ViaG9va19pZBgCIAEoCRI5CgZzdGF0dXMYAyABKA4yJC5zdG9yZWZyb250LmFkbWluLnYxLkRlbGl2ZXJ5LlN0YXR1c0gAiAEBEhIKCmV2ZW50X3R5cGUYBCABKAkSFgoJcGFnZV9zaXplGAUgASgFSAGIAQESEgoKcGFnZV90b2tlbhgGIAEoCUIJCgdfc3RhdHVzQgwKCl9wYWdlX3NpemUiZAoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIxCgpkZWxpdmVyaWVzGAEgAygLMh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIAoSR2V0RGVsaXZlcnlSZXF1ZXN0EgoKAmlkGAEgASgJImgKE0dldERlbGl2ZXJ5UmVzcG9uc2USLwoIZGVsaXZlcnkYASABKAsyHS5zdG9yZWZyb250LmFkbWluLnYxLkRlbGl2ZXJ5EhQKB3BheWxvYWQYAiABKAlIAIgBAUIKCghfcGF5bG9hZCIjChVSZXNlbmREZWxpdmVyeVJlcXVlc3QSCgoCaWQYASABKAkiUwoSU3RhcnRSZXNlbmRSZXF1ZXN0EhIKCndlYmhvb2tfaWQYASABKAkSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjsKFUNvbnRpbnVlUmVzZW5kUmVxdWVzdBIKCgJpZBgBIAEoCRIWCg5jb250aW51ZV90b2tlbhgCIAEoCSL/AQoGUmVzZW5kEgoKAmlkGAEgASgJEhIKCndlYmhvb2tfaWQYAiABKAkSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlc2VudBgEIAEoBRIwCgVzdGF0ZRgFIAEoDjIhLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzZW5kLlN0YXRlEhYKDmNvbnRpbnVlX3Rva2VuGAYgASgJIlAKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASCwoHcnVubmluZxABEggKBGJ1c3kQAhIMCghmaW5pc2hlZBADEgsKB3N0b3BwZWQQBDL1AwoPRGVsaXZlcnlTZXJ2aWNlEm4KDkxpc3REZWxpdmVyaWVzEiouc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaKy5zdG9yZWZyb250LmFkbWluLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2UiA5ACARJlCgtHZXREZWxpdmVyeRInLnN0b3JlZnJvbnQuYWRtaW4udjEuR2V0RGVsaXZlcnlSZXF1ZXN0Giguc3RvcmVmcm9udC5hZG1pbi52MS5HZXREZWxpdmVyeVJlc3BvbnNlIgOQAgESWwoOUmVzZW5kRGVsaXZlcnkSKi5zdG9yZWZyb250LmFkbWluLnYxLlJlc2VuZERlbGl2ZXJ5UmVxdWVzdBodLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsaXZlcnkSUwoLU3RhcnRSZXNlbmQSJy5zdG9yZWZyb250LmFkbWluLnYxLlN0YXJ0UmVzZW5kUmVxdWVzdBobLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzZW5kElkKDkNvbnRpbnVlUmVzZW5kEiouc3RvcmVmcm9udC5hZG1pbi52MS5Db250aW51ZVJlc2VuZFJlcXVlc3QaGy5zdG9yZWZyb250LmFkbWluLnYxLlJlc2VuZEI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
- * An event on its way to a webhook, or one that has ended.
+ * The delivery of one event to one webhook.
  *
  * @generated from message storefront.admin.v1.Delivery
  */
@@ -49,46 +49,67 @@ export type Delivery = Message<"storefront.admin.v1.Delivery"> & {
   webhookId: string;
 
   /**
-   * What it has come to.
+   * Its state.
    *
    * @generated from field: storefront.admin.v1.Delivery.Status status = 5;
    */
   status: Delivery_Status;
 
   /**
+   * How many attempts were made so far.
+   *
+   * @generated from field: int32 attempt_count = 6;
+   */
+  attemptCount: number;
+
+  /**
    * When the next attempt is due; null while one is being made, and once the delivery has ended.
    *
-   * @generated from field: google.protobuf.Timestamp next_attempt_at = 6;
+   * @generated from field: google.protobuf.Timestamp next_attempt_at = 7;
    */
   nextAttemptAt?: Timestamp | undefined;
 
   /**
-   * The attempts made so far, oldest first.
+   * The status of the receiver's answer to the newest attempt; null when there was none.
    *
-   * @generated from field: repeated storefront.admin.v1.Delivery.Attempt attempts = 7;
+   * @generated from field: optional int32 last_status_code = 8;
    */
-  attempts: Delivery_Attempt[];
+  lastStatusCode?: number | undefined;
 
   /**
-   * When the delivery was made.
+   * Why the newest attempt failed, in a few words; null when it succeeded or there was none.
    *
-   * @generated from field: google.protobuf.Timestamp created_at = 8;
+   * @generated from field: optional string last_error = 9;
+   */
+  lastError?: string | undefined;
+
+  /**
+   * When the delivery was created.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
 
   /**
    * When it ended; null while it is pending.
    *
-   * @generated from field: google.protobuf.Timestamp finished_at = 9;
+   * @generated from field: google.protobuf.Timestamp finished_at = 11;
    */
   finishedAt?: Timestamp | undefined;
 
   /**
    * UUID of the store.
    *
-   * @generated from field: string store_id = 10;
+   * @generated from field: string store_id = 12;
    */
   storeId: string;
+
+  /**
+   * The attempts made so far, oldest first.
+   *
+   * @generated from field: repeated storefront.admin.v1.Delivery.Attempt attempts = 13;
+   */
+  attempts: Delivery_Attempt[];
 };
 
 /**
@@ -105,7 +126,7 @@ export const DeliverySchema: GenMessage<Delivery> = /*@__PURE__*/
  */
 export type Delivery_Attempt = Message<"storefront.admin.v1.Delivery.Attempt"> & {
   /**
-   * Which attempt, from 1.
+   * The attempt's number, from 1.
    *
    * @generated from field: int32 number = 1;
    */
@@ -148,7 +169,7 @@ export const Delivery_AttemptSchema: GenMessage<Delivery_Attempt> = /*@__PURE__*
   messageDesc(file_storefront_admin_v1_delivery, 0, 0);
 
 /**
- * What a delivery has come to.
+ * The states of a delivery.
  *
  * @generated from enum storefront.admin.v1.Delivery.Status
  */
@@ -220,7 +241,7 @@ export type ListDeliveriesRequest = Message<"storefront.admin.v1.ListDeliveriesR
   webhookId: string;
 
   /**
-   * Only deliveries that have come to this.
+   * Only deliveries in this state.
    *
    * @generated from field: optional storefront.admin.v1.Delivery.Status status = 3;
    */
@@ -229,23 +250,23 @@ export type ListDeliveriesRequest = Message<"storefront.admin.v1.ListDeliveriesR
   /**
    * Only deliveries of events of this type.
    *
-   * @generated from field: string type = 4;
+   * @generated from field: string event_type = 4;
    */
-  type: string;
+  eventType: string;
 
   /**
-   * Only deliveries older than the one with this id.
+   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
    *
-   * @generated from field: string before = 5;
+   * @generated from field: optional int32 page_size = 5;
    */
-  before: string;
+  pageSize?: number | undefined;
 
   /**
-   * How many, from 1; 50 unless named.
+   * The `nextPageToken` of the page before; empty for the first page.
    *
-   * @generated from field: optional int32 limit = 6;
+   * @generated from field: string page_token = 6;
    */
-  limit?: number | undefined;
+  pageToken: string;
 };
 
 /**
@@ -267,6 +288,13 @@ export type ListDeliveriesResponse = Message<"storefront.admin.v1.ListDeliveries
    * @generated from field: repeated storefront.admin.v1.Delivery deliveries = 1;
    */
   deliveries: Delivery[];
+
+  /**
+   * What to send as `pageToken` for the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -298,7 +326,7 @@ export const GetDeliveryRequestSchema: GenMessage<GetDeliveryRequest> = /*@__PUR
   messageDesc(file_storefront_admin_v1_delivery, 3);
 
 /**
- * A delivery with what it delivers.
+ * A delivery with its payload.
  *
  * @generated from message storefront.admin.v1.GetDeliveryResponse
  */
@@ -311,8 +339,8 @@ export type GetDeliveryResponse = Message<"storefront.admin.v1.GetDeliveryRespon
   delivery?: Delivery | undefined;
 
   /**
-   * The event envelope: this text in UTF-8 is what is signed and sent, byte for byte. Null when the
-   * event is kept no longer.
+   * The event envelope: this text in UTF-8 is what is signed and sent, byte for byte. Null once the
+   * event's retention has ended.
    *
    * @generated from field: optional string payload = 2;
    */
@@ -327,7 +355,7 @@ export const GetDeliveryResponseSchema: GenMessage<GetDeliveryResponse> = /*@__P
   messageDesc(file_storefront_admin_v1_delivery, 4);
 
 /**
- * The event of which delivery to send again.
+ * Which delivery's event to send again.
  *
  * @generated from message storefront.admin.v1.ResendDeliveryRequest
  */
@@ -348,7 +376,7 @@ export const ResendDeliveryRequestSchema: GenMessage<ResendDeliveryRequest> = /*
   messageDesc(file_storefront_admin_v1_delivery, 5);
 
 /**
- * Where to send again, and from when on.
+ * Which webhook to resend to, and from when on.
  *
  * @generated from message storefront.admin.v1.StartResendRequest
  */
@@ -361,7 +389,7 @@ export type StartResendRequest = Message<"storefront.admin.v1.StartResendRequest
   webhookId: string;
 
   /**
-   * Events of this moment or later are sent again; required.
+   * Events of this moment or later are resent; required.
    *
    * @generated from field: google.protobuf.Timestamp since = 2;
    */
@@ -376,7 +404,7 @@ export const StartResendRequestSchema: GenMessage<StartResendRequest> = /*@__PUR
   messageDesc(file_storefront_admin_v1_delivery, 6);
 
 /**
- * Which resend to go on with.
+ * Which resend to continue.
  *
  * @generated from message storefront.admin.v1.ContinueResendRequest
  */
@@ -389,11 +417,11 @@ export type ContinueResendRequest = Message<"storefront.admin.v1.ContinueResendR
   id: string;
 
   /**
-   * The hold of the answer before; empty takes up a resend that nobody works on.
+   * The `continueToken` of the answer before; empty to take up a resend that no process works on.
    *
-   * @generated from field: string hold = 2;
+   * @generated from field: string continue_token = 2;
    */
-  hold: string;
+  continueToken: string;
 };
 
 /**
@@ -404,7 +432,7 @@ export const ContinueResendRequestSchema: GenMessage<ContinueResendRequest> = /*
   messageDesc(file_storefront_admin_v1_delivery, 7);
 
 /**
- * How far a resend is.
+ * The progress of a resend.
  *
  * @generated from message storefront.admin.v1.Resend
  */
@@ -424,47 +452,32 @@ export type Resend = Message<"storefront.admin.v1.Resend"> & {
   webhookId: string;
 
   /**
-   * From when on events are sent again.
+   * Events of this moment or later are resent.
    *
    * @generated from field: google.protobuf.Timestamp since = 3;
    */
   since?: Timestamp | undefined;
 
   /**
-   * How many deliveries it has made so far.
+   * How many deliveries it has created so far.
    *
    * @generated from field: int32 resent = 4;
    */
   resent: number;
 
   /**
-   * Whether nothing is left to do.
+   * Its state.
    *
-   * @generated from field: bool finished = 5;
+   * @generated from field: storefront.admin.v1.Resend.State state = 5;
    */
-  finished: boolean;
+  state: Resend_State;
 
   /**
-   * Whether another process is on it: the call did nothing, and should be repeated in a while.
+   * Lets the next call of ContinueResend go on at once; opaque.
    *
-   * @generated from field: bool elsewhere = 6;
+   * @generated from field: string continue_token = 6;
    */
-  elsewhere: boolean;
-
-  /**
-   * What the next call is to say in order to go on at once. It means nothing else.
-   *
-   * @generated from field: string hold = 7;
-   */
-  hold: string;
-
-  /**
-   * Whether it has finished because the webhook was disabled or deleted: what it had made and was not
-   * delivered is cancelled, and events may be left that were not sent again.
-   *
-   * @generated from field: bool stopped = 8;
-   */
-  stopped: boolean;
+  continueToken: string;
 };
 
 /**
@@ -475,13 +488,66 @@ export const ResendSchema: GenMessage<Resend> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_delivery, 8);
 
 /**
- * The journal of deliveries, and sending again.
+ * The states of a resend.
+ *
+ * @generated from enum storefront.admin.v1.Resend.State
+ */
+export enum Resend_State {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: STATE_UNSPECIFIED = 0;
+   */
+  STATE_UNSPECIFIED = 0,
+
+  /**
+   * There is more to do: call ContinueResend with the `continueToken`.
+   * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+   *
+   * @generated from enum value: running = 1;
+   */
+  running = 1,
+
+  /**
+   * Another process works on it and this call did nothing: call ContinueResend in a while.
+   * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+   *
+   * @generated from enum value: busy = 2;
+   */
+  busy = 2,
+
+  /**
+   * All events were resent.
+   * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+   *
+   * @generated from enum value: finished = 3;
+   */
+  finished = 3,
+
+  /**
+   * The webhook was disabled or deleted meanwhile: the deliveries that had not ended are cancelled,
+   * and some events may not have been resent.
+   * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
+   *
+   * @generated from enum value: stopped = 4;
+   */
+  stopped = 4,
+}
+
+/**
+ * Describes the enum storefront.admin.v1.Resend.State.
+ */
+export const Resend_StateSchema: GenEnum<Resend_State> = /*@__PURE__*/
+  enumDesc(file_storefront_admin_v1_delivery, 8, 0);
+
+/**
+ * The journal of deliveries, and resending.
  *
  * @generated from service storefront.admin.v1.DeliveryService
  */
 export const DeliveryService: GenService<{
   /**
-   * Lists the newest deliveries that match. Refused with `store_not_found` or `webhook_not_found`.
+   * Lists the deliveries that match, newest first. Refused with `store_not_found` or `webhook_not_found`.
    *
    * @generated from rpc storefront.admin.v1.DeliveryService.ListDeliveries
    */
@@ -491,7 +557,7 @@ export const DeliveryService: GenService<{
     output: typeof ListDeliveriesResponseSchema;
   },
   /**
-   * Retrieves a delivery with what it delivers. Refused with `delivery_not_found`.
+   * Retrieves a delivery with its payload. Refused with `delivery_not_found`.
    *
    * @generated from rpc storefront.admin.v1.DeliveryService.GetDelivery
    */
@@ -501,12 +567,12 @@ export const DeliveryService: GenService<{
     output: typeof GetDeliveryResponseSchema;
   },
   /**
-   * Sends the event of a delivery that has ended again: a new delivery of the same event with all
-   * attempts before it.
+   * Sends the event of a delivery that has ended once more: a new delivery of the same event, with the
+   * full schedule of attempts.
    *
-   * Refused with `delivery_not_found`, `delivery_pending` when one of this event to this webhook has
-   * not ended yet, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
-   * `event_expired` when the event is kept no longer.
+   * Refused with `delivery_not_found`, `delivery_pending` while another delivery of this event to this
+   * webhook is pending, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
+   * `event_expired` once the event's retention has ended.
    *
    * @generated from rpc storefront.admin.v1.DeliveryService.ResendDelivery
    */
@@ -516,11 +582,11 @@ export const DeliveryService: GenService<{
     output: typeof DeliverySchema;
   },
   /**
-   * Orders every event since a time to be sent to a webhook again that it subscribes to and that
-   * never succeeded there, those included that came while it was disabled. What it answers is still
-   * to be carried out, by calls of ContinueResend until it is finished; a worker goes on with one
-   * that nobody continues for a quarter of a minute. However often it is called, nothing is sent
-   * twice; one that is not finished is gone on with, and then looks again at what it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
+   * Starts to resend to a webhook every event since a time that it subscribes to and that never
+   * succeeded there, also events that came while it was disabled. Call ContinueResend until the resend
+   * has finished; a worker continues one that nobody continues for 15 seconds. It never sends an event
+   * twice, however often it is called: it joins a resend that has not finished, which then checks again
+   * the events that it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
    *
    * @generated from rpc storefront.admin.v1.DeliveryService.StartResend
    */
@@ -530,8 +596,7 @@ export const DeliveryService: GenService<{
     output: typeof ResendSchema;
   },
   /**
-   * Carries out the next part of a resend and answers how far it is. Refused with
-   * `resend_not_found`.
+   * Carries out the next part of a resend and returns its progress. Refused with `resend_not_found`.
    *
    * @generated from rpc storefront.admin.v1.DeliveryService.ContinueResend
    */

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/event.proto.
  */
 export const file_storefront_admin_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("Ch9zdG9yZWZyb250L2FkbWluL3YxL2V2ZW50LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxInQKBUV2ZW50EgoKAmlkGAEgASgJEhAKCHN0b3JlX2lkGAIgASgJEgwKBHR5cGUYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcGF5bG9hZBgFIAEoCSJeChFMaXN0RXZlbnRzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIMCgR0eXBlGAIgASgJEg4KBmJlZm9yZRgDIAEoCRISCgVsaW1pdBgEIAEoBUgAiAEBQggKBl9saW1pdCJAChJMaXN0RXZlbnRzUmVzcG9uc2USKgoGZXZlbnRzGAEgAygLMhouc3RvcmVmcm9udC5hZG1pbi52MS5FdmVudCIdCg9HZXRFdmVudFJlcXVlc3QSCgoCaWQYASABKAkyxQEKDEV2ZW50U2VydmljZRJiCgpMaXN0RXZlbnRzEiYuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0RXZlbnRzUmVxdWVzdBonLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdEV2ZW50c1Jlc3BvbnNlIgOQAgESUQoIR2V0RXZlbnQSJC5zdG9yZWZyb250LmFkbWluLnYxLkdldEV2ZW50UmVxdWVzdBoaLnN0b3JlZnJvbnQuYWRtaW4udjEuRXZlbnQiA5ACAUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("Ch9zdG9yZWZyb250L2FkbWluL3YxL2V2ZW50LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxInQKBUV2ZW50EgoKAmlkGAEgASgJEhAKCHN0b3JlX2lkGAIgASgJEgwKBHR5cGUYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcGF5bG9hZBgFIAEoCSJqChFMaXN0RXZlbnRzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIMCgR0eXBlGAIgASgJEhYKCXBhZ2Vfc2l6ZRgDIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YBCABKAlCDAoKX3BhZ2Vfc2l6ZSJZChJMaXN0RXZlbnRzUmVzcG9uc2USKgoGZXZlbnRzGAEgAygLMhouc3RvcmVmcm9udC5hZG1pbi52MS5FdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiHQoPR2V0RXZlbnRSZXF1ZXN0EgoKAmlkGAEgASgJMsUBCgxFdmVudFNlcnZpY2USYgoKTGlzdEV2ZW50cxImLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdEV2ZW50c1JlcXVlc3QaJy5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RFdmVudHNSZXNwb25zZSIDkAIBElEKCEdldEV2ZW50EiQuc3RvcmVmcm9udC5hZG1pbi52MS5HZXRFdmVudFJlcXVlc3QaGi5zdG9yZWZyb250LmFkbWluLnYxLkV2ZW50IgOQAgFCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * An event.
@@ -42,7 +42,7 @@ export type Event = Message<"storefront.admin.v1.Event"> & {
   type: string;
 
   /**
-   * When it happened.
+   * When the event happened.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
@@ -84,18 +84,18 @@ export type ListEventsRequest = Message<"storefront.admin.v1.ListEventsRequest">
   type: string;
 
   /**
-   * Only events older than the one with this id.
+   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
    *
-   * @generated from field: string before = 3;
+   * @generated from field: optional int32 page_size = 3;
    */
-  before: string;
+  pageSize?: number | undefined;
 
   /**
-   * How many, from 1; 50 unless named.
+   * The `nextPageToken` of the page before; empty for the first page.
    *
-   * @generated from field: optional int32 limit = 4;
+   * @generated from field: string page_token = 4;
    */
-  limit?: number | undefined;
+  pageToken: string;
 };
 
 /**
@@ -117,6 +117,13 @@ export type ListEventsResponse = Message<"storefront.admin.v1.ListEventsResponse
    * @generated from field: repeated storefront.admin.v1.Event events = 1;
    */
   events: Event[];
+
+  /**
+   * What to send as `pageToken` for the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -148,13 +155,13 @@ export const GetEventRequestSchema: GenMessage<GetEventRequest> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_event, 3);
 
 /**
- * What happened in stores, whether a webhook was told of it or not.
+ * The events of stores, those that no webhook subscribes to included.
  *
  * @generated from service storefront.admin.v1.EventService
  */
 export const EventService: GenService<{
   /**
-   * Lists the newest events of a store. Refused with `store_not_found`.
+   * Lists a store's events, newest first. Refused with `store_not_found`.
    *
    * @generated from rpc storefront.admin.v1.EventService.ListEvents
    */
@@ -164,7 +171,7 @@ export const EventService: GenService<{
     output: typeof ListEventsResponseSchema;
   },
   /**
-   * Retrieves an event. Refused with `event_not_found`, also when it is kept no longer.
+   * Retrieves an event. Refused with `event_not_found`, also once its retention has ended.
    *
    * @generated from rpc storefront.admin.v1.EventService.GetEvent
    */

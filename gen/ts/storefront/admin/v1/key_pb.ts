@@ -12,10 +12,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/key.proto.
  */
 export const file_storefront_admin_v1_key: GenFile = /*@__PURE__*/
-  fileDesc("Ch1zdG9yZWZyb250L2FkbWluL3YxL2tleS5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSLIAgoDS2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDAoEaGludBgDIAEoCRIOCgZzY29wZXMYBCADKAkSLwoGc3RhdHVzGAUgASgOMh8uc3RvcmVmcm9udC5hZG1pbi52MS5LZXkuU3RhdHVzEi4KCmV4cGlyZXNfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRgoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEgoKBmFjdGl2ZRABEgsKB3Jldm9rZWQQAhILCgdleHBpcmVkEAMiUAoQQ3JlYXRlS2V5UmVxdWVzdBINCgVzdG9yZRgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBnNjb3BlcxgDIAMoCRIPCgdleHBpcmVzGAQgASgJIkgKEUNyZWF0ZUtleVJlc3BvbnNlEiUKA2tleRgBIAEoCzIYLnN0b3JlZnJvbnQuYWRtaW4udjEuS2V5EgwKBHRleHQYAiABKAkiPgoPTGlzdEtleXNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQFCCAoGX2xpbWl0IjoKEExpc3RLZXlzUmVzcG9uc2USJgoEa2V5cxgBIAMoCzIYLnN0b3JlZnJvbnQuYWRtaW4udjEuS2V5Ih4KEFJldm9rZUtleVJlcXVlc3QSCgoCaWQYASABKAkymQIKCktleVNlcnZpY2USWgoJQ3JlYXRlS2V5EiUuc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVLZXlSZXF1ZXN0GiYuc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVLZXlSZXNwb25zZRJcCghMaXN0S2V5cxIkLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdEtleXNSZXF1ZXN0GiUuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0S2V5c1Jlc3BvbnNlIgOQAgESUQoJUmV2b2tlS2V5EiUuc3RvcmVmcm9udC5hZG1pbi52MS5SZXZva2VLZXlSZXF1ZXN0Ghguc3RvcmVmcm9udC5hZG1pbi52MS5LZXkiA5ACAkI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("Ch1zdG9yZWZyb250L2FkbWluL3YxL2tleS5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSKfAwoDS2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDAoEaGludBgDIAEoCRIOCgZzY29wZXMYBCADKAkSLwoGc3RhdHVzGAUgASgOMh8uc3RvcmVmcm9udC5hZG1pbi52MS5LZXkuU3RhdHVzEi4KCmV4cGlyZXNfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRgoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEgoKBmFjdGl2ZRABEgsKB3Jldm9rZWQQAhILCgdleHBpcmVkEAMiVQoITGlmZXRpbWUSGAoUTElGRVRJTUVfVU5TUEVDSUZJRUQQABILCgdEQVlTXzMwEAESCwoHREFZU185MBACEgoKBllFQVJfMRADEgkKBU5FVkVSEAQijQEKEENyZWF0ZUtleVJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEbmFtZRgCIAEoCRIOCgZzY29wZXMYAyADKAkSMwoIbGlmZXRpbWUYBCABKA4yIS5zdG9yZWZyb250LmFkbWluLnYxLktleS5MaWZldGltZRIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkiSgoRQ3JlYXRlS2V5UmVzcG9uc2USJQoDa2V5GAEgASgLMhguc3RvcmVmcm9udC5hZG1pbi52MS5LZXkSDgoGc2VjcmV0GAIgASgJIloKD0xpc3RLZXlzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIWCglwYWdlX3NpemUYAiABKAVIAIgBARISCgpwYWdlX3Rva2VuGAMgASgJQgwKCl9wYWdlX3NpemUiUwoQTGlzdEtleXNSZXNwb25zZRImCgRrZXlzGAEgAygLMhguc3RvcmVmcm9udC5hZG1pbi52MS5LZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIhsKDUdldEtleVJlcXVlc3QSCgoCaWQYASABKAkiHgoQUmV2b2tlS2V5UmVxdWVzdBIKCgJpZBgBIAEoCTLmAgoKS2V5U2VydmljZRJaCglDcmVhdGVLZXkSJS5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZUtleVJlcXVlc3QaJi5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZUtleVJlc3BvbnNlElwKCExpc3RLZXlzEiQuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0S2V5c1JlcXVlc3QaJS5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RLZXlzUmVzcG9uc2UiA5ACARJLCgZHZXRLZXkSIi5zdG9yZWZyb250LmFkbWluLnYxLkdldEtleVJlcXVlc3QaGC5zdG9yZWZyb250LmFkbWluLnYxLktleSIDkAIBElEKCVJldm9rZUtleRIlLnN0b3JlZnJvbnQuYWRtaW4udjEuUmV2b2tlS2V5UmVxdWVzdBoYLnN0b3JlZnJvbnQuYWRtaW4udjEuS2V5IgOQAgJCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * An API key.
+ * An API key, without its text.
  *
  * @generated from message storefront.admin.v1.Key
  */
@@ -35,7 +35,7 @@ export type Key = Message<"storefront.admin.v1.Key"> & {
   name: string;
 
   /**
-   * The beginning and the end of the key, by which people know it.
+   * The beginning and the end of the key, by which people recognise it.
    *
    * @generated from field: string hint = 3;
    */
@@ -49,7 +49,7 @@ export type Key = Message<"storefront.admin.v1.Key"> & {
   scopes: string[];
 
   /**
-   * Whether the key is let in.
+   * Whether the key can be used.
    *
    * @generated from field: storefront.admin.v1.Key.Status status = 5;
    */
@@ -85,7 +85,7 @@ export const KeySchema: GenMessage<Key> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_key, 0);
 
 /**
- * Whether the key is let in.
+ * Whether the key can be used.
  *
  * @generated from enum storefront.admin.v1.Key.Status
  */
@@ -98,7 +98,7 @@ export enum Key_Status {
   STATUS_UNSPECIFIED = 0,
 
   /**
-   * The key is let in.
+   * The key can be used.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
    * @generated from enum value: active = 1;
@@ -127,6 +127,54 @@ export enum Key_Status {
  */
 export const Key_StatusSchema: GenEnum<Key_Status> = /*@__PURE__*/
   enumDesc(file_storefront_admin_v1_key, 0, 0);
+
+/**
+ * How long a key can be used; it never changes.
+ *
+ * @generated from enum storefront.admin.v1.Key.Lifetime
+ */
+export enum Key_Lifetime {
+  /**
+   * Refused: say how long, if only NEVER.
+   *
+   * @generated from enum value: LIFETIME_UNSPECIFIED = 0;
+   */
+  LIFETIME_UNSPECIFIED = 0,
+
+  /**
+   * 30 days.
+   *
+   * @generated from enum value: DAYS_30 = 1;
+   */
+  DAYS_30 = 1,
+
+  /**
+   * 90 days.
+   *
+   * @generated from enum value: DAYS_90 = 2;
+   */
+  DAYS_90 = 2,
+
+  /**
+   * One year, which is 365 days.
+   *
+   * @generated from enum value: YEAR_1 = 3;
+   */
+  YEAR_1 = 3,
+
+  /**
+   * The key does not expire.
+   *
+   * @generated from enum value: NEVER = 4;
+   */
+  NEVER = 4,
+}
+
+/**
+ * Describes the enum storefront.admin.v1.Key.Lifetime.
+ */
+export const Key_LifetimeSchema: GenEnum<Key_Lifetime> = /*@__PURE__*/
+  enumDesc(file_storefront_admin_v1_key, 0, 1);
 
 /**
  * A key to create.
@@ -158,11 +206,19 @@ export type CreateKeyRequest = Message<"storefront.admin.v1.CreateKeyRequest"> &
   scopes: string[];
 
   /**
-   * `30d`, `90d`, `1y` or `never`; required.
+   * How long the key can be used; required.
    *
-   * @generated from field: string expires = 4;
+   * @generated from field: storefront.admin.v1.Key.Lifetime lifetime = 4;
    */
-  expires: string;
+  lifetime: Key_Lifetime;
+
+  /**
+   * At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
+   * with `idempotency_key_reused` and creates nothing, since only the first answer holds the key.
+   *
+   * @generated from field: string idempotency_key = 5;
+   */
+  idempotencyKey: string;
 };
 
 /**
@@ -186,11 +242,11 @@ export type CreateKeyResponse = Message<"storefront.admin.v1.CreateKeyResponse">
   key?: Key | undefined;
 
   /**
-   * The whole text of the key, this once.
+   * The whole key, `svc_live_…`. No other answer holds it.
    *
-   * @generated from field: string text = 2;
+   * @generated from field: string secret = 2;
    */
-  text: string;
+  secret: string;
 };
 
 /**
@@ -214,11 +270,18 @@ export type ListKeysRequest = Message<"storefront.admin.v1.ListKeysRequest"> & {
   store: string;
 
   /**
-   * How many, from 1; 50 unless named.
+   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
    *
-   * @generated from field: optional int32 limit = 2;
+   * @generated from field: optional int32 page_size = 2;
    */
-  limit?: number | undefined;
+  pageSize?: number | undefined;
+
+  /**
+   * The `nextPageToken` of the page before; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -240,6 +303,13 @@ export type ListKeysResponse = Message<"storefront.admin.v1.ListKeysResponse"> &
    * @generated from field: repeated storefront.admin.v1.Key keys = 1;
    */
   keys: Key[];
+
+  /**
+   * What to send as `pageToken` for the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -248,6 +318,27 @@ export type ListKeysResponse = Message<"storefront.admin.v1.ListKeysResponse"> &
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_key, 4);
+
+/**
+ * Which key to retrieve.
+ *
+ * @generated from message storefront.admin.v1.GetKeyRequest
+ */
+export type GetKeyRequest = Message<"storefront.admin.v1.GetKeyRequest"> & {
+  /**
+   * UUID of the key.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.GetKeyRequest.
+ * Use `create(GetKeyRequestSchema)` to create a new message.
+ */
+export const GetKeyRequestSchema: GenMessage<GetKeyRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_key, 5);
 
 /**
  * Which key to revoke.
@@ -268,7 +359,7 @@ export type RevokeKeyRequest = Message<"storefront.admin.v1.RevokeKeyRequest"> &
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_key, 5);
+  messageDesc(file_storefront_admin_v1_key, 6);
 
 /**
  * The API keys of stores.
@@ -277,8 +368,8 @@ export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*
  */
 export const KeyService: GenService<{
   /**
-   * Creates a key. Its text is in this answer and in no other: only its fingerprint is kept.
-   * Refused with `store_not_found`, or with `api_key_limit` when the store has ten active keys.
+   * Creates a key. The answer holds the whole key, once: only its fingerprint is stored. Refused with
+   * `store_not_found`, `idempotency_key_reused`, or `api_key_limit` when the store has ten active keys.
    *
    * @generated from rpc storefront.admin.v1.KeyService.CreateKey
    */
@@ -288,7 +379,7 @@ export const KeyService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * Lists a store's newest keys, revoked and expired ones included. Refused with `store_not_found`.
+   * Lists a store's keys, revoked and expired ones included, newest first. Refused with `store_not_found`.
    *
    * @generated from rpc storefront.admin.v1.KeyService.ListKeys
    */
@@ -296,6 +387,16 @@ export const KeyService: GenService<{
     methodKind: "unary";
     input: typeof ListKeysRequestSchema;
     output: typeof ListKeysResponseSchema;
+  },
+  /**
+   * Retrieves a key. Refused with `api_key_not_found`.
+   *
+   * @generated from rpc storefront.admin.v1.KeyService.GetKey
+   */
+  getKey: {
+    methodKind: "unary";
+    input: typeof GetKeyRequestSchema;
+    output: typeof KeySchema;
   },
   /**
    * Revokes a key for good, with effect from its next request on every server; a revoked one stays

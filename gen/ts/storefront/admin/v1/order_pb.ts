@@ -18,7 +18,7 @@ export const file_storefront_admin_v1_order: GenFile = /*@__PURE__*/
   fileDesc("Ch9zdG9yZWZyb250L2FkbWluL3YxL29yZGVyLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIo8FChJDcmVhdGVPcmRlclJlcXVlc3QSDQoFc3RvcmUYASABKAkSEwoLY3VzdG9tZXJfaWQYAiABKAkSOQoEbmFtZRgDIAEoCUIrukgociYYyAEyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJBJ1CgVlbWFpbBgEIAEoCUJhukheclwQARj+ATJVXlteXHNAXHgwMC1ceDFGXHg3Ri1ceDlGXStAW15cc0AuXHgwMC1ceDFGXHg3Ri1ceDlGXSsoXC5bXlxzQC5ceDAwLVx4MUZceDdGLVx4OUZdKykrJEgAiAEBEncKBXBob25lGAUgASgJQmO6SGByXhABGPoBMldeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKlteXHNceDAwLVx4MUZceDdGLVx4OUZdW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAYgBARI7CgVpdGVtcxgGIAMoCzIsLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlT3JkZXJSZXF1ZXN0Lkl0ZW0SFwoPcGF5bWVudF9saW5rX2lkGAcgASgJEiUKBmFtb3VudBgIIAEoA0IQukgNIgsY/////////w8oAUgCiAEBEj4KBG5vdGUYCSABKAlCK7pIKHImGNAPMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIA4gBARIXCg9pZGVtcG90ZW5jeV9rZXkYCiABKAkaLAoESXRlbRISCgpwcm9kdWN0X2lkGAEgASgJEhAKCHF1YW50aXR5GAIgASgFQggKBl9lbWFpbEIICgZfcGhvbmVCCQoHX2Ftb3VudEIHCgVfbm90ZSKRAgoRTGlzdE9yZGVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSGgoEcGFnZRgCIAEoA0IHukgEIgIoAUgAiAEBEiEKCXBhZ2Vfc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAGIAQESOgoGc3RhdHVzGAQgASgOMhsuc3RvcmVmcm9udC52MS5PcmRlci5TdGF0dXNCCLpIBYIBAhABSAKIAQESKAoEZnJvbRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgcKBV9wYWdlQgwKCl9wYWdlX3NpemVCCQoHX3N0YXR1cyI2Cg9QYXlPcmRlclJlcXVlc3QSCgoCaWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJIjcKEEZhaWxPcmRlclJlcXVlc3QSCgoCaWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJIjkKEkNhbmNlbE9yZGVyUmVxdWVzdBIKCgJpZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkiOQoSUmVmdW5kT3JkZXJSZXF1ZXN0EgoKAmlkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCTKvBAoMT3JkZXJTZXJ2aWNlEkwKC0NyZWF0ZU9yZGVyEicuc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVPcmRlclJlcXVlc3QaFC5zdG9yZWZyb250LnYxLk9yZGVyElwKCkxpc3RPcmRlcnMSJi5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RPcmRlcnNSZXF1ZXN0GiEuc3RvcmVmcm9udC52MS5MaXN0T3JkZXJzUmVzcG9uc2UiA5ACARJFCghHZXRPcmRlchIeLnN0b3JlZnJvbnQudjEuR2V0T3JkZXJSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5PcmRlciIDkAIBEkYKCFBheU9yZGVyEiQuc3RvcmVmcm9udC5hZG1pbi52MS5QYXlPcmRlclJlcXVlc3QaFC5zdG9yZWZyb250LnYxLk9yZGVyEkgKCUZhaWxPcmRlchIlLnN0b3JlZnJvbnQuYWRtaW4udjEuRmFpbE9yZGVyUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuT3JkZXISTAoLQ2FuY2VsT3JkZXISJy5zdG9yZWZyb250LmFkbWluLnYxLkNhbmNlbE9yZGVyUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuT3JkZXISTAoLUmVmdW5kT3JkZXISJy5zdG9yZWZyb250LmFkbWluLnYxLlJlZnVuZE9yZGVyUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuT3JkZXJCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_storefront_v1_order]);
 
 /**
- * An order to record: who buys, and what.
+ * An order to record: the buyer, and what is bought.
  *
  * @generated from message storefront.admin.v1.CreateOrderRequest
  */
@@ -31,7 +31,7 @@ export type CreateOrderRequest = Message<"storefront.admin.v1.CreateOrderRequest
   store: string;
 
   /**
-   * UUID of the customer; without it, the next three fields say who buys.
+   * UUID of the customer; without it, the next three fields describe the buyer.
    *
    * @generated from field: string customer_id = 2;
    */
@@ -186,7 +186,7 @@ export const ListOrdersRequestSchema: GenMessage<ListOrdersRequest> = /*@__PURE_
   messageDesc(file_storefront_admin_v1_order, 1);
 
 /**
- * Which order was paid.
+ * Which order to mark as paid.
  *
  * @generated from message storefront.admin.v1.PayOrderRequest
  */
@@ -214,7 +214,7 @@ export const PayOrderRequestSchema: GenMessage<PayOrderRequest> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_order, 2);
 
 /**
- * The payment of which order failed.
+ * Which order to mark as failed.
  *
  * @generated from message storefront.admin.v1.FailOrderRequest
  */
@@ -242,7 +242,7 @@ export const FailOrderRequestSchema: GenMessage<FailOrderRequest> = /*@__PURE__*
   messageDesc(file_storefront_admin_v1_order, 3);
 
 /**
- * Which order was given up.
+ * Which order to cancel.
  *
  * @generated from message storefront.admin.v1.CancelOrderRequest
  */
@@ -270,7 +270,7 @@ export const CancelOrderRequestSchema: GenMessage<CancelOrderRequest> = /*@__PUR
   messageDesc(file_storefront_admin_v1_order, 4);
 
 /**
- * Which order was paid back.
+ * Which order to mark as refunded.
  *
  * @generated from message storefront.admin.v1.RefundOrderRequest
  */
@@ -298,15 +298,14 @@ export const RefundOrderRequestSchema: GenMessage<RefundOrderRequest> = /*@__PUR
   messageDesc(file_storefront_admin_v1_order, 5);
 
 /**
- * Orders as a checkout records them and a payment provider's answers move them: PENDING becomes
+ * Orders. A checkout records them, and the answers of a payment provider move them: PENDING becomes
  * PAID, FAILED or CANCELLED; FAILED becomes PAID by a late payment; PAID becomes REFUNDED.
  *
- * Each of these calls can be repeated safely. Telling a second time what happened already changes
- * nothing and sends nothing. Beyond that, a call with an `idempotency_key` is answered, for 24
- * hours, with the same answer whenever it is repeated with that key, whatever became of the order
- * since; of two at once, one is carried out and the other gets its answer. The same key with
- * another request is refused with `idempotency_key_reused`. Keys belong to one store and one
- * method. A call that was refused is not remembered.
+ * Each of these calls can be repeated safely: marking an order a second time changes nothing and
+ * sends nothing. A call with an `idempotency_key` also gets the same answer whenever it is repeated
+ * with that key within 24 hours, whatever happened to the order since. Of two such calls at once, one
+ * is carried out and both get its answer. The same key with another request is refused with
+ * `idempotency_key_reused`. A key belongs to one store and one method. A refused call uses up no key.
  *
  * @generated from service storefront.admin.v1.OrderService
  */
@@ -348,7 +347,7 @@ export const OrderService: GenService<{
     output: typeof OrderSchema;
   },
   /**
-   * Tells that an order was paid. Sends `order.paid`, and `payment_link.paid` for an order through a
+   * Marks an order as paid. Sends `order.paid`, and `payment_link.paid` for an order through a
    * payment link.
    *
    * Refused with `order_not_found`, `order_transition_invalid`, `idempotency_key_reused`, or
@@ -363,7 +362,7 @@ export const OrderService: GenService<{
     output: typeof OrderSchema;
   },
   /**
-   * Tells that the payment of an order failed. Sends `order.failed`.
+   * Marks the payment of an order as failed. Sends `order.failed`.
    *
    * Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
    *
@@ -375,7 +374,7 @@ export const OrderService: GenService<{
     output: typeof OrderSchema;
   },
   /**
-   * Tells that an order was given up. Sends no event.
+   * Cancels an order. Sends no event.
    *
    * Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
    *
@@ -387,8 +386,7 @@ export const OrderService: GenService<{
     output: typeof OrderSchema;
   },
   /**
-   * Tells that a paid order was paid back, and takes its amount out of what the customer paid. Sends
-   * no event.
+   * Marks a paid order as refunded and subtracts its amount from what the customer paid. Sends no event.
    *
    * Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
    *

@@ -251,7 +251,7 @@ export const UpdateProductRequestSchema: GenMessage<UpdateProductRequest> = /*@_
   messageDesc(file_storefront_admin_v1_product, 2);
 
 /**
- * Products, with what the dashboard changes of them beyond the public API.
+ * Products, with the fields that the public API cannot change.
  *
  * @generated from service storefront.admin.v1.ProductService
  */

@@ -2,28 +2,32 @@
 // @generated from file storefront/admin/v1/store.proto (package storefront.admin.v1, syntax proto3)
 /* eslint-disable */
 
-// The operator's side of the service: what the platform, its checkout and its dashboard do to
-// stores from outside the public API, by the same rules. It is served on the operator's listener
-// alone.
+// The operator's API: the platform, its checkout and its dashboard manage stores with it, by the same
+// rules as the public API. It is served on the operator's listener only.
 //
 // Every call carries `Authorization: Bearer <ADMIN_TOKEN>`, the token that the server was started
-// with. Without one it is refused with `admin_token_missing`, with another with
-// `admin_token_invalid`. A server that was started without a token does not serve these services,
-// but for `storefront dev`, which answers programs on its own machine.
+// with. Without a token it is refused with `admin_token_missing`, with a wrong one with
+// `admin_token_invalid`. A server that was started without a token does not serve these services;
+// `storefront dev` serves them, without a token, to programs on its own machine.
 //
 // A call may name the member of the store for whom it is made, as `Storefront-Member: NAME`; the
 // activity journal then shows that member, otherwise the operator. The name is 1 to 100
-// characters; what is not printable ASCII, and the percent sign, is percent-encoded as UTF-8.
+// characters. Percent-encode as UTF-8 the percent sign and everything but printable ASCII.
 //
 // A store is named by its slug or its id, everything else by its id alone. A refused call carries
-// a `storefront.v1.Error` among its error's details, with the codes that each method names, and
+// a `storefront.v1.Error` among its error's details, with one of the codes that the method names, or
 // `validation_failed` for fields that cannot be used.
+//
+// Lists of the operator's own resources come in pages: send the `next_page_token` of an answer as the
+// `page_token` of the next call, with the other fields unchanged, until it is empty.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
+import type { Product_Type } from "../../v1/product_pb.js";
+import { file_storefront_v1_product } from "../../v1/product_pb.js";
 import type { Store, Store_Status, StoreSchema } from "../../v1/store_pb.js";
 import { file_storefront_v1_store } from "../../v1/store_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -32,7 +36,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/store.proto.
  */
 export const file_storefront_admin_v1_store: GenFile = /*@__PURE__*/
-  fileDesc("Ch9zdG9yZWZyb250L2FkbWluL3YxL3N0b3JlLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIpwGChJDcmVhdGVTdG9yZVJlcXVlc3QSdAoEbmFtZRgBIAEoCUJmukhjyAEBcl4QARjIATJXXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSpbXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXVteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokEgwKBHNsdWcYAiABKAkSEAoIY3VycmVuY3kYAyABKAkSDwoHY291bnRyeRgEIAEoCRIQCgN1cmwYBSABKAlIAIgBARJGCgtkZXNjcmlwdGlvbhgGIAEoCUIsukgpcicY0IYDMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAYgBARIaCg1zdXBwb3J0X2VtYWlsGAcgASgJSAKIAQESEgoFcGhvbmUYCCABKAlIA4gBARIbCg53aGF0c2FwcF9waG9uZRgJIAEoCUgEiAEBEk4KDHNvY2lhbF9saW5rcxgKIAMoCzI4LnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlU3RvcmVSZXF1ZXN0LlNvY2lhbExpbmtzRW50cnkSOgoGc3RhdHVzGAsgASgOMhsuc3RvcmVmcm9udC52MS5TdG9yZS5TdGF0dXNCCLpIBYIBAhABSAWIAQESHwoScGF5bWVudF9saW5rc19vcGVuGAwgASgISAaIAQESGQoRdW5hdmFpbGFibGVfdHlwZXMYDSADKAkSOgoUcGxhdGZvcm1fZmVlX3BlcmNlbnQYDiABKAFCF7pIFBISGQAAAAAAAFlAKQAAAAAAAAAASAeIAQEaMgoQU29jaWFsTGlua3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgYKBF91cmxCDgoMX2Rlc2NyaXB0aW9uQhAKDl9zdXBwb3J0X2VtYWlsQggKBl9waG9uZUIRCg9fd2hhdHNhcHBfcGhvbmVCCQoHX3N0YXR1c0IVChNfcGF5bWVudF9saW5rc19vcGVuQhcKFV9wbGF0Zm9ybV9mZWVfcGVyY2VudCIxChFMaXN0U3RvcmVzUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBQggKBl9saW1pdCI6ChJMaXN0U3RvcmVzUmVzcG9uc2USJAoGc3RvcmVzGAEgAygLMhQuc3RvcmVmcm9udC52MS5TdG9yZSIgCg9HZXRTdG9yZVJlcXVlc3QSDQoFc3RvcmUYASABKAkitgYKElVwZGF0ZVN0b3JlUmVxdWVzdBINCgVzdG9yZRgBIAEoCRJ2CgRuYW1lGAIgASgJQmO6SGByXhABGMgBMldeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKlteXHNceDAwLVx4MUZceDdGLVx4OUZdW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAIgBARIQCgN1cmwYAyABKAlIAYgBARJGCgtkZXNjcmlwdGlvbhgEIAEoCUIsukgpcicY0IYDMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAogBARIaCg1zdXBwb3J0X2VtYWlsGAUgASgJSAOIAQESEgoFcGhvbmUYBiABKAlIBIgBARIbCg53aGF0c2FwcF9waG9uZRgHIAEoCUgFiAEBEk4KDHNvY2lhbF9saW5rcxgIIAMoCzI4LnN0b3JlZnJvbnQuYWRtaW4udjEuVXBkYXRlU3RvcmVSZXF1ZXN0LlNvY2lhbExpbmtzRW50cnkSOgoGc3RhdHVzGAkgASgOMhsuc3RvcmVmcm9udC52MS5TdG9yZS5TdGF0dXNCCLpIBYIBAhABSAaIAQESHwoScGF5bWVudF9saW5rc19vcGVuGAogASgISAeIAQESGQoRdW5hdmFpbGFibGVfdHlwZXMYCyADKAkSOgoUcGxhdGZvcm1fZmVlX3BlcmNlbnQYDCABKAFCF7pIFBISGQAAAAAAAFlAKQAAAAAAAAAASAiIAQESLwoLdXBkYXRlX21hc2sYDSABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrGjIKEFNvY2lhbExpbmtzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfbmFtZUIGCgRfdXJsQg4KDF9kZXNjcmlwdGlvbkIQCg5fc3VwcG9ydF9lbWFpbEIICgZfcGhvbmVCEQoPX3doYXRzYXBwX3Bob25lQgkKB19zdGF0dXNCFQoTX3BheW1lbnRfbGlua3Nfb3BlbkIXChVfcGxhdGZvcm1fZmVlX3BlcmNlbnQy2wIKDFN0b3JlU2VydmljZRJMCgtDcmVhdGVTdG9yZRInLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlU3RvcmVSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5TdG9yZRJiCgpMaXN0U3RvcmVzEiYuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0U3RvcmVzUmVxdWVzdBonLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdFN0b3Jlc1Jlc3BvbnNlIgOQAgESSwoIR2V0U3RvcmUSJC5zdG9yZWZyb250LmFkbWluLnYxLkdldFN0b3JlUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuU3RvcmUiA5ACARJMCgtVcGRhdGVTdG9yZRInLnN0b3JlZnJvbnQuYWRtaW4udjEuVXBkYXRlU3RvcmVSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5TdG9yZUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_field_mask, file_storefront_v1_store]);
+  fileDesc("Ch9zdG9yZWZyb250L2FkbWluL3YxL3N0b3JlLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIrkGChJDcmVhdGVTdG9yZVJlcXVlc3QSdAoEbmFtZRgBIAEoCUJmukhjyAEBcl4QARjIATJXXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSpbXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXVteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokEgwKBHNsdWcYAiABKAkSEAoIY3VycmVuY3kYAyABKAkSDwoHY291bnRyeRgEIAEoCRIQCgN1cmwYBSABKAlIAIgBARJGCgtkZXNjcmlwdGlvbhgGIAEoCUIsukgpcicY0IYDMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAYgBARIaCg1zdXBwb3J0X2VtYWlsGAcgASgJSAKIAQESEgoFcGhvbmUYCCABKAlIA4gBARIbCg53aGF0c2FwcF9waG9uZRgJIAEoCUgEiAEBEk4KDHNvY2lhbF9saW5rcxgKIAMoCzI4LnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlU3RvcmVSZXF1ZXN0LlNvY2lhbExpbmtzRW50cnkSOgoGc3RhdHVzGAsgASgOMhsuc3RvcmVmcm9udC52MS5TdG9yZS5TdGF0dXNCCLpIBYIBAhABSAWIAQESHwoScGF5bWVudF9saW5rc19vcGVuGAwgASgISAaIAQESNgoRdW5hdmFpbGFibGVfdHlwZXMYDSADKA4yGy5zdG9yZWZyb250LnYxLlByb2R1Y3QuVHlwZRI6ChRwbGF0Zm9ybV9mZWVfcGVyY2VudBgOIAEoAUIXukgUEhIZAAAAAAAAWUApAAAAAAAAAABIB4gBARoyChBTb2NpYWxMaW5rc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX3VybEIOCgxfZGVzY3JpcHRpb25CEAoOX3N1cHBvcnRfZW1haWxCCAoGX3Bob25lQhEKD193aGF0c2FwcF9waG9uZUIJCgdfc3RhdHVzQhUKE19wYXltZW50X2xpbmtzX29wZW5CFwoVX3BsYXRmb3JtX2ZlZV9wZXJjZW50Ik0KEUxpc3RTdG9yZXNSZXF1ZXN0EhYKCXBhZ2Vfc2l6ZRgBIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAiABKAlCDAoKX3BhZ2Vfc2l6ZSJTChJMaXN0U3RvcmVzUmVzcG9uc2USJAoGc3RvcmVzGAEgAygLMhQuc3RvcmVmcm9udC52MS5TdG9yZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIAoPR2V0U3RvcmVSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJItMGChJVcGRhdGVTdG9yZVJlcXVlc3QSDQoFc3RvcmUYASABKAkSdgoEbmFtZRgCIAEoCUJjukhgcl4QARjIATJXXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSpbXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXVteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSACIAQESEAoDdXJsGAMgASgJSAGIAQESRgoLZGVzY3JpcHRpb24YBCABKAlCLLpIKXInGNCGAzIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAKIAQESGgoNc3VwcG9ydF9lbWFpbBgFIAEoCUgDiAEBEhIKBXBob25lGAYgASgJSASIAQESGwoOd2hhdHNhcHBfcGhvbmUYByABKAlIBYgBARJOCgxzb2NpYWxfbGlua3MYCCADKAsyOC5zdG9yZWZyb250LmFkbWluLnYxLlVwZGF0ZVN0b3JlUmVxdWVzdC5Tb2NpYWxMaW5rc0VudHJ5EjoKBnN0YXR1cxgJIAEoDjIbLnN0b3JlZnJvbnQudjEuU3RvcmUuU3RhdHVzQgi6SAWCAQIQAUgGiAEBEh8KEnBheW1lbnRfbGlua3Nfb3BlbhgKIAEoCEgHiAEBEjYKEXVuYXZhaWxhYmxlX3R5cGVzGAsgAygOMhsuc3RvcmVmcm9udC52MS5Qcm9kdWN0LlR5cGUSOgoUcGxhdGZvcm1fZmVlX3BlcmNlbnQYDCABKAFCF7pIFBISGQAAAAAAAFlAKQAAAAAAAAAASAiIAQESLwoLdXBkYXRlX21hc2sYDSABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrGjIKEFNvY2lhbExpbmtzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfbmFtZUIGCgRfdXJsQg4KDF9kZXNjcmlwdGlvbkIQCg5fc3VwcG9ydF9lbWFpbEIICgZfcGhvbmVCEQoPX3doYXRzYXBwX3Bob25lQgkKB19zdGF0dXNCFQoTX3BheW1lbnRfbGlua3Nfb3BlbkIXChVfcGxhdGZvcm1fZmVlX3BlcmNlbnQy2wIKDFN0b3JlU2VydmljZRJMCgtDcmVhdGVTdG9yZRInLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlU3RvcmVSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5TdG9yZRJiCgpMaXN0U3RvcmVzEiYuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0U3RvcmVzUmVxdWVzdBonLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdFN0b3Jlc1Jlc3BvbnNlIgOQAgESSwoIR2V0U3RvcmUSJC5zdG9yZWZyb250LmFkbWluLnYxLkdldFN0b3JlUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuU3RvcmUiA5ACARJMCgtVcGRhdGVTdG9yZRInLnN0b3JlZnJvbnQuYWRtaW4udjEuVXBkYXRlU3RvcmVSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5TdG9yZUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_field_mask, file_storefront_v1_product, file_storefront_v1_store]);
 
 /**
  * A store to create.
@@ -78,7 +82,7 @@ export type CreateStoreRequest = Message<"storefront.admin.v1.CreateStoreRequest
   url?: string | undefined;
 
   /**
-   * What the store says of itself.
+   * A description of the store.
    *
    * @generated from field: optional string description = 6;
    */
@@ -127,12 +131,11 @@ export type CreateStoreRequest = Message<"storefront.admin.v1.CreateStoreRequest
   paymentLinksOpen?: boolean | undefined;
 
   /**
-   * The types of product that may not be published, of `FILE`, `COURSE`, `LICENSE`, `MEETING` and
-   * `EVENT`.
+   * The types of product that may not be published.
    *
-   * @generated from field: repeated string unavailable_types = 13;
+   * @generated from field: repeated storefront.v1.Product.Type unavailable_types = 13;
    */
-  unavailableTypes: string[];
+  unavailableTypes: Product_Type[];
 
   /**
    * The platform's share of each order recorded, in per cent, 0 to 100; 0 unless named.
@@ -150,17 +153,24 @@ export const CreateStoreRequestSchema: GenMessage<CreateStoreRequest> = /*@__PUR
   messageDesc(file_storefront_admin_v1_store, 0);
 
 /**
- * How many stores to list.
+ * Which page of the stores to list.
  *
  * @generated from message storefront.admin.v1.ListStoresRequest
  */
 export type ListStoresRequest = Message<"storefront.admin.v1.ListStoresRequest"> & {
   /**
-   * From 1; 50 unless named.
+   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
    *
-   * @generated from field: optional int32 limit = 1;
+   * @generated from field: optional int32 page_size = 1;
    */
-  limit?: number | undefined;
+  pageSize?: number | undefined;
+
+  /**
+   * The `nextPageToken` of the page before; empty for the first page.
+   *
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
 };
 
 /**
@@ -182,6 +192,13 @@ export type ListStoresResponse = Message<"storefront.admin.v1.ListStoresResponse
    * @generated from field: repeated storefront.v1.Store stores = 1;
    */
   stores: Store[];
+
+  /**
+   * What to send as `pageToken` for the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -240,7 +257,7 @@ export type UpdateStoreRequest = Message<"storefront.admin.v1.UpdateStoreRequest
   url?: string | undefined;
 
   /**
-   * What the store says of itself.
+   * A description of the store.
    *
    * @generated from field: optional string description = 4;
    */
@@ -291,9 +308,9 @@ export type UpdateStoreRequest = Message<"storefront.admin.v1.UpdateStoreRequest
   /**
    * The types of product that may not be published, in place of all of them.
    *
-   * @generated from field: repeated string unavailable_types = 11;
+   * @generated from field: repeated storefront.v1.Product.Type unavailable_types = 11;
    */
-  unavailableTypes: string[];
+  unavailableTypes: Product_Type[];
 
   /**
    * The platform's share of each order recorded from now on, in per cent, 0 to 100.
@@ -336,7 +353,7 @@ export const StoreService: GenService<{
     output: typeof StoreSchema;
   },
   /**
-   * Lists the newest stores.
+   * Lists the stores, newest first.
    *
    * @generated from rpc storefront.admin.v1.StoreService.ListStores
    */

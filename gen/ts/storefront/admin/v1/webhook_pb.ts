@@ -14,10 +14,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/webhook.proto.
  */
 export const file_storefront_admin_v1_webhook: GenFile = /*@__PURE__*/
-  fileDesc("CiFzdG9yZWZyb250L2FkbWluL3YxL3dlYmhvb2sucHJvdG8SE3N0b3JlZnJvbnQuYWRtaW4udjEi1wMKB1dlYmhvb2sSCgoCaWQYASABKAkSCwoDdXJsGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg4KBmV2ZW50cxgEIAMoCRIxCgVzdGF0ZRgFIAEoDjIiLnN0b3JlZnJvbnQuYWRtaW4udjEuV2ViaG9vay5TdGF0ZRIxCg1mYWlsaW5nX3NpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkaXNhYmxlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGlzYWJsZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh4KFmRpc2FibGVkX2F1dG9tYXRpY2FsbHkYCSABKAgSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABILCgdlbmFibGVkEAESCwoHZmFpbGluZxACEgwKCGRpc2FibGVkEAMiVwoUQ3JlYXRlV2ViaG9va1JlcXVlc3QSDQoFc3RvcmUYASABKAkSCwoDdXJsGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg4KBmV2ZW50cxgEIAMoCSJWChVDcmVhdGVXZWJob29rUmVzcG9uc2USLQoHd2ViaG9vaxgBIAEoCzIcLnN0b3JlZnJvbnQuYWRtaW4udjEuV2ViaG9vaxIOCgZzZWNyZXQYAiABKAkiQgoTTGlzdFdlYmhvb2tzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBQggKBl9saW1pdCJGChRMaXN0V2ViaG9va3NSZXNwb25zZRIuCgh3ZWJob29rcxgBIAMoCzIcLnN0b3JlZnJvbnQuYWRtaW4udjEuV2ViaG9vayKnAQoUVXBkYXRlV2ViaG9va1JlcXVlc3QSCgoCaWQYASABKAkSEAoDdXJsGAIgASgJSACIAQESGAoLZGVzY3JpcHRpb24YAyABKAlIAYgBARIOCgZldmVudHMYBCADKAkSLwoLdXBkYXRlX21hc2sYBSABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgYKBF91cmxCDgoMX2Rlc2NyaXB0aW9uIiIKFEVuYWJsZVdlYmhvb2tSZXF1ZXN0EgoKAmlkGAEgASgJIiMKFURpc2FibGVXZWJob29rUmVxdWVzdBIKCgJpZBgBIAEoCSIiChREZWxldGVXZWJob29rUmVxdWVzdBIKCgJpZBgBIAEoCSIhChNSb3RhdGVTZWNyZXRSZXF1ZXN0EgoKAmlkGAEgASgJIlUKFFJvdGF0ZVNlY3JldFJlc3BvbnNlEi0KB3dlYmhvb2sYASABKAsyHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2sSDgoGc2VjcmV0GAIgASgJIiAKElBpbmdXZWJob29rUmVxdWVzdBIKCgJpZBgBIAEoCTKSBgoOV2ViaG9va1NlcnZpY2USZgoNQ3JlYXRlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlV2ViaG9va1JlcXVlc3QaKi5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZVdlYmhvb2tSZXNwb25zZRJoCgxMaXN0V2ViaG9va3MSKC5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RXZWJob29rc1JlcXVlc3QaKS5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RXZWJob29rc1Jlc3BvbnNlIgOQAgESWAoNVXBkYXRlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuVXBkYXRlV2ViaG9va1JlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2sSXQoNRW5hYmxlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuRW5hYmxlV2ViaG9va1JlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2siA5ACAhJfCg5EaXNhYmxlV2ViaG9vaxIqLnN0b3JlZnJvbnQuYWRtaW4udjEuRGlzYWJsZVdlYmhvb2tSZXF1ZXN0Ghwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rIgOQAgISWAoNRGVsZXRlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsZXRlV2ViaG9va1JlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2sSYwoMUm90YXRlU2VjcmV0Eiguc3RvcmVmcm9udC5hZG1pbi52MS5Sb3RhdGVTZWNyZXRSZXF1ZXN0Gikuc3RvcmVmcm9udC5hZG1pbi52MS5Sb3RhdGVTZWNyZXRSZXNwb25zZRJVCgtQaW5nV2ViaG9vaxInLnN0b3JlZnJvbnQuYWRtaW4udjEuUGluZ1dlYmhvb2tSZXF1ZXN0Gh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_storefront_admin_v1_delivery]);
+  fileDesc("CiFzdG9yZWZyb250L2FkbWluL3YxL3dlYmhvb2sucHJvdG8SE3N0b3JlZnJvbnQuYWRtaW4udjEi1wMKB1dlYmhvb2sSCgoCaWQYASABKAkSCwoDdXJsGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg4KBmV2ZW50cxgEIAMoCRIxCgVzdGF0ZRgFIAEoDjIiLnN0b3JlZnJvbnQuYWRtaW4udjEuV2ViaG9vay5TdGF0ZRIxCg1mYWlsaW5nX3NpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkaXNhYmxlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGlzYWJsZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh4KFmRpc2FibGVkX2F1dG9tYXRpY2FsbHkYCSABKAgSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABILCgdlbmFibGVkEAESCwoHZmFpbGluZxACEgwKCGRpc2FibGVkEAMicAoUQ3JlYXRlV2ViaG9va1JlcXVlc3QSDQoFc3RvcmUYASABKAkSCwoDdXJsGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg4KBmV2ZW50cxgEIAMoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkiVgoVQ3JlYXRlV2ViaG9va1Jlc3BvbnNlEi0KB3dlYmhvb2sYASABKAsyHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2sSDgoGc2VjcmV0GAIgASgJIl4KE0xpc3RXZWJob29rc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSFgoJcGFnZV9zaXplGAIgASgFSACIAQESEgoKcGFnZV90b2tlbhgDIAEoCUIMCgpfcGFnZV9zaXplIl8KFExpc3RXZWJob29rc1Jlc3BvbnNlEi4KCHdlYmhvb2tzGAEgAygLMhwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIfChFHZXRXZWJob29rUmVxdWVzdBIKCgJpZBgBIAEoCSKnAQoUVXBkYXRlV2ViaG9va1JlcXVlc3QSCgoCaWQYASABKAkSEAoDdXJsGAIgASgJSACIAQESGAoLZGVzY3JpcHRpb24YAyABKAlIAYgBARIOCgZldmVudHMYBCADKAkSLwoLdXBkYXRlX21hc2sYBSABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgYKBF91cmxCDgoMX2Rlc2NyaXB0aW9uIiIKFEVuYWJsZVdlYmhvb2tSZXF1ZXN0EgoKAmlkGAEgASgJIiMKFURpc2FibGVXZWJob29rUmVxdWVzdBIKCgJpZBgBIAEoCSIiChREZWxldGVXZWJob29rUmVxdWVzdBIKCgJpZBgBIAEoCSI6ChNSb3RhdGVTZWNyZXRSZXF1ZXN0EgoKAmlkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCSJVChRSb3RhdGVTZWNyZXRSZXNwb25zZRItCgd3ZWJob29rGAEgASgLMhwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rEg4KBnNlY3JldBgCIAEoCSIgChJQaW5nV2ViaG9va1JlcXVlc3QSCgoCaWQYASABKAky6wYKDldlYmhvb2tTZXJ2aWNlEmYKDUNyZWF0ZVdlYmhvb2sSKS5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZVdlYmhvb2tSZXF1ZXN0Giouc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVXZWJob29rUmVzcG9uc2USaAoMTGlzdFdlYmhvb2tzEiguc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0V2ViaG9va3NSZXF1ZXN0Gikuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0V2ViaG9va3NSZXNwb25zZSIDkAIBElcKCkdldFdlYmhvb2sSJi5zdG9yZWZyb250LmFkbWluLnYxLkdldFdlYmhvb2tSZXF1ZXN0Ghwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rIgOQAgESWAoNVXBkYXRlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuVXBkYXRlV2ViaG9va1JlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2sSXQoNRW5hYmxlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuRW5hYmxlV2ViaG9va1JlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2siA5ACAhJfCg5EaXNhYmxlV2ViaG9vaxIqLnN0b3JlZnJvbnQuYWRtaW4udjEuRGlzYWJsZVdlYmhvb2tSZXF1ZXN0Ghwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rIgOQAgISWAoNRGVsZXRlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsZXRlV2ViaG9va1JlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2sSYwoMUm90YXRlU2VjcmV0Eiguc3RvcmVmcm9udC5hZG1pbi52MS5Sb3RhdGVTZWNyZXRSZXF1ZXN0Gikuc3RvcmVmcm9udC5hZG1pbi52MS5Sb3RhdGVTZWNyZXRSZXNwb25zZRJVCgtQaW5nV2ViaG9vaxInLnN0b3JlZnJvbnQuYWRtaW4udjEuUGluZ1dlYmhvb2tSZXF1ZXN0Gh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_storefront_admin_v1_delivery]);
 
 /**
- * A webhook. Its signing secret is never in it.
+ * A webhook, without its signing secret.
  *
  * @generated from message storefront.admin.v1.Webhook
  */
@@ -51,7 +51,7 @@ export type Webhook = Message<"storefront.admin.v1.Webhook"> & {
   events: string[];
 
   /**
-   * How it stands.
+   * Its state.
    *
    * @generated from field: storefront.admin.v1.Webhook.State state = 5;
    */
@@ -108,7 +108,7 @@ export const WebhookSchema: GenMessage<Webhook> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_webhook, 0);
 
 /**
- * How a webhook stands.
+ * The states of a webhook.
  *
  * @generated from enum storefront.admin.v1.Webhook.State
  */
@@ -185,6 +185,14 @@ export type CreateWebhookRequest = Message<"storefront.admin.v1.CreateWebhookReq
    * @generated from field: repeated string events = 4;
    */
   events: string[];
+
+  /**
+   * At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
+   * with `idempotency_key_reused` and registers nothing, since only the first answer holds the secret.
+   *
+   * @generated from field: string idempotency_key = 5;
+   */
+  idempotencyKey: string;
 };
 
 /**
@@ -208,7 +216,7 @@ export type CreateWebhookResponse = Message<"storefront.admin.v1.CreateWebhookRe
   webhook?: Webhook | undefined;
 
   /**
-   * The whole signing secret, this once.
+   * The whole signing secret, `whsec_…`. No other answer holds it.
    *
    * @generated from field: string secret = 2;
    */
@@ -236,11 +244,18 @@ export type ListWebhooksRequest = Message<"storefront.admin.v1.ListWebhooksReque
   store: string;
 
   /**
-   * How many, from 1; 50 unless named.
+   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
    *
-   * @generated from field: optional int32 limit = 2;
+   * @generated from field: optional int32 page_size = 2;
    */
-  limit?: number | undefined;
+  pageSize?: number | undefined;
+
+  /**
+   * The `nextPageToken` of the page before; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -262,6 +277,13 @@ export type ListWebhooksResponse = Message<"storefront.admin.v1.ListWebhooksResp
    * @generated from field: repeated storefront.admin.v1.Webhook webhooks = 1;
    */
   webhooks: Webhook[];
+
+  /**
+   * What to send as `pageToken` for the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -270,6 +292,27 @@ export type ListWebhooksResponse = Message<"storefront.admin.v1.ListWebhooksResp
  */
 export const ListWebhooksResponseSchema: GenMessage<ListWebhooksResponse> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_webhook, 4);
+
+/**
+ * Which webhook to retrieve.
+ *
+ * @generated from message storefront.admin.v1.GetWebhookRequest
+ */
+export type GetWebhookRequest = Message<"storefront.admin.v1.GetWebhookRequest"> & {
+  /**
+   * UUID of the webhook.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.GetWebhookRequest.
+ * Use `create(GetWebhookRequestSchema)` to create a new message.
+ */
+export const GetWebhookRequestSchema: GenMessage<GetWebhookRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_webhook, 5);
 
 /**
  * What to change of a webhook. Fields that are not named stay as they are.
@@ -319,7 +362,7 @@ export type UpdateWebhookRequest = Message<"storefront.admin.v1.UpdateWebhookReq
  * Use `create(UpdateWebhookRequestSchema)` to create a new message.
  */
 export const UpdateWebhookRequestSchema: GenMessage<UpdateWebhookRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_webhook, 5);
+  messageDesc(file_storefront_admin_v1_webhook, 6);
 
 /**
  * Which webhook to enable.
@@ -340,7 +383,7 @@ export type EnableWebhookRequest = Message<"storefront.admin.v1.EnableWebhookReq
  * Use `create(EnableWebhookRequestSchema)` to create a new message.
  */
 export const EnableWebhookRequestSchema: GenMessage<EnableWebhookRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_webhook, 6);
+  messageDesc(file_storefront_admin_v1_webhook, 7);
 
 /**
  * Which webhook to disable.
@@ -361,7 +404,7 @@ export type DisableWebhookRequest = Message<"storefront.admin.v1.DisableWebhookR
  * Use `create(DisableWebhookRequestSchema)` to create a new message.
  */
 export const DisableWebhookRequestSchema: GenMessage<DisableWebhookRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_webhook, 7);
+  messageDesc(file_storefront_admin_v1_webhook, 8);
 
 /**
  * Which webhook to delete.
@@ -382,7 +425,7 @@ export type DeleteWebhookRequest = Message<"storefront.admin.v1.DeleteWebhookReq
  * Use `create(DeleteWebhookRequestSchema)` to create a new message.
  */
 export const DeleteWebhookRequestSchema: GenMessage<DeleteWebhookRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_webhook, 8);
+  messageDesc(file_storefront_admin_v1_webhook, 9);
 
 /**
  * Which webhook to give a new secret.
@@ -396,6 +439,14 @@ export type RotateSecretRequest = Message<"storefront.admin.v1.RotateSecretReque
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
+   * with `idempotency_key_reused` and changes nothing, since only the first answer holds the secret.
+   *
+   * @generated from field: string idempotency_key = 2;
+   */
+  idempotencyKey: string;
 };
 
 /**
@@ -403,7 +454,7 @@ export type RotateSecretRequest = Message<"storefront.admin.v1.RotateSecretReque
  * Use `create(RotateSecretRequestSchema)` to create a new message.
  */
 export const RotateSecretRequestSchema: GenMessage<RotateSecretRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_webhook, 9);
+  messageDesc(file_storefront_admin_v1_webhook, 10);
 
 /**
  * A webhook with a new secret.
@@ -419,7 +470,7 @@ export type RotateSecretResponse = Message<"storefront.admin.v1.RotateSecretResp
   webhook?: Webhook | undefined;
 
   /**
-   * The whole signing secret, this once.
+   * The whole signing secret, `whsec_…`. No other answer holds it.
    *
    * @generated from field: string secret = 2;
    */
@@ -431,7 +482,7 @@ export type RotateSecretResponse = Message<"storefront.admin.v1.RotateSecretResp
  * Use `create(RotateSecretResponseSchema)` to create a new message.
  */
 export const RotateSecretResponseSchema: GenMessage<RotateSecretResponse> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_webhook, 10);
+  messageDesc(file_storefront_admin_v1_webhook, 11);
 
 /**
  * Which webhook to send a ping to.
@@ -452,7 +503,7 @@ export type PingWebhookRequest = Message<"storefront.admin.v1.PingWebhookRequest
  * Use `create(PingWebhookRequestSchema)` to create a new message.
  */
 export const PingWebhookRequestSchema: GenMessage<PingWebhookRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_webhook, 11);
+  messageDesc(file_storefront_admin_v1_webhook, 12);
 
 /**
  * The webhooks of stores: the https addresses that their events are posted to.
@@ -461,11 +512,11 @@ export const PingWebhookRequestSchema: GenMessage<PingWebhookRequest> = /*@__PUR
  */
 export const WebhookService: GenService<{
   /**
-   * Registers a webhook with a new signing secret, which is in this answer and in no other. Only the
-   * URL's text is looked at; the addresses that its host has are checked at every connection.
+   * Registers a webhook with a new signing secret, which only this answer holds. The text of the URL is
+   * checked here; the addresses of its host are checked at every connection.
    *
    * Refused with `store_not_found`, `webhook_url_invalid`, `webhook_limit` when the store has five
-   * webhooks, or `secret_key_missing`.
+   * webhooks, `secret_key_missing` or `idempotency_key_reused`.
    *
    * @generated from rpc storefront.admin.v1.WebhookService.CreateWebhook
    */
@@ -475,7 +526,7 @@ export const WebhookService: GenService<{
     output: typeof CreateWebhookResponseSchema;
   },
   /**
-   * Lists a store's newest webhooks. Refused with `store_not_found`.
+   * Lists a store's webhooks, newest first. Refused with `store_not_found`.
    *
    * @generated from rpc storefront.admin.v1.WebhookService.ListWebhooks
    */
@@ -483,6 +534,16 @@ export const WebhookService: GenService<{
     methodKind: "unary";
     input: typeof ListWebhooksRequestSchema;
     output: typeof ListWebhooksResponseSchema;
+  },
+  /**
+   * Retrieves a webhook. Refused with `webhook_not_found`.
+   *
+   * @generated from rpc storefront.admin.v1.WebhookService.GetWebhook
+   */
+  getWebhook: {
+    methodKind: "unary";
+    input: typeof GetWebhookRequestSchema;
+    output: typeof WebhookSchema;
   },
   /**
    * Changes the named fields of a webhook, with effect from the next attempt of every delivery.
@@ -496,7 +557,7 @@ export const WebhookService: GenService<{
     output: typeof WebhookSchema;
   },
   /**
-   * Makes a disabled webhook receive events again from now on, and forgets its failures; an enabled
+   * Enables a disabled webhook: it receives events from now on, and its failures are reset. An enabled
    * one stays as it is. Refused with `webhook_not_found`.
    *
    * @generated from rpc storefront.admin.v1.WebhookService.EnableWebhook
@@ -507,8 +568,8 @@ export const WebhookService: GenService<{
     output: typeof WebhookSchema;
   },
   /**
-   * Makes a webhook receive nothing until it is enabled again; what waits for it is cancelled. A
-   * disabled one stays as it is. Refused with `webhook_not_found`.
+   * Disables a webhook: it receives nothing until it is enabled, and its pending deliveries are
+   * cancelled. A disabled one stays as it is. Refused with `webhook_not_found`.
    *
    * @generated from rpc storefront.admin.v1.WebhookService.DisableWebhook
    */
@@ -518,8 +579,8 @@ export const WebhookService: GenService<{
     output: typeof WebhookSchema;
   },
   /**
-   * Deletes a webhook for good and answers what it was; what waits for it is cancelled, and its
-   * deliveries stay in the journal for their time. Refused with `webhook_not_found`.
+   * Deletes a webhook for good and returns what it was. Its pending deliveries are cancelled; its
+   * deliveries stay in the journal for the time of retention. Refused with `webhook_not_found`.
    *
    * @generated from rpc storefront.admin.v1.WebhookService.DeleteWebhook
    */
@@ -529,8 +590,9 @@ export const WebhookService: GenService<{
     output: typeof WebhookSchema;
   },
   /**
-   * Gives a webhook a new signing secret, which is in this answer and in no other; the old one signs
-   * nothing from the next attempt on. Refused with `webhook_not_found` or `secret_key_missing`.
+   * Gives a webhook a new signing secret, which only this answer holds; the old one signs nothing from
+   * the next attempt on. Refused with `webhook_not_found`, `secret_key_missing` or
+   * `idempotency_key_reused`.
    *
    * @generated from rpc storefront.admin.v1.WebhookService.RotateSecret
    */
@@ -540,7 +602,7 @@ export const WebhookService: GenService<{
     output: typeof RotateSecretResponseSchema;
   },
   /**
-   * Sends a `ping` to a webhook, in one attempt, and answers its delivery. Refused with
+   * Sends a `ping` to a webhook, in one attempt, and returns its delivery. Refused with
    * `webhook_not_found` or `webhook_disabled`.
    *
    * @generated from rpc storefront.admin.v1.WebhookService.PingWebhook

@@ -1,0 +1,58 @@
+package operator
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/customer"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+)
+
+// CreateCustomer creates a customer of a store, or completes the one that the store has. It refuses with
+// store_not_found and as service.CreateCustomer does.
+func (o *Operator) CreateCustomer(ctx context.Context, in *adminv1.CreateCustomerRequest) (*adminv1.CreateCustomerResponse, error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	customer, created, err := o.rules.CreateCustomer(ctx, &storefrontv1.CreateCustomerRequest{Name: in.GetName(), Email: in.Email, Phone: in.Phone})
+	if err != nil {
+		return nil, err
+	}
+	return &adminv1.CreateCustomerResponse{Customer: customer, Created: created}, nil
+}
+
+// ListCustomers returns a page of a store's customers, newest first. It refuses with
+// store_not_found or validation_failed.
+func (o *Operator) ListCustomers(ctx context.Context, in *adminv1.ListCustomersRequest) (*storefrontv1.ListCustomersResponse, error) {
+	return inStore(ctx, o, in.GetStore(), &storefrontv1.ListCustomersRequest{Page: in.Page, PageSize: in.PageSize, Q: in.Q}, o.rules.ListCustomers)
+}
+
+// GetCustomer returns a customer. It refuses with customer_not_found.
+func (o *Operator) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
+	ctx, err := o.inCustomer(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return o.rules.GetCustomer(ctx, in)
+}
+
+// UpdateCustomer changes the named fields of a customer. It refuses as service.UpdateCustomer does.
+func (o *Operator) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
+	ctx, err := o.inCustomer(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return o.rules.UpdateCustomer(ctx, in)
+}
+
+// inCustomer is In for the store that owns the customer.
+func (o *Operator) inCustomer(ctx context.Context, id string) (context.Context, error) {
+	return o.inOwner(ctx, id, apierr.CustomerNotFound, func(id uuid.UUID) *ent.StoreQuery {
+		return o.store.Client().Customer.Query().Where(customer.ID(id)).QueryStore()
+	})
+}

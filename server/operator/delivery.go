@@ -1,0 +1,138 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/store"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
+)
+
+// delivery is a delivery with its attempts.
+func delivery(e queue.Entry) *adminv1.Delivery {
+	m := &adminv1.Delivery{
+		Id: e.ID.String(), StoreId: e.StoreID.String(), EventId: e.EventID.String(), EventType: e.EventType, WebhookId: e.WebhookID.String(),
+		Status: enum[adminv1.Delivery_Status](e.Status), NextAttemptAt: wire.OptionalTimestamp(e.NextAttemptAt),
+		CreatedAt: wire.Timestamp(e.CreatedAt), FinishedAt: wire.OptionalTimestamp(e.FinishedAt),
+		AttemptCount: int32(len(e.Attempts)), //nolint:gosec // At most eight.
+		Attempts:     each(e.Attempts, attempt),
+	}
+	if n := len(m.Attempts); n > 0 {
+		m.LastStatusCode, m.LastError = m.Attempts[n-1].StatusCode, m.Attempts[n-1].Error
+	}
+	return m
+}
+
+func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
+	m := &adminv1.Delivery_Attempt{
+		Number: int32(a.Number), StartedAt: wire.Timestamp(a.StartedAt), DurationMs: a.Duration.Milliseconds(), //nolint:gosec // At most eight.
+	}
+	if a.StatusCode != 0 {
+		code := int32(a.StatusCode) //nolint:gosec // A status has three digits.
+		m.StatusCode = &code
+	}
+	if a.Error != "" {
+		m.Error = &a.Error
+	}
+	return m
+}
+
+// ListDeliveries returns a page of the deliveries of a store that match, also those to deleted
+// webhooks, or of a webhook that is not deleted. It refuses with store_not_found or webhook_not_found
+// and as service.ListDeliveries does.
+func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse, error) {
+	var f fields
+	f.known("status", in.GetStatus())
+	// The id of the last delivery is enough to go on: the journal is sorted by it.
+	p := f.page(in.PageSize, "")
+	search := service.DeliverySearch{WebhookID: in.GetWebhookId(), EventType: in.GetEventType(), Before: in.GetPageToken(), Limit: p.size + 1}
+	if in.GetStatus() != 0 {
+		search.Status = in.GetStatus().String()
+	}
+	ctx, err := o.inSearch(ctx, &f, in)
+	if err != nil {
+		return nil, err
+	}
+	found, err := o.rules.ListDeliveries(ctx, search)
+	if err != nil {
+		return nil, err
+	}
+	out := &adminv1.ListDeliveriesResponse{}
+	if len(found) > p.size {
+		found = found[:p.size]
+		out.NextPageToken = found[p.size-1].ID.String()
+	}
+	out.Deliveries = each(found, delivery)
+	return out, nil
+}
+
+// inSearch is In for the store that a search names, itself or by its webhook.
+func (o *Operator) inSearch(ctx context.Context, f *fields, in *adminv1.ListDeliveriesRequest) (context.Context, error) {
+	_, _, within := tenant.From(ctx)
+	if in.GetStore() == "" && in.GetWebhookId() == "" && !within {
+		f.refuse("store", "must name the store, or webhookId a webhook")
+	}
+	switch err := f.err(); {
+	case err != nil:
+		return nil, err
+	case in.GetStore() == "" && !within:
+		return o.inWebhook(ctx, in.GetWebhookId())
+	}
+	return o.In(ctx, in.GetStore())
+}
+
+// GetDelivery returns a delivery with its payload. It refuses with delivery_not_found.
+func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryRequest) (*adminv1.GetDeliveryResponse, error) {
+	ctx, err := o.inDelivery(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	d, err := o.rules.GetDelivery(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	out := &adminv1.GetDeliveryResponse{Delivery: delivery(d.Entry)}
+	if d.Payload != nil {
+		payload := string(d.Payload)
+		out.Payload = &payload
+	}
+	return out, nil
+}
+
+// ResendDelivery sends the event of a delivery that has ended again and returns the new delivery.
+// It refuses as service.ResendDelivery does.
+func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {
+	ctx, err := o.inDelivery(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return deliveryOr(o.rules.ResendDelivery(ctx, in.GetId()))
+}
+
+// inDelivery is In for the store that owns the delivery. A delivery that has ended refers to no other
+// row: its own names the store.
+func (o *Operator) inDelivery(ctx context.Context, id string) (context.Context, error) {
+	var owner uuid.UUID
+	if parsed, err := uuid.Parse(id); err == nil {
+		entry, err := queue.FindEntry(ctx, o.store, o.store.Reader(), parsed)
+		if err != nil && !errors.Is(err, queue.ErrNoDelivery) {
+			return nil, fmt.Errorf("find the owner of %s: %w", id, err)
+		}
+		owner = entry.StoreID
+	}
+	return o.inOwner(ctx, id, apierr.DeliveryNotFound, o.storeWith(owner))
+}
+
+// storeWith is the look-up of the store that owns a row which refers to no other.
+func (o *Operator) storeWith(owner uuid.UUID) func(uuid.UUID) *ent.StoreQuery {
+	return func(uuid.UUID) *ent.StoreQuery { return o.store.Client().Store.Query().Where(store.ID(owner)) }
+}

@@ -1,0 +1,93 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/apikey"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
+)
+
+// key is a key without its text.
+func (o *Operator) key(row *ent.ApiKey) *adminv1.Key {
+	k := &adminv1.Key{
+		Id: row.ID.String(), Name: row.Name, Hint: row.Hint, Scopes: row.Scopes, Status: adminv1.Key_active,
+		ExpiresAt: wire.OptionalTimestamp(row.ExpiresAt), LastUsedAt: wire.OptionalTimestamp(row.LastUsedAt), CreatedAt: wire.Timestamp(row.CreatedAt),
+	}
+	switch {
+	case row.RevokedAt != nil:
+		k.Status = adminv1.Key_revoked
+	case row.ExpiresAt != nil && !row.ExpiresAt.After(o.store.Now()):
+		k.Status = adminv1.Key_expired
+	}
+	return k
+}
+
+// CreateKey creates an API key of a store; its text is in the answer this once. It refuses with
+// store_not_found and as service.CreateKey does.
+func (o *Operator) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) (*adminv1.CreateKeyResponse, error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	made, err := o.rules.CreateKey(service.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), service.KeyDraft{
+		Name: in.GetName(), Scopes: in.GetScopes(), Lifetime: in.GetLifetime(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &adminv1.CreateKeyResponse{Key: o.key(made.ApiKey), Secret: made.Text}, nil
+}
+
+// ListKeys returns a page of a store's keys. It refuses with store_not_found or validation_failed.
+func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*adminv1.ListKeysResponse, error) {
+	var f fields
+	p := f.page(in.PageSize, in.GetPageToken())
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	t, _, _ := tenant.From(ctx)
+	rows, err := o.store.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), p.older).Order(newest).Limit(p.size + 1).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	rows, next := cut(p, rows, func(row *ent.ApiKey) (time.Time, uuid.UUID) { return row.CreatedAt, row.ID })
+	return &adminv1.ListKeysResponse{Keys: each(rows, o.key), NextPageToken: next}, nil
+}
+
+// GetKey returns a key. It refuses with api_key_not_found.
+func (o *Operator) GetKey(ctx context.Context, in *adminv1.GetKeyRequest) (*adminv1.Key, error) {
+	return o.withKey(ctx, in.GetId(), o.rules.GetKey)
+}
+
+// RevokeKey revokes a key for good; a revoked one stays as it is. It refuses with api_key_not_found.
+func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) (*adminv1.Key, error) {
+	return o.withKey(ctx, in.GetId(), o.rules.RevokeKey)
+}
+
+// withKey does something with a key in the store that owns it.
+func (o *Operator) withKey(ctx context.Context, id string, do func(context.Context, string) (*ent.ApiKey, error)) (*adminv1.Key, error) {
+	ctx, err := o.inOwner(ctx, id, apierr.APIKeyNotFound, func(id uuid.UUID) *ent.StoreQuery {
+		return o.store.Client().ApiKey.Query().Where(apikey.ID(id)).QueryStore()
+	})
+	if err != nil {
+		return nil, err
+	}
+	row, err := do(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return o.key(row), nil
+}

@@ -1,0 +1,151 @@
+// Package operator serves storefront.admin.v1: what the platform, its checkout and its dashboard do to
+// stores from outside the public API. An Operator has the methods of all generated handlers. Commands
+// and the dashboard call them in this process; server/operator/rpc serves them on the operator's
+// listener, and its client calls them there.
+//
+// A store is named by its slug or id, everything else by its id alone: the operator looks up the store
+// that owns it and works in that store, under the operator's name or that of a member (As). A context
+// that is in a store already, as that of a signed-in member is, stays in it: what other stores own is
+// not found.
+//
+// Every method refuses with an *apierr.Refusal; any other error is a failure of the service.
+package operator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
+)
+
+// API is every method of storefront.admin.v1. An Operator carries them out in this process, an
+// rpc.Client on a server. Both refuse with an *apierr.Refusal.
+type API interface {
+	adminv1connect.StoreServiceHandler
+	adminv1connect.ProductServiceHandler
+	adminv1connect.OrderServiceHandler
+	adminv1connect.CustomerServiceHandler
+	adminv1connect.PaymentLinkServiceHandler
+	adminv1connect.KeyServiceHandler
+	adminv1connect.WebhookServiceHandler
+	adminv1connect.DeliveryServiceHandler
+	adminv1connect.ActivityServiceHandler
+	adminv1connect.EventServiceHandler
+	adminv1connect.DashboardServiceHandler
+}
+
+var _ API = (*Operator)(nil)
+
+// Operator carries out the operator's methods. Goroutines may share it.
+type Operator struct {
+	rules *service.Shop
+	store *db.DB
+}
+
+// New returns the operator of the stores on a database; the rules work on the same one.
+func New(s *db.DB, rules *service.Shop) *Operator {
+	return &Operator{rules: rules, store: s}
+}
+
+// operator is the actor that the activity journal names unless there is a member.
+var operator = tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
+
+type memberKey struct{}
+
+// As returns a context in which the operator works on behalf of a member of the store: the activity
+// journal names the member. The name is one that service.MemberName returned.
+func As(ctx context.Context, member string) context.Context {
+	return context.WithValue(ctx, memberKey{}, member)
+}
+
+// MemberOf returns the member that As put into the context, or "".
+func MemberOf(ctx context.Context) string {
+	member, _ := ctx.Value(memberKey{}).(string)
+	return member
+}
+
+// actorOf returns the actor that the activity journal names.
+func actorOf(ctx context.Context) tenant.Actor {
+	if member := MemberOf(ctx); member != "" {
+		return tenant.Actor{Type: tenant.ActorMember, Name: member}
+	}
+	return operator
+}
+
+// In returns a context in which the rules work on the store with this slug or id, under the
+// operator's name or that of a member (As). A context that is in a store already stays in it; name may
+// then be empty. It refuses with store_not_found.
+func (o *Operator) In(ctx context.Context, name string) (context.Context, error) {
+	if own, _, ok := tenant.From(ctx); ok {
+		if name == "" || name == own.Slug || strings.EqualFold(name, own.ID.String()) {
+			return ctx, nil
+		}
+		return nil, apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
+	}
+	t, err := o.rules.FindStore(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return tenant.With(ctx, t, actorOf(ctx)), nil
+}
+
+// inOwner is In for the store that owns the row with this id; owner looks it up by the row's
+// primary key, the one look-up that cannot name the store. It refuses with the code missing.
+func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code, owner func(uuid.UUID) *ent.StoreQuery) (context.Context, error) {
+	if _, _, ok := tenant.From(ctx); ok {
+		return ctx, nil // the rules find nothing that another store owns
+	}
+	parsed, ok := parseID(id)
+	if !ok {
+		return nil, notFound(missing, id)
+	}
+	row, err := owner(parsed).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, notFound(missing, id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
+	}
+	return tenant.With(ctx, service.TenantOf(row), actorOf(ctx)), nil
+}
+
+// parseID reads a UUID in its usual form of 36 characters, in either case; no other form names anything.
+func parseID(text string) (uuid.UUID, bool) {
+	id, err := uuid.Parse(text)
+	return id, err == nil && len(text) == len(uuid.Nil.String())
+}
+
+// inStore calls a method of the rules in the store that a request names.
+func inStore[In, Out any](ctx context.Context, o *Operator, name string, in In, method func(context.Context, In) (Out, error)) (Out, error) {
+	ctx, err := o.In(ctx, name)
+	if err != nil {
+		var none Out
+		return none, err
+	}
+	return method(ctx, in)
+}
+
+// kinds names the kinds of row that are found by their id alone.
+var kinds = map[apierr.Code]string{
+	apierr.ProductNotFound:     "product",
+	apierr.OrderNotFound:       "order",
+	apierr.CustomerNotFound:    "customer",
+	apierr.PaymentLinkNotFound: "payment link",
+	apierr.APIKeyNotFound:      "API key",
+	apierr.WebhookNotFound:     "webhook",
+	apierr.DeliveryNotFound:    "delivery",
+	apierr.EventNotFound:       "event",
+	apierr.SessionNotFound:     "session or sign-in link",
+}
+
+func notFound(missing apierr.Code, id string) error {
+	return apierr.New(missing, fmt.Sprintf("There is no %s with the id %q.", kinds[missing], id))
+}

@@ -1,0 +1,90 @@
+package operator
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/order"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service"
+)
+
+// CreateOrder records a PENDING order of a store. Like the methods that move an order it is carried out
+// once for an idempotency key. It refuses with store_not_found and as service.RecordOrder does.
+func (o *Operator) CreateOrder(ctx context.Context, in *adminv1.CreateOrderRequest) (*storefrontv1.Order, error) {
+	d := service.OrderDraft{
+		CustomerID: in.GetCustomerId(), Buyer: service.Buyer{Name: in.GetName(), Email: in.Email, Phone: in.Phone},
+		PaymentLinkID: in.GetPaymentLinkId(), Amount: in.Amount, Note: in.Note,
+	}
+	for _, item := range in.GetItems() {
+		d.Lines = append(d.Lines, service.OrderLine{ProductID: item.GetProductId(), Quantity: item.GetQuantity()})
+	}
+	return inStore(service.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, in.GetStore(), d, o.rules.RecordOrder)
+}
+
+// ListOrders returns a page of a store's orders, newest first. It refuses with store_not_found or
+// validation_failed.
+func (o *Operator) ListOrders(ctx context.Context, in *adminv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
+	return inStore(ctx, o, in.GetStore(), &storefrontv1.ListOrdersRequest{
+		Page: in.Page, PageSize: in.PageSize, Status: in.Status, From: in.GetFrom(), To: in.GetTo(),
+	}, o.rules.ListOrders)
+}
+
+// GetOrder returns an order. It refuses with order_not_found.
+func (o *Operator) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
+	ctx, err := o.inOrder(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return o.rules.GetOrder(ctx, in)
+}
+
+// PayOrder marks an order as paid; a paid order stays as it is. It refuses with order_not_found,
+// order_transition_invalid, total_limit or idempotency_key_reused.
+func (o *Operator) PayOrder(ctx context.Context, in *adminv1.PayOrderRequest) (*storefrontv1.Order, error) {
+	return o.move(ctx, in, o.rules.PayOrder)
+}
+
+// FailOrder marks the payment of an order as failed; a failed order stays as it is. It refuses with
+// order_not_found, order_transition_invalid or idempotency_key_reused.
+func (o *Operator) FailOrder(ctx context.Context, in *adminv1.FailOrderRequest) (*storefrontv1.Order, error) {
+	return o.move(ctx, in, o.rules.FailOrder)
+}
+
+// CancelOrder cancels an order; a cancelled order stays as it is. It refuses with order_not_found,
+// order_transition_invalid or idempotency_key_reused.
+func (o *Operator) CancelOrder(ctx context.Context, in *adminv1.CancelOrderRequest) (*storefrontv1.Order, error) {
+	return o.move(ctx, in, o.rules.CancelOrder)
+}
+
+// RefundOrder marks a paid order as refunded; a refunded order stays as it is. It refuses with
+// order_not_found, order_transition_invalid or idempotency_key_reused.
+func (o *Operator) RefundOrder(ctx context.Context, in *adminv1.RefundOrderRequest) (*storefrontv1.Order, error) {
+	return o.move(ctx, in, o.rules.RefundOrder)
+}
+
+// orderMove is a request to move an order.
+type orderMove interface {
+	GetId() string
+	GetIdempotencyKey() string
+}
+
+// move carries out the move of an order that a request names.
+func (o *Operator) move(ctx context.Context, in orderMove, to func(context.Context, string) (*storefrontv1.Order, error)) (*storefrontv1.Order, error) {
+	ctx, err := o.inOrder(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return to(service.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
+}
+
+// inOrder is In for the store that owns the order.
+func (o *Operator) inOrder(ctx context.Context, id string) (context.Context, error) {
+	return o.inOwner(ctx, id, apierr.OrderNotFound, func(id uuid.UUID) *ent.StoreQuery {
+		return o.store.Client().Order.Query().Where(order.ID(id)).QueryStore()
+	})
+}

@@ -1,0 +1,126 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent/resend"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
+	"go.storefront.example/server/apierr"
+)
+
+// progress is the progress of a resend. The continue token is the moment until which the caller holds
+// the resend; the database compares it to the microsecond, which a JSON date-time does not hold.
+func progress(r queue.Resend) *adminv1.Resend {
+	m := &adminv1.Resend{
+		Id: r.ID.String(), WebhookId: r.WebhookID.String(), Since: wire.Timestamp(r.Since),
+		Resent: int32(min(r.Resent, math.MaxInt32)), State: adminv1.Resend_running, //nolint:gosec // No more than fit.
+	}
+	switch {
+	case r.Stopped:
+		m.State = adminv1.Resend_stopped
+	case r.Finished:
+		m.State = adminv1.Resend_finished
+	case r.Elsewhere:
+		m.State = adminv1.Resend_busy
+	}
+	if !r.Hold.IsZero() {
+		m.ContinueToken = r.Hold.UTC().Format(time.RFC3339Nano)
+	}
+	return m
+}
+
+// StartResend starts to resend to a webhook every event since a time that never succeeded there.
+// ContinueResend carries it out or, when nobody calls it for a while, a worker. It refuses with
+// validation_failed, webhook_not_found or webhook_disabled.
+func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendRequest) (*adminv1.Resend, error) {
+	var f fields
+	if in.GetSince().CheckValid() != nil {
+		f.refuse("since", "must be an RFC 3339 date-time of the years 1 to 9999")
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	ctx, err := o.inWebhook(ctx, in.GetWebhookId())
+	if err != nil {
+		return nil, err
+	}
+	job, err := o.rules.ResendSince(ctx, in.GetWebhookId(), in.GetSince().AsTime())
+	if err != nil {
+		return nil, err
+	}
+	return progress(job), nil
+}
+
+// ContinueResend carries out the next part of a resend and returns its progress. It refuses with
+// resend_not_found or validation_failed.
+func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResendRequest) (*adminv1.Resend, error) {
+	id, ok := parseID(in.GetId())
+	if !ok {
+		return nil, resendNotFound(in.GetId())
+	}
+	job := queue.Resend{ID: id}
+	if token := in.GetContinueToken(); token != "" {
+		var err error
+		if job.Hold, err = time.Parse(time.RFC3339Nano, token); err != nil {
+			var f fields
+			f.refuse("continueToken", "must be that of the answer before")
+			return nil, f.err()
+		}
+	}
+	if own, _, within := tenant.From(ctx); within {
+		if of, err := o.store.Client().Resend.Query().Where(resend.ID(id), resend.StoreID(own.ID)).Exist(ctx); err != nil {
+			return nil, fmt.Errorf("find a resend: %w", err)
+		} else if !of {
+			return nil, resendNotFound(in.GetId())
+		}
+	}
+	job, err := o.rules.ContinueResend(ctx, job)
+	if errors.Is(err, queue.ErrNoResend) {
+		return nil, resendNotFound(in.GetId())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return progress(job), nil
+}
+
+func resendNotFound(id string) error {
+	return apierr.New(apierr.ResendNotFound, fmt.Sprintf("There is no resend with the id %q.", id))
+}
+
+// Resend carries out a whole resend and calls report after each part. When it is given up half-way, a
+// worker continues it. While another process works on it, it looks every poll whether that one has
+// finished. It refuses as StartResend does.
+func Resend(ctx context.Context, o adminv1connect.DeliveryServiceClient, in *adminv1.StartResendRequest, poll time.Duration, report func(*adminv1.Resend)) (*adminv1.Resend, error) {
+	job, err := o.StartResend(ctx, in)
+	for err == nil && (job.GetState() == adminv1.Resend_running || job.GetState() == adminv1.Resend_busy) {
+		if job.GetState() == adminv1.Resend_busy {
+			if err = pause(ctx, poll); err != nil {
+				return job, err
+			}
+		}
+		if job, err = o.ContinueResend(ctx, &adminv1.ContinueResendRequest{Id: job.GetId(), ContinueToken: job.GetContinueToken()}); err == nil {
+			report(job)
+		}
+	}
+	return job, err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

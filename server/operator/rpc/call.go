@@ -1,0 +1,194 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/message"
+	"go.storefront.example/server/operator"
+	"go.storefront.example/server/service"
+)
+
+// MaxBodyBytes is the size of the largest request that is read: 1 MiB.
+const MaxBodyBytes = 1 << 20
+
+// memberHeader names the member of the store on whose behalf a call is made, percent-encoded.
+const memberHeader = "Storefront-Member"
+
+// exchange is a call and what is known of it until it is logged.
+type exchange struct {
+	request tenant.Request
+	route   string // the procedure; "unmatched" when there is none
+	member  string
+	refusal *apierr.Refusal // nil while it is served
+}
+
+type exchangeKey struct{}
+
+// serve puts the gate, the request's identifier and its line in the log before a service of the
+// procedures.
+func (c Config) serve(procedures map[string]procedure, next http.Handler) http.Handler {
+	errors := connect.NewErrorWriter()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := &exchange{request: tenant.Request{ID: uuid.New()}, route: "unmatched"}
+		if _, known := procedures[r.URL.Path]; known {
+			x.route = r.URL.Path
+		}
+		start := time.Now()
+		w.Header().Set("X-Request-Id", x.request.ID.String())
+		defer func() {
+			c.log(x, r, time.Since(start))
+			x.traced(r)
+		}()
+		r, stop, malformed := message.Deadline(r.WithContext(context.WithValue(tenant.WithRequest(r.Context(), &x.request), exchangeKey{}, x)))
+		defer stop()
+		if err := c.answer(x, w, r, procedures, malformed, next); err != nil {
+			x.refusal = apierr.In(r.Context(), err, c.Unreachable)
+			challenge(w, x.refusal)
+			_ = errors.Write(w, r, x.refusal.Connect(x.request.ID.String(), c.Now()))
+		}
+	})
+}
+
+// answer answers a call, or returns why it is refused.
+func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, procedures map[string]procedure, malformed error, next http.Handler) error {
+	ctx, err := c.admit(r.Context(), x, r)
+	if err != nil {
+		return err
+	}
+	p, known := procedures[r.URL.Path]
+	switch {
+	case !known:
+		return apierr.New(apierr.NotFound, "There is nothing at this address.")
+	case malformed != nil:
+		return malformed
+	}
+	inner, release, err := p.read(w, r.WithContext(ctx), func(err error) error { return c.word(ctx, err) })
+	if err != nil {
+		return err
+	}
+	defer release()
+	next.ServeHTTP(w, inner)
+	return nil
+}
+
+// admit lets the operator in, and names the member whom the journal is to show.
+func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (context.Context, error) {
+	if err := c.Gate.Admit(r); err != nil {
+		return nil, err
+	}
+	names := r.Header[memberHeader]
+	switch len(names) {
+	case 0:
+		return ctx, nil
+	case 1:
+		name, err := url.PathUnescape(names[0])
+		if err != nil {
+			break
+		}
+		if x.member, err = service.MemberName(memberHeader, name); err != nil {
+			return nil, err
+		}
+		return operator.As(ctx, x.member), nil
+	}
+	return nil, apierr.Invalid("The request has a header that cannot be used.",
+		wire.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})
+}
+
+// words makes the errors of handlers ones that the client understands.
+type words struct{ Config }
+
+// WrapUnary refuses what did not decode, and words the handler's error.
+func (c words) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
+		answer, err := guarded(ctx, call, next)
+		if err != nil {
+			return nil, c.word(ctx, err)
+		}
+		return answer, nil
+	}
+}
+
+// WrapStreamingHandler words the handler's error.
+func (c words) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = c.word(ctx, panicked(v))
+			}
+		}()
+		if err := next(ctx, conn); err != nil {
+			return c.word(ctx, err)
+		}
+		return nil
+	}
+}
+
+// WrapStreamingClient is for clients, and does nothing.
+func (words) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// word returns the refusal that an error stands for as an error of the typed protocols. The first
+// refusal of a call stays its refusal.
+func (c Config) word(ctx context.Context, err error) error {
+	x := ctx.Value(exchangeKey{}).(*exchange)
+	if x.refusal == nil {
+		x.refusal = apierr.In(ctx, message.Bounds{Bytes: MaxBodyBytes}.Foreign(err), c.Unreachable)
+	}
+	return x.refusal.Connect(x.request.ID.String(), c.Now())
+}
+
+// guarded runs the handler; a panic in it is an error.
+func guarded(ctx context.Context, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			answer, err = nil, panicked(v)
+		}
+	}()
+	if invalid := wire.TakeInvalid(call.Any().(proto.Message)); invalid != nil {
+		return nil, apierr.Invalid(invalid.Message, invalid.Fields...)
+	}
+	return next(ctx, call)
+}
+
+// panicked returns the failure that a panic stands for; the stack is for the log.
+func panicked(v any) error {
+	return apierr.Of(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
+}
+
+// log writes the call's line, which has nothing of the client's own text but the member's name.
+func (c Config) log(x *exchange, r *http.Request, duration time.Duration) {
+	level := slog.LevelInfo
+	attrs := []slog.Attr{
+		slog.String("request_id", x.request.ID.String()),
+		slog.String("route", x.route),
+		slog.Float64("duration_ms", float64(duration.Microseconds())/1000),
+	}
+	if x.member != "" {
+		attrs = append(attrs, slog.String("member", x.member))
+	}
+	if len(x.request.Events) > 0 {
+		attrs = append(attrs, slog.Any("event_ids", x.request.Events))
+	}
+	if x.refusal != nil {
+		attrs = append(attrs, slog.String("code", string(x.refusal.Code)))
+		if x.refusal.Cause != nil {
+			level = slog.LevelError
+			attrs = append(attrs, slog.String("error", x.refusal.Cause.Error()))
+		}
+	}
+	c.Logger.LogAttrs(r.Context(), level, "admin request", attrs...)
+}

@@ -1,0 +1,266 @@
+package operator
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/predicate"
+	"go.storefront.example/gen/ent/session"
+	"go.storefront.example/gen/ent/signinlink"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/service"
+)
+
+// roles are the roles of members who may sign in to a store's dashboard, as rows hold them
+// (specification, Authentication).
+func roles() []string {
+	return []string{adminv1.Session_owner.String(), adminv1.Session_admin.String()}
+}
+
+const (
+	// DefaultSignInExpiry is how long a sign-in link can be used when nothing else is asked for.
+	DefaultSignInExpiry = 10 * time.Minute
+	// MaxSignInExpiry bounds how long a sign-in link can be used: it travels in chats and mails.
+	MaxSignInExpiry = 24 * time.Hour
+	// SessionLength is how long a member stays signed in, whatever is done meanwhile.
+	SessionLength = 12 * time.Hour
+)
+
+// signInPath is where on the operator's listener a sign-in link leads; the secret follows.
+const signInPath = "/dashboard/sign-in?token="
+
+// usedEvery is how exactly the last use of a session is kept.
+const usedEvery = time.Minute
+
+// secretBytes is the randomness of a sign-in link and of a session: nobody guesses 256 bits.
+const secretBytes = 32
+
+// Member is a member who is signed in, or can be by a link.
+type Member struct {
+	Name string
+	// Role is owner or admin.
+	Role string
+	// StoreName is the store's name for readers.
+	StoreName string
+	// ExpiresAt is when the session, or the link, ends by itself.
+	ExpiresAt time.Time
+	// Origin is the scheme and host of the sign-in link, such as https://operator.example.com; empty
+	// when the link is of a release that did not keep it.
+	Origin string
+}
+
+// Secure reports whether the session's cookie travels over HTTPS only.
+func (m Member) Secure() bool { return !strings.HasPrefix(m.Origin, "http://") }
+
+// CheckBaseURL returns the origin of an address that sign-in links can be made under: https, or http on
+// a loopback address, without query and fragment. A session's cookie never travels in the clear beyond
+// this machine.
+func CheckBaseURL(address string) (origin string, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("must be an address such as https://operator.example.com, not %q", address)
+	}
+	if u.Scheme == "http" && !loopback(u.Hostname()) {
+		return "", fmt.Errorf("must be an https address: over http nobody can sign in beyond this machine, not %q", address)
+	}
+	// As a browser writes it (RFC 6454, section 6.2).
+	port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
+	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), port), nil
+}
+
+func loopback(host string) bool {
+	host = strings.ToLower(host)
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+var (
+	// ErrSignInLink means that no link has this secret, or that it was used or has expired.
+	ErrSignInLink = errors.New("no such sign-in link, or no longer")
+	// ErrNoSession means that no session has this secret, or that it has ended.
+	ErrNoSession = errors.New("no such session, or no longer")
+)
+
+// CreateSignInLink creates a link that signs a member in to a store. It can be used once, until it
+// expires. Its secret is not stored. It refuses with store_not_found or validation_failed.
+func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignInLinkRequest) (*adminv1.CreateSignInLinkResponse, error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	member, err := service.MemberName("member", in.GetMember())
+	if err != nil {
+		return nil, err
+	}
+	expires := DefaultSignInExpiry
+	if in.ExpiresSeconds != nil {
+		expires = time.Duration(in.GetExpiresSeconds()) * time.Second
+	}
+	origin, badURL := CheckBaseURL(in.GetBaseUrl())
+	var f fields
+	switch {
+	case !slices.Contains(roles(), in.GetRole().String()):
+		f.refuse("role", "must be "+strings.Join(roles(), " or "))
+	case expires < time.Second || expires > MaxSignInExpiry:
+		f.refuse("expiresSeconds", fmt.Sprintf("must be from 1 to %.0f", MaxSignInExpiry.Seconds()))
+	case badURL != nil:
+		f.refuse("baseUrl", badURL.Error())
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	owner, _, _ := tenant.From(ctx)
+	secret, fingerprint := newSecret()
+	link := &adminv1.CreateSignInLinkResponse{Url: strings.TrimRight(in.GetBaseUrl(), "/") + signInPath + secret}
+	err = o.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		now := hook.Time(ctx)
+		linkID, expiresAt := id.At(now), now.Add(expires)
+		link.Id, link.ExpiresAt = linkID.String(), wire.Timestamp(expiresAt)
+		// What has expired is of no use to anybody, and links are made often enough to clear it away.
+		if _, err := tx.SignInLink.Delete().Where(signinlink.ExpiresAtLT(now)).Exec(ctx); err != nil {
+			return err
+		}
+		if _, err := tx.Session.Delete().Where(session.ExpiresAtLT(now)).Exec(ctx); err != nil {
+			return err
+		}
+		return tx.SignInLink.Create().SetID(linkID).SetStoreID(owner.ID).SetFingerprint(fingerprint).SetMember(member).SetRole(in.GetRole().String()).
+			SetOrigin(origin).SetExpiresAt(expiresAt).SetCreatedAt(now).Exec(ctx)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create a sign-in link: %w", err)
+	}
+	return link, nil
+}
+
+// LookAtSignInLink returns whom a link would sign in, and leaves it unused. It returns ErrSignInLink.
+func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member, error) {
+	row, err := o.store.Client().SignInLink.Query().
+		Where(signinlink.Fingerprint(fingerprintOf(secret)), usable(o.store.Now())).Only(ctx)
+	if ent.IsNotFound(err) {
+		return Member{}, ErrSignInLink
+	}
+	if err != nil {
+		return Member{}, fmt.Errorf("read a sign-in link: %w", err)
+	}
+	in, err := o.store.Client().Store.Get(ctx, row.StoreID)
+	if err != nil {
+		return Member{}, fmt.Errorf("read the store of a sign-in link: %w", err)
+	}
+	return Member{Name: row.Member, Role: row.Role, StoreName: in.Name, ExpiresAt: row.ExpiresAt, Origin: row.Origin}, nil
+}
+
+// SignIn uses a link up and begins a session, whose secret it returns; only its fingerprint is
+// kept. The session has the link's id. Of two at once with the same link one is let in. The sessions
+// with the secrets of instead end: they are those that the browser gives up. It returns ErrSignInLink.
+func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...string) (secret string, err error) {
+	secret, fingerprint := newSecret()
+	err = o.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		now := hook.Time(ctx)
+		link := fingerprintOf(linkSecret)
+		used, err := tx.SignInLink.Update().Where(signinlink.Fingerprint(link), usable(now)).SetUsedAt(now).Save(ctx)
+		if err != nil {
+			return fmt.Errorf("use a sign-in link: %w", err)
+		}
+		if used != 1 {
+			return ErrSignInLink
+		}
+		row, err := tx.SignInLink.Query().Where(signinlink.Fingerprint(link)).Only(ctx)
+		if err != nil {
+			return fmt.Errorf("read a sign-in link: %w", err)
+		}
+		for _, other := range instead {
+			if err := endSession(ctx, tx, other); err != nil {
+				return err
+			}
+		}
+		err = tx.Session.Create().SetID(row.ID).SetStoreID(row.StoreID).SetFingerprint(fingerprint).SetMember(row.Member).SetRole(row.Role).
+			SetOrigin(row.Origin).SetExpiresAt(now.Add(SessionLength)).SetCreatedAt(now).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("begin a session: %w", err)
+		}
+		return nil
+	})
+	return secret, err
+}
+
+// InSession returns a context in which the rules work on the store that the session's member is
+// signed in to, under the member's name. secure reports whether the secret came in a cookie that travels
+// over HTTPS only: a session is found by its own kind of cookie alone. It returns ErrNoSession.
+func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
+	now := o.store.Now()
+	row, err := o.store.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), lasting(now)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, Member{}, ErrNoSession
+	}
+	if err != nil {
+		return nil, Member{}, fmt.Errorf("read a session: %w", err)
+	}
+	member := Member{Name: row.Member, Role: row.Role, ExpiresAt: row.ExpiresAt, Origin: row.Origin}
+	if member.Secure() != secure {
+		return nil, Member{}, ErrNoSession
+	}
+	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= usedEvery {
+		err := o.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			return tx.Session.Update().Where(session.ID(row.ID)).SetLastUsedAt(hook.Time(ctx)).Exec(ctx)
+		})
+		if err != nil {
+			return nil, Member{}, fmt.Errorf("note the use of a session: %w", err)
+		}
+	}
+	in, err := o.store.Client().Store.Get(ctx, row.StoreID)
+	if err != nil {
+		return nil, Member{}, fmt.Errorf("read the store of a session: %w", err)
+	}
+	member.StoreName = in.Name
+	return tenant.With(ctx, service.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
+}
+
+// SignOut ends a session for good; ending one that has ended changes nothing.
+func (o *Operator) SignOut(ctx context.Context, secret string) error {
+	return o.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
+}
+
+func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
+	err := tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), session.EndedAtIsNil()).SetEndedAt(hook.Time(ctx)).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("end a session: %w", err)
+	}
+	return nil
+}
+
+// usable are the links that sign somebody in.
+func usable(now time.Time) predicate.SignInLink {
+	return signinlink.And(signinlink.UsedAtIsNil(), signinlink.RevokedAtIsNil(), signinlink.ExpiresAtGT(now), signinlink.RoleIn(roles()...))
+}
+
+// lasting are the sessions that let somebody in.
+func lasting(now time.Time) predicate.Session {
+	return session.And(session.EndedAtIsNil(), session.ExpiresAtGT(now), session.RoleIn(roles()...))
+}
+
+func newSecret() (secret string, fingerprint []byte) {
+	var random [secretBytes]byte
+	_, _ = rand.Read(random[:]) // never fails: it ends the process instead
+	secret = base64.RawURLEncoding.EncodeToString(random[:])
+	return secret, fingerprintOf(secret)
+}
+
+// fingerprintOf is what is kept of a secret and what it is looked up by.
+func fingerprintOf(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
