@@ -159,3 +159,37 @@ func TestTheWorkForAnUnknownKeyIsItsStores(t *testing.T) {
 	require.Equal(t, 200, (<-held).status)
 	require.Zero(t, w.edge.Load().Running)
 }
+
+// However a request ends, its slot is free afterwards.
+func TestEverySlotIsGivenBack(t *testing.T) {
+	t.Parallel()
+	w := start(t, func(c *rest.Config) { c.Capacity = rest.Capacity{Slots: 1, StoreSlots: 1} })
+	large := strings.Repeat("x", rest.MaxBodyBytes+1)
+	for range 2 {
+		for _, row := range []struct {
+			method, path, body, header string
+			status                     int
+		}{
+			{"GET", "/v1/products", "", "", 200},
+			{"GET", "/v1/store", "not read", "", 200},
+			{"GET", "/v1/store", large, "", 413},
+			{"GET", "/v1/nothing", "", "", 404},
+			{"PUT", "/v1/products/x", "{}", "", 405},
+			{"GET", "/v1/products?nope=1", "", "", 400},
+			{"GET", "/v1/products/panic", "", "", 500},
+			{"POST", "/v1/customers", `{"name":"N"}`, "", 201},
+			{"POST", "/v1/customers", "{", "", 400},
+			{"POST", "/v1/customers", "{}", "Content-Type: text/plain", 415},
+			{"PATCH", "/v1/products/x", `{"title":"T"}`, "", 200},
+			{"PATCH", "/v1/products/x", "{}", "Authorization: Bearer " + readKey, 403},
+			{"PATCH", "/v1/products/x", large, "", 413},
+			{"POST", "/v1/payment-links/x/enable", "not read", "", 200},
+			{"POST", "/storefront.v1.StoreService/GetStore", "{}", "", 200},
+			{"POST", "/storefront.v1.StoreService/GetStore", "{", "", 400},
+		} {
+			a := w.do(t, row.method, row.path, row.body, row.header)
+			require.Equal(t, row.status, a.status, "%s %s: %s", row.method, row.path, a.body)
+			require.Eventually(t, func() bool { return w.edge.Load().Running == 0 }, 5*time.Second, time.Millisecond, "%s %s", row.method, row.path)
+		}
+	}
+}
