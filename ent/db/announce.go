@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"entgo.io/ent/dialect"
 	"github.com/lib/pq"
 )
 
@@ -29,44 +28,21 @@ const (
 	mostReconnect  = 5 * time.Second
 )
 
-// announcer notifies listeners of new work. On PostgreSQL it does so after the commit, on its own
-// connection: a NOTIFY inside a writing transaction holds a lock during its commit that serialises
-// all writers of the database.
-type announcer struct {
-	connect driver.Connector // nil on SQLite
-	start   sync.Once
-	signal  chan struct{}
-	ended   chan struct{}
-
-	mu        sync.Mutex
-	listeners map[chan struct{}]struct{} // in this process
-	closed    bool
-}
-
-func newAnnouncer(connect driver.Connector) *announcer {
-	return &announcer{
-		connect: connect, signal: make(chan struct{}, 1), ended: make(chan struct{}), listeners: map[chan struct{}]struct{}{},
-	}
+// announcer notifies listeners of new work.
+type announcer interface {
+	announce()
+	listen(ctx context.Context) <-chan struct{}
+	close()
 }
 
 // Announce notifies listeners of a new event or delivery. It neither waits nor fails: workers also
 // poll. WithTx calls it for the rows that it adds to the outbox.
-func (s *DB) Announce() {
-	a := s.announcer
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return
-	}
-	if a.connect == nil {
-		for l := range a.listeners {
-			raise(l)
-		}
-		return
-	}
-	a.start.Do(func() { go a.run() })
-	raise(a.signal)
-}
+func (s *DB) Announce() { s.announcer.announce() }
+
+// Listen returns a channel that gets a value after Announce: on PostgreSQL by any process, on
+// SQLite in this process. One value may stand for several calls, and some may be lost. One value
+// comes whenever a lost connection is restored. Listening ends with the context.
+func (s *DB) Listen(ctx context.Context) <-chan struct{} { return s.announcer.listen(ctx) }
 
 // raise sets a signal, unless it is set already.
 func raise(signal chan struct{}) {
@@ -76,13 +52,58 @@ func raise(signal chan struct{}) {
 	}
 }
 
+// listeners are those of one process, which is all that there is on SQLite.
+type listeners struct{ signals sync.Map } // of chan struct{}
+
+func (l *listeners) announce() {
+	l.signals.Range(func(signal, _ any) bool {
+		raise(signal.(chan struct{}))
+		return true
+	})
+}
+
+func (l *listeners) listen(ctx context.Context) <-chan struct{} {
+	signal := make(chan struct{}, 1)
+	l.signals.Store(signal, nil)
+	context.AfterFunc(ctx, func() { l.signals.Delete(signal) })
+	return signal
+}
+
+func (l *listeners) close() {}
+
+// notifier notifies on PostgreSQL, after the commit, on its own connection: a NOTIFY inside a
+// writing transaction holds a lock during its commit that serialises all writers of the database.
+type notifier struct {
+	connect driver.Connector
+	url     string
+	start   sync.Once
+	signal  chan struct{}
+	ended   chan struct{}
+
+	mu     sync.Mutex
+	closed bool
+}
+
+func newNotifier(connect driver.Connector, databaseURL string) *notifier {
+	return &notifier{connect: connect, url: spreadHosts(databaseURL), signal: make(chan struct{}, 1), ended: make(chan struct{})}
+}
+
+func (n *notifier) announce() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.closed {
+		n.start.Do(func() { go n.run() })
+		raise(n.signal)
+	}
+}
+
 // run sends one notification for all signals since the previous one.
-func (a *announcer) run() {
-	defer close(a.ended)
-	db := sql.OpenDB(a.connect)
+func (n *notifier) run() {
+	defer close(n.ended)
+	db := sql.OpenDB(n.connect)
 	db.SetMaxOpenConns(1)
 	defer func() { _ = db.Close() }()
-	for range a.signal {
+	for range n.signal {
 		ctx, cancel := context.WithTimeout(context.Background(), announceTimeout)
 		// A lost notification costs listeners the time until their next poll.
 		_, _ = db.ExecContext(ctx, "NOTIFY "+channel)
@@ -92,37 +113,22 @@ func (a *announcer) run() {
 }
 
 // close sends what is pending, so that a command that writes and exits still notifies.
-func (a *announcer) close() {
-	a.mu.Lock()
-	if a.closed {
-		a.mu.Unlock()
+func (n *notifier) close() {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
 		return
 	}
-	a.closed = true
-	close(a.signal)
-	a.mu.Unlock()
-	a.start.Do(func() { close(a.ended) })
-	<-a.ended
+	n.closed = true
+	close(n.signal)
+	n.mu.Unlock()
+	n.start.Do(func() { close(n.ended) })
+	<-n.ended
 }
 
-// Listen returns a channel that gets a value after Announce: on PostgreSQL by any process, on
-// SQLite in this process. One value may stand for several calls, and some may be lost. One value
-// comes whenever a lost connection is restored. Listening ends with the context.
-func (s *DB) Listen(ctx context.Context) <-chan struct{} {
-	heard := make(chan struct{}, 1)
-	if s.dialect == dialect.SQLite {
-		a := s.announcer
-		a.mu.Lock()
-		a.listeners[heard] = struct{}{}
-		a.mu.Unlock()
-		context.AfterFunc(ctx, func() {
-			a.mu.Lock()
-			delete(a.listeners, heard)
-			a.mu.Unlock()
-		})
-		return heard
-	}
-	listener := pq.NewDialListener(newDialer(), listenerURL(s.url), leastReconnect, mostReconnect, nil)
+func (n *notifier) listen(ctx context.Context) <-chan struct{} {
+	signal := make(chan struct{}, 1)
+	listener := pq.NewDialListener(newDialer(), listenerURL(n.url), leastReconnect, mostReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
 		// It waits for its first connection.
@@ -136,7 +142,7 @@ func (s *DB) Listen(ctx context.Context) <-chan struct{} {
 			case <-ctx.Done():
 				return
 			case <-listener.Notify: // nil after a lost connection is restored
-				raise(heard)
+				raise(signal)
 			case <-ping.C:
 				// The listener detects a broken connection and replaces it; nothing needs its error.
 				_ = listener.Ping()
@@ -144,7 +150,7 @@ func (s *DB) Listen(ctx context.Context) <-chan struct{} {
 		}
 	}()
 	context.AfterFunc(ctx, func() { _ = listener.Close() })
-	return heard
+	return signal
 }
 
 // listenerURL returns the URL with the defaults of the store's own connections.

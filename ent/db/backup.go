@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"entgo.io/ent/dialect"
 )
 
 // ErrNotEmbedded means that the database is PostgreSQL, which has its own backup tools.
@@ -18,7 +16,7 @@ var ErrNotEmbedded = errors.New("only a SQLite database is one file")
 // disk. An existing file is left alone, with the error fs.ErrExist. Backup returns the copy's
 // length in bytes. On PostgreSQL it fails with ErrNotEmbedded.
 func (s *DB) Backup(ctx context.Context, path string) (bytes int64, err error) {
-	if s.dialect != dialect.SQLite {
+	if s.path == "" {
 		return 0, ErrNotEmbedded
 	}
 	// Check before the work, so that an existing file fails early.

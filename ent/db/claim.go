@@ -3,16 +3,17 @@ package db
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gofrs/flock"
 )
 
 // ErrClaimed means that another process serves the SQLite file.
 var ErrClaimed = errors.New("another server works on it")
 
 // Claim is one process's right to serve a database.
-type Claim struct{ file *os.File }
+type Claim struct{ lock *flock.Flock }
 
 // ClaimServer claims the right to be the server of a database. Call it before anything else: two
 // servers on one SQLite file would block one another, and two dev servers would revoke one
@@ -30,24 +31,20 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claim the database: %w", err)
 	}
-	file, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("claim the database: %w", err)
-	}
-	held, err := lockFile(file)
-	switch {
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	switch claimed, err := lock.TryLock(); {
 	case err != nil:
-		return nil, errors.Join(fmt.Errorf("claim the database: lock %s: %w", file.Name(), err), file.Close())
-	case held:
-		return nil, errors.Join(fmt.Errorf("%s: %w; stop that one, or name another database", path, ErrClaimed), file.Close())
+		return nil, fmt.Errorf("claim the database: %w", err)
+	case !claimed:
+		return nil, fmt.Errorf("%s: %w; stop that one, or name another database", path, ErrClaimed)
 	}
-	return &Claim{file}, nil
+	return &Claim{lock}, nil
 }
 
 // Release gives up the claim.
 func (c *Claim) Release() error {
-	if c.file == nil {
+	if c.lock == nil {
 		return nil
 	}
-	return c.file.Close()
+	return c.lock.Close()
 }

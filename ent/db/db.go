@@ -16,11 +16,16 @@ package db
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
 	"time"
 
-	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
+	"github.com/lib/pq"
+	"github.com/pressly/goose/v3"
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
@@ -65,19 +70,36 @@ type Config struct {
 
 // DB is an open database. Goroutines may share it.
 type DB struct {
-	dialect        string
+	dialect        *dialect
 	reader, writer *sql.DB
 	prober         *sql.DB     // on SQLite the reader, on PostgreSQL one connection of its own
 	admissions     *sql.DB     // the same as writer, unless connections are reserved
 	client, tx     *ent.Client // on reader and writer
 	clock          *clock
 	moments        hook.Clock // of transactions
-	announcer      *announcer
-	url            string
+	announcer      announcer
 	path           string // of the SQLite file
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
 }
+
+// dialect is what differs between the databases once they are open.
+type dialect struct {
+	name string // of entgo.io/ent/dialect
+	// attempts bounds how often WithTx runs a transaction that loses to others.
+	attempts int
+	// partitioned are the tables that are cut into days.
+	partitioned []string
+	// versions counts the tables of migrations: none or one.
+	versions string
+	// provider applies migrations through the pool.
+	provider func(pool *sql.DB, files fs.FS) (*goose.Provider, error)
+	// write writes something that changes nothing.
+	write func(context.Context, *DB) error
+}
+
+// ErrURL means that a database URL is unusable: a mistake on the command line, not a failure.
+var ErrURL = errors.New("database-url")
 
 // Open opens the database and checks that it answers. It does not migrate. An error is one line,
 // without the password: ErrURL if the URL is malformed, otherwise "reach the database: …". On
@@ -90,17 +112,44 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.url = spreadHosts(c.URL)
 	s.moments.Now, s.moments.Alone = s.Now, c.Clock != nil
-	s.client = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.reader)))
-	s.tx = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect, s.writer)))
+	s.client = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect.name, s.reader)))
+	s.tx = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect.name, s.writer)))
 	hook.Register(s.client)
 	hook.Register(s.tx)
 	return s, nil
 }
 
+func open(ctx context.Context, c Config) (*DB, error) {
+	scheme, rest, _ := strings.Cut(c.URL, ":")
+	switch scheme {
+	case "sqlite":
+		return openSQLite(ctx, c, rest)
+	case "postgres", "postgresql":
+		return openPostgres(ctx, c)
+	case "":
+		return nil, fmt.Errorf("%w: missing; write sqlite:PATH or postgres://…", ErrURL)
+	default:
+		// The text is not shown: it may be a URL with a password and a mistyped scheme.
+		return nil, fmt.Errorf("%w: unknown kind of database; write sqlite:PATH or postgres://…", ErrURL)
+	}
+}
+
+// keep makes the connector's connections cache their prepared statements.
+func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
+	kept := keptStatements
+	if c.unkept {
+		kept = 0
+	}
+	made := &connector{Connector: inner, kept: kept, remote: remote, observe: c.Observe}
+	if remote {
+		made.settings, made.watch = settingsStatement(c.settings()), pq.SetNoticeHandler
+	}
+	return made
+}
+
 // Dialect is dialect.Postgres or dialect.SQLite of entgo.io/ent/dialect.
-func (s *DB) Dialect() string { return s.dialect }
+func (s *DB) Dialect() string { return s.dialect.name }
 
 // Reader is the pool for statements that only read. Placeholders are $1, $2, … on both
 // databases.
@@ -138,7 +187,7 @@ func (s *DB) Now() time.Time { return s.clock.now().UTC().Truncate(time.Millisec
 // PostgreSQL, where the database's clock decides, so that the clocks of several hosts may differ.
 // It is the store's time on SQLite, or with a given clock.
 func (s *DB) Moment() any {
-	if s.dialect == dialect.Postgres && s.clock.given == nil {
+	if s.clock.asked != nil && s.clock.given == nil {
 		return nil
 	}
 	return s.Now()
@@ -150,13 +199,18 @@ func (s *DB) Ping(ctx context.Context) error { return s.reader.PingContext(ctx) 
 // Close closes the pools. All users of the store must have ended.
 func (s *DB) Close() error {
 	s.announcer.close()
-	if s.dialect == dialect.Postgres {
-		errs := []error{s.prober.Close()}
-		if s.admissions != s.writer {
-			errs = append(errs, s.admissions.Close())
-		}
-		return errors.Join(append(errs, s.writer.Close())...)
+	// SQLite's writer is last: the last connection to close writes the write-ahead log into the file.
+	// A pool under two names is closed once.
+	return errors.Join(s.prober.Close(), s.reader.Close(), s.admissions.Close(), s.writer.Close())
+}
+
+// CheckWritable checks that the database can be written, by writing to it. A standby, a read-only
+// file and a full disk fail, and so does a primary whose synchronous standby does not answer within
+// the context's time. The schema must exist. On PostgreSQL it uses its own connection, so that it
+// waits for no other statement.
+func (s *DB) CheckWritable(ctx context.Context) error {
+	if err := s.dialect.write(ctx, s); err != nil {
+		return fmt.Errorf("write to the database: %w", err)
 	}
-	// The writer is last: the last connection to close folds the write-ahead log into the file.
-	return errors.Join(s.reader.Close(), s.writer.Close())
+	return nil
 }

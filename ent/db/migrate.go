@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/database"
-	"github.com/pressly/goose/v3/lock"
 
 	"go.storefront.example/ent/migrations"
 )
@@ -21,12 +18,6 @@ type Migration struct {
 	Name      string
 	AppliedAt *time.Time // nil if it is not
 }
-
-const (
-	// lockTries is how often, a second apart, a migration tries to take the lock of another one.
-	lockTries   = 300
-	unlockTries = 30
-)
 
 // Migrate brings the schema up to date and calls report after each migration that it applied. It is
 // safe to run twice, and from several processes at once: on PostgreSQL they take turns under a
@@ -77,6 +68,15 @@ func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 	}
 }
 
+// provider reads the migrations of the database.
+func (s *DB) provider(pool *sql.DB) (*goose.Provider, error) {
+	files, err := migrations.FS(s.dialect.name)
+	if err != nil {
+		return nil, err
+	}
+	return s.dialect.provider(pool, files)
+}
+
 func (s *DB) reportApplied(ctx context.Context, version int64, report func(Migration)) error {
 	all, err := s.Migrations(ctx)
 	if err != nil {
@@ -90,55 +90,6 @@ func (s *DB) reportApplied(ctx context.Context, version int64, report func(Migra
 	return nil
 }
 
-func (s *DB) provider(db *sql.DB) (*goose.Provider, error) {
-	files, err := migrations.FS(s.dialect)
-	if err != nil {
-		return nil, err
-	}
-	if s.dialect == dialect.SQLite {
-		versions, err := database.NewStore(database.DialectSQLite3, goose.DefaultTablename)
-		if err != nil {
-			return nil, err
-		}
-		return goose.NewProvider(goose.DialectCustom, db, files,
-			goose.WithStore(sqliteVersions{versions}), goose.WithDisableGlobalRegistry(true))
-	}
-	locker, err := lock.NewPostgresSessionLocker(
-		lock.WithLockTimeout(1, lockTries), lock.WithUnlockTimeout(1, unlockTries))
-	if err != nil {
-		return nil, err
-	}
-	return goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
-}
-
-// sqliteVersions is goose's table of versions on SQLite, where goose has no lock.
-type sqliteVersions struct{ database.Store }
-
-// CreateVersionTable makes versions unique, so that of two processes that apply the same migration
-// one commits and the other is rolled back.
-func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
-	if err := v.Store.CreateVersionTable(ctx, db); err != nil {
-		return err
-	}
-	_, err := db.ExecContext(ctx, "CREATE UNIQUE INDEX goose_db_version_id ON "+v.Tablename()+" (version_id)")
-	return err
-}
-
-// Insert records a version inside its migration's transaction, after a check of all foreign keys,
-// which are off while a migration runs.
-func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
-	var table, parent string
-	err := db.QueryRowContext(ctx, `SELECT "table", parent FROM pragma_foreign_key_check LIMIT 1`).Scan(&table, &parent)
-	switch {
-	case err == nil:
-		return fmt.Errorf("rows of %s would refer to missing rows of %s", table, parent)
-	case !errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("check the foreign keys: %w", err)
-	}
-	return v.Store.Insert(ctx, db, req)
-}
-
 // Migrations lists the migrations of the binary, in order, and when each was applied. It changes
 // nothing.
 func (s *DB) Migrations(ctx context.Context) ([]Migration, error) {
@@ -146,7 +97,7 @@ func (s *DB) Migrations(ctx context.Context) ([]Migration, error) {
 }
 
 func (s *DB) migrations(ctx context.Context, db *sql.DB) ([]Migration, error) {
-	files, err := migrations.List(s.dialect)
+	files, err := migrations.List(s.dialect.name)
 	if err != nil {
 		return nil, err
 	}
@@ -183,12 +134,8 @@ func pending(list []Migration) int {
 
 // applied reads when each version was applied; it is empty on a database without the table.
 func (s *DB) applied(ctx context.Context, db *sql.DB) (map[int64]time.Time, error) {
-	exists := "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + goose.DefaultTablename + "'"
-	if s.dialect == dialect.Postgres {
-		exists = "SELECT count(to_regclass('" + goose.DefaultTablename + "'))"
-	}
 	var tables int
-	if err := db.QueryRowContext(ctx, exists).Scan(&tables); err != nil || tables == 0 {
+	if err := db.QueryRowContext(ctx, s.dialect.versions).Scan(&tables); err != nil || tables == 0 {
 		return nil, err
 	}
 	rows, err := db.QueryContext(ctx, "SELECT version_id, tstamp FROM "+goose.DefaultTablename+" WHERE is_applied")

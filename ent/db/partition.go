@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"entgo.io/ent/dialect"
-
 	"go.storefront.example/ent/id"
 )
 
@@ -41,11 +39,8 @@ func (p Partition) End() time.Time { return p.Day.AddDate(0, 0, 1) }
 // Partitions lists the partitions of all tables except the default ones, oldest first. SQLite has
 // none.
 func (s *DB) Partitions(ctx context.Context) ([]Partition, error) {
-	if s.dialect == dialect.SQLite {
-		return nil, nil
-	}
 	var found []Partition
-	for _, table := range Partitioned() {
+	for _, table := range s.dialect.partitioned {
 		rows, err := s.reader.QueryContext(ctx, `SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
  WHERE i.inhparent = to_regclass($1) ORDER BY c.relname`, table)
 		if err != nil {
@@ -83,16 +78,13 @@ var errTooMuch = errors.New("the default partition holds more than can be moved 
 // moment: it postpones anything longer, with an error for which IsPutOff holds, and rows of those
 // days go to the default partition.
 func (s *DB) MakePartitions(ctx context.Context) error {
-	if s.dialect == dialect.SQLite {
-		return nil
-	}
 	there, err := s.Partitions(ctx)
 	if err != nil {
 		return err
 	}
 	today := s.Now().Truncate(24 * time.Hour)
 	var putOff error
-	for _, table := range Partitioned() {
+	for _, table := range s.dialect.partitioned {
 		err := s.dropConstraint(ctx, table)
 		var later []Partition
 		for n := 0; n < daysAhead && err == nil; n++ {
@@ -131,9 +123,6 @@ const daysInterval = 10 * time.Minute
 // ends. Servers do so as well as workers, so that rows find their day even if no worker runs for
 // weeks. A migration has made the first ones.
 func (s *DB) KeepPartitions(ctx context.Context, log *slog.Logger) {
-	if s.dialect == dialect.SQLite {
-		return
-	}
 	ticker := time.NewTicker(daysInterval)
 	defer ticker.Stop()
 	for {

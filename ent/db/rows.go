@@ -92,23 +92,3 @@ func (r *rows) Close() error {
 	}
 	return err
 }
-
-// HasNextResultSet implements driver.RowsNextResultSet.
-func (r *rows) HasNextResultSet() bool {
-	next, ok := r.Rows.(driver.RowsNextResultSet)
-	return ok && next.HasNextResultSet()
-}
-
-// NextResultSet implements driver.RowsNextResultSet.
-func (r *rows) NextResultSet() error {
-	return r.Rows.(driver.RowsNextResultSet).NextResultSet()
-}
-
-// ColumnTypeDatabaseTypeName implements driver.RowsColumnTypeDatabaseTypeName.
-func (r *rows) ColumnTypeDatabaseTypeName(index int) string {
-	named, ok := r.Rows.(driver.RowsColumnTypeDatabaseTypeName)
-	if !ok {
-		return ""
-	}
-	return named.ColumnTypeDatabaseTypeName(index)
-}

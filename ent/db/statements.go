@@ -286,20 +286,10 @@ func (c *conn) abandon(ctx context.Context) {
 	}
 }
 
-// Prepare implements driver.Conn.
-func (c *conn) Prepare(query string) (driver.Stmt, error) {
-	return c.PrepareContext(context.Background(), query)
-}
-
 // PrepareContext implements driver.ConnPrepareContext.
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	c.observe(tripPrepare)
 	return c.innerConn.PrepareContext(ctx, query)
-}
-
-// Begin implements driver.Conn.
-func (c *conn) Begin() (driver.Tx, error) {
-	return c.BeginTx(context.Background(), driver.TxOptions{})
 }
 
 // BeginTx implements driver.ConnBeginTx.

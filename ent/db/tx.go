@@ -7,21 +7,13 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"entgo.io/ent/dialect"
-
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
 )
 
-const (
-	// maxAttempts bounds how often WithTx runs a transaction that loses to others.
-	maxAttempts = 8
-	// maxLockedAttempts is the same on SQLite, where each attempt has already waited for the lock.
-	maxLockedAttempts = 2
-	// firstPause is the longest wait before the second attempt; it doubles with each one.
-	firstPause = 5 * time.Millisecond
-)
+// firstPause is the longest wait before the second attempt; it doubles with each one.
+const firstPause = 5 * time.Millisecond
 
 // txKey is the context key of a transaction on a store.
 type txKey struct{ store *DB }
@@ -40,13 +32,9 @@ func (s *DB) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx
 		return errors.New("a transaction inside a transaction")
 	}
 	ctx = context.WithValue(ctx, txKey{s}, true)
-	attempts := maxAttempts
-	if s.dialect == dialect.SQLite {
-		attempts = maxLockedAttempts
-	}
 	for attempt := 1; ; attempt++ {
 		err := s.runTx(ctx, fn)
-		if err == nil || attempt == attempts || !isRetryable(err) {
+		if err == nil || attempt == s.dialect.attempts || !isRetryable(err) {
 			return err
 		}
 		pause := time.NewTimer(rand.N(firstPause << (attempt - 1)))
@@ -77,7 +65,7 @@ func (s *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx)
 	if err := fn(ctx, tx); err != nil {
 		return err
 	}
-	queued, err := hook.Flush(ctx, tx, s.dialect)
+	queued, err := hook.Flush(ctx, tx, s.dialect.name)
 	if err != nil {
 		return err
 	}

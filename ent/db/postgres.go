@@ -1,0 +1,244 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	entdialect "entgo.io/ent/dialect"
+	"github.com/lib/pq"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+const (
+	// connectTimeout bounds the wait for a PostgreSQL server, unless the URL sets another.
+	connectTimeout = 10 * time.Second
+	// hostTimeout is the same for each of several hosts: one that has vanished silently holds up every
+	// new connection for as long.
+	hostTimeout = 3 * time.Second
+	// idleTime is how long an unused connection to PostgreSQL is kept.
+	idleTime = 5 * time.Minute
+	// lifeTime is after how long a connection is replaced, so that a new server gets its share.
+	lifeTime = time.Hour
+	// lockTries is how often, a second apart, a migration tries for the lock of another one.
+	lockTries   = 300
+	unlockTries = 30
+)
+
+var postgres = &dialect{
+	name:        entdialect.Postgres,
+	attempts:    8,
+	partitioned: Partitioned(),
+	versions:    "SELECT count(to_regclass('" + goose.DefaultTablename + "'))",
+	provider: func(pool *sql.DB, files fs.FS) (*goose.Provider, error) {
+		locker, err := lock.NewPostgresSessionLocker(
+			lock.WithLockTimeout(1, lockTries), lock.WithUnlockTimeout(1, unlockTries))
+		if err != nil {
+			return nil, err
+		}
+		return goose.NewProvider(goose.DialectPostgres, pool, files,
+			goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+	},
+	write: writePostgres,
+}
+
+func openPostgres(ctx context.Context, c Config) (*DB, error) {
+	connect, err := postgresConnector(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	conns := c.MaxConns
+	if conns <= 0 {
+		conns = max(10, 4*runtime.GOMAXPROCS(0))
+	}
+	db := sql.OpenDB(c.keep(connect, true))
+	if err := db.PingContext(ctx); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	// Before the pool is bounded, because it takes two connections.
+	if err := refusePooler(ctx, db); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	limit(db, conns)
+	admissions := db
+	if c.AdmissionConns > 0 {
+		admissions = sql.OpenDB(c.keep(connect, true))
+		limit(admissions, c.AdmissionConns)
+	}
+	s := &DB{
+		dialect:    postgres,
+		reader:     db,
+		writer:     db,
+		admissions: admissions,
+		clock:      newClock(c),
+		prober:     c.openProber(connect),
+		announcer:  newNotifier(connect, c.URL),
+		migrator:   func() (*sql.DB, error) { return sql.OpenDB(connect), nil },
+	}
+	s.clock.asked = func(ctx context.Context) (read time.Time, err error) {
+		err = db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&read)
+		return read, err
+	}
+	if _, err := s.ReadClock(ctx); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	return s, nil
+}
+
+// settings are those of each connection to PostgreSQL, including the timeouts. The second one ends
+// a transaction that its process left open, and so releases its locks.
+func (c Config) settings() map[string]string {
+	all := maps.Clone(c.Settings)
+	if all == nil {
+		all = map[string]string{}
+	}
+	if c.StatementTimeout > 0 {
+		all["statement_timeout"] = strconv.FormatInt(c.StatementTimeout.Milliseconds(), 10)
+		all["idle_in_transaction_session_timeout"] = strconv.FormatInt(2*c.StatementTimeout.Milliseconds(), 10)
+	}
+	if c.LockTimeout > 0 {
+		all["lock_timeout"] = strconv.FormatInt(c.LockTimeout.Milliseconds(), 10)
+	}
+	return all
+}
+
+func postgresConnector(text string) (driver.Connector, error) {
+	cfg, err := postgresConfig(text)
+	if err != nil {
+		return nil, err
+	}
+	connect, err := pq.NewConnectorConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	connect.Dialer(newDialer())
+	return connect, nil
+}
+
+// openProber returns the connection for checking the database itself. It opens on first use and is
+// not observed.
+func (c Config) openProber(connect driver.Connector) *sql.DB {
+	c.Observe = func(string) {}
+	db := sql.OpenDB(c.keep(connect, true))
+	limit(db, 1)
+	return db
+}
+
+// limit bounds the connections of a pool, and how long each is kept.
+func limit(pool *sql.DB, conns int) {
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	pool.SetConnMaxIdleTime(idleTime)
+	pool.SetConnMaxLifetime(lifeTime)
+}
+
+// postgresConfig reads a PostgreSQL URL. Its error is ErrURL.
+func postgresConfig(text string) (pq.Config, error) {
+	text = spreadHosts(text)
+	// Neither error below is shown: both quote parts of the URL, and a password with a character that
+	// is not percent-encoded may be in any part of it.
+	u, err := url.Parse(text)
+	if err != nil || !strings.HasPrefix(text, u.Scheme+"://") {
+		return pq.Config{}, fmt.Errorf("%w: not a PostgreSQL URL; write postgres://user:password@host:port/name, "+
+			"special characters percent-encoded", ErrURL)
+	}
+	cfg, err := pq.NewConfig(text)
+	if err != nil {
+		return pq.Config{}, fmt.Errorf("%w: a parameter of the PostgreSQL URL, or of the PG… environment, is not valid", ErrURL)
+	}
+	// Otherwise the driver's result would depend on the server's zone.
+	if cfg.Runtime == nil {
+		cfg.Runtime = map[string]string{}
+	}
+	cfg.Runtime["timezone"] = "UTC"
+	// PostgreSQL refuses text for a jsonb column in the binary format.
+	cfg.BinaryParameters = false
+	several := len(cfg.Multi) > 0
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTimeout
+		if several {
+			cfg.ConnectTimeout = hostTimeout
+		}
+	}
+	if several && cfg.TargetSessionAttrs == "" {
+		cfg.TargetSessionAttrs = pq.TargetSessionAttrsReadWrite
+	}
+	if cfg.ApplicationName == "" {
+		cfg.ApplicationName = "storefront"
+	}
+	if cfg.SSLMode == "" {
+		cfg.SSLMode = pq.SSLModePrefer // libpq's default; lib/pq's is require
+	}
+	return cfg, nil
+}
+
+// settingsStatement returns the statement that applies the settings to a connection, "" if there
+// are none.
+func settingsStatement(settings map[string]string) string {
+	if len(settings) == 0 {
+		return ""
+	}
+	calls := make([]string, 0, len(settings))
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		calls = append(calls, "set_config("+pq.QuoteLiteral(name)+", "+pq.QuoteLiteral(settings[name])+", false)")
+	}
+	return "SELECT " + strings.Join(calls, ", ")
+}
+
+const codeInsufficientPrivilege = "42501"
+
+// writePostgres runs these as one message and so as one transaction. Locking a row is
+// a write: it goes to the log, to the disk and to a synchronous standby, and leaves no dead row.
+// This lock waits for no other. The result that is larger than its memory goes into a file, which a
+// full disk refuses; the file is where the tables are.
+const (
+	lockRow   = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY SHARE"
+	writeFile = "SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true); " +
+		"SELECT count(*) FROM generate_series(1, 5000)"
+	// onlyReads fails on a standby and where transactions only read, for a user who may not lock the
+	// row.
+	onlyReads = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean"
+)
+
+// errOnlyReads means that the server does not write.
+var errOnlyReads = errors.New("the database is read-only")
+
+func writePostgres(ctx context.Context, s *DB) error {
+	_, err := s.prober.ExecContext(ctx, lockRow+"; "+writeFile)
+	switch code, _ := postgresCode(err); code {
+	case codeTempFileLimit: // the operator's limit; the row was locked
+		return nil
+	case codeInsufficientPrivilege:
+		return writeWithoutLock(ctx, s.prober)
+	}
+	return err
+}
+
+func writeWithoutLock(ctx context.Context, db *sql.DB) error {
+	var reads bool
+	if err := db.QueryRowContext(ctx, onlyReads).Scan(&reads); err != nil {
+		return err
+	}
+	if reads {
+		return errOnlyReads
+	}
+	_, err := db.ExecContext(ctx, writeFile)
+	if code, _ := postgresCode(err); code == codeTempFileLimit {
+		return nil
+	}
+	return err
+}

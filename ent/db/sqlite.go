@@ -1,0 +1,198 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	entdialect "entgo.io/ent/dialect"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+	"modernc.org/sqlite"
+)
+
+const (
+	// readerWait and writerWait are how long SQLite waits for another process's lock.
+	readerWait = 5 * time.Second
+	writerWait = 10 * time.Second
+	// migratorWait is the same for a migration, which may have to wait for another one.
+	migratorWait = 2 * time.Minute
+)
+
+var sqliteFile = &dialect{
+	name:     entdialect.SQLite,
+	attempts: 2, // each attempt has already waited for the lock
+	versions: "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + goose.DefaultTablename + "'",
+	provider: func(pool *sql.DB, files fs.FS) (*goose.Provider, error) {
+		versions, err := database.NewStore(database.DialectSQLite3, goose.DefaultTablename)
+		if err != nil {
+			return nil, err
+		}
+		return goose.NewProvider(goose.DialectCustom, pool, files,
+			goose.WithStore(sqliteVersions{versions}), goose.WithDisableGlobalRegistry(true))
+	},
+	write: writeSQLite,
+}
+
+func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
+	switch {
+	case path == "" || strings.ContainsRune(path, 0):
+		return nil, fmt.Errorf("%w: sqlite: needs the path of a file", ErrURL)
+	case strings.HasPrefix(path, ":memory:"):
+		return nil, fmt.Errorf("%w: a database in memory would be lost with each connection; name a file", ErrURL)
+	case strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "///"):
+		return nil, fmt.Errorf("%w: write sqlite:PATH, without slashes before the path", ErrURL)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	if err := createFile(path); err != nil {
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	writes, reads := writerWait, readerWait
+	if c.LockTimeout > 0 {
+		writes, reads = c.LockTimeout, min(c.LockTimeout, readerWait)
+	}
+	writer, err := c.openFile(path, "immediate", writes, "synchronous(normal)", "foreign_keys(1)", "journal_mode(wal)")
+	if err != nil {
+		return nil, err
+	}
+	writer.SetMaxOpenConns(1)
+	reader, err := c.openFile(path, "deferred", reads, "query_only(1)")
+	if err != nil {
+		_ = writer.Close()
+		return nil, err
+	}
+	conns := c.MaxConns
+	if conns <= 0 {
+		conns = max(4, runtime.GOMAXPROCS(0))
+	}
+	reader.SetMaxOpenConns(conns)
+	reader.SetMaxIdleConns(conns)
+	// The writer is first: it creates the write-ahead log of a new file.
+	for _, db := range []*sql.DB{writer, reader} {
+		if err := db.PingContext(ctx); err != nil {
+			_, _ = reader.Close(), writer.Close()
+			return nil, fmt.Errorf("reach the database: open %s: %w", path, err)
+		}
+	}
+	return &DB{
+		dialect:    sqliteFile,
+		path:       path,
+		reader:     reader,
+		writer:     writer,
+		admissions: writer,
+		prober:     reader,
+		announcer:  &listeners{},
+		clock:      newClock(c),
+		migrator: func() (*sql.DB, error) {
+			// Rebuilding a table drops it, which with foreign keys on would delete the rows that refer to
+			// it; each migration checks them before it commits.
+			return c.openFile(path, "immediate", migratorWait, "foreign_keys(0)")
+		},
+	}, nil
+}
+
+// creating keeps the file from being closed here while the process opens it elsewhere: closing any
+// descriptor of a file releases all of the process's locks on it.
+var creating sync.Mutex
+
+// createFile creates a new database file; SQLite would make it readable by everyone.
+func createFile(path string) error {
+	creating.Lock()
+	defer creating.Unlock()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// openFile returns a pool of connections to the file, each with the pragmas set. txlock is the kind
+// of lock that a transaction starts with: a writer takes its lock at once, so that it cannot lose
+// it half-way.
+func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...string) (*sql.DB, error) {
+	query := url.Values{
+		"_txlock": {txlock},
+		// Times are stored as integers, the only form that SQLite compares correctly; rows converts
+		// them back to times.
+		"_time_integer_format": {"unix_milli"},
+		"_pragma": append(pragmas,
+			"busy_timeout("+strconv.FormatInt(wait.Milliseconds(), 10)+")",
+			"cache_size(-16000)", // 16 MB for each connection
+			"temp_store(memory)",
+			"journal_size_limit(67108864)",
+		),
+	}
+	connect, err := sqlite.NewConnector(fileURI(path, query))
+	if err != nil {
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	return sql.OpenDB(c.keep(connect, false)), nil
+}
+
+// fileURI returns a path and its parameters in SQLite's form.
+func fileURI(path string, query url.Values) string {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a drive letter
+	}
+	uri := url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}
+	return uri.String()
+}
+
+// sqliteVersions is goose's table of versions on SQLite, where goose has no lock.
+type sqliteVersions struct{ database.Store }
+
+// CreateVersionTable makes versions unique, so that of two processes that apply the same migration
+// one commits and the other is rolled back.
+func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
+	if err := v.Store.CreateVersionTable(ctx, db); err != nil {
+		return err
+	}
+	_, err := db.ExecContext(ctx, "CREATE UNIQUE INDEX goose_db_version_id ON "+v.Tablename()+" (version_id)")
+	return err
+}
+
+// Insert records a version inside its migration's transaction, after a check of all foreign keys,
+// which are off while a migration runs.
+func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
+	var table, parent string
+	err := db.QueryRowContext(ctx, `SELECT "table", parent FROM pragma_foreign_key_check LIMIT 1`).Scan(&table, &parent)
+	switch {
+	case err == nil:
+		return fmt.Errorf("rows of %s would refer to missing rows of %s", table, parent)
+	case !errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("check the foreign keys: %w", err)
+	}
+	return v.Store.Insert(ctx, db, req)
+}
+
+// leastFree is how many free bytes the disk of a SQLite file must have.
+const leastFree = 1 << 20
+
+// errFull means that the disk is practically full.
+var errFull = errors.New("the disk is full")
+
+func writeSQLite(ctx context.Context, s *DB) error {
+	// A row of a few bytes may fit into the log when nothing else does.
+	if left, err := FreeBytes(filepath.Dir(s.path)); err == nil && left < leastFree {
+		return fmt.Errorf("%s has %d bytes left: %w", filepath.Dir(s.path), left, errFull)
+	}
+	_, err := s.writer.ExecContext(ctx, "UPDATE "+goose.DefaultTablename+" SET is_applied = is_applied WHERE id = (SELECT min(id) FROM "+goose.DefaultTablename+")")
+	return err
+}
