@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/operator"
 )
 
 type secretCmd struct {
@@ -74,7 +74,7 @@ func (c *secretRotateCmd) Run(s *session) error {
 		return errors.Join(err, handle.Close())
 	}
 	bar := newProgress(s.errs, "secrets", 0)
-	so, err := service.New(handle, service.Options{Secrets: ring}).ResealSecrets(s.ctx, func(so service.Resealed) {
+	so, err := operator.ResealSecrets(s.ctx, handle, ring, func(so operator.Resealed) {
 		bar.tell(fmt.Sprintf("%d of %d secrets", so.Done, so.Webhooks))
 	})
 	bar.end()

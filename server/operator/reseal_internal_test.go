@@ -1,7 +1,6 @@
-package service
+package operator
 
 import (
-	"context"
 	"testing"
 
 	"github.com/google/uuid"
@@ -10,8 +9,8 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/service"
 )
 
 func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
@@ -23,25 +22,21 @@ func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
 			return k
 		}
 		older, current := key(), key()
-		late := New(s, Options{Secrets: seal.NewRing(older)})
-		operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
-		_, err := late.CreateStore(t.Context(), operator, &adminv1.CreateStoreRequest{
-			Name: "S", Slug: "s", Currency: "XAF", Country: "CM",
-		})
+		late := New(s, service.New(s, service.Options{Secrets: seal.NewRing(older)}))
+		ctx := t.Context()
+		_, err := late.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
-		owner, err := late.FindStore(t.Context(), "s")
+		created, err := late.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{Store: "s", Url: "https://receiver.example.com"})
 		require.NoError(t, err)
-		ctx := tenant.With(context.Background(), owner, operator)
-		made, err := late.CreateWebhook(ctx, WebhookDraft{URL: "https://receiver.example.com"})
-		require.NoError(t, err)
+		id := uuid.MustParse(created.GetWebhook().GetId())
 
-		resealing := New(s, Options{Secrets: seal.NewRing(current, older)})
+		resealing := resealer{s, seal.NewRing(current, older)}
 		read, err := resealing.sealedAfter(ctx, uuid.Nil, current.ID())
 		require.NoError(t, err)
 		require.Len(t, read, 1)
-		_, err = late.RotateSecret(ctx, made.ID.String())
+		_, err = late.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id.String()})
 		require.NoError(t, err)
-		before := s.Client().Webhook.GetX(ctx, made.ID)
+		before := s.Client().Webhook.GetX(ctx, id)
 
 		tx, err := s.Writer().BeginTx(ctx, nil)
 		require.NoError(t, err)
@@ -49,6 +44,6 @@ func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, tx.Commit())
 		require.Zero(t, n)
-		require.Equal(t, before.Secret, s.Client().Webhook.GetX(ctx, made.ID).Secret)
+		require.Equal(t, before.Secret, s.Client().Webhook.GetX(ctx, id).Secret)
 	})
 }

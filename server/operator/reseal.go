@@ -1,4 +1,4 @@
-package service
+package operator
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/seal"
 )
 
@@ -31,20 +32,17 @@ type Resealed struct {
 }
 
 // ResealSecrets seals the signing secrets of all webhooks of all stores that are under another key
-// under the current one of Options.Secrets, in batches of their ids' order. The secrets themselves
-// stay the same, and so do the webhooks, so the journal says nothing of it. Report is called after
-// each batch.
+// under the ring's current one, in batches of their ids' order. The secrets themselves stay the same,
+// and so do the webhooks, so the journal has no entry of it. Report is called after each batch.
 //
 // It is safe while workers deliver and secrets are made anew: a row changes only if it still holds
 // what was opened, and holds the secret and its key's id at any moment. Ended half-way it has lost
 // nothing and goes on with what is left when it is run again. Secrets whose key the ring does not
-// hold are left, and counted. It refuses with secret_key_missing, and fails with seal.ErrTampered.
-func (s *Shop) ResealSecrets(ctx context.Context, report func(Resealed)) (Resealed, error) {
+// hold are left, and counted. It fails with seal.ErrTampered.
+func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Ring, report func(Resealed)) (Resealed, error) {
+	s := resealer{d, secrets}
 	var so Resealed
-	if s.options.Secrets == nil {
-		return so, secretKeyMissing()
-	}
-	current := s.options.Secrets.Current()
+	current := secrets.Current()
 	for range resealPasses {
 		if err := s.store.Reader().QueryRowContext(ctx, `SELECT count(*) FROM webhooks`).Scan(&so.Webhooks); err != nil {
 			return so, fmt.Errorf("count webhooks: %w", err)
@@ -69,6 +67,12 @@ func (s *Shop) ResealSecrets(ctx context.Context, report func(Resealed)) (Reseal
 	return so, nil
 }
 
+// resealer seals secrets anew.
+type resealer struct {
+	store   *db.DB
+	secrets *seal.Ring
+}
+
 // sealed is a secret as a row holds it.
 type sealed struct {
 	webhook, store uuid.UUID
@@ -77,7 +81,7 @@ type sealed struct {
 }
 
 // resealAfter seals a batch behind an id and returns its last id, or uuid.Nil at the end.
-func (s *Shop) resealAfter(ctx context.Context, after uuid.UUID, current string) (last uuid.UUID, done int, err error) {
+func (s resealer) resealAfter(ctx context.Context, after uuid.UUID, current string) (last uuid.UUID, done int, err error) {
 	batch, err := s.sealedAfter(ctx, after, current)
 	if err != nil || len(batch) == 0 {
 		return uuid.Nil, 0, err
@@ -100,7 +104,7 @@ func (s *Shop) resealAfter(ctx context.Context, after uuid.UUID, current string)
 	return batch[len(batch)-1].webhook, done, nil
 }
 
-func (s *Shop) sealedAfter(ctx context.Context, after uuid.UUID, current string) ([]sealed, error) {
+func (s resealer) sealedAfter(ctx context.Context, after uuid.UUID, current string) ([]sealed, error) {
 	rows, err := s.store.Reader().QueryContext(ctx, `SELECT id, store_id, secret, secret_key FROM webhooks
  WHERE id > $1 AND secret_key <> $2 ORDER BY id LIMIT $3`, after, current, resealBatch)
 	if err != nil {
@@ -119,15 +123,15 @@ func (s *Shop) sealedAfter(ctx context.Context, after uuid.UUID, current string)
 }
 
 // reseal returns how many rows it changed: none when the key is not known or the row has changed.
-func (s *Shop) reseal(ctx context.Context, tx *sql.Tx, row sealed) (int, error) {
-	plain, err := s.options.Secrets.Open(row.secret, row.key, row.webhook[:])
+func (s resealer) reseal(ctx context.Context, tx *sql.Tx, row sealed) (int, error) {
+	plain, err := s.secrets.Open(row.secret, row.key, row.webhook[:])
 	if errors.Is(err, seal.ErrUnknownKey) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	secret, key := s.options.Secrets.Seal(plain, row.webhook[:])
+	secret, key := s.secrets.Seal(plain, row.webhook[:])
 	result, err := tx.ExecContext(ctx, `UPDATE webhooks SET secret = $1, secret_key = $2
  WHERE store_id = $3 AND id = $4 AND secret_key = $5 AND secret = $6`, secret, key, row.store, row.webhook, row.key, row.secret)
 	if err != nil {
@@ -138,7 +142,7 @@ func (s *Shop) reseal(ctx context.Context, tx *sql.Tx, row sealed) (int, error) 
 }
 
 // countLeft notes what is not under the current key.
-func (s *Shop) countLeft(ctx context.Context, current string, so *Resealed) error {
+func (s resealer) countLeft(ctx context.Context, current string, so *Resealed) error {
 	rows, err := s.store.Reader().QueryContext(ctx,
 		`SELECT secret_key, count(*) FROM webhooks WHERE secret_key <> $1 GROUP BY secret_key`, current)
 	if err != nil {
@@ -153,7 +157,7 @@ func (s *Shop) countLeft(ctx context.Context, current string, so *Resealed) erro
 			return err
 		}
 		so.Left += n
-		if !s.options.Secrets.Has(key) {
+		if !s.secrets.Has(key) {
 			so.Unknown = append(so.Unknown, key)
 		}
 	}

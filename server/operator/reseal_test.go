@@ -1,17 +1,19 @@
-package service_test
+package operator_test
 
 import (
 	"context"
 	"fmt"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/server/apierr"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
 
@@ -26,7 +28,7 @@ func newSecretKey(t *testing.T) seal.Key {
 func canary(n int) string { return fmt.Sprintf("whsec_canary-%04d", n) }
 
 // seed makes webhooks of the bench's store, more than the rules allow, with canaries for secrets.
-func (b bench) seed(from, to int, ring *seal.Ring) {
+func (b vault) seed(from, to int, ring *seal.Ring) {
 	b.t.Helper()
 	owner := b.store.Client().Store.Query().OnlyX(b.ctx)
 	now := b.store.Now()
@@ -42,7 +44,7 @@ func (b bench) seed(from, to int, ring *seal.Ring) {
 }
 
 // opens makes sure that the ring opens every canary, each in its row.
-func (b bench) opens(ring *seal.Ring, count int) {
+func (b vault) opens(ring *seal.Ring, count int) {
 	b.t.Helper()
 	rows := b.store.Client().Webhook.Query().AllX(b.ctx)
 	require.Len(b.t, rows, count)
@@ -56,14 +58,34 @@ func (b bench) opens(ring *seal.Ring, count int) {
 	}
 }
 
-func resealing(s *db.DB, ring *seal.Ring) *service.Shop {
-	return service.New(s, service.Options{Secrets: ring})
+// vault is a database with one store, s, and an operator who seals secrets under a ring.
+type vault struct {
+	*operator.Operator
+	store *db.DB
+	ctx   context.Context
+	t     *testing.T
+}
+
+func newVault(t *testing.T, s *db.DB, ring *seal.Ring) vault {
+	t.Helper()
+	b := vault{operator.New(s, service.New(s, service.Options{Secrets: ring})), s, t.Context(), t}
+	_, err := b.CreateStore(b.ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
+	require.NoError(t, err)
+	return b
+}
+
+// hook registers a webhook and returns its id.
+func (b vault) hook() uuid.UUID {
+	b.t.Helper()
+	made, err := b.CreateWebhook(b.ctx, &adminv1.CreateWebhookRequest{Store: "s", Url: "https://receiver.example.com"})
+	require.NoError(b.t, err)
+	return uuid.MustParse(made.GetWebhook().GetId())
 }
 
 func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, service.Options{})
+		b := newVault(t, s, nil)
 		oldest, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
 		b.seed(0, 250, seal.NewRing(older)) // more than a batch
 		b.seed(250, 255, seal.NewRing(oldest))
@@ -71,21 +93,21 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 		before := b.store.Client().Webhook.Query().FirstX(b.ctx)
 		entries := b.store.Client().ActivityEntry.Query().CountX(b.ctx)
 
-		var told []service.Resealed
-		so, err := resealing(s, seal.NewRing(current, older, oldest)).ResealSecrets(b.ctx, func(so service.Resealed) { told = append(told, so) })
+		var reports []operator.Resealed
+		so, err := operator.ResealSecrets(b.ctx, s, seal.NewRing(current, older, oldest), func(so operator.Resealed) { reports = append(reports, so) })
 		require.NoError(t, err)
-		require.Equal(t, service.Resealed{Webhooks: 260, Done: 255}, so)
-		require.Greater(t, len(told), 2, "progress is told for each batch")
-		require.Equal(t, 200, told[0].Done)
+		require.Equal(t, operator.Resealed{Webhooks: 260, Done: 255}, so)
+		require.Greater(t, len(reports), 2, "progress is reported for each batch")
+		require.Equal(t, 200, reports[0].Done)
 		b.opens(seal.NewRing(current), 260)
 
 		after := b.store.Client().Webhook.GetX(b.ctx, before.ID)
 		require.Equal(t, before.UpdatedAt, after.UpdatedAt, "the webhook is what it was")
 		require.Equal(t, entries, b.store.Client().ActivityEntry.Query().CountX(b.ctx))
 
-		so, err = resealing(s, seal.NewRing(current)).ResealSecrets(b.ctx, func(service.Resealed) {})
+		so, err = operator.ResealSecrets(b.ctx, s, seal.NewRing(current), func(operator.Resealed) {})
 		require.NoError(t, err)
-		require.Equal(t, service.Resealed{Webhooks: 260}, so, "nothing is left to do")
+		require.Equal(t, operator.Resealed{Webhooks: 260}, so, "nothing is left to do")
 		require.Equal(t, after.Secret, b.store.Client().Webhook.GetX(b.ctx, before.ID).Secret)
 	})
 }
@@ -93,20 +115,20 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 func TestResealSecretsGoesOnWhereItWasInterrupted(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, service.Options{})
+		b := newVault(t, s, nil)
 		older, current := newSecretKey(t), newSecretKey(t)
 		both := seal.NewRing(current, older)
 		b.seed(0, 450, seal.NewRing(older))
 
 		ctx, interrupt := context.WithCancel(b.ctx)
-		so, err := resealing(s, both).ResealSecrets(ctx, func(service.Resealed) { interrupt() })
+		so, err := operator.ResealSecrets(ctx, s, both, func(operator.Resealed) { interrupt() })
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, 200, so.Done)
 		b.opens(both, 450)
 
-		so, err = resealing(s, both).ResealSecrets(b.ctx, func(service.Resealed) {})
+		so, err = operator.ResealSecrets(b.ctx, s, both, func(operator.Resealed) {})
 		require.NoError(t, err)
-		require.Equal(t, service.Resealed{Webhooks: 450, Done: 250}, so)
+		require.Equal(t, operator.Resealed{Webhooks: 450, Done: 250}, so)
 		b.opens(seal.NewRing(current), 450)
 	})
 }
@@ -114,21 +136,19 @@ func TestResealSecretsGoesOnWhereItWasInterrupted(t *testing.T) {
 func TestResealSecretsLeavesWhatItCannotOpen(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, service.Options{})
+		b := newVault(t, s, nil)
 		lost, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
 		b.seed(0, 3, seal.NewRing(lost))
 		b.seed(3, 8, seal.NewRing(older))
-		so, err := resealing(s, seal.NewRing(current, older)).ResealSecrets(b.ctx, func(service.Resealed) {})
+		so, err := operator.ResealSecrets(b.ctx, s, seal.NewRing(current, older), func(operator.Resealed) {})
 		require.NoError(t, err)
-		require.Equal(t, service.Resealed{Webhooks: 8, Done: 5, Left: 3, Unknown: []string{lost.ID()}}, so)
+		require.Equal(t, operator.Resealed{Webhooks: 8, Done: 5, Left: 3, Unknown: []string{lost.ID()}}, so)
 		b.opens(seal.NewRing(current, lost), 8)
 
 		_, err = s.Writer().ExecContext(b.ctx, `UPDATE webhooks SET secret_key = $1 WHERE secret_key = $2`, older.ID(), lost.ID())
 		require.NoError(t, err)
-		_, err = resealing(s, seal.NewRing(current, older)).ResealSecrets(b.ctx, func(service.Resealed) {})
+		_, err = operator.ResealSecrets(b.ctx, s, seal.NewRing(current, older), func(operator.Resealed) {})
 		require.ErrorIs(t, err, seal.ErrTampered)
-		_, err = resealing(s, nil).ResealSecrets(b.ctx, func(service.Resealed) {})
-		refused(t, err, apierr.SecretKeyMissing)
 	})
 }
 
@@ -137,27 +157,27 @@ func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		older, current := newSecretKey(t), newSecretKey(t)
 		// A server that was not restarted goes on sealing under the older key.
-		late := newBench(t, s, service.Options{Secrets: seal.NewRing(older)})
+		late := newVault(t, s, seal.NewRing(older))
 		made := late.hook()
 		both := seal.NewRing(current, older)
 		var secret string
-		so, err := resealing(s, both).ResealSecrets(late.ctx, func(service.Resealed) {
+		so, err := operator.ResealSecrets(late.ctx, s, both, func(operator.Resealed) {
 			if secret == "" {
-				w, err := late.RotateSecret(late.ctx, made.ID.String())
+				w, err := late.RotateSecret(late.ctx, &adminv1.RotateSecretRequest{Id: made.String()})
 				require.NoError(t, err)
-				secret = w.Secret
+				secret = w.GetSecret()
 			}
 		})
 		require.NoError(t, err)
-		require.Equal(t, service.Resealed{Webhooks: 1, Done: 2}, so)
-		row := s.Client().Webhook.GetX(late.ctx, made.ID)
+		require.Equal(t, operator.Resealed{Webhooks: 1, Done: 2}, so)
+		row := s.Client().Webhook.GetX(late.ctx, made)
 		plain, err := seal.NewRing(current).Open(row.Secret, row.SecretKey, row.ID[:])
 		require.NoError(t, err)
 		require.Equal(t, secret, plain, "the secret that the owner was shown last")
 
-		// One that never stops doing so is told, not raced for ever.
-		so, err = resealing(s, both).ResealSecrets(late.ctx, func(service.Resealed) {
-			_, err := late.RotateSecret(late.ctx, made.ID.String())
+		// One that never stops doing so is reported, not raced for ever.
+		so, err = operator.ResealSecrets(late.ctx, s, both, func(operator.Resealed) {
+			_, err := late.RotateSecret(late.ctx, &adminv1.RotateSecretRequest{Id: made.String()})
 			require.NoError(t, err)
 		})
 		require.NoError(t, err)
