@@ -56,7 +56,7 @@ func (a *slowAsker) askAll(_ context.Context, questions []question) ([]finding, 
 }
 
 // asks sends n questions one after the other, each from a client of its own, and returns their errors.
-func asks(t *testing.T, b *batches, ctx context.Context, n int) func() []error {
+func asks(ctx context.Context, t *testing.T, b *batches, n int) func() []error {
 	errs := make([]error, n)
 	for i := range n {
 		go func() {
@@ -79,7 +79,7 @@ func TestRequestsThatWaitShareAStatement(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &slowAsker{}
-		errs := asks(t, &batches{asker: a, most: 1}, t.Context(), 5)()
+		errs := asks(t.Context(), t, &batches{asker: a, most: 1}, 5)()
 		require.Equal(t, make([]error, 5), errs)
 		require.Equal(t, [][]string{{"0"}, {"1", "2", "3", "4"}}, a.batches)
 	})
@@ -89,7 +89,7 @@ func TestABatchIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &slowAsker{}
-		require.Equal(t, make([]error, 200), asks(t, &batches{asker: a, most: 1}, t.Context(), 200)())
+		require.Equal(t, make([]error, 200), asks(t.Context(), t, &batches{asker: a, most: 1}, 200)())
 		lengths := []int{}
 		for _, batch := range a.batches {
 			lengths = append(lengths, len(batch))
@@ -102,7 +102,7 @@ func TestAStatementThatIsHeldUpHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &slowAsker{hold: make(chan struct{})}
-		wait := asks(t, &batches{asker: a, most: 2}, t.Context(), 3)
+		wait := asks(t.Context(), t, &batches{asker: a, most: 2}, 3)
 		time.Sleep(overdueAfter + 2*time.Second)
 		synctest.Wait()
 		require.Equal(t, [][]string{{"0"}, {"1", "2"}}, a.batches)
@@ -115,7 +115,7 @@ func TestAnErrorIsThatOfAllWhoShareTheStatement(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		away := errors.New("away")
-		require.Equal(t, []error{away, away, away}, asks(t, &batches{asker: &slowAsker{err: away}, most: 1}, t.Context(), 3)())
+		require.Equal(t, []error{away, away, away}, asks(t.Context(), t, &batches{asker: &slowAsker{err: away}, most: 1}, 3)())
 	})
 }
 
@@ -124,10 +124,10 @@ func TestWhoLeavesWhileWaitingIsNotAskedAbout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &slowAsker{hold: make(chan struct{})}
 		b := &batches{asker: a, most: 1}
-		first := asks(t, b, t.Context(), 1)
+		first := asks(t.Context(), t, b, 1)
 		cause := errors.New("left")
 		ctx, leave := context.WithCancelCause(t.Context())
-		gone := asks(t, b, ctx, 2)
+		gone := asks(ctx, t, b, 2)
 		leave(cause)
 		require.Equal(t, []error{cause, cause}, gone())
 		close(a.hold)
