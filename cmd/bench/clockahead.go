@@ -109,7 +109,7 @@ func (p *play) sweepAhead(ctx context.Context, s *stage, r *receiver.Receiver, d
 	p.lost.add("finished delivery", max(0, before.finished-after.finished))
 	p.lost.add("event", max(0, before.events-after.events))
 	p.must(missing == nil, "it delivers all the same (%d of %d)", count.Events-events, len(created))
-	p.must(strings.Contains(worker.said.last(), "clock"), "the worker's log names its clock")
+	p.must(strings.Contains(worker.log.last(), "clock"), "the worker's log names its clock")
 	return err
 }
 

@@ -12,7 +12,7 @@ import (
 // tick is the unit of processor times in /proc, the same on every Linux (proc(5), sysconf(3)).
 const tick = 10 * time.Millisecond
 
-// stat is what /proc/PID/stat tells of a process.
+// stat is what /proc/PID/stat has of a process.
 type stat struct {
 	name   string
 	parent int

@@ -123,7 +123,7 @@ func (d *database) walSince(ctx context.Context, position string) (bytes int64, 
 	return bytes, err
 }
 
-// inProcess tells whether the database works in the process that asks it.
+// inProcess reports whether the database works in the process that asks it.
 func (d *database) inProcess() bool { return d.server == nil }
 
 // fill brings the schema up to date and loads the data.
@@ -194,7 +194,7 @@ func insert(ctx context.Context, db *sql.DB, data *dataset) error {
 	return tx.Commit()
 }
 
-// left tells what the creation of a customer left behind: the changes of its journal entry and the
+// left returns what the creation of a customer left behind: the changes of its journal entry and the
 // payload of its event.
 func (d *database) left(ctx context.Context, customerID uuid.UUID) (changes, payload []byte, err error) {
 	s, err := db.Open(ctx, db.Config{URL: d.url})

@@ -20,13 +20,13 @@ const (
 	settleTimeout = time.Minute
 )
 
-// workerLog is what workers told when they stopped. Goroutines may share it.
+// workerLog is what workers logged when they stopped. Goroutines may share it.
 type workerLog struct {
 	mu             sync.Mutex
 	claims, relays float64 // the 99th percentile of the slowest worker, in milliseconds
 }
 
-func (l *workerLog) hear(line string) {
+func (l *workerLog) read(line string) {
 	var told logLine
 	if json.Unmarshal([]byte(line), &told) != nil || told.Message != "worker stopped" {
 		return
@@ -89,7 +89,7 @@ func (b *webhookBench) drain(ctx context.Context, measure string) (float64, erro
 	used := b.usage()
 	log := &workerLog{}
 	started := time.Now()
-	workers, err := b.startWorkers(ctx, log.hear)
+	workers, err := b.startWorkers(ctx, log.read)
 	if err != nil {
 		return 0, err
 	}

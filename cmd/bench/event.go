@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// committed is an event of the database: its id, its type, and the id of what it tells of.
+// committed is an event of the database: its id, its type, and the id of its resource.
 type committed struct {
 	id, subject uuid.UUID
 	kind        string
@@ -57,7 +57,7 @@ func eventsOf(ctx context.Context, d *db.DB) (map[uuid.UUID]uuid.UUID, error) {
 	return of, err
 }
 
-// settled tells whether nothing is left in the outbox and no delivery unfinished.
+// settled reports whether nothing is left in the outbox and no delivery unfinished.
 func (s *stage) settled(ctx context.Context) (bool, error) {
 	var left bool
 	err := s.store.Reader().QueryRowContext(ctx,

@@ -90,7 +90,7 @@ func (r *webhookReport) addLatencies(measure string, times []time.Duration) {
 	}
 }
 
-// addWorkerLog takes in what the workers told of themselves.
+// addWorkerLog takes in what the workers logged.
 func (r *webhookReport) addWorkerLog(measure string, log *workerLog) {
 	log.mu.Lock()
 	defer log.mu.Unlock()

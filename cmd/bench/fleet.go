@@ -36,7 +36,7 @@ type fleet struct {
 	parts   [partCount]*process
 	started [partCount]int // how often
 	lost    atomic.Int64   // leases that workers report as lost
-	heard   sync.WaitGroup // the output of checkouts is being read
+	reading sync.WaitGroup // the output of checkouts is being read
 
 	mu   sync.Mutex
 	paid []uuid.UUID
@@ -74,7 +74,7 @@ func (f *fleet) start(ctx context.Context, part int) (*process, error) {
 	case partCheckout:
 		p, _, err := startSelf(ctx, f.url, "checkout", fmt.Sprintf("--rate=%g", f.rate))
 		if err == nil {
-			f.heard.Go(func() { f.hear(p.out) })
+			f.reading.Go(func() { f.readPaid(p.out) })
 		}
 		return p, err
 	default:
@@ -90,20 +90,20 @@ func (f *fleet) start(ctx context.Context, part int) (*process, error) {
 		}
 		own := *f.stage
 		own.url = address.String()
-		return own.startWorker(ctx, f.hearWorker, "--retry-delays="+retryDelays, "--timeout="+f.timeout.String())
+		return own.startWorker(ctx, f.readWorkerLog, "--retry-delays="+retryDelays, "--timeout="+f.timeout.String())
 	}
 }
 
-// hearWorker adds up the leases that workers report as lost.
-func (f *fleet) hearWorker(line string) {
+// readWorkerLog adds up the leases that workers report as lost.
+func (f *fleet) readWorkerLog(line string) {
 	var l logLine
 	if json.Unmarshal([]byte(line), &l) == nil && strings.HasPrefix(l.Message, "leases were lost") {
 		f.lost.Add(l.Deliveries)
 	}
 }
 
-// hear takes down what a checkout acknowledges, until it ends.
-func (f *fleet) hear(out *bufio.Reader) {
+// readPaid takes down what a checkout acknowledges, until it ends.
+func (f *fleet) readPaid(out *bufio.Reader) {
 	for {
 		line, err := out.ReadString('\n')
 		if err != nil {
@@ -145,7 +145,7 @@ func (f *fleet) alive() error {
 	return nil
 }
 
-// delivers tells whether a worker runs.
+// delivers reports whether a worker runs.
 func (f *fleet) delivers() bool { return f.parts[partWorkerA] != nil || f.parts[partWorkerB] != nil }
 
 // rest ends the checkout in good order; raise starts another.
@@ -161,7 +161,7 @@ func (f *fleet) rest() error {
 	case <-time.After(endTimeout):
 		p.kill()
 	}
-	f.heard.Wait()
+	f.reading.Wait()
 	if p.err != nil {
 		return p.failure(p.err)
 	}

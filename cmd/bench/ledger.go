@@ -85,7 +85,7 @@ type fault struct {
 	first string
 }
 
-// sent is an attempt as the receiver tells it apart: an event goes to one webhook.
+// sent is an attempt as the receiver distinguishes it: an event goes to one webhook.
 type sent struct {
 	event  uuid.UUID
 	number int

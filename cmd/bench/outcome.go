@@ -57,7 +57,7 @@ func ratioOf(quiet, then []time.Duration) float64 {
 	return 0
 }
 
-// held tells whether all has held that counts.
+// held reports whether all has held that counts.
 func (o *outcome) held() bool {
 	if o.lost.sum() > 0 || o.wrong.sum() > 0 {
 		return false

@@ -26,13 +26,13 @@ const (
 )
 
 // startWorkers starts all workers of a run.
-func (b *webhookBench) startWorkers(ctx context.Context, heard func(string), flags ...string) ([]*process, error) {
+func (b *webhookBench) startWorkers(ctx context.Context, onLine func(string), flags ...string) ([]*process, error) {
 	if b.command.Concurrency > 0 {
 		flags = append(flags, "--concurrency="+strconv.Itoa(b.command.Concurrency))
 	}
 	var workers []*process
 	for range b.command.Workers {
-		w, err := b.startWorker(ctx, heard, flags...)
+		w, err := b.startWorker(ctx, onLine, flags...)
 		if err != nil {
 			return nil, errors.Join(err, stopAll(workers))
 		}
@@ -152,7 +152,7 @@ func matched(payments []payment, events []committed, requests []receiver.Request
 // pace measures the time from commit to arrival at the given pace.
 func (b *webhookBench) pace(ctx context.Context, measure string, length time.Duration, flags ...string) error {
 	log := &workerLog{}
-	workers, err := b.startWorkers(ctx, log.hear, flags...)
+	workers, err := b.startWorkers(ctx, log.read, flags...)
 	if err != nil {
 		return err
 	}

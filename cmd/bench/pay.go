@@ -22,7 +22,7 @@ import (
 const askGo = "go"
 
 // payCommand pays orders of the data set by the rules of the shop, as the payment provider's
-// answer does, and tells when each payment was committed.
+// answer does, and returns when each payment was committed.
 type payCommand struct {
 	First       int     `help:"Number of the first store whose orders are paid."`
 	Stores      int     `required:"" help:"How many stores, from the first."`
@@ -45,7 +45,7 @@ type dueOrder struct {
 	store tenant.Store
 }
 
-// Run prepares, waits to be told to go, and pays.
+// Run prepares, waits for askGo, and pays.
 func (c *payCommand) Run(ctx context.Context, io streams) (err error) {
 	signal.Ignore(os.Interrupt)
 	s, err := db.Open(ctx, db.Config{URL: os.Getenv(subjectDatabase), MaxConns: c.Connections})

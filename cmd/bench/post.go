@@ -41,7 +41,7 @@ type target struct {
 	Secret string    `json:"secret"`
 }
 
-// Run prepares, waits for the targets, which it is told with askHooks, and posts.
+// Run prepares, waits for the targets of askHooks, and posts.
 func (c *postCommand) Run(ctx context.Context, io streams) error {
 	signal.Ignore(os.Interrupt)
 	events, err := c.events(ctx)

@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// readyTimeout bounds the wait until a process says that it is ready.
+	// readyTimeout bounds the wait until a process is ready.
 	readyTimeout = 30 * time.Second
 	// endTimeout is how long a process may take to end before it is killed.
 	endTimeout = 20 * time.Second
-	// keptLines is how much of what a process says is kept for the error of its end.
+	// keptLines is how many lines of a process are kept for the error of its end.
 	keptLines = 5
 )
 
-// errNotReady tells of a process that has not said that it is ready within readyTimeout.
-var errNotReady = errors.New("it does not say that it is ready")
+// errNotReady is of a process that was not ready within readyTimeout.
+var errNotReady = errors.New("it is not ready")
 
-// process is a program beside this one: the service's own, which says on standard error when it
+// process is a program beside this one: the service's own, which logs when it
 // is ready, or this one under another command, which is asked and answers line by line. Goroutines
 // may share it, but for ask.
 type process struct {
@@ -36,15 +36,15 @@ type process struct {
 	command *exec.Cmd
 	in      io.WriteCloser // of this program's own commands
 	out     *bufio.Reader  // the same
-	said    *speech
+	log     *lineLog
 	ended   chan struct{}
 	err     error // once ended: why, nil after exit 0
 }
 
-// startProcess starts a command. Heard, unless nil, gets each line of its standard error.
-func startProcess(name string, command *exec.Cmd, heard func(line string)) (*process, error) {
-	p := &process{name: name, command: command, said: &speech{heard: heard}, ended: make(chan struct{})}
-	command.Stderr = p.said
+// startProcess starts a command. OnLine, unless nil, gets each line of its standard error.
+func startProcess(name string, command *exec.Cmd, onLine func(line string)) (*process, error) {
+	p := &process{name: name, command: command, log: &lineLog{onLine: onLine}, ended: make(chan struct{})}
+	command.Stderr = p.log
 	// Whoever inherited its pipes must not hold its end up.
 	command.WaitDelay = endTimeout
 	if err := command.Start(); err != nil {
@@ -98,9 +98,9 @@ func startSelfWith(ctx context.Context, env []string, args ...string) (*process,
 	return p, text, nil
 }
 
-// startService starts a command of the storefront program and waits until its log says message,
-// whose line it returns. Heard, unless nil, gets each line of the log.
-func startService(ctx context.Context, program string, env, args []string, message string, heard func(line string)) (*process, logLine, error) {
+// startService starts a command of the storefront program and waits until its log has message,
+// whose line it returns. OnLine, unless nil, gets each line of the log.
+func startService(ctx context.Context, program string, env, args []string, message string, onLine func(line string)) (*process, logLine, error) {
 	command := exec.CommandContext(ctx, program, args...) //nolint:gosec // What is measured.
 	command.Env = environment(env...)
 	ready := make(chan logLine, 1)
@@ -111,8 +111,8 @@ func startService(ctx context.Context, program string, env, args []string, messa
 			waiting = false
 			ready <- l
 		}
-		if heard != nil {
-			heard(line)
+		if onLine != nil {
+			onLine(line)
 		}
 	})
 	if err != nil {
@@ -136,7 +136,7 @@ type logLine struct {
 	Message   string `json:"msg"`
 	Addr      string `json:"addr"`
 	AdminAddr string `json:"admin_addr"`
-	// The worker tells these when it stops, in milliseconds.
+	// The worker logs these when it stops, in milliseconds.
 	RelayP99 float64 `json:"relay_p99_ms"`
 	ClaimP99 float64 `json:"claim_p99_ms"`
 	// Deliveries are those whose leases were lost.
@@ -184,10 +184,10 @@ func (p *process) failure(err error) error {
 		}
 	case <-time.After(100 * time.Millisecond): // its pipes close a moment before its end is seen
 	}
-	return fmt.Errorf("%s: %w: %s", p.name, err, p.said.last())
+	return fmt.Errorf("%s: %w: %s", p.name, err, p.log.last())
 }
 
-// running tells whether it has not ended.
+// running reports whether it has not ended.
 func (p *process) running() bool {
 	select {
 	case <-p.ended:
@@ -228,9 +228,9 @@ func (p *process) cpu() (time.Duration, error) {
 	return processCPU(p.command.Process.Pid)
 }
 
-// speech cuts what a process says into lines and keeps the last ones. It is an io.Writer.
-type speech struct {
-	heard func(line string)
+// lineLog cuts the log of a process into lines and keeps the last ones. It is an io.Writer.
+type lineLog struct {
+	onLine func(line string)
 
 	mu    sync.Mutex
 	part  []byte
@@ -238,7 +238,7 @@ type speech struct {
 }
 
 // Write never fails.
-func (s *speech) Write(text []byte) (int, error) {
+func (s *lineLog) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.part = append(s.part, text...)
@@ -251,14 +251,14 @@ func (s *speech) Write(text []byte) (int, error) {
 			s.lines = s.lines[1:]
 		}
 		s.part = rest
-		if s.heard != nil {
-			s.heard(string(line))
+		if s.onLine != nil {
+			s.onLine(string(line))
 		}
 	}
 }
 
-// last is what was said last, in one line.
-func (s *speech) last() string {
+// last is the last lines, in one.
+func (s *lineLog) last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(append(s.lines[:len(s.lines):len(s.lines)], string(s.part)), " | ")

@@ -89,7 +89,7 @@ func (s *stage) environment() []string {
 	return append([]string{"STOREFRONT_DATABASE_URL=" + s.url, "SSL_CERT_FILE=" + s.authority}, s.env...)
 }
 
-// knows tells whether a command of the service has a flag.
+// knows reports whether a command of the service has a flag.
 func (s *stage) knows(ctx context.Context, command, flag string) (bool, error) {
 	help, err := s.command(ctx, command, "--help")
 	return bytes.Contains(help, []byte(flag+"=")), err
@@ -108,16 +108,16 @@ func (s *stage) deadline(ctx context.Context, d time.Duration) (time.Duration, [
 // defaultDeadline is that of a request when nothing is set.
 const defaultDeadline = 10 * time.Second
 
-// startServer starts a server and returns what its log says of it.
+// startServer starts a server and returns its log's line of it.
 func (s *stage) startServer(ctx context.Context, flags ...string) (*process, logLine, error) {
 	args := append([]string{"server", "--addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0"}, flags...)
 	return startService(ctx, s.binary, s.environment(), args, "listening", nil)
 }
 
-// startWorker starts a worker. Heard, unless nil, gets each line of its log.
-func (s *stage) startWorker(ctx context.Context, heard func(line string), flags ...string) (*process, error) {
+// startWorker starts a worker. OnLine, unless nil, gets each line of its log.
+func (s *stage) startWorker(ctx context.Context, onLine func(line string), flags ...string) (*process, error) {
 	args := append([]string{"worker", "--allow-private-targets"}, flags...)
-	p, _, err := startService(ctx, s.binary, s.environment(), args, "delivering", heard)
+	p, _, err := startService(ctx, s.binary, s.environment(), args, "delivering", onLine)
 	return p, err
 }
 

@@ -28,7 +28,7 @@ const (
 // in it, would be seen by everyone on the machine.
 const subjectDatabase = "STOREFRONT_BENCH_DATABASE_URL"
 
-// What is said between a subject and the process that started it, a line each. The subject begins
+// The lines between a subject and the process that started it. The subject begins
 // with sayReady and its address, answers each request with sayDone or sayFailed and the reason,
 // and ends when its standard input does.
 const (

@@ -95,7 +95,7 @@ func (c *webhooksCommand) Validate() error {
 	return nil
 }
 
-// wants tells whether a measure is asked for.
+// wants reports whether a measure is asked for.
 func (c *webhooksCommand) wants(measure string) bool {
 	return len(c.Measure) == 0 || slices.Contains(c.Measure, measure)
 }

@@ -131,14 +131,14 @@ func TestFiguresAreMediansOfRounds(t *testing.T) {
 
 func TestWhatAProcessSaysIsCutIntoLines(t *testing.T) {
 	t.Parallel()
-	var heard []string
-	s := &speech{heard: func(line string) { heard = append(heard, line) }}
+	var onLine []string
+	s := &lineLog{onLine: func(line string) { onLine = append(onLine, line) }}
 	for _, text := range []string{"one\ntw", "o\n", "", "three\nfour\nfive\nsix\nse"} {
 		n, err := s.Write([]byte(text))
 		require.NoError(t, err)
 		require.Len(t, text, n)
 	}
-	require.Equal(t, []string{"one", "two", "three", "four", "five", "six"}, heard)
+	require.Equal(t, []string{"one", "two", "three", "four", "five", "six"}, onLine)
 	require.Equal(t, "two | three | four | five | six | se", s.last(), "the last lines, and what was begun")
 }
 
@@ -150,7 +150,7 @@ func TestAWorkerTellsItsPaceWhenItStops(t *testing.T) {
 		`{"msg":"worker stopped","relays":9,"relay_p99_ms":2.5,"claims":1,"claim_p99_ms":1}`,
 		`{"msg":"attempt","claim_p99_ms":99}`, `panic: none of JSON`,
 	} {
-		l.hear(line)
+		l.read(line)
 	}
 	r := &webhookReport{}
 	r.addWorkerLog(measureDrain, l)

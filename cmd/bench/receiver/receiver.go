@@ -53,7 +53,7 @@ type Request struct {
 	Answered time.Time `json:"answered"`
 }
 
-// Succeeded tells whether the request was answered with success.
+// Succeeded reports whether the request was answered with success.
 func (r Request) Succeeded() bool { return r.Status >= 200 && r.Status <= 299 }
 
 // Answer decides how a delivery is answered: after how long, and with which status. An event that
@@ -126,7 +126,7 @@ type Count struct {
 	Events int `json:"events"`
 }
 
-// Count returns how much arrived so far, and an error that tells of what was wrong.
+// Count returns how much arrived so far, and an error of what was wrong.
 func (r *Receiver) Count() (Count, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

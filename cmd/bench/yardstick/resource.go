@@ -25,7 +25,7 @@ type database interface {
 	orders(ctx context.Context, c *caller, size int, offset int64) ([]*order, int64, error)
 	// customers finds the pattern of a LIKE with \ as its escape.
 	customers(ctx context.Context, c *caller, pattern string, size int, offset int64) ([]*customer, int64, error)
-	// create tells whether the customer is a new one.
+	// create reports whether the customer is a new one.
 	create(ctx context.Context, c *caller, in *newCustomer) (*customer, bool, error)
 	close() error
 }

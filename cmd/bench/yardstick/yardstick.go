@@ -4,7 +4,7 @@
 // counter in one statement, the rate headers, a request id, the read or the change, the same JSON,
 // one log line.
 //
-// It imports nothing of the service, and knows the tables by their names only. It refuses what a
+// It imports nothing of the service, and uses the tables by their names only. It refuses what a
 // benchmark never sends in the plainest way, and is no service to run: it completes no known
 // customer, lists few problems at once and limits no addresses.
 package yardstick
