@@ -1,6 +1,6 @@
-// Package apierr is the one vocabulary of what the service says no with: the codes of the
-// specification, the status and the Connect code of each, and the details that some carry. The
-// rules make refusals, the edge writes them; neither knows more of the other.
+// Package apierr defines the errors of the service: the specification's codes, the status and the
+// Connect code of each, and the details of some. The rules make refusals and the edge writes them;
+// neither depends on the other.
 package apierr
 
 import (
@@ -16,8 +16,8 @@ import (
 // Code is a stable machine-readable error code.
 type Code string
 
-// The codes of the specification's Errors part, and those chosen for what it leaves open: an
-// unknown path, a wrong method, an unusable body, and errors of the service itself.
+// The codes of the specification's Errors part, and those for cases that it leaves open: an unknown
+// path, a wrong method, an unusable body, and errors of the service itself.
 const (
 	ValidationFailed           Code = "validation_failed"
 	CompareAtInvalid           Code = "compare_at_invalid"
@@ -49,8 +49,8 @@ const (
 	Unavailable                Code = "unavailable"
 )
 
-// Codes of a call that its caller gave up. The typed protocols have them; under /v1 nobody reads
-// canceled any more, and a caller cannot set a deadline there.
+// Codes of a call that its caller gave up. They are for the typed protocols: under /v1 nobody is
+// left to read canceled, and a caller cannot set a deadline.
 const (
 	// DeadlineExceeded is a call whose caller's own deadline passed.
 	DeadlineExceeded Code = "deadline_exceeded"
@@ -58,7 +58,7 @@ const (
 	Canceled Code = "canceled"
 )
 
-// Codes that only the operator's side answers with; the public API never does.
+// Codes that only the operator's side returns; the public API never does.
 const (
 	StoreNotFound          Code = "store_not_found"
 	APIKeyNotFound         Code = "api_key_not_found"
@@ -85,7 +85,7 @@ const (
 	OriginRefused          Code = "origin_refused"
 )
 
-// answers is the one table from a code to what each protocol says with it.
+// answers is the one table from a code to the answer of each protocol.
 var answers = map[Code]struct {
 	status  int
 	connect connect.Code
@@ -145,17 +145,17 @@ var answers = map[Code]struct {
 	OriginRefused:              {http.StatusForbidden, connect.CodePermissionDenied},
 }
 
-// Refusal is a request that the service says no to. Message is for the client; Cause is for the
-// log alone.
+// Refusal is the error of a request that the service refuses or fails. Message is for the client;
+// Cause is only for the log.
 type Refusal struct {
 	Code    Code
 	Message string
-	// Details is set for the codes that have details, and nil for every other.
+	// Details is set for the codes that have details, and nil for all others.
 	Details *storefrontv1.ErrorDetails
-	// Cause is why the service itself failed; nil when the request is at fault.
+	// Cause is why the service itself failed; nil if the request is at fault.
 	Cause error
-	// Protocol is the code on Connect, gRPC and gRPC-Web where a protocol asks for another than
-	// that of the Code; 0 for all others.
+	// Protocol is the code on Connect, gRPC and gRPC-Web if a protocol requires another than that of
+	// the Code; 0 otherwise.
 	Protocol connect.Code
 }
 
@@ -164,8 +164,8 @@ func New(code Code, message string) *Refusal {
 	return &Refusal{Code: code, Message: message}
 }
 
-// Invalid returns validation_failed with every refused field. Without a field the message alone
-// says what is wrong, as for a body that is not JSON.
+// Invalid returns validation_failed with every refused field. Without a field only the message
+// explains the fault, as for a body that is not JSON.
 func Invalid(message string, fields ...wire.Field) *Refusal {
 	details := &storefrontv1.ErrorDetails{}
 	for _, f := range fields {
@@ -174,7 +174,7 @@ func Invalid(message string, fields ...wire.Field) *Refusal {
 	return &Refusal{Code: ValidationFailed, Message: message, Details: details}
 }
 
-// Error tells the code, the message and the cause, for the log.
+// Error returns the code, the message and the cause, for the log.
 func (r *Refusal) Error() string {
 	if r.Cause != nil {
 		return fmt.Sprintf("%s: %s: %v", r.Code, r.Message, r.Cause)
@@ -185,10 +185,10 @@ func (r *Refusal) Error() string {
 // Unwrap returns the cause.
 func (r *Refusal) Unwrap() error { return r.Cause }
 
-// Status is the HTTP status that goes with the code.
+// Status returns the HTTP status of the code.
 func (r *Refusal) Status() int { return answers[r.Code].status }
 
-// ConnectCode is the code of the Connect and gRPC protocols that goes with the refusal.
+// ConnectCode returns the refusal's code in the Connect and gRPC protocols.
 func (r *Refusal) ConnectCode() connect.Code {
 	if r.Protocol != 0 {
 		return r.Protocol

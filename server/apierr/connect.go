@@ -10,8 +10,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Connect is the refusal as an error of Connect, gRPC and gRPC-Web: the protocol's code, the
-// message, and everything else as a storefront.v1.Error in the details. The cause stays behind.
+// Connect returns the refusal as an error of Connect, gRPC and gRPC-Web: the protocol's code, the
+// message, and everything else as a storefront.v1.Error in the details. It omits the cause.
 func (r *Refusal) Connect(requestID string, now time.Time) *connect.Error {
 	err := connect.NewError(r.ConnectCode(), errors.New(r.Message))
 	detail, detailErr := connect.NewErrorDetail(&storefrontv1.Error{
@@ -28,8 +28,8 @@ func (r *Refusal) Connect(requestID string, now time.Time) *connect.Error {
 	return err
 }
 
-// FromConnect returns the refusal that Connect made an error of, and the request's identifier; nil
-// for an error that did not come from there.
+// FromConnect returns the refusal and the request's identifier from an error made by Connect; nil
+// for any other error.
 func FromConnect(err error) (r *Refusal, requestID string) {
 	var refused *connect.Error
 	if !errors.As(err, &refused) {

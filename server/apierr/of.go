@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// StatusGone is the HTTP status of a request whose caller gave up: nobody reads it, but it is
-// logged and counted apart from errors. HTTP defines none; nginx and the Connect protocol use it.
+// StatusGone is the HTTP status of a request whose caller gave up. It is never received, but logged
+// and counted separately from errors. HTTP defines none; nginx and the Connect protocol use it.
 const StatusGone = 499
 
-// ErrOutOfTime is the cause (context.Cause) of a context that the service ended because its own
+// ErrOutOfTime is the cause (context.Cause) of a context that ended because the service's own
 // deadline for the request passed. A deadline with another cause is the caller's.
 var ErrOutOfTime = errors.New("the service's deadline for the request passed")
 
@@ -17,14 +17,15 @@ var ErrOutOfTime = errors.New("the service's deadline for the request passed")
 // Neither is an error of the service.
 func (r *Refusal) GaveUp() bool { return r.Code == Canceled || r.Code == DeadlineExceeded }
 
-// In returns the refusal that an error stands for in a request whose context is ctx. While ctx
-// lasts it is that of Of. After its end, what broke because of it is:
+// In returns the refusal for an error in a request whose context is ctx. While ctx lasts that is
+// Of. After its end, an error that the end caused becomes:
 //
 //   - unavailable, when the cause is ErrOutOfTime;
 //   - deadline_exceeded, when it is any other deadline, which is the caller's;
 //   - canceled otherwise: the caller left.
 //
-// A refusal is returned as it is, unless it is unavailable with a cause. The error must not be nil.
+// A refusal is returned unchanged, unless it is unavailable with a cause. The error must not be
+// nil.
 func In(ctx context.Context, err error, unreachable func(error) bool) *Refusal {
 	var r *Refusal
 	if errors.As(err, &r) && (r.Code != Unavailable || r.Cause == nil) {
@@ -42,9 +43,9 @@ func In(ctx context.Context, err error, unreachable func(error) bool) *Refusal {
 	}
 }
 
-// Of returns the refusal that an error stands for: itself if it is one, unavailable when the
-// database cannot be reached or a time of the service ran out, internal_error for everything else.
-// The cause is kept for the log. The error must not be nil.
+// Of returns the refusal for an error: itself if it is one, unavailable if the database cannot be
+// reached or the service ran out of time, internal_error for everything else. The cause is kept for
+// the log. The error must not be nil.
 func Of(err error, unreachable func(error) bool) *Refusal {
 	var r *Refusal
 	switch {

@@ -18,7 +18,7 @@ var errAway = errors.New("connection refused")
 
 func away(err error) bool { return errors.Is(err, errAway) }
 
-// What broke because a request ended is told by who ended it.
+// An error caused by a request's end is classified by who ended it.
 func TestIn(t *testing.T) {
 	t.Parallel()
 	left, leave := context.WithCancel(t.Context())
@@ -61,7 +61,7 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// A deadline that passes while the request runs is told apart too.
+// A deadline that passes while the request runs is classified too.
 func TestInWhileDeadlinesPass(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

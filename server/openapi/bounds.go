@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// bounds are what a request's field may hold. The zero value bounds nothing.
+// bounds are the limits of a request's field. The zero value has none.
 type bounds struct {
 	required, nullable   bool
 	minLength, maxLength *int
@@ -16,8 +16,8 @@ type bounds struct {
 	pattern              string
 }
 
-// declared reads the bounds of a request's field from its options. A field can be null where it has
-// presence; in a change, which names its fields, only where its comment says what null does.
+// declared reads the bounds of a request's field from its options. A field can be null if it has
+// presence; in a change, which names its fields, only if its comment describes null.
 func declared(fd protoreflect.FieldDescriptor) (bounds, error) {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	b := bounds{required: rules.GetRequired(), nullable: fd.HasPresence() && !rules.GetRequired()}
@@ -26,7 +26,7 @@ func declared(fd protoreflect.FieldDescriptor) (bounds, error) {
 		if err != nil {
 			return b, err
 		}
-		b.nullable = b.nullable && saysNull.MatchString(text)
+		b.nullable = b.nullable && nullInComment.MatchString(text)
 	}
 	switch of := rules.GetType().(type) {
 	case nil, *validate.FieldRules_Enum:

@@ -14,18 +14,18 @@ import (
 // publicPackage is the package of the public API.
 const publicPackage = "storefront.v1"
 
-// completion is one document on its way from the plugin's to ours.
+// completion is a document that is being completed from the plugin's.
 type completion struct {
 	doc     *document
 	files   *protoregistry.Files
 	goldens []golden
 	// methods are the methods by the plugin's names of their operations.
 	methods ordered[protoreflect.MethodDescriptor]
-	// bounds are what requests may hold, by the message that answers them and the field's JSON name.
+	// bounds are the bounds of requests, by the message that answers them and the field's JSON name.
 	bounds map[protoreflect.FullName]map[string]bounds
 }
 
-// complete makes the plugin's document of the named files ours.
+// complete completes the plugin's document of the named files.
 func complete(doc *document, files *protoregistry.Files, names []string, goldens []golden) error {
 	c := &completion{
 		doc: doc, files: files, goldens: goldens,
@@ -58,8 +58,8 @@ func hasBody(d protoreflect.MethodDescriptor) bool {
 	return rule.GetBody() != ""
 }
 
-// comment returns the comment that stands before a declaration, one line a paragraph. Every
-// declaration of the public API has one.
+// comment returns the comment before a declaration, one line a paragraph. Every declaration of the
+// public API has one.
 func comment(d protoreflect.Descriptor) (string, error) {
 	text := d.ParentFile().SourceLocations().ByDescriptor(d).LeadingComments
 	var lines []string
@@ -70,7 +70,7 @@ func comment(d protoreflect.Descriptor) (string, error) {
 	}
 	text = strings.TrimSpace(strings.Join(lines, "\n"))
 	if text == "" {
-		return "", fmt.Errorf("%s has no comment: the document would not say what it is", d.FullName())
+		return "", fmt.Errorf("%s has no comment for the document", d.FullName())
 	}
 	return oneLine.ReplaceAllString(text, "$1 $2"), nil
 }
@@ -78,8 +78,9 @@ func comment(d protoreflect.Descriptor) (string, error) {
 // oneLine matches a line's end inside a paragraph.
 var oneLine = regexp.MustCompile(`(\S)\n(\S)`)
 
-// plain is the name of a message or an enum in the document: Order.Status is OrderStatus, and
-// ListOrdersResponse is OrderPage, because generators keep names of that form for what they make of operations.
+// plain returns the name of a message or an enum in the document: Order.Status is OrderStatus.
+// ListOrdersResponse is OrderPage, because generators reserve names of the first form for
+// operations.
 func plain(name protoreflect.FullName) string {
 	whole := strings.ReplaceAll(strings.TrimPrefix(string(name), publicPackage+"."), ".", "")
 	return page.ReplaceAllString(whole, "${1}Page")
@@ -93,7 +94,7 @@ func reference(name string) *schema {
 	return &schema{Ref: "#/components/schemas/" + name}
 }
 
-// orderPaths puts the paths into the order of their tags.
+// orderPaths sorts the paths in the order of their tags.
 func (c *completion) orderPaths() error {
 	var paths ordered[*pathItem]
 	for _, t := range c.doc.Tags {

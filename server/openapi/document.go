@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// document is the part of an OpenAPI 3.1 document that this one has, in the order in which it is
+// document is the part of an OpenAPI 3.1 document that this one uses, in the order in which it is
 // written (https://spec.openapis.org/oas/v3.1.1.html).
 type document struct {
 	OpenAPI    string              `json:"openapi"`
@@ -184,7 +184,7 @@ func (o *ordered[T]) has(name string) bool {
 	return ok
 }
 
-// set puts a new name at the end and leaves a known one at its place.
+// set adds a new name at the end and leaves an existing one in its place.
 func (o *ordered[T]) set(name string, value T) {
 	if o.values == nil {
 		o.values = map[string]T{}
@@ -211,7 +211,7 @@ func (o ordered[T]) all() iter.Seq2[string, T] {
 	}
 }
 
-// IsZero tells whether the object is empty, for omitzero.
+// IsZero reports whether the object is empty, for omitzero.
 func (o ordered[T]) IsZero() bool { return len(o.names) == 0 }
 
 func (o ordered[T]) MarshalJSON() ([]byte, error) {
@@ -257,7 +257,7 @@ func (o *ordered[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// encode spells a value without the escapes that only HTML needs.
+// encode encodes a value without the escapes that only HTML needs.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -266,8 +266,8 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
-// decode reads a value and refuses what the document's types do not have, so that nothing that
-// the plugin says is lost unseen.
+// decode reads a value and refuses what the document's types lack, so that no output of the plugin
+// is lost unnoticed.
 func decode(text []byte, value any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

@@ -37,10 +37,10 @@ func TestWhatTheDocumentHasNoPlaceForIsAnError(t *testing.T) {
 	t.Parallel()
 	var o ordered[*schema]
 	require.ErrorContains(t, decode([]byte(`{"a":{"xml":{}}}`), &o), `unknown field "xml"`,
-		"nothing that the plugin says may be lost unseen")
+		"no output of the plugin may be lost unnoticed")
 }
 
-// TestEverySchemaIsClosedAndComplete looks at what no linter does.
+// TestEverySchemaIsClosedAndComplete checks what no linter does.
 func TestEverySchemaIsClosedAndComplete(t *testing.T) {
 	t.Parallel()
 	require.NotContains(t, openapi.Document, "_UNSPECIFIED")

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// golden is one exchange of the wire tests, which is what the service really answers: its example.
+// golden is one exchange of the wire tests, which record real answers: the document's example.
 type golden struct {
 	name   string
 	method string
@@ -23,7 +23,7 @@ type golden struct {
 	query  url.Values // nil without one
 	sent   json.RawMessage
 	status int
-	code   string // of a refusal; empty for a success
+	code   string // of a refusal; empty for success
 	answer json.RawMessage
 }
 
@@ -47,7 +47,7 @@ func readGoldens(files fs.FS) ([]golden, error) {
 			goldens = append(goldens, g)
 		}
 	}
-	// A full list before an empty one: the first example is the one that a reader is shown.
+	// A full list before an empty one: the reference shows the first example.
 	slices.SortFunc(goldens, func(a, b golden) int { return strings.Compare(a.name, b.name) })
 	return goldens, nil
 }
@@ -91,7 +91,7 @@ func readGolden(name string, text []byte) (golden, error) {
 	return g, nil
 }
 
-// What stands in examples for identifiers, codes and the store's slug.
+// The example values of identifiers, codes and the store's slug.
 const (
 	exampleID   = "0199a1f0-52d3-7c4e-9b1a-6f2d8e3c0a11"
 	exampleCode = "k7m2q9xw4a"
@@ -100,8 +100,8 @@ const (
 
 var placeholder = regexp.MustCompile(`<([a-z-]+?)(?:-(\d+))?>`)
 
-// realistic puts values in the place of a golden file's placeholders, and one store's slug in that
-// of the store that each test has to itself.
+// realistic replaces a golden file's placeholders with values, and each test's own store with one
+// slug.
 func realistic(name string, body []byte) json.RawMessage {
 	body = placeholder.ReplaceAllFunc(body, func(found []byte) []byte {
 		parts := placeholder.FindSubmatch(found)
@@ -122,7 +122,8 @@ func realistic(name string, body []byte) json.RawMessage {
 	return bytes.ReplaceAll(body, []byte(`"slug":"`+name+`"`), []byte(`"slug":"`+exampleSlug+`"`))
 }
 
-// matches tells whether the exchange belongs to an operation: its method and its path's template.
+// matches reports whether the exchange belongs to an operation: by its method and its path's
+// template.
 func (g golden) matches(method, template string) bool {
 	before, after, variable := strings.Cut(template, "{id}")
 	if !variable {
@@ -133,7 +134,7 @@ func (g golden) matches(method, template string) bool {
 	return g.method == method && ok && ends && id != "" && !strings.Contains(id, "/")
 }
 
-// refusing returns an exchange that was refused with the code, one of the same method where there is one.
+// refusing returns an exchange that was refused with the code, preferably one of the same method.
 func refusing(goldens []golden, method, code string) (golden, bool) {
 	var found golden
 	for _, g := range goldens {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// goldenFolder is goldenPath, seen from here.
+// goldenFolder is goldenPath relative to this folder.
 const goldenFolder = "../../" + goldenPath
 
 func TestAGoldenFileIsReadAsAnExample(t *testing.T) {
@@ -48,9 +48,9 @@ func TestAGoldenFileBelongsToOneOperation(t *testing.T) {
 	}
 }
 
-// TestTheDocumentTellsEveryAnswerThatWasSeen: of each exchange of the wire tests that belongs to an
+// TestTheDocumentHasEveryRecordedAnswer: for each exchange of the wire tests that belongs to an
 // operation, the document has the status, and the code of a refusal.
-func TestTheDocumentTellsEveryAnswerThatWasSeen(t *testing.T) {
+func TestTheDocumentHasEveryRecordedAnswer(t *testing.T) {
 	t.Parallel()
 	doc := written(t)
 	goldens, err := readGoldens(os.DirFS(goldenFolder))
@@ -64,7 +64,7 @@ func TestTheDocumentTellsEveryAnswerThatWasSeen(t *testing.T) {
 				}
 				seen++
 				r := op.Responses.get(strconv.Itoa(g.status))
-				require.NotNil(t, r, "%s: %s %s does not tell of %d", g.name, verb, path, g.status)
+				require.NotNil(t, r, "%s: %s %s lacks %d", g.name, verb, path, g.status)
 				if g.code != "" {
 					require.Contains(t, codesIn(doc, r), g.code, "%s: %s %s", g.name, verb, path)
 				}
@@ -90,7 +90,7 @@ func codesIn(doc *document, r *response) []string {
 	return codes
 }
 
-// TestEveryCodeIsAnswered: a code that the document explains and nothing answers would be a lie.
+// TestEveryCodeIsAnswered: every code in the document is answered by some operation.
 func TestEveryCodeIsAnswered(t *testing.T) {
 	t.Parallel()
 	doc := written(t)

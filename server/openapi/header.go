@@ -6,7 +6,8 @@ import (
 	"go.storefront.example/server/ratelimit"
 )
 
-// headers are what answers carry beside their type (specification, Limits and Authentication errors).
+// headers are the headers of answers beside Content-Type (specification, Limits and Authentication
+// errors).
 var headers = []struct {
 	name, description string
 	everywhere        bool
@@ -31,7 +32,7 @@ func (c *completion) addHeaders() {
 	}
 }
 
-// everywhere refers to the headers that every answer carries.
+// everywhere refers to the headers of every answer.
 func everywhere() ordered[*header] {
 	var found ordered[*header]
 	for _, h := range headers {

@@ -19,8 +19,8 @@ const (
 	documentFile     = "../../gen/openapi/" + documentName
 )
 
-// needLinters skips the test where Node or the pinned linters are missing, and fails it where
-// STOREFRONT_TEST_REQUIRE=1 says that nothing may be. It returns their scripts.
+// needLinters skips the test if Node or the pinned linters are missing, and fails it under
+// STOREFRONT_TEST_REQUIRE=1. It returns their scripts.
 func needLinters(t *testing.T) (redocly, spectral string) {
 	t.Helper()
 	missing := t.Skipf
@@ -41,7 +41,7 @@ func needLinters(t *testing.T) (redocly, spectral string) {
 	return redocly, spectral
 }
 
-// lint runs a linter, which must not ask anybody anything, and returns what it says.
+// lint runs a linter without network access and returns its output.
 func lint(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "node", arguments...)
@@ -53,7 +53,7 @@ func lint(t *testing.T, arguments ...string) (string, error) {
 func TestLintersFindNothing(t *testing.T) {
 	t.Parallel()
 	redocly, spectral := needLinters(t)
-	// The go command repeats an old result until a file that the test itself has seen changes.
+	// The go command repeats an old result until a file that the test itself has read changes.
 	for _, file := range []string{redoclySettings, spectralSettings, documentFile} {
 		_, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestLintersFindNothing(t *testing.T) {
 	require.NoError(t, err, "%s", output)
 }
 
-// TestLintersSeeAWrongDocument: a linter that finds nothing in this one finds nothing in any.
+// TestLintersSeeAWrongDocument checks that the linters report a wrong document.
 func TestLintersSeeAWrongDocument(t *testing.T) {
 	t.Parallel()
 	redocly, spectral := needLinters(t)

@@ -3,14 +3,13 @@
 //
 //	protos ─► protoc-gen-connect-openapi ─► complete ─► storefront.json, openapi.go
 //
-// The plugin makes paths, parameters, schemas and descriptions of the HTTP bindings and comments.
-// What the plugin leaves out is completed here: bounds and required fields from the options that the
-// protos declare (bounds.go), the statuses of codes from server/apierr, and examples from the golden
-// files of the wire tests. A new field or method comes through by itself; one without a comment or an
-// example is an error.
+// The plugin makes paths, parameters, schemas and descriptions from the HTTP bindings and comments.
+// This program completes them: bounds and required fields from the options in the protos
+// (bounds.go), the statuses of codes from server/apierr, and examples from the golden files of the
+// wire tests. A new field or method is included by itself; one without a comment or an example is
+// an error.
 //
-// It describes /v1 and webhooks only: neither the operator's services nor the other protocols of the
-// same services.
+// It describes only /v1 and webhooks, not the operator's services or the other protocols.
 package main
 
 import (
@@ -28,7 +27,7 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// The paths that the document is made of, seen from the top, where buf runs the program.
+// The paths of the inputs, relative to the top, where buf runs the program.
 const (
 	basePath   = "server/openapi/base.yaml"
 	guidePath  = "server/openapi/guide.md"
@@ -37,7 +36,7 @@ const (
 
 const documentName = "storefront.json"
 
-// pluginOptions ask for REST paths alone and for no answers of the plugin's own making.
+// pluginOptions request only REST paths, without the plugin's own error answers.
 const pluginOptions = "features=google.api.http,only-googleapi-http,short-operation-ids,without-default-tags," +
 	"trim-unused-types,disable-default-response,format=json,path=" + documentName + ",base=" + basePath
 
@@ -115,7 +114,8 @@ import _ "embed"
 var Document string
 `
 
-// skeleton asks the plugin, at the version that tools.mod pins, for its document of the same protos.
+// skeleton runs the plugin, at the version that tools.mod pins, on the same protos and returns its
+// document.
 func skeleton(request *pluginpb.CodeGeneratorRequest) (*document, error) {
 	request = proto.CloneOf(request)
 	request.Parameter = proto.String(pluginOptions)

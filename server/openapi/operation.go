@@ -18,8 +18,8 @@ import (
 
 const mediaTypeJSON = "application/json"
 
-// saysStatus finds a status of success in a method's comment; without one it is 200.
-var saysStatus = regexp.MustCompile(`\((2\d\d)\)`)
+// statusInComment finds a status of success in a method's comment; without one it is 200.
+var statusInComment = regexp.MustCompile(`\((2\d\d)\)`)
 
 // completeOperations completes every operation of the plugin's paths.
 func (c *completion) completeOperations() error {
@@ -41,7 +41,7 @@ func (c *completion) completeOperations() error {
 		}
 	}
 	if found != len(c.methods.names) {
-		return fmt.Errorf("the plugin tells %d of %d methods", found, len(c.methods.names))
+		return fmt.Errorf("the plugin's document has %d of %d methods", found, len(c.methods.names))
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (c *completion) tag(path string, op *operation, service protoreflect.Descri
 	return err
 }
 
-// sentence takes a method's name apart: EnablePaymentLink is "Enable payment link".
+// sentence splits a method's name into words: EnablePaymentLink is "Enable payment link".
 func sentence(name []rune) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -114,11 +114,11 @@ func sentence(name []rune) string {
 	return b.String()
 }
 
-// addResponses adds every answer that the operation can give.
+// addResponses adds every answer of the operation.
 func (c *completion) addResponses(verb, path string, op *operation, d protoreflect.MethodDescriptor, text string) error {
 	op.Responses = ordered[*response]{}
 	statuses := []int{http.StatusOK}
-	if found := saysStatus.FindAllStringSubmatch(text, -1); found != nil {
+	if found := statusInComment.FindAllStringSubmatch(text, -1); found != nil {
 		statuses = nil
 		for _, match := range found {
 			status, _ := strconv.Atoi(match[1])

@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// meanings say what each code of the public API means, in the words of the specification's Errors
-// part. They are the codes that the document knows.
+// meanings explain each code of the public API, in the words of the specification's Errors part.
+// The document contains exactly these codes.
 var meanings = map[apierr.Code]string{
 	apierr.ValidationFailed:           "A parameter or a field of the body is invalid; `details.fields` lists every one.",
 	apierr.CompareAtInvalid:           "`compareAtAmount` would not be above `priceAmount`.",
@@ -37,7 +37,7 @@ var meanings = map[apierr.Code]string{
 	apierr.CustomerConflict:           "Another customer of the store already has that e-mail or phone.",
 	apierr.PayloadTooLarge:            "The body is larger than 1 MiB.",
 	apierr.UnsupportedMediaType:       "The body is not sent as `application/json` in UTF-8.",
-	apierr.ProductIncomplete:          "The product cannot be published; `details.missing` says what it lacks.",
+	apierr.ProductIncomplete:          "The product cannot be published; `details.missing` lists what it lacks.",
 	apierr.ProductTypeUnavailable:     "Products of this type cannot be published in this store just now.",
 	apierr.FeatureDisabled:            "Payment links cannot be created just now.",
 	apierr.PaymentLinkInvalidPricing:  "FIXED needs `amount` and no `minAmount`; OPEN needs `minAmount` and no `amount`.",
@@ -47,7 +47,7 @@ var meanings = map[apierr.Code]string{
 	apierr.Unavailable:                "The service cannot answer just now; try again later, with a growing delay.",
 }
 
-// commonCodes are answered by every operation and decided before the operation is: by the key, the
+// commonCodes can be the answer of every operation, and are decided before it: by the key, the
 // limit and the state of the service.
 var commonCodes = []apierr.Code{
 	apierr.APIKeyMissing, apierr.APIKeyInvalid, apierr.APIKeyRevoked, apierr.APIKeyExpired,
@@ -55,26 +55,26 @@ var commonCodes = []apierr.Code{
 	apierr.RateLimited, apierr.InternalError, apierr.Unavailable,
 }
 
-// bodyCodes are answered by every operation with a body.
+// bodyCodes can be the answer of every operation with a body.
 var bodyCodes = []apierr.Code{apierr.PayloadTooLarge, apierr.UnsupportedMediaType}
 
 var (
-	// saysRefused finds, in a method's comment, the sentence that lists its codes.
-	saysRefused = regexp.MustCompile(`Refused with ([^.]*)\.`)
+	// refusedInComment finds, in a method's comment, the sentence that lists its codes.
+	refusedInComment = regexp.MustCompile(`Refused with ([^.]*)\.`)
 	quoted      = regexp.MustCompile("`([^`]+)`")
 )
 
 // statusOf is the status of a code.
 func statusOf(code apierr.Code) int { return apierr.New(code, "").Status() }
 
-// codesOf reads the codes of its own that a method's comment lists.
+// codesOf reads the operation's own codes from a method's comment.
 func codesOf(text string) ([]apierr.Code, error) {
 	var codes []apierr.Code
-	for _, sentence := range saysRefused.FindAllStringSubmatch(text, -1) {
+	for _, sentence := range refusedInComment.FindAllStringSubmatch(text, -1) {
 		for _, name := range quoted.FindAllStringSubmatch(sentence[1], -1) {
 			code := apierr.Code(name[1])
 			if meanings[code] == "" {
-				return nil, fmt.Errorf("the comment says refused with `%s`, which is no code of the public API", code)
+				return nil, fmt.Errorf("the comment says refused with `%s`, which is not a code of the public API", code)
 			}
 			codes = append(codes, code)
 		}
@@ -94,8 +94,8 @@ func byStatus(codes []apierr.Code) ordered[[]apierr.Code] {
 	return grouped
 }
 
-// addRefusals adds every refusal that an operation can answer with: those of its comment, and those
-// that every operation shares.
+// addRefusals adds every refusal of an operation: those in its comment, and those that every
+// operation shares.
 func (c *completion) addRefusals(verb string, op *operation, d protoreflect.MethodDescriptor, text string) error {
 	own, err := codesOf(text)
 	if err != nil {
@@ -120,7 +120,7 @@ func (c *completion) addRefusals(verb string, op *operation, d protoreflect.Meth
 	return nil
 }
 
-// componentName is the name of the response that a code's status shares between operations.
+// componentName names the response that operations share for the status of a code.
 func componentName(code apierr.Code) string {
 	return strings.ReplaceAll(http.StatusText(statusOf(code)), " ", "")
 }
@@ -163,7 +163,7 @@ func (c *completion) refused(verb string, codes []apierr.Code) (*response, error
 	return r, nil
 }
 
-// anyOf is the body of a refusal with one of the codes; which one tells its shape.
+// anyOf is the body of a refusal with one of the codes; the code determines its form.
 func anyOf(codes []apierr.Code) *schema {
 	if len(codes) == 1 {
 		return reference(pascal(string(codes[0])))
@@ -196,7 +196,7 @@ func (c *completion) addErrors() error {
 	if err != nil {
 		return err
 	}
-	// Each field of the details is of one code, which its comment names first.
+	// Each field of the details belongs to one code, which its comment names first.
 	detailed := map[apierr.Code]protoreflect.FieldDescriptor{}
 	for i := range details.Fields().Len() {
 		fd := details.Fields().Get(i)

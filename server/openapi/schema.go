@@ -9,8 +9,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// formats say what texts of a name hold, wherever the API has the name. Addresses are answered as they
-// were given, with letters beyond ASCII too, which a uri cannot have and an iri (RFC 3987) can.
+// formats describe texts by the name of their field, wherever the API has it. Addresses are
+// answered as they were given, possibly with letters beyond ASCII, which an iri (RFC 3987) allows
+// and a uri does not.
 var formats = map[string]schema{
 	"id":        {Format: "uuid"},
 	"productId": {Format: "uuid"},
@@ -22,25 +23,26 @@ var formats = map[string]schema{
 	"email":     {Pattern: emailPattern},
 }
 
-// The patterns of texts in answers, in the syntax that ECMA-262 and RE2 share.
+// The patterns of texts in answers, in the syntax common to ECMA-262 and RE2.
 const (
-	// momentPattern is the one spelling of a moment in answers: UTC, with milliseconds.
+	// momentPattern is the one form of a moment in answers: UTC, with milliseconds.
 	momentPattern = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
 	// phonePattern is E.164 form.
 	phonePattern = `^\+[1-9]\d+$`
-	// emailPattern is wider than the format email, which has letters of ASCII alone.
+	// emailPattern is wider than the format email, which allows only ASCII letters.
 	emailPattern = `^[^\s@\x00-\x1F\x7F-\x9F]+@[^\s@.\x00-\x1F\x7F-\x9F]+(\.[^\s@.\x00-\x1F\x7F-\x9F]+)+$`
 )
 
 var (
-	// saysNull finds, in a field's comment, that the field can be null: a message's presence does not tell.
-	saysNull = regexp.MustCompile(`\bnull\b`)
-	// saysDefault finds what a parameter that is left out stands for.
-	saysDefault = regexp.MustCompile(`\bdefault (\d+)`)
+	// nullInComment finds whether a field's comment allows null: a message's presence does not show
+	// it.
+	nullInComment = regexp.MustCompile(`\bnull\b`)
+	// defaultInComment finds a parameter's default in its comment.
+	defaultInComment = regexp.MustCompile(`\bdefault (\d+)`)
 )
 
-// completeRequests collects the bounds of every request's fields. They are those of the fields of the
-// same name in the message that answers, too.
+// completeRequests collects the bounds of every request's fields. They also apply to fields of the
+// same name in the answer.
 func (c *completion) completeRequests() error {
 	for _, d := range c.methods.all() {
 		output := d.Output().FullName()
@@ -61,8 +63,8 @@ func (c *completion) completeRequests() error {
 	return nil
 }
 
-// inBody returns the fields that a request names in its body or its query: neither the path's
-// variable nor the mask, which under /v1 the names of the body are.
+// inBody returns the fields that a request has in its body or its query: neither the path's
+// variable nor the mask, which under /v1 is made from the names in the body.
 func inBody(d protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
 	var found []protoreflect.FieldDescriptor
 	for i := range d.Fields().Len() {
@@ -73,8 +75,8 @@ func inBody(d protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
 	return found
 }
 
-// completeSchemas rewrites the plugin's schemas under their plain names. The parameters of a query
-// stand with their operation and need none.
+// completeSchemas rewrites the plugin's schemas under their plain names. Query parameters are
+// described in their operation and need none.
 func (c *completion) completeSchemas() error {
 	var bodies, queries ordered[bool]
 	for _, d := range c.methods.all() {
@@ -123,7 +125,7 @@ func (c *completion) addSchema(name protoreflect.FullName, request bool) error {
 	return nil
 }
 
-// enumSchema lists the words of an enum. That of 0 is never sent and no word of the API's.
+// enumSchema lists the words of an enum, without that of 0, which is never sent.
 func enumSchema(d protoreflect.EnumDescriptor) (*schema, error) {
 	text, err := comment(d)
 	if err != nil {
@@ -170,7 +172,7 @@ func (c *completion) messageSchema(d protoreflect.MessageDescriptor, request boo
 		}
 		nullable := b.nullable
 		if !request {
-			nullable = fd.HasPresence() && (fd.Message() == nil || saysNull.MatchString(property.Description))
+			nullable = fd.HasPresence() && (fd.Message() == nil || nullInComment.MatchString(property.Description))
 			if fd.IsList() {
 				property.MaxItems = bounds["pageSize"].maximum
 			}
@@ -245,9 +247,9 @@ func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	}
 }
 
-// bound adds what the service bounds the value to.
+// bound adds the service's bounds of the value.
 func (s *schema) bound(b bounds) {
-	if s.Pattern != phonePattern { // a number is longer when it is asked for than when it is answered
+	if s.Pattern != phonePattern { // requests may be longer than answers
 		s.MinLength, s.MaxLength = b.minLength, b.maxLength
 	}
 	if b.minimum != nil {
@@ -274,7 +276,7 @@ func (c *completion) queryParameter(p *parameter, fd protoreflect.FieldDescripto
 	b := c.bounds[fd.ContainingMessage().FullName()][fd.JSONName()]
 	s.bound(b)
 	s.Pattern = b.pattern
-	if found := saysDefault.FindStringSubmatch(s.Description); found != nil {
+	if found := defaultInComment.FindStringSubmatch(s.Description); found != nil {
 		if s.Default, err = strconv.Atoi(found[1]); err != nil {
 			return err
 		}
@@ -287,7 +289,7 @@ func (c *completion) queryParameter(p *parameter, fd protoreflect.FieldDescripto
 	return nil
 }
 
-// queried returns what an exchange asked for by a parameter.
+// queried returns the example value of a query parameter.
 func (c *completion) queried(name string) any {
 	for _, g := range c.goldens {
 		if g.status < 300 && g.query.Has(name) {

@@ -19,9 +19,9 @@ import (
 // event is a type of event (specification, Event types).
 type event struct {
 	name, when string
-	// data is an empty message of what the event carries, nil for a ping, which is no resource.
+	// data is an empty message of the event's data, nil for a ping, which has no resource.
 	data proto.Message
-	// golden names the golden file that shows the data, and shown changes it into the event's.
+	// golden is the golden file with the data; shown adapts it to the event.
 	golden string
 	shown  func(data proto.Message)
 }
@@ -68,14 +68,14 @@ var events = []event{
 	{name: hook.Ping, when: "The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only."},
 }
 
-// addWebhooks adds the webhooks: what is sent when, and what is expected of its receiver.
+// addWebhooks adds the webhooks: the deliveries, and what receivers must answer.
 func (c *completion) addWebhooks() error {
 	var names []string
 	for _, e := range events {
 		names = append(names, e.name)
 	}
 	if sent := append(service.EventTypes(), hook.Ping); !equalSets(names, sent) {
-		return fmt.Errorf("the document knows the events %v, and the service sends %v", names, sent)
+		return fmt.Errorf("the document has the events %v, and the service sends %v", names, sent)
 	}
 	c.addDeliveryHeaders(names)
 	schemas := &c.doc.Components.Schemas
@@ -83,13 +83,13 @@ func (c *completion) addWebhooks() error {
 		field{"id", "UUID; the same value as that of `GET /v1/store`.", text("uuid", "")},
 		field{"slug", "The store's short name in addresses.", text("", "")},
 	))
-	schemas.set("Ping", object("What a ping says.",
+	schemas.set("Ping", object("The data of a ping.",
 		field{"message", "A text for people.", text("", "")},
 		field{"sentAt", "When the test button was used.", text("date-time", momentPattern)},
 	))
 	schemas.set(linkOrder, throughLink(schemas.get("Order")))
 	union := &schema{
-		Description:   "An event, which is the body of a delivery. `type` tells what `data` is.",
+		Description:   "An event, which is the body of a delivery. `type` determines what `data` is.",
 		Discriminator: &discriminator{PropertyName: "type"},
 	}
 	for _, e := range events {
@@ -107,7 +107,7 @@ func (c *completion) addWebhooks() error {
 	return nil
 }
 
-// linkOrder is the name of an order's schema that came through a payment link.
+// linkOrder is the schema name of an order that came through a payment link.
 const linkOrder = "PaymentLinkOrder"
 
 // throughLink is the schema of a paid order with its payment link: neither paidAt nor paymentLink is null.
@@ -141,7 +141,7 @@ func (e event) schema() *schema {
 	data := field{"data", "The object as the public API returned it right after the event.", nil}
 	switch {
 	case e.data == nil:
-		data.description, data.schema = "What the ping says.", reference("Ping")
+		data.description, data.schema = "The data of the ping.", reference("Ping")
 	case e.name == hook.PaymentLinkPaid:
 		data.schema = reference(linkOrder)
 	default:
@@ -177,7 +177,7 @@ func text(format, pattern string) *schema {
 	return &schema{Type: types{"string"}, Format: format, Pattern: pattern}
 }
 
-// envelope is an example of an event, spelled as the service spells one.
+// envelope is an example of an event, encoded as the service does.
 func (c *completion) envelope(e event) ([]byte, error) {
 	at := time.Date(2026, 10, 1, 12, 0, 30, 0, time.UTC)
 	id := uuid.MustParse("0199a1f0-6b7e-7d20-8f41-3c9a5e7b1d02")
@@ -202,7 +202,7 @@ func (c *completion) envelope(e event) ([]byte, error) {
 // maxAttempts is how often a delivery is tried (specification, Delivery).
 const maxAttempts = 8
 
-// userAgentHeader is beside those that package signature names.
+// userAgentHeader is not among the names in package signature.
 const userAgentHeader = "User-Agent"
 
 // addDeliveryHeaders adds the headers of a delivery (specification, Delivery).
@@ -229,7 +229,7 @@ func (c *completion) addDeliveryHeaders(eventTypes []string) {
 	}
 }
 
-// delivery is the request that carries an event, and what its answer means.
+// delivery is the request with an event, and the meaning of its response.
 func (e event) delivery(schemaName string, shown []byte) *operation {
 	op := &operation{
 		Tags: []string{"Webhooks"}, Summary: e.name, Description: e.when,
