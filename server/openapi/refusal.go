@@ -61,7 +61,7 @@ var bodyCodes = []apierr.Code{apierr.PayloadTooLarge, apierr.UnsupportedMediaTyp
 var (
 	// refusedInComment finds, in a method's comment, the sentence that lists its codes.
 	refusedInComment = regexp.MustCompile(`Refused with ([^.]*)\.`)
-	quoted      = regexp.MustCompile("`([^`]+)`")
+	quoted           = regexp.MustCompile("`([^`]+)`")
 )
 
 // statusOf is the status of a code.
