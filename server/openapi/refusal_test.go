@@ -33,7 +33,7 @@ func TestCodesOfAComment(t *testing.T) {
 func TestACodeThatIsNoneIsAnError(t *testing.T) {
 	t.Parallel()
 	_, err := codesOf("Refused with `order_lost`.")
-	require.ErrorContains(t, err, "`order_lost`, which is no code of the public API")
+	require.ErrorContains(t, err, "`order_lost`, which is not a code of the public API")
 	_, err = codesOf("Refused with `" + string(apierr.WebhookNotFound) + "`.")
 	require.Error(t, err, "a code of the operator's side")
 }
