@@ -32,14 +32,16 @@ func (s *Shop) UpdateProduct(ctx context.Context, in *storefrontv1.UpdateProduct
 	return s.ChangeProduct(ctx, in)
 }
 
-// productUpdate is a request that changes a product: of the public API, or of the operator's side,
-// which can change more.
-type productUpdate interface {
+// ProductUpdate is a request that changes a product: of the public API, or of the operator's, which can
+// change more.
+type ProductUpdate interface {
 	update
 	GetId() string
 }
 
-func (s *Shop) ChangeProduct(ctx context.Context, in productUpdate) (*storefrontv1.Product, error) {
+// ChangeProduct changes the fields of a product that either request names. It refuses as UpdateProduct
+// does.
+func (s *Shop) ChangeProduct(ctx context.Context, in ProductUpdate) (*storefrontv1.Product, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
 		return nil, err
