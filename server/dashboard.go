@@ -12,14 +12,14 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// formTime is how long a form may take to arrive: that of the sign-in is read of anybody.
+// formTime is how long a form may take to arrive: anyone may send that of the sign-in.
 const formTime = time.Second
 
-// HasDashboard tells whether the operator's listener serves the dashboard: it does when the
+// HasDashboard reports whether the operator's listener serves the dashboard: it does if the
 // operator's side is on.
 func (s *Server) HasDashboard() bool { return s.operator != nil }
 
-// dashboardMounts is the stores' dashboard, which lets members in by itself.
+// dashboardMounts returns the stores' dashboard, which authenticates members by itself.
 func (s *Server) dashboardMounts() []mount {
 	rules := service.New(s.config.Store, s.config.Shop)
 	pages := dashboard.New(dashboard.Config{

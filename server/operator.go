@@ -15,14 +15,14 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// mount is a handler of the operator's listener and where it stands, as a pattern of http.ServeMux.
+// mount is a handler of the operator's listener with its pattern for http.ServeMux.
 type mount struct {
 	pattern string
 	handler http.Handler
 }
 
-// mounts is everything on the operator's listener: health, metrics and the reference, to anybody; what
-// stands behind the gate is there only when there is one.
+// mounts returns everything on the operator's listener: health, metrics and the reference, without
+// authentication; and the services behind the gate, if there is one.
 func (s *Server) mounts() []mount {
 	var mounts []mount
 	for _, m := range monitor.Mounts(s.monitor()) {
@@ -35,8 +35,8 @@ func (s *Server) mounts() []mount {
 	return mounts
 }
 
-// monitor says what those who keep the process running are shown. Profiles need the token,
-// whatever else this machine may see without one.
+// monitor returns the configuration of health, metrics and profiles. Profiles always need the
+// token, even from this machine.
 func (s *Server) monitor() monitor.Config {
 	c := monitor.Config{Ready: s.check, Metrics: s.config.Metrics, Logger: s.config.Logger}
 	if s.config.AdminToken != "" {
@@ -70,8 +70,8 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 	return guard{s.config.Logger, s.config.Store.Now, next}
 }
 
-// timed ends what is done for a request of the operator's when its time is over. None is long: what
-// takes longer goes step by step.
+// timed ends the work for an operator's request when its time is over. No request is long: longer
+// work is done in steps.
 func (s *Server) timed(next http.Handler) http.Handler {
 	timeout := s.config.RequestTimeout
 	if timeout == 0 {
@@ -84,9 +84,9 @@ func (s *Server) timed(next http.Handler) http.Handler {
 	})
 }
 
-// newOperatorGate returns what the operator's side stands behind, or nil when it is off: the token;
-// without one, and only where the server may be open to programs on this machine, the machine
-// itself, provided that the listener is out of reach for others.
+// newOperatorGate returns the gate of the operator's side, or nil if that is off. The gate requires
+// the token. Without a token, and only if the server may be open to programs on this machine, it
+// admits this machine, provided that others cannot reach the listener.
 func newOperatorGate(c Config, listens net.Addr) *rpc.Gate {
 	if c.AdminToken != "" {
 		return rpc.NewGate(c.AdminToken)

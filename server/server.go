@@ -26,44 +26,45 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// shutdownTimeout is how long requests in flight may take to end once the server is told to stop.
+// shutdownTimeout is how long running requests may take to end once the server stops.
 const shutdownTimeout = 10 * time.Second
 
-// Config says what a Server serves and where.
+// Config configures a Server.
 type Config struct {
 	// Addr is the address of the public listener, such as :8080.
 	Addr string
 	// AdminAddr is the address of the operator's listener. It should be one that only the
 	// operator reaches.
 	AdminAddr string
-	// AdminToken lets the operator in to the admin services; empty turns them off, but see AdminOpen.
+	// AdminToken admits the operator to the admin services; empty turns them off, but see AdminOpen.
 	AdminToken string
-	// AdminOpen turns the admin services on without a token while the operator's listener is on a
+	// AdminOpen turns the admin services on without a token if the operator's listener is on a
 	// loopback address, for development.
 	AdminOpen bool
 	// Store is the database; its schema must be current. The caller closes it.
 	Store *db.DB
 	// Shop are the platform's choices.
 	Shop service.Options
-	// TrustedProxies are the peers whose X-Forwarded-For tells the client's address.
+	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// RequestTimeout is how long a request may take until it is answered, by 503 if need be; 0 means
-	// rest.DefaultTimeout.
+	// RequestTimeout is how long a request may take until it is answered, with 503 if necessary; 0
+	// means rest.DefaultTimeout.
 	RequestTimeout time.Duration
-	// Clock replaces the clock that the minutes of limits and the expiry of keys are judged by;
-	// nil is the one that all servers on the database share.
+	// Clock replaces the clock for the minutes of limits and the expiry of keys; nil means the one
+	// that all servers on the database share.
 	Clock func() time.Time
-	// PublicDocs serves the reference on the public listener too, for development; the operator's has it always.
+	// PublicDocs also serves the reference on the public listener, for development; the operator's
+	// listener always has it.
 	PublicDocs bool
-	// Metrics is what /metrics shows, to which the server adds its own; nil makes a registry with
-	// those of the process.
+	// Metrics is the registry behind /metrics, to which the server adds its own metrics; nil makes
+	// one with those of the process.
 	Metrics *prometheus.Registry
 	// Traces makes the spans of requests on both listeners; nil makes none.
 	Traces trace.TracerProvider
 	// Logger gets one line a request.
 	Logger *slog.Logger
-	// DrainDelay is for how long after the end of Run's context the server goes on accepting, while it is
-	// not ready and its answers end their connections.
+	// DrainDelay is how long the server goes on accepting after Run's context ends, while it is not
+	// ready and its responses close their connections.
 	DrainDelay time.Duration
 }
 
@@ -78,13 +79,13 @@ type Server struct {
 	public, admin net.Listener
 }
 
-// New puts a server together and binds both listeners, so that a port in use is known before
-// anything is served.
+// New builds a server and binds both listeners, so that a port in use fails before anything is
+// served.
 func New(c Config) (*Server, error) {
 	if c.Metrics == nil {
 		c.Metrics = monitor.NewRegistry(c.Store, c.Logger)
 	}
-	tells, err := newMetrics(c.Metrics)
+	m, err := newMetrics(c.Metrics)
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
@@ -101,7 +102,7 @@ func New(c Config) (*Server, error) {
 		},
 		Timeout: c.RequestTimeout, Capacity: capacity(c.Store),
 		TrustedProxies: c.TrustedProxies, Logger: c.Logger,
-		Traces: c.Traces, Observe: tells.observe, Unreachable: db.IsUnreachable, Now: c.Store.Now,
+		Traces: c.Traces, Observe: m.observe, Unreachable: db.IsUnreachable, Now: c.Store.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -123,12 +124,12 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// slotsPerConn is how many requests are served at a time for each connection that they share: while
-// one waits for the database others are admitted, decoded or encoded.
+// slotsPerConn is how many requests are served at a time for each database connection: while one
+// waits for the database, others are admitted, decoded or encoded.
 const slotsPerConn = 2
 
-// capacity is how many requests a server takes at a time. One store's never hold more than half of
-// the connections, nor of those for admissions.
+// capacity returns how many requests a server takes at a time. One store never holds more than half
+// of the connections, nor of those for admissions.
 func capacity(s *db.DB) rest.Capacity {
 	conns := s.Conns()
 	half := conns / 2
@@ -144,14 +145,13 @@ func (s *Server) Addr() net.Addr { return s.public.Addr() }
 // AdminAddr is the address that the operator's listener is bound to.
 func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 
-// Run serves until the context ends and for the drain delay, then lets the requests in flight end and writes down what
-// is still in memory: when keys were last used. It returns nil after an orderly end. It is called
-// once.
+// Run serves until the context ends and for the drain delay, then lets running requests end and
+// writes the last use of keys. It returns nil after an orderly end. It is called once.
 func (s *Server) Run(ctx context.Context) error {
 	public := s.edge.Server()
 	public.Handler, public.ConnState = s.drain.handler(s.publicHandler()), s.drain.note
 	listener := s.edge.Listen(&lastAccepting{Listener: s.public})
-	// HTTP/2 without TLS too, as gRPC needs it.
+	// HTTP/2 without TLS too, which gRPC needs.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)

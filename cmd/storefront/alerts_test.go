@@ -151,7 +151,7 @@ func TestDashboardAndAlertsAskForMetricsThatExist(t *testing.T) {
 		for _, r := range g.Rules {
 			require.Contains(t, []string{"warning", "critical"}, r.Labels.Severity, r.Alert)
 			require.NotEmpty(t, r.Annotations.Summary, r.Alert)
-			require.NotEmpty(t, r.Annotations.Description, "%s says what to do", r.Alert)
+			require.NotEmpty(t, r.Annotations.Description, "%s has instructions", r.Alert)
 			for _, name := range check(t, metrics, r.Expr) {
 				watched[name] = true
 			}

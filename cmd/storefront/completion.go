@@ -22,8 +22,8 @@ func (completionCmd) Help() string {
 // cursor. It stands outside the grammar because words are still to become a command line.
 const completeCommand = "__complete"
 
-// scripts ask the binary what may stand at the cursor. Where it knows nothing the shell completes
-// names of files.
+// scripts ask the binary for the words possible at the cursor. Without any, the shell completes
+// file names.
 var scripts = map[string]string{
 	"bash": `_storefront() {
   local IFS=$'\n'

@@ -15,7 +15,7 @@ import (
 )
 
 // What a browser does behind a proxy with TLS that passes on no Host and no header of its own, as nginx's
-// `proxy_pass http://127.0.0.1:8081` does: one that says which page sends a form, and one of before 2023,
+// `proxy_pass http://127.0.0.1:8081` does: one that sends the page of a form, and one of before 2023,
 // which sends the page's origin alone.
 func TestDashboardBehindAProxyInABrowser(t *testing.T) {
 	t.Parallel()

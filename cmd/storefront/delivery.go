@@ -152,7 +152,7 @@ func (c *deliveryResendCmd) Run(s *session) error {
 		bar := newProgress(s.errs, "resend", -1)
 		in := &adminv1.StartResendRequest{WebhookId: c.Webhook, Since: timestamppb.New(time.Time(*c.Since))}
 		done, err := operator.Resend(ctx, o, in, resendPoll, func(so *adminv1.Resend) {
-			bar.tell(fmt.Sprintf("resend %d deliveries", so.GetResent()))
+			bar.draw(fmt.Sprintf("resend %d deliveries", so.GetResent()))
 		})
 		bar.end()
 		if err != nil {

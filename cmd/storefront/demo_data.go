@@ -58,8 +58,8 @@ var demoLinks = []struct {
 	{title: "Cotisation du club", pricing: storefrontv1.PaymentLink_FIXED, amount: new(int64(2500)), maxPayments: new(int32(500))},
 }
 
-// demoLinkOf tells through which link, by its place in demoLinks, the order comes, and what its
-// buyer chose to pay; -1 is an order from the catalogue.
+// demoLinkOf returns the link of an order, by its index in demoLinks, and the amount that its buyer
+// chose; -1 is an order from the catalogue.
 func demoLinkOf(i int) (link int, chosen *int64) {
 	switch i {
 	case 6, 16, 26: // paid, until the cap is reached

@@ -118,7 +118,7 @@ func TestDevSaysItAllInJSON(t *testing.T) {
 	require.Equal(t, 0, dev.stop())
 }
 
-// Whoever reaches the listener could otherwise ask the admin services, which dev leaves open.
+// Otherwise anyone who reaches the listener could call the admin services, which dev leaves open.
 func TestDevKeepsTheOperatorsSideToThisMachine(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "}", "dev", "--addr", "127.0.0.1:0", "--admin-addr", "0.0.0.0:0", "--data", t.TempDir(), "-o", "json")

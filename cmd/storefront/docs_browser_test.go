@@ -36,11 +36,11 @@ func (b *browser) keepsToItself(origins ...string) {
 			b.t.Errorf("the page asks for %s", e.Request.URL)
 		case *log.EventEntryAdded:
 			if e.Entry.Level == log.EntryLevelError {
-				b.t.Errorf("the browser says: %s", e.Entry.Text)
+				b.t.Errorf("the browser reports: %s", e.Entry.Text)
 			}
 		case *runtime.EventConsoleAPICalled:
 			if e.Type == "error" || e.Type == "warning" {
-				b.t.Errorf("a script says (%s): %v", e.Type, e.Args)
+				b.t.Errorf("a script reports (%s): %v", e.Type, e.Args)
 			}
 		}
 	}))

@@ -34,7 +34,7 @@ Example:
     storefront doctor --check-url https://www.example.com`
 }
 
-// Run looks at everything.
+// Run runs all checks.
 func (c *doctorCmd) Run(s *session, set *settings, k *kong.Context) error {
 	known := []string{variable("config")}
 	for _, flag := range flagNamesOf(k.Model.Node) {
@@ -63,7 +63,7 @@ func (c *doctorCmd) Run(s *session, set *settings, k *kong.Context) error {
 	return nil
 }
 
-// readable tells what a command refuses of the settings, without running it.
+// readable returns a command's error about the settings, without running it.
 func readable(set *settings, command string) error {
 	exited := false
 	parser, err := kong.New(&cli{}, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard),
@@ -82,7 +82,7 @@ func readable(set *settings, command string) error {
 	return err
 }
 
-// databases looks at the database and at all that can be seen in it.
+// databases checks the database and everything visible in it.
 func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 	keys := c.keys() // before the database is opened, beside which it may be
 	used := doctor.Used(ctx, c.DatabaseURL)

@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// findingIs compares what a check says, message and remedy as regular expressions:
+// findingIs compares a finding, message and remedy as regular expressions:
 // finding CHECK STATUS MESSAGE REMEDY.
 func findingIs(ts *testscript.TestScript, _ bool, args []string) {
 	var found []doctor.Finding
@@ -87,7 +87,7 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			i.run(&shop, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
 			var webhook struct{ ID, Secret string }
 			i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
-			in.knows(webhook.Secret)
+			in.verifyWith(webhook.Secret)
 
 			handle, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)

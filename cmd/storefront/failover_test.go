@@ -209,7 +209,7 @@ func TestAWriteThatTheStandbyDoesNotConfirmIsNotAcknowledged(t *testing.T) {
 	}
 	require.NoError(t, p.standby.Crash(t.Context()))
 	for name, write := range writes {
-		// Whoever waits gives up, the server is asked to cancel, and reports that it has committed.
+		// The waiting client gives up, asks the server to cancel, and the server reports a commit.
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		err := write(ctx)
 		cancel()

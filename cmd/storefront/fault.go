@@ -27,7 +27,7 @@ func usage(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// misread tells where to read on about a command line that could not be read.
+// misread adds where to find help to an error of the command line.
 func misread(err error) error {
 	at := "storefront"
 	var parse *kong.ParseError
@@ -37,11 +37,11 @@ func misread(err error) error {
 	return usage("%w; see `%s --help`", err, at)
 }
 
-// formCodes are the refusals that say that a value has not the form that its flag asks for.
+// formCodes are the refusals of a value whose form does not fit its flag.
 var formCodes = []apierr.Code{apierr.ValidationFailed, apierr.PhoneInvalid, apierr.CustomerIdentifierRequired}
 
-// complain writes an error as one line and returns the exit status that goes with it. command
-// is the command that was carried out, if it came to that.
+// complain writes an error as one line and returns its exit status. command is the command that
+// ran, if any.
 func complain(w io.Writer, err error, command string) int {
 	if err == nil {
 		return 0
@@ -58,7 +58,7 @@ func complain(w io.Writer, err error, command string) int {
 	return 1
 }
 
-// line says an error in one line.
+// line returns an error in one line.
 func line(err error, command string) string {
 	text := err.Error()
 	var r *apierr.Refusal
@@ -73,7 +73,7 @@ func line(err error, command string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
-// refused says what the shop refused, naming the flags in place of the API's fields.
+// refused returns the text of a refusal, with flags in place of the API's fields.
 func refused(r *apierr.Refusal, command string) string {
 	fields := r.Details.GetFields()
 	if len(fields) > 0 {
@@ -117,7 +117,7 @@ func flagOf(field, command string) string {
 	return "--" + flag
 }
 
-// kebab spells camelCase as flags are spelt.
+// kebab converts camelCase to the form of flags.
 func kebab(field string) string {
 	var b strings.Builder
 	for _, r := range field {
@@ -129,8 +129,7 @@ func kebab(field string) string {
 	return b.String()
 }
 
-// lowerFirst makes the first letter of a sentence small, unless its first word is spelt in
-// capitals.
+// lowerFirst lowers the first letter of a sentence, unless its first word is in capitals.
 func lowerFirst(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {

@@ -152,7 +152,7 @@ func (p *process) log() string {
 	return p.logs.String()
 }
 
-// stop tells it to end, which it must do in good order.
+// stop ends it, which must be orderly.
 func (p *process) stop() {
 	p.t.Helper()
 	if runtime.GOOS == "windows" { // which cannot be told by a signal
@@ -217,8 +217,8 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	in.arrived <- got
 }
 
-// knows tells it the secret that what arrives must be signed with.
-func (in *inbox) knows(secret string) {
+// verifyWith adds a secret with which deliveries must be signed.
+func (in *inbox) verifyWith(secret string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.secret = secret

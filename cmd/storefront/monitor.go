@@ -42,11 +42,11 @@ func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context
 	ended := make(chan error, 1)
 	go func() { ended <- shown.Serve(listener) }()
 	err = do(ctx)
-	// Whoever asks is cut off: nobody waits for a profile of a process that ends.
+	// Running requests are cut off: a stopping process does not wait for a profile.
 	return errors.Join(err, shown.Close(), served(<-ended))
 }
 
-// served is what a server ended with, nil when it was told to.
+// served returns a server's error, nil if it was stopped.
 func served(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

@@ -51,7 +51,7 @@ func TestServersAndAWorkerBehindAPoolerInSessionMode(t *testing.T) {
 	i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
 	var webhook struct{ Secret string }
 	i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
-	in.knows(webhook.Secret)
+	in.verifyWith(webhook.Secret)
 	one, other, worker := i.server("storefront"), i.server("storefront"), i.worker()
 	var group errgroup.Group
 	for n := range keys {

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// progress shows on a terminal how far a long work came, and nothing elsewhere.
+// progress shows on a terminal how far long work has come, and nothing elsewhere.
 type progress struct {
 	w    io.Writer // nil: show nothing
 	what string
@@ -41,17 +41,17 @@ func (p progress) show(so service.Imported) {
 		done := int(min(so.Bytes, p.size) * barWidth / p.size)
 		bar = "[" + strings.Repeat("#", done) + strings.Repeat(" ", barWidth-done) + "] "
 	}
-	p.tell(fmt.Sprintf("%s %s%d lines", p.what, bar, so.Lines))
+	p.draw(fmt.Sprintf("%s %s%d lines", p.what, bar, so.Lines))
 }
 
-// tell draws a line anew.
-func (p progress) tell(text string) {
+// draw draws a line anew.
+func (p progress) draw(text string) {
 	if p.w != nil {
 		_, _ = io.WriteString(p.w, eraseLine+text)
 	}
 }
 
-// end erases the bar, so that what is said next has the line to itself.
+// end erases the bar before other output.
 func (p progress) end() {
 	if p.w != nil {
 		_, _ = io.WriteString(p.w, eraseLine)

@@ -34,7 +34,7 @@ func postgresTool(t *testing.T, name string) string {
 	return found[len(found)-1]
 }
 
-// copied backs the installation up while it runs and restores it elsewhere, as the README says.
+// copied backs the installation up while it runs and restores it elsewhere, following the README.
 type copied func(t *testing.T, i installation) (restored installation)
 
 func restoreSQLite(t *testing.T, i installation) installation {
@@ -84,7 +84,7 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 			i.run(&key, "key", "create", "--store", "s", "--name", "k", "--expires", "never", "--scopes", "customers:write")
 			var webhook struct{ ID, Secret string }
 			i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
-			in.knows(webhook.Secret)
+			in.verifyWith(webhook.Secret)
 
 			// One event that is delivered, one that waits for a worker, while the server runs.
 			server := i.server("storefront")

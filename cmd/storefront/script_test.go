@@ -62,7 +62,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"finding": findingIs,
 }
 
-// exitCode runs a command that must end with this status and say one line on standard error:
+// exitCode runs a command that must end with this status and print one line on standard error:
 // code 2 storefront …
 func exitCode(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)

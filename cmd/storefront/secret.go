@@ -75,7 +75,7 @@ func (c *secretRotateCmd) Run(s *session) error {
 	}
 	bar := newProgress(s.errs, "secrets", 0)
 	so, err := operator.ResealSecrets(s.ctx, handle, ring, func(so operator.Resealed) {
-		bar.tell(fmt.Sprintf("%d of %d secrets", so.Done, so.Webhooks))
+		bar.draw(fmt.Sprintf("%d of %d secrets", so.Done, so.Webhooks))
 	})
 	bar.end()
 	if err = errors.Join(err, handle.Close()); err != nil {

@@ -38,7 +38,7 @@ func TestWorkersSignWhileTheSecretKeyIsReplaced(t *testing.T) {
 			before.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
 			var webhook struct{ ID, Secret string }
 			before.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
-			in.knows(webhook.Secret)
+			in.verifyWith(webhook.Secret)
 
 			worker := meanwhile.worker()
 			first, second := customerLines(t, 0, 40), customerLines(t, 40, 240)

@@ -24,7 +24,7 @@ type serverCmd struct {
 	DisableAfter   positive  `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is told."`
 	RequestTimeout timeout   `default:"10s" placeholder:"TIME" help:"How long a request may take; one that is not done then is answered 503. The database is told to give up too, and half of it is the longest wait for a lock."`
 	Migrate        bool      `help:"Bring the schema up to date first."`
-	TrustedProxies []network `placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For tells the client's address."`
+	TrustedProxies []network `placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is trusted for the client's address."`
 	PaymentLinks   onOff     `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
 	DrainDelay     pause     `default:"1s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, no longer ready and ending each connection with its answer, so that a balancer can send its requests elsewhere."`
 	LogFormat      string    `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`

@@ -24,19 +24,19 @@ const flushTimeout = 5 * time.Second
 // traces are where the spans of a process go. The zero value makes none.
 type traces struct {
 	provider *sdktrace.TracerProvider
-	tell     func(error)
+	report   func(error)
 }
 
 // openTraces reads the standard OTEL_ variables (OpenTelemetry's "Environment Variable
 // Specification" and that of its OTLP exporter). Traces are on when an endpoint is set, or
 // OTEL_TRACES_EXPORTER is otlp; what else is set the SDK reads itself. What keeps spans from being
 // sent is told, and changes nothing else.
-func (s *session) openTraces(tell func(error)) (traces, error) {
+func (s *session) openTraces(report func(error)) (traces, error) {
 	on, err := s.traced()
 	if err != nil || !on {
 		return traces{}, err
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(tell))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(report))
 	client, err := s.newOTLPClient()
 	if err != nil {
 		return traces{}, err
@@ -54,7 +54,7 @@ func (s *session) openTraces(tell func(error)) (traces, error) {
 	if err != nil {
 		return traces{}, usage("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	return traces{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(origin)), tell}, nil
+	return traces{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(origin)), report}, nil
 }
 
 // variable returns a variable of OpenTelemetry's; an empty one is not set.
@@ -63,7 +63,8 @@ func (s *session) variable(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// traced tells whether the variables turn traces on. It refuses what would silently send nothing.
+// traced reports whether the variables turn traces on. It refuses settings that would silently send
+// nothing.
 func (s *session) traced() (bool, error) {
 	if strings.EqualFold(s.variable("SDK_DISABLED"), "true") {
 		return false, nil
@@ -114,7 +115,7 @@ func (t traces) flush(ctx context.Context) {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
 	if err := t.provider.Shutdown(ending); err != nil {
-		t.tell(err)
+		t.report(err)
 	}
 }
 

@@ -124,7 +124,7 @@ func valueOf(attributes []*commonv1.KeyValue, key string) string {
 	return ""
 }
 
-// One trace tells of a payment from the command to the receiver, across three processes.
+// One trace shows a payment from the command to the receiver, across three processes.
 func TestATraceOfAPayment(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -142,11 +142,11 @@ func TestATraceOfAPayment(t *testing.T) {
 			i.run(nil, "store", "create", "--name", "Atelier", "--slug", "atelier", "--currency", "XAF", "--country", "CM")
 			var webhook struct{ ID, Secret string }
 			i.run(&webhook, "webhook", "create", "--store", "atelier", "--url", in.url+"/canary-path", "--events", "order.paid")
-			in.knows(webhook.Secret)
+			in.verifyWith(webhook.Secret)
 			var product, order struct{ ID string }
 			i.run(&product, "product", "create", "--store", "atelier", "--title", "Guide", "--type", "FILE", "--price", "1500")
 			i.run(&order, "order", "create", "--store", "atelier", "--customer-email", "canary@example.com", "--product", product.ID)
-			require.Empty(t, to.names(), "what is told of no collector tells none")
+			require.Empty(t, to.names(), "without a collector no spans are sent")
 
 			traced.with("STOREFRONT_ADMIN_URL", "http://"+server.AdminAddr).run(nil, "order", "pay", order.ID)
 			event := in.next()

@@ -21,7 +21,7 @@ import (
 // history is the top of the project, whose history holds the release before.
 const history = "../.."
 
-// firstNew is the first migration that the release before does not know.
+// firstNew is the first migration that the previous release lacks.
 const firstNew = "ent/migrations/sqlite/00002_webhooks.sql"
 
 // before builds the binary of the newest commit that lacks firstNew: the release before. It skips
@@ -109,7 +109,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			i.run(nil, "migrate", "up")
 			var webhook struct{ ID, Secret string }
 			i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
-			in.knows(webhook.Secret)
+			in.verifyWith(webhook.Secret)
 			for n := range 5 {
 				send(t, http.StatusCreated, "POST", api(older, "/customers"), key.Key, fmt.Sprintf(`{"email":"late%d@example.com"}`, n))
 			}
@@ -134,7 +134,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			// 10 customers, product.published, product.archived, order.paid.
 			const events = 13
 			require.Equal(t, events, count("SELECT count(*) FROM events"))
-			require.Equal(t, 0, count("SELECT count(*) FROM outbox"), "it knows no outbox")
+			require.Equal(t, 0, count("SELECT count(*) FROM outbox"), "it has no outbox")
 
 			// The new binaries take over, without a moment in which neither serves.
 			newer := i.server("storefront")

@@ -20,7 +20,7 @@ import (
 // operatorToken is the operator's token of a service whose operator's side is on.
 const operatorToken = "a-token-of-the-operator-for-tests"
 
-// adminProcedures are the paths of all methods of the operator's services.
+// adminProcedures returns the paths of all methods of the operator's services.
 func adminProcedures(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -54,7 +54,7 @@ func post(t *testing.T, client *http.Client, url, contentType, token string) (*h
 	return answer, text
 }
 
-// Nothing of the operator's side is reachable where callers of the API are, whatever they say.
+// The public listener serves nothing of the operator's side, for any request.
 func TestTheOperatorsSideIsNotOnThePublicListener(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{token: operatorToken})
@@ -89,14 +89,14 @@ func TestTheOperatorsSideIsNotOnThePublicListener(t *testing.T) {
 		require.NotContains(t, string(name), "storefront.admin")
 	}
 	_, err = stream.FileContainingSymbol("storefront.admin.v1.StoreService")
-	require.Error(t, err, "reflection tells nothing of it either")
+	require.Error(t, err, "reflection shows nothing of it either")
 	_, err = stream.FileByFilename("storefront/admin/v1/store.proto")
 	require.Error(t, err)
 	_, err = stream.FileContainingSymbol("storefront.v1.StoreService")
 	require.NoError(t, err)
 }
 
-// Reflection for the operator's services stands behind the token, as they do.
+// Reflection for the operator's services requires the token, as they do.
 func TestReflectionOfTheOperatorsSideNeedsTheToken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{token: operatorToken})
@@ -112,7 +112,7 @@ func TestReflectionOfTheOperatorsSideNeedsTheToken(t *testing.T) {
 	require.Contains(t, names, protoreflect.FullName("storefront.admin.v1.OrderService"))
 }
 
-// Without a token the operator's services are not there at all.
+// Without a token the operator's services do not exist.
 func TestTheOperatorsSideIsOffWithoutAToken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{})

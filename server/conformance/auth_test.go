@@ -25,8 +25,8 @@ func (b *bench) challenged(code string) {
 	require.Equal(b, []string{`Bearer realm="Service API"`}, a.header.Values("WWW-Authenticate"))
 }
 
-// operations are all methods of the API with the scope that each asks for, each by a request that
-// a key without the scope must not see judged.
+// operations are all methods of the API with the scope of each, each with a request that must not
+// be validated for a key without the scope.
 var operations = []struct {
 	scope string
 	m     proto.Message
@@ -165,7 +165,7 @@ func TestKeyExpiry(t *testing.T) {
 	const day = 24 * time.Hour
 	rows := []struct {
 		lifetime string
-		last     time.Duration // the last moment at which the key is taken
+		last     time.Duration // the last moment at which the key is accepted
 	}{
 		{"30d", 30 * day}, {"90d", 90 * day}, {"1y", 365 * day}, {"never", 0},
 	}
@@ -173,7 +173,7 @@ func TestKeyExpiry(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{})
-			b := s.newBench(t, restFace{})
+			b := s.newBench(t, restProtocol{})
 			keys := map[string]string{}
 			for _, row := range rows {
 				keys[row.lifetime], _ = b.newKey(row.lifetime, row.lifetime, auth.ScopeStoreRead)
@@ -183,12 +183,12 @@ func TestKeyExpiry(t *testing.T) {
 			var at time.Duration
 			for _, row := range rows[:3] {
 				s.gate.advance(row.last - at - time.Millisecond)
-				for _, f := range faces() {
+				for _, f := range protocols() {
 					b.with(keys[row.lifetime]).on(f).call(&getStore{})
 				}
 				s.gate.advance(time.Millisecond)
 				at = row.last
-				for _, f := range faces() {
+				for _, f := range protocols() {
 					b.with(keys[row.lifetime]).on(f).challenged("api_key_expired")
 				}
 			}
@@ -204,7 +204,7 @@ func TestPaymentLinksClosedForAllStores(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{shop: service.Options{PaymentLinksOff: true}})
-			for _, f := range faces() {
+			for _, f := range protocols() {
 				b := s.newBench(t, f)
 				b.refused(&createLink{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))}, 422, "feature_disabled")
 				b.has(b.call(&listLinks{}), object{"total": 0})

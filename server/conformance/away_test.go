@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// cable is a way to a database that can be cut.
+// cable is a proxy to a database that can be cut.
 type cable struct {
 	net.Listener
 	mu    sync.Mutex
@@ -22,7 +22,7 @@ type cable struct {
 	isCut bool
 }
 
-// newCable returns the URL of a fresh PostgreSQL database as it is reached through the cable.
+// newCable returns the URL of a fresh PostgreSQL database behind the cable.
 func newCable(t *testing.T) (string, *cable) {
 	t.Helper()
 	u, err := url.Parse(dbtest.URL(t, dbtest.Postgres))
@@ -69,7 +69,7 @@ func (c *cable) join(near net.Conn, address string) {
 	}
 }
 
-// cut ends every connection and lets no new one be made.
+// cut ends every connection and refuses new ones.
 func (c *cable) cut() {
 	_ = c.Close()
 	c.mu.Lock()
@@ -80,16 +80,16 @@ func (c *cable) cut() {
 	}
 }
 
-// With the database away every request is answered 503 in our words, with the headers of every
-// answer, and the operator's listener says so.
+// Without the database every request is answered 503 in our form, with the headers of every answer,
+// and the operator's listener reports it.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	s := throughCable(t, dbtest.Postgres)
-	b := s.newBench(t, restFace{})
+	b := s.newBench(t, restProtocol{})
 	id := b.product("Guide", 1500)
 	require.Equal(t, http.StatusOK, s.status(t, "/readyz"))
 	s.cable.cut()
-	for _, f := range faces() {
+	for _, f := range protocols() {
 		for _, op := range operations {
 			a := b.on(f).answer(op.m)
 			require.Nil(t, b.refusedAs(a, http.StatusServiceUnavailable, "unavailable"))
@@ -105,7 +105,7 @@ func TestDatabaseAway(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.status(t, "/healthz"))
 }
 
-// status asks the operator's listener.
+// status returns the status of a path on the operator's listener.
 func (s *installation) status(t *testing.T, path string) int {
 	t.Helper()
 	response, err := s.plain.Get("http://" + s.admin + path)

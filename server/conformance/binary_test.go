@@ -25,7 +25,7 @@ import (
 // startTimeout bounds the wait for a process to serve, demo data included.
 const startTimeout = time.Minute
 
-// built is the folder of the binary, made when a test first asks for it.
+// built is the folder of the binary, created when a test first needs it.
 var built string
 
 func TestMain(m *testing.M) {
@@ -36,9 +36,9 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// build makes the service's binary, as an operator does.
+// build compiles the service's binary.
 var build = sync.OnceValues(func() (string, error) {
-	// The go command repeats an old result until a file changes that the test itself has seen.
+	// The go command repeats an old result until a file that the test itself has read changes.
 	err := filepath.WalkDir(filepath.Join("..", "..", "cmd", "storefront"), func(_ string, _ fs.DirEntry, err error) error { return err })
 	if err != nil {
 		return "", err
@@ -62,8 +62,8 @@ type process struct {
 	url string
 }
 
-// start runs the binary and waits until it printed a line with an address that it serves at. The
-// process is killed with the test, if nothing has killed it before.
+// start runs the binary and waits until it prints a line with its address. The process is killed
+// when the test ends.
 func start(t *testing.T, output func(*exec.Cmd) (io.Reader, error), find func(line string) bool, args ...string) *process {
 	t.Helper()
 	binary, err := build()
@@ -94,7 +94,7 @@ func start(t *testing.T, output func(*exec.Cmd) (io.Reader, error), find func(li
 	return nil
 }
 
-// kill ends the process as the operating system does, without asking it.
+// kill kills the process.
 func (p *process) kill() {
 	_ = p.Process.Kill()
 	_ = p.Wait()

@@ -21,12 +21,12 @@ import (
 )
 
 // The server is killed while clients write, and started again: every write that was answered is
-// there with its journal entry and its outbox row, and none is there without them.
+// present with its journal entry and its outbox row, and no write is present without them.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	const (
 		writers = 8
-		enough  = 150 // answered writes, upon which the server dies
+		enough  = 150 // answered writes, then the server is killed
 	)
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestKilledServer(t *testing.T) {
 			<-dead
 			_ = p.Wait()
 
-			// What another process sees now is what a server that starts sees.
+			// Another process sees what a restarted server sees.
 			again := startServer(t, address)
 			b.url = again.url
 			rows, err := b.installation.store.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).IDs(b.ctx)
@@ -118,7 +118,7 @@ func TestKilledServer(t *testing.T) {
 			}
 			got := decodedObject(b, b.get("/v1/products/"+product))
 			price := string(got["priceAmount"].(json.Number))
-			require.True(t, steps[price], "the price is one that the journal tells of")
+			require.True(t, steps[price], "the price is one in the journal")
 			b.has(decodedObject(b, b.get("/v1/customers?pageSize=1")), object{"total": len(written)})
 			require.NotEmpty(t, customers)
 			require.NotEmpty(t, prices)
@@ -127,7 +127,7 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
-// openBench is a bench on a database that servers of other processes share.
+// openBench is a bench on a database shared with servers in other processes.
 func openBench(t *testing.T, address string) *bench {
 	t.Helper()
 	handle, err := db.Open(context.Background(), db.Config{URL: address, MaxConns: 4})
@@ -135,7 +135,7 @@ func openBench(t *testing.T, address string) *bench {
 	t.Cleanup(func() { require.NoError(t, handle.Close()) })
 	s := &installation{Shop: service.New(handle, service.Options{}), store: handle, plain: newClient(false), clock: newClock(0), log: &journal{}}
 	t.Cleanup(s.plain.CloseIdleConnections)
-	return s.newBench(t, restFace{})
+	return s.newBench(t, restProtocol{})
 }
 
 // try sends a request whose server may die before it answers in full.

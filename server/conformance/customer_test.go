@@ -15,7 +15,7 @@ type (
 	updateCustomer = storefrontv1.UpdateCustomerRequest
 )
 
-// created asserts the status of a creation, which only REST tells.
+// created asserts the status of a creation, which only REST shows.
 func (b *bench) created(m *createCustomer, status int) object {
 	b.Helper()
 	a := b.answer(m)

@@ -41,7 +41,7 @@ type arrival struct {
 type receiver struct {
 	*httptest.Server
 	arrivals chan arrival
-	// answers are what the next requests are answered with; 204 once they are used up.
+	// answers are the statuses of the next responses; 204 once they are used up.
 	answers chan int
 }
 
@@ -77,7 +77,8 @@ func (r *receiver) next(t *testing.T) arrival {
 	}
 }
 
-// buildOther makes a binary that differs from the first: what depends on the executable differs.
+// buildOther builds a binary that differs from the first, to find output that depends on the
+// executable.
 func buildOther(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "storefront")
@@ -91,8 +92,8 @@ func buildOther(t *testing.T) string {
 	return binary
 }
 
-// The server, the dashboard's side and the worker are processes of two different binaries: what
-// one writes down and another sends is, byte for byte, what the third answers.
+// The server, the dashboard's side and the worker are processes of two different binaries: the
+// stored bytes, the sent bytes and the answer of GET are identical.
 func TestDelivery(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
@@ -201,7 +202,7 @@ func (b *bench) arrives(r *receiver, secret, kind, target string) {
 	b.delivered(r.next(b.T), secret, kind, 1, target)
 }
 
-// delivered holds a request against the specification, and its data against what GET answers. It
+// delivered checks a request against the specification, and its data against the answer of GET. It
 // returns the event's id.
 func (b *bench) delivered(got arrival, secret, kind string, attempt int, target string) string {
 	b.Helper()

@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// document is the OpenAPI document, which counts what it has seen of the service.
+// document is the OpenAPI document, which records the places that the tests have shown.
 var document = sync.OnceValue(func() *openapi.Document {
 	d, err := openapi.Read([]byte(generated.Document))
 	if err != nil {
@@ -28,14 +28,14 @@ var document = sync.OnceValue(func() *openapi.Document {
 	return d
 })
 
-// differences are what service and document disagreed about, for TestMain: a test may expect an
-// error of its client and swallow this one.
+// differences are the disagreements between service and document, for TestMain: a test may expect
+// an error of its client and so hide this one.
 var differences struct {
 	sync.Mutex
 	found []error
 }
 
-// held holds an exchange under /v1 against the document, in both directions.
+// held checks an exchange under /v1 against the document, in both directions.
 func held(x openapi.Exchange) error {
 	if !strings.HasPrefix(x.URL.Path, "/v1/") {
 		return nil
@@ -53,8 +53,8 @@ func noted(err error) error {
 	return err
 }
 
-// observed is the transport of every client of the tests: what differs from the document is an
-// error of the request that showed it.
+// observed is the transport of every client in the tests: a difference from the document fails the
+// request that showed it.
 type observed struct{ *http.Transport }
 
 func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -65,7 +65,7 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	x := openapi.Exchange{Method: r.Method, URL: r.URL, Sent: r.Header, Status: response.StatusCode, Header: response.Header}
 	defer response.Body.Close()
 	if x.Body, err = io.ReadAll(response.Body); err != nil {
-		return nil, err // the server died before it had answered in full
+		return nil, err // the server died before the answer was complete
 	}
 	if r.GetBody != nil {
 		sent, err := r.GetBody()
@@ -84,7 +84,7 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &whole, nil
 }
 
-// documented holds an exchange that no client of ours made against the document.
+// documented checks an exchange of a third-party client against the document.
 func (b *bench) documented(r request, text []byte) {
 	b.Helper()
 	method, target, _ := strings.Cut(r.line, " ")
@@ -110,7 +110,7 @@ var unseen = []struct{ place, reason string }{
 	{"/components/schemas/PaymentLinkOrder/properties/items/items", "an order through a payment link is recorded without items; that it may have some is the specification's"},
 }
 
-// withheld tells why a place of the document could not be seen in this run; empty when it could.
+// withheld returns why a place of the document could not be seen in this run; empty if it could.
 func withheld(place string) string {
 	for _, row := range unseen {
 		if strings.HasPrefix(place, row.place) {
@@ -124,8 +124,8 @@ func withheld(place string) string {
 	return ""
 }
 
-// judged is the status of the whole run: it fails when service and document differed anywhere,
-// and, after a run of the whole suite, when the document names what nothing showed.
+// judged is the exit status of the whole run. It fails if service and document differed anywhere,
+// and, after a run of the whole suite, if nothing showed some part of the document.
 func judged(status int) int {
 	differences.Lock()
 	defer differences.Unlock()
@@ -139,7 +139,7 @@ func judged(status int) int {
 		}
 	}
 	if status != 0 || runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		return status // there TestDelivery is skipped
+		return status // TestDelivery is skipped there
 	}
 	for _, place := range document().Unseen() {
 		if withheld(place) == "" {

@@ -28,7 +28,7 @@ var _ = cases(
 	},
 	scenario{
 		name: "on Connect and gRPC a refusal has the protocol's own code beside ours",
-		on:   rpcFaces(),
+		on:   rpcProtocols(),
 		run: func(b *bench) {
 			p := b.product("Guide", 1500, unready)
 			b.call(&createCustomer{Email: new("a@example.com")})
@@ -53,7 +53,7 @@ var _ = cases(
 					a := b.json("PATCH", "/v1/products/"+id, strings.Replace(body, "{", `{"id":"`+id+`","updateMask":"title",`, 1))
 					b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), append(fields, "id", "updateMask")...)
 				}
-				if b.face == (connectJSON{}) {
+				if b.protocol == (connectJSON{}) {
 					body = strings.Replace(body, `"1500"`, `"x"`, 1) // a typed client sends integers as text
 					a := connectJSON{}.post(b, "/storefront.v1.ProductService/UpdateProduct", []byte(strings.Replace(body, "{", `{"id":"`+id+`",`, 1)))
 					b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), fields...)
@@ -76,8 +76,8 @@ var _ = cases(
 					`{title:"x"}`, "{\"title\":\"\xff\"}", `{"title":"\ud800"}`, "\xef\xbb\xbf{}", `{"title":"a` + "\n" + `b"}`, `{"priceAmount":01}`,
 					strings.Repeat(`[`, 100_000), `{"x":` + strings.Repeat(`[`, 100_000),
 				} {
-					switch b.face.(type) {
-					case restFace:
+					switch b.protocol.(type) {
+					case restProtocol:
 						a := b.json("PATCH", "/v1/products/"+id, body)
 						b.refusedAs(a, 400, "validation_failed")
 					case connectJSON:
@@ -206,17 +206,17 @@ var _ = cases(
 	},
 )
 
-// A failure of the service is a 500 that says nothing of its cause, which the log has.
+// A failure of the service is a 500 without its cause, which is in the log.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{})
-			b := s.newBench(t, restFace{})
+			b := s.newBench(t, restProtocol{})
 			_, err := s.store.Writer().Exec("DROP TABLE order_items")
 			require.NoError(t, err)
-			for _, f := range faces() {
+			for _, f := range protocols() {
 				a := b.on(f).answer(&getOrder{Id: unknownID()})
 				require.Nil(t, b.refusedAs(a, http.StatusInternalServerError, "internal_error"))
 				require.NotContains(t, a.body["message"], "order_items")

@@ -10,13 +10,13 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// Every event shows, in its exact bytes, what GET answers right after the change: the same bytes
+// Every event contains exactly the bytes that GET answers right after the change: the same bytes
 // are stored, signed and sent.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		name string
-		// make causes the events and returns the address of the resource that they tell of.
+		// make causes the events and returns the address of their resource.
 		make func(b *bench) (target string)
 		want []string
 	}{
@@ -66,7 +66,7 @@ func TestEvents(t *testing.T) {
 			s := newService(t, database, settings{})
 			for _, row := range rows {
 				t.Run(row.name, func(t *testing.T) {
-					b := s.newBench(t, restFace{})
+					b := s.newBench(t, restProtocol{})
 					target := row.make(b)
 					answer := b.get(target)
 					events := b.events()
@@ -119,7 +119,7 @@ func TestRefusalsLeaveNothing(t *testing.T) {
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			b := newService(t, database, settings{}).newBench(t, restFace{})
+			b := newService(t, database, settings{}).newBench(t, restProtocol{})
 			id := b.product("Guide", 1500)
 			b.leavesNothing(func() {
 				_, err := b.RecordOrder(b.ctx, service.OrderDraft{

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// plainly is a request that needs nothing beyond its line.
+// plainly is a request with only a request line.
 func plainly(line string) func(*bench) request {
 	return func(*bench) request { return request{line: line} }
 }
@@ -229,7 +229,7 @@ func refusalExchanges() []exchange {
 	}
 }
 
-// throughCable is a service whose database can be taken away.
+// throughCable is a service whose database can be cut off.
 func throughCable(t *testing.T, database string) *installation {
 	address, cable := newCable(t)
 	s := newService(t, database, settings{url: address})

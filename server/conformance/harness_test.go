@@ -46,16 +46,16 @@ func (c *clock) advance(d time.Duration) time.Time {
 	return time.UnixMilli(c.milliseconds.Add(d.Milliseconds())).UTC()
 }
 
-// service is the real server over one database.
+// installation is the real server over one database.
 type installation struct {
 	*service.Shop
 	database string
 	store    *db.DB
-	// databaseURL is the database's, for a test that comes to it on its own.
+	// databaseURL is the database's, for a test that connects itself.
 	databaseURL string
 	url         string
 	admin       string // the operator's address
-	// clock is the database's, gate the one that limits and the expiry of keys are judged by.
+	// clock is the database's; gate is the one for limits and the expiry of keys.
 	clock, gate *clock
 	plain, h2c  *http.Client
 	log         *journal
@@ -65,22 +65,22 @@ type installation struct {
 	keys []string
 }
 
-// settings are what a service can be told; the zero value is what the suite runs on.
+// settings are the options of a service; the zero value is that of the suite.
 type settings struct {
 	shop    service.Options
 	step    time.Duration // of the database's clock
 	observe func(query string)
-	// url is the database to use instead of a fresh one; it may go away.
+	// url is a database to use instead of a fresh one; it may go away.
 	url string
 	// token is the operator's; without it the operator's side is off.
 	token string
 	// timeout is how long a request may take, and half of it a wait for a lock; 0 is the default.
 	timeout time.Duration
-	// realTime leaves both clocks as the service has them.
+	// realTime leaves both clocks as in production.
 	realTime bool
 }
 
-// newService starts a server on a port of its own and ends it with the test.
+// newService starts a server on a free port for the duration of the test.
 func newService(t *testing.T, database string, o settings) *installation {
 	t.Helper()
 	s := &installation{database: database, clock: newClock(o.step), gate: newClock(0), log: &journal{}}
@@ -106,7 +106,7 @@ func newService(t *testing.T, database string, o settings) *installation {
 	running, err := server.New(server.Config{
 		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: o.token, Store: s.store, Shop: o.shop, Clock: clocks,
 		RequestTimeout: o.timeout,
-		// Each store of the tests calls from an address of its own, which it says itself.
+		// Each store of the tests calls from its own address, which it puts in the header.
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Logger:         slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -131,8 +131,8 @@ func newService(t *testing.T, database string, o settings) *installation {
 	return s
 }
 
-// newClient is an HTTP client that adds nothing to what it is given, and holds every answer under
-// /v1 against the OpenAPI document.
+// newClient is an HTTP client that adds nothing to its requests, and checks every answer under /v1
+// against the OpenAPI document.
 func newClient(h2c bool) *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!h2c)
@@ -162,17 +162,17 @@ func (j *journal) String() string {
 	return j.buf.String()
 }
 
-// bench is one store of the service with a key that may do everything, called on one face from an
-// address that no other bench calls from.
+// bench is one store of the service with a key of every scope, called in one protocol from an
+// address of its own.
 type bench struct {
 	*testing.T
 	*installation
-	face    face
-	store   tenant.Store
-	ctx     context.Context // in which the dashboard acts on the store
-	key     string
-	keyID   string
-	address string
+	protocol protocol
+	store    tenant.Store
+	ctx      context.Context // in which the dashboard acts on the store
+	key      string
+	keyID    string
+	address  string
 }
 
 // The key of a bench, as the journal names it.
@@ -181,16 +181,16 @@ const keyName = "nightly sync"
 var benches atomic.Int32
 
 // newBench makes a store with a key of every scope.
-func (s *installation) newBench(t *testing.T, f face) *bench {
+func (s *installation) newBench(t *testing.T, f protocol) *bench {
 	t.Helper()
 	n := benches.Add(1)
 	return s.newBenchAt(t, f, fmt.Sprintf("atelier-%d", n))
 }
 
-func (s *installation) newBenchAt(t *testing.T, f face, slug string) *bench {
+func (s *installation) newBenchAt(t *testing.T, f protocol, slug string) *bench {
 	t.Helper()
 	n := benches.Add(1)
-	b := &bench{T: t, installation: s, face: f, address: fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)}
+	b := &bench{T: t, installation: s, protocol: f, address: fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)}
 	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
 	_, err := s.CreateStore(context.Background(), operator, &adminv1.CreateStoreRequest{
 		Name: "Atelier Ndé", Description: new("Cours et guides"), SupportEmail: new("aide@atelier.example"),
@@ -205,7 +205,7 @@ func (s *installation) newBenchAt(t *testing.T, f face, slug string) *bench {
 	return b
 }
 
-// reload takes up what was changed of the store, as the next request of a key does.
+// reload applies changes of the store, as the next request of a key does.
 func (b *bench) reload(name string) {
 	b.Helper()
 	var err error
@@ -236,22 +236,22 @@ func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string
 	return key.Text, key.ID.String()
 }
 
-// with is the bench under another key; an empty one sends no Authorization header.
+// with returns the bench with another key; an empty one sends no Authorization header.
 func (b *bench) with(key string) *bench {
 	other := *b
 	other.key = key
 	return &other
 }
 
-// on is the bench on another face.
-func (b *bench) on(f face) *bench {
+// on is the bench on another protocol.
+func (b *bench) on(f protocol) *bench {
 	other := *b
-	other.face = f
+	other.protocol = f
 	return &other
 }
 
-// isREST tells whether the bench is called under /v1.
-func (b *bench) isREST() bool { _, rest := b.face.(restFace); return rest }
+// isREST reports whether the bench uses /v1.
+func (b *bench) isREST() bool { _, rest := b.protocol.(restProtocol); return rest }
 
 func (b *bench) authorize(h http.Header) {
 	h.Set("X-Forwarded-For", b.address)

@@ -16,8 +16,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// hold takes a lock in a transaction of a connection of its own until the function that it returns
-// is called.
+// hold takes a lock in a separate transaction until the returned function is called.
 func (s *installation) hold(t *testing.T, statement string, args ...any) (release func()) {
 	t.Helper()
 	db, err := sql.Open("postgres", s.databaseURL)
@@ -31,12 +30,12 @@ func (s *installation) hold(t *testing.T, statement string, args ...any) (releas
 	return release
 }
 
-// A lock on a row of one store holds up the requests for that row, each until its time is over, and
-// no request of any other store.
+// A lock on a row of one store delays the requests for that row, each until its time is over, and
+// no request of another store.
 func TestALockHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.Postgres, settings{timeout: 2 * time.Second})
-	b, other := s.newBench(t, restFace{}), s.newBench(t, restFace{})
+	b, other := s.newBench(t, restProtocol{}), s.newBench(t, restProtocol{})
 	created := b.json("POST", "/v1/customers", `{"email":"awa@example.com"}`)
 	require.Equal(t, http.StatusCreated, created.status)
 	id := created.body["id"].(string)
@@ -59,7 +58,7 @@ func TestALockHoldsUpNobodyElse(t *testing.T) {
 		}
 	}()
 	for served := 0; ; served++ {
-		s.gate.advance(time.Minute) // the other store is not to meet the limit of its key
+		s.gate.advance(time.Minute) // keep the other store below the limit of its key
 		require.Equal(t, http.StatusOK, other.answer(&getStore{}).status, "another store is served all the while")
 		select {
 		case <-ended:
@@ -72,13 +71,13 @@ func TestALockHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-// A lock on a table that every request needs ends them in time with our answer, not with none.
+// A lock on a table that every request needs ends them in time with our answer, instead of none.
 func TestEveryRequestEndsInTime(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.Postgres, settings{timeout: time.Second})
-	b := s.newBench(t, restFace{})
+	b := s.newBench(t, restProtocol{})
 	release := s.hold(t, "LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE")
-	for _, f := range faces() {
+	for _, f := range protocols() {
 		began := time.Now()
 		a := b.on(f).answer(&getStore{})
 		require.Less(t, time.Since(began), 30*time.Second)
@@ -94,7 +93,7 @@ func TestEveryRequestOfTheOperatorEndsInTime(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-operator-for-tests"
 	s := newService(t, dbtest.Postgres, settings{timeout: time.Second, token: token})
-	b := s.newBench(t, restFace{})
+	b := s.newBench(t, restProtocol{})
 	for _, locked := range []bool{true, false} {
 		release := func() {}
 		if locked {
@@ -123,7 +122,7 @@ func TestEveryRequestOfTheOperatorEndsInTime(t *testing.T) {
 func TestImpatientCallersKeepTheConnections(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.Postgres, settings{timeout: 10 * time.Second, realTime: true})
-	b := s.newBench(t, restFace{})
+	b := s.newBench(t, restProtocol{})
 	backends := func() map[int]bool {
 		rows, err := s.store.Reader().Query("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'")
 		require.NoError(t, err)

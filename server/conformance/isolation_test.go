@@ -9,7 +9,7 @@ var _ = cases(
 	scenario{
 		name: "a key reaches nothing of another store, by any operation",
 		run: func(b *bench) {
-			other := b.newBench(b.T, b.face)
+			other := b.newBench(b.T, b.protocol)
 			product, customer, link := other.product("Guide", 1500), other.customer("Ada", "ada@example.com"), other.link("Atelier")
 			order := other.order(product, 1, "ada@example.com")
 			other.disable(link)
@@ -49,7 +49,7 @@ var _ = cases(
 			}
 			require.Len(b, other.entries(), entries)
 			require.Len(b, other.events(), events)
-			// What identifies a customer does so within its store.
+			// An identifier of a customer is unique only within its store.
 			b.created(&createCustomer{Email: new("ada@example.com")}, 201)
 			b.has(other.call(&getCustomer{Id: customer}), object{"name": "Ada"})
 		},

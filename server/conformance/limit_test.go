@@ -19,23 +19,23 @@ func (b *bench) rate(a answer, remaining, reset int) {
 	require.Equal(b, []string{strconv.Itoa(reset)}, a.header.Values("X-Ratelimit-Reset"))
 }
 
-// A key may make 120 requests a minute, across all routes and faces; every request counts, also
-// one that is refused; another key of the store has a counter of its own.
+// A key may make 120 requests a minute, across all routes and protocols; every request counts,
+// including refused ones; another key of the store has its own counter.
 func TestKeyLimit(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{})
-			b := s.newBench(t, restFace{})
+			b := s.newBench(t, restProtocol{})
 			other, _ := b.newKey("other", "never", auth.Scopes()...)
 			for i := range 120 {
-				f := faces()[i%len(faces())]
+				f := protocols()[i%len(protocols())]
 				a := b.on(f).answer(operations[i%len(operations)].m)
 				require.NotEqual(t, 429, a.status)
 				b.rate(a, 119-i, 30)
 			}
-			for _, f := range faces() {
+			for _, f := range protocols() {
 				for _, op := range operations {
 					a := b.on(f).answer(op.m)
 					require.Nil(t, b.refusedAs(a, 429, "rate_limited"))
@@ -71,7 +71,7 @@ func TestAddressLimit(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{})
-			b := s.newBench(t, restFace{})
+			b := s.newBench(t, restProtocol{})
 			revoked, id := b.newKey("old", "never", auth.Scopes()...)
 			_, err := b.RevokeKey(b.ctx, id)
 			require.NoError(t, err)
@@ -84,13 +84,13 @@ func TestAddressLimit(t *testing.T) {
 				if i%2 == 1 {
 					key = "malformed" // counted alike
 				}
-				a := b.with(key).on(faces()[i%len(faces())]).answer(&getStore{})
+				a := b.with(key).on(protocols()[i%len(protocols())]).answer(&getStore{})
 				b.refusedAs(a, 401, "api_key_invalid")
 				b.rate(a, 120, 30)
 			}
 			b.rate(b.answer(&getStore{}), 119, 30)
 			for _, key := range []string{auth.NewKey(), "malformed", b.key, revoked, ""} {
-				for _, f := range faces() {
+				for _, f := range protocols() {
 					a := b.with(key).on(f).answer(&getStore{})
 					require.Nil(t, b.refusedAs(a, 429, "rate_limited"))
 					require.Equal(t, []string{"30"}, a.header.Values("Retry-After"))

@@ -22,7 +22,7 @@ func TestTies(t *testing.T) {
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			b := newService(t, database, settings{}).newBench(t, restFace{})
+			b := newService(t, database, settings{}).newBench(t, restProtocol{})
 			var products, orders, customers, links []string
 			guide := b.product("Guide", 100)
 			products = append(products, guide)
@@ -46,7 +46,7 @@ func TestTies(t *testing.T) {
 				}
 				require.Equal(t, ids, got, path)
 			}
-			// A page is what it was before rows of the same moment came and went on other pages.
+			// A page stays the same when rows of the same moment come and go on other pages.
 			first := b.json("GET", "/v1/orders?pageSize=3", "").body
 			b.pay(orders[0])
 			b.has(b.json("GET", "/v1/orders?pageSize=3", "").body, object{"total": first["total"]})
@@ -96,8 +96,8 @@ var (
 	subquery = regexp.MustCompile(`(?m)^(?:CO-ROUTINE|MATERIALIZE) (\w+)$`)
 )
 
-// scanned tells whether a plan reads a whole table, or a whole index, whatever the store. On SQLite
-// what a query within the query has found is scanned too, as is a CONSTANT ROW.
+// scanned reports whether a plan reads a whole table, or a whole index, regardless of the store. On
+// SQLite the rows found by a subquery are also scanned, and so is a CONSTANT ROW.
 func scanned(plan string) bool {
 	if seqScan.MatchString(plan) {
 		return true
@@ -111,8 +111,8 @@ func scanned(plan string) bool {
 	})
 }
 
-// No list and no total reads a table without an index: each database's own plan of the very
-// statements that the service sends is asked for, among the rows of twenty stores.
+// No list and no total reads a table without an index. The test reads each database's own plan of
+// the service's statements, with the rows of twenty stores.
 func TestListsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -120,9 +120,9 @@ func TestListsUseAnIndex(t *testing.T) {
 			t.Parallel()
 			recorded := &trips{}
 			s := newService(t, database, settings{observe: recorded.observe})
-			b := s.newBench(t, restFace{})
+			b := s.newBench(t, restProtocol{})
 			for range 19 {
-				s.newBench(t, restFace{}).fill(300)
+				s.newBench(t, restProtocol{}).fill(300)
 			}
 			b.fill(300)
 			if s.store.Dialect() == dialect.Postgres {
@@ -147,7 +147,7 @@ func TestListsUseAnIndex(t *testing.T) {
 	}
 }
 
-// plan is how the database means to answer a query.
+// plan is the database's plan of a query.
 func (b *bench) plan(query string, args ...any) string {
 	b.Helper()
 	explain := "EXPLAIN "
@@ -178,8 +178,8 @@ func (b *bench) plan(query string, args ...any) string {
 	return plan.String()
 }
 
-// fill gives the store that many products, customers, orders and payment links, written past the
-// shop for the sake of speed.
+// fill adds that many products, customers, orders and payment links to the store, bypassing the
+// shop for speed.
 func (b *bench) fill(n int) {
 	b.Helper()
 	id, at, from := "gen_random_uuid()", "$2::timestamptz - i * interval '1 minute'", "FROM generate_series(1, $3::int) AS n (i)"

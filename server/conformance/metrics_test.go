@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// The metrics of a server move with what it does, and hold nothing of a store's.
+// The metrics of a server follow its work, and contain nothing of a store.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -32,7 +32,7 @@ func TestMetrics(t *testing.T) {
 			for range 25 {
 				b.with(auth.NewKey()).answer(&getStore{})
 			}
-			other := b.newBench(t, restFace{})
+			other := b.newBench(t, restProtocol{})
 			for range 121 {
 				other.answer(&getStore{})
 			}

@@ -52,16 +52,16 @@ func recorded(t *testing.T, file string) openapi.Exchange {
 	return x
 }
 
-// names are what stands in a file for what differs from run to run.
+// names are the placeholders in a file for values that differ from run to run.
 var names = regexp.MustCompile(`<[a-z]+(-[a-z0-9]+)?>`)
 
-// misspelt returns every way in which one property of a value is wrong: left out, under another
-// name, and of a type that is none of its own; and with one property too many.
-func misspelt(value any, put func(changed any, how string)) {
+// wrongs returns every way in which one property of a value is wrong: missing, under another name,
+// or of a wrong type; and with one property too many.
+func wrongs(value any, put func(changed any, how string)) {
 	switch value := value.(type) {
 	case []any:
 		for i, in := range value {
-			misspelt(in, func(changed any, how string) {
+			wrongs(in, func(changed any, how string) {
 				copied := append([]any{}, value...)
 				copied[i] = changed
 				put(copied, fmt.Sprintf("%d/%s", i, how))
@@ -85,7 +85,7 @@ func misspelt(value any, put func(changed any, how string)) {
 			with(name+" left out", name, nil, name)
 			with(name+" misspelt", name+"s", in, name)
 			with(name+" of another type", name, true)
-			misspelt(in, func(changed any, how string) { with(name+"/"+how, name, changed) })
+			wrongs(in, func(changed any, how string) { with(name+"/"+how, name, changed) })
 		}
 	}
 }
@@ -93,9 +93,9 @@ func misspelt(value any, put func(changed any, how string)) {
 // free are the properties whose names are data.
 const free = "socialLinks/"
 
-// What the service really answered agrees with the document, and disagrees as soon as any property
-// of it, at any depth, is left out, misspelt, or of another type, or has one beside it.
-func TestDocumentTellsEveryWrongField(t *testing.T) {
+// Real answers of the service agree with the document, and disagree as soon as any property, at any
+// depth, is missing, renamed, of another type, or has an extra one beside it.
+func TestDocumentRefusesEveryWrongField(t *testing.T) {
 	t.Parallel()
 	d, err := openapi.Read([]byte(generated.Document)) // one that counts nothing for the suite
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestDocumentTellsEveryWrongField(t *testing.T) {
 		decoder := json.NewDecoder(bytes.NewReader(x.Body))
 		decoder.UseNumber()
 		require.NoError(t, decoder.Decode(&value))
-		misspelt(value, func(changed any, how string) {
+		wrongs(value, func(changed any, how string) {
 			if strings.Contains(how, free) && !strings.HasSuffix(how, "of another type") {
 				return
 			}
@@ -130,7 +130,7 @@ func TestDocumentTellsEveryWrongField(t *testing.T) {
 			y := x
 			y.Header = x.Header.Clone()
 			y.Header.Del(name)
-			if name != "Allow" { // of no operation, and the document tells operations
+			if name != "Allow" { // only addresses without an operation have it
 				require.Error(t, d.Check(y), "%s: %s left out", file, name)
 			}
 			y.Header["X-"+name] = x.Header[name]

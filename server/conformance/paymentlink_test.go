@@ -25,10 +25,10 @@ const (
 	open  = storefrontv1.PaymentLink_OPEN
 )
 
-// inFuture is an end date that no clock of the tests reaches by itself.
+// inFuture is an end date that no test clock reaches by itself.
 func inFuture() *timestamppb.Timestamp { return timestamppb.New(opening.AddDate(1, 0, 0)) }
 
-// expire makes a link's end date pass. The shop refuses to set such a date, so it is written.
+// expire makes a link's end date pass. The shop refuses such a date, so it is written directly.
 func (b *bench) expire(id string) {
 	b.Helper()
 	_, err := b.installation.store.Writer().Exec("UPDATE payment_links SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), id)
@@ -133,7 +133,7 @@ var _ = cases(
 					b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), "expiresAt", "title")
 				} else {
 					bad := &timestamppb.Timestamp{Seconds: 1 << 50}
-					if b.face != (connectJSON{}) {
+					if b.protocol != (connectJSON{}) {
 						require.Nil(b, b.refused(&updateLink{Id: id, ExpiresAt: bad}, 400, "payment_link_expiry_invalid"))
 					}
 				}
@@ -206,7 +206,7 @@ var _ = cases(
 		},
 	},
 	scenario{
-		name: "availability tells why a link takes no payments, and the filter follows it",
+		name: "availability shows why a link takes no payments, and the filter follows it",
 		run: func(b *bench) {
 			active, disabled, expired := b.link("Active"), b.link("Disabled"), b.link("Expired")
 			exhausted, all := b.link("Exhausted", capped(1)), b.link("All", capped(1))

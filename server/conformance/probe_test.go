@@ -20,8 +20,8 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// furnish makes one of every resource and returns how a path of the document is written with the
-// identifier of one that is there.
+// furnish makes one of every resource and returns a function that fills an existing identifier into
+// a path of the document.
 func (b *bench) furnish() func(path string) string {
 	b.Helper()
 	product, order := b.stocked()
@@ -38,8 +38,7 @@ func (b *bench) furnish() func(path string) string {
 	}
 }
 
-// ask sends what the document says a request looks like; the error is how the answer differs from
-// the document.
+// ask sends an exchange of the document; the error is how the answer differs from the document.
 func (b *bench) ask(x openapi.Exchange) (answer, error) {
 	b.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), x.Method, b.url+x.URL.RequestURI(), bytes.NewReader(x.SentBody))
@@ -56,15 +55,15 @@ func (b *bench) ask(x openapi.Exchange) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: decodedObject(b, text)}, nil
 }
 
-// Requests around every bound that the document names: what it refuses the service refuses, and
-// what it allows the service does not call invalid.
+// Requests around every bound in the document: the service refuses what the document refuses, and
+// does not call invalid what it allows.
 func TestDocumentProbes(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{step: time.Millisecond})
-			b := s.newBench(t, restFace{})
+			b := s.newBench(t, restProtocol{})
 			at := b.furnish()
 			sent, refused := 0, 0
 			for _, op := range document().Operations() {
@@ -80,7 +79,7 @@ func TestDocumentProbes(t *testing.T) {
 					}
 					require.Less(b, a.status, 500, "%v", a.body)
 					if op.Allows(probe.Exchange) != nil {
-						// That it is not served was judged already, as of every request.
+						// Every request was already checked not to be served.
 						require.GreaterOrEqual(b, a.status, 400)
 						refused++
 					} else if probe.Plain && slices.Contains(refusedNames(a), probe.Field) {
@@ -100,7 +99,7 @@ func TestDocumentExamples(t *testing.T) {
 		for _, x := range op.Examples() {
 			t.Run(op.ID, func(t *testing.T) {
 				t.Parallel()
-				b := newService(t, dbtest.SQLite, settings{}).newBench(t, restFace{})
+				b := newService(t, dbtest.SQLite, settings{}).newBench(t, restProtocol{})
 				x.URL.Path = b.furnish()(op.Path)
 				a, err := b.ask(x)
 				require.NoError(t, err)
@@ -110,10 +109,10 @@ func TestDocumentExamples(t *testing.T) {
 	}
 }
 
-// Saying a parameter's default is the same as leaving it out.
+// Setting a parameter to its default is the same as omitting it.
 func TestDocumentDefaults(t *testing.T) {
 	t.Parallel()
-	b := newService(t, dbtest.SQLite, settings{}).newBench(t, restFace{})
+	b := newService(t, dbtest.SQLite, settings{}).newBench(t, restProtocol{})
 	b.furnish()
 	for i := range 30 {
 		b.customer(fmt.Sprint("Buyer ", i), fmt.Sprintf("buyer-%d@example.com", i))
@@ -128,7 +127,7 @@ func TestDocumentDefaults(t *testing.T) {
 	require.NotZero(t, said)
 }
 
-// refusedNames are the fields that an answer calls invalid.
+// refusedNames are the fields that an answer reports as invalid.
 func refusedNames(a answer) []string {
 	if a.status != http.StatusBadRequest || a.body["code"] != "validation_failed" {
 		return nil

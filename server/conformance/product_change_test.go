@@ -123,7 +123,7 @@ var _ = cases(
 		},
 	},
 	scenario{
-		name: "an incomplete product cannot be published, and details.missing says what it lacks",
+		name: "an incomplete product cannot be published, and details.missing lists what it lacks",
 		run: func(b *bench) {
 			bare := b.product("Vide", 0, unready)
 			written := b.product("Rédigé", 0, func(d *adminv1.CreateProductRequest) { d.ContentReady = nil })

@@ -16,15 +16,15 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// A hundred clients create the same customer at once: one is told 201, ninety-nine 200, and all
-// of the same customer.
+// A hundred clients create the same customer at once: one gets 201, ninety-nine get 200, and all
+// get the same customer.
 func TestHundredPostsOfOneEmail(t *testing.T) {
 	t.Parallel()
 	const posts = 100
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			b := newService(t, database, settings{realTime: true}).newBench(t, restFace{})
+			b := newService(t, database, settings{realTime: true}).newBench(t, restProtocol{})
 			keys := []string{b.key}
 			for i := range 4 { // a key may make 120 requests a minute, and a minute may turn
 				key, _ := b.newKey(fmt.Sprint("tool ", i), "never", auth.ScopeCustomersWrite)
@@ -66,14 +66,14 @@ func counted(statuses *sync.Map) map[int]int32 {
 	return out
 }
 
-// Clients that change one product at once each leave one entry, and each entry starts from where
-// the one before ended: no change is lost.
+// Clients that change one product at once each leave one entry, and each entry starts from the end
+// of the one before: no change is lost.
 func TestConcurrentUpdates(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			b := newService(t, database, settings{realTime: true}).newBench(t, restFace{})
+			b := newService(t, database, settings{realTime: true}).newBench(t, restProtocol{})
 			id := b.product("Guide", 1000)
 			n := len(b.entries())
 			var done sync.WaitGroup
@@ -103,14 +103,14 @@ func TestConcurrentUpdates(t *testing.T) {
 }
 
 // Fifty payers at one link with a cap, all the same customer, while a client reads the link: the
-// counters are what was paid, the cap is never passed by recording, and nobody waits for ever.
+// counters match the payments, recording never exceeds the cap, and no request waits for ever.
 func TestFiftyPayers(t *testing.T) {
 	t.Parallel()
 	const payers, limit = 50, 10
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			b := newService(t, database, settings{realTime: true}).newBench(t, restFace{})
+			b := newService(t, database, settings{realTime: true}).newBench(t, restProtocol{})
 			link := b.link("Atelier", capped(limit))
 			customer := b.customer("Ada", "ada@example.com")
 			sent := len(b.events())

@@ -15,32 +15,31 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// occasion is how any operation comes to be refused with a code, whatever it is about. Codes of one
-// operation's own rules are shown where that is.
+// occasion is a way to make any operation answer with a code. Codes of one operation's own rules
+// are tested with it.
 type occasion struct {
 	code string
 	// service makes a service that the occasion breaks; nil shares one.
 	service func(t *testing.T, database string) *installation
-	// on is the only database that it can be had on; empty means all.
+	// on is the only database that supports it; empty means all.
 	on string
-	// prepare brings the bench to where the operation is refused, and returns what is to be changed of
-	// the request.
+	// prepare prepares the refusal and returns the change to the request.
 	prepare func(b *bench) (*bench, func(x *openapi.Exchange))
 }
 
-// state is an occasion that no part of the request makes.
+// state is an occasion that does not change the request.
 func state(prepare func(b *bench) *bench) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) {
 		return prepare(b), func(*openapi.Exchange) {}
 	}
 }
 
-// asked is an occasion that the request alone makes.
+// asked is an occasion that only changes the request.
 func asked(change func(x *openapi.Exchange)) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) { return b, change }
 }
 
-// nowhere asks for a resource that is not there.
+// nowhere requests a resource that does not exist.
 var nowhere = asked(func(x *openapi.Exchange) {
 	steps := strings.Split(x.URL.Path, "/")
 	steps[3] = unknownID()
@@ -65,7 +64,7 @@ var occasions = []occasion{
 		return b
 	})},
 	{code: "insufficient_scope", prepare: state(func(b *bench) *bench {
-		// A key of no scope cannot be made.
+		// A key without a scope cannot be created.
 		_, err := b.installation.store.Writer().Exec("UPDATE api_keys SET scopes = '[]' WHERE id = $1", b.keyID)
 		require.NoError(b, err)
 		return b
@@ -98,8 +97,8 @@ var occasions = []occasion{
 	{code: "unsupported_media_type", prepare: asked(func(x *openapi.Exchange) { x.Sent.Set("Content-Type", "text/plain") })},
 }
 
-// Every operation is refused with each code that the document gives it, and with no other of those
-// that any operation may meet.
+// Every operation is refused with each code that the document gives it, and with none of the other
+// common codes.
 func TestDocumentRefusals(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -116,7 +115,7 @@ func TestDocumentRefusals(t *testing.T) {
 					if o.service != nil {
 						s = o.service(t, database)
 					}
-					b := s.newBench(t, restFace{})
+					b := s.newBench(t, restProtocol{})
 					at := b.furnish()
 					b, change := o.prepare(b)
 					met := 0

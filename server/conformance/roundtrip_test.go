@@ -21,8 +21,8 @@ type trips struct {
 func (r *trips) observe(query string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// What is prepared once for each connection, and what the gate writes now and then beside the
-	// requests, is not what a request costs.
+	// Statements prepared once for each connection, and the gate's periodic writes, are not part of a
+	// request's cost.
 	if query == "prepare" || strings.Contains(query, "last_used_at =") || strings.HasPrefix(strings.TrimSpace(query), "DELETE FROM address_counters") {
 		return
 	}
@@ -37,8 +37,8 @@ func (r *trips) take() []string {
 	return taken
 }
 
-// A request costs a small number of round trips that does not grow with the data. One of each is
-// the key's: with its store and its counter it is one statement.
+// A request costs a small number of round trips that does not grow with the data. One of them is
+// for the key with its store and its counter, in one statement.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	var ids struct{ product, order, customer, link, disabled string }
@@ -62,7 +62,7 @@ func TestRoundTrips(t *testing.T) {
 		{"an id that is no UUID", func() proto.Message { return &getProduct{Id: "x"} }, key, "nothing to look for"},
 		{"ListProducts", func() proto.Message { return &listProducts{} }, key + 2, "total and page"},
 		{"ListProducts with a search", func() proto.Message { return &listProducts{Q: new("gui")} }, key + 2, "total and page"},
-		{"ListProducts beyond the end", func() proto.Message { return &listProducts{Page: new(int64(9))} }, key + 1, "the total alone says that the page is empty"},
+		{"ListProducts beyond the end", func() proto.Message { return &listProducts{Page: new(int64(9))} }, key + 1, "the total alone shows that the page is empty"},
 		{"ListOrders", func() proto.Message { return &listOrders{} }, key + 2, "total and page, items and all"},
 		{"ListOrders of a status", func() proto.Message { return &listOrders{Status: pending()} }, key + 2, "total and page"},
 		{"ListCustomers", func() proto.Message { return &listCustomers{} }, key + 2, "total and page"},
@@ -98,7 +98,7 @@ func TestRoundTrips(t *testing.T) {
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			recorded := &trips{}
-			b := newService(t, database, settings{observe: recorded.observe}).newBench(t, restFace{})
+			b := newService(t, database, settings{observe: recorded.observe}).newBench(t, restProtocol{})
 			ids.product, ids.customer, ids.link = b.product("Guide", 1500), b.customer("Ada", "ada@example.com"), b.link("Atelier")
 			ids.order, ids.disabled = b.order(ids.product, 1, "ada@example.com"), b.link("Disabled")
 			b.disable(ids.disabled)

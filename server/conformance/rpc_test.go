@@ -22,19 +22,19 @@ func procedureOf(m proto.Message) string {
 	return fmt.Sprintf("/%s/%s", d.Parent().FullName(), d.Name())
 }
 
-// connectJSON is the Connect protocol with JSON, spoken without a Connect client.
+// connectJSON is the Connect protocol with JSON, without a Connect client.
 type connectJSON struct{}
 
 func (connectJSON) name() string { return "connect-json" }
 
 func (connectJSON) call(b *bench, m proto.Message) answer {
 	b.Helper()
-	body, err := json.Marshal(spellTyped(m))
+	body, err := json.Marshal(encodedTyped(m))
 	require.NoError(b, err)
 	return connectJSON{}.post(b, procedureOf(m), body)
 }
 
-// post sends a body that may be none of a message.
+// post sends a body that need not be a message.
 func (connectJSON) post(b *bench, procedure string, body []byte) answer {
 	b.Helper()
 	a, text := b.send(http.MethodPost, procedure, body, "Connect-Protocol-Version", "1")
@@ -66,20 +66,20 @@ var connectStatus = map[string]int{
 	"data_loss": 500, "unauthenticated": 401,
 }
 
-// refusalOf is a refusal of the RPC faces in the form of the error body: details are there for the
-// codes that have them, in the one shape of the code.
+// refusalOf is a refusal of the typed protocols in the form of the error body: details are present
+// for the codes that have them, in the form of the code.
 func refusalOf(b *bench, detail *storefrontv1.Error, protocol string, header http.Header) answer {
 	b.Helper()
-	body := spell(detail.ProtoReflect())
+	body := encoded(detail.ProtoReflect())
 	delete(body, "details")
 	if d := detail.GetDetails(); d != nil {
-		all := spell(d.ProtoReflect())
+		all := encoded(d.ProtoReflect())
 		shape := map[string]string{"insufficient_scope": "required", "validation_failed": "fields", "product_incomplete": "missing"}[detail.GetCode()]
 		require.NotEmpty(b, shape, "%s has no details: %v", detail.GetCode(), d)
 		body["details"] = object{shape: all[shape]}
 		for name, value := range all {
 			if name != shape {
-				require.Empty(b, value, "%s says nothing of %s", detail.GetCode(), name)
+				require.Empty(b, value, "%s has no %s", detail.GetCode(), name)
 			}
 		}
 	}
@@ -89,22 +89,22 @@ func refusalOf(b *bench, detail *storefrontv1.Error, protocol string, header htt
 	}
 }
 
-// rpcFace is a face that connect-go's client speaks.
-type rpcFace struct {
+// rpcProtocol is a protocol called with connect-go's client.
+type rpcProtocol struct {
 	label    string
 	h2c      bool
 	protocol func() connect.ClientOption // nil: Connect
 }
 
 var (
-	connectBinary = &rpcFace{label: "connect-binary"}
-	grpc          = &rpcFace{label: "grpc", h2c: true, protocol: connect.WithGRPC}
-	grpcWeb       = &rpcFace{label: "grpc-web", protocol: connect.WithGRPCWeb}
+	connectBinary = &rpcProtocol{label: "connect-binary"}
+	grpc          = &rpcProtocol{label: "grpc", h2c: true, protocol: connect.WithGRPC}
+	grpcWeb       = &rpcProtocol{label: "grpc-web", protocol: connect.WithGRPCWeb}
 )
 
-func (f *rpcFace) name() string { return f.label }
+func (f *rpcProtocol) name() string { return f.label }
 
-func (f *rpcFace) call(b *bench, m proto.Message) answer {
+func (f *rpcProtocol) call(b *bench, m proto.Message) answer {
 	b.Helper()
 	httpClient := b.plain
 	if f.h2c {
@@ -138,11 +138,11 @@ func (f *rpcFace) call(b *bench, m proto.Message) answer {
 	require.Empty(b, message.GetUnknown())
 	return answer{
 		status: http.StatusOK, header: response.Header(),
-		body: normal(b, spell(message)).(map[string]any),
+		body: normal(b, encoded(message)).(map[string]any),
 	}
 }
 
-// frame is a message that is encoded already, so that one client serves every method.
+// frame is an encoded message, so that one client serves every method.
 type frame struct{ content []byte }
 
 // frameCodec passes frames through under the name of the binary format. Connect reads gRPC's

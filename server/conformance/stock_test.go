@@ -174,7 +174,7 @@ func (b *bench) leavesNothing(do func()) {
 	require.Len(b, b.events(), events)
 }
 
-// same asserts that an answer is, field for field, what is wanted.
+// same asserts that an answer has exactly the wanted fields.
 func (b *bench) same(want object, got object) {
 	b.Helper()
 	require.Equal(b, normal(b, want), normal(b, got))
@@ -219,7 +219,7 @@ func newest(ids ...string) []string {
 	return out
 }
 
-// unknownID is the id of nothing.
+// unknownID is an id without a row.
 func unknownID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // moment reads a date of an answer.

@@ -24,7 +24,7 @@ var _ = cases(
 				"status":      "open", "createdAt": got["createdAt"],
 			}, got)
 			require.WithinRange(b, b.moment(got["createdAt"]), opening, b.clock.now())
-			other := b.newBench(b.T, b.face)
+			other := b.newBench(b.T, b.protocol)
 			b.has(other.call(&getStore{}), object{"id": other.store.ID.String(), "slug": other.store.Slug})
 		},
 	},

@@ -8,32 +8,32 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// scenario is one case of the suite. It runs on every database and face, on a store of its own.
+// scenario is one case of the suite. It runs on every database and protocol, on its own store.
 type scenario struct {
 	name string
-	// on are the faces that it runs on, where not all have what it shows; nil means every face.
-	on  []face
+	// on are the protocols that it runs on, if not all can show it; nil means every protocol.
+	on  []protocol
 	run func(b *bench)
 }
 
 // suite are the cases of every resource.
 var suite []scenario
 
-// cases enters cases into the suite.
+// cases adds cases to the suite.
 func cases(list ...scenario) struct{} {
 	suite = append(suite, list...)
 	return struct{}{}
 }
 
-// TestConformance runs every case on every face and every database. The cases of a database share
-// a server and no store.
+// TestConformance runs every case in every protocol and on every database. The cases of a database
+// share a server but no store.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{step: time.Millisecond})
-			for _, f := range faces() {
+			for _, f := range protocols() {
 				t.Run(f.name(), func(t *testing.T) {
 					t.Parallel()
 					for _, c := range suite {

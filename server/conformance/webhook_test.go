@@ -19,15 +19,15 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// hooked starts a service that can keep signing secrets.
+// hooked starts a service that can store signing secrets.
 func hooked(t *testing.T, database, url string) *bench {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return newService(t, database, settings{shop: service.Options{Secrets: seal.NewRing(key)}, url: url}).newBench(t, restFace{})
+	return newService(t, database, settings{shop: service.Options{Secrets: seal.NewRing(key)}, url: url}).newBench(t, restProtocol{})
 }
 
-// What the dashboard's rules let a store's owner register.
+// The webhooks that the dashboard's rules allow.
 func TestWebhookRegistration(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -55,8 +55,7 @@ func TestWebhookRegistration(t *testing.T) {
 			_, err = b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/", Events: []string{"ping"}})
 			require.ErrorContains(t, err, "validation_failed", "ping cannot be subscribed to")
 
-			// A change of its subscription decides what is sent from then on, and so does disabling it.
-			// No key has a part in it: the only one is revoked.
+			// A change of its subscription, or disabling it, applies to later events.
 			_, err = b.RevokeKey(b.ctx, b.keyID)
 			require.NoError(t, err)
 			sends := func(want bool, change func() error) {
@@ -102,7 +101,7 @@ func (b *bench) queued() int {
 	return n
 }
 
-// The secret is in the answer that makes it, and then nowhere: in no list, no entry, no log, and in
+// The secret is in the answer that creates it, and then nowhere: in no list, no entry, no log, and
 // no byte of the database.
 func TestWebhookSecretIsShownOnce(t *testing.T) {
 	t.Parallel()
@@ -138,7 +137,7 @@ func TestWebhookSecretIsShownOnce(t *testing.T) {
 	}
 }
 
-// dump is all that the database holds, as text; bytes of PostgreSQL are in hexadecimal.
+// dump is the whole content of the database, as text; bytes of PostgreSQL are in hexadecimal.
 func (b *bench) dump(url string) string {
 	b.Helper()
 	var all strings.Builder
@@ -165,7 +164,7 @@ func (b *bench) dump(url string) string {
 	return all.String()
 }
 
-// The test button sends one webhook an event of a type that nothing subscribes to.
+// The test button sends one webhook an event of a type to which nothing subscribes.
 func TestPing(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -23,12 +23,12 @@ var update = flag.Bool("update", false, "rewrite the files in testdata/wire")
 
 const wireFolder = "testdata/wire"
 
-// exchange is one request under /v1 and, in its file, the answer. Its store is its own, its key's
-// first request is this one, and the clock stands still.
+// exchange is one request under /v1 and, in its file, the answer. It has its own store, it is the
+// first request of its key, and the clock stands still.
 type exchange struct {
 	name string
-	// prepare makes what the request is about and returns the request line without the protocol,
-	// the body, and headers beyond those that every request has.
+	// prepare creates the data and returns the request line without the protocol, the body, and
+	// additional headers.
 	prepare func(b *bench) request
 	// service makes the service; nil shares one.
 	service func(t *testing.T, database string) *installation
@@ -42,16 +42,16 @@ type request struct {
 	body    string
 }
 
-// TestWire holds every exchange against its file, whose form is:
+// TestWire compares every exchange with its file, whose form is:
 //
 //	the request line, the headers, an empty line, the body
 //	an empty line
 //	the status line, the headers in the order of the alphabet, an empty line, the body
 //
-// What differs from run to run has a name in angle brackets: <key>, <date> and <request-id>; and
-// <id-1>, <reference-1>, <code-1>, numbered in the order in which they first appear in the file.
-// Everything else is as it was sent, so that both databases have the same file; Content-Length is
-// that of the body before the names were put in.
+// Values that differ from run to run have a name in angle brackets: <key>, <date> and <request-id>;
+// and <id-1>, <reference-1>, <code-1>, numbered in the order in which they first appear in the
+// file. Everything else is as it was sent, so that both databases have the same file;
+// Content-Length is that of the body before the replacement.
 func TestWire(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
@@ -67,7 +67,7 @@ func TestWire(t *testing.T) {
 					if x.service != nil {
 						s = x.service(t, database)
 					}
-					b := s.newBenchAt(t, restFace{}, strings.ReplaceAll(x.name, "_", "-"))
+					b := s.newBenchAt(t, restProtocol{}, strings.ReplaceAll(x.name, "_", "-"))
 					got := b.exchange(x.prepare(b))
 					path := filepath.Join(wireFolder, x.name+".golden")
 					if *update && (database == dbtest.SQLite || x.on != "") {
@@ -94,7 +94,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// publicCodes are all codes of the specification and those chosen beside them.
+// publicCodes are all codes of the specification and those added to it.
 var publicCodes = []string{
 	"validation_failed", "compare_at_invalid", "phone_invalid", "customer_identifier_required", "payment_link_expiry_invalid",
 	"api_key_missing", "api_key_invalid", "api_key_revoked", "api_key_expired", "insufficient_scope", "store_unavailable",
@@ -111,8 +111,8 @@ var (
 	dates      = regexp.MustCompile(`(?m)^Date: .*$`)
 )
 
-// exchange sends a request over a connection of its own, so that every byte of the answer is seen,
-// and writes both down.
+// exchange sends a request over a new connection, so that every byte of the answer is seen, and
+// returns both as text.
 func (b *bench) exchange(r request) string {
 	b.Helper()
 	headers := slices.Clone(r.headers)
@@ -150,7 +150,7 @@ func (b *bench) exchange(r request) string {
 	return named(text.String(), b.key)
 }
 
-// named puts names for what differs from run to run.
+// named replaces values that differ from run to run with names.
 func named(text, key string) string {
 	if key != "" {
 		text = strings.ReplaceAll(text, key, "<key>")

@@ -139,7 +139,7 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 		ctx, member, secret, err := d.session(r)
 		switch {
 		case errors.Is(err, operator.ErrNoSession):
-			d.notify(w, r, http.StatusUnauthorized, "Please sign in", "You are not signed in, or your session has ended. Ask whoever runs the platform for a new sign-in link.")
+			d.notify(w, r, http.StatusUnauthorized, "Please sign in", "You are not signed in, or your session has ended. Ask the platform's operator for a new sign-in link.")
 			return
 		case err != nil:
 			d.fail(w, r, err)
@@ -202,7 +202,7 @@ func (d *dashboard) refuse(v *visit, err error) {
 	d.show(v, r.Status(), shown)
 }
 
-// fail is refuse for whoever is not known to be signed in.
+// fail is refuse for a reader who may not be signed in.
 func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := apierr.In(r.Context(), err, d.Unreachable)
 	d.write(w, r, f.Status(), d.failed(r, f))
@@ -215,7 +215,7 @@ func (d *dashboard) failed(r *http.Request, f *apierr.Refusal) view {
 	if !f.GaveUp() {
 		d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", reference, "route", routeOf(r), "error", f.Cause)
 	}
-	return message("Something went wrong", f.Message+" If it stays so, tell whoever runs the platform this reference: "+reference)
+	return message("Something went wrong", f.Message+" If this continues, give the platform's operator this reference: "+reference)
 }
 
 // refuseForeign answers a change that a page of another site sent.
@@ -225,7 +225,7 @@ func (d *dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
 		"It was not sent by a page of this dashboard. If the address in your browser begins with http://, open the dashboard with https:// instead.")
 }
 
-// notify shows a page to whoever is not signed in.
+// notify shows a page to a reader who is not signed in.
 func (d *dashboard) notify(w http.ResponseWriter, r *http.Request, status int, title, text string) {
 	// The rest of the body would be read as the next request.
 	_, _ = io.Copy(io.Discard, r.Body)

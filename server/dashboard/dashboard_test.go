@@ -154,7 +154,7 @@ func (r reader) token() string {
 
 var onceField = regexp.MustCompile(`name="once" value="([\w-]{22})"`)
 
-// once is what tells a new form from all others.
+// once is the field that distinguishes a new form from all others.
 func (r reader) once() string {
 	r.t.Helper()
 	found := onceField.FindStringSubmatch(r.get("/keys/new").text)
@@ -427,7 +427,7 @@ func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 		because, path string
 		fields        []string
 		status        int
-		says          string
+		want          string
 	}{
 		{"no name", "/keys", []string{"scopes", "store:read", "lifetime", "30d"}, 422, "Name: Must name the tool that uses the key."},
 		{"no scope", "/keys", []string{"name", "n", "lifetime", "30d"}, 422, "Choose at least one."},
@@ -448,7 +448,7 @@ func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 		t.Run(row.because, func(t *testing.T) {
 			a := r.post(row.path, row.fields...)
 			require.Equal(t, row.status, a.status)
-			require.Contains(t, a.text, row.says)
+			require.Contains(t, a.text, row.want)
 		})
 	}
 	for len(mustList(t, p)) < service.MaxWebhooks {

@@ -47,7 +47,7 @@ func message(title, text string) view {
 // frame is what every page's template gets.
 type frame struct {
 	view
-	// Member is nil on the pages of whoever is not signed in.
+	// Member is nil on the pages of readers who are not signed in.
 	Member *operator.Member
 	Store  tenant.Store
 	// Token is for the forms.
@@ -77,7 +77,7 @@ func (d *dashboard) show(v *visit, status int, page view) {
 	})
 }
 
-// write answers whoever is not signed in with a page.
+// write answers a reader who is not signed in with a page.
 func (d *dashboard) write(w http.ResponseWriter, r *http.Request, status int, page view) {
 	d.render(w, r, status, frame{view: page, Now: d.Now()})
 }

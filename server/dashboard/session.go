@@ -85,8 +85,8 @@ type signInBody struct {
 	Token  string
 }
 
-// signInPage asks whoever has a link to use it. It uses up nothing itself: what previews links in
-// a chat or looks for viruses in a mail fetches pages and sends no forms.
+// signInPage asks the owner of a link to use it. The page itself does not consume the link: chat
+// link previews and mail scanners fetch pages but send no forms.
 func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
 	if token == "" {
@@ -98,7 +98,7 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 			d.notify(w, r, http.StatusOK, "You are signed out everywhere", "All your sessions in this store have ended. To come back, use a new sign-in link.")
 			return
 		}
-		d.notify(w, r, http.StatusOK, "Please sign in", "Open the sign-in link that you were given. Whoever runs the platform can make one for you.")
+		d.notify(w, r, http.StatusOK, "Please sign in", "Open the sign-in link that you were given. The platform's operator can create one for you.")
 		return
 	}
 	member, err := d.Operator.LookAtSignInLink(r.Context(), token)
@@ -113,7 +113,7 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *dashboard) linkIsOver(w http.ResponseWriter, r *http.Request) {
-	d.notify(w, r, http.StatusGone, "This link no longer works", "A sign-in link works once and for a short time. Ask whoever runs the platform for a new one.")
+	d.notify(w, r, http.StatusGone, "This link no longer works", "A sign-in link works once and for a short time. Ask the platform's operator for a new one.")
 }
 
 // signIn uses a link up and begins a session. The browser's session before it ends: nobody could sign
@@ -175,7 +175,7 @@ func (d *dashboard) askSignOutEverywhere(v *visit) error {
 		What: v.member.Name + " · " + v.member.StoreName,
 		Text: []string{
 			"Every browser in which you are signed in to this store is signed out with its next request, this one included, and sign-in links of yours that were not used stop working.",
-			"To come back you need a new sign-in link. Whoever runs the platform can make one for you.",
+			"To come back you need a new sign-in link. The platform's operator can create one for you.",
 		},
 		Action: "/sign-out-everywhere", Button: "Sign out everywhere", Back: "/keys",
 	})

@@ -45,7 +45,7 @@ func (p place) proxied() reader {
 	return reader{p, &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// What browsers say of a form of the page's own.
+// What browsers send with a form of the page's own.
 var (
 	recentBrowser = []string{"Origin", public, "Sec-Fetch-Site", "same-origin"}
 	olderBrowser  = []string{"Origin", public}
@@ -55,7 +55,7 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		p := newPlace(t, s)
-		for name, says := range map[string][]string{"recent": recentBrowser, "older": olderBrowser} {
+		for name, headers := range map[string][]string{"recent": recentBrowser, "older": olderBrowser} {
 			r := p.proxied()
 			for _, foreign := range [][]string{
 				{"Origin", "https://evil.example"}, {"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}, {"Origin", "http://example.com"},
@@ -65,7 +65,7 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 				require.Equal(t, http.StatusForbidden, a.status, "%s: %v", name, foreign)
 				require.Empty(t, a.header.Get("Set-Cookie"))
 			}
-			in := r.send(http.MethodPost, "/sign-in", url.Values{"token": {p.linkUnder(public, "one")}}, says...)
+			in := r.send(http.MethodPost, "/sign-in", url.Values{"token": {p.linkUnder(public, "one")}}, headers...)
 			require.Equal(t, http.StatusSeeOther, in.status, name)
 			require.Equal(t, "/dashboard/keys", in.location)
 			require.Regexp(t, `^__Host-storefront_session=[\w-]{43}; Path=/; Max-Age=43200; HttpOnly; Secure; SameSite=Lax$`, in.header.Get("Set-Cookie"), name)
@@ -74,11 +74,11 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 			for _, foreign := range [][]string{{"Origin", "https://evil.example"}, {"Origin", public, "Sec-Fetch-Site", "cross-site"}} {
 				require.Equal(t, http.StatusForbidden, r.send(http.MethodPost, "/keys", form, foreign...).status, "%s: %v", name, foreign)
 			}
-			made := r.send(http.MethodPost, "/keys", form, says...)
+			made := r.send(http.MethodPost, "/keys", form, headers...)
 			require.Equal(t, http.StatusOK, made.status, name)
 			require.NotEmpty(t, secretText.FindString(made.text))
 
-			out := r.send(http.MethodPost, "/sign-out", url.Values{"csrf": {r.token()}}, says...)
+			out := r.send(http.MethodPost, "/sign-out", url.Values{"csrf": {r.token()}}, headers...)
 			require.Equal(t, http.StatusSeeOther, out.status, name)
 			require.Equal(t, `__Host-storefront_session=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax`, out.header.Get("Set-Cookie"), name)
 			require.Equal(t, http.StatusUnauthorized, r.get("/keys").status, name)
@@ -86,7 +86,7 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 	})
 }
 
-// The link's scheme decides what the cookie is like, and nothing that a request says.
+// Only the link's scheme determines the cookie, and nothing in a request.
 func TestLinkDecidesTheCookie(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})

@@ -32,7 +32,7 @@ func TestAmountsHaveTheDecimalsOfTheirCurrency(t *testing.T) {
 		{100000, "EUR", "1,000.00 EUR", "whole ones keep their decimals"},
 		{1234567, "KWD", "1,234.567 KWD", "a thousand fils"},
 		{1, "KWD", "0.001 KWD", "the smallest"},
-		{1500, "IQD", "1.500 IQD", "three in ISO 4217, though tables for display say none"},
+		{1500, "IQD", "1.500 IQD", "three in ISO 4217, though tables for display have none"},
 		{50, "CLF", "0.0050 CLF", "four"},
 		{-1250, "EUR", "−12.50 EUR", "what is owed"},
 		{999, "XTS", "9.99 XTS", "two where nothing else is known"},

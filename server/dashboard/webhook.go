@@ -181,7 +181,7 @@ func (d *dashboard) askWebhook(v *visit) error {
 			"Its deliveries stay in the journal for 30 days.",
 		}},
 		"rotate": {Button: "Make a new secret", Grave: true, Text: []string{
-			"The old secret stops signing at once, also in deliveries that wait. Until your server knows the new one, it refuses what it gets; failed deliveries are tried again.",
+			"The old secret stops signing at once, also in deliveries that wait. Until your server has the new one, it refuses deliveries; failed ones are retried.",
 		}},
 	}[v.r.PathValue("ask")]
 	if !known {

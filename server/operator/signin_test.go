@@ -182,7 +182,7 @@ func TestRolesThatSignIn(t *testing.T) {
 		{"owner", true, "the store owner manages keys and webhooks"},
 		{"admin", true, "and so do Admin members"},
 		{"", false, "no role"},
-		{"Owner", false, "one spelling"},
+		{"Owner", false, "one form"},
 		{"member", false, "other members do not"},
 		{"viewer", false, "other members do not"},
 		{"operator", false, "the operator has the commands"},

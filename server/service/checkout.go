@@ -27,7 +27,7 @@ import (
 // OrderDraft is a purchase to record: of products, or through a payment link, by a customer that
 // is known by its id or by who it is.
 type OrderDraft struct {
-	// CustomerID names a customer of the store; empty means that Buyer says who it is, and a new
+	// CustomerID names a customer of the store; empty means that Buyer identifies the customer, and a new
 	// buyer is a new customer.
 	CustomerID string
 	Buyer      Buyer
@@ -143,7 +143,7 @@ func (d *OrderDraft) check(t tenant.Store) error {
 	return err
 }
 
-// takeBuyer holds the row of the draft's customer; nil is a buyer whom the store does not know.
+// takeBuyer locks the row of the draft's customer; nil means a buyer who is new to the store.
 func (s *Shop) takeBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.Customer, error) {
 	if d.CustomerID == "" {
 		return s.takeKnown(ctx, tx, t, d.Buyer.row())

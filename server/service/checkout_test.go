@@ -139,13 +139,13 @@ func TestPaymentLinkTakesNoOrderOnceDisabledOrExhausted(t *testing.T) {
 		require.NoError(t, err)
 		got, err = b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
 		require.NoError(t, err)
-		require.EqualValues(t, 2, got.GetPaidCount(), "the counters tell the payments taken")
+		require.EqualValues(t, 2, got.GetPaidCount(), "the counters show the payments taken")
 	})
 }
 
 // Fifty payers press the button of one link with a cap of ten at once, each of them recording an
 // order and paying it. The cap may be passed only by orders that were recorded before it was
-// reached, never by recording; and whatever was taken is what the counters say.
+// reached, never by recording; and the counters match the payments taken.
 func TestFiftyConcurrentPayers(t *testing.T) {
 	t.Parallel()
 	const payers, capped = 50, 10

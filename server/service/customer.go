@@ -101,9 +101,9 @@ func (p *problems) buyer(in *storefrontv1.CreateCustomerRequest, country string)
 	return &c.to, nil
 }
 
-// CreateCustomer creates a customer, or completes the one that the store already knows by that
-// e-mail or phone with what it lacked; created tells which. However many callers send the same
-// e-mail at once, one customer is created.
+// CreateCustomer creates a customer. If the store already has a customer with that e-mail or phone,
+// it adds what that customer lacks; created reports whether the customer is new. However many
+// callers send the same e-mail at once, one customer is created.
 //
 // It refuses with validation_failed, phone_invalid, customer_identifier_required or
 // customer_conflict.

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// DeliverySearch says which deliveries of the store to list.
+// DeliverySearch selects deliveries of the store.
 type DeliverySearch struct {
 	// WebhookID is the id of one webhook, which may have been deleted since; empty means all.
 	WebhookID string
@@ -31,8 +31,8 @@ type DeliverySearch struct {
 	Limit int
 }
 
-// ListDeliveries returns the newest deliveries of the store that match; queue.Entries says what it
-// costs. It refuses with validation_failed, or with webhook_not_found when the webhook's id is no
+// ListDeliveries returns the newest deliveries of the store that match; queue.Entries documents the
+// cost. It refuses with validation_failed, or with webhook_not_found if the webhook's id is not a
 // UUID.
 func (s *Shop) ListDeliveries(ctx context.Context, which DeliverySearch) ([]queue.Entry, error) {
 	t, err := tenantOf(ctx)

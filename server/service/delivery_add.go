@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// pingMessage is what a ping says.
+// pingMessage is the message of a ping.
 const pingMessage = "This is a test event."
 
 // PingWebhook sends a ping to a webhook, signed like every event, in one attempt; it returns the
@@ -138,8 +138,8 @@ func (s *Shop) ResendSince(ctx context.Context, webhookID string, since time.Tim
 	return job, err
 }
 
-// ContinueResend carries out the next part of a resend, a bounded number of events, and returns how
-// far it is. When another process is on it, it does nothing and says so.
+// ContinueResend does the next part of a resend, a bounded number of events, and returns its
+// progress. If another process works on it, it does nothing and reports that.
 func (s *Shop) ContinueResend(ctx context.Context, job queue.Resend) (queue.Resend, error) {
 	return queue.StepResend(ctx, s.store, job.ID, job.Hold)
 }

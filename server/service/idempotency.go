@@ -57,7 +57,7 @@ type changeOrder func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, err
 
 // once carries out a change in a transaction, unless it was carried out before under the context's
 // idempotency key: then it returns what that answered. The answer is remembered in the transaction of
-// the change, so that a process that dies leaves both or neither. asked tells requests apart.
+// the change, so that a process that dies leaves both or neither. asked distinguishes requests.
 func (s *Shop) once(ctx context.Context, t tenant.Store, operation string, asked any, change changeOrder) (*storefrontv1.Order, error) {
 	if key := IdempotencyKey(ctx); key != "" {
 		var err error
@@ -81,7 +81,7 @@ func (s *Shop) remembering(t tenant.Store, operation, key string, asked any, cha
 	}
 	text, err := json.Marshal(asked)
 	if err != nil {
-		return nil, fmt.Errorf("spell the request: %w", err)
+		return nil, fmt.Errorf("encode the request: %w", err)
 	}
 	request := sha256.Sum256(text)
 	return func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {

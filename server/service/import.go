@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/gen/ent/store"
 )
 
-// Import says what to load and how.
+// Import configures a load.
 type Import struct {
 	// Kind is what each line holds.
 	Kind ImportKind
@@ -37,7 +37,7 @@ const (
 	ImportOrders    ImportKind = "orders"
 )
 
-// Imported tells how far a load came.
+// Imported is the progress of a load.
 type Imported struct {
 	// Lines is how many lines were read that hold something.
 	Lines int
@@ -61,7 +61,7 @@ type LineError struct {
 	Problem string
 }
 
-// Error tells the line's number and its problem.
+// Error returns the line's number and its problem.
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Problem) }
 
 // Import loads existing data: one whole object a line, in the API's own JSON. Ids, dates,
@@ -74,7 +74,7 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e
 //
 // A load that dies between two batches is continued by running it again.
 //
-// The error of a bad line is a *LineError. What was imported is told with an error too.
+// The error of a bad line is a *LineError. The progress is returned with an error too.
 func (s *Shop) Import(ctx context.Context, lines io.Reader, i Import) (Imported, error) {
 	var done Imported
 	t, err := tenantOf(ctx)
@@ -140,7 +140,7 @@ func (s *Shop) newBatch(kind ImportKind, t tenant.Store) (batch, error) {
 	case ImportOrders:
 		return &orderBatch{shop: s, t: t}, nil
 	}
-	return nil, fmt.Errorf("import %q: it is none of products, customers, orders", kind)
+	return nil, fmt.Errorf("import %q: must be one of products, customers, orders", kind)
 }
 
 // lineReader numbers the lines of a text.

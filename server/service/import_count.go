@@ -13,10 +13,10 @@ import (
 	"go.storefront.example/gen/ent/paymentlink"
 )
 
-// countForCustomers sets the counters of the customers of a batch to what the store's orders say:
-// how many there are in any status, and the sum of those that are PAID. Reckoned anew from the
-// rows, under the customers' locks, a counter that was loaded with its customer is not added to
-// the orders that it counts already, and none drifts.
+// countForCustomers sets the counters of a batch's customers from the store's orders: how many
+// there are in any status, and the sum of those that are PAID. They are computed from the rows,
+// under the customers' locks, so that a counter loaded with its customer does not count orders
+// twice, and none drifts.
 //
 // It refuses the first line that takes a customer's totalPaid past MaxAmount.
 func (b *orderBatch) countForCustomers(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, lines []importLine[orderRow]) error {
@@ -59,8 +59,8 @@ func (b *orderBatch) countForCustomers(ctx context.Context, tx *ent.Tx, ids []uu
 	return nil
 }
 
-// withinTotal refuses the first line whose order takes a total past MaxAmount. before holds what
-// each total is without the lines, and counts tells to which one an order is added.
+// withinTotal refuses the first line whose order takes a total past MaxAmount. before holds each
+// total without the lines, and counts returns the total to which an order is added.
 func withinTotal(lines []importLine[orderRow], total string, before map[uuid.UUID]int64, counts func(*orderRow) (uuid.UUID, bool)) error {
 	for _, l := range lines {
 		id, counted := counts(&l.row)

@@ -112,7 +112,7 @@ func freeIdentifiers(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []im
 		}
 	}
 	for _, l := range lines {
-		// An e-mail holds an @ and a phone starts with +: one map knows both.
+		// E-mails contain an @ and phones start with +: one map holds both.
 		for i, text := range []*string{l.row.Email, l.row.Phone} {
 			if text == nil {
 				continue

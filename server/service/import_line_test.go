@@ -42,7 +42,7 @@ func TestImportRefusesALine(t *testing.T) {
 		line   fields
 		want   string
 	}{
-		{"an id is a UUID in its usual spelling", service.ImportProducts, oneProduct().with("id", "7"), "id: must be a UUID"},
+		{"an id is a UUID in its usual form", service.ImportProducts, oneProduct().with("id", "7"), "id: must be a UUID"},
 		{"an id of another store is not ours to keep", service.ImportProducts, oneProduct().with("id", theirProduct["id"]), "id: belongs to another store"},
 		{"a title is needed", service.ImportProducts, oneProduct().without("title"), "title: must be 1 to 200 characters long"},
 		{"a slug is needed", service.ImportProducts, oneProduct().with("slug", ""), "slug: is required"},

@@ -20,7 +20,7 @@ import (
 )
 
 // orderBatch loads orders with their items. A payment link must be in the store; a customer
-// that is not is made of what the order tells of it. Products need not be there: an item keeps
+// that is not is created from the order. Products need not be there: an item keeps
 // what was bought, and the product may be gone.
 //
 // Rows are taken in the order of customers, then payment links, as every payment takes them, and
@@ -40,7 +40,7 @@ type orderRow struct {
 
 func orderID(o *orderRow) uuid.UUID { return o.order.ID }
 
-// taken tells whether money was taken for the order, though it may have been paid back since.
+// taken reports whether money was taken for the order, even if it was paid back since.
 func (o *orderRow) taken() bool {
 	return o.order.Status == order.StatusPAID || o.order.Status == order.StatusREFUNDED
 }

@@ -2,7 +2,7 @@ package service
 
 import "github.com/google/uuid"
 
-// owners tells to which store each of the rows belongs that have an id of the batch.
+// owners maps each existing row with an id of the batch to its store.
 type owners map[uuid.UUID]uuid.UUID
 
 // fresh leaves out the lines whose row the store has already, and those that repeat an earlier

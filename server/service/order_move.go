@@ -51,7 +51,7 @@ func (s *Shop) CancelOrder(ctx context.Context, id string) (*storefrontv1.Order,
 }
 
 // RefundOrder marks a PAID order as REFUNDED and takes it out of what its customer paid; a
-// payment link's counters tell the payments taken and stay. It refuses with order_not_found or
+// payment link's counters show the payments taken and stay. It refuses with order_not_found or
 // order_transition_invalid.
 func (s *Shop) RefundOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return s.moveOrder(ctx, id, order.StatusREFUNDED, []order.Status{order.StatusPAID},
@@ -82,8 +82,8 @@ func (o takenOrder) payable() error {
 	return nil
 }
 
-// The counters of a customer and of a payment link follow from its orders: no entry of the journal
-// and no event tells of them, so they leave the query builder, which would read the rows again.
+// The counters of a customer and of a payment link follow from its orders, without a journal entry
+// or an event. So they bypass the query builder, which would read the rows again.
 const (
 	addTotalPaid = `UPDATE customers SET total_paid = total_paid + $1 WHERE store_id = $2 AND id = $3`
 	addPayment   = `UPDATE payment_links SET paid_count = paid_count + 1, paid_amount = paid_amount + $1, last_paid_at = $2

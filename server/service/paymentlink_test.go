@@ -129,7 +129,7 @@ func TestUpdatePaymentLink(t *testing.T) {
 		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{Title: ptr(" New ")})
 		require.NoError(t, err)
 		require.Len(t, b.journal(), entries)
-		require.Empty(t, b.events(), "no event tells of a link's change")
+		require.Empty(t, b.events(), "a link's change sends no event")
 	})
 }
 

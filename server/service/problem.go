@@ -41,7 +41,7 @@ func (p *problems) invalid(field, message string) {
 	p.add(apierr.ValidationFailed, field, message)
 }
 
-// refused tells whether a field is refused already, by the decoder or by a rule.
+// refused reports whether a field is refused already, by the decoder or by a rule.
 func (p *problems) refused(field string) bool {
 	for _, f := range p.fields {
 		if f.Name == field {
@@ -60,7 +60,7 @@ func (p *problems) recode(field string, code apierr.Code) {
 	}
 }
 
-// any tells whether anything is wrong so far.
+// any reports whether anything is wrong so far.
 func (p *problems) any() bool {
 	return p.broken || len(p.fields) > 0
 }

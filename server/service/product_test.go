@@ -100,7 +100,7 @@ func TestUpdateProductRefusals(t *testing.T) {
 			named  []string
 		}{
 			{"an id that is no UUID", &storefrontv1.UpdateProductRequest{Id: "x"}, apierr.ProductNotFound, nil},
-			{"an id in another spelling", &storefrontv1.UpdateProductRequest{Id: "{" + ready.GetId() + "}"}, apierr.ProductNotFound, nil},
+			{"an id in another form", &storefrontv1.UpdateProductRequest{Id: "{" + ready.GetId() + "}"}, apierr.ProductNotFound, nil},
 			{"an unknown id", &storefrontv1.UpdateProductRequest{Id: uuid.NewString()}, apierr.ProductNotFound, nil},
 			{"a blank title", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), Title: ptr(" \n ")}, apierr.ValidationFailed, []string{"title"}},
 			{"a title too long", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), Title: ptr(strings.Repeat("é", 201))}, apierr.ValidationFailed, []string{"title"}},

@@ -3,7 +3,7 @@
 //
 // Every method takes its store and its actor from the context (tenant.With) and refuses with a
 // *refusal.Refusal; any other error is a failure of the service. Every change runs in one
-// transaction with its journal entry and its outbox rows. It knows nothing of HTTP.
+// transaction with its journal entry and its outbox rows. It is independent of HTTP.
 package service
 
 import (
@@ -32,13 +32,13 @@ type Options struct {
 	// PublicURL is the address under which a store without an address of its own is reached:
 	// the store's slug is appended to it. Empty means DefaultPublicURL.
 	PublicURL string
-	// Targets says which addresses a webhook may have beyond public https ones.
+	// Targets opens addresses for webhooks beyond public https ones.
 	Targets egress.Policy
 	// Secrets seals the signing secrets of webhooks. Without it no webhook can be created and no
 	// secret made anew.
 	Secrets *seal.Ring
 	// DisableAfter is after how long without a success a failing webhook is disabled by the worker;
-	// 0 means DefaultDisableAfter. The shop only tells of it.
+	// 0 means DefaultDisableAfter. The shop only reports it.
 	DisableAfter time.Duration
 }
 

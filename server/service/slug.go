@@ -16,7 +16,7 @@ import (
 )
 
 // maxSlugBytes bounds the short names in addresses, slugEndBytes is the length of the random end
-// that tells two of the same title apart.
+// that distinguishes two of the same title.
 const (
 	maxSlugBytes = 80
 	slugEndBytes = 6

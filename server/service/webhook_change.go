@@ -92,7 +92,7 @@ func (s *Shop) DisableWebhook(ctx context.Context, id string) (*ent.Webhook, err
 // webhook_not_found.
 func (s *Shop) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		// Past the hooks, which can tell of changes and not of deletions.
+		// Bypasses the hooks, which can record changes but not deletions.
 		_, err := tx.ExecContext(ctx, "DELETE FROM webhooks WHERE store_id = $1 AND id = $2", row.StoreID, row.ID)
 		if err != nil {
 			return nil, err

@@ -1,24 +1,24 @@
-// Package doctor looks at an installation from where a server or a worker of it would run, and says
-// of each thing that it needs whether it is there and, if not, what to do. It owns the checks and
+// Package doctor checks an installation from the place where a server or a worker of it would run.
+// It reports for each requirement whether it is met and, if not, what to do. It owns the checks and
 // the texts of their findings. It repairs nothing, makes no file, writes no row, and no finding
-// shows a key, a token or a password. Reading the command line is the caller's.
+// shows a key, a token or a password. The caller reads the command line.
 package doctor
 
 import "fmt"
 
-// Status is how grave a finding is.
+// Status is the severity of a finding.
 type Status string
 
 // The statuses of a finding.
 const (
 	OK Status = "ok"
-	// Warn says that the service works, and that something should be seen to all the same.
+	// Warn means that the service works, but something needs attention.
 	Warn Status = "warn"
-	// Fail says that something does not work until it is seen to.
+	// Fail means that something does not work.
 	Fail Status = "fail"
 )
 
-// Finding is what one check says.
+// Finding is the result of one check.
 type Finding struct {
 	// Check is the name of the check, the same at every run.
 	Check   string `json:"check"`
@@ -40,7 +40,7 @@ func fail(check, remedy, format string, args ...any) Finding {
 	return Finding{Check: check, Status: Fail, Message: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// plural is a count with the word for what is counted.
+// plural returns a count with its noun.
 func plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

@@ -41,7 +41,7 @@ func AdminAddr(ctx context.Context, addr string) Finding {
 	})
 }
 
-// address takes the address for a moment; where it is taken, who holds it is asked at the path.
+// address binds the address for a moment; if it is taken, address asks its owner at the path.
 func address(ctx context.Context, check, addr, path string, ours func(status int, body []byte) bool) Finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {
@@ -128,7 +128,7 @@ func Outbound(ctx context.Context, target string, proxy *url.URL) Finding {
 	return fail(check, remedy+skip, "%s: %s", u.Host, message)
 }
 
-// unreached says why a host was not reached, and what to do about it.
+// unreached returns why a host was not reached, and what to do about it.
 func unreached(err error) (message, remedy string) {
 	var (
 		name      *net.DNSError

@@ -20,9 +20,9 @@ const page = 1000
 type SecretKeys struct {
 	// Ring is nil when no key is set.
 	Ring *seal.Ring
-	// Err is why the settings are no keys.
+	// Err is why the settings are not keys.
 	Err error
-	// Made tells that one is made when it is first needed: on SQLite.
+	// Made is true if a key is made when it is first needed: on SQLite.
 	Made bool
 }
 
@@ -98,7 +98,8 @@ func secretsAfter(ctx context.Context, s *db.DB, last uuid.UUID, visit func(webh
 	return last, n, rows.Err()
 }
 
-// idsOf lists keys by their ids, which say nothing of the keys, with how many secrets each sealed.
+// idsOf lists keys by their ids, which reveal nothing of the keys, with how many secrets each
+// sealed.
 func idsOf(missing map[string]int) string {
 	ids := make([]string, 0, len(missing))
 	for id, n := range missing {

@@ -77,7 +77,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Command says what a command makes of the settings: err is what it refuses, or nil.
+// Command reports whether a command accepts the settings: err is its error, or nil.
 func Command(name string, err error) Finding {
 	if err != nil {
 		return fail(name+"-settings", "correct it in the environment or in the settings file; see `storefront "+name+" --help`",

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// MostLag is how long an event may wait in the outbox before it says that no worker runs: one
-	// that does takes it within a second, or while the database is under full load within a few.
+	// MostLag is how long an event may wait in the outbox before the finding is that no worker runs:
+	// a running one takes it within a second, or under full load within a few.
 	MostLag = time.Minute
 	// LongTransaction is how long a transaction may be open before it is worth a word.
 	LongTransaction = 15 * time.Minute
@@ -103,7 +103,7 @@ func connected(ctx context.Context, s *db.DB, used bool) (bool, error) {
 	return used, err
 }
 
-// listening says how many workers wait for events, where that can be seen.
+// listening returns how many workers wait for events, if that is visible.
 func listening(ctx context.Context, s *db.DB) string {
 	if s.Dialect() == dialect.SQLite {
 		return ""

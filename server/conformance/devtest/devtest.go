@@ -1,7 +1,6 @@
-// Package devtest runs the storefront command as a process of its own, for the tests of those who
-// call it from outside: clients, documents, generated code. It owns how the command is built,
-// started and stopped, and how a test says what it needs and cannot do without. It refuses to be
-// used by anything but tests.
+// Package devtest runs the storefront command in its own process, for tests of what calls it from
+// outside: clients, documents, generated code. It builds, starts and stops the command, and handles
+// missing requirements of a test. Only tests may use it.
 package devtest
 
 import (
@@ -23,13 +22,14 @@ import (
 )
 
 const (
-	// Patience bounds each wait for a process: the server's start, demo data included, and a delivery.
+	// Patience bounds each wait for a process: the server's start, including demo data, or a
+	// delivery.
 	Patience = time.Minute
 	// oldestNode is the oldest major version of Node that package.json accepts.
 	oldestNode = 20
 )
 
-// Top is the top of the project. It is absolute, because programs of other folders look for it.
+// Top is the top of the project. It is absolute, because programs in other folders need it.
 func Top(t testing.TB) string {
 	t.Helper()
 	folder, err := os.Getwd()
@@ -46,8 +46,8 @@ func Top(t testing.TB) string {
 	}
 }
 
-// Missing skips the test, or fails it where STOREFRONT_TEST_REQUIRE=1 says that nothing may be
-// missing. The text says what is missing and what to do.
+// Missing skips the test, or fails it under STOREFRONT_TEST_REQUIRE=1. The text names what is
+// missing and the remedy.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("STOREFRONT_TEST_REQUIRE") == "1" {
@@ -56,8 +56,8 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// NeedNode asks for Node and for packages that npm ci installs at the top of the project, and
-// returns where they are.
+// NeedNode requires Node and packages that npm ci installs at the top of the project, and returns
+// their folder.
 func NeedNode(t testing.TB, packages ...string) (modules string) {
 	t.Helper()
 	version, err := exec.Command("node", "--version").Output()
@@ -77,15 +77,15 @@ func NeedNode(t testing.TB, packages ...string) (modules string) {
 	return modules
 }
 
-// watch looks at every file that a run depends on. The go command repeats an old result until a
-// file that the test itself has seen changes, and builds and Node see theirs behind its back.
+// watch reads every file that a run depends on. The go command repeats an old result until a file
+// that the test itself has read changes; other processes read these.
 func watch(t testing.TB) {
 	t.Helper()
 	top := Top(t)
 	for _, room := range []string{"client", "cmd", "ent", "gen", "proto", "server", "worker"} {
 		err := filepath.WalkDir(filepath.Join(top, room), func(_ string, _ fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil // a test's own file, which is gone again
+				return nil // a test's temporary file
 			}
 			return err
 		})
@@ -97,8 +97,8 @@ func watch(t testing.TB) {
 	}
 }
 
-// Run runs a program in a folder, the test's own when it is empty, with these variables beside the
-// test's own, and returns what it prints. The test fails with all that it says when it fails.
+// Run runs a program in a folder (by default the test's own) with these additional environment
+// variables, and returns its output. If it fails, the test fails with all of its output.
 func Run(t testing.TB, folder string, variables []string, program string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
@@ -125,7 +125,7 @@ type Command struct {
 	File string
 }
 
-// Build builds the command. It is gone when the test ends.
+// Build builds the command, for the duration of the test.
 func Build(t testing.TB) Command {
 	t.Helper()
 	watch(t)
@@ -134,25 +134,26 @@ func Build(t testing.TB) Command {
 	return c
 }
 
-// Server is a development server with its worker and its demo store, as it tells of itself.
+// Server is a development server with its worker and its demo store, as described in its own
+// output.
 type Server struct {
 	Command
-	// URL and AdminURL are where it is called and operated, without a trailing slash.
+	// URL and AdminURL are its public and its operator's address, without a trailing slash.
 	URL      string `json:"url"`
 	AdminURL string `json:"adminUrl"`
 	// Key is an API key of the demo store with every scope.
 	Key string `json:"key"`
 }
 
-// Start starts the development server on free ports and an empty folder. It is stopped when the
-// test ends.
+// Start starts the development server on free ports and an empty folder, for the duration of the
+// test.
 func (c Command) Start(t testing.TB) Server {
 	t.Helper()
 	s := Server{Command: c}
 	command := exec.Command(c.File, "dev", "-o", "json", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"))
 	var logs bytes.Buffer
 	command.Stderr = &logs
-	said, err := command.StdoutPipe()
+	output, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
 	timer := time.AfterFunc(Patience, func() { _ = command.Process.Kill() })
@@ -162,16 +163,16 @@ func (c Command) Start(t testing.TB) Server {
 		_ = command.Wait()
 	}
 	t.Cleanup(stop)
-	if err := json.NewDecoder(said).Decode(&s); err != nil {
+	if err := json.NewDecoder(output).Decode(&s); err != nil {
 		stop()
 		require.NoError(t, err, "%s", &logs)
 	}
 	timer.Stop()
-	go func() { _, _ = io.Copy(io.Discard, said) }() // it goes on to tell of deliveries
+	go func() { _, _ = io.Copy(io.Discard, output) }() // it goes on to report deliveries
 	return s
 }
 
-// Variables tell another program where the server is, and its key.
+// Variables are environment variables with the server's address and key, for another program.
 func (s Server) Variables() []string {
 	return []string{"STOREFRONT_URL=" + s.URL, "STOREFRONT_ADMIN_URL=" + s.AdminURL, "STOREFRONT_KEY=" + s.Key, "STOREFRONT_BINARY=" + s.File}
 }
@@ -179,8 +180,8 @@ func (s Server) Variables() []string {
 // Operate runs one of the operator's commands on the running server and decodes what it prints.
 func (s Server) Operate(t testing.TB, into any, args ...string) {
 	t.Helper()
-	said := Run(t, "", []string{"STOREFRONT_ADMIN_TOKEN="}, s.File, append(args, "--admin-url", s.AdminURL, "-o", "json")...)
-	require.NoError(t, json.Unmarshal([]byte(said), into))
+	output := Run(t, "", []string{"STOREFRONT_ADMIN_TOKEN="}, s.File, append(args, "--admin-url", s.AdminURL, "-o", "json")...)
+	require.NoError(t, json.Unmarshal([]byte(output), into))
 }
 
 // Webhook is a registered webhook.
@@ -189,7 +190,7 @@ type Webhook struct {
 	Secret string `json:"secret"`
 }
 
-// Register makes a webhook of the demo store for these types of event.
+// Register creates a webhook of the demo store for these types of event.
 func (s Server) Register(t testing.TB, url string, events ...string) Webhook {
 	t.Helper()
 	var made Webhook

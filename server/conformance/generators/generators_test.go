@@ -1,7 +1,7 @@
-// Package generators_test makes clients of the OpenAPI document with generators that others
-// published, openapi-typescript for TypeScript and oapi-codegen for Go, compiles them with the
-// strictest types, and lists the products of the development server with each. A document that
-// reads well and generates badly fails here.
+// Package generators_test generates clients from the OpenAPI document with published generators,
+// openapi-typescript for TypeScript and oapi-codegen for Go. It compiles them with the strictest
+// types, and lists the products of the development server with each. A document that reads well but
+// generates badly fails here.
 package generators_test
 
 import (
@@ -37,7 +37,7 @@ func fixture(t *testing.T, name string) []byte {
 func TestGeneratedTypeScriptListsProducts(t *testing.T) {
 	t.Parallel()
 	modules := devtest.NeedNode(t, "typescript", "@types/node", "openapi-typescript", "openapi-fetch")
-	// Within node_modules, from where Node finds the packages.
+	// Inside node_modules, where Node finds the packages.
 	folder, err := os.MkdirTemp(modules, ".storefront-generated-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
@@ -62,7 +62,7 @@ func TestGeneratedGoListsProducts(t *testing.T) {
 	}
 	write(t, folder, "storefront.json", []byte(openapi.Document))
 	write(t, folder, "main.go", fixture(t, "list.go.txt"))
-	// Their modules are fetched where they are not there yet, which needs the network.
+	// Missing modules are fetched, which needs the network.
 	generator := filepath.Join(folder, "bin") + string(filepath.Separator)
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", generator,
 		"github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen", "github.com/oapi-codegen/runtime")
@@ -70,14 +70,14 @@ func TestGeneratedGoListsProducts(t *testing.T) {
 	if output, err := build.CombinedOutput(); err != nil {
 		devtest.Missing(t, "oapi-codegen and its runtime need the modules that tools.mod pins: %s", output)
 	}
-	// Without skip-prune the generator leaves out what only webhooks refer to, and refers to it.
+	// Without skip-prune the generator omits schemas that only webhooks use, but refers to them.
 	devtest.Run(t, folder, nil, generator+"oapi-codegen", "-package", "main", "-generate", "types,client,skip-prune", "-o", "api.go", "storefront.json")
 	devtest.Run(t, folder, nil, "go", "vet", ".")
 	server := devtest.Build(t).Start(t)
 	require.Equal(t, products(t, server), devtest.Run(t, folder, server.Variables(), "go", "run", "."))
 }
 
-// products are the lines that a client is to print, from answers that no generated code has read.
+// products are the lines that a client must print, from answers read without generated code.
 func products(t *testing.T, server devtest.Server) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/products?pageSize=100", nil)

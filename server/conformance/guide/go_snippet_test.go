@@ -16,7 +16,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// imports are the packages that the guide's functions may name; its first block, a whole program, has its own.
+// imports are the packages that the guide's functions may use; its first block, a whole program,
+// has its own.
 var imports = map[string]string{
 	"client.":       `"go.storefront.example/client"`,
 	"context.":      `"context"`,
@@ -29,8 +30,8 @@ var imports = map[string]string{
 	"webhook.":      `"go.storefront.example/client/webhook"`,
 }
 
-// runGo builds the blocks in a new module that requires nothing but this one: the first is a
-// program, the others are functions that testdata/main.go calls.
+// runGo builds the blocks in a new module that requires only this one: the first is a program, the
+// others are functions that testdata/main.go calls.
 func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	folder := t.TempDir()
 	write := func(name, text string) {
@@ -55,7 +56,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	main, err := os.ReadFile(filepath.Join("testdata", "main.go"))
 	require.NoError(t, err)
 	write("parts/main.go", string(main))
-	// The sums of this module vouch for the same versions where there is no network.
+	// This module's sums verify the same versions without a network.
 	sums, err := os.ReadFile(filepath.Join(devtest.Top(t), "go.sum"))
 	require.NoError(t, err)
 	write("go.sum", string(sums))
@@ -71,11 +72,11 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	goes("mod", "tidy")
 	goes("vet", "./...")
 	require.Greater(t, strings.Count(goes("run", "./start"), "XAF\n"), 3, "the published products")
-	require.Equal(t, said, goes("run", "./parts"))
+	require.Equal(t, results, goes("run", "./parts"))
 }
 
-// said is what the functions of the guide come to, in Go and in TypeScript.
-const said = `no reference price: true
+// results is the output of the guide's functions, in Go and in TypeScript.
+const results = `no reference price: true
 missing: content
 paid: true
 customer.created Awa Ngo +237670000001

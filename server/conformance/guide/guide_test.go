@@ -1,7 +1,7 @@
-// Package guide_test executes what the guide of the API shows: every block of a shell, of Go, of
-// TypeScript and of Python in server/openapi/guide.md, against the development server and its worker in a
-// process of their own. A block in another language shows data. What the README shows to callers stands in
-// the guide too, letter for letter.
+// Package guide_test runs the examples of the API's guide: every block of shell, Go, TypeScript and
+// Python in server/openapi/guide.md, against the development server and its worker in their own
+// process. A block in another language shows data. The README's examples for callers are also in
+// the guide, letter for letter.
 package guide_test
 
 import (
@@ -88,7 +88,7 @@ func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 	}
 }
 
-// The steps stand on each other: the shell's make the event whose delivery the others verify.
+// The steps depend on each other: the shell's make the event whose delivery the others verify.
 func TestTheGuideRuns(t *testing.T) {
 	t.Parallel()
 	all := guide(t)
@@ -104,7 +104,7 @@ func TestTheGuideRuns(t *testing.T) {
 		return // no event was made
 	}
 	if !recorded {
-		record(t, dev) // there is no shell here, and the others need none
+		record(t, dev) // there is no shell here; the others need none
 	}
 	hook.wait(t)
 	t.Run("a delivery, in a shell", func(t *testing.T) { verifyInShell(t, all, dev, hook) })
@@ -126,7 +126,7 @@ func record(t *testing.T, dev devtest.Server) {
 	require.Equal(t, http.StatusCreated, answer.StatusCode)
 }
 
-// hook is a webhook that keeps the first delivery that it gets.
+// hook is a webhook that keeps its first delivery.
 type hook struct {
 	secret, signature string
 	body              []byte
@@ -158,8 +158,8 @@ func (h *hook) wait(t *testing.T) {
 	}
 }
 
-// variables are what the guide's reader has set. They are no settings of the storefront command,
-// which reads STOREFRONT_URL as its flag --url.
+// variables are the environment of the guide's reader. They are no settings of the storefront
+// command, which reads STOREFRONT_URL as its flag --url.
 func variables(dev devtest.Server, h *hook) []string {
 	return []string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature}
 }
@@ -173,7 +173,7 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// output runs a command, which may have an input, and returns what it prints.
+// output runs a command, with an optional input, and returns its output.
 func output(t *testing.T, command *exec.Cmd, variables ...string) string {
 	t.Helper()
 	var errs strings.Builder

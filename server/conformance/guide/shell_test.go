@@ -14,10 +14,10 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// webhooks is the section whose blocks are run on a delivery.
+// webhooks is the section whose blocks run on a delivery.
 const webhooks = "Receiving webhooks"
 
-// prelude makes a refused request an error, which curl by itself takes for an answer like others.
+// prelude makes a refused request an error; curl by itself treats it like any other answer.
 const prelude = "set -eu\ncurl() { command curl -sS --fail-with-body \"$@\"; }\n"
 
 // runShell runs the blocks one after the other in one shell, as a reader would.
@@ -38,14 +38,14 @@ func runShell(t *testing.T, all []block, dev devtest.Server) {
 	}
 	command := exec.CommandContext(t.Context(), "sh", "-c", text)
 	command.Dir = t.TempDir()
-	said := output(t, command)
+	results := output(t, command)
 	for _, want := range []string{
 		`"pageSize":2,`, `"phone":"+237670000001"`, `"priceAmount":12000,"compareAtAmount":15000,`, `"compareAtAmount":null,`,
 		"X-RateLimit-Limit: 120", "X-RateLimit-Remaining: ", "X-RateLimit-Reset: ",
 	} {
-		require.Contains(t, strings.ReplaceAll(said, "X-Ratelimit", "X-RateLimit"), want)
+		require.Contains(t, strings.ReplaceAll(results, "X-Ratelimit", "X-RateLimit"), want)
 	}
-	orders := regexp.MustCompile(`(?m)^"reference":"(.*)"$`).FindAllStringSubmatch(said, -1)
+	orders := regexp.MustCompile(`(?m)^"reference":"(.*)"$`).FindAllStringSubmatch(results, -1)
 	require.Greater(t, len(orders), 25, "more than a page")
 	seen := map[string]bool{}
 	for _, order := range orders {

@@ -13,12 +13,12 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// parts are the modules that the blocks in TypeScript become, by section; testdata/main.ts imports them.
+// parts are the modules made from the TypeScript blocks, by section; testdata/main.ts imports them.
 var parts = map[string]string{
 	"Quick start": "start.ts", "Changes": "changes.ts", "Errors": "errors.ts", "Lists": "lists.ts", webhooks: "receiver.ts",
 }
 
-// compilerOptions are as strict as a reader may have them.
+// compilerOptions are the strictest that a reader may use.
 const compilerOptions = `{
   "compilerOptions": {
     "target": "ES2022", "lib": ["ES2023"], "module": "NodeNext", "types": ["node"], "strict": true,
@@ -30,7 +30,7 @@ const compilerOptions = `{
 // runTypeScript compiles the blocks beside the package as npm would install it, and runs them.
 func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	modules := devtest.NeedNode(t, "typescript", "@types/node", "@bufbuild/protobuf")
-	// Within node_modules, from where Node finds what the package needs.
+	// Inside node_modules, where Node finds the package's dependencies.
 	folder, err := os.MkdirTemp(modules, ".storefront-guide-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
@@ -59,5 +59,5 @@ func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	node(filepath.Join(devtest.Top(t), "client", "typescript", "build.js"), filepath.Join(folder, "node_modules", "storefront-client"))
 	node(filepath.Join(modules, "typescript", "bin", "tsc"), "--project", folder)
 	require.Greater(t, strings.Count(node("start.js"), "XAF\n"), 3, "the published products")
-	require.Equal(t, said, node("main.js"))
+	require.Equal(t, results, node("main.js"))
 }

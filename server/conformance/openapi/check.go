@@ -24,13 +24,13 @@ type Exchange struct {
 	Body     []byte
 }
 
-// transport are the headers of an answer that HTTP itself brings (RFC 9110, section 6.6.1; RFC 9112,
-// sections 6 and 9.6). OpenAPI describes Content-Type as the key of content.
+// transport are the headers of an answer that belong to HTTP itself (RFC 9110, section 6.6.1; RFC
+// 9112, sections 6 and 9.6). OpenAPI describes Content-Type as the key of content.
 var transport = []string{"Connection", "Content-Length", "Content-Type", "Date"}
 
-// Check tells what document and exchange disagree about: an answer that the document does not name,
-// or a request that was served although the document refuses it. The error names the operation,
-// the status and each place. What agrees is counted as seen.
+// Check returns the differences between document and exchange: an answer that is not in the
+// document, or a served request that the document refuses. The error names the operation, the
+// status and each place. Matching places are counted as seen.
 func (d *Document) Check(x Exchange) error {
 	op := d.operationFor(x.Method, x.URL.EscapedPath())
 	if op == nil {
@@ -58,7 +58,7 @@ func (d *Document) Check(x Exchange) error {
 	return nil
 }
 
-// refused judges any refusal, also of what is no operation: it has the one error body.
+// refused checks any refusal, also of an unknown address: it has the one error body.
 func (d *Document) refused(x Exchange) error {
 	if x.Status < http.StatusBadRequest {
 		return errors.New("it was served")
@@ -74,8 +74,8 @@ func (d *Document) refused(x Exchange) error {
 	return nil
 }
 
-// usual judges the headers of an answer that belongs to no operation: it has those that every
-// answer has, and none that no answer has but Allow (RFC 9110, section 15.5.6).
+// usual checks the headers of an answer that belongs to no operation: it has those of every answer,
+// and no others except Allow (RFC 9110, section 15.5.6).
 func (d *Document) usual(x Exchange) error {
 	for name, always := range d.headers {
 		if always && len(x.Header[name]) != 1 {
@@ -90,7 +90,7 @@ func (d *Document) usual(x Exchange) error {
 	return nil
 }
 
-// received judges an answer and returns its body's value.
+// received checks an answer and returns its body's value.
 func (op *Operation) received(x Exchange) (any, error) {
 	a := op.answers[x.Status]
 	if a == nil {
@@ -124,7 +124,7 @@ func (op *Operation) received(x Exchange) (any, error) {
 	return a.body.judge(x.Header, x.Body)
 }
 
-// sawAnswer marks what a valid answer shows.
+// sawAnswer marks the places that a valid answer shows.
 func (op *Operation) sawAnswer(x Exchange, value any) {
 	a := op.answers[x.Status]
 	a.seen.see()
@@ -143,7 +143,7 @@ func (op *Operation) sawAnswer(x Exchange, value any) {
 	}
 }
 
-// Allows tells why the document refuses a request of this operation; nil when it does not.
+// Allows returns why the document refuses a request of this operation; nil if it does not.
 func (op *Operation) Allows(x Exchange) error {
 	query, err := url.ParseQuery(x.URL.RawQuery)
 	if err != nil {
@@ -170,7 +170,7 @@ func (op *Operation) Allows(x Exchange) error {
 		}
 	}
 	switch {
-	case op.body == nil: // what is sent is not looked at
+	case op.body == nil: // the body is ignored
 	case len(x.SentBody) > 0:
 		_, err := op.body.judge(x.Sent, x.SentBody)
 		return err
@@ -180,7 +180,7 @@ func (op *Operation) Allows(x Exchange) error {
 	return nil
 }
 
-// sawRequest marks what a request that was served shows.
+// sawRequest marks the places that a served request shows.
 func (op *Operation) sawRequest(x Exchange) {
 	for name, values := range x.URL.Query() {
 		op.parameter(name).saw(values)
@@ -198,7 +198,7 @@ func (op *Operation) sawRequest(x Exchange) {
 	}
 }
 
-// pathPrefix keeps variables of the path and parameters of the query apart: it is in no name.
+// pathPrefix distinguishes path variables from query parameters: no name contains it.
 const pathPrefix = "path "
 
 // key is the parameter's name among all of a request.
@@ -218,7 +218,7 @@ func (op *Operation) parameter(key string) *parameter {
 	return nil
 }
 
-// judge tells what is wrong with the values of a parameter or a header, which must be one.
+// judge returns what is wrong with the values of a parameter or a header, which must be one.
 func (p *parameter) judge(values []string) error {
 	if len(values) != 1 {
 		return fmt.Errorf("the %s parameter %s stands %d times", p.in, p.name, len(values))
@@ -240,8 +240,8 @@ var (
 	leadingZeros = regexp.MustCompile(`^(-?)0+([0-9])`)
 )
 
-// value reads a text as the type that the schema asks for; a text that is none stays a text. How a
-// number is written in a parameter OpenAPI leaves open: 05 is 5 here, as it is to the service.
+// value reads a text as the type of the schema; a text of another type stays a text. OpenAPI leaves
+// the form of numbers in parameters open: 05 is 5 here, as in the service.
 func (p *parameter) value(text string) any {
 	for _, kind := range p.shape.types() {
 		if kind == "integer" && integer.MatchString(text) || kind == "number" && number.MatchString(text) {
@@ -263,7 +263,7 @@ func (b *body) typed(header http.Header) *shape {
 	return b.types[kind]
 }
 
-// judge tells what is wrong with a body, and returns its value.
+// judge returns what is wrong with a body, and the body's value.
 func (b *body) judge(header http.Header, text []byte) (any, error) {
 	s := b.typed(header)
 	if s == nil {
@@ -279,7 +279,7 @@ func (b *body) judge(header http.Header, text []byte) (any, error) {
 	return value, nil
 }
 
-// normal is what the schema of a body is about.
+// normal is the value that the schema of a body describes.
 func (b *body) normal(value any) any {
 	if b.sent {
 		return trimmed(value)
@@ -287,8 +287,8 @@ func (b *body) normal(value any) any {
 	return value
 }
 
-// trimmed is a value whose texts have no white space around them. The service counts lengths after
-// trimming, which JSON Schema cannot say.
+// trimmed is a value whose texts have no surrounding white space. The service counts lengths after
+// trimming, which JSON Schema cannot express.
 func trimmed(value any) any {
 	switch value := value.(type) {
 	case string:

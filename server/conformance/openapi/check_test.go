@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// shelf is a small document with one of everything that is read.
+// shelf is a small document with one of each supported part.
 const shelf = `
 openapi: 3.1.0
 info: {title: Shelf, version: "1"}
@@ -124,12 +124,12 @@ func read(t *testing.T) *openapi.Document {
 	return d
 }
 
-// served is an exchange that agrees with the document: a book is asked for and answered.
+// served is an exchange that agrees with the document: a book is requested and returned.
 func served(t *testing.T) openapi.Exchange {
 	return exchange(t, "GET /v1/books/"+bookID, "", 200, book)
 }
 
-// exchange is an exchange with the headers that the document asks for.
+// exchange is an exchange with the headers that the document requires.
 func exchange(t *testing.T, line, sent string, status int, body string) openapi.Exchange {
 	t.Helper()
 	method, target, _ := strings.Cut(line, " ")
@@ -172,7 +172,7 @@ func TestAgreement(t *testing.T) {
 	require.NoError(t, d.Check(nothing(t, `{"statusCode":404,"code":"away"}`)), "no operation, and the error body")
 }
 
-// nothing is the answer to what is no operation.
+// nothing is the answer to an unknown address.
 func nothing(t *testing.T, body string) openapi.Exchange {
 	t.Helper()
 	x := exchange(t, "GET /v1/nothing", "", 404, body)
@@ -284,7 +284,7 @@ func TestDelivery(t *testing.T) {
 	require.ErrorContains(t, d.Delivery(sent("1"), []byte(`{"type":"book.lost"}`)), `no webhook "book.lost"`)
 }
 
-// Everything that was seen is counted, and nothing else is.
+// Everything that was seen is counted, and nothing else.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	d := read(t)

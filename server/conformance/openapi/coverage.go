@@ -2,11 +2,11 @@ package openapi
 
 import "slices"
 
-// Places is the number of places of the document that can be seen: answers, codes, headers, parameters,
-// properties, values of enumerations, nulls, and deliveries.
+// Places is the number of places of the document that can be seen: answers, codes, headers,
+// parameters, properties, enum values, nulls, and deliveries.
 func (d *Document) Places() int { return len(d.marks) }
 
-// Unseen are the places that no exchange and no delivery has shown so far, in order.
+// Unseen returns the places that no exchange and no delivery has shown so far, in order.
 func (d *Document) Unseen() []string {
 	var out []string
 	for place, m := range d.marks {

@@ -1,13 +1,13 @@
-// Package openapi holds what is said under /v1, and what is delivered to webhooks, against an OpenAPI
-// 3.1 document, in both directions: an answer must be one that the document names, down to the last
-// header and property, and a request that was served must be one that it allows. It keeps count
-// of every place of the document that was seen alive, so that what the document says and the
-// service never does comes out too; and it derives requests that the document refuses.
+// Package openapi checks exchanges under /v1 and deliveries of webhooks against an OpenAPI 3.1
+// document, in both directions: an answer must be in the document, including each header and
+// property, and a served request must be allowed by it. The package counts every place of the
+// document that was seen, so that parts of the document that the service never uses are found too.
+// It also derives requests that the document refuses.
 //
-// Schemas are judged by a validator of JSON Schema 2020-12 with formats asserted. Around them only
-// the part of OpenAPI is read that a description of this service needs, and everything else is an
-// error of Read: parameters in paths, queries and headers that are one scalar each, JSON bodies, and
-// statuses that are numbers. It knows no operation, no field and no code by itself.
+// Schemas are checked by a validator of JSON Schema 2020-12 that asserts formats. Of OpenAPI
+// itself, the package reads only what this service's document needs: parameters in paths, queries
+// and headers that are one scalar each, JSON bodies, and statuses that are numbers. Anything else
+// is an error of Read. The package contains no operation, field or code of the service.
 package openapi
 
 import (
@@ -24,7 +24,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Document is an OpenAPI document that was read. Goroutines may share it.
+// Document is a parsed OpenAPI document. Goroutines may share it.
 type Document struct {
 	root       any
 	compiler   *jsonschema.Compiler
@@ -60,7 +60,7 @@ type parameter struct {
 
 // body is the content of a request, an answer or a delivery, by media type.
 type body struct {
-	sent     bool // by a client, and not by the service
+	sent     bool // by a client instead of the service
 	required bool
 	types    map[string]*shape
 	node     map[string]any
@@ -71,10 +71,10 @@ type answer struct {
 	seen    *mark
 	body    *body
 	headers map[string]*parameter // by canonical name
-	codes   map[string]*mark      // of the error body; nil when every code may be there
+	codes   map[string]*mark      // of the error body; nil if any code may occur
 }
 
-// location is where the validator finds the document; it is never fetched.
+// location is the document's name for the validator; it is never fetched.
 const location = "openapi.json"
 
 // Read reads a document in JSON or YAML and compiles all its schemas.
@@ -194,9 +194,9 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 	return op, nil
 }
 
-// parameters reads the list at a place, which may be missing. Only parameters of these kinds are
-// understood; the names that OpenAPI takes from elsewhere (Accept, Content-Type, Authorization)
-// may not stand among headers.
+// parameters reads the list at a place, which may be missing. It accepts only these kinds; the
+// names that OpenAPI describes elsewhere (Accept, Content-Type, Authorization) may not be among
+// headers.
 func (d *Document) parameters(owner, at string, kinds ...string) ([]*parameter, error) {
 	list, _ := d.find(at).([]any)
 	var out []*parameter
@@ -310,8 +310,8 @@ func (op *Operation) Codes(status int) []string {
 // Statuses are the statuses that the operation answers, in order.
 func (op *Operation) Statuses() []int { return slices.Sorted(maps.Keys(op.answers)) }
 
-// operationFor finds the operation that answers a method at a path that stands as it was sent. HEAD is
-// GET's where the document does not name it (RFC 9110, section 9.3.2).
+// operationFor finds the operation for a method and a path as sent. HEAD is treated as GET if the
+// document does not name it (RFC 9110, section 9.3.2).
 func (d *Document) operationFor(method, path string) *Operation {
 	segments := strings.Split(path, "/")
 	var get *Operation

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// formats are those that the validator does not know, and one that it takes too lightly: a client
-// whose validator is strict must be able to read what the document calls a uri.
+// formats are those that the validator lacks, and one that it checks too loosely: a client with a
+// strict validator must be able to read the document's uris.
 var formats = map[string]func(value any) error{
 	// https://spec.openapis.org/registry/format/
 	"int32": func(v any) error { return fits(v, 32) },
@@ -18,8 +18,8 @@ var formats = map[string]func(value any) error{
 	"uri":   isURI,
 }
 
-// fits tells whether a number is a whole one of so many bits, one of them its sign; the least of all
-// counts as one too many. What is no number has no such format.
+// fits reports whether a number is a whole one of so many bits, including the sign; it counts the
+// least value as too small. Other values have no such format.
 func fits(value any, bits int) error {
 	n, ok := value.(json.Number)
 	if !ok {
@@ -32,7 +32,8 @@ func fits(value any, bits int) error {
 	return nil
 }
 
-// isURI tells whether a text is a URI of RFC 3986: absolute, and of its characters alone (section 2).
+// isURI reports whether a text is a URI of RFC 3986: absolute, and only of its characters (section
+// 2).
 func isURI(value any) error {
 	text, ok := value.(string)
 	if !ok {

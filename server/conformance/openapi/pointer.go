@@ -15,7 +15,7 @@ var escaper, unescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewR
 
 func escape(name string) string { return escaper.Replace(name) }
 
-// find returns what is at a place, nil when nothing is.
+// find returns the value at a place, nil if there is none.
 func (d *Document) find(at string) any {
 	value := d.root
 	for _, step := range strings.Split(at, "/")[1:] {
@@ -36,7 +36,7 @@ func (d *Document) find(at string) any {
 	return value
 }
 
-// resolve follows the references from a place to the object that they end at.
+// resolve follows the references from a place to the final object.
 func (d *Document) resolve(at string) (place string, node map[string]any, err error) {
 	for range 10 {
 		node, ok := d.find(at).(map[string]any)
@@ -59,5 +59,5 @@ func (d *Document) object(at string) (map[string]any, error) {
 	return node, err
 }
 
-// decode reads one JSON value and nothing after it, numbers as they are spelt.
+// decode reads one JSON value and nothing after it, with the text of numbers preserved.
 func decode(text []byte) (any, error) { return jsonschema.UnmarshalJSON(bytes.NewReader(text)) }

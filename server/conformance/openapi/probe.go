@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Probe is a request of an operation with one thing in it that is worth asking. Its exchange has no
-// answer, and the variables of its path are as the operation writes them.
+// Probe is a request of an operation with one interesting value. Its exchange has no answer, and
+// its path has the variables as in the operation.
 type Probe struct {
 	Exchange
-	// Field is the name of what is probed, in the body or the query; empty for the whole.
+	// Field is the name of the probed field, in the body or the query; empty for the whole.
 	Field string
-	// Plain tells that the service must take the value if the document does. It is false for values
-	// near the edge of a format, where a service may know more than a schema can say.
+	// Plain is true if the service must accept the value whenever the document does. It is false for
+	// values near the edge of a format, where a service may be stricter than a schema can express.
 	Plain bool
 }
 
-// Examples are requests of the operation as the document shows them, at least one: without a body
-// where it shows none.
+// Examples are requests of the operation from the document's examples, at least one: without a body
+// if it has none.
 func (op *Operation) Examples() []Exchange {
 	bare := func() Exchange { return Exchange{Method: op.Method, URL: &url.URL{Path: op.Path}, Sent: http.Header{}} }
 	var out []Exchange
@@ -58,21 +58,21 @@ func (b *body) examples() []any {
 func (x Exchange) carrying(value any) Exchange {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // a value that was read from JSON
+		panic(err) // cannot fail: the value was read from JSON
 	}
 	x.SentBody, x.Sent = text, http.Header{"Content-Type": {"application/json"}}
 	return x
 }
 
-// Probes are requests around everything that the document says of the operation's own: each parameter and
-// each property is missing, of every type, at its bounds and beyond them, and there are ones
-// that the operation does not have.
+// Probes are requests around everything in the document about the operation: each parameter and
+// each property is missing, of every type, at its bounds and beyond them, and there are some that
+// the operation lacks.
 func (op *Operation) Probes() []Probe {
 	return append(op.queryProbes(), op.bodyProbes()...)
 }
 
-// Defaults are requests of the operation that leave out a parameter which has a default, each by
-// the query that says it.
+// Defaults are requests of the operation that omit a parameter with a default, each by the query
+// that sets it.
 func (op *Operation) Defaults() []string {
 	var out []string
 	for _, p := range op.parameters {
@@ -99,7 +99,7 @@ func (op *Operation) queryProbes() []Probe {
 		for _, v := range p.shape.values() {
 			text, isText := v.value.(string)
 			if !isText {
-				text = spell(v.value)
+				text = scalarText(v.value)
 			}
 			if v.value != nil && (isText || text != "") {
 				ask(p.name, v.plain, text)
@@ -171,14 +171,13 @@ func (s *shape) names() []string {
 	return slices.Compact(found)
 }
 
-// value is what a property or a parameter may be asked with.
+// value is a probe's value of a property or a parameter.
 type value struct {
 	value any
 	plain bool
 }
 
-// values are one of every JSON type, what lies on both sides of every bound, and what is near the
-// format.
+// values are one of every JSON type, both sides of every bound, and values near the format.
 func (s *shape) values() []value {
 	var out []value
 	plain := func(values ...any) {
@@ -218,8 +217,8 @@ func (s *shape) values() []value {
 	return out
 }
 
-// edges are texts near the edge of what a date-time, an e-mail address, a URL and a UUID are, on either
-// side. Any text is asked with all of them, for a pattern may stand where a format could.
+// edges are texts near the edge of a date-time, an e-mail address, a URL and a UUID, on either
+// side. Every text is probed with all of them, because a pattern may replace a format.
 var edges = []string{
 	"2099-10-01", "2099-02-30T00:00:00Z", "2099-10-01T00:00:00", "2099-10-01 00:00:00Z", "2099-10-01t00:00:00z", "2099-10-01T00:00:00.123456789Z",
 	"2099-10-01T00:00:00+01:00", "2099-10-01T24:00:00Z", "2098-12-31T23:59:60Z", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "0001-01-01T00:00:00Z", "2099-10-01T00:00:00+24:00",
@@ -235,8 +234,7 @@ var edges = []string{
 	"0195e000-0000-7000-8000-00000000000", "0195E000-0000-7000-8000-000000000000", "{0195e000-0000-7000-8000-000000000000}",
 }
 
-// sized are texts of so many code points: of letters, and of the forms that have a length of
-// their own to keep to.
+// sized are texts of so many code points: of letters, and of the forms that have their own length.
 func sized(length int) []any {
 	const label, url = 60, "https://b.example/"
 	out := []any{strings.Repeat("é", length)}
@@ -248,7 +246,7 @@ func sized(length int) []any {
 	return out
 }
 
-// number is a keyword of the schema that is a whole number, through references.
+// number is a whole-number keyword of the schema, through references.
 func (s *shape) number(keyword string) (*big.Int, bool) {
 	if n, ok := s.node[keyword].(json.Number); ok {
 		return new(big.Int).SetString(fmt.Sprint(n), 10)

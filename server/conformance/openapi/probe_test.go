@@ -20,8 +20,8 @@ func operation(t *testing.T, id string) *openapi.Operation {
 	return nil
 }
 
-// verdicts are what the document says of every request that is derived of an operation, by its
-// query and its body.
+// verdicts are the document's decisions about every derived request of an operation, by its query
+// and its body.
 func verdicts(op *openapi.Operation) map[string]bool {
 	out := map[string]bool{}
 	for _, probe := range op.Probes() {
@@ -35,8 +35,8 @@ func TestProbesOfABody(t *testing.T) {
 	got := verdicts(operation(t, "createBook"))
 	for body, allowed := range map[string]bool{
 		`{"price":5,"title":"Café"}`:                true,  // the example
-		`{"price":5}`:                               false, // what is required is missing
-		`{"title":"Café"}`:                          true,  // what is not is missing
+		`{"price":5}`:                               false, // a required property is missing
+		`{"title":"Café"}`:                          true,  // an optional property is missing
 		`{"price":5,"title":null}`:                  false,
 		`{"price":null,"title":"Café"}`:             true,
 		`{"price":true,"title":"Café"}`:             false,
@@ -49,7 +49,7 @@ func TestProbesOfABody(t *testing.T) {
 		`{"price":5,"title":"éééééé"}`:              false,
 		`{"kind":"PAPER","price":5,"title":"Café"}`: true,
 		`{"kind":"paper","price":5,"title":"Café"}`: false,
-		`{"madeAt":"x","price":5,"title":"Café"}`:   false, // what only answers have
+		`{"madeAt":"x","price":5,"title":"Café"}`:   false, // only answers have it
 		`{"price":5,"title":"Café","unknown":"x"}`:  false,
 		`null`:                         false,
 		`[]`:                           false,

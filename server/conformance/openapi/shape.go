@@ -16,17 +16,17 @@ import (
 	"golang.org/x/text/message"
 )
 
-// mark tells whether a place of the document was seen alive.
+// mark records whether a place of the document was seen.
 type mark struct{ seen atomic.Bool }
 
 func (m *mark) see() {
-	// Most places are seen again and again, and reading is cheap where writing is shared.
+	// Most places are seen many times, and reading shared memory is cheaper than writing it.
 	if m != nil && !m.seen.Load() {
 		m.seen.Store(true)
 	}
 }
 
-// mark returns the mark of a place, in words that tell a reader where to look.
+// mark returns the mark of a place, whose name helps a reader to find it.
 func (d *Document) mark(place string) *mark {
 	if d.marks[place] == nil {
 		d.marks[place] = &mark{}
@@ -34,20 +34,20 @@ func (d *Document) mark(place string) *mark {
 	return d.marks[place]
 }
 
-// shape is a schema at one place of the document, with what it says of its parts laid open.
+// shape is a schema at one place of the document, with its parts.
 type shape struct {
 	at     string
 	node   map[string]any
 	schema *jsonschema.Schema
 	// here is the mark of a property, an item or a branch; nil for the rest.
 	here *mark
-	null *mark            // where null is one of several types
+	null *mark            // if null is one of several types
 	enum map[string]*mark // by the value's JSON
 
 	properties map[string]*shape
 	rest       *shape // of properties that have no name
 	items      *shape
-	all        []*shape // what applies too: references and allOf
+	all        []*shape // these apply too: references and allOf
 	some       []*shape // of which one or more apply: oneOf and anyOf
 }
 
@@ -61,7 +61,7 @@ func (d *Document) shapeAt(at string) (*shape, error) {
 		return nil, fmt.Errorf("no schema at %s", at)
 	}
 	s := &shape{at: at, node: node}
-	d.shapes[at] = s // before its parts, which may lead back to it
+	d.shapes[at] = s // before its parts, which may refer back to it
 	var err error
 	if s.schema, err = d.compiler.Compile(location + "#" + (&url.URL{Fragment: at}).EscapedFragment()); err != nil {
 		return nil, fmt.Errorf("schema at %s: %w", at, err)
@@ -83,7 +83,7 @@ func (d *Document) shapeAt(at string) (*shape, error) {
 	if values, ok := node["enum"].([]any); ok {
 		s.enum = map[string]*mark{}
 		for _, value := range values {
-			s.enum[spell(value)] = d.mark(at + " " + spell(value))
+			s.enum[scalarText(value)] = d.mark(at + " " + scalarText(value))
 		}
 	}
 	return s, d.parts(s)
@@ -134,14 +134,14 @@ func (d *Document) parts(s *shape) error {
 				return err
 			}
 			ref, _ := in.node["$ref"].(string)
-			in.here = d.mark(strings.TrimSpace(in.at + " " + ref)) // a number alone says little
+			in.here = d.mark(strings.TrimSpace(in.at + " " + ref)) // a number alone is not helpful
 			s.some = append(s.some, in)
 		}
 	}
 	return nil
 }
 
-// judge tells what is wrong with a value, by where it is.
+// judge returns what is wrong with a value, and where.
 func (s *shape) judge(value any) error {
 	err := s.schema.Validate(value)
 	var invalid *jsonschema.ValidationError
@@ -151,10 +151,10 @@ func (s *shape) judge(value any) error {
 	return errors.Join(leaves(invalid)...)
 }
 
-// english words what is wrong. It is made for each use, because goroutines may not share one.
+// english formats errors in English. It is made for each use, because goroutines may not share one.
 func english() *message.Printer { return message.NewPrinter(language.English) }
 
-// leaves are what is wrong in the end, without the schemas that lead there.
+// leaves are the innermost errors, without the schemas that lead there.
 func leaves(e *jsonschema.ValidationError) []error {
 	if len(e.Causes) == 0 {
 		return []error{fmt.Errorf("/%s: %s", strings.Join(e.InstanceLocation, "/"), e.ErrorKind.LocalizedString(english()))}
@@ -173,7 +173,7 @@ func (s *shape) see(value any) {
 	} else {
 		s.here.see()
 	}
-	s.enum[spell(value)].see()
+	s.enum[scalarText(value)].see()
 	for _, part := range s.all {
 		part.see(value)
 	}
@@ -200,8 +200,9 @@ func (s *shape) see(value any) {
 	}
 }
 
-// spell is a scalar as JSON writes it, which is its name among the marks; empty for the rest.
-func spell(value any) string {
+// scalarText is a scalar as JSON writes it, which is its name among the marks; empty for other
+// values.
+func scalarText(value any) string {
 	switch value := value.(type) {
 	case string:
 		return strconv.Quote(value)
@@ -213,7 +214,7 @@ func spell(value any) string {
 	return ""
 }
 
-// property finds the schema of a property, through references and what may apply too.
+// property finds the schema of a property, through references and allOf.
 func (s *shape) property(name string) *shape {
 	if p := s.properties[name]; p != nil {
 		return p
@@ -276,7 +277,8 @@ func (s *shape) texts() []string {
 	return out
 }
 
-// types are the JSON types that a schema allows, through references; nil when it does not say.
+// types are the JSON types that a schema allows, through references; nil if it does not restrict
+// them.
 func (s *shape) types() []string {
 	switch types := s.node["type"].(type) {
 	case string:

@@ -4,7 +4,7 @@
 (() => {
   "use strict";
   const live = document.getElementById("live");
-  const say = (text) => { live.textContent = text; };
+  const announce = (text) => { live.textContent = text; };
   document.documentElement.classList.add("js");
 
   // The shape is that of the page without a script, so that nothing moves.
@@ -27,11 +27,11 @@
     } catch {
       // Without the right to the clipboard the text is left selected for the reader.
       if (from.select) from.select(); else getSelection().selectAllChildren(from);
-      say("Press the copy keys of your system to copy what is selected.");
+      announce("Press the copy keys of your system to copy what is selected.");
       return;
     }
     button.textContent = "Copied";
-    say("Copied.");
+    announce("Copied.");
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   };
 
@@ -96,7 +96,7 @@
         const news = fresh.dataset.state !== shown.dataset.state;
         showTimes(fresh);
         if (news || !shown.contains(document.activeElement)) shown.replaceWith(document.importNode(fresh, true));
-        if (news) say("The delivery is " + fresh.dataset.state + ".");
+        if (news) announce("The delivery is " + fresh.dataset.state + ".");
       } catch {
         // The next look may find the service again.
       }

@@ -57,7 +57,7 @@ func (b *bench) post(method, body string, headers ...string) (*http.Response, []
 	return answer, text, detail
 }
 
-// A refusal has its code, its details and the identifier under which the log tells of it.
+// A refusal has its code, its details and the identifier of its log line.
 func TestRefusalsComeAsTheyAre(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -188,7 +188,7 @@ func TestTheJournalNamesTheMember(t *testing.T) {
 	})
 }
 
-// The line of a call tells what it caused, and nothing of what was in it.
+// The line of a call names its events, and contains nothing of its input.
 func TestTheLogTellsWhatACallCaused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

@@ -66,7 +66,7 @@ func procedures(t *testing.T) []string {
 	return all
 }
 
-// Every method does what it says, in every protocol and on every database.
+// Every method works in every protocol and on every database.
 func TestEveryMethod(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

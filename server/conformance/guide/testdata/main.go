@@ -1,4 +1,4 @@
-// What calls the functions of the guide; those beside it are its blocks.
+// Calls the functions of the guide, whose blocks are the other files.
 package main
 
 import (

@@ -11,11 +11,12 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// What follows spells messages by the specification's rules, written anew on purpose: the service's
-// own encoder is what is being tested.
+// These functions encode messages by the specification's rules, independently of the service's own
+// encoder, which is under test.
 
-// spell is the message as the specification writes the resource: every field, null where absent.
-func spell(m protoreflect.Message) object {
+// encoded is the message as the specification writes the resource: every field, null for missing
+// ones.
+func encoded(m protoreflect.Message) object {
 	out := object{}
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -53,7 +54,7 @@ func spellValue(f protoreflect.FieldDescriptor, v protoreflect.Value) any {
 		if at, ok := v.Message().Interface().(*timestamppb.Timestamp); ok {
 			return spellTime(at.AsTime())
 		}
-		return spell(v.Message())
+		return encoded(v.Message())
 	case protoreflect.EnumKind:
 		return string(f.Enum().Values().ByNumber(v.Enum()).Name())
 	default:
@@ -63,9 +64,9 @@ func spellValue(f protoreflect.FieldDescriptor, v protoreflect.Value) any {
 
 func spellTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// spellRequest is the request with the fields that it names: those of its mask, null where they
-// have no value, or those that are set.
-func spellRequest(m proto.Message) object {
+// encodedRequest is the request with the fields that it names: those of its mask, null if they have
+// no value, or those that are set.
+func encodedRequest(m proto.Message) object {
 	r := m.ProtoReflect()
 	out := object{}
 	mask := maskOf(r)
@@ -82,9 +83,9 @@ func spellRequest(m proto.Message) object {
 	return out
 }
 
-// spellTyped is the request as a client generated from the protocol buffers writes it: 64-bit
+// encodedTyped is the request as a client generated from the protocol buffers writes it: 64-bit
 // integers as text, the mask as one text of names.
-func spellTyped(m proto.Message) object {
+func encodedTyped(m proto.Message) object {
 	r := m.ProtoReflect()
 	out := object{}
 	r.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {

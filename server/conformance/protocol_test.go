@@ -18,35 +18,35 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// face is a way to call the service: it makes a request of a message and reads the answer.
-type face interface {
+// protocol is a way to call the service: it makes a request from a message and reads the answer.
+type protocol interface {
 	name() string
 	call(b *bench, m proto.Message) answer
 }
 
-// faces are all faces that the suite runs on.
-func faces() []face { return append(underV1(), rpcFaces()...) }
+// protocols are all protocols that the suite runs on.
+func protocols() []protocol { return append(underV1(), rpcProtocols()...) }
 
-func underV1() []face { return []face{restFace{}} }
+func underV1() []protocol { return []protocol{restProtocol{}} }
 
-func rpcFaces() []face { return []face{connectJSON{}, connectBinary, grpc, grpcWeb} }
+func rpcProtocols() []protocol { return []protocol{connectJSON{}, connectBinary, grpc, grpcWeb} }
 
-// answer is what every face can say, in the specification's terms.
+// answer is the answer of any protocol, in the specification's terms.
 type answer struct {
-	// status is the HTTP status: of the answer under /v1, of the refusal on the other faces, and
-	// 200 where those succeed.
+	// status is the HTTP status: of the answer under /v1, of the refusal in the other protocols, and
+	// 200 if those succeed.
 	status int
 	header http.Header
-	// protocol is the code of Connect and gRPC beside a refusal.
+	// protocol is the code of Connect and gRPC for a refusal.
 	protocol string
 	// body is the resource, or the error body.
 	body object
 }
 
-// object is a JSON object. Numbers are json.Number once normal has seen it.
+// object is a JSON object. Its numbers are json.Number after normal.
 type object map[string]any
 
-// normal brings a value into the form in which two are compared.
+// normal converts a value to the form that is compared.
 func normal(b *bench, v any) any {
 	b.Helper()
 	text, err := json.Marshal(v)
@@ -54,7 +54,7 @@ func normal(b *bench, v any) any {
 	return decoded(b, text)
 }
 
-// decoded reads JSON without losing the spelling of a number.
+// decoded reads JSON without losing the text of a number.
 func decoded(b *bench, text []byte) any {
 	b.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -72,7 +72,7 @@ func decodedObject(b *bench, text []byte) object {
 	return v
 }
 
-// call calls the method whose request this is, and returns the resource; a refusal fails the test.
+// call calls the method of this request, and returns the resource; a refusal fails the test.
 func (b *bench) call(m proto.Message) object {
 	b.Helper()
 	a := b.answer(m)
@@ -82,12 +82,12 @@ func (b *bench) call(m proto.Message) object {
 
 func (b *bench) answer(m proto.Message) answer {
 	b.Helper()
-	a := b.face.call(b, m)
+	a := b.protocol.call(b, m)
 	b.limited(a)
 	return a
 }
 
-// limited asserts the headers that every answer carries.
+// limited asserts the rate headers of every answer.
 func (b *bench) limited(a answer) {
 	b.Helper()
 	for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id"} {
@@ -97,8 +97,8 @@ func (b *bench) limited(a answer) {
 	require.Empty(b, a.header.Get("Access-Control-Allow-Origin"))
 }
 
-// refused calls the method and asserts its refusal, and the whole error body with it; it returns
-// the details, nil when there are none.
+// refused calls the method and asserts its refusal with the whole error body; it returns the
+// details, nil if there are none.
 func (b *bench) refused(m proto.Message, status int, code string) any {
 	b.Helper()
 	return b.refusedAs(b.answer(m), status, code)
@@ -158,12 +158,12 @@ func methodOf(m proto.Message) protoreflect.MethodDescriptor {
 	panic("no method takes a " + string(m.ProtoReflect().Descriptor().FullName()))
 }
 
-// restFace calls /v1, by the method's HTTP binding.
-type restFace struct{}
+// restProtocol calls /v1, by the method's HTTP binding.
+type restProtocol struct{}
 
-func (restFace) name() string { return "rest" }
+func (restProtocol) name() string { return "rest" }
 
-func (restFace) call(b *bench, m proto.Message) answer {
+func (restProtocol) call(b *bench, m proto.Message) answer {
 	b.Helper()
 	method, target, body := restRequest(b, m)
 	a, text := b.send(method, target, body)
@@ -171,11 +171,11 @@ func (restFace) call(b *bench, m proto.Message) answer {
 	return a
 }
 
-// restRequest spells a request as a client that knows nothing but the specification.
+// restRequest builds a request as a client would from the specification alone.
 func restRequest(b *bench, m proto.Message) (method, target string, body []byte) {
 	b.Helper()
 	rule := proto.GetExtension(methodOf(m).Options(), annotations.E_Http).(*annotations.HttpRule)
-	fields := spellRequest(m)
+	fields := encodedRequest(m)
 	switch p := rule.GetPattern().(type) {
 	case *annotations.HttpRule_Get:
 		method, target = http.MethodGet, p.Get
@@ -197,9 +197,9 @@ func restRequest(b *bench, m proto.Message) (method, target string, body []byte)
 	for name, value := range fields {
 		text, isText := value.(string)
 		if !isText {
-			spelled, err := json.Marshal(value)
+			encoded, err := json.Marshal(value)
 			require.NoError(b, err)
-			text = string(spelled)
+			text = string(encoded)
 		}
 		query.Set(name, text)
 	}
@@ -209,8 +209,9 @@ func restRequest(b *bench, m proto.Message) (method, target string, body []byte)
 	return method, target, nil
 }
 
-// send sends a request as it is given, with the bench's key, and returns the answer's bytes too. A
-// body is declared as JSON unless a header says otherwise; headers are pairs of name and value.
+// send sends a request exactly as given, with the bench's key, and returns the answer and its
+// bytes. A body is declared as JSON unless a header sets another type; headers are pairs of name
+// and value.
 func (b *bench) send(method, target string, body []byte, headers ...string) (answer, []byte) {
 	b.Helper()
 	var reader io.Reader
@@ -238,7 +239,7 @@ func (b *bench) send(method, target string, body []byte, headers ...string) (ans
 	return answer{status: response.StatusCode, header: response.Header}, text
 }
 
-// get returns the exact bytes that GET answers, whatever the bench's face.
+// get returns the exact bytes that GET answers, whatever the bench's protocol.
 func (b *bench) get(target string) []byte {
 	b.Helper()
 	a, text := b.send(http.MethodGet, target, nil)
