@@ -11,7 +11,7 @@ import (
 
 // cli is the command line.
 type cli struct {
-	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"What standard output gets: text, or one JSON value (json)."`
+	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"Format of standard output: text, or one JSON value (json)."`
 	Config string `placeholder:"FILE" help:"YAML file with settings; its keys are names of flags."`
 
 	Dev        devCmd        `cmd:"" help:"Run everything on an embedded database, with a demo store and a new API key."`
@@ -29,8 +29,8 @@ type cli struct {
 	Dashboard  dashboardCmd  `cmd:"" help:"Let members in to the dashboard of their store."`
 	Import     importCmd     `cmd:"" help:"Load existing products, customers or orders in bulk."`
 	Secret     secretCmd     `cmd:"" help:"Make secrets for the service's settings, and replace the secret key."`
-	Backup     backupCmd     `cmd:"" help:"Copy a SQLite database while it is used."`
-	Doctor     doctorCmd     `cmd:"" help:"Look at this set-up, and say what is wrong with it and what to do."`
+	Backup     backupCmd     `cmd:"" help:"Copy a SQLite database while it is in use."`
+	Doctor     doctorCmd     `cmd:"" help:"Check this set-up, and suggest fixes."`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
 	Version    versionCmd    `cmd:"" help:"Show version, commit and Go version."`
 }

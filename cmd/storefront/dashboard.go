@@ -31,7 +31,7 @@ type dashboardLinkCmd struct {
 
 // Help shows an example.
 func (dashboardLinkCmd) Help() string {
-	return "Prints the link. It works once and for a short time; whoever opens it is signed in for 12 hours. Give it to the member alone.\n\nExample:\n\n    storefront dashboard link --store douala --member \"Awa Ngo\" --role owner --url https://operator.example.com"
+	return "Prints the link. It works once and for a short time; it signs in the person who opens it for 12 hours. Give it only to the member.\n\nExample:\n\n    storefront dashboard link --store douala --member \"Awa Ngo\" --role owner --url https://operator.example.com"
 }
 
 // Run makes the link.

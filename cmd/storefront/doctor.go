@@ -18,10 +18,10 @@ import (
 type doctorCmd struct {
 	database
 	secretKey
-	AdminToken  string   `placeholder:"TOKEN" help:"The operator's token, as the server is told it. Better set as STOREFRONT_ADMIN_TOKEN."`
-	Addr        string   `default:":8080" placeholder:"ADDR" help:"Address of the public API, as the server is told it."`
-	AdminAddr   string   `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener, as the server is told it."`
-	EgressProxy proxyURL `placeholder:"URL" help:"Proxy for all deliveries, as the worker is told it."`
+	AdminToken  string   `placeholder:"TOKEN" help:"The operator's token, as set for the server. Better set as STOREFRONT_ADMIN_TOKEN."`
+	Addr        string   `default:":8080" placeholder:"ADDR" help:"Address of the public API, as set for the server."`
+	AdminAddr   string   `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener, as set for the server."`
+	EgressProxy proxyURL `placeholder:"URL" help:"Proxy for all deliveries, as set for the worker."`
 	CheckURL    string   `name:"check-url" placeholder:"URL|none" help:"An https address that must be reachable from here, to which one TLS connection is made; none to skip that."`
 }
 

@@ -90,7 +90,7 @@ func refused(r *apierr.Refusal, command string) string {
 	if missing := r.Details.GetMissing(); len(missing) > 0 {
 		text = "the product cannot be published yet; it lacks: " + strings.Join(missing, ", ")
 		if slices.Contains(missing, "content") {
-			text += " (--content-ready tells that it can be delivered)"
+			text += " (set it with --content-ready)"
 		}
 	}
 	return text

@@ -27,7 +27,7 @@ func (importCmd) Help() string {
 
 It works on the database itself and not through a server.
 
-An order's payment link must be in the store. Its customer is taken from the store by its id, or made of what the order tells of it. The counters of the customers of the orders loaded are reckoned anew from all their orders.
+An order's payment link must be in the store. Its customer is taken from the store by its id, or created from the order. The counters of the customers of loaded orders are computed again from all their orders.
 
 Example:
 

@@ -71,7 +71,7 @@ type migrateStatusCmd struct{ database }
 
 // Help shows an example.
 func (migrateStatusCmd) Help() string {
-	return "Prints every migration that this binary knows, and when it was applied.\n\nExample:\n\n    storefront migrate status -o json"
+	return "Prints every migration of this binary, and when it was applied.\n\nExample:\n\n    storefront migrate status -o json"
 }
 
 // Run shows the migrations.

@@ -46,7 +46,7 @@ func (secretRotateCmd) Help() string {
 1. Make a key: storefront secret generate
 2. Everywhere, set STOREFRONT_SECRET_KEY to the new key and STOREFRONT_OLD_SECRET_KEYS to the old one, and restart: workers first, which only read, then servers.
 3. Run storefront secret rotate with the same two. Workers go on meanwhile; interrupted, it goes on where it was when it is run again.
-4. Once it says that nothing is left, remove STOREFRONT_OLD_SECRET_KEYS and restart. Keep the old key for as long as there are backups from before.
+4. Once it reports that nothing is left, remove STOREFRONT_OLD_SECRET_KEYS and restart. Keep the old key for as long as there are backups from before.
 
 On SQLite without --secret-key, move <database file>.key aside and name its content in STOREFRONT_OLD_SECRET_KEYS: a new file is made.
 

@@ -21,12 +21,12 @@ type serverCmd struct {
 	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard."`
 	adminToken
 	PublicURL      string    `name:"public-url" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug."`
-	DisableAfter   positive  `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is told."`
-	RequestTimeout timeout   `default:"10s" placeholder:"TIME" help:"How long a request may take; one that is not done then is answered 503. The database is told to give up too, and half of it is the longest wait for a lock."`
+	DisableAfter   positive  `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as set for the worker."`
+	RequestTimeout timeout   `default:"10s" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock."`
 	Migrate        bool      `help:"Bring the schema up to date first."`
 	TrustedProxies []network `placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is trusted for the client's address."`
 	PaymentLinks   onOff     `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
-	DrainDelay     pause     `default:"1s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, no longer ready and ending each connection with its answer, so that a balancer can send its requests elsewhere."`
+	DrainDelay     pause     `default:"1s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready and closing each connection after its response, so that a load balancer can move its requests."`
 	LogFormat      string    `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
 	LogLevel       string    `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
