@@ -1,4 +1,4 @@
-// Builds the package: node build.js [FOLDER]. The hand-written face and the part of gen/ts that it
+// Builds the package: node build.js [FOLDER]. The hand-written wrapper and the part of gen/ts that it
 // stands on are compiled twice, to modules of either kind, each with types of its own, so that a program
 // gets the same package by import and by require. FOLDER (default: this folder) then holds dist and
 // what npm pack needs beside it.

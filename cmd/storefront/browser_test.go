@@ -86,7 +86,7 @@ func order[P, R any](command cdp.Command[P, R], params P) step {
 	})
 }
 
-// within bounds what the browser does, and tells what it showed if that fails.
+// within bounds the browser's work, and logs the page if that fails.
 func within[T any](b *browser, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, browserTime)

@@ -152,7 +152,7 @@ func tenantOf(ctx context.Context) (tenant.Store, error) {
 	return t, nil
 }
 
-// parseID reads a UUID in its usual spelling of 36 characters, in either case; no other spelling
+// parseID reads a UUID in its usual form of 36 characters, in either case; no other form
 // names a resource.
 func parseID(text string) (uuid.UUID, bool) {
 	if len(text) != 36 {
