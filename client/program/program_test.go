@@ -85,6 +85,7 @@ func buildProgram(t *testing.T) string {
 	}
 	require.ElementsMatch(t, []string{
 		"go.storefront.example", "connectrpc.com/connect", "google.golang.org/genproto/googleapis/api", "google.golang.org/protobuf",
+		"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go", // the options that declare bounds
 	}, required)
 	return program
 }
