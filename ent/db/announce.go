@@ -39,9 +39,9 @@ type announcer interface {
 // poll. WithTx calls it for the rows that it adds to the outbox.
 func (s *DB) Announce() { s.announcer.announce() }
 
-// Listen returns a channel that gets a value after Announce: on PostgreSQL by any process, on
-// SQLite in this process. One value may stand for several calls, and some may be lost. One value
-// comes whenever a lost connection is restored. Listening ends with the context.
+// Listen returns a channel that gets a value after Announce by any process; on SQLite, another
+// process's commit stands for its Announce. One value may stand for several calls, and some may be lost.
+// One value comes whenever a lost connection is restored. Listening ends with the context.
 func (s *DB) Listen(ctx context.Context) <-chan struct{} { return s.announcer.listen(ctx) }
 
 // raise sets a signal, unless it is set already.
@@ -52,7 +52,7 @@ func raise(signal chan struct{}) {
 	}
 }
 
-// listeners are those of one process, which is all that there is on SQLite.
+// listeners are those of one process.
 type listeners struct{ signals sync.Map } // of chan struct{}
 
 func (l *listeners) announce() {
@@ -62,7 +62,8 @@ func (l *listeners) announce() {
 	})
 }
 
-func (l *listeners) listen(ctx context.Context) <-chan struct{} {
+// add returns a new listener's signal.
+func (l *listeners) add(ctx context.Context) chan struct{} {
 	signal := make(chan struct{}, 1)
 	l.signals.Store(signal, nil)
 	context.AfterFunc(ctx, func() { l.signals.Delete(signal) })

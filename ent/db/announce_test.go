@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -46,6 +47,32 @@ func TestWhatIsAnnouncedIsHeard(t *testing.T) {
 		}
 		cancel()
 	})
+}
+
+// A worker in another process wakes at a server's commit, not at its next poll.
+func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t, dbtest.SQLite)
+	listening, writing := open(t, url), open(t, url)
+	owner := tenant.Store{ID: uuid.New(), Slug: "atelier", Currency: "XAF"}
+	ctx := tenant.With(t.Context(), owner, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
+	signal := listening.Listen(t.Context())
+	require.NoError(t, writing.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		now := hook.Time(ctx)
+		if err := tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
+			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx); err != nil {
+			return err
+		}
+		return tx.Webhook.Create().SetStoreID(owner.ID).SetURL("https://a.example/hook").SetEvents([]string{hook.CustomerCreated}).
+			SetSecret([]byte{1}).SetSecretKey("k").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+	}))
+	for i := range 3 { // again after each: nothing takes the entries out of the outbox
+		require.NoError(t, writing.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			now := hook.Time(ctx)
+			return tx.Customer.Create().SetStoreID(owner.ID).SetEmail(fmt.Sprintf("awa%d@example.com", i)).SetSearch("awa").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+		}))
+		requireSignal(t, signal, "the commit is not noticed")
+	}
 }
 
 // A command that writes and ends is signal by a worker elsewhere.

@@ -1,0 +1,78 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"time"
+)
+
+const (
+	// watchInterval is how often a listener on SQLite asks whether another connection has committed. A
+	// question costs some microseconds: it reads one number of the log's shared memory.
+	watchInterval = 2 * time.Millisecond
+	// watchPause is how long a listener waits after an error.
+	watchPause = time.Second
+)
+
+// watcher notifies on SQLite: in this process at once, and of what another process commits within
+// watchInterval (https://www.sqlite.org/pragma.html#pragma_data_version).
+type watcher struct {
+	listeners
+	// open returns a pool that reads the file.
+	open func() (*sql.DB, error)
+}
+
+func (w *watcher) listen(ctx context.Context) <-chan struct{} {
+	signal := w.add(ctx)
+	go func() {
+		for ctx.Err() == nil {
+			_ = w.watch(ctx, signal) // its listener polls meanwhile
+			select {
+			case <-ctx.Done():
+			case <-time.After(watchPause):
+			}
+		}
+	}()
+	return signal
+}
+
+// watch raises the signal after commits that leave an entry in the outbox or a new delivery. Other
+// commits, such as those that count requests, are passed over.
+func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
+	pool, err := w.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = pool.Close() }()
+	pool.SetMaxOpenConns(1) // the version is that of a connection
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	var (
+		version       int64
+		newest, known []byte
+	)
+	for {
+		before := version
+		if err := pool.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
+			return err
+		}
+		if version != before {
+			var queued bool
+			// Identifiers of deliveries grow with the time.
+			err := pool.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM outbox), (SELECT max(id) FROM deliveries)").Scan(&queued, &newest)
+			if err != nil {
+				return err
+			}
+			if queued || bytes.Compare(newest, known) > 0 {
+				raise(signal)
+			}
+			known = append(known[:0], newest...)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
