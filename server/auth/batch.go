@@ -6,21 +6,16 @@ import (
 	"time"
 )
 
-const (
-	// maxBatch is the most requests that share a statement.
-	maxBatch = 128
-	// overdueAfter is how long a request waits for the statement under way before a second one may
-	// start beside it: a statement that a lock holds up must not hold up every request.
-	overdueAfter = 20 * time.Millisecond
-)
+// maxBatch is the most requests that share a statement.
+const maxBatch = 128
 
-// batches lets the requests that arrive while a statement is under way share the next one:
+// batches lets the requests that arrive while every connection is in use share the next statement:
 //
-//	no statement under way ──► asked alone, at once
-//	one is under way ────────► waits ──► it returns ──► all that wait are asked in one statement
-//	                             └─► it is overdue ──► another starts beside it, up to most
+//	a connection is free ──► asked alone, at once
+//	none is ─────────────► waits ──► a statement returns ──► all that wait are asked in one
 //
-// A busy database is so asked less often, and an idle one without delay. Goroutines may share it.
+// So a busy database runs fewer statements, and an idle one answers without delay. On PostgreSQL, a
+// statement of its own is cheaper than a share of one for a few requests. Goroutines may share it.
 type batches struct {
 	asker asker
 	most  int // statements under way at a time
@@ -43,7 +38,7 @@ type waiter struct {
 // ends while its statement runs is counted all the same.
 func (b *batches) ask(ctx context.Context, q question) (finding, error) {
 	b.mu.Lock()
-	if b.underWay == 0 {
+	if b.underWay < b.most {
 		b.underWay++
 		b.mu.Unlock()
 		defer b.done()
@@ -51,9 +46,6 @@ func (b *batches) ask(ctx context.Context, q question) (finding, error) {
 	}
 	w := &waiter{ctx: ctx, question: q, answered: make(chan struct{})}
 	b.waiting = append(b.waiting, w)
-	if len(b.waiting) == 1 && b.most > 1 {
-		time.AfterFunc(overdueAfter, func() { b.overdue(w) })
-	}
 	b.mu.Unlock()
 	select {
 	case <-w.answered:
@@ -63,42 +55,23 @@ func (b *batches) ask(ctx context.Context, q question) (finding, error) {
 	}
 }
 
-// done starts the next statement after one has returned.
+// done asks for those who wait, the oldest first, after a statement has returned.
 func (b *batches) done() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.underWay--
-	b.start()
-}
-
-// overdue starts a statement beside the one under way if w still waits.
-func (b *batches) overdue(w *waiter) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.waiting) > 0 && b.waiting[0] == w {
-		b.start()
-	}
-}
-
-// start asks for those who wait, the oldest first; callers hold mu.
-func (b *batches) start() {
 	batch := make([]*waiter, 0, min(len(b.waiting), maxBatch))
-	for len(b.waiting) > 0 && len(batch) < maxBatch && b.underWay < b.most {
+	for len(b.waiting) > 0 && len(batch) < maxBatch {
 		w := b.waiting[0]
 		b.waiting = b.waiting[1:]
 		if w.ctx.Err() == nil { // else nobody waits for the answer
 			batch = append(batch, w)
 		}
 	}
-	if len(batch) == 0 {
-		return
+	if len(batch) > 0 {
+		b.underWay++
+		go b.run(batch)
 	}
-	b.underWay++
-	if len(b.waiting) > 0 && b.most > 1 {
-		first := b.waiting[0]
-		time.AfterFunc(overdueAfter, func() { b.overdue(first) })
-	}
-	go b.run(batch)
 }
 
 // run asks one statement and hands out its answers.

@@ -47,7 +47,7 @@ func NewGate(s *db.DB, o Options) *Gate {
 		g.log = slog.Default()
 	}
 	g.clock.init(s, o.Clock)
-	g.batches = batches{asker: g.asker, most: max(s.AdmissionConns(), 1)}
+	g.batches = batches{asker: g.asker, most: max(s.Admissions().Stats().MaxOpenConnections, 1)}
 	return g
 }
 

@@ -78,17 +78,21 @@ DELETE FROM address_counters WHERE id IN (
 
 // postgresAll does what known and unknown do, for several questions. It locks counters in the order of their ids, the
 // keys' before the clients', so that the statements of two servers cannot deadlock; the
-// subquery on keys_counted in clients_counted keeps that order. Parameters: fingerprints, empty for a
+// subquery on keys_counted in clients_counted keeps that order. Keys and stores are looked up in scalar
+// subqueries, one by one: a join was planned as a hash of all keys. The arrays are in subqueries so that a plan
+// for their actual lengths is no cheaper, and PostgreSQL stops planning anew, which took longer than all else. Parameters: fingerprints, empty for a
 // malformed key; clients; time or null; limit of unknown keys.
 const postgresAll = `
 WITH clock AS MATERIALIZED (
 	SELECT coalesce($3::timestamptz, now()) AS at, floor(extract(epoch FROM coalesce($3::timestamptz, now())) / 60)::bigint AS minute
 ), asked AS MATERIALIZED (
-	SELECT q.position, q.client, k.id AS key
-	FROM clock, unnest($1::bytea[], $2::text[]) WITH ORDINALITY AS q (fingerprint, client, position)
-	LEFT JOIN api_keys AS k ON k.fingerprint = q.fingerprint AND NOT EXISTS (
-		SELECT FROM address_counters AS a, clock AS t
-		WHERE a.id = q.client AND a.minute IN (t.minute, t.minute + 1) AND a.count > $4::integer)
+	SELECT q.position, q.client, (
+		SELECT k.id FROM api_keys AS k
+		WHERE k.fingerprint = q.fingerprint AND NOT EXISTS (
+			SELECT FROM address_counters AS a
+			WHERE a.id = q.client AND a.minute IN (clock.minute, clock.minute + 1) AND a.count > $4::integer)
+	) AS key
+	FROM clock, unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS q (fingerprint, client, position)
 ), keys_counted AS (
 	INSERT INTO rate_counters AS r (id, minute, count)
 	SELECT key, (SELECT minute FROM clock), count(*) FROM asked WHERE key IS NOT NULL GROUP BY key ORDER BY key
@@ -108,11 +112,9 @@ WITH clock AS MATERIALIZED (
 SELECT
 	floor(extract(epoch FROM (SELECT at FROM clock)) * 1000)::bigint,
 	coalesce(r.count, a.count) - count(*) OVER together + row_number() OVER (together ORDER BY q.position),
-	CASE WHEN k.id IS NOT NULL THEN ` + postgresSubject + ` END
+	(SELECT ` + postgresSubject + ` FROM api_keys AS k JOIN stores AS s ON s.id = k.store_id WHERE k.id = q.key)
 FROM asked AS q
 LEFT JOIN keys_counted AS r ON r.id = q.key
-LEFT JOIN api_keys AS k ON k.id = q.key
-LEFT JOIN stores AS s ON s.id = k.store_id
 LEFT JOIN clients_counted AS a ON q.key IS NULL AND a.id = q.client
 WINDOW together AS (PARTITION BY q.key, CASE WHEN q.key IS NULL THEN q.client END)
 ORDER BY q.position`
