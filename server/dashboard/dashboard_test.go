@@ -1,15 +1,10 @@
 package dashboard_test
 
 import (
-	"io"
-	"log/slog"
 	"net/http"
-	"net/http/cookiejar"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,196 +13,10 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
-	"go.storefront.example/ent/seal"
 	"go.storefront.example/gen/ent/event"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/dashboard"
-	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
-
-// place is a dashboard over two stores, one and two.
-type place struct {
-	t        *testing.T
-	url      string
-	store    *db.DB
-	operator *operator.Operator
-	logs     *log
-}
-
-// log keeps what is logged.
-type log struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *log) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func newPlace(t *testing.T, s *db.DB) place {
-	t.Helper()
-	key, err := seal.ParseKey(seal.NewKey())
-	require.NoError(t, err)
-	rules := service.New(s, service.Options{Secrets: seal.NewRing(key)})
-	p := place{t: t, store: s, operator: operator.New(s, rules), logs: &log{}}
-	for slug, currency := range map[string]string{"one": "XAF", "two": "EUR"} {
-		_, err := p.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Store " + slug, Slug: slug, Currency: currency, Country: "CM"})
-		require.NoError(t, err)
-	}
-	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: p.operator, Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
-	}))
-	t.Cleanup(server.Close)
-	p.url = server.URL
-	return p
-}
-
-func (p place) logger() *slog.Logger { return slog.New(slog.NewTextHandler(p.logs, nil)) }
-
-// link makes a sign-in link for this machine and returns its secret.
-func (p place) link(slug string) string {
-	p.t.Helper()
-	return p.linkUnder("http://127.0.0.1:8081", slug)
-}
-
-// linkUnder makes a sign-in link under an address and returns its secret.
-func (p place) linkUnder(base, slug string) string {
-	p.t.Helper()
-	link, err := p.operator.CreateSignInLink(p.t.Context(), &adminv1.CreateSignInLinkRequest{
-		Store: slug, Member: "Awa Ngo", Role: adminv1.Session_owner, ExpiresSeconds: new(int32(60)), BaseUrl: base,
-	})
-	require.NoError(p.t, err)
-	_, secret, _ := strings.Cut(link.GetUrl(), "token=")
-	return secret
-}
-
-// reader is a browser without scripts that keeps cookies and follows no redirect.
-type reader struct {
-	place
-	*http.Client
-}
-
-func (p place) reader() reader {
-	jar, err := cookiejar.New(nil)
-	require.NoError(p.t, err)
-	return reader{p, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
-}
-
-// signedIn is a reader signed in to a store.
-func (p place) signedIn(slug string) reader {
-	p.t.Helper()
-	r := p.reader()
-	a := r.send(http.MethodPost, "/sign-in", url.Values{"token": {p.link(slug)}})
-	require.Equal(p.t, http.StatusSeeOther, a.status)
-	return r
-}
-
-// answer is what came back.
-type answer struct {
-	status   int
-	header   http.Header
-	text     string
-	location string
-}
-
-func (r reader) send(method, path string, form url.Values, headers ...string) answer {
-	r.t.Helper()
-	request, err := http.NewRequestWithContext(r.t.Context(), method, r.url+dashboard.Path+path, strings.NewReader(form.Encode()))
-	require.NoError(r.t, err)
-	if form != nil {
-		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	a, err := r.Do(request)
-	require.NoError(r.t, err)
-	defer a.Body.Close()
-	text, err := io.ReadAll(a.Body)
-	require.NoError(r.t, err)
-	return answer{a.StatusCode, a.Header, string(text), a.Header.Get("Location")}
-}
-
-func (r reader) get(path string) answer {
-	r.t.Helper()
-	return r.send(http.MethodGet, path, nil)
-}
-
-var tokenField = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
-
-// token is what the reader's forms carry.
-func (r reader) token() string {
-	r.t.Helper()
-	found := tokenField.FindStringSubmatch(r.get("/keys").text)
-	require.NotNil(r.t, found)
-	return found[1]
-}
-
-var onceField = regexp.MustCompile(`name="once" value="([\w-]{22})"`)
-
-// once is the field that distinguishes a new form from all others.
-func (r reader) once() string {
-	r.t.Helper()
-	found := onceField.FindStringSubmatch(r.get("/keys/new").text)
-	require.NotNil(r.t, found)
-	return found[1]
-}
-
-// post sends a new form of the reader's session; fields are names and values in turn.
-func (r reader) post(path string, fields ...string) answer {
-	r.t.Helper()
-	form := url.Values{"csrf": {r.token()}, "once": {r.once()}}
-	for i := 0; i < len(fields); i += 2 {
-		form.Add(fields[i], fields[i+1])
-	}
-	return r.send(http.MethodPost, path, form)
-}
-
-// things are a store's own.
-type things struct {
-	key, webhook, delivery, entry string
-}
-
-// fill makes one of everything in a store.
-func (p place) fill(slug string) things {
-	p.t.Helper()
-	ctx := p.t.Context()
-	k, err := p.operator.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: slug, Name: "key of " + slug, Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30})
-	require.NoError(p.t, err)
-	w, err := p.operator.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{Store: slug, Url: "https://" + slug + ".example.com/hooks"})
-	require.NoError(p.t, err)
-	ping, err := p.operator.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: w.GetWebhook().GetId()})
-	require.NoError(p.t, err)
-	return things{k.GetKey().GetId(), w.GetWebhook().GetId(), ping.GetId(), p.activity(slug)[0].GetId()}
-}
-
-// pages are all addresses that are read, and forms all that are posted to, of a store's things.
-func pages(o things) []string {
-	return []string{
-		"/keys/" + o.key + "/revoke", "/webhooks/" + o.webhook, "/webhooks/" + o.webhook + "/edit", "/webhooks/" + o.webhook + "/disable",
-		"/webhooks/" + o.webhook + "/delete", "/webhooks/" + o.webhook + "/rotate", "/deliveries/" + o.delivery, "/deliveries/" + o.delivery + "/payload",
-	}
-}
-
-func forms(o things) []string {
-	return []string{
-		"/keys/" + o.key + "/revoke", "/webhooks/" + o.webhook + "/edit", "/webhooks/" + o.webhook + "/disable", "/webhooks/" + o.webhook + "/enable",
-		"/webhooks/" + o.webhook + "/delete", "/webhooks/" + o.webhook + "/rotate", "/webhooks/" + o.webhook + "/ping",
-		"/webhooks/" + o.webhook + "/resend", "/deliveries/" + o.delivery + "/resend",
-	}
-}
-
-// What a form needs besides the token, for those that need anything.
-var filled = []string{"url", "https://taken.example.com/", "description", "x", "events", "order.paid", "window", "24h"}
 
 func TestSessionReachesItsStoreOnly(t *testing.T) {
 	t.Parallel()
