@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"os"
 	"time"
 )
 
 const (
-	// watchInterval is how often a listener on SQLite asks whether another connection has committed. A
-	// question costs some microseconds: it reads one number of the log's shared memory.
-	watchInterval = 2 * time.Millisecond
+	// watchInterval is how often a listener on SQLite looks at the write-ahead log's size and time. Each
+	// time wakes the process, which is what an idle worker costs: 6 % of a core at 2 ms, 3 % at 12 ms.
+	watchInterval = 12 * time.Millisecond
+	// watchSettled is for how many looks after a change it asks SQLite too: file times may be as coarse
+	// as 10 ms, so that a second commit leaves the same time.
+	watchSettled = 2
 	// watchPause is how long a listener waits after an error.
 	watchPause = time.Second
 )
@@ -19,6 +23,7 @@ const (
 // watchInterval (https://www.sqlite.org/pragma.html#pragma_data_version).
 type watcher struct {
 	listeners
+	path string // of the database's file
 	// open returns a pool that reads the file.
 	open func() (*sql.DB, error)
 }
@@ -51,11 +56,18 @@ func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
 	var (
 		version       int64
 		newest, known []byte
+		size          int64
+		changed       time.Time
 	)
-	for {
+	for looks := watchSettled; ; looks-- {
+		if log, err := os.Stat(w.path + "-wal"); err == nil && (log.Size() != size || !log.ModTime().Equal(changed)) {
+			size, changed, looks = log.Size(), log.ModTime(), watchSettled
+		}
 		before := version
-		if err := pool.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
-			return err
+		if looks > 0 {
+			if err := pool.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
+				return err
+			}
 		}
 		if version != before {
 			var queued bool
