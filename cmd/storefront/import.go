@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 
+	"go.storefront.example/server/importing"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
 )
 
 type importCmd struct {
@@ -61,8 +61,8 @@ func (c *importCmd) Run(s *session) error {
 	}
 	return s.onDatabase(c.database, func(ctx context.Context, o *operator.Operator) error {
 		bar := newProgress(s.errs, c.Kind, size)
-		done, err := o.Import(ctx, c.Store, lines, service.Import{
-			Kind: service.ImportKind(c.Kind), Events: c.Events,
+		done, err := o.Import(ctx, c.Store, lines, importing.Options{
+			Kind: importing.Kind(c.Kind), Events: c.Events,
 			Progress: bar.show,
 		})
 		bar.end()
@@ -78,8 +78,8 @@ func (c *importCmd) Run(s *session) error {
 }
 
 // stopped adds to an error how much is stored in spite of it.
-func stopped(err error, done service.Imported) error {
-	var bad *service.LineError
+func stopped(err error, done importing.Progress) error {
+	var bad *importing.LineError
 	if errors.As(err, &bad) || done.Lines > 0 {
 		return fmt.Errorf("%w; %d lines before it are done, nothing after", err, done.Lines)
 	}

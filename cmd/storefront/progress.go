@@ -8,7 +8,7 @@ import (
 
 	"github.com/mattn/go-isatty"
 
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/importing"
 )
 
 // progress shows on a terminal how far long work has come, and nothing elsewhere.
@@ -32,7 +32,7 @@ const barWidth = 40
 const eraseLine = "\r\x1b[K"
 
 // show draws the bar anew.
-func (p progress) show(so service.Imported) {
+func (p progress) show(so importing.Progress) {
 	if p.w == nil {
 		return
 	}

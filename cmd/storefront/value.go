@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/validate"
 )
 
 // none is the word that clears a value that can be null or empty.
@@ -19,8 +19,8 @@ type amount int64
 // UnmarshalText reads an amount.
 func (a *amount) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil || n < 0 || n > service.MaxAmount {
-		return fmt.Errorf("must be a whole number of minor units from 0 to %d, not %q", int64(service.MaxAmount), text)
+	if err != nil || n < 0 || n > validate.MaxAmount {
+		return fmt.Errorf("must be a whole number of minor units from 0 to %d, not %q", int64(validate.MaxAmount), text)
 	}
 	*a = amount(n)
 	return nil

@@ -4,15 +4,15 @@ import (
 	"context"
 	"io"
 
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/importing"
 )
 
-// Import loads existing data into a store. It refuses with store_not_found and as service.Import
+// Import loads existing data into a store. It refuses with store_not_found and as importing.Import
 // does; what it answers with is stored even then.
-func (o *Operator) Import(ctx context.Context, storeName string, lines io.Reader, i service.Import) (service.Imported, error) {
+func (o *Operator) Import(ctx context.Context, storeName string, lines io.Reader, options importing.Options) (importing.Progress, error) {
 	ctx, err := o.In(ctx, storeName)
 	if err != nil {
-		return service.Imported{}, err
+		return importing.Progress{}, err
 	}
-	return o.rules.Import(ctx, lines, i)
+	return importing.New(o.store).Import(ctx, lines, options)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/apikey"
@@ -14,6 +15,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/validate"
 )
 
 // MaxActiveKeys is how many keys of a store may be active at once (specification, Limits).
@@ -55,35 +57,35 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 		return CreatedKey{}, err
 	}
 	p := &problems{}
-	name := p.text("name", d.Name, maxKeyNameRunes)
+	name := p.Text("name", d.Name, maxKeyNameRunes)
 	if name == "" {
-		p.invalid("name", "must name the tool that uses the key")
+		p.Invalid("name", "must name the tool that uses the key")
 	}
 	if len(d.Scopes) == 0 {
-		p.invalid("scopes", "must name at least one of "+strings.Join(auth.Scopes(), ", "))
+		p.Invalid("scopes", "must name at least one of "+strings.Join(auth.Scopes(), ", "))
 	}
 	for _, scope := range d.Scopes {
 		if !slices.Contains(auth.Scopes(), scope) {
-			p.invalid("scopes", fmt.Sprintf("must be one of %s, not %q", strings.Join(auth.Scopes(), ", "), scope))
+			p.Invalid("scopes", fmt.Sprintf("must be one of %s, not %q", strings.Join(auth.Scopes(), ", "), scope))
 		}
 	}
 	lifetime, known := keyLifetimes[d.Lifetime]
 	if !known {
-		p.invalid("lifetime", "must be 30 days, 90 days, 1 year or never")
+		p.Invalid("lifetime", "must be 30 days, 90 days, 1 year or never")
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return CreatedKey{}, err
 	}
 	scopes := slices.Compact(slices.Sorted(slices.Values(d.Scopes)))
 	text := auth.NewKey()
 	fingerprint := auth.Fingerprint(text)
 	var row *ent.ApiKey
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		if err := s.claim(ctx, tx, "api_key.create"); err != nil {
 			return err
 		}
 		// The store's row is held, so that two creations cannot both be the tenth.
-		if _, err := lock(s, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
+		if _, err := db.Lock(s.store, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
 		now := hook.Time(ctx)
@@ -118,7 +120,7 @@ func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	keyID, ok := parseID(id)
+	keyID, ok := validate.ParseID(id)
 	if !ok {
 		return nil, keyNotFound()
 	}
@@ -136,13 +138,13 @@ func (s *Shop) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	keyID, ok := parseID(id)
+	keyID, ok := validate.ParseID(id)
 	if !ok {
 		return nil, keyNotFound()
 	}
 	var row *ent.ApiKey
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = take(ctx, s, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)))
+	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.Take(ctx, s.store, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)))
 		if err := readError("key", err, keyNotFound); err != nil {
 			return err
 		}

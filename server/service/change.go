@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/field"
+	"go.storefront.example/server/validate"
 )
 
 // change is what a request makes of a resource.
@@ -64,7 +65,7 @@ func changeOf[R any](p *problems, table field.Table[R], in proto.Message, countr
 		}
 		c.named[f.Name] = true
 		if absent(m, fd) && !f.Nullable() {
-			p.invalid(fd.JSONName(), "cannot be null")
+			p.Invalid(fd.JSONName(), "cannot be null")
 		}
 	}
 	for i := range fields.Len() {
@@ -85,7 +86,7 @@ func (p *problems) named(in update) func(protoreflect.FieldDescriptor) bool {
 	for _, path := range mask.GetPaths() {
 		f := m.Descriptor().Fields().ByName(protoreflect.Name(path))
 		if f == nil || path == "id" || path == "update_mask" {
-			p.invalid("updateMask", "names "+path+", which cannot be changed")
+			p.Invalid("updateMask", "names "+path+", which cannot be changed")
 		}
 	}
 	return func(fd protoreflect.FieldDescriptor) bool {
@@ -96,7 +97,7 @@ func (p *problems) named(in update) func(protoreflect.FieldDescriptor) bool {
 // creationNames reports whether a creation names a field; an enum without a value is left to its default.
 func creationNames(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	switch {
-	case boundOf(fd).required && fd.HasPresence():
+	case validate.BoundOf(fd).Required && fd.HasPresence():
 		return true
 	case fd.Kind() == protoreflect.EnumKind:
 		return m.Has(fd) && !absent(m, fd)
@@ -117,7 +118,7 @@ func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 // value brings a value into the form in which it is stored and refuses it when it is out of bounds.
 // It returns nil for null.
 func (p *problems) value(fd protoreflect.FieldDescriptor, v protoreflect.Value, form field.Form, nullable bool, country string) any {
-	name, b := fd.JSONName(), boundOf(fd)
+	name, b := fd.JSONName(), validate.BoundOf(fd)
 	switch {
 	case fd.IsMap():
 		texts := map[string]string{}
@@ -146,19 +147,19 @@ func (p *problems) value(fd protoreflect.FieldDescriptor, v protoreflect.Value, 
 		return p.word(fd, v.Enum())
 	case protoreflect.Int64Kind:
 		n := v.Int()
-		p.amount(name, &n, b)
+		p.Amount(name, &n, b)
 		return n
 	case protoreflect.Int32Kind:
-		if n := v.Int(); n < b.least || n > b.most {
-			p.invalid(name, fmt.Sprintf("must be a whole number from %d to %d, or null", b.least, b.most))
+		if n := v.Int(); n < b.Least || n > b.Most {
+			p.Invalid(name, fmt.Sprintf("must be a whole number from %d to %d, or null", b.Least, b.Most))
 		}
 	case protoreflect.DoubleKind:
-		if n := v.Float(); !(n >= float64(b.least) && n <= float64(b.most)) {
-			p.invalid(name, fmt.Sprintf("must be a percentage from %d to %d", b.least, b.most))
+		if n := v.Float(); !(n >= float64(b.Least) && n <= float64(b.Most)) {
+			p.Invalid(name, fmt.Sprintf("must be a percentage from %d to %d", b.Least, b.Most))
 		}
 	case protoreflect.MessageKind:
 		at, _ := v.Message().Interface().(*timestamppb.Timestamp)
-		if t := p.moment(name, at); t != nil {
+		if t := p.Moment(name, at); t != nil {
 			return *t
 		}
 		return nil
@@ -170,35 +171,35 @@ func (p *problems) value(fd protoreflect.FieldDescriptor, v protoreflect.Value, 
 func (p *problems) word(fd protoreflect.FieldDescriptor, n protoreflect.EnumNumber) string {
 	value := fd.Enum().Values().ByNumber(n)
 	if value == nil || n == 0 {
-		p.invalid(fd.JSONName(), "has an unknown value")
+		p.Invalid(fd.JSONName(), "has an unknown value")
 		return ""
 	}
 	return string(value.Name())
 }
 
 // formed brings a text into its form; nil is a text that is refused, or null.
-func (p *problems) formed(name, value string, b bound, form field.Form, nullable bool, country string) *string {
+func (p *problems) formed(name, value string, b validate.Bound, form field.Form, nullable bool, country string) *string {
 	switch form {
 	case field.Email:
-		return p.email(name, value)
+		return p.Email(name, value)
 	case field.Phone:
 		if value == "" && !nullable {
 			return &value
 		}
-		return p.phone(name, value, country)
+		return p.Phone(name, value, country)
 	case field.Contact:
-		p.contact(name, value)
+		p.Contact(name, value)
 		return &value
 	case field.Address:
-		address := p.optionalURL(name, &value)
+		address := p.URL(name, &value)
 		if address == nil && !nullable {
-			p.invalid(name, "must be an http or https address")
+			p.Invalid(name, "must be an http or https address")
 		}
 		return address
 	}
-	text := p.text(name, value, int(b.most))
-	if text == "" && b.least > 0 {
-		p.invalid(name, fmt.Sprintf("must be %d to %d characters long", b.least, b.most))
+	text := p.Text(name, value, int(b.Most))
+	if text == "" && b.Least > 0 {
+		p.Invalid(name, fmt.Sprintf("must be %d to %d characters long", b.Least, b.Most))
 	}
 	return &text
 }

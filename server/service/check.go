@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/validate"
 )
 
 // Check applies every rule that needs only the request and its store, and joins what the decoder
@@ -22,7 +22,7 @@ func (s *Shop) Check(ctx context.Context, m proto.Message, invalid *wire.Invalid
 	if err != nil {
 		return err
 	}
-	p := problemsOf(invalid)
+	p := &problems{*validate.Of(invalid)}
 	switch in := m.(type) {
 	case *storefrontv1.ListProductsRequest:
 		_, err = p.listProducts(in)
@@ -46,14 +46,7 @@ func (s *Shop) Check(ctx context.Context, m proto.Message, invalid *wire.Invalid
 	case *storefrontv1.UpdatePaymentLinkRequest:
 		_, err = p.paymentLinkChange(in)
 	default:
-		err = p.err()
+		err = p.Err()
 	}
 	return err
-}
-
-// known refuses an enum number that has no meaning; only binary requests can carry one.
-func (p *problems) known(field string, e protoreflect.Enum) {
-	if e.Number() != 0 && e.Descriptor().Values().ByNumber(e.Number()) == nil {
-		p.invalid(field, "has an unknown value")
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
@@ -22,6 +23,7 @@ import (
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 // OrderDraft is a purchase to record: of products, or through a payment link, by a customer that
@@ -120,23 +122,23 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 // check brings the draft's texts into their stored form and refuses what needs no look-up.
 func (d *OrderDraft) check(t tenant.Store) error {
 	p := &problems{}
-	d.Note = p.optionalText("note", d.Note, maxNoteRunes)
+	d.Note = p.OptionalText("note", d.Note, validate.MaxNoteRunes)
 	switch {
 	case d.PaymentLinkID == "" && len(d.Lines) == 0:
-		p.invalid("items", "must name a product or a payment link")
+		p.Invalid("items", "must name a product or a payment link")
 	case d.PaymentLinkID != "" && len(d.Lines) > 0:
-		p.invalid("items", "must be empty for an order through a payment link")
+		p.Invalid("items", "must be empty for an order through a payment link")
 	case d.PaymentLinkID == "" && d.Amount != nil:
-		p.invalid("amount", "follows from the products; only an OPEN payment link takes one")
+		p.Invalid("amount", "follows from the products; only an OPEN payment link takes one")
 	}
-	p.amount("amount", d.Amount, paymentBound)
+	p.Amount("amount", d.Amount, validate.PaymentBound)
 	for i, l := range d.Lines {
 		if l.Quantity < 1 {
-			p.invalid("items."+strconv.Itoa(i)+".quantity", "must be a whole number from 1")
+			p.Invalid("items."+strconv.Itoa(i)+".quantity", "must be a whole number from 1")
 		}
 	}
 	if d.CustomerID != "" {
-		return p.err()
+		return p.Err()
 	}
 	row, err := p.buyer(&storefrontv1.CreateCustomerRequest{Name: d.Buyer.Name, Email: d.Buyer.Email, Phone: d.Buyer.Phone}, t.Country)
 	d.Buyer = Buyer{row.Name, row.Email, row.Phone}
@@ -148,11 +150,11 @@ func (s *Shop) takeBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	if d.CustomerID == "" {
 		return s.takeKnown(ctx, tx, t, d.Buyer.row())
 	}
-	id, ok := parseID(d.CustomerID)
+	id, ok := validate.ParseID(d.CustomerID)
 	if !ok {
 		return nil, customerNotFound()
 	}
-	row, err := take(ctx, s, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
+	row, err := db.Take(ctx, s.store, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
 	if err := readError("customer", err, customerNotFound); err != nil {
 		return nil, err
 	}
@@ -161,11 +163,11 @@ func (s *Shop) takeBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 
 // linkToPay returns the payment link of the draft, holds its row, and the amount to pay.
 func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.PaymentLink, int64, error) {
-	id, ok := parseID(d.PaymentLinkID)
+	id, ok := validate.ParseID(d.PaymentLinkID)
 	if !ok {
 		return nil, 0, paymentLinkNotFound()
 	}
-	link, err := take(ctx, s, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
+	link, err := db.Take(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
 	if err := readError("payment link", err, paymentLinkNotFound); err != nil {
 		return nil, 0, err
 	}
@@ -195,7 +197,7 @@ type pricedLine struct {
 func linesOf(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []OrderLine) ([]pricedLine, int64, error) {
 	ids := make([]uuid.UUID, len(lines))
 	for i, l := range lines {
-		id, ok := parseID(l.ProductID)
+		id, ok := validate.ParseID(l.ProductID)
 		if !ok {
 			return nil, 0, productNotFound()
 		}
@@ -213,7 +215,7 @@ func linesOf(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []OrderLine)
 			return nil, 0, productNotFound()
 		}
 		p, quantity := products[at], lines[i].Quantity
-		if p.PriceAmount > 0 && int64(quantity) > (MaxAmount-total)/p.PriceAmount {
+		if p.PriceAmount > 0 && int64(quantity) > (validate.MaxAmount-total)/p.PriceAmount {
 			return nil, 0, apierr.Invalid("The order's amount is above what an amount can be.",
 				wire.Field{Name: "items." + strconv.Itoa(i) + ".quantity", Message: "makes the order's amount too large"})
 		}

@@ -15,6 +15,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/validate"
 )
 
 func TestOrderTransitions(t *testing.T) {
@@ -80,7 +81,7 @@ func TestRecordOrderRefusals(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		p := b.product("Guide", service.MaxAmount/2)
+		p := b.product("Guide", validate.MaxAmount/2)
 		l := b.link(nil)
 		buyer := service.Buyer{Email: ptr("a@example.com")}
 		one := []service.OrderLine{{ProductID: p.GetId(), Quantity: 1}}

@@ -7,6 +7,7 @@ import (
 
 	"entgo.io/ent/dialect"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
@@ -17,6 +18,7 @@ import (
 	"go.storefront.example/gen/ent/predicate"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 func customerNotFound() error {
@@ -41,7 +43,7 @@ func (p *problems) listCustomers(in *storefrontv1.ListCustomersRequest) (custome
 	var l customerList
 	l.number, l.page = p.page(in.Page, in.PageSize)
 	l.text = p.query(in.Q)
-	return l, p.err()
+	return l, p.Err()
 }
 
 // ListCustomers returns a page of the store's customers, newest first; resource.Customers
@@ -66,7 +68,7 @@ func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequ
 	if err != nil {
 		return nil, err
 	}
-	id, ok := parseID(in.GetId())
+	id, ok := validate.ParseID(in.GetId())
 	if !ok {
 		return nil, customerNotFound()
 	}
@@ -91,8 +93,8 @@ func (b Buyer) row() *ent.Customer {
 // buyer reads a customer to record.
 func (p *problems) buyer(in *storefrontv1.CreateCustomerRequest, country string) (*ent.Customer, error) {
 	c := changeOf(p, field.Customer, in, country)
-	named := in.Email != nil || in.Phone != nil || p.refused("email") || p.refused("phone")
-	if err := p.err(); err != nil {
+	named := in.Email != nil || in.Phone != nil || p.Refused("email") || p.Refused("phone")
+	if err := p.Err(); err != nil {
 		return &c.to, err
 	}
 	if !named {
@@ -117,7 +119,7 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 		return nil, false, err
 	}
 	var row *ent.Customer
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		known, err := s.takeKnown(ctx, tx, t, buyer)
 		if err != nil {
 			return err
@@ -201,7 +203,7 @@ func saveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*en
 
 func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, country string) (change[ent.Customer], error) {
 	c := changeOf(p, field.Customer, in, country)
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return c, err
 	}
 	if c.names("email") && c.to.Email == nil && c.names("phone") && c.to.Phone == nil {
@@ -223,13 +225,13 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 	if err != nil {
 		return nil, err
 	}
-	id, ok := parseID(in.GetId())
+	id, ok := validate.ParseID(in.GetId())
 	if !ok {
 		return nil, customerNotFound()
 	}
 	var row *ent.Customer
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = take(ctx, s, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
+	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.Take(ctx, s.store, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
 		if err := readError("customer", err, customerNotFound); err != nil {
 			return err
 		}

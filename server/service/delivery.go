@@ -15,6 +15,7 @@ import (
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 // DeliverySearch selects deliveries of the store.
@@ -41,24 +42,24 @@ func (s *Shop) ListDeliveries(ctx context.Context, which DeliverySearch) ([]queu
 	}
 	p := &problems{}
 	if which.Status != "" && !slices.Contains(queue.Statuses(), which.Status) {
-		p.invalid("status", "must be one of "+strings.Join(queue.Statuses(), ", "))
+		p.Invalid("status", "must be one of "+strings.Join(queue.Statuses(), ", "))
 	}
 	if which.EventType != "" && which.EventType != hook.Ping && !slices.Contains(EventTypes(), which.EventType) {
-		p.invalid("eventType", "must be ping or one of "+strings.Join(EventTypes(), ", "))
+		p.Invalid("eventType", "must be ping or one of "+strings.Join(EventTypes(), ", "))
 	}
 	search := queue.Search{StoreID: t.ID, Status: which.Status, EventType: which.EventType, Limit: which.Limit}
 	if which.Before != "" {
-		before, ok := parseID(which.Before)
+		before, ok := validate.ParseID(which.Before)
 		if !ok {
-			p.invalid("pageToken", "must be the nextPageToken of an answer")
+			p.Invalid("pageToken", "must be the nextPageToken of an answer")
 		}
 		search.Before = before
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	if which.WebhookID != "" {
-		webhookID, ok := parseID(which.WebhookID)
+		webhookID, ok := validate.ParseID(which.WebhookID)
 		if !ok {
 			return nil, webhookNotFound()
 		}
@@ -87,7 +88,7 @@ func (s *Shop) GetDelivery(ctx context.Context, id string) (Delivery, error) {
 	if err != nil {
 		return Delivery{}, err
 	}
-	deliveryID, ok := parseID(id)
+	deliveryID, ok := validate.ParseID(id)
 	if !ok {
 		return Delivery{}, deliveryNotFound()
 	}

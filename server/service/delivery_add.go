@@ -14,6 +14,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 // pingMessage is the message of a ping.
@@ -50,7 +51,7 @@ func (s *Shop) ResendDelivery(ctx context.Context, deliveryID string) (queue.Ent
 	if err != nil {
 		return queue.Entry{}, err
 	}
-	ended, ok := parseID(deliveryID)
+	ended, ok := validate.ParseID(deliveryID)
 	if !ok {
 		return queue.Entry{}, deliveryNotFound()
 	}

@@ -66,7 +66,7 @@ func (s *Shop) once(ctx context.Context, t tenant.Store, operation string, asked
 		}
 	}
 	var answer *storefrontv1.Order
-	err := s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err := s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		var err error
 		answer, err = change(ctx, tx)
 		return err
@@ -138,9 +138,9 @@ func (s *Shop) claim(ctx context.Context, tx *ent.Tx, operation string) error {
 func checkIdempotencyKey(key string) error {
 	p := &problems{}
 	if !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) || utf8.RuneCountInString(key) > MaxIdempotencyKeyRunes {
-		p.invalid("idempotencyKey", fmt.Sprintf("must be at most %d characters long and hold no control characters", MaxIdempotencyKeyRunes))
+		p.Invalid("idempotencyKey", fmt.Sprintf("must be at most %d characters long and hold no control characters", MaxIdempotencyKeyRunes))
 	}
-	return p.err()
+	return p.Err()
 }
 
 // remembered returns what was remembered under a key, or nil. Transactions that ask for the same key

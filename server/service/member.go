@@ -8,9 +8,9 @@ const maxMemberRunes = 100
 // name.
 func MemberName(field, name string) (string, error) {
 	p := &problems{}
-	name = p.text(field, name, maxMemberRunes)
+	name = p.Text(field, name, maxMemberRunes)
 	if name == "" {
-		p.invalid(field, "must name the member")
+		p.Invalid(field, "must name the member")
 	}
-	return name, p.err()
+	return name, p.Err()
 }

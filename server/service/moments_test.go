@@ -21,6 +21,8 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service"
 )
 
@@ -65,6 +67,7 @@ func head(found []string) []string {
 type world struct {
 	t                                  *testing.T
 	shops                              []*service.Shop
+	importers                          map[*service.Shop]*importing.Importer
 	ctx                                context.Context
 	audit                              audit
 	products, links, customers, emails []string
@@ -78,7 +81,7 @@ type world struct {
 func newWorld(t *testing.T, database string) *world {
 	t.Helper()
 	url := dbtest.URL(t, database)
-	w := &world{t: t, refused: map[apierr.Code]int{}}
+	w := &world{t: t, refused: map[apierr.Code]int{}, importers: map[*service.Shop]*importing.Importer{}}
 	options := sealing(t)
 	var first *db.DB
 	for _, ahead := range []time.Duration{0, 3 * time.Millisecond, -250 * time.Millisecond} {
@@ -89,7 +92,8 @@ func newWorld(t *testing.T, database string) *world {
 		s, err := db.Open(context.Background(), db.Config{URL: url, Clock: clock, MaxConns: 6})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
-		w.shops = append(w.shops, service.New(s, options))
+		shop := service.New(s, options)
+		w.shops, w.importers[shop] = append(w.shops, shop), importing.New(s)
 		if first == nil {
 			first = s
 		}
@@ -199,10 +203,10 @@ func (w *world) key(ctx context.Context, s *service.Shop, name string) error {
 // load imports an order of a known customer through a link, and a customer of its own.
 func (w *world) load(ctx context.Context, s *service.Shop, r *rand.Rand) error {
 	i := r.IntN(momentObjects)
-	buyer := fields{"id": w.customers[i], "name": "", "email": w.emails[i], "phone": nil}
-	one := oneOrder(buyer).with("status", "PENDING").with("paidAt", nil).with("paymentLink", fields{"id": pick(w.links, r), "code": "", "title": ""})
-	other := oneOrder(oneCustomer()).with("status", "PENDING").with("paidAt", nil)
-	_, err := s.Import(ctx, lines(one, other), service.Import{Kind: service.ImportOrders, Events: true})
+	buyer := importtest.Fields{"id": w.customers[i], "name": "", "email": w.emails[i], "phone": nil}
+	one := importtest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil).With("paymentLink", importtest.Fields{"id": pick(w.links, r), "code": "", "title": ""})
+	other := importtest.OneOrder(importtest.OneCustomer()).With("status", "PENDING").With("paidAt", nil)
+	_, err := w.importers[s].Import(ctx, importtest.Lines(one, other), importing.Options{Kind: importing.Orders, Events: true})
 	if err == nil {
 		w.seen(one["id"].(string))
 	}

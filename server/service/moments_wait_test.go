@@ -13,6 +13,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service"
 )
 
@@ -123,7 +125,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		{"a key", "api_keys", key.ID.String(), func(string) error { _, err := w.RevokeKey(w.ctx, key.ID.String()); return err }},
 		{"a webhook", "webhooks", hook, func(string) error { _, err := w.DisableWebhook(w.ctx, hook); return err }},
 		{"a load behind the store", "stores", inStore.ID.String(), func(string) error {
-			_, err := w.Import(w.ctx, lines(oneCustomer()), service.Import{Kind: service.ImportCustomers, Events: true})
+			_, err := importing.New(w.store).Import(w.ctx, importtest.Lines(importtest.OneCustomer()), importing.Options{Kind: importing.Customers, Events: true})
 			return err
 		}},
 	} {

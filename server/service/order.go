@@ -10,6 +10,7 @@ import (
 	"go.storefront.example/ent/resource"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 func orderNotFound() error {
@@ -25,31 +26,17 @@ type orderList struct {
 func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (orderList, error) {
 	var l orderList
 	l.number, l.page = p.page(in.Page, in.PageSize)
-	p.known("status", in.GetStatus())
+	p.Known("status", in.GetStatus())
 	l.which.Status = in.GetStatus()
 	l.which.From = p.bound("from", in.GetFrom())
 	l.which.To = p.bound("to", in.GetTo())
-	return l, p.err()
+	return l, p.Err()
 }
 
-// moment brings a date-time into the form in which times are stored, UTC in milliseconds; nil
-// stays nil.
-func (p *problems) moment(field string, at *timestamppb.Timestamp) *time.Time {
-	if at == nil {
-		return nil
-	}
-	if at.CheckValid() != nil {
-		p.invalid(field, "must be an RFC 3339 date-time of the years 1 to 9999")
-		return nil
-	}
-	t := at.AsTime().Truncate(time.Millisecond)
-	return &t
-}
-
-// bound is moment for a bound of stored times, which are in milliseconds: one of them is at or
+// bound is Moment for a bound of stored times, which are in milliseconds: one of them is at or
 // after a moment between two milliseconds exactly when it is at or after the later of the two.
 func (p *problems) bound(field string, at *timestamppb.Timestamp) *time.Time {
-	t := p.moment(field, at)
+	t := p.Moment(field, at)
 	if t != nil && t.Before(at.AsTime()) {
 		*t = t.Add(time.Millisecond)
 	}
@@ -78,7 +65,7 @@ func (s *Shop) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (
 	if err != nil {
 		return nil, err
 	}
-	id, ok := parseID(in.GetId())
+	id, ok := validate.ParseID(in.GetId())
 	if !ok {
 		return nil, orderNotFound()
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
@@ -16,6 +17,7 @@ import (
 	"go.storefront.example/gen/ent/paymentlink"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 // PayOrder marks a PENDING or FAILED order as PAID, adds it to what its customer paid and to its
@@ -23,7 +25,7 @@ import (
 // link. Paying a paid order changes nothing and sends nothing.
 //
 // It refuses with order_not_found, order_transition_invalid, or total_limit when the payment would
-// take the customer's totalPaid or the link's paidAmount past MaxAmount.
+// take the customer's totalPaid or the link's paidAmount past validate.MaxAmount.
 func (s *Shop) PayOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return s.moveOrder(ctx, id, order.StatusPAID, []order.Status{order.StatusPENDING, order.StatusFAILED},
 		func(ctx context.Context, tx *ent.Tx, o takenOrder, u *ent.OrderUpdateOne) error {
@@ -71,11 +73,11 @@ type takenOrder struct {
 // payable refuses a payment after which a total could not be written as a number any more.
 func (o takenOrder) payable() error {
 	switch {
-	case o.buyer.TotalPaid > MaxAmount-o.row.Amount:
-		return apierr.New(apierr.TotalLimit, fmt.Sprintf("The customer's totalPaid is %d and cannot pass %d.", o.buyer.TotalPaid, int64(MaxAmount)))
+	case o.buyer.TotalPaid > validate.MaxAmount-o.row.Amount:
+		return apierr.New(apierr.TotalLimit, fmt.Sprintf("The customer's totalPaid is %d and cannot pass %d.", o.buyer.TotalPaid, int64(validate.MaxAmount)))
 	case o.link == nil:
-	case o.link.PaidAmount > MaxAmount-o.row.Amount:
-		return apierr.New(apierr.TotalLimit, fmt.Sprintf("The payment link's paidAmount is %d and cannot pass %d.", o.link.PaidAmount, int64(MaxAmount)))
+	case o.link.PaidAmount > validate.MaxAmount-o.row.Amount:
+		return apierr.New(apierr.TotalLimit, fmt.Sprintf("The payment link's paidAmount is %d and cannot pass %d.", o.link.PaidAmount, int64(validate.MaxAmount)))
 	case o.link.PaidCount == math.MaxInt32:
 		return apierr.New(apierr.TotalLimit, "The payment link has as many payments as can be counted.")
 	}
@@ -113,12 +115,12 @@ func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from [
 	if err != nil {
 		return nil, err
 	}
-	orderID, ok := parseID(id)
+	orderID, ok := validate.ParseID(id)
 	if !ok {
 		return nil, orderNotFound()
 	}
 	return s.once(ctx, t, "order."+strings.ToLower(to.String()), orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-		row, err := take(ctx, s, tx.Order.Query().Where(order.StoreID(t.ID), order.ID(orderID)))
+		row, err := db.Take(ctx, s.store, tx.Order.Query().Where(order.StoreID(t.ID), order.ID(orderID)))
 		if err := readError("order", err, orderNotFound); err != nil {
 			return nil, err
 		}
@@ -154,14 +156,14 @@ func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from [
 func (s *Shop) takeShown(ctx context.Context, tx *ent.Tx, t tenant.Store, row *ent.Order) (takenOrder, error) {
 	o := takenOrder{row: row}
 	var err error
-	o.buyer, err = take(ctx, s, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(row.CustomerID)))
+	o.buyer, err = db.Take(ctx, s.store, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(row.CustomerID)))
 	if err != nil {
 		return o, fmt.Errorf("read the order's customer: %w", err)
 	}
 	if row.PaymentLinkID == nil {
 		return o, nil
 	}
-	o.link, err = take(ctx, s, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*row.PaymentLinkID)))
+	o.link, err = db.Take(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*row.PaymentLinkID)))
 	if err != nil {
 		return o, fmt.Errorf("read the order's payment link: %w", err)
 	}

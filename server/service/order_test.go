@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -40,21 +39,5 @@ func TestListOrdersBetweenTwoMoments(t *testing.T) {
 			require.Equal(t, row.want, page.GetTotal(), row.reason)
 			require.Len(t, page.GetData(), int(row.want), row.reason)
 		}
-	})
-}
-
-func TestImportedTimesAreInMilliseconds(t *testing.T) {
-	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, service.Options{})
-		line := `{"id":"01990000-0000-7000-8000-000000000001","reference":"R1","status":"PAID","amount":5,"currency":"XAF",` +
-			`"platformFeePercent":0,"customer":{"id":"01990000-0000-7000-8000-000000000002","name":"A","email":"a@example.com","phone":null},` +
-			`"items":[],"paymentLink":null,"note":null,"paidAt":"2026-09-01T12:00:00.0059Z","createdAt":"2026-09-01T12:00:00.0019Z"}`
-		done, err := b.Import(b.ctx, strings.NewReader(line), service.Import{Kind: service.ImportOrders})
-		require.NoError(t, err)
-		require.Equal(t, 1, done.Stored)
-		row := s.Client().Order.Query().OnlyX(b.ctx)
-		require.Equal(t, 1*time.Millisecond, time.Duration(row.CreatedAt.Nanosecond()))
-		require.Equal(t, 5*time.Millisecond, time.Duration(row.PaidAt.Nanosecond()))
 	})
 }

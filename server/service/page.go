@@ -7,13 +7,17 @@ import (
 	"unicode/utf8"
 
 	"go.storefront.example/ent/resource"
+	"go.storefront.example/server/validate"
 )
 
 // DefaultPageSize is how many entries a page has unless the request names a size.
 const DefaultPageSize = 25
 
 // maxPageSize is the largest size of a page.
-var maxPageSize = most("storefront.v1.ListProductsRequest.page_size")
+var maxPageSize = validate.Most("storefront.v1.ListProductsRequest.page_size")
+
+// maxQueryRunes bounds a text to search for.
+var maxQueryRunes = validate.Most("storefront.v1.ListProductsRequest.q")
 
 // page returns the page that a list request asks for, with its number and size, by the defaults
 // where it names none. number and size are nil where the request leaves them out.
@@ -22,13 +26,13 @@ func (p *problems) page(number *int64, size *int32) (at int64, page resource.Pag
 	if number != nil {
 		at = *number
 		if at < 1 {
-			p.invalid("page", "must be a whole number from 1")
+			p.Invalid("page", "must be a whole number from 1")
 		}
 	}
 	if size != nil {
 		page.Size = int(*size)
 		if page.Size < 1 || page.Size > maxPageSize {
-			p.invalid("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", maxPageSize))
+			p.Invalid("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", maxPageSize))
 		}
 	}
 	if at-1 > int64(math.MaxInt64/maxPageSize) {
@@ -45,8 +49,8 @@ func (p *problems) query(q *string) string {
 		return ""
 	}
 	if utf8.RuneCountInString(*q) > maxQueryRunes {
-		p.invalid("q", fmt.Sprintf("must be at most %d characters long", maxQueryRunes))
+		p.Invalid("q", fmt.Sprintf("must be at most %d characters long", maxQueryRunes))
 		return ""
 	}
-	return strings.TrimSpace(p.text("q", *q, maxQueryRunes))
+	return strings.TrimSpace(p.Text("q", *q, maxQueryRunes))
 }

@@ -8,6 +8,7 @@ import (
 	"go.storefront.example/gen/ent/paymentlink"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 func paymentLinkNotFound() error {
@@ -32,9 +33,9 @@ type paymentLinkList struct {
 func (p *problems) listPaymentLinks(in *storefrontv1.ListPaymentLinksRequest) (paymentLinkList, error) {
 	var l paymentLinkList
 	l.number, l.page = p.page(in.Page, in.PageSize)
-	p.known("status", in.GetStatus())
+	p.Known("status", in.GetStatus())
 	l.status = in.GetStatus()
-	return l, p.err()
+	return l, p.Err()
 }
 
 // ListPaymentLinks returns a page of the store's payment links, newest first; resource.PaymentLinks
@@ -59,7 +60,7 @@ func (s *Shop) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLi
 	if err != nil {
 		return nil, err
 	}
-	id, ok := parseID(in.GetId())
+	id, ok := validate.ParseID(in.GetId())
 	if !ok {
 		return nil, paymentLinkNotFound()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
@@ -16,11 +17,12 @@ import (
 	"go.storefront.example/gen/ent/paymentlink"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 func (p *problems) newPaymentLink(in *storefrontv1.CreatePaymentLinkRequest) (change[ent.PaymentLink], error) {
 	if in.GetPricing() == 0 {
-		p.invalid("pricing", "must be FIXED or OPEN")
+		p.Invalid("pricing", "must be FIXED or OPEN")
 	}
 	return p.paymentLinkChange(in)
 }
@@ -28,8 +30,8 @@ func (p *problems) newPaymentLink(in *storefrontv1.CreatePaymentLinkRequest) (ch
 func (p *problems) paymentLinkChange(in proto.Message) (change[ent.PaymentLink], error) {
 	c := changeOf(p, field.PaymentLink, in, "")
 	// Whatever is wrong with the date itself has a code of its own.
-	p.recode("expiresAt", apierr.PaymentLinkExpiryInvalid)
-	return c, p.err()
+	p.Recode("expiresAt", apierr.PaymentLinkExpiryInvalid)
+	return c, p.Err()
 }
 
 // linkAfter is the link after a change. Changing the pricing clears the other kind's amount unless
@@ -77,7 +79,7 @@ func (s *Shop) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePay
 		return nil, err
 	}
 	var row *ent.PaymentLink
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		address, err := storeAddress(ctx, tx, t)
 		if err != nil {
 			return err
@@ -149,13 +151,13 @@ func (s *Shop) changePaymentLink(ctx context.Context, id string, after func(cont
 	if err != nil {
 		return nil, err
 	}
-	linkID, ok := parseID(id)
+	linkID, ok := validate.ParseID(id)
 	if !ok {
 		return nil, paymentLinkNotFound()
 	}
 	var row *ent.PaymentLink
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = take(ctx, s, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(linkID)))
+	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.Take(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(linkID)))
 		if err := readError("payment link", err, paymentLinkNotFound); err != nil {
 			return err
 		}

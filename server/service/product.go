@@ -7,6 +7,7 @@ import (
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 func productNotFound() error {
@@ -22,10 +23,10 @@ type productList struct {
 func (p *problems) listProducts(in *storefrontv1.ListProductsRequest) (productList, error) {
 	var l productList
 	l.number, l.page = p.page(in.Page, in.PageSize)
-	p.known("status", in.GetStatus())
-	p.known("type", in.GetType())
+	p.Known("status", in.GetStatus())
+	p.Known("type", in.GetType())
 	l.which = resource.ProductFilter{Title: p.query(in.Q), Status: in.GetStatus(), Type: in.GetType()}
-	return l, p.err()
+	return l, p.Err()
 }
 
 // ListProducts returns a page of the store's products, newest first; resource.Products documents
@@ -50,7 +51,7 @@ func (s *Shop) GetProduct(ctx context.Context, in *storefrontv1.GetProductReques
 	if err != nil {
 		return nil, err
 	}
-	id, ok := parseID(in.GetId())
+	id, ok := validate.ParseID(in.GetId())
 	if !ok {
 		return nil, productNotFound()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
@@ -17,11 +18,12 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 func (p *problems) productChange(in proto.Message) (change[ent.Product], error) {
 	c := changeOf(p, field.Product, in, "")
-	return c, p.err()
+	return c, p.Err()
 }
 
 // UpdateProduct changes the named fields of a product.
@@ -50,13 +52,13 @@ func (s *Shop) ChangeProduct(ctx context.Context, in ProductUpdate) (*storefront
 	if err != nil {
 		return nil, err
 	}
-	productID, ok := parseID(in.GetId())
+	productID, ok := validate.ParseID(in.GetId())
 	if !ok {
 		return nil, productNotFound()
 	}
 	var row *ent.Product
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = take(ctx, s, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(productID)))
+	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.Take(ctx, s.store, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(productID)))
 		if err := readError("product", err, productNotFound); err != nil {
 			return err
 		}
@@ -145,16 +147,16 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 	p := &problems{}
 	kind := product.Type(in.GetType().String())
 	if product.TypeValidator(kind) != nil {
-		p.invalid("type", "must be one of FILE, COURSE, LICENSE, MEETING, EVENT")
+		p.Invalid("type", "must be one of FILE, COURSE, LICENSE, MEETING, EVENT")
 	}
 	c := changeOf(p, field.Product, in, "")
-	slug := p.slug("slug", in.GetSlug())
-	if err := p.err(); err != nil {
+	slug := p.Slug("slug", in.GetSlug())
+	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	next := c.applied(&ent.Product{Type: kind, Status: product.StatusDRAFT})
 	var row *ent.Product
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		address, err := storeAddress(ctx, tx, t)
 		if err != nil {
 			return err

@@ -5,61 +5,23 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
-	"unicode"
-
-	"golang.org/x/text/unicode/norm"
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
-// maxSlugBytes bounds the short names in addresses, slugEndBytes is the length of the random end
-// that distinguishes two of the same title.
-const (
-	maxSlugBytes = 80
-	slugEndBytes = 6
-)
-
-// slug refuses a short name that cannot stand in an address as it is; empty is left to be made.
-func (p *problems) slug(field, value string) string {
-	if value != "" && (value != slugOf(value) || len(value) > maxSlugBytes) {
-		p.invalid(field, fmt.Sprintf("must be 1 to %d lower-case letters, digits and single hyphens", maxSlugBytes))
-	}
-	return value
-}
-
-// slugOf makes a short name for addresses from a title: letters without their marks, digits, and
-// a hyphen for whatever stands between. It may be empty.
-func slugOf(title string) string {
-	var b strings.Builder
-	gap := false
-	for _, r := range norm.NFKD.String(strings.ToLower(title)) {
-		switch {
-		case r < unicode.MaxASCII && (unicode.IsLower(r) || unicode.IsDigit(r)):
-			if gap && b.Len() > 0 {
-				b.WriteByte('-')
-			}
-			gap = false
-			b.WriteRune(r)
-		case unicode.Is(unicode.Mn, r):
-		default:
-			gap = true
-		}
-		if b.Len() > maxSlugBytes-2 { // a hyphen and a letter may not fit any more
-			break
-		}
-	}
-	return b.String()
-}
+// slugEndBytes is the length of the random end that distinguishes two slugs of the same title.
+const slugEndBytes = 6
 
 // freeSlug returns the named slug, refused with slug_taken when it is taken, or one made from
 // the title, told apart by a random end when that is taken.
 func freeSlug(ctx context.Context, named, title string, taken func(context.Context, string) (bool, error)) (string, error) {
 	slug := named
 	if slug == "" {
-		slug = slugOf(title)
+		slug = validate.SlugOf(title)
 	}
 	if slug != "" {
 		used, err := taken(ctx, slug)
@@ -71,7 +33,7 @@ func freeSlug(ctx context.Context, named, title string, taken func(context.Conte
 		case named != "":
 			return "", apierr.New(apierr.SlugTaken, "The slug "+named+" is taken; choose another.")
 		}
-		slug = strings.TrimRight(slug[:min(len(slug), maxSlugBytes-slugEndBytes-1)], "-") + "-"
+		slug = strings.TrimRight(slug[:min(len(slug), validate.MaxSlugBytes-slugEndBytes-1)], "-") + "-"
 	}
 	return slug + strings.ToLower(code(slugEndBytes)), nil
 }

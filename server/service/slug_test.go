@@ -3,26 +3,15 @@ package service
 import (
 	"context"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"go.storefront.example/server/validate"
 )
 
 var slugForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-
-func TestSlugOf(t *testing.T) {
-	t.Parallel()
-	for title, want := range map[string]string{
-		"Soirée d'été : 2e édition": "soiree-d-ete-2e-edition",
-		"  --A--  ":                 "a",
-		"¡Ñandú!":                   "nandu",
-		"日本":                        "",
-	} {
-		require.Equal(t, want, slugOf(title))
-	}
-}
 
 func TestSlugsFitInAnAddress(t *testing.T) {
 	t.Parallel()
@@ -32,8 +21,7 @@ func TestSlugsFitInAnAddress(t *testing.T) {
 		slug, err := freeSlug(context.Background(), "", title, func(context.Context, string) (bool, error) { return taken, nil })
 		require.NoError(t, err)
 		require.Regexp(t, slugForm, slug)
-		require.LessOrEqual(t, len(slug), maxSlugBytes)
-		require.Equal(t, slug, slugOf(slug), "a slug names itself")
+		require.LessOrEqual(t, len(slug), validate.MaxSlugBytes)
+		require.Equal(t, slug, validate.SlugOf(slug), "a slug names itself")
 	})
-	require.Len(t, slugOf(strings.Repeat("a ", 100)), 79)
 }

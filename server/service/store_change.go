@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/language"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
@@ -21,6 +22,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 func storeNotFound(name string) error {
@@ -38,7 +40,7 @@ func TenantOf(row *ent.Store) tenant.Store {
 // FindStore returns the store with this slug or id. It refuses with store_not_found.
 func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error) {
 	where := store.Slug(name)
-	if id, ok := parseID(name); ok {
+	if id, ok := validate.ParseID(name); ok {
 		where = store.ID(id)
 	}
 	row, err := s.store.Client().Store.Query().Where(where).Only(ctx)
@@ -53,8 +55,8 @@ func (p *problems) storeFields(in proto.Message, country string) change[ent.Stor
 	c := changeOf(p, field.Store, in, country)
 	for _, network := range slices.Sorted(maps.Keys(c.to.SocialLinks)) {
 		address := c.to.SocialLinks[network]
-		if p.optionalURL("socialLinks."+network, &address) == nil || network == "" {
-			p.invalid("socialLinks."+network, "must be a network's name and an http or https address")
+		if p.URL("socialLinks."+network, &address) == nil || network == "" {
+			p.Invalid("socialLinks."+network, "must be a network's name and an http or https address")
 		}
 	}
 	return c
@@ -72,17 +74,17 @@ func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.
 	p := &problems{}
 	money, country := strings.ToUpper(in.GetCurrency()), strings.ToUpper(in.GetCountry())
 	if _, err := currency.ParseISO(money); err != nil {
-		p.invalid("currency", "must be an ISO 4217 code such as XAF")
+		p.Invalid("currency", "must be an ISO 4217 code such as XAF")
 	}
 	if region, err := language.ParseRegion(country); err != nil || len(country) != 2 || !region.IsCountry() {
-		p.invalid("country", "must be a two-letter country code such as CM")
+		p.Invalid("country", "must be a two-letter country code such as CM")
 	}
 	if in.GetSlug() == "" {
-		p.invalid("slug", "is required")
+		p.Invalid("slug", "is required")
 	}
-	slug := p.slug("slug", in.GetSlug())
+	slug := p.Slug("slug", in.GetSlug())
 	c := p.storeFields(in, country)
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	id := uuid.Must(uuid.NewV7())
@@ -92,7 +94,7 @@ func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.
 	})
 	ctx = tenant.With(ctx, tenant.Store{ID: id, Slug: slug, Currency: money}, actor)
 	var row *ent.Store
-	err := s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err := s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		taken, err := tx.Store.Query().Where(store.Slug(slug)).Exist(ctx)
 		if err != nil {
 			return fmt.Errorf("look for the slug: %w", err)
@@ -126,12 +128,12 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 	}
 	p := &problems{}
 	c := p.storeFields(in, t.Country)
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	var row *ent.Store
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = take(ctx, s, tx.Store.Query().Where(store.ID(t.ID)))
+	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.Take(ctx, s.store, tx.Store.Query().Where(store.ID(t.ID)))
 		if err := readError("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
 			return err
 		}

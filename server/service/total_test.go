@@ -1,9 +1,7 @@
 package service_test
 
 import (
-	"errors"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +11,10 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/validate"
 )
 
 // A total past 2^53-1 is no number to a caller in JavaScript, and past 2^63 none to the database.
@@ -21,7 +22,7 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		most := b.product("Yacht", service.MaxAmount/2) // two of them are an order of MaxAmount-1
+		most := b.product("Yacht", validate.MaxAmount/2) // two of them are an order of MaxAmount-1
 		one := b.product("Pen", 1)
 		open, err := b.CreatePaymentLink(b.ctx, &storefrontv1.CreatePaymentLinkRequest{
 			Title: "Gift", Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(1)),
@@ -50,18 +51,18 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 		}
 
 		first := pay(b.buy("ada@example.com", most.GetId(), "").GetId())
-		require.Equal(t, int64(service.MaxAmount-1), first.GetAmount())
+		require.Equal(t, int64(validate.MaxAmount-1), first.GetAmount())
 		refusedPayment(b.buy("ada@example.com", one.GetId(), "").GetId(), "totalPaid")
 		pay(through("ada@example.com", 1))
 		refusedPayment(through("ada@example.com", 1), "totalPaid")
-		pay(through("bea@example.com", service.MaxAmount-1))
+		pay(through("bea@example.com", validate.MaxAmount-1))
 		refusedPayment(through("zoe@example.com", 1), "paidAmount")
 		c, err := b.GetCustomer(b.ctx, &storefrontv1.GetCustomerRequest{Id: first.GetCustomer().GetId()})
 		require.NoError(t, err)
-		require.Equal(t, int64(service.MaxAmount), c.GetTotalPaid())
+		require.Equal(t, int64(validate.MaxAmount), c.GetTotalPaid())
 		l, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: open.GetId()})
 		require.NoError(t, err)
-		require.Equal(t, int64(service.MaxAmount), l.GetPaidAmount())
+		require.Equal(t, int64(validate.MaxAmount), l.GetPaidAmount())
 		require.EqualValues(t, 2, l.GetPaidCount())
 
 		// A refund makes room.
@@ -70,36 +71,11 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 		pay(b.buy("ada@example.com", one.GetId(), "").GetId())
 
 		// As many orders as can be counted.
-		full := oneCustomer().with("ordersCount", math.MaxInt32)
-		b.load(service.ImportCustomers, full)
+		full := importtest.OneCustomer().With("ordersCount", math.MaxInt32)
+		_, err = importing.New(s).Import(b.ctx, importtest.Lines(full), importing.Options{Kind: importing.Customers})
+		require.NoError(t, err)
 		_, err = b.RecordOrder(b.ctx, service.OrderDraft{CustomerID: full["id"].(string), Lines: []service.OrderLine{{ProductID: one.GetId(), Quantity: 1}}})
 		refused(t, err, apierr.TotalLimit)
-	})
-}
-
-func TestALoadThatTakesATotalTooFarIsRefusedByItsLine(t *testing.T) {
-	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, service.Options{})
-		link := fields{"id": b.link(nil).GetId(), "code": "", "title": ""}
-		ada, bea := oneCustomer(), oneCustomer()
-		order := func(buyer fields, amount int64) fields { return oneOrder(buyer).with("amount", amount) }
-		refusedLine := func(line int, want string, objects ...fields) {
-			t.Helper()
-			_, err := b.Import(b.ctx, lines(objects...), service.Import{Kind: service.ImportOrders})
-			var bad *service.LineError
-			require.True(t, errors.As(err, &bad), "%v", err)
-			require.Equal(t, line, bad.Line)
-			require.True(t, strings.HasPrefix(bad.Problem, "amount: takes the "+want), bad.Problem)
-		}
-		b.load(service.ImportOrders, order(ada, service.MaxAmount-1))
-		refusedLine(2, "customer's totalPaid", order(ada, 1), order(ada, 1), order(bea, 1))
-		refusedLine(3, "customer's totalPaid", order(bea, service.MaxAmount), order(bea, service.MaxAmount).with("status", "REFUNDED"), order(bea, service.MaxAmount))
-		b.load(service.ImportOrders, order(bea, service.MaxAmount).with("status", "REFUNDED").with("paymentLink", link))
-		refusedLine(2, "payment link's paidAmount", order(bea, 1), order(bea, 1).with("status", "REFUNDED").with("paymentLink", link))
-		o, err := b.ListOrders(b.ctx, &storefrontv1.ListOrdersRequest{})
-		require.NoError(t, err)
-		require.EqualValues(t, 2, o.GetTotal(), "nothing of a refused batch is stored")
 	})
 }
 

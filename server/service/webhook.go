@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
 )
@@ -54,12 +56,12 @@ func (s *Shop) CreateWebhook(ctx context.Context, d WebhookDraft) (SecretWebhook
 		return SecretWebhook{}, err
 	}
 	p := &problems{}
-	description := p.text("description", d.Description, MaxWebhookDescriptionRunes)
+	description := p.Text("description", d.Description, MaxWebhookDescriptionRunes)
 	events := EventTypes()
 	if len(d.Events) > 0 {
 		events = p.eventTypes("events", d.Events)
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return SecretWebhook{}, err
 	}
 	if err := s.target(d.URL); err != nil {
@@ -70,12 +72,12 @@ func (s *Shop) CreateWebhook(ctx context.Context, d WebhookDraft) (SecretWebhook
 	}
 	secret := signature.NewSecret()
 	var row *ent.Webhook
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		if err := s.claim(ctx, tx, "webhook.create"); err != nil {
 			return err
 		}
 		// The store's row is held, so that two creations cannot both be the fifth.
-		if _, err := lock(s, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
+		if _, err := db.Lock(s.store, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
 		count, err := tx.Webhook.Query().Where(webhook.StoreID(t.ID)).Count(ctx)
@@ -107,7 +109,7 @@ func (s *Shop) GetWebhook(ctx context.Context, id string) (*ent.Webhook, error) 
 	if err != nil {
 		return nil, err
 	}
-	webhookID, ok := parseID(id)
+	webhookID, ok := validate.ParseID(id)
 	if !ok {
 		return nil, webhookNotFound()
 	}
@@ -123,11 +125,11 @@ func (s *Shop) GetWebhook(ctx context.Context, id string) (*ent.Webhook, error) 
 func (p *problems) eventTypes(field string, named []string) []string {
 	for _, name := range named {
 		if !slices.Contains(EventTypes(), name) {
-			p.invalid(field, fmt.Sprintf("must be one of %s, not %q", strings.Join(EventTypes(), ", "), name))
+			p.Invalid(field, fmt.Sprintf("must be one of %s, not %q", strings.Join(EventTypes(), ", "), name))
 		}
 	}
 	if len(named) == 0 {
-		p.invalid(field, "must name at least one of "+strings.Join(EventTypes(), ", "))
+		p.Invalid(field, "must name at least one of "+strings.Join(EventTypes(), ", "))
 	}
 	return slices.DeleteFunc(EventTypes(), func(name string) bool { return !slices.Contains(named, name) })
 }

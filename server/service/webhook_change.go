@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
+	"go.storefront.example/server/validate"
 	"go.storefront.example/worker/signature"
 )
 
@@ -24,13 +26,13 @@ type WebhookChange struct {
 func (s *Shop) UpdateWebhook(ctx context.Context, id string, c WebhookChange) (*ent.Webhook, error) {
 	p := &problems{}
 	if c.Description != nil {
-		description := p.text("description", *c.Description, MaxWebhookDescriptionRunes)
+		description := p.Text("description", *c.Description, MaxWebhookDescriptionRunes)
 		c.Description = &description
 	}
 	if c.Events != nil {
 		c.Events = p.eventTypes("events", c.Events)
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	return s.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
@@ -132,13 +134,13 @@ func (s *Shop) changeWebhook(ctx context.Context, id string, change func(context
 	if err != nil {
 		return nil, err
 	}
-	webhookID, ok := parseID(id)
+	webhookID, ok := validate.ParseID(id)
 	if !ok {
 		return nil, webhookNotFound()
 	}
 	var row *ent.Webhook
-	err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = take(ctx, s, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
+	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.Take(ctx, s.store, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
 		if err := readError("webhook", err, webhookNotFound); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package service
+package importing
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/validate"
 )
 
 // productBatch loads products. Whether a product has something to deliver is not in the API's
@@ -27,7 +28,7 @@ func productID(p *ent.Product) uuid.UUID { return p.ID }
 func (b *productBatch) read(text []byte, line int) error {
 	in := &storefrontv1.Product{}
 	p := lineProblems(wire.Unmarshal(text, in))
-	if !p.broken {
+	if !p.Broken() {
 		b.lines = append(b.lines, importLine[ent.Product]{line, p.productRow(in, b.t)})
 	}
 	return p.lineError(line)
@@ -37,29 +38,29 @@ func (p *problems) productRow(in *storefrontv1.Product, t tenant.Store) ent.Prod
 	p.given("type", in.GetType())
 	p.given("status", in.GetStatus())
 	p.storeCurrency(in.GetCurrency(), t.Currency)
-	p.amount("compareAtAmount", in.CompareAtAmount, priceBound)
+	p.Amount("compareAtAmount", in.CompareAtAmount, validate.PriceBound)
 	row := ent.Product{
 		ID:              p.id("id", in.GetId()),
-		Title:           p.title("title", in.GetTitle()),
+		Title:           p.Title("title", in.GetTitle()),
 		Slug:            p.keptSlug("slug", in.GetSlug()),
 		Type:            product.Type(in.GetType().String()),
 		Status:          product.Status(in.GetStatus().String()),
-		Summary:         p.text("summary", in.GetSummary(), maxSummaryRunes),
-		Description:     p.text("description", in.GetDescription(), maxDescriptionRunes),
+		Summary:         p.Text("summary", in.GetSummary(), validate.MaxSummaryRunes),
+		Description:     p.Text("description", in.GetDescription(), validate.MaxDescriptionRunes),
 		PriceAmount:     p.kept("priceAmount", in.GetPriceAmount()),
 		CompareAtAmount: in.CompareAtAmount,
 		URL:             p.address("url", in.GetUrl()),
-		CoverURL:        p.optionalURL("coverUrl", in.CoverUrl),
-		PublishedAt:     p.moment("publishedAt", in.GetPublishedAt()),
+		CoverURL:        p.URL("coverUrl", in.CoverUrl),
+		PublishedAt:     p.Moment("publishedAt", in.GetPublishedAt()),
 		ContentReady:    in.GetPublishedAt() != nil,
 		CreatedAt:       p.pastMoment("createdAt", in.GetCreatedAt()),
 		UpdatedAt:       p.pastMoment("updatedAt", in.GetUpdatedAt()),
 	}
-	if compareAt(&row) != nil {
-		p.invalid("compareAtAmount", "must be above priceAmount, or null")
+	if row.CompareAtAmount != nil && *row.CompareAtAmount <= row.PriceAmount {
+		p.Invalid("compareAtAmount", "must be above priceAmount, or null")
 	}
 	if row.Status == product.StatusPUBLISHED && row.PublishedAt == nil {
-		p.invalid("publishedAt", "is required for a PUBLISHED product")
+		p.Invalid("publishedAt", "is required for a PUBLISHED product")
 	}
 	return row
 }

@@ -1,6 +1,8 @@
-package service
+package importing
 
-import "github.com/google/uuid"
+import (
+	"github.com/google/uuid"
+)
 
 // owners maps each existing row with an id of the batch to its store.
 type owners map[uuid.UUID]uuid.UUID

@@ -1,4 +1,4 @@
-package service
+package importing
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/paymentlink"
+	"go.storefront.example/server/validate"
 )
 
 // countForCustomers sets the counters of a batch's customers from the store's orders: how many
@@ -18,7 +19,7 @@ import (
 // under the customers' locks, so that a counter loaded with its customer does not count orders
 // twice, and none drifts.
 //
-// It refuses the first line that takes a customer's totalPaid past MaxAmount.
+// It refuses the first line that takes a customer's totalPaid past validate.MaxAmount.
 func (b *orderBatch) countForCustomers(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, lines []importLine[orderRow]) error {
 	var counted []struct {
 		CustomerID uuid.UUID `sql:"customer_id"`
@@ -59,7 +60,7 @@ func (b *orderBatch) countForCustomers(ctx context.Context, tx *ent.Tx, ids []uu
 	return nil
 }
 
-// withinTotal refuses the first line whose order takes a total past MaxAmount. before holds each
+// withinTotal refuses the first line whose order takes a total past validate.MaxAmount. before holds each
 // total without the lines, and counts returns the total to which an order is added.
 func withinTotal(lines []importLine[orderRow], total string, before map[uuid.UUID]int64, counts func(*orderRow) (uuid.UUID, bool)) error {
 	for _, l := range lines {
@@ -67,8 +68,8 @@ func withinTotal(lines []importLine[orderRow], total string, before map[uuid.UUI
 		if !counted {
 			continue
 		}
-		if before[id] += l.row.order.Amount; before[id] > MaxAmount {
-			return l.refuse("amount", fmt.Sprintf("takes the %s past %d", total, int64(MaxAmount)))
+		if before[id] += l.row.order.Amount; before[id] > validate.MaxAmount {
+			return l.refuse("amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
 		}
 	}
 	return nil
@@ -76,7 +77,7 @@ func withinTotal(lines []importLine[orderRow], total string, before map[uuid.UUI
 
 // countForLinks adds the payments of a batch to the counters of its payment links, as paying the
 // orders would have. The orders are new to the store, so none is counted twice. It refuses the
-// first line that takes a link's paidAmount past MaxAmount.
+// first line that takes a link's paidAmount past validate.MaxAmount.
 func (b *orderBatch) countForLinks(ctx context.Context, tx *ent.Tx, links map[uuid.UUID]*ent.PaymentLink, lines []importLine[orderRow]) error {
 	before := map[uuid.UUID]int64{}
 	for id, link := range links {

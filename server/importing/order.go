@@ -1,4 +1,4 @@
-package service
+package importing
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
@@ -17,6 +18,7 @@ import (
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/validate"
 )
 
 // orderBatch loads orders with their items. A payment link must be in the store; a customer
@@ -26,7 +28,7 @@ import (
 // Rows are taken in the order of customers, then payment links, as every payment takes them, and
 // new ones stored behind that.
 type orderBatch struct {
-	shop  *Shop
+	db    *db.DB
 	t     tenant.Store
 	lines []importLine[orderRow]
 }
@@ -48,7 +50,7 @@ func (o *orderRow) taken() bool {
 func (b *orderBatch) read(text []byte, line int) error {
 	in := &storefrontv1.Order{}
 	p := lineProblems(wire.Unmarshal(text, in))
-	if !p.broken {
+	if !p.Broken() {
 		b.lines = append(b.lines, importLine[orderRow]{line, p.orderRow(in, b.t)})
 	}
 	return p.lineError(line)
@@ -63,25 +65,25 @@ func (p *problems) orderRow(in *storefrontv1.Order, t tenant.Store) orderRow {
 		Status:             order.Status(in.GetStatus().String()),
 		Amount:             p.kept("amount", in.GetAmount()),
 		PlatformFeePercent: in.GetPlatformFeePercent(),
-		Note:               p.optionalText("note", in.Note, maxNoteRunes),
-		PaidAt:             p.moment("paidAt", in.GetPaidAt()),
+		Note:               p.OptionalText("note", in.Note, validate.MaxNoteRunes),
+		PaidAt:             p.Moment("paidAt", in.GetPaidAt()),
 		CreatedAt:          p.pastMoment("createdAt", in.GetCreatedAt()),
 	}}
 	if !(row.order.PlatformFeePercent >= 0 && row.order.PlatformFeePercent <= 100) {
-		p.invalid("platformFeePercent", "must be a percentage from 0 to 100")
+		p.Invalid("platformFeePercent", "must be a percentage from 0 to 100")
 	}
 	switch {
 	case row.taken() && row.order.PaidAt == nil:
-		p.invalid("paidAt", "is required for an order that was paid")
+		p.Invalid("paidAt", "is required for an order that was paid")
 	case !row.taken() && row.order.PaidAt != nil:
-		p.invalid("paidAt", "must be null for an order that was not paid")
+		p.Invalid("paidAt", "must be null for an order that was not paid")
 	}
 	if in.Customer == nil {
-		p.invalid("customer", "is required")
+		p.Invalid("customer", "is required")
 	} else {
 		row.buyer = ent.Customer{
 			ID:        p.id("customer.id", in.GetCustomer().GetId()),
-			Name:      p.text("customer.name", in.GetCustomer().GetName(), maxCustomerNameRunes),
+			Name:      p.Text("customer.name", in.GetCustomer().GetName(), validate.MaxCustomerNameRunes),
 			CreatedAt: row.order.CreatedAt,
 		}
 		row.buyer.Email, row.buyer.Phone = p.identifiers("customer.", in.Customer.Email, in.Customer.Phone, t.Country)
@@ -94,14 +96,14 @@ func (p *problems) orderRow(in *storefrontv1.Order, t tenant.Store) orderRow {
 		field := fmt.Sprintf("items[%d].", i)
 		p.given(field+"type", item.GetType())
 		if item.GetQuantity() < 1 {
-			p.invalid(field+"quantity", "must be a whole number from 1")
+			p.Invalid(field+"quantity", "must be a whole number from 1")
 		}
 		row.items = append(row.items, ent.OrderItem{
 			ID:         p.id(field+"id", item.GetId()),
 			Position:   int32(i),
 			ProductID:  p.id(field+"productId", item.GetProductId()),
 			Type:       orderitem.Type(item.GetType().String()),
-			Title:      p.title(field+"title", item.GetTitle()),
+			Title:      p.Title(field+"title", item.GetTitle()),
 			UnitAmount: p.kept(field+"unitAmount", item.GetUnitAmount()),
 			Quantity:   item.GetQuantity(),
 		})
@@ -180,7 +182,7 @@ func (b *orderBatch) buyers(ctx context.Context, tx *ent.Tx, lines []importLine[
 	ids := idsOf(inline, customerID)
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	ids = slices.Compact(ids)
-	there, err := takeAll(ctx, b.shop, tx.Customer.Query().Where(customer.IDIn(ids...)).Order(customer.ByID()))
+	there, err := db.TakeAll(ctx, b.db, tx.Customer.Query().Where(customer.IDIn(ids...)).Order(customer.ByID()))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the customers: %w", err)
 	}
@@ -215,7 +217,7 @@ func (b *orderBatch) links(ctx context.Context, tx *ent.Tx, lines []importLine[o
 	if len(ids) == 0 {
 		return links, nil
 	}
-	rows, err := takeAll(ctx, b.shop, tx.PaymentLink.Query().
+	rows, err := db.TakeAll(ctx, b.db, tx.PaymentLink.Query().
 		Where(paymentlink.StoreID(b.t.ID), paymentlink.IDIn(ids...)).Order(paymentlink.ByID()))
 	if err != nil {
 		return nil, fmt.Errorf("read the payment links: %w", err)

@@ -1,4 +1,4 @@
-package service
+package validate
 
 import (
 	"fmt"
@@ -13,42 +13,42 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// bound is what a request's proto declares of a field (protovalidate's options): the least and the
+// Bound is what a request's proto declares of a field (protovalidate's options): the least and the
 // most of a number, or the least and the most characters of a text after trimming. Which characters a
 // text may hold is declared too, for callers; text refuses the others whatever is declared.
-type bound struct {
-	required    bool
-	least, most int64
+type Bound struct {
+	Required    bool
+	Least, Most int64
 }
 
-var unbounded = bound{least: math.MinInt64, most: math.MaxInt64}
+var unbounded = Bound{Least: math.MinInt64, Most: math.MaxInt64}
 
 // bounds are all declared bounds, read once.
 var bounds = declaredBounds(storefrontv1.File_storefront_v1_product_proto.Package(), adminv1.File_storefront_admin_v1_product_proto.Package())
 
-// boundOf returns what a field declares; a field without bounds is unbounded.
-func boundOf(fd protoreflect.FieldDescriptor) bound {
+// BoundOf returns what a field declares; a field without bounds is unbounded.
+func BoundOf(fd protoreflect.FieldDescriptor) Bound {
 	if b, ok := bounds[fd.FullName()]; ok {
 		return b
 	}
 	return unbounded
 }
 
-// mustBound returns what a field declares. It panics, at the start, when that is no upper bound.
-func mustBound(field protoreflect.FullName) bound {
+// MustBound returns what a field declares. It panics, at the start, when that is no upper Bound.
+func MustBound(field protoreflect.FullName) Bound {
 	b, ok := bounds[field]
-	if !ok || b.most == math.MaxInt64 {
-		panic("service: " + field + " declares no upper bound")
+	if !ok || b.Most == math.MaxInt64 {
+		panic("validate: " + field + " declares no upper Bound")
 	}
 	return b
 }
 
-// most returns the upper bound that a field declares.
-func most(field protoreflect.FullName) int { return int(mustBound(field).most) }
+// Most returns the upper Bound that a field declares.
+func Most(field protoreflect.FullName) int { return int(MustBound(field).Most) }
 
 // declaredBounds reads the bounds in packages. It panics on an option that nothing here evaluates.
-func declaredBounds(packages ...protoreflect.FullName) map[protoreflect.FullName]bound {
-	found := map[protoreflect.FullName]bound{}
+func declaredBounds(packages ...protoreflect.FullName) map[protoreflect.FullName]Bound {
+	found := map[protoreflect.FullName]Bound{}
 	for _, name := range packages {
 		protoregistry.GlobalFiles.RangeFilesByPackage(name, func(file protoreflect.FileDescriptor) bool {
 			for i := range file.Messages().Len() {
@@ -65,35 +65,35 @@ func declaredBounds(packages ...protoreflect.FullName) map[protoreflect.FullName
 	return found
 }
 
-func declared(fd protoreflect.FieldDescriptor) bound {
+func declared(fd protoreflect.FieldDescriptor) Bound {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	b := unbounded
-	b.required = rules.GetRequired()
+	b.Required = rules.GetRequired()
 	switch of := rules.GetType().(type) {
 	case nil, *validate.FieldRules_Enum:
 	case *validate.FieldRules_String_:
-		b.least = int64(of.String_.GetMinLen())
+		b.Least = int64(of.String_.GetMinLen())
 		if of.String_.MaxLen != nil {
-			b.most = int64(of.String_.GetMaxLen())
+			b.Most = int64(of.String_.GetMaxLen())
 		}
 	case *validate.FieldRules_Int32:
 		if of.Int32.HasGte() {
-			b.least = int64(of.Int32.GetGte())
+			b.Least = int64(of.Int32.GetGte())
 		}
 		if of.Int32.HasLte() {
-			b.most = int64(of.Int32.GetLte())
+			b.Most = int64(of.Int32.GetLte())
 		}
 	case *validate.FieldRules_Int64:
 		if of.Int64.HasGte() {
-			b.least = of.Int64.GetGte()
+			b.Least = of.Int64.GetGte()
 		}
 		if of.Int64.HasLte() {
-			b.most = of.Int64.GetLte()
+			b.Most = of.Int64.GetLte()
 		}
 	case *validate.FieldRules_Double:
-		b.least, b.most = int64(of.Double.GetGte()), int64(of.Double.GetLte())
+		b.Least, b.Most = int64(of.Double.GetGte()), int64(of.Double.GetLte())
 	default:
-		panic(fmt.Sprintf("service: %s declares bounds that no rule evaluates: %v", fd.FullName(), rules))
+		panic(fmt.Sprintf("validate: %s declares bounds that no rule evaluates: %v", fd.FullName(), rules))
 	}
 	return b
 }

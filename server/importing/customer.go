@@ -1,4 +1,4 @@
-package service
+package importing
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
@@ -16,12 +17,13 @@ import (
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/predicate"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/validate"
 )
 
 // customerBatch loads customers. ordersCount and totalPaid are kept as they are given, until a
 // load of orders reckons them anew from the orders that the store has.
 type customerBatch struct {
-	shop  *Shop
+	db    *db.DB
 	t     tenant.Store
 	lines []importLine[ent.Customer]
 }
@@ -31,7 +33,7 @@ func customerID(c *ent.Customer) uuid.UUID { return c.ID }
 func (b *customerBatch) read(text []byte, line int) error {
 	in := &storefrontv1.Customer{}
 	p := lineProblems(wire.Unmarshal(text, in))
-	if !p.broken {
+	if !p.Broken() {
 		b.lines = append(b.lines, importLine[ent.Customer]{line, p.customerRow(in, b.t)})
 	}
 	return p.lineError(line)
@@ -41,14 +43,14 @@ func (p *problems) customerRow(in *storefrontv1.Customer, t tenant.Store) ent.Cu
 	p.storeCurrency(in.GetCurrency(), t.Currency)
 	row := ent.Customer{
 		ID:          p.id("id", in.GetId()),
-		Name:        p.text("name", in.GetName(), maxCustomerNameRunes),
+		Name:        p.Text("name", in.GetName(), validate.MaxCustomerNameRunes),
 		OrdersCount: int32(min(p.kept("ordersCount", int64(in.GetOrdersCount())), math.MaxInt32)),
 		TotalPaid:   p.kept("totalPaid", in.GetTotalPaid()),
 		CreatedAt:   p.pastMoment("createdAt", in.GetCreatedAt()),
 	}
 	row.Email, row.Phone = p.identifiers("", in.Email, in.Phone, t.Country)
-	if row.Email == nil && row.Phone == nil && !p.any() {
-		p.invalid("email", "is required, or a phone")
+	if row.Email == nil && row.Phone == nil && !p.Any() {
+		p.Invalid("email", "is required, or a phone")
 	}
 	return row
 }
@@ -56,10 +58,10 @@ func (p *problems) customerRow(in *storefrontv1.Customer, t tenant.Store) ent.Cu
 // identifiers brings an e-mail and a phone, of which either may be null, into their stored form.
 func (p *problems) identifiers(prefix string, email, phone *string, country string) (*string, *string) {
 	if email != nil {
-		email = p.email(prefix+"email", *email)
+		email = p.Email(prefix+"email", *email)
 	}
 	if phone != nil {
-		phone = p.phone(prefix+"phone", *phone, country)
+		phone = p.Phone(prefix+"phone", *phone, country)
 	}
 	return email, phone
 }

@@ -1,4 +1,7 @@
-package service
+// Package importing loads existing data into a store in bulk, by the rules that the API has for single
+// values (server/validate), with ids, dates, statuses and counters kept. It sends no events unless
+// asked, and writes one journal entry a batch.
+package importing
 
 import (
 	"bufio"
@@ -9,36 +12,44 @@ import (
 	"io"
 	"strings"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/server/validate"
 )
 
-// Import configures a load.
-type Import struct {
+// Importer loads existing data into stores. Goroutines may share it.
+type Importer struct{ db *db.DB }
+
+// New returns an importer into the stores of a database.
+func New(s *db.DB) *Importer { return &Importer{s} }
+
+// Options configure a load.
+type Options struct {
 	// Kind is what each line holds.
-	Kind ImportKind
+	Kind Kind
 	// Events makes the load send the events that the same rows would send if they were new:
 	// customer.created, product.published for published products, order.paid and so on.
 	Events bool
 	// Progress, when not nil, is called after each batch with all that was loaded so far.
-	Progress func(Imported)
+	Progress func(Progress)
 }
 
-// ImportKind is a kind of resource that can be loaded in bulk.
-type ImportKind string
+// Kind is a kind of resource that can be loaded in bulk.
+type Kind string
 
 // The kinds of resource that can be loaded in bulk.
 const (
-	ImportProducts  ImportKind = "products"
-	ImportCustomers ImportKind = "customers"
-	ImportOrders    ImportKind = "orders"
+	Products  Kind = "products"
+	Customers Kind = "customers"
+	Orders    Kind = "orders"
 )
 
-// Imported is the progress of a load.
-type Imported struct {
+// Progress is how far a load is.
+type Progress struct {
 	// Lines is how many lines were read that hold something.
 	Lines int
 	// Stored is how many of them are new rows, Skipped how many were in the store before.
@@ -75,16 +86,16 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e
 // A load that dies between two batches is continued by running it again.
 //
 // The error of a bad line is a *LineError. The progress is returned with an error too.
-func (s *Shop) Import(ctx context.Context, lines io.Reader, i Import) (Imported, error) {
-	var done Imported
-	t, err := tenantOf(ctx)
-	if err != nil {
-		return done, err
+func (m *Importer) Import(ctx context.Context, lines io.Reader, o Options) (Progress, error) {
+	var done Progress
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return done, errors.New("the context names no store")
 	}
 	text := &lineReader{Scanner: bufio.NewScanner(lines)}
 	text.Buffer(nil, maxLineBytes)
 	for {
-		batch, err := s.newBatch(i.Kind, t)
+		batch, err := m.newBatch(o.Kind, t)
 		if err != nil {
 			return done, err
 		}
@@ -93,10 +104,10 @@ func (s *Shop) Import(ctx context.Context, lines io.Reader, i Import) (Imported,
 			return done, err
 		}
 		var stored int
-		err = s.withTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-			hook.Silence(ctx, i.Events)
+		err = m.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			hook.Silence(ctx, o.Events)
 			// The entry is the store's. Its row is taken first, so that two loads into it take turns.
-			row, err := take(ctx, s, tx.Store.Query().Where(store.ID(t.ID)))
+			row, err := db.Take(ctx, m.db, tx.Store.Query().Where(store.ID(t.ID)))
 			if err != nil {
 				return fmt.Errorf("read store: %w", err)
 			}
@@ -106,7 +117,7 @@ func (s *Shop) Import(ctx context.Context, lines io.Reader, i Import) (Imported,
 			if err := row.Update().SetUpdatedAt(hook.Time(ctx)).Exec(ctx); err != nil {
 				return fmt.Errorf("update store: %w", err)
 			}
-			hook.Record(ctx, "store.imported", "store", t.ID, hook.Change{Field: string(i.Kind), To: int64(stored)})
+			hook.Record(ctx, "store.imported", "store", t.ID, hook.Change{Field: string(o.Kind), To: int64(stored)})
 			return nil
 		})
 		if err != nil {
@@ -116,8 +127,8 @@ func (s *Shop) Import(ctx context.Context, lines io.Reader, i Import) (Imported,
 		done.Stored += stored
 		done.Skipped += read - stored
 		done.Bytes = text.bytes
-		if i.Progress != nil {
-			i.Progress(done)
+		if o.Progress != nil {
+			o.Progress(done)
 		}
 	}
 }
@@ -131,14 +142,14 @@ type batch interface {
 	save(ctx context.Context, tx *ent.Tx) (stored int, err error)
 }
 
-func (s *Shop) newBatch(kind ImportKind, t tenant.Store) (batch, error) {
+func (m *Importer) newBatch(kind Kind, t tenant.Store) (batch, error) {
 	switch kind {
-	case ImportProducts:
+	case Products:
 		return &productBatch{t: t}, nil
-	case ImportCustomers:
-		return &customerBatch{shop: s, t: t}, nil
-	case ImportOrders:
-		return &orderBatch{shop: s, t: t}, nil
+	case Customers:
+		return &customerBatch{db: m.db, t: t}, nil
+	case Orders:
+		return &orderBatch{db: m.db, t: t}, nil
 	}
 	return nil, fmt.Errorf("import %q: must be one of products, customers, orders", kind)
 }
@@ -184,24 +195,27 @@ func (l importLine[R]) refuse(field, message string) error {
 	return &LineError{l.number, field + ": " + message}
 }
 
+// problems gathers everything that is wrong with a line.
+type problems struct{ validate.Problems }
+
 // lineProblems starts with what the decoder refused of a line.
 func lineProblems(decoding error) *problems {
 	var invalid *wire.Invalid
 	errors.As(decoding, &invalid)
-	return problemsOf(invalid)
+	return &problems{*validate.Of(invalid)}
 }
 
 // lineError is nil when nothing is wrong with the line, and names everything that is otherwise.
 func (p *problems) lineError(line int) error {
-	if !p.any() {
+	if !p.Any() {
 		return nil
 	}
-	if p.broken {
-		return &LineError{line, p.message}
+	if p.Broken() {
+		return &LineError{line, p.Message()}
 	}
-	said := make([]string, len(p.fields))
-	for i, f := range p.fields {
-		said[i] = f.Name + ": " + f.Message
+	refused := make([]string, len(p.Fields()))
+	for i, f := range p.Fields() {
+		refused[i] = f.Name + ": " + f.Message
 	}
-	return &LineError{line, strings.Join(said, "; ")}
+	return &LineError{line, strings.Join(refused, "; ")}
 }

@@ -1,15 +1,14 @@
-package service_test
+package importing_test
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -21,70 +20,13 @@ import (
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent/event"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/importtest"
 )
 
-// fields is a line as a map, to be changed.
-type fields map[string]any
-
-func (f fields) with(name string, value any) fields {
-	changed := maps.Clone(f)
-	changed[name] = value
-	return changed
-}
-
-func (f fields) without(name string) fields {
-	changed := maps.Clone(f)
-	delete(changed, name)
-	return changed
-}
-
-// lines writes one object a line.
-func lines(objects ...fields) *bytes.Reader {
-	var b bytes.Buffer
-	for _, o := range objects {
-		text, err := json.Marshal(o)
-		if err != nil {
-			panic(err)
-		}
-		b.Write(append(text, '\n'))
-	}
-	return bytes.NewReader(b.Bytes())
-}
-
-// oneProduct, oneCustomer and oneOrder are whole objects of the API with ids of their own.
-func oneProduct() fields {
-	id := uuid.NewString()
-	return fields{
-		"id": id, "title": "Guide", "slug": "guide-" + id[:8], "type": "FILE", "status": "PUBLISHED", "summary": "s", "description": "d",
-		"priceAmount": 500, "compareAtAmount": 900, "currency": "XAF", "url": "https://old.example/guide", "coverUrl": nil,
-		"publishedAt": "2025-01-02T00:00:00.000Z", "createdAt": "2025-01-01T00:00:00.000Z", "updatedAt": "2025-01-03T00:00:00.000Z",
-	}
-}
-
-func oneCustomer() fields {
-	id := uuid.NewString()
-	return fields{
-		"id": id, "name": "Awa", "email": id[:8] + "@example.com", "phone": nil,
-		"ordersCount": 3, "totalPaid": 4500, "currency": "XAF", "createdAt": "2025-01-01T00:00:00.000Z",
-	}
-}
-
-func oneOrder(buyer fields) fields {
-	id := uuid.NewString()
-	return fields{
-		"id": id, "reference": "R-" + id[:8], "status": "PAID", "amount": 1000, "currency": "XAF", "platformFeePercent": 2.5,
-		"customer": fields{"id": buyer["id"], "name": buyer["name"], "email": buyer["email"], "phone": buyer["phone"]},
-		"items": []fields{{
-			"id": uuid.NewString(), "productId": uuid.NewString(), "type": "FILE", "title": "Guide", "unitAmount": 500, "quantity": 2,
-		}},
-		"paymentLink": nil, "note": nil, "paidAt": "2025-02-02T00:00:00.000Z", "createdAt": "2025-02-01T00:00:00.000Z",
-	}
-}
-
-func (b bench) load(kind service.ImportKind, objects ...fields) service.Imported {
+func (b bench) load(kind importing.Kind, objects ...importtest.Fields) importing.Progress {
 	b.t.Helper()
-	done, err := b.Import(b.ctx, lines(objects...), service.Import{Kind: kind})
+	done, err := b.Import(b.ctx, importtest.Lines(objects...), importing.Options{Kind: kind})
 	require.NoError(b.t, err)
 	return done
 }
@@ -93,7 +35,7 @@ func (b bench) load(kind service.ImportKind, objects ...fields) service.Imported
 func TestImportKeepsEveryByte(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		from := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}), service.Options{})
+		from := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 		p := from.product("Guide du marché", 1000)
 		_, err := from.UpdateProduct(from.ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: ptr(storefrontv1.Product_PUBLISHED), CompareAtAmount: ptr(int64(2000))})
 		require.NoError(t, err)
@@ -109,22 +51,22 @@ func TestImportKeepsEveryByte(t *testing.T) {
 		_, err = from.RefundOrder(from.ctx, refunded.Id)
 		require.NoError(t, err)
 
-		export := func(b bench) map[service.ImportKind]string {
+		export := func(b bench) map[importing.Kind]string {
 			products, err := b.ListProducts(b.ctx, &storefrontv1.ListProductsRequest{})
 			require.NoError(t, err)
 			customers, err := b.ListCustomers(b.ctx, &storefrontv1.ListCustomersRequest{})
 			require.NoError(t, err)
 			orders, err := b.ListOrders(b.ctx, &storefrontv1.ListOrdersRequest{})
 			require.NoError(t, err)
-			return map[service.ImportKind]string{
-				service.ImportProducts: joined(products.Data), service.ImportCustomers: joined(customers.Data), service.ImportOrders: joined(orders.Data),
+			return map[importing.Kind]string{
+				importing.Products: joined(products.Data), importing.Customers: joined(customers.Data), importing.Orders: joined(orders.Data),
 			}
 		}
-		to := newBench(t, s, service.Options{})
+		to := newBench(t, s)
 		want := export(from)
-		for _, kind := range []service.ImportKind{service.ImportProducts, service.ImportCustomers, service.ImportOrders} {
+		for _, kind := range []importing.Kind{importing.Products, importing.Customers, importing.Orders} {
 			for _, again := range []bool{false, true} {
-				done, err := to.Import(to.ctx, strings.NewReader(want[kind]), service.Import{Kind: kind})
+				done, err := to.Import(to.ctx, strings.NewReader(want[kind]), importing.Options{Kind: kind})
 				require.NoError(t, err)
 				if again {
 					require.Zero(t, done.Stored, "nothing is stored twice")
@@ -152,34 +94,34 @@ func joined[M proto.Message](messages []M) string {
 func TestImportCountsNothingTwice(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, service.Options{})
+		b := newBench(t, s)
 		counters := func(id any) [2]int64 {
 			c, err := b.GetCustomer(b.ctx, &storefrontv1.GetCustomerRequest{Id: id.(string)})
 			require.NoError(t, err)
 			return [2]int64{int64(c.OrdersCount), c.TotalPaid}
 		}
-		buyer := oneCustomer()
-		b.load(service.ImportCustomers, buyer)
+		buyer := importtest.OneCustomer()
+		b.load(importing.Customers, buyer)
 		require.Equal(t, [2]int64{3, 4500}, counters(buyer["id"]), "kept as given")
 
 		// Once its orders come, they are what counts.
-		b.load(service.ImportOrders, oneOrder(buyer), oneOrder(buyer).with("status", "REFUNDED"),
-			oneOrder(buyer).with("status", "PENDING").with("paidAt", nil))
+		b.load(importing.Orders, importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "REFUNDED"),
+			importtest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil))
 		require.Equal(t, [2]int64{3, 1000}, counters(buyer["id"]))
 
 		// Orders by the rules and orders loaded later add up.
 		bought := b.buy(buyer["email"].(string), b.product("Guide", 100).Id, "")
 		_, err := b.PayOrder(b.ctx, bought.Id)
 		require.NoError(t, err)
-		b.load(service.ImportOrders, oneOrder(buyer))
+		b.load(importing.Orders, importtest.OneOrder(buyer))
 		require.Equal(t, [2]int64{5, 2200}, counters(buyer["id"]))
 
 		// A payment link counts the payments taken, those paid back included.
 		link := b.link(nil)
-		through := oneOrder(buyer).with("paymentLink", fields{"id": link.Id, "code": link.Code, "title": link.Title}).with("items", []fields{})
-		b.load(service.ImportOrders, through, through.with("id", uuid.NewString()).with("reference", "R2").with("status", "REFUNDED").with("paidAt", "2025-03-01T00:00:00.000Z"),
-			through.with("id", uuid.NewString()).with("reference", "R3").with("status", "FAILED").with("paidAt", nil))
-		b.load(service.ImportOrders, through)
+		through := importtest.OneOrder(buyer).With("paymentLink", importtest.Fields{"id": link.Id, "code": link.Code, "title": link.Title}).With("items", []importtest.Fields{})
+		b.load(importing.Orders, through, through.With("id", uuid.NewString()).With("reference", "R2").With("status", "REFUNDED").With("paidAt", "2025-03-01T00:00:00.000Z"),
+			through.With("id", uuid.NewString()).With("reference", "R3").With("status", "FAILED").With("paidAt", nil))
+		b.load(importing.Orders, through)
 		l, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
 		require.NoError(t, err)
 		require.EqualValues(t, 2, l.PaidCount)
@@ -193,12 +135,12 @@ func TestImportCountsNothingTwice(t *testing.T) {
 func TestImportBesidePayments(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, service.Options{})
+		b := newBench(t, s)
 		link, guide := b.link(nil), b.product("Guide", 250)
 		// Those who buy through the link wait for each other there already; the others meet at
 		// their customer's row alone.
-		linked, plain := oneCustomer(), oneCustomer()
-		b.load(service.ImportCustomers, linked, plain)
+		linked, plain := importtest.OneCustomer(), importtest.OneCustomer()
+		b.load(importing.Customers, linked, plain)
 		const each = 10
 		var group errgroup.Group
 		pay := func(o *storefrontv1.Order) {
@@ -207,9 +149,9 @@ func TestImportBesidePayments(t *testing.T) {
 				return err
 			})
 		}
-		load := func(order fields) {
+		load := func(order importtest.Fields) {
 			group.Go(func() error {
-				_, err := b.Import(b.ctx, lines(order), service.Import{Kind: service.ImportOrders})
+				_, err := b.Import(b.ctx, importtest.Lines(order), importing.Options{Kind: importing.Orders})
 				return err
 			})
 		}
@@ -217,12 +159,12 @@ func TestImportBesidePayments(t *testing.T) {
 			through := b.buy(linked["email"].(string), "", link.Id)
 			bought := b.buy(plain["email"].(string), guide.Id, "")
 			pay(through)
-			load(oneOrder(plain).with("amount", 100+i))
+			load(importtest.OneOrder(plain).With("amount", 100+i))
 			pay(bought)
-			load(oneOrder(linked).with("paymentLink", fields{"id": link.Id}).with("amount", 100+i))
+			load(importtest.OneOrder(linked).With("paymentLink", importtest.Fields{"id": link.Id}).With("amount", 100+i))
 		}
 		require.NoError(t, group.Wait())
-		for _, buyer := range []fields{linked, plain} {
+		for _, buyer := range []importtest.Fields{linked, plain} {
 			c, err := b.GetCustomer(b.ctx, &storefrontv1.GetCustomerRequest{Id: buyer["id"].(string)})
 			require.NoError(t, err)
 			require.EqualValues(t, 2*each, c.OrdersCount)
@@ -239,11 +181,11 @@ func TestImportBesidePayments(t *testing.T) {
 func TestImportWithEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, service.Options{})
-		buyer := oneCustomer()
-		_, err := b.Import(b.ctx, lines(oneOrder(buyer), oneOrder(buyer).with("status", "FAILED").with("paidAt", nil)), service.Import{Kind: service.ImportOrders, Events: true})
+		b := newBench(t, s)
+		buyer := importtest.OneCustomer()
+		_, err := b.Import(b.ctx, importtest.Lines(importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "FAILED").With("paidAt", nil)), importing.Options{Kind: importing.Orders, Events: true})
 		require.NoError(t, err)
-		_, err = b.Import(b.ctx, lines(oneProduct(), oneProduct().with("status", "DRAFT")), service.Import{Kind: service.ImportProducts, Events: true})
+		_, err = b.Import(b.ctx, importtest.Lines(importtest.OneProduct(), importtest.OneProduct().With("status", "DRAFT")), importing.Options{Kind: importing.Products, Events: true})
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{"customer.created", "order.paid", "order.failed", "product.published"}, b.events())
 
@@ -259,43 +201,59 @@ func TestImportWithEvents(t *testing.T) {
 func TestImportStoresWholeBatchesOnly(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, service.Options{})
-		objects := make([]fields, service.BatchLines+20)
+		b := newBench(t, s)
+		objects := make([]importtest.Fields, importing.BatchLines+20)
 		for i := range objects {
-			objects[i] = oneCustomer()
+			objects[i] = importtest.OneCustomer()
 		}
-		objects[service.BatchLines+10]["email"] = "nobody"
-		var told []service.Imported
-		done, err := b.Import(b.ctx, lines(objects...), service.Import{Kind: service.ImportCustomers, Progress: func(so service.Imported) { told = append(told, so) }})
-		var bad *service.LineError
+		objects[importing.BatchLines+10]["email"] = "nobody"
+		var told []importing.Progress
+		done, err := b.Import(b.ctx, importtest.Lines(objects...), importing.Options{Kind: importing.Customers, Progress: func(so importing.Progress) { told = append(told, so) }})
+		var bad *importing.LineError
 		require.ErrorAs(t, err, &bad)
-		require.Equal(t, service.BatchLines+11, bad.Line)
-		require.Equal(t, service.BatchLines, done.Stored)
-		require.Equal(t, []service.Imported{done}, told)
+		require.Equal(t, importing.BatchLines+11, bad.Line)
+		require.Equal(t, importing.BatchLines, done.Stored)
+		require.Equal(t, []importing.Progress{done}, told)
 		n, err := s.Client().Customer.Query().Count(b.ctx)
 		require.NoError(t, err)
-		require.Equal(t, service.BatchLines, n)
+		require.Equal(t, importing.BatchLines, n)
 
 		// A line that only the database can refuse keeps its batch out too.
-		_, err = b.Import(b.ctx, lines(oneCustomer(), oneCustomer().with("email", objects[0]["email"])), service.Import{Kind: service.ImportCustomers})
+		_, err = b.Import(b.ctx, importtest.Lines(importtest.OneCustomer(), importtest.OneCustomer().With("email", objects[0]["email"])), importing.Options{Kind: importing.Customers})
 		require.EqualError(t, err, "line 2: email: is another customer's")
 		n, err = s.Client().Customer.Query().Count(b.ctx)
 		require.NoError(t, err)
-		require.Equal(t, service.BatchLines, n)
+		require.Equal(t, importing.BatchLines, n)
+	})
+}
+
+func TestImportedTimesAreInMilliseconds(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBench(t, s)
+		line := `{"id":"01990000-0000-7000-8000-000000000001","reference":"R1","status":"PAID","amount":5,"currency":"XAF",` +
+			`"platformFeePercent":0,"customer":{"id":"01990000-0000-7000-8000-000000000002","name":"A","email":"a@example.com","phone":null},` +
+			`"items":[],"paymentLink":null,"note":null,"paidAt":"2026-09-01T12:00:00.0059Z","createdAt":"2026-09-01T12:00:00.0019Z"}`
+		done, err := b.Import(b.ctx, strings.NewReader(line), importing.Options{Kind: importing.Orders})
+		require.NoError(t, err)
+		require.Equal(t, 1, done.Stored)
+		row := s.Client().Order.Query().OnlyX(b.ctx)
+		require.Equal(t, 1*time.Millisecond, time.Duration(row.CreatedAt.Nanosecond()))
+		require.Equal(t, 5*time.Millisecond, time.Duration(row.PaidAt.Nanosecond()))
 	})
 }
 
 func TestImportOfATextThatBreaksOff(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}), service.Options{})
+	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	away := errors.New("the disk is gone")
-	_, err := b.Import(b.ctx, iotest.ErrReader(away), service.Import{Kind: service.ImportProducts})
+	_, err := b.Import(b.ctx, iotest.ErrReader(away), importing.Options{Kind: importing.Products})
 	require.ErrorIs(t, err, away)
-	_, err = b.Import(b.ctx, strings.NewReader("\n\n"+strings.Repeat("x", 2<<20)), service.Import{Kind: service.ImportProducts})
+	_, err = b.Import(b.ctx, strings.NewReader("\n\n"+strings.Repeat("x", 2<<20)), importing.Options{Kind: importing.Products})
 	require.EqualError(t, err, "line 3: is longer than 1 MiB")
-	done, err := b.Import(b.ctx, strings.NewReader("\n  \r\n"), service.Import{Kind: service.ImportProducts})
+	done, err := b.Import(b.ctx, strings.NewReader("\n  \r\n"), importing.Options{Kind: importing.Products})
 	require.NoError(t, err)
 	require.Zero(t, done)
-	_, err = b.Import(b.ctx, strings.NewReader("{}"), service.Import{Kind: "stores"})
+	_, err = b.Import(b.ctx, strings.NewReader("{}"), importing.Options{Kind: "stores"})
 	require.Error(t, err)
 }

@@ -1,4 +1,4 @@
-package service
+package importing
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/server/validate"
 )
 
 // The fields of a line that the API itself never takes, since it makes them.
@@ -18,9 +20,9 @@ const maxReferenceRunes = 100
 
 // id is a UUID of any version.
 func (p *problems) id(field, text string) uuid.UUID {
-	id, ok := parseID(text)
+	id, ok := validate.ParseID(text)
 	if !ok {
-		p.invalid(field, "must be a UUID")
+		p.Invalid(field, "must be a UUID")
 	}
 	return id
 }
@@ -28,10 +30,10 @@ func (p *problems) id(field, text string) uuid.UUID {
 // pastMoment is a date-time that cannot be null.
 func (p *problems) pastMoment(field string, at *timestamppb.Timestamp) time.Time {
 	if at == nil {
-		p.invalid(field, "is required")
+		p.Invalid(field, "is required")
 		return time.Time{}
 	}
-	if t := p.moment(field, at); t != nil {
+	if t := p.Moment(field, at); t != nil {
 		return *t
 	}
 	return time.Time{}
@@ -40,32 +42,32 @@ func (p *problems) pastMoment(field string, at *timestamppb.Timestamp) time.Time
 // storeCurrency refuses amounts of another currency than the store's.
 func (p *problems) storeCurrency(currency, stores string) {
 	if currency != stores {
-		p.invalid("currency", "must be "+stores+", the store's currency")
+		p.Invalid("currency", "must be "+stores+", the store's currency")
 	}
 }
 
 // given refuses an enum that was left out.
 func (p *problems) given(field string, e protoreflect.Enum) {
 	if e.Number() == 0 {
-		p.invalid(field, "is required")
+		p.Invalid(field, "is required")
 	}
-	p.known(field, e)
+	p.Known(field, e)
 }
 
 // filled is a text that must not be empty.
 func (p *problems) filled(field, value string, maxRunes int) string {
-	value = p.text(field, value, maxRunes)
+	value = p.Text(field, value, maxRunes)
 	if value == "" {
-		p.invalid(field, "is required")
+		p.Invalid(field, "is required")
 	}
 	return value
 }
 
 // address is an http or https address that cannot be null.
 func (p *problems) address(field, value string) string {
-	address := p.optionalURL(field, &value)
+	address := p.URL(field, &value)
 	if address == nil {
-		p.invalid(field, "is required")
+		p.Invalid(field, "is required")
 		return ""
 	}
 	return *address
@@ -74,17 +76,17 @@ func (p *problems) address(field, value string) string {
 // keptSlug is the short name of a product that lived elsewhere: whatever stands in an address as
 // it is. Changing it would break the product's address.
 func (p *problems) keptSlug(field, value string) string {
-	value = p.filled(field, value, maxTitleRunes)
+	value = p.filled(field, value, validate.MaxTitleRunes)
 	if url.PathEscape(value) != value || strings.ContainsAny(value, "/?#") {
-		p.invalid(field, "must stand in an address as it is")
+		p.Invalid(field, "must stand in an address as it is")
 	}
 	return value
 }
 
 // kept is a counter or an amount from 0 up.
 func (p *problems) kept(field string, value int64) int64 {
-	if value < 0 || value > MaxAmount {
-		p.invalid(field, fmt.Sprintf("must be a whole number from 0 to %d", int64(MaxAmount)))
+	if value < 0 || value > validate.MaxAmount {
+		p.Invalid(field, fmt.Sprintf("must be a whole number from 0 to %d", int64(validate.MaxAmount)))
 	}
 	return value
 }

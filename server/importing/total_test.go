@@ -1,0 +1,44 @@
+package importing_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/importtest"
+	"go.storefront.example/server/validate"
+)
+
+func TestALoadThatTakesATotalTooFarIsRefusedByItsLine(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBench(t, s)
+		link := importtest.Fields{"id": b.link(nil).GetId(), "code": "", "title": ""}
+		ada, bea := importtest.OneCustomer(), importtest.OneCustomer()
+		order := func(buyer importtest.Fields, amount int64) importtest.Fields {
+			return importtest.OneOrder(buyer).With("amount", amount)
+		}
+		refusedLine := func(line int, want string, objects ...importtest.Fields) {
+			t.Helper()
+			_, err := b.Import(b.ctx, importtest.Lines(objects...), importing.Options{Kind: importing.Orders})
+			var bad *importing.LineError
+			require.True(t, errors.As(err, &bad), "%v", err)
+			require.Equal(t, line, bad.Line)
+			require.True(t, strings.HasPrefix(bad.Problem, "amount: takes the "+want), bad.Problem)
+		}
+		b.load(importing.Orders, order(ada, validate.MaxAmount-1))
+		refusedLine(2, "customer's totalPaid", order(ada, 1), order(ada, 1), order(bea, 1))
+		refusedLine(3, "customer's totalPaid", order(bea, validate.MaxAmount), order(bea, validate.MaxAmount).With("status", "REFUNDED"), order(bea, validate.MaxAmount))
+		b.load(importing.Orders, order(bea, validate.MaxAmount).With("status", "REFUNDED").With("paymentLink", link))
+		refusedLine(2, "payment link's paidAmount", order(bea, 1), order(bea, 1).With("status", "REFUNDED").With("paymentLink", link))
+		o, err := b.ListOrders(b.ctx, &storefrontv1.ListOrdersRequest{})
+		require.NoError(t, err)
+		require.EqualValues(t, 2, o.GetTotal(), "nothing of a refused batch is stored")
+	})
+}

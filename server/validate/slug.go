@@ -1,0 +1,44 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// MaxSlugBytes bounds the short names in addresses.
+const MaxSlugBytes = 80
+
+// Slug refuses a short name that cannot stand in an address as it is; empty is left to be made.
+func (p *Problems) Slug(field, value string) string {
+	if value != "" && (value != SlugOf(value) || len(value) > MaxSlugBytes) {
+		p.Invalid(field, fmt.Sprintf("must be 1 to %d lower-case letters, digits and single hyphens", MaxSlugBytes))
+	}
+	return value
+}
+
+// SlugOf makes a short name for addresses from a title: letters without their marks, digits, and
+// a hyphen for whatever stands between. It may be empty.
+func SlugOf(title string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range norm.NFKD.String(strings.ToLower(title)) {
+		switch {
+		case r < unicode.MaxASCII && (unicode.IsLower(r) || unicode.IsDigit(r)):
+			if gap && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			gap = false
+			b.WriteRune(r)
+		case unicode.Is(unicode.Mn, r):
+		default:
+			gap = true
+		}
+		if b.Len() > MaxSlugBytes-2 { // a hyphen and a letter may not fit any more
+			break
+		}
+	}
+	return b.String()
+}
