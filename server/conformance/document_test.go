@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"flag"
 	"fmt"
 	"io"
@@ -76,11 +77,20 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
+	whole := *response
+	whole.Body = io.NopCloser(bytes.NewReader(x.Body))
+	if response.Header.Get("Content-Encoding") == "gzip" {
+		reader, err := gzip.NewReader(bytes.NewReader(x.Body))
+		if err != nil {
+			return nil, err
+		}
+		if x.Body, err = io.ReadAll(reader); err != nil {
+			return nil, err
+		}
+	}
 	if err := held(x); err != nil {
 		return nil, err
 	}
-	whole := *response
-	whole.Body = io.NopCloser(bytes.NewReader(x.Body))
 	return &whole, nil
 }
 

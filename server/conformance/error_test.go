@@ -1,8 +1,13 @@
 package conformance_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -170,6 +175,48 @@ var _ = cases(
 			require.Nil(b, b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`, "Content-Encoding", "gzip"), 415, "unsupported_media_type"))
 			for _, kind := range []string{"application/json;charset=UTF-8", "Application/JSON; charset=\"utf-8\"", "application/json"} {
 				require.Equal(b, 200, b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`, "Content-Type", kind).status, kind)
+			}
+		},
+	},
+	scenario{
+		name: "answers of 1 KiB or more are gzip for clients that accept it",
+		on:   underV1(),
+		run: func(b *bench) {
+			var long string
+			for i := range 300 {
+				long += fmt.Sprintf("ligne %d é, ", i)
+			}
+			path := "/v1/products/" + b.product("Guide", 1500)
+			require.Equal(b, 200, b.json("PATCH", path, `{"description":"`+long+`"}`).status)
+			plain, want := b.send("GET", path, nil)
+			require.Equal(b, "Accept-Encoding", plain.header.Get("Vary"))
+			require.Empty(b, plain.header.Get("Content-Encoding"))
+			for _, accepts := range []string{"gzip", "br;q=1, GZIP;q=0.1", "*"} {
+				packed, text := b.send("GET", path, nil, "Accept-Encoding", accepts)
+				require.Equal(b, "gzip", packed.header.Get("Content-Encoding"), accepts)
+				require.Equal(b, "Accept-Encoding", packed.header.Get("Vary"))
+				require.Equal(b, strconv.Itoa(len(text)), packed.header.Get("Content-Length"))
+				require.Less(b, len(text), len(want)/2)
+				reader, err := gzip.NewReader(bytes.NewReader(text))
+				require.NoError(b, err)
+				unpacked, err := io.ReadAll(reader)
+				require.NoError(b, err)
+				require.Equal(b, string(want), string(unpacked))
+				b.limited(packed)
+			}
+			for _, accepts := range []string{"", "identity", "gzip;q=0", "deflate, br"} {
+				a, text := b.send("GET", path, nil, "Accept-Encoding", accepts)
+				require.Empty(b, a.header.Get("Content-Encoding"), accepts)
+				require.Equal(b, want, text)
+			}
+			head, text := b.send("HEAD", path, nil, "Accept-Encoding", "gzip")
+			require.Empty(b, text)
+			require.Empty(b, head.header.Get("Content-Encoding"))
+			require.Equal(b, strconv.Itoa(len(want)), head.header.Get("Content-Length"))
+			for _, small := range []string{"/v1/store", "/v1/products/" + unknownID(), "/v1/products?" + strings.Repeat("x", 2000) + "=1"} {
+				a, _ := b.send("GET", small, nil, "Accept-Encoding", "gzip")
+				require.Empty(b, a.header.Get("Content-Encoding"), small)
+				require.Empty(b, a.header.Get("Vary"), small)
 			}
 		},
 	},

@@ -16,13 +16,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"go.storefront.example/gen/docs"
 	"go.storefront.example/gen/openapi"
+	"go.storefront.example/server/compress"
 	"go.storefront.example/server/route"
 )
 
@@ -92,7 +92,7 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Vary", "Accept-Encoding")
 	// Browsers may keep it but must revalidate: the next release has another.
 	h.Set("Cache-Control", "no-cache")
-	if !takesGzip(r) {
+	if !compress.Accepted(r.Header) {
 		h.Set("ETag", `"`+f.tag+`"`)
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(f.plain))
 		return
@@ -101,18 +101,4 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("ETag", `"`+f.tag+`-gzip"`)
 	h.Set("Content-Encoding", "gzip")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.packed()))
-}
-
-// takesGzip reports whether the client accepts gzip (RFC 9110, section 12.5.3).
-func takesGzip(r *http.Request) bool {
-	for one := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
-		coding, parameter, _ := strings.Cut(one, ";")
-		if !strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-			continue
-		}
-		weight, weighted := strings.CutPrefix(strings.ToLower(strings.TrimSpace(parameter)), "q=")
-		value, err := strconv.ParseFloat(weight, 64)
-		return !weighted || err == nil && value > 0
-	}
-	return false
 }

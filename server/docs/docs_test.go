@@ -99,25 +99,6 @@ func TestWhatIsNotThereIsRefusedUnderTheSameProtection(t *testing.T) {
 	require.Equal(t, "GET, HEAD", ask(http.MethodPut, docs.Path).Header.Get("Allow"))
 }
 
-func TestGzipIsForWhoTakesIt(t *testing.T) {
-	t.Parallel()
-	for accepts, want := range map[string]string{
-		"":                    "",
-		"gzip":                "gzip",
-		"GZIP ; Q=1":          "gzip",
-		"deflate, gzip":       "gzip",
-		"gzip;q=0":            "", // explicitly refused
-		"gzip; q=0.000":       "",
-		"gzip;q=0.001":        "gzip",
-		"gzip;q=much":         "", // if unclear, plain
-		"identity, gzipped":   "",
-		"*":                   "",
-		"x-gzip;q=1, br;q=.5": "",
-	} {
-		require.Equal(t, want, ask(http.MethodGet, docs.DocumentPath, "Accept-Encoding", accepts).Header.Get("Content-Encoding"), accepts)
-	}
-}
-
 func TestCoversWhatIsItsOwn(t *testing.T) {
 	t.Parallel()
 	for path, own := range map[string]bool{

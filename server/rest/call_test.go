@@ -225,7 +225,7 @@ func TestHTTP2(t *testing.T) {
 	w.client = plainHTTP2(t)
 	a := w.do(t, "GET", "/v1/products", "")
 	require.Equal(t, 200, a.status)
-	requireHeaders(t, a)
+	requireHeaders(t, a, "Vary")
 	requireProblem(t, w.do(t, "PATCH", "/v1/products/x", `{"title":1}`), 400, apierr.ValidationFailed,
 		`{"fields":[{"field":"title","message":"must be a string"}]}`)
 	requireProblem(t, w.send(t, "PATCH", "/v1/products/x", bytes.NewReader(make([]byte, 2<<20))), 413, apierr.PayloadTooLarge, "")

@@ -23,7 +23,7 @@ func TestSuccess(t *testing.T) {
 	w := start(t)
 	list := w.do(t, "GET", "/v1/products", "")
 	require.Equal(t, http.StatusOK, list.status)
-	requireHeaders(t, list)
+	requireHeaders(t, list, "Vary")
 	require.Equal(t, "113", list.header.Get("X-RateLimit-Remaining"))
 	require.Equal(t, len(list.body), contentLength(t, list), "a long answer has its length too")
 	require.True(t, strings.HasPrefix(list.body, `{"page":1,"pageSize":25,"total":1,"data":[{"id":"`), list.body[:80])
@@ -243,7 +243,7 @@ func TestHead(t *testing.T) {
 		require.Equal(t, get.status, head.status, path)
 		require.Empty(t, head.body, path)
 		require.Equal(t, len(get.body), contentLength(t, head), path)
-		requireHeaders(t, head)
+		requireHeaders(t, head, "Vary")
 	}
 }
 

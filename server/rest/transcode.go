@@ -16,6 +16,7 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/compress"
 )
 
 // mountTranscoder builds vanguard with its own set of handlers.
@@ -177,17 +178,34 @@ func (w *transcoded) Header() http.Header { return w.header }
 // WriteHeader keeps the status, for Write.
 func (w *transcoded) WriteHeader(status int) { w.status = status }
 
+// compressedBytes is the size of the smallest answer that is compressed for a client that accepts
+// it: about what fits into one packet anyway gains nothing.
+const compressedBytes = 1024
+
 // Write sends the answer of a request that was served.
 func (w *transcoded) Write(p []byte) (int, error) {
 	if w.status != http.StatusOK || w.refusal != nil {
 		return len(p), nil
 	}
+	if len(p) >= compressedBytes {
+		w.writer.Header()["Vary"] = varyEncoding
+		if w.incoming.Method != http.MethodHead && compress.Accepted(w.incoming.Header) {
+			w.writer.Header()["Content-Encoding"] = gzipped
+			return len(p), compress.Gzip(p, w.send)
+		}
+	}
+	return len(p), w.send(p)
+}
+
+// send sends the headers and the body.
+func (w *transcoded) send(body []byte) error {
 	h := w.writer.Header()
-	h["Content-Type"], h["Content-Length"] = contentTypeJSON, w.header["Content-Length"]
+	h["Content-Type"], h["Content-Length"] = contentTypeJSON, number(len(body))
 	if w.created {
 		w.exchange.WriteHeader(http.StatusCreated)
 	}
-	return w.exchange.Write(p)
+	_, err := w.exchange.Write(body)
+	return err
 }
 
 // Flush does nothing: /v1 does not stream, and this saves a system call.

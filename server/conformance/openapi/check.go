@@ -26,7 +26,7 @@ type Exchange struct {
 
 // transport are the headers of an answer that belong to HTTP itself (RFC 9110, section 6.6.1; RFC
 // 9112, sections 6 and 9.6). OpenAPI describes Content-Type as the key of content.
-var transport = []string{"Connection", "Content-Length", "Content-Type", "Date"}
+var transport = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Vary"}
 
 // Check returns the differences between document and exchange: an answer that is not in the
 // document, or a served request that the document refuses. The error names the operation, the
