@@ -14,7 +14,10 @@ import (
 )
 
 const (
-	// firstDelay and maxDelay bound the pauses before a read is retried.
+	// attemptTimeout is how long an attempt may take, far longer than the service needs, so that a
+	// connection that died silently leaves time for the next.
+	attemptTimeout = 30 * time.Second
+	// firstDelay and maxDelay bound the pauses before a retry that waits for no Retry-After.
 	firstDelay = 250 * time.Millisecond
 	maxDelay   = 8 * time.Second
 	// maxRetryAfter is the longest wait before an automatic retry: the service's limits count by the
@@ -22,8 +25,11 @@ const (
 	maxRetryAfter = time.Minute
 )
 
-// caller sends requests and retries them.
-type caller struct{ maxRetries int }
+// caller sends requests and retries them within a call's time.
+type caller struct {
+	maxRetries int
+	timeout    time.Duration
+}
 
 // attempt is one sending of a request and its result. It travels in the context, because the
 // generated methods return only a message or an error.
@@ -40,11 +46,14 @@ func (a *attempt) operation() string {
 	return a.spec.Procedure[strings.LastIndexByte(a.spec.Procedure, '/')+1:]
 }
 
-// call calls a method of the API, with retries.
+// call calls a method of the API, with retries. All of them share one deadline: the context's or
+// that of the call's time, whichever is earlier.
 func call[Q, A any](ctx context.Context, c *caller, method func(context.Context, *Q) (*A, error), request *Q) (*A, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
 	for retries := 0; ; retries++ {
 		a := &attempt{}
-		answer, err := method(context.WithValue(ctx, attemptKey{}, a), request)
+		answer, err := once(context.WithValue(ctx, attemptKey{}, a), method, request)
 		if err == nil {
 			return answer, nil
 		}
@@ -69,19 +78,34 @@ func call[Q, A any](ctx context.Context, c *caller, method func(context.Context,
 	}
 }
 
+// once makes one attempt in its own time.
+func once[Q, A any](ctx context.Context, method func(context.Context, *Q) (*A, error), request *Q) (*A, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	return method(ctx, request)
+}
+
 // repeatable reports whether the request may be sent again after this error, by the table in the
 // package comment.
 func (a *attempt) repeatable(e *Error) bool {
-	switch a.spec.Procedure {
-	case storefrontv1connect.PaymentLinkServiceCreatePaymentLinkProcedure,
-		storefrontv1connect.PaymentLinkServiceEnablePaymentLinkProcedure:
-		return false
-	}
 	if e.Status == http.StatusTooManyRequests {
 		return true
 	}
-	reads := a.spec.IdempotencyLevel == connect.IdempotencyNoSideEffects
-	return reads && (e.Status >= http.StatusInternalServerError || e.Code == NetworkError || e.Code == Timeout)
+	return a.idempotent() && (e.Status >= http.StatusInternalServerError || e.Code == NetworkError || e.Code == Timeout)
+}
+
+// idempotent reports whether repeating the request has the effect of sending it once. The protos
+// declare it of reads and of enabling; the specification grants it to changes and to recording a
+// customer. A method that is not listed is never repeated.
+func (a *attempt) idempotent() bool {
+	switch a.spec.Procedure {
+	case storefrontv1connect.ProductServiceUpdateProductProcedure,
+		storefrontv1connect.CustomerServiceCreateCustomerProcedure,
+		storefrontv1connect.CustomerServiceUpdateCustomerProcedure,
+		storefrontv1connect.PaymentLinkServiceUpdatePaymentLinkProcedure:
+		return true
+	}
+	return a.spec.IdempotencyLevel != connect.IdempotencyUnknown
 }
 
 // delay is the pause after so many retries: it doubles, and half of it is random, so that clients

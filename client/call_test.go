@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/client"
-	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 )
 
@@ -41,19 +40,19 @@ var (
 var operations = map[string]func(context.Context, *client.Client) error{
 	"GetStore": func(ctx context.Context, c *client.Client) error { _, err := c.Store.Get(ctx); return err },
 	"ListOrders": func(ctx context.Context, c *client.Client) error {
-		_, err := c.Orders.Page(ctx, nil)
+		_, err := c.Orders.Page(ctx, client.OrderFilter{})
 		return err
 	},
 	"UpdateProduct": func(ctx context.Context, c *client.Client) error {
-		_, err := c.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: "x"})
+		_, err := c.Products.Update(ctx, "x", client.ProductChange{})
 		return err
 	},
 	"CreateCustomer": func(ctx context.Context, c *client.Client) error {
-		_, err := c.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Name: "Awa"})
+		_, err := c.Customers.Create(ctx, client.NewCustomer{Name: "Awa"})
 		return err
 	},
 	"CreatePaymentLink": func(ctx context.Context, c *client.Client) error {
-		_, err := c.PaymentLinks.Create(ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "x"})
+		_, err := c.PaymentLinks.Create(ctx, client.NewPaymentLink{Title: "x"})
 		return err
 	},
 	"EnablePaymentLink": func(ctx context.Context, c *client.Client) error {
@@ -85,14 +84,14 @@ func TestRequestsAreSentAgain(t *testing.T) {
 		{"and of the network", "GetStore", []answer{dead, dead, done}, 0, 3, ""},
 		{"but not for ever", "GetStore", []answer{dead}, 0, 4, client.NetworkError},
 		{"the last failure is what is told", "GetStore", []answer{dead, dead, dead, unavailable}, 0, 4, client.Unavailable},
-		{"a write may have been carried out", "UpdateProduct", []answer{internal, done}, 0, 1, client.InternalError},
-		{"or its answer was lost", "UpdateProduct", []answer{dead, done}, 0, 1, client.NetworkError},
-		{"or a proxy gave up on it", "CreateCustomer", []answer{gateway, done}, 0, 1, client.UnexpectedAnswer},
-		{"a payment link is made once", "CreatePaymentLink", []answer{unavailable, done}, 0, 1, client.Unavailable},
-		{"whatever", "CreatePaymentLink", []answer{dead, done}, 0, 1, client.NetworkError},
-		{"comes back", "CreatePaymentLink", []answer{limited, done}, 0, 1, client.RateLimited},
-		{"and enabled once", "EnablePaymentLink", []answer{limited, done}, 0, 1, client.RateLimited},
-		{"though that would change nothing more", "EnablePaymentLink", []answer{unavailable, done}, 0, 1, client.Unavailable},
+		{"a change may be carried out twice", "UpdateProduct", []answer{internal, done}, 0, 2, ""},
+		{"also if its answer was lost", "UpdateProduct", []answer{dead, done}, 0, 2, ""},
+		{"a customer is never recorded twice", "CreateCustomer", []answer{gateway, dead, done}, 0, 3, ""},
+		{"an enabled link stays enabled", "EnablePaymentLink", []answer{unavailable, dead, limited, done}, 0, 4, ""},
+		{"a payment link is made once, whatever the service answers", "CreatePaymentLink", []answer{unavailable, done}, 0, 1, client.Unavailable},
+		{"or a proxy", "CreatePaymentLink", []answer{gateway, done}, 0, 1, client.UnexpectedAnswer},
+		{"or if nothing comes back", "CreatePaymentLink", []answer{dead, done}, 0, 1, client.NetworkError},
+		{"but the limit kept it from being made", "CreatePaymentLink", []answer{limited, done}, 0, 2, ""},
 		{"a refusal stays one", "GetStore", []answer{refused, done}, 0, 1, client.StoreUnavailable},
 		{"so does a wrong address", "GetStore", []answer{respondsWith(404, "text/html", ""), done}, 0, 1, client.UnexpectedAnswer},
 		{"nobody waits for a context that ends", "GetStore", []answer{hangs, done}, time.Second, 1, client.Timeout},
@@ -178,6 +177,35 @@ func TestAPauseEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// An attempt ends after 30 s, so that a connection that died silently leaves time for the next, and
+// all attempts share the call's time.
+func TestACallHasOneDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := playing(hangs, done)
+		_, err := service.open(t).Store.Get(t.Context())
+		require.NoError(t, err)
+		require.InDelta(t, 30, service.pauses()[0].Seconds(), 0.3)
+
+		for _, row := range []struct {
+			options []client.Option
+			want    time.Duration
+		}{
+			{nil, 2 * time.Minute},
+			{[]client.Option{client.WithTimeout(45 * time.Second)}, 45 * time.Second},
+			{[]client.Option{client.WithTimeout(5 * time.Second)}, 5 * time.Second},
+		} {
+			start := time.Now()
+			_, err = playing(hangs).open(t, append(row.options, client.WithMaxRetries(99))...).Store.Get(t.Context())
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			var got *client.Error
+			require.ErrorAs(t, err, &got)
+			require.Equal(t, client.Timeout, got.Code)
+			require.Equal(t, row.want, time.Since(start))
+		}
+	})
+}
+
 func TestEachAttemptIsWhole(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,7 +219,7 @@ func TestEachAttemptIsWhole(t *testing.T) {
 			}
 		}
 		service := playing(collect(limited), collect(done))
-		_, err := service.open(t, client.WithUserAgent("crm/1.4")).Customers.Create(t.Context(), &storefrontv1.CreateCustomerRequest{Name: "Awa Ngo"})
+		_, err := service.open(t, client.WithUserAgent("crm/1.4")).Customers.Create(t.Context(), client.NewCustomer{Name: "Awa Ngo"})
 		require.NoError(t, err)
 		require.Equal(t, []string{"\n\x07Awa Ngo", "\n\x07Awa Ngo"}, bodies)
 		for _, r := range service.requests {

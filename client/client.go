@@ -3,25 +3,35 @@
 //
 //	shop, err := client.New("https://api.example.com", os.Getenv("SHOP_KEY"))
 //	…
-//	for product, err := range shop.Products.List(ctx, nil) {
+//	for product, err := range shop.Products.List(ctx, client.ProductFilter{Status: client.ProductPublished}) {
+//	…
+//	_, err = shop.Products.Update(ctx, id, client.ProductChange{Title: client.Set("Guide")})
 //
-// Requests and answers are the messages of go.storefront.example/gen/storefront/v1, whose comments
-// are the reference of every field. The package does what each caller would otherwise write: it
-// adds the key to every request, iterates over lists, returns errors with the service's code, and
-// decides when a request may be retried. It uses the Connect protocol in its binary form, so that a
-// new enum value keeps its number in an older program.
+// Answers are the messages of go.storefront.example/gen/storefront/v1, whose comments are the
+// reference of every field. The package does what each caller would otherwise write: it adds the
+// key to every request, iterates over lists, returns errors with the service's code, and decides
+// when a request may be retried. It uses the Connect protocol in its binary form, so that a
+// new enum value keeps its number in an older program. The generated package
+// go.storefront.example/gen/storefront/v1/storefrontv1connect has the clients without all that, for
+// any protocol.
 //
 // A request that failed is retried, at most WithMaxRetries times, by this table:
 //
-//	answer              reads                 writes                payment links: create, enable
-//	429                 after Retry-After     after Retry-After     never
-//	5xx                 after a delay         never                 never
-//	none (network)      after a delay         never                 never
+//	answer              PaymentLinks.Create   everything else
+//	429                 after Retry-After     after Retry-After
+//	5xx                 never                 after Retry-After or a delay
+//	none (network)      never                 after a delay
 //
-// A 429 changed nothing, whatever the request. When the answer to a write is lost, its effect is
-// unknown, so the caller decides. A payment link takes money, so the client never creates a second
-// one by itself. The delay doubles from 250 ms to at most 8 s, half of it at random. The context
-// bounds it all: if a wait would outlast the deadline, the error is returned at once.
+// A 429 changed nothing, whatever the request. Changes, enabling and recording a customer may be
+// repeated, because the second time changes nothing more. When the answer to PaymentLinks.Create is
+// lost, the link may exist, and a payment link takes money, so the caller decides. The delay
+// doubles from 250 ms to at most 8 s, half of it at random; a Retry-After of more than a minute is
+// not waited for.
+//
+// A call, with its retries and waits, ends within WithTimeout, 2 minutes by default, or at the
+// context's deadline if that is earlier; an attempt ends after 30 s. If a wait would outlast the
+// deadline, the error is returned at once. For a list, the context bounds the whole, and WithTimeout
+// each page, because a list may take as long as its reader does.
 //
 // The package never sends a key in clear text over a network, never follows a redirect with it, and
 // never shows it in an error or in a printed Client. The package webhook beside this one verifies
@@ -51,15 +61,14 @@ type Client struct {
 // DefaultMaxRetries is how often a request is retried without WithMaxRetries.
 const DefaultMaxRetries = 3
 
-// answerTimeout is how long an attempt may take with the HTTP client that New makes: far longer
-// than the service needs, so that only dead connections reach it.
-const answerTimeout = time.Minute
+// DefaultTimeout is how long a call may take, with its retries, without WithTimeout.
+const DefaultTimeout = 2 * time.Minute
 
 // New returns a client of the service at a base URL, such as https://api.example.com, without /v1.
 // It does not connect yet. The error names the argument that cannot be used, and never contains the
 // key.
 func New(baseURL, key string, options ...Option) (*Client, error) {
-	s := settings{httpClient: http.Client{Timeout: answerTimeout}, maxRetries: DefaultMaxRetries, userAgent: agent}
+	s := settings{maxRetries: DefaultMaxRetries, timeout: DefaultTimeout, userAgent: agent}
 	for _, set := range options {
 		set(&s)
 	}
@@ -75,7 +84,7 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 	}
 	s.httpClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-	c := &caller{maxRetries: s.maxRetries}
+	c := &caller{maxRetries: s.maxRetries, timeout: s.timeout}
 	opened := &door{httpClient: &s.httpClient}
 	signed := connect.WithInterceptors(signer(key, s.userAgent))
 	return &Client{

@@ -40,8 +40,8 @@ const (
 const (
 	// NetworkError: no answer came, or it broke off. Whether a write took effect is unknown.
 	NetworkError Code = "network_error"
-	// Timeout: the deadline of the context or the HTTP client passed; errors.Is(err,
-	// context.DeadlineExceeded) holds. Whether a write took effect is unknown.
+	// Timeout: the call's time, its context's deadline or the HTTP client's timeout passed;
+	// errors.Is(err, context.DeadlineExceeded) holds. Whether a write took effect is unknown.
 	Timeout Code = "timeout"
 	// Canceled: the caller's context was canceled; errors.Is(err, context.Canceled) holds.
 	Canceled Code = "canceled"

@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/client"
 	"go.storefront.example/ent/db"
@@ -105,7 +103,7 @@ func storeAndKeys(t *testing.T, i *installation, c *client.Client) {
 	require.Equal(t, "Atelier", found.GetName())
 
 	narrow := i.open(t, "store:read")
-	_, err = narrow.Products.Page(ctx, nil)
+	_, err = narrow.Products.Page(ctx, client.ProductFilter{})
 	refusedWith(t, client.InsufficientScope, 403, err)
 	var refused *client.Error
 	require.ErrorAs(t, err, &refused)
@@ -125,18 +123,18 @@ func products(t *testing.T, i *installation, c *client.Client) {
 		require.NoError(t, err)
 		ids = append(ids, made.GetId())
 	}
-	all, err := titles(c.Products.List(ctx, &storefrontv1.ListProductsRequest{PageSize: new(int32(1))}))
+	all, err := titles(c.Products.List(ctx, client.ProductFilter{PageSize: 1}))
 	require.NoError(t, err)
 	require.Equal(t, "c b a", all)
-	page, err := c.Products.Page(ctx, &storefrontv1.ListProductsRequest{Page: new(int64(2)), PageSize: new(int32(2))})
+	page, err := c.Products.Page(ctx, client.ProductFilter{Page: 2, PageSize: 2})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, page.GetTotal())
 	require.Len(t, page.GetData(), 1)
 
-	updated, err := c.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: ids[0], Title: new("z"), CompareAtAmount: new(int64(200))})
+	updated, err := c.Products.Update(ctx, ids[0], client.ProductChange{Title: client.Set("z"), CompareAtAmount: client.Set[int64](200)})
 	require.NoError(t, err)
 	require.EqualValues(t, 200, updated.GetCompareAtAmount())
-	updated, err = c.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: ids[0], UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"compare_at_amount"}}})
+	updated, err = c.Products.Update(ctx, ids[0], client.ProductChange{CompareAtAmount: client.Clear[int64]()})
 	require.NoError(t, err)
 	require.Nil(t, updated.CompareAtAmount, "the mask clears what has no value")
 	require.Equal(t, "z", updated.GetTitle(), "and leaves the rest")
@@ -146,45 +144,45 @@ func products(t *testing.T, i *installation, c *client.Client) {
 
 	_, err = c.Products.Get(ctx, nobody)
 	refusedWith(t, client.ProductNotFound, 404, err)
-	_, err = c.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: ids[0], CompareAtAmount: new(int64(1))})
+	_, err = c.Products.Update(ctx, ids[0], client.ProductChange{CompareAtAmount: client.Set[int64](1)})
 	refusedWith(t, client.CompareAtInvalid, 400, err)
-	_, err = c.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: ids[0], Status: storefrontv1.Product_PUBLISHED.Enum()})
+	_, err = c.Products.Update(ctx, ids[0], client.ProductChange{Status: client.Set(client.ProductPublished)})
 	refusedWith(t, client.ProductIncomplete, 422, err)
-	_, err = titles(c.Products.List(ctx, &storefrontv1.ListProductsRequest{PageSize: new(int32(101))}))
+	_, err = titles(c.Products.List(ctx, client.ProductFilter{PageSize: 101}))
 	refusedWith(t, client.ValidationFailed, 400, err)
 	require.ErrorContains(t, err, "[pageSize must be")
 }
 
 func customersAndOrders(t *testing.T, i *installation, c *client.Client) {
 	ctx := t.Context()
-	made, err := c.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Name: "Awa", Phone: new("670000001")})
+	made, err := c.Customers.Create(ctx, client.NewCustomer{Name: "Awa", Phone: "670000001"})
 	require.NoError(t, err)
 	require.Equal(t, "+237670000001", made.GetPhone())
-	known, err := c.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Phone: new("+237670000001"), Email: new("awa@example.com")})
+	known, err := c.Customers.Create(ctx, client.NewCustomer{Phone: "+237670000001", Email: "awa@example.com"})
 	require.NoError(t, err)
 	require.Equal(t, made.GetId(), known.GetId())
-	changed, err := c.Customers.Update(ctx, &storefrontv1.UpdateCustomerRequest{Id: made.GetId(), Name: new("Awa Ngo")})
+	changed, err := c.Customers.Update(ctx, made.GetId(), client.CustomerChange{Name: client.Set("Awa Ngo")})
 	require.NoError(t, err)
 	require.Equal(t, "Awa Ngo", changed.GetName())
 	got, err := c.Customers.Get(ctx, made.GetId())
 	require.NoError(t, err)
 	require.Equal(t, "awa@example.com", got.GetEmail())
 	count := 0
-	for customer, err := range c.Customers.List(ctx, &storefrontv1.ListCustomersRequest{Q: new("AWA")}) {
+	for customer, err := range c.Customers.List(ctx, client.CustomerFilter{Q: "AWA"}) {
 		require.NoError(t, err)
 		require.Equal(t, made.GetId(), customer.GetId())
 		count++
 	}
 	require.Equal(t, 1, count)
-	_, err = c.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Name: "Bo"})
+	_, err = c.Customers.Create(ctx, client.NewCustomer{Name: "Bo"})
 	refusedWith(t, client.CustomerIdentifierRequired, 400, err)
-	_, err = c.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Phone: new("abc")})
+	_, err = c.Customers.Create(ctx, client.NewCustomer{Phone: "abc"})
 	refusedWith(t, client.PhoneInvalid, 400, err)
 	_, err = c.Customers.Get(ctx, nobody)
 	refusedWith(t, client.CustomerNotFound, 404, err)
-	_, err = c.Customers.Update(ctx, &storefrontv1.UpdateCustomerRequest{Id: nobody, Name: new("Bo")})
+	_, err = c.Customers.Update(ctx, nobody, client.CustomerChange{Name: client.Set("Bo")})
 	refusedWith(t, client.CustomerNotFound, 404, err)
-	_, err = c.Customers.Page(ctx, &storefrontv1.ListCustomersRequest{PageSize: new(int32(0))})
+	_, err = c.Customers.Page(ctx, client.CustomerFilter{PageSize: -1})
 	refusedWith(t, client.ValidationFailed, 400, err)
 
 	product, err := i.rules.CreateProduct(i.ctx, &adminv1.CreateProductRequest{Type: storefrontv1.Product_FILE, Title: "Guide", PriceAmount: new(int64(100))})
@@ -195,21 +193,21 @@ func customersAndOrders(t *testing.T, i *installation, c *client.Client) {
 	require.NoError(t, err)
 	require.True(t, proto.Equal(order, read))
 	require.EqualValues(t, 200, read.GetAmount())
-	for range c.Orders.List(ctx, &storefrontv1.ListOrdersRequest{To: order.GetCreatedAt()}) {
+	for range c.Orders.List(ctx, client.OrderFilter{To: order.GetCreatedAt().AsTime()}) {
 		t.Fatal("To stays out")
 	}
-	page, err := c.Orders.Page(ctx, &storefrontv1.ListOrdersRequest{From: order.GetCreatedAt(), Status: storefrontv1.Order_PENDING.Enum()})
+	page, err := c.Orders.Page(ctx, client.OrderFilter{From: order.GetCreatedAt().AsTime(), Status: client.OrderPending})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, page.GetTotal())
 	_, err = c.Orders.Get(ctx, nobody)
 	refusedWith(t, client.OrderNotFound, 404, err)
-	_, err = c.Orders.Page(ctx, &storefrontv1.ListOrdersRequest{Page: new(int64(0))})
+	_, err = c.Orders.Page(ctx, client.OrderFilter{Page: -1})
 	refusedWith(t, client.ValidationFailed, 400, err)
 }
 
 func paymentLinks(t *testing.T, i *installation, c *client.Client) {
 	ctx := t.Context()
-	made, err := c.PaymentLinks.Create(ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "Acompte", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(500))})
+	made, err := c.PaymentLinks.Create(ctx, client.NewPaymentLink{Title: "Acompte", Pricing: client.FixedPricing, Amount: 500})
 	require.NoError(t, err)
 	_, err = i.rules.DisablePaymentLink(i.ctx, made.GetId())
 	require.NoError(t, err)
@@ -219,23 +217,23 @@ func paymentLinks(t *testing.T, i *installation, c *client.Client) {
 	enabled, err := c.PaymentLinks.Enable(ctx, made.GetId())
 	require.NoError(t, err)
 	require.Equal(t, storefrontv1.PaymentLink_ACTIVE, enabled.GetAvailability())
-	changed, err := c.PaymentLinks.Update(ctx, &storefrontv1.UpdatePaymentLinkRequest{Id: made.GetId(), MaxPayments: new(int32(3))})
+	changed, err := c.PaymentLinks.Update(ctx, made.GetId(), client.PaymentLinkChange{MaxPayments: client.Set[int32](3)})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, changed.GetMaxPayments())
-	page, err := c.PaymentLinks.Page(ctx, nil)
+	page, err := c.PaymentLinks.Page(ctx, client.PaymentLinkFilter{})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, page.GetTotal())
-	for link, err := range c.PaymentLinks.List(ctx, &storefrontv1.ListPaymentLinksRequest{Status: storefrontv1.ListPaymentLinksRequest_active.Enum()}) {
+	for link, err := range c.PaymentLinks.List(ctx, client.PaymentLinkFilter{Status: client.ActivePaymentLinks}) {
 		require.NoError(t, err)
 		require.Equal(t, made.GetId(), link.GetId())
 	}
-	_, err = c.PaymentLinks.Create(ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED})
+	_, err = c.PaymentLinks.Create(ctx, client.NewPaymentLink{Title: "x", Pricing: client.FixedPricing})
 	refusedWith(t, client.PaymentLinkInvalidPricing, 422, err)
-	_, err = c.PaymentLinks.Page(ctx, &storefrontv1.ListPaymentLinksRequest{Page: new(int64(0))})
+	_, err = c.PaymentLinks.Page(ctx, client.PaymentLinkFilter{Page: -1})
 	refusedWith(t, client.ValidationFailed, 400, err)
 	_, err = c.PaymentLinks.Get(ctx, nobody)
 	refusedWith(t, client.PaymentLinkNotFound, 404, err)
-	_, err = c.PaymentLinks.Update(ctx, &storefrontv1.UpdatePaymentLinkRequest{Id: made.GetId(), ExpiresAt: timestamppb.New(time.Unix(0, 0))})
+	_, err = c.PaymentLinks.Update(ctx, made.GetId(), client.PaymentLinkChange{ExpiresAt: client.Set(time.Unix(0, 0))})
 	refusedWith(t, client.PaymentLinkExpiryPast, 422, err)
 	_, err = c.PaymentLinks.Enable(ctx, nobody)
 	refusedWith(t, client.PaymentLinkNotFound, 404, err)

@@ -4,9 +4,43 @@ import (
 	"context"
 	"iter"
 
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
+
+// Customer is a buyer. Amounts are in minor units of its currency.
+type Customer = storefrontv1.Customer
+
+// CustomerPage is one page of customers.
+type CustomerPage = storefrontv1.ListCustomersResponse
+
+// CustomerFilter selects customers; a field with its zero value selects all.
+type CustomerFilter struct {
+	// Page is the first page, from 1, and PageSize the number per request, 1 to 100; 25 by default.
+	Page     int64
+	PageSize int32
+	// Q is text to find in name, e-mail or phone, without regard to case.
+	Q string
+}
+
+// NewCustomer is a customer to record, with an e-mail, a phone or both; empty fields are left out.
+type NewCustomer struct {
+	Name  string
+	Email string
+	// Phone may be international or in the form of the store's country.
+	Phone string
+}
+
+// CustomerChange names the fields of a customer to change, with Set or Clear; the others stay as
+// they are.
+type CustomerChange struct {
+	Name Field[string]
+	// Clear removes an Email or a Phone, but not both.
+	Email Field[string]
+	Phone Field[string]
+}
 
 // Customers are the store's buyers. An e-mail address or a phone number identifies a customer
 // within a store. Goroutines may share it.
@@ -15,39 +49,52 @@ type Customers struct {
 	rpc    storefrontv1connect.CustomerServiceClient
 }
 
-// List returns all customers that match the request, newest first; nil matches all. PageSize is the
-// number per request, and Page the first page. A customer recorded meanwhile moves the others
-// towards the end, so one may come twice: compare ids. After an error, an *Error, the sequence
-// ends. It needs the scope customers:read.
-func (c *Customers) List(ctx context.Context, request *storefrontv1.ListCustomersRequest) iter.Seq2[*storefrontv1.Customer, error] {
-	return all(ctx, request, func(r *storefrontv1.ListCustomersRequest) **int64 { return &r.Page }, c.Page)
+// List returns all customers that match the filter, newest first. A customer recorded meanwhile
+// moves the others towards the end, so one may come twice: compare ids. After an error, an *Error,
+// the sequence ends. It needs the scope customers:read.
+func (c *Customers) List(ctx context.Context, filter CustomerFilter) iter.Seq2[*Customer, error] {
+	return all(filter.Page, func(number int64) (*CustomerPage, error) {
+		next := filter
+		next.Page = number
+		return c.Page(ctx, next)
+	})
 }
 
-// Page retrieves one page of customers, for programs that show pages; nil means the first page. It
-// needs the scope customers:read. The error is an *Error: ValidationFailed for a request out of
-// bounds.
-func (c *Customers) Page(ctx context.Context, request *storefrontv1.ListCustomersRequest) (*storefrontv1.ListCustomersResponse, error) {
-	return call(ctx, c.caller, c.rpc.ListCustomers, request)
+// Page retrieves one page of customers, for programs that show pages. It needs the scope
+// customers:read. The error is an *Error: ValidationFailed for a filter out of bounds.
+func (c *Customers) Page(ctx context.Context, filter CustomerFilter) (*CustomerPage, error) {
+	return call(ctx, c.caller, c.rpc.ListCustomers, &storefrontv1.ListCustomersRequest{
+		Page: given(filter.Page), PageSize: given(filter.PageSize), Q: given(filter.Q),
+	})
 }
 
 // Get retrieves a customer. It needs the scope customers:read. The error is an *Error:
 // CustomerNotFound.
-func (c *Customers) Get(ctx context.Context, id string) (*storefrontv1.Customer, error) {
+func (c *Customers) Get(ctx context.Context, id string) (*Customer, error) {
 	return call(ctx, c.caller, c.rpc.GetCustomer, &storefrontv1.GetCustomerRequest{Id: id})
 }
 
 // Create records a customer. If the store already has a customer with that e-mail or phone, Create
-// adds what that customer lacks. A customer is never recorded twice, so a Create whose answer was
-// lost may be called again. It needs the scope customers:write. The error is an *Error:
-// CustomerIdentifierRequired, PhoneInvalid, CustomerConflict or ValidationFailed.
-func (c *Customers) Create(ctx context.Context, request *storefrontv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
-	return call(ctx, c.caller, c.rpc.CreateCustomer, request)
+// adds what that customer lacks. A customer is never recorded twice, so Create is retried like a
+// read. It needs the scope customers:write. The error is an *Error: CustomerIdentifierRequired,
+// PhoneInvalid, CustomerConflict or ValidationFailed.
+func (c *Customers) Create(ctx context.Context, customer NewCustomer) (*Customer, error) {
+	return call(ctx, c.caller, c.rpc.CreateCustomer, &storefrontv1.CreateCustomerRequest{
+		Name: customer.Name, Email: given(customer.Email), Phone: given(customer.Phone),
+	})
 }
 
-// Update changes the fields of a customer that are present in the request. With an UpdateMask it
-// changes the fields in the mask, and clears those without a value. It needs the scope
+// Update makes a change to a customer and returns the new state. It needs the scope
 // customers:write. The error is an *Error: CustomerNotFound, CustomerIdentifierRequired,
 // PhoneInvalid, CustomerConflict or ValidationFailed.
-func (c *Customers) Update(ctx context.Context, request *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
+func (c *Customers) Update(ctx context.Context, id string, change CustomerChange) (*Customer, error) {
+	var mask []string
+	request := &storefrontv1.UpdateCustomerRequest{
+		Id:    id,
+		Name:  take(&mask, "name", change.Name),
+		Email: take(&mask, "email", change.Email),
+		Phone: take(&mask, "phone", change.Phone),
+	}
+	request.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
 	return call(ctx, c.caller, c.rpc.UpdateCustomer, request)
 }

@@ -83,7 +83,7 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	switch {
 	case refusal.GetCode() == serviceDeadline:
 		// Connect sends the context's deadline along, and the service noticed first that it had passed.
-		e.Code, e.Message, e.cause = Timeout, "the context's deadline passed", errors.Join(context.DeadlineExceeded, err)
+		e.Code, e.Message, e.cause = Timeout, "the call's deadline passed", errors.Join(context.DeadlineExceeded, err)
 		e.RequestID = refusal.GetRequestId()
 	case refusal != nil:
 		e.Code, e.Message, e.Status = Code(refusal.GetCode()), refusal.GetMessage(), int(refusal.GetStatusCode())
@@ -91,7 +91,7 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		e.Code, e.Message, e.cause = Canceled, "the context was canceled", errors.Join(ctx.Err(), err)
 	case ctx.Err() != nil:
-		e.Code, e.Message, e.cause = Timeout, "the context's deadline passed", errors.Join(ctx.Err(), err)
+		e.Code, e.Message, e.cause = Timeout, "the call's deadline passed", errors.Join(ctx.Err(), err)
 	case !a.sent:
 		e.Code, e.Message = InvalidRequest, "the request cannot be encoded: "+reason(err)
 	case errors.Is(err, context.DeadlineExceeded):

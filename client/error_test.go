@@ -61,8 +61,8 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 		},
 		{
 			"the service noticed first that the context's deadline passed", refuses(apierr.New(apierr.DeadlineExceeded, "Too late.")),
-			client.Error{Code: client.Timeout, Status: 504, RequestID: requestID, Message: "the context's deadline passed"},
-			"the context's deadline passed",
+			client.Error{Code: client.Timeout, Status: 504, RequestID: requestID, Message: "the call's deadline passed"},
+			"the call's deadline passed",
 		},
 		{
 			"a date in Retry-After counts as none", respondsWith(503, "text/plain", "", "Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT"),
@@ -115,7 +115,7 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 		t.Run(row.reason, func(t *testing.T) {
 			t.Parallel()
 			service := playing(row.answer)
-			_, err := service.open(t, client.WithMaxRetries(0)).Products.Update(t.Context(), &storefrontv1.UpdateProductRequest{Id: "x", Title: new("x")})
+			_, err := service.open(t, client.WithMaxRetries(0)).Products.Update(t.Context(), "x", client.ProductChange{Title: client.Set("x")})
 			var got *client.Error
 			require.ErrorAs(t, err, &got)
 			require.Contains(t, err.Error(), row.text)
@@ -166,7 +166,7 @@ func TestErrorTellsWhoGaveUp(t *testing.T) {
 func TestErrorTellsThatNothingWasSent(t *testing.T) {
 	t.Parallel()
 	service := playing(respondsWith(200, "application/proto", ""))
-	_, err := service.open(t).Customers.Create(t.Context(), &storefrontv1.CreateCustomerRequest{Name: "\xff"})
+	_, err := service.open(t).Customers.Create(t.Context(), client.NewCustomer{Name: "\xff"})
 	var got *client.Error
 	require.ErrorAs(t, err, &got)
 	require.Equal(t, client.InvalidRequest, got.Code)

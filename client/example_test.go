@@ -8,10 +8,7 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
-
 	"go.storefront.example/client"
-	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
 // demo is a client of a store with five products.
@@ -48,11 +45,7 @@ func ExampleProducts_List() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
-	request := &storefrontv1.ListProductsRequest{
-		PageSize: new(int32(2)),
-		Status:   storefrontv1.Product_DRAFT.Enum(),
-	}
-	for product, err := range shop.Products.List(ctx, request) {
+	for product, err := range shop.Products.List(ctx, client.ProductFilter{Status: client.ProductDraft, PageSize: 2}) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -66,15 +59,12 @@ func ExampleProducts_List() {
 	// Ticket 1500 XAF
 }
 
-// Fields that are present are changed, and the others stay as they are.
+// Set names the fields that change; the others stay as they are.
 func ExampleProducts_Update() {
 	shop, stop := demo()
 	defer stop()
 
-	product, err := shop.Products.Update(context.Background(), &storefrontv1.UpdateProductRequest{
-		Id:    "0198c1f0-0000-7000-8000-000000000000",
-		Title: new("A better guide"),
-	})
+	product, err := shop.Products.Update(context.Background(), "0198c1f0-0000-7000-8000-000000000000", client.ProductChange{Title: client.Set("A better guide")})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -82,15 +72,12 @@ func ExampleProducts_Update() {
 	// Output: A better guide
 }
 
-// A mask names what changes; a field that it names and that has no value is cleared.
+// Clear removes the value of a field that may be without one.
 func ExampleProducts_Update_clear() {
 	shop, stop := demo()
 	defer stop()
 
-	product, err := shop.Products.Update(context.Background(), &storefrontv1.UpdateProductRequest{
-		Id:         "0198c1f0-0000-7000-8000-000000000000",
-		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"compare_at_amount"}},
-	})
+	product, err := shop.Products.Update(context.Background(), "0198c1f0-0000-7000-8000-000000000000", client.ProductChange{CompareAtAmount: client.Clear[int64]()})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -103,10 +90,7 @@ func ExampleError() {
 	shop, stop := demo()
 	defer stop()
 
-	_, err := shop.Products.Update(context.Background(), &storefrontv1.UpdateProductRequest{
-		Id:     "0198c1f0-0000-7000-8000-000000000000",
-		Status: storefrontv1.Product_PUBLISHED.Enum(),
-	})
+	_, err := shop.Products.Update(context.Background(), "0198c1f0-0000-7000-8000-000000000000", client.ProductChange{Status: client.Set(client.ProductPublished)})
 	var refused *client.Error
 	if !errors.As(err, &refused) {
 		log.Fatal(err)

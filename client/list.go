@@ -1,11 +1,6 @@
 package client
 
-import (
-	"context"
-	"iter"
-
-	"google.golang.org/protobuf/proto"
-)
+import "iter"
 
 // page is one page of a list.
 type page[T any] interface {
@@ -15,26 +10,16 @@ type page[T any] interface {
 	GetData() []*T
 }
 
-// all iterates over a list from the request's own page, one request a page, each made when its
-// first item is needed. at returns the field that holds a request's page. The request is copied
-// first, so the caller may reuse it, and each range starts anew.
-func all[Q any, M interface {
-	*Q
-	proto.Message
-}, A page[T], T any](ctx context.Context, request M, at func(M) **int64, load func(context.Context, M) (A, error)) iter.Seq2[*T, error] {
-	asked := M(new(Q))
-	if request != nil {
-		asked = proto.CloneOf(request)
-	}
+// all iterates over a list from a page on, one request a page, each made when its first item is
+// needed. Each range starts anew.
+func all[A page[T], T any](first int64, load func(page int64) (A, error)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		next := proto.CloneOf(asked)
-		number := int64(1)
-		if first := *at(next); first != nil {
-			number = *first
+		number := first
+		if number == 0 {
+			number = 1
 		}
 		for ; ; number++ {
-			*at(next) = &number
-			answer, err := load(ctx, next)
+			answer, err := load(number)
 			if err != nil {
 				yield(nil, err)
 				return

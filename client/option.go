@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -15,6 +16,7 @@ type Option func(*settings)
 type settings struct {
 	httpClient http.Client
 	maxRetries int
+	timeout    time.Duration
 	userAgent  string
 	plainHTTP  bool
 }
@@ -24,7 +26,7 @@ const agent = "storefront-go"
 
 // WithHTTPClient sends requests through your HTTP client, for a proxy, certificates, connection
 // pools or traces. It is copied, and the copy follows no redirect. Without this option, or with
-// nil, the standard connections are used and each attempt may take a minute.
+// nil, the standard connections are used.
 func WithHTTPClient(c *http.Client) Option {
 	return func(s *settings) {
 		if c != nil {
@@ -37,6 +39,12 @@ func WithHTTPClient(c *http.Client) Option {
 // DefaultMaxRetries.
 func WithMaxRetries(n int) Option {
 	return func(s *settings) { s.maxRetries = n }
+}
+
+// WithTimeout sets how long a call may take, with its retries and waits; the default is
+// DefaultTimeout. The deadline of a call's context holds too.
+func WithTimeout(d time.Duration) Option {
+	return func(s *settings) { s.timeout = d }
 }
 
 // WithUserAgent puts your program's name, such as crm/1.4, before this package's own in the
@@ -55,6 +63,8 @@ func (s *settings) check() error {
 	switch {
 	case s.maxRetries < 0:
 		return errors.New("max retries must be 0 or more")
+	case s.timeout <= 0:
+		return errors.New("the timeout must be more than 0")
 	case strings.ContainsFunc(s.userAgent, unicode.IsControl):
 		return errors.New("the user agent must be one line of text")
 	}

@@ -82,6 +82,8 @@ func TestNewJudgesItsOptions(t *testing.T) {
 	t.Parallel()
 	_, err := client.New(baseURL, key, client.WithMaxRetries(-1))
 	require.ErrorContains(t, err, "max retries must be 0 or more")
+	_, err = client.New(baseURL, key, client.WithTimeout(0))
+	require.ErrorContains(t, err, "the timeout must be more than 0")
 	_, err = client.New(baseURL, key, client.WithUserAgent("crm\r\nX: y"))
 	require.ErrorContains(t, err, "one line")
 	_, err = client.New(baseURL, key, client.WithHTTPClient(nil))

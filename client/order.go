@@ -3,10 +3,39 @@ package client
 import (
 	"context"
 	"iter"
+	"time"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
+
+// Order is a purchase. Amounts are in minor units of its currency.
+type Order = storefrontv1.Order
+
+// OrderPage is one page of orders.
+type OrderPage = storefrontv1.ListOrdersResponse
+
+// OrderStatus is where an order stands.
+type OrderStatus = storefrontv1.Order_Status
+
+// The statuses of an order.
+const (
+	OrderPending   = storefrontv1.Order_PENDING
+	OrderPaid      = storefrontv1.Order_PAID
+	OrderFailed    = storefrontv1.Order_FAILED
+	OrderCancelled = storefrontv1.Order_CANCELLED
+	OrderRefunded  = storefrontv1.Order_REFUNDED
+)
+
+// OrderFilter selects orders; a field with its zero value selects all.
+type OrderFilter struct {
+	// Page is the first page, from 1, and PageSize the number per request, 1 to 100; 25 by default.
+	Page     int64
+	PageSize int32
+	Status   OrderStatus
+	// From is the first moment that counts, and To the first that does not.
+	From, To time.Time
+}
 
 // Orders are the store's orders. The platform's checkout writes them; the API only reads them.
 // Goroutines may share it.
@@ -15,22 +44,27 @@ type Orders struct {
 	rpc    storefrontv1connect.OrderServiceClient
 }
 
-// List returns all orders that match the request, newest first; nil matches all. PageSize is the
-// number per request, and Page the first page. A new order moves the others towards the end, so one
-// may come twice; set To to now to prevent that. After an error, an *Error, the sequence ends. It
-// needs the scope orders:read.
-func (o *Orders) List(ctx context.Context, request *storefrontv1.ListOrdersRequest) iter.Seq2[*storefrontv1.Order, error] {
-	return all(ctx, request, func(r *storefrontv1.ListOrdersRequest) **int64 { return &r.Page }, o.Page)
+// List returns all orders that match the filter, newest first. A new order moves the others towards
+// the end, so one may come twice; set To to now to prevent that. After an error, an *Error, the
+// sequence ends. It needs the scope orders:read.
+func (o *Orders) List(ctx context.Context, filter OrderFilter) iter.Seq2[*Order, error] {
+	return all(filter.Page, func(number int64) (*OrderPage, error) {
+		next := filter
+		next.Page = number
+		return o.Page(ctx, next)
+	})
 }
 
-// Page retrieves one page of orders, for programs that show pages; nil means the first page. It
-// needs the scope orders:read. The error is an *Error: ValidationFailed for a request out of
-// bounds.
-func (o *Orders) Page(ctx context.Context, request *storefrontv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
-	return call(ctx, o.caller, o.rpc.ListOrders, request)
+// Page retrieves one page of orders, for programs that show pages. It needs the scope orders:read.
+// The error is an *Error: ValidationFailed for a filter out of bounds.
+func (o *Orders) Page(ctx context.Context, filter OrderFilter) (*OrderPage, error) {
+	return call(ctx, o.caller, o.rpc.ListOrders, &storefrontv1.ListOrdersRequest{
+		Page: given(filter.Page), PageSize: given(filter.PageSize), Status: given(filter.Status),
+		From: moment(given(filter.From)), To: moment(given(filter.To)),
+	})
 }
 
 // Get retrieves an order. It needs the scope orders:read. The error is an *Error: OrderNotFound.
-func (o *Orders) Get(ctx context.Context, id string) (*storefrontv1.Order, error) {
+func (o *Orders) Get(ctx context.Context, id string) (*Order, error) {
 	return call(ctx, o.caller, o.rpc.GetOrder, &storefrontv1.GetOrderRequest{Id: id})
 }

@@ -3,10 +3,74 @@ package client
 import (
 	"context"
 	"iter"
+	"time"
+
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
+
+// PaymentLink is an address at which a buyer pays. Amounts are in minor units of its currency.
+type PaymentLink = storefrontv1.PaymentLink
+
+// PaymentLinkPage is one page of payment links.
+type PaymentLinkPage = storefrontv1.ListPaymentLinksResponse
+
+// PaymentLinkPricing is who sets the amount.
+type PaymentLinkPricing = storefrontv1.PaymentLink_Pricing
+
+// The link sets a fixed amount, or the buyer chooses one from a minimum up.
+const (
+	FixedPricing = storefrontv1.PaymentLink_FIXED
+	OpenPricing  = storefrontv1.PaymentLink_OPEN
+)
+
+// PaymentLinkStatus selects links by whether they take payments now.
+type PaymentLinkStatus = storefrontv1.ListPaymentLinksRequest_Status
+
+// The links that take payments now, and those that do not.
+const (
+	ActivePaymentLinks   = storefrontv1.ListPaymentLinksRequest_active
+	InactivePaymentLinks = storefrontv1.ListPaymentLinksRequest_inactive
+)
+
+// PaymentLinkFilter selects payment links; a field with its zero value selects all.
+type PaymentLinkFilter struct {
+	// Page is the first page, from 1, and PageSize the number per request, 1 to 100; 25 by default.
+	Page     int64
+	PageSize int32
+	Status   PaymentLinkStatus
+}
+
+// NewPaymentLink is a payment link to create, in the store's currency; fields with their zero value
+// are left out. Amounts are in minor units.
+type NewPaymentLink struct {
+	Title string
+	// Pricing is FixedPricing, with Amount, or OpenPricing, with MinAmount.
+	Pricing           PaymentLinkPricing
+	Amount, MinAmount int64
+	Description       string
+	CoverURL          string
+	ThankYouMessage   string
+	ExpiresAt         time.Time
+	// MaxPayments is the cap; 0 is none.
+	MaxPayments int32
+}
+
+// PaymentLinkChange names the fields of a payment link to change, with Set or Clear; the others
+// stay as they are. A change of Pricing clears the amount of the other kind. All but Title and
+// Pricing can be cleared.
+type PaymentLinkChange struct {
+	Title             Field[string]
+	Pricing           Field[PaymentLinkPricing]
+	Amount, MinAmount Field[int64]
+	Description       Field[string]
+	CoverURL          Field[string]
+	ThankYouMessage   Field[string]
+	ExpiresAt         Field[time.Time]
+	MaxPayments       Field[int32]
+}
 
 // PaymentLinks are the store's payment links: addresses at which a buyer pays without going through
 // the catalogue. Goroutines may share it.
@@ -15,46 +79,67 @@ type PaymentLinks struct {
 	rpc    storefrontv1connect.PaymentLinkServiceClient
 }
 
-// List returns all payment links that match the request, with their counters, newest first; nil
-// matches all. PageSize is the number per request, and Page the first page. A link created
-// meanwhile moves the others towards the end, so one may come twice: compare ids. After an error,
-// an *Error, the sequence ends. It needs the scope payment_links:read.
-func (l *PaymentLinks) List(ctx context.Context, request *storefrontv1.ListPaymentLinksRequest) iter.Seq2[*storefrontv1.PaymentLink, error] {
-	return all(ctx, request, func(r *storefrontv1.ListPaymentLinksRequest) **int64 { return &r.Page }, l.Page)
+// List returns all payment links that match the filter, with their counters, newest first. A link
+// created meanwhile moves the others towards the end, so one may come twice: compare ids. After an
+// error, an *Error, the sequence ends. It needs the scope payment_links:read.
+func (l *PaymentLinks) List(ctx context.Context, filter PaymentLinkFilter) iter.Seq2[*PaymentLink, error] {
+	return all(filter.Page, func(number int64) (*PaymentLinkPage, error) {
+		next := filter
+		next.Page = number
+		return l.Page(ctx, next)
+	})
 }
 
-// Page retrieves one page of payment links, for programs that show pages; nil means the first page.
-// It needs the scope payment_links:read. The error is an *Error: ValidationFailed for a request out
-// of bounds.
-func (l *PaymentLinks) Page(ctx context.Context, request *storefrontv1.ListPaymentLinksRequest) (*storefrontv1.ListPaymentLinksResponse, error) {
-	return call(ctx, l.caller, l.rpc.ListPaymentLinks, request)
+// Page retrieves one page of payment links, for programs that show pages. It needs the scope
+// payment_links:read. The error is an *Error: ValidationFailed for a filter out of bounds.
+func (l *PaymentLinks) Page(ctx context.Context, filter PaymentLinkFilter) (*PaymentLinkPage, error) {
+	return call(ctx, l.caller, l.rpc.ListPaymentLinks, &storefrontv1.ListPaymentLinksRequest{
+		Page: given(filter.Page), PageSize: given(filter.PageSize), Status: given(filter.Status),
+	})
 }
 
 // Get retrieves a payment link. It needs the scope payment_links:read. The error is an *Error:
 // PaymentLinkNotFound.
-func (l *PaymentLinks) Get(ctx context.Context, id string) (*storefrontv1.PaymentLink, error) {
+func (l *PaymentLinks) Get(ctx context.Context, id string) (*PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.GetPaymentLink, &storefrontv1.GetPaymentLinkRequest{Id: id})
 }
 
-// Create creates a payment link. It is never retried: after a NetworkError or a Timeout, check the
-// list before you call it again. It needs the scope payment_links:write. The error is an *Error:
-// FeatureDisabled, PaymentLinkInvalidPricing, PaymentLinkExpiryInvalid, PaymentLinkExpiryPast or
-// ValidationFailed.
-func (l *PaymentLinks) Create(ctx context.Context, request *storefrontv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	return call(ctx, l.caller, l.rpc.CreatePaymentLink, request)
+// Create creates a payment link. It is retried only when the limit refused it: after a NetworkError,
+// a Timeout or a status of 500 or more, check the list before you call it again. It needs the scope
+// payment_links:write. The error is an *Error: FeatureDisabled, PaymentLinkInvalidPricing,
+// PaymentLinkExpiryInvalid, PaymentLinkExpiryPast or ValidationFailed.
+func (l *PaymentLinks) Create(ctx context.Context, link NewPaymentLink) (*PaymentLink, error) {
+	return call(ctx, l.caller, l.rpc.CreatePaymentLink, &storefrontv1.CreatePaymentLinkRequest{
+		Title: link.Title, Pricing: link.Pricing, Amount: given(link.Amount), MinAmount: given(link.MinAmount),
+		Description: given(link.Description), CoverUrl: given(link.CoverURL), ThankYouMessage: given(link.ThankYouMessage),
+		ExpiresAt: moment(given(link.ExpiresAt)), MaxPayments: given(link.MaxPayments),
+	})
 }
 
-// Update changes the fields of a payment link that are present in the request. With an UpdateMask
-// it changes the fields in the mask, and clears those without a value. It needs the scope
+// Update makes a change to a payment link and returns the new state. It needs the scope
 // payment_links:write. The error is an *Error: PaymentLinkNotFound, PaymentLinkInvalidPricing,
 // PaymentLinkExpiryInvalid, PaymentLinkExpiryPast or ValidationFailed.
-func (l *PaymentLinks) Update(ctx context.Context, request *storefrontv1.UpdatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+func (l *PaymentLinks) Update(ctx context.Context, id string, change PaymentLinkChange) (*PaymentLink, error) {
+	var mask []string
+	request := &storefrontv1.UpdatePaymentLinkRequest{
+		Id:              id,
+		Title:           take(&mask, "title", change.Title),
+		Pricing:         take(&mask, "pricing", change.Pricing),
+		Amount:          take(&mask, "amount", change.Amount),
+		MinAmount:       take(&mask, "min_amount", change.MinAmount),
+		Description:     take(&mask, "description", change.Description),
+		CoverUrl:        take(&mask, "cover_url", change.CoverURL),
+		ThankYouMessage: take(&mask, "thank_you_message", change.ThankYouMessage),
+		ExpiresAt:       moment(take(&mask, "expires_at", change.ExpiresAt)),
+		MaxPayments:     take(&mask, "max_payments", change.MaxPayments),
+	}
+	request.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
 	return call(ctx, l.caller, l.rpc.UpdatePaymentLink, request)
 }
 
 // Enable enables a disabled payment link and leaves an enabled one as it is; its Availability shows
-// whether it then takes payments. It is not retried, and may be called again. It needs the scope
-// payment_links:write. The error is an *Error: PaymentLinkNotFound.
-func (l *PaymentLinks) Enable(ctx context.Context, id string) (*storefrontv1.PaymentLink, error) {
+// whether it then takes payments. It needs the scope payment_links:write. The error is an *Error:
+// PaymentLinkNotFound.
+func (l *PaymentLinks) Enable(ctx context.Context, id string) (*PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.EnablePaymentLink, &storefrontv1.EnablePaymentLinkRequest{Id: id})
 }

@@ -4,9 +4,62 @@ import (
 	"context"
 	"iter"
 
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
+
+// Product is what the store sells in its catalogue. Amounts are in minor units of its currency.
+type Product = storefrontv1.Product
+
+// ProductPage is one page of products.
+type ProductPage = storefrontv1.ListProductsResponse
+
+// ProductStatus is where a product stands.
+type ProductStatus = storefrontv1.Product_Status
+
+// The statuses of a product.
+const (
+	ProductDraft     = storefrontv1.Product_DRAFT
+	ProductPublished = storefrontv1.Product_PUBLISHED
+	ProductArchived  = storefrontv1.Product_ARCHIVED
+)
+
+// ProductType is the kind of a product.
+type ProductType = storefrontv1.Product_Type
+
+// The kinds of products.
+const (
+	ProductFile    = storefrontv1.Product_FILE
+	ProductCourse  = storefrontv1.Product_COURSE
+	ProductLicense = storefrontv1.Product_LICENSE
+	ProductMeeting = storefrontv1.Product_MEETING
+	ProductEvent   = storefrontv1.Product_EVENT
+)
+
+// ProductFilter selects products; a field with its zero value selects all.
+type ProductFilter struct {
+	// Page is the first page, from 1, and PageSize the number per request, 1 to 100; 25 by default.
+	Page     int64
+	PageSize int32
+	// Q is text to find in the title, without regard to case.
+	Q      string
+	Status ProductStatus
+	Type   ProductType
+}
+
+// ProductChange names the fields of a product to change, with Set or Clear; the others stay as they
+// are. Amounts are in minor units of the product's currency.
+type ProductChange struct {
+	Title       Field[string]
+	Summary     Field[string]
+	Description Field[string]
+	PriceAmount Field[int64]
+	// CompareAtAmount is the reference price, above the price; Clear removes it.
+	CompareAtAmount Field[int64]
+	Status          Field[ProductStatus]
+}
 
 // Products are the store's products. The API reads them and changes their texts, prices and status.
 // Goroutines may share it.
@@ -15,31 +68,46 @@ type Products struct {
 	rpc    storefrontv1connect.ProductServiceClient
 }
 
-// List returns all products that match the request, newest first, whatever their status; nil
-// matches all. PageSize is the number per request, and Page the first page. A product created
-// meanwhile moves the others towards the end, so one may come twice: compare ids. After an error,
-// an *Error, the sequence ends. It needs the scope products:read.
-func (p *Products) List(ctx context.Context, request *storefrontv1.ListProductsRequest) iter.Seq2[*storefrontv1.Product, error] {
-	return all(ctx, request, func(r *storefrontv1.ListProductsRequest) **int64 { return &r.Page }, p.Page)
+// List returns all products that match the filter, newest first, whatever their status. A product
+// created meanwhile moves the others towards the end, so one may come twice: compare ids. After an
+// error, an *Error, the sequence ends. It needs the scope products:read.
+func (p *Products) List(ctx context.Context, filter ProductFilter) iter.Seq2[*Product, error] {
+	return all(filter.Page, func(number int64) (*ProductPage, error) {
+		next := filter
+		next.Page = number
+		return p.Page(ctx, next)
+	})
 }
 
-// Page retrieves one page of products, for programs that show pages; nil means the first page. It
-// needs the scope products:read. The error is an *Error: ValidationFailed for a request out of
-// bounds.
-func (p *Products) Page(ctx context.Context, request *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
-	return call(ctx, p.caller, p.rpc.ListProducts, request)
+// Page retrieves one page of products, for programs that show pages. It needs the scope
+// products:read. The error is an *Error: ValidationFailed for a filter out of bounds.
+func (p *Products) Page(ctx context.Context, filter ProductFilter) (*ProductPage, error) {
+	return call(ctx, p.caller, p.rpc.ListProducts, &storefrontv1.ListProductsRequest{
+		Page: given(filter.Page), PageSize: given(filter.PageSize), Q: given(filter.Q),
+		Status: given(filter.Status), Type: given(filter.Type),
+	})
 }
 
 // Get retrieves a product. It needs the scope products:read. The error is an *Error:
 // ProductNotFound.
-func (p *Products) Get(ctx context.Context, id string) (*storefrontv1.Product, error) {
+func (p *Products) Get(ctx context.Context, id string) (*Product, error) {
 	return call(ctx, p.caller, p.rpc.GetProduct, &storefrontv1.GetProductRequest{Id: id})
 }
 
-// Update changes the fields of a product that are present in the request. With an UpdateMask it
-// changes the fields in the mask, and clears those without a value. It needs the scope
-// products:write. The error is an *Error: ProductNotFound, CompareAtInvalid,
-// ProductTypeUnavailable, ProductIncomplete or ValidationFailed.
-func (p *Products) Update(ctx context.Context, request *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
+// Update makes a change to a product and returns the new state. It needs the scope products:write.
+// The error is an *Error: ProductNotFound, CompareAtInvalid, ProductTypeUnavailable,
+// ProductIncomplete or ValidationFailed.
+func (p *Products) Update(ctx context.Context, id string, change ProductChange) (*Product, error) {
+	var mask []string
+	request := &storefrontv1.UpdateProductRequest{
+		Id:              id,
+		Title:           take(&mask, "title", change.Title),
+		Summary:         take(&mask, "summary", change.Summary),
+		Description:     take(&mask, "description", change.Description),
+		PriceAmount:     take(&mask, "price_amount", change.PriceAmount),
+		CompareAtAmount: take(&mask, "compare_at_amount", change.CompareAtAmount),
+		Status:          take(&mask, "status", change.Status),
+	}
+	request.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
 	return call(ctx, p.caller, p.rpc.UpdateProduct, request)
 }

@@ -120,8 +120,9 @@ type catalogue struct {
 	products []*storefrontv1.Product
 	// asked are the pages that were asked for.
 	asked []int64
-	// before is called before a page is made.
-	before func(page int64) error
+	// before is called before a page is made, and changing before a change.
+	before   func(page int64) error
+	changing func(*storefrontv1.UpdateProductRequest)
 }
 
 func titled(titles ...string) *catalogue {
@@ -160,6 +161,9 @@ func (c *catalogue) ListProducts(_ context.Context, r *storefrontv1.ListProducts
 
 // UpdateProduct changes a title, a price or a reference price, and publishes nothing.
 func (c *catalogue) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
+	if c.changing != nil {
+		c.changing(r)
+	}
 	if r.GetStatus() == storefrontv1.Product_PUBLISHED {
 		incomplete := apierr.New(apierr.ProductIncomplete, "The product cannot be published yet; details.missing lists what it lacks.")
 		incomplete.Details = &storefrontv1.ErrorDetails{Missing: []string{"description", "content"}}

@@ -76,17 +76,17 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	require.NotEmpty(t, pinged.Message)
 	require.WithinDuration(t, time.Now(), pinged.SentAt, devtest.Patience)
 
-	customer, err := shop.Customers.Create(ctx, &storefrontv1.CreateCustomerRequest{Name: "Awa Ngó", Email: new("awa@example.net")})
+	customer, err := shop.Customers.Create(ctx, client.NewCustomer{Name: "Awa Ngó", Email: "awa@example.net"})
 	require.NoError(t, err)
 	is(customer, next(1)[webhook.CustomerCreated])
 
-	page, err := shop.Products.Page(ctx, &storefrontv1.ListProductsRequest{Status: storefrontv1.Product_PUBLISHED.Enum(), PageSize: new(int32(1))})
+	page, err := shop.Products.Page(ctx, client.ProductFilter{Status: client.ProductPublished, PageSize: 1})
 	require.NoError(t, err)
 	id := page.GetData()[0].GetId()
-	product, err := shop.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: id, Status: storefrontv1.Product_ARCHIVED.Enum()})
+	product, err := shop.Products.Update(ctx, id, client.ProductChange{Status: client.Set(client.ProductArchived)})
 	require.NoError(t, err)
 	is(product, next(1)[webhook.ProductArchived])
-	product, err = shop.Products.Update(ctx, &storefrontv1.UpdateProductRequest{Id: id, Status: storefrontv1.Product_PUBLISHED.Enum()})
+	product, err = shop.Products.Update(ctx, id, client.ProductChange{Status: client.Set(client.ProductPublished)})
 	require.NoError(t, err)
 	is(product, next(1)[webhook.ProductPublished])
 
@@ -97,7 +97,7 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	require.NoError(t, err)
 	is(failed, next(1)[webhook.OrderFailed])
 
-	link, err := shop.PaymentLinks.Create(ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "Acompte", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(500))})
+	link, err := shop.PaymentLinks.Create(ctx, client.NewPaymentLink{Title: "Acompte", Pricing: client.FixedPricing, Amount: 500})
 	require.NoError(t, err)
 	server.Operate(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--payment-link", link.GetId())
 	server.Operate(t, &order, "order", "pay", order.ID)

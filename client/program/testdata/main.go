@@ -45,7 +45,7 @@ func run(ctx context.Context) error {
 
 	var draft, published *storefrontv1.Product
 	products := 0
-	for product, err := range shop.Products.List(ctx, &storefrontv1.ListProductsRequest{PageSize: new(int32(5))}) {
+	for product, err := range shop.Products.List(ctx, client.ProductFilter{PageSize: 5}) {
 		if err != nil {
 			return err
 		}
@@ -60,17 +60,13 @@ func run(ctx context.Context) error {
 	fmt.Println(products, "products on", requests.n, "pages")
 
 	title := published.GetTitle() + " (2)"
-	updated, err := shop.Products.Update(ctx, &storefrontv1.UpdateProductRequest{
-		Id: published.GetId(), Title: &title, Status: storefrontv1.Product_ARCHIVED.Enum(),
-	})
+	updated, err := shop.Products.Update(ctx, published.GetId(), client.ProductChange{Title: client.Set(title), Status: client.Set(client.ProductArchived)})
 	if err != nil {
 		return err
 	}
 	fmt.Println("updated:", updated.GetTitle() == title, updated.GetStatus())
 
-	_, err = shop.Products.Update(ctx, &storefrontv1.UpdateProductRequest{
-		Id: draft.GetId(), Status: storefrontv1.Product_PUBLISHED.Enum(),
-	})
+	_, err = shop.Products.Update(ctx, draft.GetId(), client.ProductChange{Status: client.Set(client.ProductPublished)})
 	var refused *client.Error
 	if !errors.As(err, &refused) || refused.Code != client.ProductIncomplete {
 		return fmt.Errorf("an incomplete product: %w", err)

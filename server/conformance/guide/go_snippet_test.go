@@ -22,7 +22,6 @@ var imports = map[string]string{
 	"client.":       `"go.storefront.example/client"`,
 	"context.":      `"context"`,
 	"errors.":       `"errors"`,
-	"fieldmaskpb.":  `"google.golang.org/protobuf/types/known/fieldmaskpb"`,
 	"fmt.":          `"fmt"`,
 	"http.":         `"net/http"`,
 	"os.":           `"os"`,

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"go.storefront.example/client"
-	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
 func main() {
@@ -20,7 +19,7 @@ func main() {
 	shop, err := client.New(os.Getenv("SHOP_URL"), os.Getenv("SHOP_KEY"))
 	check(err)
 	draft := ""
-	for product, err := range shop.Products.List(ctx, &storefrontv1.ListProductsRequest{Status: storefrontv1.Product_DRAFT.Enum()}) {
+	for product, err := range shop.Products.List(ctx, client.ProductFilter{Status: client.ProductDraft}) {
 		check(err)
 		draft = product.GetId()
 	}
@@ -33,7 +32,7 @@ func main() {
 	fmt.Println("missing:", strings.Join(missing, " "))
 	paid, err := countPaid(ctx, shop)
 	check(err)
-	page, err := shop.Orders.Page(ctx, &storefrontv1.ListOrdersRequest{Status: storefrontv1.Order_PAID.Enum()})
+	page, err := shop.Orders.Page(ctx, client.OrderFilter{Status: client.OrderPaid})
 	check(err)
 	fmt.Println("paid:", int64(paid) == page.GetTotal() && paid > 25)
 

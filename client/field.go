@@ -1,0 +1,46 @@
+package client
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// Field is one field of a change. The zero value leaves the field as it is, Set gives it a value,
+// and Clear removes its value.
+type Field[T any] struct {
+	named bool
+	value *T
+}
+
+// Set changes a field to a value, which may be the zero value.
+func Set[T any](value T) Field[T] { return Field[T]{named: true, value: &value} }
+
+// Clear removes the value of a field that may be without one, such as a reference price. The
+// service refuses it for any other field.
+func Clear[T any]() Field[T] { return Field[T]{named: true} }
+
+// take returns the value to send for a field, and adds the field's name to the mask if it changes.
+func take[T any](mask *[]string, name string, f Field[T]) *T {
+	if f.named {
+		*mask = append(*mask, name)
+	}
+	return f.value
+}
+
+// given returns the value to send for an optional field: none for the zero value.
+func given[T comparable](value T) *T {
+	var zero T
+	if value == zero {
+		return nil
+	}
+	return &value
+}
+
+// moment returns a time as it is sent, and nil for none.
+func moment(at *time.Time) *timestamppb.Timestamp {
+	if at == nil {
+		return nil
+	}
+	return timestamppb.New(*at)
+}
