@@ -78,6 +78,8 @@ type Search struct {
 	// From is a time before which no delivery of the webhook was made, or zero. It spares the
 	// journal's days before it.
 	From time.Time
+	// Since and Until are the times from which on, and before which, deliveries were made; zero for any.
+	Since, Until time.Time
 	// Status is one of Statuses, or empty for all.
 	Status string
 	// EventType is the type of the event delivered, or empty for all.
@@ -132,6 +134,13 @@ func (w Search) statement(d *dialect) (string, []any) {
 	if w.EventType != "" {
 		args = append(args, w.EventType)
 		which += fmt.Sprintf(" AND d.event_type = $%d", len(args))
+	}
+	if !w.Since.IsZero() {
+		args = append(args, id.Floor(w.Since))
+		which += fmt.Sprintf(" AND d.id >= $%d", len(args))
+	}
+	if end := id.Floor(w.Until); !w.Until.IsZero() && (w.Before == uuid.Nil || bytes.Compare(end[:], w.Before[:]) < 0) {
+		w.Before = end
 	}
 	before, older := 0, ""
 	if w.Before != uuid.Nil {

@@ -62,6 +62,9 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 			{"what is older than one, of a status", queue.Search{Limit: 50, Status: queue.Failed, Before: made[10].ID}, []int{6, 2}},
 			{"what is older than one, pending", queue.Search{Limit: 50, Status: queue.Pending, Before: made[9].ID}, []int{5, 1}},
 			{"what is older than one, to one webhook since it was made", queue.Search{Limit: 50, WebhookID: other, From: noon, Before: made[6].ID}, []int{5, 4}},
+			{"from one time on, before another", queue.Search{Limit: 50, Since: id.Time(made[3].ID), Until: id.Time(made[6].ID)}, []int{5, 4, 3}},
+			{"before a time and older than one", queue.Search{Limit: 50, Until: id.Time(made[6].ID), Before: made[4].ID}, []int{3, 2, 1, 0}},
+			{"from one time on, to one webhook since it was made, of a type", queue.Search{Limit: 50, WebhookID: other, From: noon, Since: id.Time(made[6].ID), EventType: "order.paid"}, []int{7, 6}},
 			{"nothing is older than the oldest", queue.Search{Limit: 50, Before: made[0].ID}, nil},
 			{"a webhook that nothing was sent to", queue.Search{Limit: 50, WebhookID: uuid.New()}, nil},
 		}

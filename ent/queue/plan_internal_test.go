@@ -56,7 +56,7 @@ func TestJournalIsReadByItsIndexes(t *testing.T) {
 		for _, which := range []Search{
 			{Status: Succeeded}, {Status: Failed}, {Status: Cancelled},
 			{Status: Failed, WebhookID: webhook}, {Status: Succeeded, WebhookID: webhook, From: now},
-			{Status: Failed, EventType: "order.paid"}, {Status: Failed, Before: id.At(now)},
+			{Status: Succeeded, Since: now, Until: now.Add(time.Hour)}, {Status: Failed, EventType: "order.paid"}, {Status: Failed, Before: id.At(now)},
 			{Status: Succeeded, WebhookID: webhook, From: now, EventType: "order.paid", Before: id.At(now)},
 		} {
 			which.StoreID, which.Limit = owner, 50
@@ -78,6 +78,11 @@ func TestJournalIsReadByItsIndexes(t *testing.T) {
 	require.NotContains(t, plan(postgres.planSafely, query, args...), wholeDay)
 	text := plan("", postgres.findEntry(), id.At(now), nil)
 	require.NotContains(t, text, wholeDay, text)
+
+	text = plan(postgres.planSafely, postgres.findEvents(), owner, now.Add(time.Hour), uuid.Nil, time.Unix(0, 0), "ORD-7K2M9QXW", "")
+	require.NotContains(t, text, "Seq Scan", text)
+	require.NotContains(t, text, "Sort  (", text)
+	require.Contains(t, text, "store_id_created_at_id", text)
 
 	text = plan(postgres.planSafely, nextEventsOf, owner, now.Add(-time.Hour), uuid.Nil, now.Add(time.Hour), webhook, id.Floor(now.Add(-25*time.Hour)))
 	require.NotContains(t, text, "Seq Scan", text)

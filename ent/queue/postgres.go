@@ -163,6 +163,7 @@ SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
   SELECT d.id FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.retry = true AND d.due_at >= l.since
   ORDER BY d.due_at, d.id LIMIT 10000) d LIMIT 10000) r)`,
 
+	contains: "position(lower($5::text) IN lower(convert_from(payload, 'UTF8'))) > 0",
 	search:   searchPostgres,
 	claim:    claimPostgres,
 	movePage: movePagePostgres,

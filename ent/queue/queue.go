@@ -79,6 +79,7 @@ type dialect struct {
 	keepQueued    string // keeps a page's events in the outbox, "" where nobody else can take them
 	webhookOf     string // the join of a delivery d to its webhook w, which is null unless d is of its epoch
 	backlog       string
+	contains      string                                        // whether an event's payload contains text $5
 	ended         func(status, which string, before int) string // the statement of a part of the journal
 
 	// search returns the id above which Relay searches the outbox, and whether it is to search.

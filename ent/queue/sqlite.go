@@ -90,6 +90,7 @@ SELECT d.store_id, d.webhook_id, d.epoch FROM lanes l JOIN deliveries d ON d.id 
  (SELECT count(*) FROM (SELECT d.id FROM webhooks w CROSS JOIN deliveries d ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.retry = true
   AND d.due_at >= COALESCE(w.epoch_since, 0) WHERE w.enabled LIMIT 10000))`,
 
+	contains: "instr(lower(CAST(payload AS TEXT)), lower($5)) > 0",
 	search:   searchSQLite,
 	claim:    claimSQLite,
 	movePage: movePageSQLite,

@@ -14,7 +14,6 @@ import (
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/service"
 )
 
 // delivery is a delivery with its attempts.
@@ -50,29 +49,11 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 // webhooks, or of a webhook that is not deleted. It refuses with store_not_found or webhook_not_found
 // and as service.ListDeliveries does.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse, error) {
-	var f fields
-	f.known("status", in.GetStatus())
-	// The id of the last delivery is enough to go on: the journal is sorted by it.
-	p := f.page(in.PageSize, "")
-	search := service.DeliverySearch{WebhookID: in.GetWebhookId(), EventType: in.GetEventType(), Before: in.GetPageToken(), Limit: p.size + 1}
-	if in.GetStatus() != 0 {
-		search.Status = in.GetStatus().String()
-	}
-	ctx, err := o.inSearch(ctx, &f, in)
+	found, err := o.SearchDeliveries(ctx, DeliverySearch{ListDeliveriesRequest: in})
 	if err != nil {
 		return nil, err
 	}
-	found, err := o.rules.ListDeliveries(ctx, search)
-	if err != nil {
-		return nil, err
-	}
-	out := &adminv1.ListDeliveriesResponse{}
-	if len(found) > p.size {
-		found = found[:p.size]
-		out.NextPageToken = found[p.size-1].ID.String()
-	}
-	out.Deliveries = each(found, delivery)
-	return out, nil
+	return found.ListDeliveriesResponse, nil
 }
 
 // inSearch is In for the store that a search names, itself or by its webhook.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -26,6 +27,11 @@ type DeliverySearch struct {
 	Status string
 	// EventType is one of EventTypes or ping; empty means all.
 	EventType string
+	// Text is the id of an event or of a delivery, or a part of an event's payload; empty means all.
+	Text string
+	// Since and Until are the times from which on, and before which, deliveries were made, or events
+	// with the text happened; zero means any.
+	Since, Until time.Time
 	// Before is the id of a delivery: only older ones are listed. Empty means from the newest on.
 	Before string
 	// Limit bounds how many are listed.
@@ -41,13 +47,7 @@ func (s *Shop) ListDeliveries(ctx context.Context, which DeliverySearch) ([]queu
 		return nil, err
 	}
 	p := &problems{}
-	if which.Status != "" && !slices.Contains(queue.Statuses(), which.Status) {
-		p.Invalid("status", "must be one of "+strings.Join(queue.Statuses(), ", "))
-	}
-	if which.EventType != "" && which.EventType != hook.Ping && !slices.Contains(EventTypes(), which.EventType) {
-		p.Invalid("eventType", "must be ping or one of "+strings.Join(EventTypes(), ", "))
-	}
-	search := queue.Search{StoreID: t.ID, Status: which.Status, EventType: which.EventType, Limit: which.Limit}
+	search := s.deliverySearch(p, t.ID, which)
 	if which.Before != "" {
 		before, ok := validate.ParseID(which.Before)
 		if !ok {
@@ -58,21 +58,97 @@ func (s *Shop) ListDeliveries(ctx context.Context, which DeliverySearch) ([]queu
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	if which.WebhookID != "" {
-		webhookID, ok := validate.ParseID(which.WebhookID)
-		if !ok {
-			return nil, webhookNotFound()
-		}
-		search.WebhookID = webhookID
-		row, err := s.store.Client().Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)).Only(ctx)
-		switch {
-		case err == nil:
-			search.From = row.CreatedAt
-		case !ent.IsNotFound(err):
-			return nil, fmt.Errorf("read webhook: %w", err)
-		}
+	if err := s.ofWebhook(ctx, &search, which.WebhookID); err != nil {
+		return nil, err
 	}
 	return queue.Entries(ctx, s.store, search)
+}
+
+// deliverySearch is the search with everything but its webhook and its place in the list.
+func (s *Shop) deliverySearch(p *problems, storeID uuid.UUID, which DeliverySearch) queue.Search {
+	if which.Status != "" && !slices.Contains(queue.Statuses(), which.Status) {
+		p.Invalid("status", "must be one of "+strings.Join(queue.Statuses(), ", "))
+	}
+	if which.EventType != "" && which.EventType != hook.Ping && !slices.Contains(EventTypes(), which.EventType) {
+		p.Invalid("eventType", "must be ping or one of "+strings.Join(EventTypes(), ", "))
+	}
+	if !which.Since.IsZero() && !which.Until.IsZero() && !which.Since.Before(which.Until) {
+		p.Invalid("until", "must be later than the time before it")
+	}
+	return queue.Search{
+		StoreID: storeID, Status: which.Status, EventType: which.EventType, Since: which.Since, Until: which.Until, Limit: which.Limit,
+	}
+}
+
+// ofWebhook restricts a search to a webhook, if one is named.
+func (s *Shop) ofWebhook(ctx context.Context, search *queue.Search, webhookID string) error {
+	if webhookID == "" {
+		return nil
+	}
+	id, ok := validate.ParseID(webhookID)
+	if !ok {
+		return webhookNotFound()
+	}
+	search.WebhookID = id
+	row, err := s.store.Client().Webhook.Query().Where(webhook.StoreID(search.StoreID), webhook.ID(id)).Only(ctx)
+	switch {
+	case err == nil:
+		search.From = row.CreatedAt
+	case !ent.IsNotFound(err):
+		return fmt.Errorf("read webhook: %w", err)
+	}
+	return nil
+}
+
+// FoundDeliveries are the deliveries of the events in which a text was found.
+type FoundDeliveries struct {
+	Entries []queue.Entry
+	// Events is how far back the events were looked through; nil if the text was an id.
+	Events *queue.FoundEvents
+}
+
+// FindDeliveries looks for the text of a search: the id of an event or of a delivery or, from the event on
+// that was at that place in time, a part of a payload; queue.FindEvents documents the bounds. It refuses as
+// ListDeliveries does.
+func (s *Shop) FindDeliveries(ctx context.Context, which DeliverySearch, at time.Time, before uuid.UUID) (FoundDeliveries, error) {
+	var none FoundDeliveries
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return none, err
+	}
+	p := &problems{}
+	search := s.deliverySearch(p, t.ID, which)
+	if err := p.Err(); err != nil {
+		return none, err
+	}
+	if err := s.ofWebhook(ctx, &search, which.WebhookID); err != nil {
+		return none, err
+	}
+	if id, ok := validate.ParseID(which.Text); ok {
+		entry, err := s.entryOf(ctx, t.ID, id)
+		if err == nil {
+			return FoundDeliveries{Entries: []queue.Entry{entry}}, nil
+		}
+		var missing *apierr.Refusal
+		if !errors.As(err, &missing) {
+			return none, err
+		}
+		entries, err := queue.EntriesOf(ctx, s.store, search, []uuid.UUID{id})
+		if err != nil || len(entries) > 0 {
+			return FoundDeliveries{Entries: entries}, err
+		}
+	}
+	if at.IsZero() {
+		at = which.Until
+	}
+	events, err := queue.FindEvents(ctx, s.store, queue.EventSearch{
+		StoreID: t.ID, Text: which.Text, EventType: which.EventType, From: which.Since, BeforeAt: at, BeforeID: before, Limit: which.Limit,
+	})
+	if err != nil {
+		return none, err
+	}
+	entries, err := queue.EntriesOf(ctx, s.store, search, events.IDs)
+	return FoundDeliveries{entries, &events}, err
 }
 
 // Delivery is a delivery with what it delivers.

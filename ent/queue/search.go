@@ -1,0 +1,166 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/wire"
+)
+
+const (
+	// searchStep is how many events one statement of a search looks at, MaxSearched how many a search does.
+	searchStep  = 1000
+	MaxSearched = 10 * searchStep
+	// searchTime is how long a search goes on to the next step.
+	searchTime = 2 * time.Second
+	// searchDeadline ends a statement that is slow beyond expectation: a payload may be long.
+	searchDeadline = 5 * time.Second
+)
+
+// EventSearch looks for a text in the payloads of a store's events, from the newest back.
+type EventSearch struct {
+	StoreID uuid.UUID
+	// Text is any part of a payload, as JSON writes it; the case of letters does not matter.
+	Text string
+	// EventType is a type of event, or empty for all.
+	EventType string
+	// From is the time before which it does not look, or zero.
+	From time.Time
+	// BeforeAt and BeforeID are the place from which it looks back: that of the event where an earlier
+	// search ended, or of no event. The zero time is the newest event.
+	BeforeAt time.Time
+	BeforeID uuid.UUID
+	// Limit bounds how many events are found: at most maxFound.
+	Limit int
+}
+
+// FoundEvents is the result of an EventSearch.
+type FoundEvents struct {
+	IDs []uuid.UUID
+	// EndAt and EndID are the place of the oldest event looked at, from which another search goes on.
+	EndAt time.Time
+	EndID uuid.UUID
+	// More reports whether there may be older events.
+	More bool
+}
+
+// FindEvents looks at up to MaxSearched events, by the index that sorts them by time, and for about two
+// seconds at most: its caller goes on from where it ended.
+func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, error) {
+	tx, err := s.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return FoundEvents{}, wrap("search the events", err)
+	}
+	defer func() { _ = tx.Rollback() }() // it has changed nothing
+	d := dialectOf(s)
+	if err := planSafely(ctx, tx, d); err != nil {
+		return FoundEvents{}, wrap("search the events", err)
+	}
+	text := string(wire.AppendString(nil, which.Text))
+	text = text[1 : len(text)-1]
+	found := FoundEvents{EndAt: which.BeforeAt, EndID: which.BeforeID, More: true}
+	if found.EndAt.IsZero() {
+		found.EndAt = s.Now().Add(24 * time.Hour) // no clock is that wrong
+	}
+	from := which.From
+	if from.IsZero() {
+		from = time.Unix(0, 0)
+	}
+	for began, looked := time.Now(), 0; found.More && looked < MaxSearched && time.Since(began) < searchTime; looked += searchStep {
+		step, cancel := context.WithTimeout(ctx, searchDeadline)
+		rows, err := tx.QueryContext(step, d.findEvents(), which.StoreID, found.EndAt, found.EndID, from, text, which.EventType)
+		n := 0
+		err = each(rows, err, func() error {
+			var (
+				event   uuid.UUID
+				at      time.Time
+				matches bool
+			)
+			if err := rows.Scan(&event, &at, &matches); err != nil || len(found.IDs) >= which.Limit {
+				return err
+			}
+			n++
+			found.EndAt, found.EndID = at, event
+			if matches {
+				found.IDs = append(found.IDs, event)
+			}
+			return nil
+		})
+		cancel()
+		if err != nil {
+			return FoundEvents{}, wrap("search the events", err)
+		}
+		if found.More = n == searchStep || len(found.IDs) >= which.Limit; len(found.IDs) >= which.Limit {
+			break
+		}
+	}
+	return found, nil
+}
+
+// findEvents is the statement of a step. The limit stands in the text: see Search.statement.
+func (d *dialect) findEvents() string {
+	return `SELECT id, created_at, (` + d.contains + `) AND ($6 = '' OR type = $6) FROM (
+ SELECT id, created_at, type, payload FROM events WHERE store_id = $1 AND (created_at, id) < ($2, $3) AND created_at >= $4
+ ORDER BY created_at DESC, id DESC LIMIT ` + strconv.Itoa(searchStep) + `) e ORDER BY created_at DESC, id DESC`
+}
+
+const (
+	// maxFound is how many events EntriesOf takes. The statement always names so many, so that there is one.
+	maxFound = 25
+	// maxOfEvents bounds the deliveries of these events: each has one for each webhook and each resend.
+	maxOfEvents = 500
+)
+
+// EntriesOf lists the newest deliveries of up to maxFound events that match a search, whose Before and Limit
+// it ignores. It reads the indexes that sort deliveries by event.
+func EntriesOf(ctx context.Context, s *db.DB, which Search, events []uuid.UUID) ([]Entry, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	tx, err := s.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, wrap("list the deliveries of events", err)
+	}
+	defer func() { _ = tx.Rollback() }() // it has changed nothing
+	d := dialectOf(s)
+	if err := planSafely(ctx, tx, d); err != nil {
+		return nil, wrap("list the deliveries of events", err)
+	}
+	args := []any{which.StoreID, s.Moment()}
+	oldest := events[0]
+	names := make([]string, maxFound)
+	for i := range names {
+		event := uuid.Nil
+		if i < len(events) {
+			event = events[i]
+			if id.Time(event).Before(id.Time(oldest)) {
+				oldest = event
+			}
+		}
+		args = append(args, event)
+		names[i] = "$" + strconv.Itoa(len(args))
+	}
+	// Spares the journal's days before the oldest event: its deliveries were made after it.
+	args = append(args, id.Floor(id.Time(oldest).Add(-clockSpread)))
+	in := " WHERE d.store_id = $1 AND d.event_id IN (" + strings.Join(names, ", ") + ") AND d.id >= $" + strconv.Itoa(len(args))
+	query := "SELECT * FROM (" + d.live(2) + in + ") AS live UNION ALL SELECT * FROM (" + endedColumns + in + ") AS done LIMIT " + strconv.Itoa(maxOfEvents)
+	entries, err := scanEntries(tx.QueryContext(ctx, query, args...))
+	if err != nil {
+		return nil, wrap("list the deliveries of events", err)
+	}
+	matching := entries[:0]
+	for _, e := range entries {
+		if (which.WebhookID == uuid.Nil || e.WebhookID == which.WebhookID) && (which.Status == "" || e.Status == which.Status) &&
+			(which.EventType == "" || e.EventType == which.EventType) {
+			matching = append(matching, e)
+		}
+	}
+	return matching, nil
+}

@@ -1,0 +1,102 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/finisheddelivery"
+)
+
+// paid writes an event with a payload, and its delivery of that status.
+func (o outlet) paid(at time.Time, payload string, status finisheddelivery.Status) uuid.UUID {
+	o.t.Helper()
+	made := id.At(at)
+	o.change(func(ctx context.Context, tx *ent.Tx) error {
+		return tx.Event.Create().SetID(made).SetStoreID(o.owner).SetType(hook.OrderPaid).SetPayload([]byte(payload)).SetCreatedAt(at).Exec(ctx)
+	})
+	o.ended(o.draft(o.webhook, made), status)
+	return made
+}
+
+func TestEventsAreFoundByTheirText(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
+		o, elsewhere := newOutlet(t, s, "atelier"), newOutlet(t, s, "elsewhere")
+		var made []uuid.UUID
+		for _, payload := range []string{
+			`{"data":{"reference":"ORD-7K2M9QXW","customer":{"name":"Nadège \"N\" Fotso"}}}`,
+			`{"data":{"reference":"ORD-AAAAAAAA","note":"50% off_today"}}`,
+			`{"data":{"reference":"ORD-BBBBBBBB"}}`,
+		} {
+			c.advance(time.Minute)
+			made = append(made, o.paid(s.Now(), payload, finisheddelivery.StatusSucceeded))
+			elsewhere.paid(s.Now(), payload, finisheddelivery.StatusSucceeded)
+		}
+		for _, row := range []struct {
+			reason string
+			which  queue.EventSearch
+			want   []uuid.UUID
+		}{
+			{"a reference", queue.EventSearch{Text: "ORD-7K2M9QXW"}, made[:1]},
+			{"in any case", queue.EventSearch{Text: "ord-7k2m"}, made[:1]},
+			{"a quotation mark is written as JSON writes it", queue.EventSearch{Text: `Nadège "N"`}, made[:1]},
+			{"what a pattern would mean is only itself", queue.EventSearch{Text: "5% o"}, nil},
+			{"percent and underscore", queue.EventSearch{Text: "50% off_t"}, made[1:2]},
+			{"newest first", queue.EventSearch{Text: "reference"}, []uuid.UUID{made[2], made[1], made[0]}},
+			{"no more than asked for", queue.EventSearch{Text: "reference", Limit: 1}, []uuid.UUID{made[2]}},
+			{"since a time", queue.EventSearch{Text: "reference", From: id.Time(made[1])}, []uuid.UUID{made[2], made[1]}},
+			{"before a time", queue.EventSearch{Text: "reference", BeforeAt: id.Time(made[1])}, []uuid.UUID{made[0]}},
+			{"from where a search ended", queue.EventSearch{Text: "reference", BeforeAt: id.Time(made[1]), BeforeID: made[1]}, []uuid.UUID{made[0]}},
+			{"of a type", queue.EventSearch{Text: "reference", EventType: hook.OrderFailed}, nil},
+		} {
+			row.which.StoreID = o.owner
+			if row.which.Limit == 0 {
+				row.which.Limit = 25
+			}
+			found, err := queue.FindEvents(o.ctx, s, row.which)
+			require.NoError(t, err, row.reason)
+			require.Equal(t, row.want, found.IDs, row.reason)
+		}
+		entries, err := queue.EntriesOf(o.ctx, s, queue.Search{StoreID: o.owner}, made)
+		require.NoError(t, err)
+		require.Len(t, entries, 3)
+		require.Equal(t, made[2], entries[0].EventID, "newest first")
+		entries, err = queue.EntriesOf(o.ctx, s, queue.Search{StoreID: elsewhere.owner}, made)
+		require.NoError(t, err)
+		require.Empty(t, entries, "another store's")
+		entries, err = queue.EntriesOf(o.ctx, s, queue.Search{StoreID: o.owner, Status: queue.Failed}, made)
+		require.NoError(t, err)
+		require.Empty(t, entries)
+	})
+}
+
+func TestASearchLooksAtABoundedNumberOfEvents(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		oldest := o.paid(s.Now().Add(-time.Hour), `{"data":{"reference":"ORD-7K2M9QXW"}}`, finisheddelivery.StatusFailed)
+		for i := range queue.MaxSearched / 1000 {
+			o.events(1000, s.Now().Add(time.Duration(i)*time.Second))
+		}
+		which := queue.EventSearch{StoreID: o.owner, Text: "ORD-7K2M9QXW", Limit: 25}
+		found, err := queue.FindEvents(o.ctx, s, which)
+		require.NoError(t, err)
+		require.Empty(t, found.IDs)
+		require.True(t, found.More)
+		require.Equal(t, s.Now(), found.EndAt.UTC(), "all but the oldest")
+		which.BeforeAt, which.BeforeID = found.EndAt, found.EndID
+		found, err = queue.FindEvents(o.ctx, s, which)
+		require.NoError(t, err)
+		require.Equal(t, []uuid.UUID{oldest}, found.IDs)
+		require.False(t, found.More)
+	})
+}

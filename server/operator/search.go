@@ -1,0 +1,83 @@
+package operator
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"time"
+
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/service"
+)
+
+// DeliverySearch is what ListDeliveries can look for, and more that only the dashboard asks for.
+type DeliverySearch struct {
+	*adminv1.ListDeliveriesRequest
+	// Text is the id of an event or of a delivery, or a part of an event's payload; empty means all.
+	Text string
+	// Since and Until are the times from which on, and before which, deliveries were made or, with a text,
+	// events happened; zero means any.
+	Since, Until time.Time
+}
+
+// FoundDeliveries is a page of what a search found.
+type FoundDeliveries struct {
+	*adminv1.ListDeliveriesResponse
+	// LookedBackTo is the time of the oldest event whose payload was looked at; nil if none had to be.
+	// Earlier events may match too if there is a next page.
+	LookedBackTo *time.Time
+}
+
+// SearchDeliveries returns a page of the deliveries that match. With a text, the page has the deliveries of
+// the next events in which it was found, and may be empty though there is a next one: the look through the
+// events is bounded. It refuses as ListDeliveries does.
+func (o *Operator) SearchDeliveries(ctx context.Context, in DeliverySearch) (*FoundDeliveries, error) {
+	var f fields
+	f.known("status", in.GetStatus())
+	// The id of the last delivery is enough to go on: the journal is sorted by it.
+	p := f.page(in.PageSize, "")
+	search := service.DeliverySearch{
+		WebhookID: in.GetWebhookId(), EventType: in.GetEventType(), Text: in.Text, Since: in.Since, Until: in.Until, Before: in.GetPageToken(), Limit: p.size + 1,
+	}
+	if in.GetStatus() != 0 {
+		search.Status = in.GetStatus().String()
+	}
+	if in.Text != "" {
+		search.Limit, search.Before = p.size, ""
+		p = f.page(in.PageSize, in.GetPageToken())
+	}
+	ctx, err := o.inSearch(ctx, &f, in.ListDeliveriesRequest)
+	if err != nil {
+		return nil, err
+	}
+	if in.Text != "" {
+		return o.findText(ctx, search, p)
+	}
+	found, err := o.rules.ListDeliveries(ctx, search)
+	if err != nil {
+		return nil, err
+	}
+	out := &FoundDeliveries{ListDeliveriesResponse: &adminv1.ListDeliveriesResponse{}}
+	if len(found) > p.size {
+		found = found[:p.size]
+		out.NextPageToken = found[p.size-1].ID.String()
+	}
+	out.Deliveries = each(found, delivery)
+	return out, nil
+}
+
+func (o *Operator) findText(ctx context.Context, search service.DeliverySearch, p page) (*FoundDeliveries, error) {
+	found, err := o.rules.FindDeliveries(ctx, search, p.at, p.id)
+	if err != nil {
+		return nil, err
+	}
+	out := &FoundDeliveries{ListDeliveriesResponse: &adminv1.ListDeliveriesResponse{Deliveries: each(found.Entries, delivery)}}
+	if looked := found.Events; looked != nil {
+		out.LookedBackTo = &looked.EndAt
+		if looked.More {
+			token := binary.BigEndian.AppendUint64(nil, uint64(looked.EndAt.UnixMilli())) //nolint:gosec // Read back as it was.
+			out.NextPageToken = base64.RawURLEncoding.EncodeToString(append(token, looked.EndID[:]...))
+		}
+	}
+	return out, nil
+}
