@@ -7,6 +7,8 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/dashboard"
+	"go.storefront.example/server/docs"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
@@ -32,7 +34,15 @@ func (s *Server) mounts() []mount {
 	if s.operator != nil {
 		mounts = append(append(mounts, s.serviceMounts()...), s.dashboardMounts()...)
 	}
-	return mounts
+	return append(mounts, mount{"GET /{$}", http.RedirectHandler(s.front(), http.StatusSeeOther)})
+}
+
+// front is the page to which the operator's listener sends a browser that names none.
+func (s *Server) front() string {
+	if s.HasDashboard() {
+		return dashboard.Path + "/"
+	}
+	return docs.Path
 }
 
 // monitor returns the configuration of health, metrics and profiles. Profiles always need the

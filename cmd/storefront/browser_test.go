@@ -174,6 +174,14 @@ const layoutShift = `new Promise((done) => {
 // zone, and what a page waits for appears.
 const maxLayoutShift = 0.02
 
+// tooWide is the first table or pill that sticks out of what it stands in, or overlaps what follows it.
+const tooWide = `(() => {
+  const out = (e) => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1;
+  const touches = (e) => e.parentElement.nextElementSibling?.matches(".tags") && e.parentElement.nextElementSibling.getBoundingClientRect().top < e.getBoundingClientRect().bottom + 4;
+  const found = [...document.querySelectorAll("table, main .badge")].find(out) ?? [...document.querySelectorAll(".between > .badge")].find(touches);
+  return found ? found.outerHTML.slice(0, 300) : "";
+})()`
+
 // see examines the page that is open, at every width and in both colour schemes: axe finds
 // nothing, nothing sticks out at the side, and nothing moved while it was loaded.
 func (b *browser) see(name string) {
@@ -193,6 +201,7 @@ func (b *browser) see(name string) {
 				b.t.Errorf("%s: %s (%s): %s\n%s", at, f.Help, f.ID, f.Impact, said)
 			}
 			require.LessOrEqual(b.t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s is wider than the window", at)
+			require.Empty(b.t, value[string](b, tooWide), "%s: is wider than its column", at)
 			b.picture(at)
 		}
 	}

@@ -144,13 +144,17 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Add webhook", "Add a webhook")
 	b.shows(`//*[@id="url-wrong"]`)
 	b.see("webhook-new-wrong")
-	b.fill("url", o.URL+"/webhooks")
+	b.fill("url", o.URL+"/webhooks/"+strings.Repeat("a-long-path/", 12))
 	b.fill("description", "The shop's own server")
 	b.press("Add webhook", "Your webhook is registered")
 	b.see("webhook-secret")
 	o.set(value[string](b, `document.getElementById("secret").value`), http.StatusOK)
 	b.press("I have copied it", o.URL)
 	b.see("webhook-empty")
+	b.press("Webhooks", "Webhooks")
+	b.see("webhooks-long")
+	b.run(click(fmt.Sprintf(`//h3/a[contains(., %q)]`, o.URL)))
+	b.heading(o.URL)
 
 	// The test button: a ping is delivered and verified, and its page shows it by itself.
 	b.press("Send a test event", "ping")
@@ -161,7 +165,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	// The receiver fails: the attempt is shown, when the next one is, and when the webhook would be
 	// disabled.
 	o.set("", http.StatusInternalServerError)
-	newCustomer(t, said.URL, said.Key)
+	newCustomer(t, said.URL, said.Key, "nadege@example.com")
 	mine := fmt.Sprintf(`//tr[contains(., %q)]//a[contains(., "customer.created")]`, o.URL)
 	failing := func() bool {
 		b.open(said.AdminURL + "/dashboard/deliveries?type=customer.created")
@@ -248,8 +252,26 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Deliveries", "Deliveries")
 	b.shows(`//td[contains(., "deleted")]`)
 	b.see("deliveries-all")
+	// The list follows what is new, and the search finds it by its text, in a span of the reader's time.
+	newest := value[string](b, `document.getElementById("list").dataset.live`)
+	newCustomer(t, said.URL, said.Key, "late@example.com")
+	b.shows(fmt.Sprintf(`//*[@id="list"][@data-live!=%q]//tr[1]//a[contains(., "customer.created")]`, newest))
+	b.fill("q", "LATE@example")
+	value[bool](b, `(() => { const since = document.getElementById("since"); since.value = "2026-01-02T03:04:05"; since.dispatchEvent(new Event("input")); return true; })()`)
+	b.press("Search", "Deliveries")
+	require.Contains(t, value[string](b, "location.search"), "since=2026-01-02T02%3A04%3A05.000Z", "a time in the reader's zone is sent in UTC")
+	require.Equal(t, "2026-01-02T03:04:05", value[string](b, `document.getElementById("since").value`))
+	require.Equal(t, 1, value[int](b, `document.querySelectorAll("tbody tr").length`))
+	b.see("deliveries-found")
+	b.press("Events", "Event types")
+	b.see("events")
+	b.run(click("//summary"))
+	b.shows(`//pre[contains(., '"type": "order.paid"')]`)
+	b.see("events-opened")
 	b.press("Activity", "Activity")
 	b.shows(`//li[contains(., "Webhook deleted") and contains(., "Developer")]`)
+	require.Zero(t, value[int](b, `[...document.querySelectorAll("main *")].filter((e) => !e.children.length && /^[0-9a-f]{8}-[0-9a-f]{4}-/.test(e.textContent.trim())).length`), "bare ids")
+	require.Regexp(t, `\d\d:\d\d:\d\d GMT\+1$`, value[string](b, `document.querySelector(".log time").textContent`))
 	b.see("activity")
 	b.press("Older", "Activity")
 	b.shows(`//a[normalize-space(.)="Newest"]`)
@@ -315,9 +337,9 @@ func signedInElsewhere(t *testing.T, adminURL string) func() int {
 }
 
 // newCustomer makes an event.
-func newCustomer(t *testing.T, url, key string) {
+func newCustomer(t *testing.T, url, key, email string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/customers", strings.NewReader(`{"name":"Nadège Fotso","email":"nadege@example.com"}`))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/customers", strings.NewReader(`{"name":"Nadège Fotso","email":"`+email+`"}`))
 	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Content-Type", "application/json")

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -27,7 +28,10 @@ type entry struct {
 	*adminv1.ActivityEntry
 	// Who is the kind of actor that made it, and What the action in words.
 	Who, What string
-	Changes   []change
+	// Kind is the kind of resource in words, Name what people call it, and To the page about it; the last
+	// two may be empty.
+	Kind, Name, To string
+	Changes        []change
 }
 
 // change is a field with its old and new value; New reports that there was none before.
@@ -54,15 +58,53 @@ func (d *dashboard) activity(v *visit) error {
 	if token := found.GetNextPageToken(); token != "" {
 		body.Older = Path + "/activity?" + url.Values{"before": {token}}.Encode()
 	}
-	for _, e := range found.GetEntries() {
-		changes, err := changesOf([]byte(e.GetChanges()), v.store.Currency)
-		if err != nil {
+	changed, wanted := make([][]change, len(found.GetEntries())), map[string][]string{}
+	for i, e := range found.GetEntries() {
+		if changed[i], err = changesOf([]byte(e.GetChanges()), v.store.Currency); err != nil {
 			return err
 		}
-		body.Entries = append(body.Entries, entry{e, actors[e.GetActor().GetType()], spaced(e.GetAction()), changes})
+		wanted[e.GetResource().GetType()] = append(wanted[e.GetResource().GetType()], e.GetResource().GetId())
+		for _, c := range changed[i] {
+			if kind, ok := referred[c.Field]; ok {
+				wanted[kind] = append(wanted[kind], c.From.Text, c.To.Text)
+			}
+		}
+	}
+	names, err := d.Operator.NamesOf(v, wanted)
+	if err != nil {
+		return err
+	}
+	for i, e := range found.GetEntries() {
+		for j, c := range changed[i] {
+			if _, ok := referred[c.Field]; ok {
+				changed[i][j].From.Text, changed[i][j].To.Text = cmp.Or(names[c.From.Text], c.From.Text), cmp.Or(names[c.To.Text], c.To.Text)
+			}
+		}
+		body.Entries = append(body.Entries, entry{
+			ActivityEntry: e, Who: actors[e.GetActor().GetType()], What: spaced(e.GetAction()),
+			Kind: spaced(e.GetResource().GetType()), Name: cut(names[e.GetResource().GetId()]), To: pageOf(e.GetResource(), names), Changes: changed[i],
+		})
 	}
 	d.show(v, http.StatusOK, view{Title: "Activity", Section: "activity", Template: "activity", Body: body})
 	return nil
+}
+
+// referred are the kinds of resource whose ids are the values of a field.
+var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link"}
+
+// pageOf is the page about a resource: its own or, where the dashboard has none, the deliveries of its
+// events. It is empty if the resource is gone.
+func pageOf(r *adminv1.ActivityEntry_Resource, names map[string]string) string {
+	if names[r.GetId()] == "" {
+		return ""
+	}
+	switch r.GetType() {
+	case "webhook":
+		return Path + "/webhooks/" + r.GetId()
+	case "api_key":
+		return Path + "/keys#" + r.GetId()
+	}
+	return Path + "/deliveries?" + url.Values{"q": {r.GetId()}}.Encode()
 }
 
 // actors are the kinds of actor for a reader.

@@ -1,5 +1,5 @@
 // Package dashboard serves Settings › Developer of a store in a browser: API keys, webhooks, the
-// journal of deliveries and the activity journal. It belongs on the operator's listener, under
+// types of event, the journal of deliveries, refused requests and the activity journal. It belongs on the operator's listener, under
 // Path, and needs no file beside the binary.
 //
 //	sign-in link ──► page with one button ──► session cookie, 12 hours ──► the store's pages
@@ -18,6 +18,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -82,6 +83,9 @@ func New(c Config) http.Handler {
 		"POST /webhooks/{id}/edit":   d.updateWebhook,
 		"GET /webhooks/{id}/{ask}":   d.askWebhook,
 		"POST /webhooks/{id}/{move}": d.moveWebhook,
+
+		"GET /events":       d.events,
+		"POST /events/test": d.testEvent,
 
 		"GET /deliveries":              d.deliveries,
 		"GET /deliveries/{id}":         d.delivery,
@@ -196,8 +200,13 @@ func (d *dashboard) refuse(v *visit, err error) {
 	case r.Status() == http.StatusNotFound:
 		shown = message("Not found", r.Message)
 	}
+	body := shown.Body.(*notice)
 	for _, f := range r.Details.GetFields() {
-		shown.Body.(*notice).Fields = append(shown.Body.(*notice).Fields, f.GetField()+": "+f.GetMessage())
+		name := cmp.Or(labels[f.GetField()], f.GetField())
+		body.Fields = append(body.Fields, name+": "+f.GetMessage())
+	}
+	if r.Code == apierr.ValidationFailed && len(body.Fields) > 0 {
+		body.Text = "Correct this, then try again:" // the API's message names a member of its error body
 	}
 	d.show(v, r.Status(), shown)
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -8,14 +9,20 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
 )
+
+// maxTextBytes bounds a text to look for.
+const maxTextBytes = 200
 
 // pageSize is how many entries of a journal a page shows.
 const pageSize = 25
@@ -30,9 +37,14 @@ type listed struct {
 type deliveriesBody struct {
 	Deliveries []listed
 	Webhooks   []*adminv1.Webhook
-	// Webhook, Type and Status are what is looked for; empty means all.
-	Webhook, Type, Status string
-	Types, Statuses       []string
+	// Text, Webhook, Type and Status are what is looked for, Since and Until, in UTC, between which times; empty
+	// means all.
+	Text, Webhook, Type, Status, Since, Until string
+	Types, Statuses                           []string
+	// LookedBackTo is the time of the oldest event whose payload was looked at for the text, if any was.
+	LookedBackTo *timestamppb.Timestamp
+	// Live reports that the page follows new deliveries.
+	Live bool
 	// Filtered reports whether anything is looked for, Later whether this is not the first page.
 	Filtered, Later bool
 	// Older is the address of the next page; empty on the last.
@@ -43,17 +55,37 @@ type deliveriesBody struct {
 func (d *dashboard) deliveries(v *visit) error {
 	asked := v.r.URL.Query()
 	body := deliveriesBody{
+		Text:    strings.TrimSpace(asked.Get("q")),
 		Webhook: asked.Get("webhook"), Type: asked.Get("type"), Status: asked.Get("status"), Later: asked.Get("before") != "",
 		Types: append(service.EventTypes(), hook.Ping), Statuses: queue.Statuses(),
 	}
-	body.Filtered = body.Webhook != "" || body.Type != "" || body.Status != ""
+	search := operator.DeliverySearch{Text: body.Text}
+	var err error
+	for _, bound := range []struct {
+		name  string
+		at    *time.Time
+		shown *string
+	}{{"since", &search.Since, &body.Since}, {"until", &search.Until, &body.Until}} {
+		if *bound.at, err = timeOf(bound.name, asked.Get(bound.name)); err != nil {
+			return err
+		}
+		if !bound.at.IsZero() {
+			*bound.shown = bound.at.Format(inputTime)
+		}
+	}
+	body.Filtered = cmp.Or(body.Text, body.Webhook, body.Type, body.Status, body.Since, body.Until) != ""
+	body.Live = body.Text == "" && body.Until == "" && !body.Later
+	if len(body.Text) > maxTextBytes {
+		return apierr.Invalid("The text is too long.", wire.Field{Name: "q", Message: "must have at most " + strconv.Itoa(maxTextBytes) + " characters"})
+	}
 	if body.Status != "" && !slices.Contains(body.Statuses, body.Status) {
 		return apierr.Invalid("There is no such status.", wire.Field{Name: "status", Message: "must be one of " + strings.Join(body.Statuses, ", ")})
 	}
-	found, err := d.Operator.ListDeliveries(v, &adminv1.ListDeliveriesRequest{
+	search.ListDeliveriesRequest = &adminv1.ListDeliveriesRequest{
 		WebhookId: body.Webhook, EventType: body.Type, Status: adminv1.Delivery_Status(adminv1.Delivery_Status_value[body.Status]).Enum(),
 		PageToken: asked.Get("before"), PageSize: new(int32(pageSize)),
-	})
+	}
+	found, err := d.Operator.SearchDeliveries(v, search)
 	if err != nil {
 		return err
 	}
@@ -61,10 +93,12 @@ func (d *dashboard) deliveries(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body.Webhooks = hooks.GetWebhooks()
+	body.Webhooks, body.LookedBackTo = hooks.GetWebhooks(), wire.OptionalTimestamp(found.LookedBackTo)
 	if token := found.GetNextPageToken(); token != "" {
 		next := url.Values{"before": {token}}
-		for name, value := range map[string]string{"webhook": body.Webhook, "type": body.Type, "status": body.Status} {
+		for name, value := range map[string]string{
+			"q": body.Text, "webhook": body.Webhook, "type": body.Type, "status": body.Status, "since": body.Since, "until": body.Until,
+		} {
 			if value != "" {
 				next.Set(name, value)
 			}

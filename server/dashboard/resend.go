@@ -31,8 +31,24 @@ var windows = []window{
 // resendTime bounds how long a form waits for its resend; a worker continues the rest.
 const resendTime = 5 * time.Second
 
-// inputTime is how a browser's field for a date and time writes one, without and with seconds.
-var inputTime = []string{"2006-01-02T15:04", "2006-01-02T15:04:05"}
+// inputTimes are the forms of a time from a form: as a browser's own field writes one, in UTC, without and
+// with seconds; and as the script sends it, with its zone.
+var inputTimes = []string{"2006-01-02T15:04", inputTime, time.RFC3339}
+
+const inputTime = "2006-01-02T15:04:05"
+
+// timeOf reads the time in a field of a form; the zero time if it is empty.
+func timeOf(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, form := range inputTimes {
+		if at, err := time.Parse(form, text); err == nil {
+			return at.UTC(), nil
+		}
+	}
+	return time.Time{}, apierr.Invalid("The time cannot be read.", wire.Field{Name: name, Message: "must be a date and time such as 2026-10-01T12:00, in UTC"})
+}
 
 // resendSince resends to a webhook what never succeeded there since a time: the one that is given, else
 // the one that is chosen.
@@ -55,13 +71,8 @@ func (d *dashboard) resendSince(v *visit, id string) error {
 }
 
 func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
-	if text := r.PostForm.Get("since"); text != "" {
-		for _, form := range inputTime {
-			if at, err := time.Parse(form, text); err == nil {
-				return at, nil
-			}
-		}
-		return time.Time{}, apierr.Invalid("The time cannot be read.", wire.Field{Name: "since", Message: "must be a date and time such as 2026-10-01T12:00, in UTC"})
+	if at, err := timeOf("since", r.PostForm.Get("since")); err != nil || !at.IsZero() {
+		return at, err
 	}
 	for _, w := range windows {
 		if w.Value == r.PostForm.Get("window") {

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"html/template"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -16,7 +17,7 @@ var functions = template.FuncMap{
 	"once":   once,
 	"stamp":  timestamppb.New,
 	"iso":    func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02T15:04:05.000Z") },
-	"day":    func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2 Jan 2006, 15:04 UTC") },
+	"day":    func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2 Jan 2006, 15:04:05 UTC") },
 	"exact":  func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02 15:04:05.000 UTC") },
 	"left":   func(now time.Time, t *timestamppb.Timestamp) string { return left(now, t.AsTime()) },
 	"ago":    func(now time.Time, t *timestamppb.Timestamp) string { return span(now.Sub(t.AsTime())) + " ago" },
@@ -27,6 +28,7 @@ var functions = template.FuncMap{
 	"role": func(role string) string {
 		return map[string]string{adminv1.Session_owner.String(): "Owner", adminv1.Session_admin.String(): "Admin"}[role]
 	},
+	"marked":  marked,
 	"meaning": func(name string) string { return meanings[name] },
 	"last":    last,
 	"result":  result,
@@ -36,6 +38,18 @@ var functions = template.FuncMap{
 	"rows": func(f frame, caption string, webhook bool, deliveries []listed) rows {
 		return rows{f, caption, webhook, deliveries}
 	},
+}
+
+// marked is a text of the API's document, in which backquotes mark code.
+func marked(text string) template.HTML {
+	parts := strings.Split(text, "`")
+	for i := range parts {
+		parts[i] = template.HTMLEscapeString(parts[i])
+		if i%2 == 1 {
+			parts[i] = "<code>" + parts[i] + "</code>"
+		}
+	}
+	return template.HTML(strings.Join(parts, "")) //nolint:gosec // Every part is escaped.
 }
 
 // secret is a text to be copied, which is shown once.
@@ -134,6 +148,7 @@ func result(a *adminv1.Delivery_Attempt) string {
 // labels are the names that the forms give their fields.
 var labels = map[string]string{
 	"name": "Name", "scopes": "Scopes", "lifetime": "Expires", "url": "URL", "description": "Description", "events": "Events",
+	"since": "Since", "from": "From", "until": "Until", "eventType": "Event", "status": "Status", "pageToken": "Page",
 }
 
 // meanings are what scopes allow and when events are sent (specification, Scopes, Event types).

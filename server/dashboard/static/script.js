@@ -9,14 +9,26 @@
 
   // The shape is that of the page without a script, so that nothing moves.
   const zoned = new Intl.DateTimeFormat("en-GB", {
-    day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short",
+    day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZoneName: "short",
   });
   const showTimes = (scope) => {
     for (const time of scope.querySelectorAll("time")) time.textContent = zoned.format(new Date(time.dateTime));
   };
   showTimes(document);
   for (const zone of document.querySelectorAll("[data-zone]")) {
-    zone.textContent = "your time zone, " + zoned.resolvedOptions().timeZone.replaceAll("_", " ");
+    zone.textContent = (zone.dataset.zone ? "" : "your time zone, ") + zoned.resolvedOptions().timeZone.replaceAll("_", " ");
+  }
+
+  // A field for a time is in UTC where no script runs. Here it is in the reader's zone, and the form
+  // sends a hidden field in its place.
+  const two = (n) => String(n).padStart(2, "0");
+  const local = (at) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  for (const field of document.querySelectorAll("input[type=datetime-local]")) {
+    const sent = Object.assign(document.createElement("input"), { type: "hidden", name: field.name, value: field.value && field.value + "Z" });
+    if (field.value) field.value = local(new Date(sent.value));
+    field.removeAttribute("name");
+    field.after(sent);
+    field.addEventListener("input", () => { sent.value = field.value && new Date(field.value).toISOString(); });
   }
 
   const copy = async (button) => {
@@ -30,9 +42,10 @@
       announce("Press the copy keys of your system to copy what is selected.");
       return;
     }
-    button.textContent = "Copied";
+    const word = button.firstChild;
+    word.data = "Copied";
     announce("Copied.");
-    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    setTimeout(() => { word.data = "Copy"; }, 2000);
   };
 
   const pageOf = async (address) => {
@@ -104,4 +117,30 @@
     }, pause);
   };
   watch(700);
+
+  // The newest page of deliveries follows what is new while it is seen, slower and slower while nothing is.
+  const follow = (pause) => {
+    setTimeout(async () => {
+      const shown = document.querySelector("#list[data-live]");
+      if (!shown) return;
+      let news = false;
+      if (document.visibilityState === "visible") {
+        try {
+          const fresh = (await pageOf(location.href)).getElementById("list");
+          if (!fresh) return;
+          news = fresh.dataset.live !== shown.dataset.live;
+          const held = shown.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+          const next = document.importNode(fresh, true);
+          showTimes(next);
+          shown.replaceWith(next);
+          if (held) next.querySelector(`[href="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
+          if (news) announce("There are new deliveries.");
+        } catch {
+          // The next look may find the service again.
+        }
+      }
+      follow(news ? 2000 : Math.min(pause * 1.3, 10000));
+    }, pause);
+  };
+  follow(2000);
 })();

@@ -1,0 +1,115 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/service"
+)
+
+func TestDeliveriesAreSearched(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		p := newPlace(t, s)
+		mine, theirs := p.fill("one"), p.fill("two")
+		r := p.signedIn("one")
+		of := func(o things) *adminv1.Delivery {
+			found, err := p.operator.GetDelivery(t.Context(), &adminv1.GetDeliveryRequest{Id: o.delivery})
+			require.NoError(t, err)
+			return found.GetDelivery()
+		}
+		event, foreign := of(mine).GetEventId(), of(theirs).GetEventId()
+		at := of(mine).GetCreatedAt().AsTime()
+		for _, row := range []struct {
+			reason string
+			query  url.Values
+			found  bool
+		}{
+			{"an event's id", url.Values{"q": {event}}, true},
+			{"with spaces around it, in upper case", url.Values{"q": {" " + strings.ToUpper(event) + " "}}, true},
+			{"a delivery's id", url.Values{"q": {mine.delivery}}, true},
+			{"a part of the payload", url.Values{"q": {"TEST event"}}, true},
+			{"a part and a type", url.Values{"q": {"test event"}, "type": {"ping"}}, true},
+			{"another type", url.Values{"q": {"test event"}, "type": {"order.paid"}}, false},
+			{"a part and a status", url.Values{"q": {"test event"}, "status": {"failed"}}, false},
+			{"a text that is nowhere", url.Values{"q": {"ORD-7K2M9QXW"}}, false},
+			{"another store's event", url.Values{"q": {foreign}}, false},
+			{"another store's delivery", url.Values{"q": {theirs.delivery}}, false},
+			{"a span of time", url.Values{"since": {at.Add(-time.Second).Format(time.RFC3339)}, "until": {at.Add(time.Minute).Format("2006-01-02T15:04:05")}}, true},
+			{"an earlier span", url.Values{"since": {"2020-01-01T00:00"}, "until": {at.Add(-time.Minute).Format(time.RFC3339)}}, false},
+			{"a text in a span", url.Values{"q": {"test event"}, "since": {at.Add(-time.Second).Format(time.RFC3339)}}, true},
+			{"a text in an earlier span", url.Values{"q": {"test event"}, "until": {at.Add(-time.Minute).Format(time.RFC3339)}}, false},
+		} {
+			a := r.get("/deliveries?" + row.query.Encode())
+			require.Equal(t, http.StatusOK, a.status, row.reason)
+			require.Equal(t, row.found, strings.Contains(a.text, mine.delivery), row.reason)
+			require.NotContains(t, a.text, "two.example.com", row.reason)
+		}
+		for query, want := range map[string]string{
+			"since=yesterday": "Since: must be a date and time", "q=" + strings.Repeat("x", 201): "at most 200 characters",
+			"since=2026-01-02T00:00&until=2026-01-01T00:00": "Until: must be later", "q=x&before=x": "Page: must be",
+		} {
+			a := r.get("/deliveries?" + query)
+			require.Equal(t, http.StatusBadRequest, a.status, query)
+			require.Contains(t, a.text, want, query)
+			require.NotContains(t, a.text, "details.fields", "the API's own words")
+		}
+	})
+}
+
+var bareID = regexp.MustCompile(`>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}<`)
+
+func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		p := newPlace(t, s)
+		o := p.fill("one")
+		ctx := t.Context()
+		product, err := p.operator.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: "one", Title: "Wax & <b>Silk</b>", Type: storefrontv1.Product_FILE, PriceAmount: new(int64(1500))})
+		require.NoError(t, err)
+		order, err := p.operator.CreateOrder(ctx, &adminv1.CreateOrderRequest{
+			Store: "one", Items: []*adminv1.CreateOrderRequest_Item{{ProductId: product.GetId(), Quantity: 1}}, Name: "Awa Ngo", Email: new("awa@example.com"),
+		})
+		require.NoError(t, err)
+		a := p.signedIn("one").get("/activity")
+		require.Equal(t, http.StatusOK, a.status)
+		for _, want := range []string{
+			`/deliveries?q=` + product.GetId() + `">Wax &amp; &lt;b&gt;Silk&lt;/b&gt;</a>`, `/deliveries?q=` + order.GetId() + `">` + order.GetReference() + `</a>`,
+			`/webhooks/` + o.webhook + `">https://one.example.com/hooks</a>`, `/keys#` + o.key + `">key of one</a>`, `">Awa Ngo</a>`,
+		} {
+			require.Contains(t, a.text, want)
+		}
+		require.Empty(t, bareID.FindString(a.text))
+	})
+}
+
+func TestTheCatalogueShowsEveryTypeAndTestsAWebhook(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
+	p := newPlace(t, s)
+	mine, theirs := p.fill("one"), p.fill("two")
+	r := p.signedIn("one")
+	a := r.get("/events")
+	require.Equal(t, http.StatusOK, a.status)
+	for _, name := range append(service.EventTypes(), hook.Ping) {
+		require.Contains(t, a.text, `<h2 id="`+name+`"`)
+		require.Contains(t, a.text, `&#34;type&#34;: &#34;`+name+`&#34;`, "an example")
+	}
+	require.Contains(t, a.text, `/docs#paymentLinkPaidEvent"`)
+	require.NotContains(t, a.text, "two.example.com")
+	require.Equal(t, http.StatusNotFound, r.post("/events/test", "webhook", theirs.webhook).status)
+	sent := r.post("/events/test", "webhook", mine.webhook)
+	require.Equal(t, http.StatusSeeOther, sent.status)
+	require.Contains(t, r.get(strings.TrimPrefix(sent.location, "/dashboard")).text, "<h1>ping ")
+}
