@@ -70,14 +70,22 @@ func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, ema
 }
 
 // customerFilter matches the store's customers, or those whose name, e-mail or phone contains the
-// text.
+// text; the phone also by the digits of a text that is written as a phone.
 func customerFilter(store tenant.Store, text string) *filter {
 	f := &filter{}
 	f.and("store_id =", store.ID)
-	if text != "" {
+	if text == "" {
+		return f
+	}
+	phone, ok := phonePattern(text)
+	if !ok {
 		f.and("search LIKE", contains(text))
 		f.where = append(f.where, ` ESCAPE '\'`...)
+		return f
 	}
+	f.and("(search LIKE", contains(text))
+	f.args = append(f.args, phone)
+	f.where = append(appendParameter(append(f.where, ` ESCAPE '\' OR search LIKE `...), len(f.args)), ` ESCAPE '\')`...)
 	return f
 }
 

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"strings"
+	"unicode"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -35,6 +36,25 @@ func CustomerSearch(name string, email, phone *string) string {
 		b.WriteString(*phone)
 	}
 	return b.String()
+}
+
+// phonePattern returns the LIKE pattern that finds a phone by its digits, if the text is made of
+// digits and the separators of phone numbers alone and differs from its digits. The phone is the part
+// of a customer's search text that follows two separators.
+func phonePattern(text string) (pattern string, ok bool) {
+	digits := make([]byte, 0, len(text))
+	for _, r := range norm.NFKC.String(text) {
+		switch {
+		case '0' <= r && r <= '9':
+			digits = append(digits, byte(r))
+		case !unicode.IsSpace(r) && !unicode.Is(unicode.Pd, r) && !strings.ContainsRune("+()./\u2212", r):
+			return "", false
+		}
+	}
+	if len(digits) == 0 || string(digits) == text {
+		return "", false
+	}
+	return "%" + separator + "%" + separator + "%" + string(digits) + "%", true
 }
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)

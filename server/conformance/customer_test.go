@@ -155,6 +155,23 @@ var _ = cases(
 			})
 			b.has(b.created(&createCustomer{Phone: new("+33 1 23 45 67 89")}, 201), object{"phone": "+33123456789"})
 			b.has(b.created(&createCustomer{Email: new(" Ada+x@Mail.Example.com ")}, 201), object{"email": "ada+x@mail.example.com"})
+			b.leavesNothing(func() {
+				for _, email := range []string{
+					`"" <ada@example.com>`, `"ada"@[127.0.0.1]`, `""@example.com`, `"ada" @example.com`, `"ada@example.com`, `"a"b@example.com`, "\"a\tb\"@example.com",
+					`"ada"@example.com (work)`,
+				} {
+					b.refusedFields(&createCustomer{Email: &email}, "email")
+				}
+			})
+			for sent, stored := range map[string]string{
+				"İLKAY@example.com": "i̇lkay@example.com", "Ze\u0301@ÉCOLE.example.com": "z\u00e9@école.example.com", "ΝΊΚΟΣ@example.gr": "νίκος@example.gr",
+				`"Bea B"@example.com`: `"bea b"@example.com`, `"bea"@example.com`: "bea@example.com", `"b@a\"c"@example.com`: `"b@a\"c"@example.com`,
+			} {
+				made := b.created(&createCustomer{Email: &sent}, 201)
+				b.has(made, object{"email": stored})
+				b.same(made, b.created(&createCustomer{Email: &stored}, 200))
+				b.same(made, b.call(&updateCustomer{Id: made["id"].(string), Email: &stored}))
+			}
 		},
 	},
 	scenario{
@@ -175,6 +192,16 @@ var _ = cases(
 					b.refusedFields(&listCustomers{Q: &q}, "q")
 					continue
 				}
+				got := b.call(&listCustomers{Q: &q})
+				require.Equal(b, want, b.names(got, "id"), "q=%q", q)
+				b.has(got, object{"total": len(want)})
+			}
+			// A text of digits and separators also finds a phone by its digits, and only a phone.
+			dan := b.created(&createCustomer{Name: "Dan 33-12 34", Email: new("3312@example.com"), Phone: new("+237670333301")}, 201)["id"].(string)
+			for q, want := range map[string][]string{
+				"670 333 301": {dan}, "+237 (670) 33.33-01": {dan}, "+237/670\u2011333\u00a0301": {dan}, "６７０　３３３": {dan}, "33 1 23": {cyr},
+				"33-12 34": {dan, cyr}, "3312@": {dan}, "33 12@": {}, "670 333 x": {}, "+ -": {}, "670 000 0": {ada}, "67 0": {dan, ada},
+			} {
 				got := b.call(&listCustomers{Q: &q})
 				require.Equal(b, want, b.names(got, "id"), "q=%q", q)
 				b.has(got, object{"total": len(want)})

@@ -167,13 +167,16 @@ var _ = cases(
 			}
 			b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"description":"`+strings.Repeat("x", 1<<20-19)+`"}`), 400, "validation_failed")
 			for _, kind := range []string{
-				"", "text/plain", "text/json", "application/json; charset=latin1", "application/x-www-form-urlencoded", "application/json; a=b",
-				"multipart/form-data", "application/problem+json", "json",
+				"", "text/plain", "text/json", "application/json; charset=latin1", "application/x-www-form-urlencoded", "application/json; a=b; charset=latin1",
+				"application/json; a=b; charset", "multipart/form-data", "application/problem+json", "json",
 			} {
 				require.Nil(b, b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`, "Content-Type", kind), 415, "unsupported_media_type"), kind)
 			}
 			require.Nil(b, b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`, "Content-Encoding", "gzip"), 415, "unsupported_media_type"))
-			for _, kind := range []string{"application/json;charset=UTF-8", "Application/JSON; charset=\"utf-8\"", "application/json"} {
+			for _, kind := range []string{
+				"application/json;charset=UTF-8", "Application/JSON; charset=\"utf-8\"", "application/json", "application/json; a=b",
+				"application/json; version=2; charset=utf-8; profile=\"x\"",
+			} {
 				require.Equal(b, 200, b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`, "Content-Type", kind).status, kind)
 			}
 		},

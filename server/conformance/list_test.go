@@ -84,6 +84,7 @@ func lists() []struct {
 		{&listCustomers{Page: new(int64(2))}, nil},
 		{&listCustomers{Q: new("buyer 7")}, []any{"%buyer 7%"}},
 		{&listCustomers{Q: new("7")}, []any{"%7%"}},
+		{&listCustomers{Q: new("+237 67 00 7")}, []any{"%+237 67 00 7%", "%\x1f%\x1f%23767007%"}},
 		{&listLinks{}, nil},
 		{&listLinks{Status: storefrontv1.ListPaymentLinksRequest_active.Enum()}, []any{opening}},
 		{&listLinks{Status: storefrontv1.ListPaymentLinksRequest_inactive.Enum()}, []any{opening}},
@@ -183,10 +184,10 @@ func (b *bench) plan(query string, args ...any) string {
 func (b *bench) fill(n int) {
 	b.Helper()
 	id, at, from := "gen_random_uuid()", "$2::timestamptz - i * interval '1 minute'", "FROM generate_series(1, $3::int) AS n (i)"
-	number := "$1::uuid"
+	number, sep := "$1::uuid", "chr(31)"
 	if b.installation.store.Dialect() == dialect.SQLite {
 		id = "lower(printf('%s-%s-7%s-a%s-%s', hex(randomblob(4)), hex(randomblob(2)), substr(hex(randomblob(2)), 2), substr(hex(randomblob(2)), 2), hex(randomblob(6))))"
-		at, number = "$2 - i * 60000", "$1"
+		at, number, sep = "$2 - i * 60000", "$1", "char(31)"
 		from = "FROM (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $3) SELECT i FROM n) AS n"
 	}
 	statements := []string{
@@ -194,7 +195,7 @@ func (b *bench) fill(n int) {
 		 SELECT {id}, {store}, 'Guide ' || i, 'guide ' || i, 'guide-' || i, CASE i % 2 WHEN 0 THEN 'FILE' ELSE 'COURSE' END,
 		 CASE (i / 2) % 2 WHEN 0 THEN 'DRAFT' ELSE 'PUBLISHED' END, 100, 'https://x.example', {at}, {at} {from}`,
 		`INSERT INTO customers (id, store_id, name, email, search, created_at, updated_at)
-		 SELECT {id}, {store}, 'Buyer ' || i, 'b' || i || '@example.com', 'buyer ' || i, {at}, {at} {from}`,
+		 SELECT {id}, {store}, 'Buyer ' || i, 'b' || i || '@example.com', 'buyer ' || i || {sep} || {sep} || '+2376700' || i, {at}, {at} {from}`,
 		`INSERT INTO payment_links (id, store_id, code, url, title, pricing, amount, disabled_at, created_at, updated_at)
 		 SELECT {id}, {store}, 'c' || i, 'https://x.example', 'L', 'FIXED', 5, CASE i % 2 WHEN 0 THEN {at} END, {at}, {at} {from}`,
 		`INSERT INTO orders (id, store_id, customer_id, reference, status, amount, platform_fee_percent, created_at, updated_at)
@@ -203,7 +204,7 @@ func (b *bench) fill(n int) {
 		`INSERT INTO order_items (id, store_id, order_id, position, product_id, type, title, unit_amount, quantity)
 		 SELECT {id}, o.store_id, o.id, 0, {id}, 'FILE', 'Guide', 5, 1 FROM orders o WHERE o.store_id = {store}`,
 	}
-	fill := strings.NewReplacer("{id}", id, "{store}", number, "{at}", at, "{from}", from)
+	fill := strings.NewReplacer("{id}", id, "{store}", number, "{at}", at, "{from}", from, "{sep}", sep)
 	for _, statement := range statements {
 		args := []any{b.store.ID, opening, n}
 		if strings.HasPrefix(statement, "INSERT INTO order_items") {

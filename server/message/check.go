@@ -70,7 +70,7 @@ func Check(w http.ResponseWriter, r *http.Request, kind Kind) error {
 	if kind != Unary {
 		types = streamTypes
 	}
-	if err := checkType(r.Header["Content-Type"], types); err != nil {
+	if err := checkType(r.Header, types); err != nil {
 		return err
 	}
 	header := compressionHeader(r)
@@ -105,34 +105,53 @@ func checkGet(r *http.Request) error {
 	return nil
 }
 
-func checkType(sent []string, types map[string]bool) error {
-	base, charset, other := MediaType(sent)
+// checkType refuses a content type that none of the types is, and removes from the header the
+// parameters that mean nothing, which Connect would refuse.
+func checkType(h http.Header, types map[string]bool) error {
+	base, charset := MediaType(h["Content-Type"])
 	text, known := types[base]
 	switch {
 	case !known:
 		return unsupportedType()
-	case other || charset && !text:
-		return unsupported("The body's Content-Type has a parameter that is not supported.")
+	case charset != CharsetNone && (charset != CharsetUTF8 || !text):
+		return unsupported("The body's Content-Type has a charset that is not supported.")
+	case charset == CharsetUTF8:
+		base += "; charset=utf-8"
+	}
+	if h["Content-Type"][0] != base {
+		h["Content-Type"] = []string{base}
 	}
 	return nil
 }
 
+// Charset is the charset that a Content-Type header names.
+type Charset int
+
+// The charsets.
+const (
+	CharsetNone Charset = iota
+	CharsetUTF8
+	CharsetOther
+)
+
 // MediaType parses a Content-Type header. It returns the type without its parameters, in lower
-// case, whether the charset is UTF-8, and whether there is any other parameter. The type is empty
-// if the header cannot be read or does not occur exactly once.
-func MediaType(sent []string) (base string, charset, other bool) {
+// case, and its charset; other parameters mean nothing. The type is empty if the header cannot be
+// read or does not occur exactly once.
+func MediaType(sent []string) (base string, charset Charset) {
 	if len(sent) != 1 {
-		return "", false, false
+		return "", CharsetNone
 	}
 	base, parameters, err := mime.ParseMediaType(sent[0])
 	if err != nil {
-		return "", false, false
+		return "", CharsetNone
 	}
-	for name, value := range parameters {
-		isUTF8 := name == "charset" && strings.EqualFold(value, "utf-8")
-		charset, other = charset || isUTF8, other || !isUTF8
+	switch name, named := parameters["charset"]; {
+	case !named:
+		return base, CharsetNone
+	case strings.EqualFold(name, "utf-8"):
+		return base, CharsetUTF8
 	}
-	return base, charset, other
+	return base, CharsetOther
 }
 
 func unsupportedType() error {

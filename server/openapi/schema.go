@@ -23,14 +23,17 @@ var formats = map[string]schema{
 	"email":     {Pattern: emailPattern},
 }
 
-// The patterns of texts in answers, in the syntax common to ECMA-262 and RE2.
+// The patterns of texts in answers and of moments, in the syntax common to ECMA-262 and RE2.
 const (
 	// momentPattern is the one form of a moment in answers: UTC, with milliseconds.
 	momentPattern = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
+	// sentMomentPattern is a moment in requests: RFC 3339 with any offset, but neither the year 0000
+	// nor a leap second. The format date-time allows both.
+	sentMomentPattern = `^(\d{3}[1-9]|\d{2}[1-9]\d|\d[1-9]\d{2}|[1-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// phonePattern is E.164 form.
 	phonePattern = `^\+[1-9]\d+$`
 	// emailPattern is wider than the format email, which allows only ASCII letters.
-	emailPattern = `^[^\s@\x00-\x1F\x7F-\x9F]+@[^\s@.\x00-\x1F\x7F-\x9F]+(\.[^\s@.\x00-\x1F\x7F-\x9F]+)+$`
+	emailPattern = `^([^\s@\x00-\x1F\x7F-\x9F]+|"([^"\\\x00-\x1F\x7F-\x9F]|\\[^\x00-\x1F\x7F-\x9F])+")@[^\s@.\x00-\x1F\x7F-\x9F]+(\.[^\s@.\x00-\x1F\x7F-\x9F]+)+$`
 )
 
 var (
@@ -237,9 +240,9 @@ func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 		if fd.Message().FullName() != "google.protobuf.Timestamp" {
 			return reference(plain(fd.Message().FullName())), nil
 		}
-		s := &schema{Type: types{"string"}, Format: "date-time"}
-		if !request {
-			s.Pattern = momentPattern
+		s := &schema{Type: types{"string"}, Format: "date-time", Pattern: momentPattern}
+		if request {
+			s.Pattern = sentMomentPattern
 		}
 		return s, nil
 	default:
@@ -275,7 +278,9 @@ func (c *completion) queryParameter(p *parameter, fd protoreflect.FieldDescripto
 	}
 	b := c.bounds[fd.ContainingMessage().FullName()][fd.JSONName()]
 	s.bound(b)
-	s.Pattern = b.pattern
+	if b.pattern != "" {
+		s.Pattern = b.pattern
+	}
 	if found := defaultInComment.FindStringSubmatch(s.Description); found != nil {
 		if s.Default, err = strconv.Atoi(found[1]); err != nil {
 			return err

@@ -69,7 +69,7 @@ func checkMediaType(r *http.Request) error {
 		return apierr.New(apierr.UnsupportedMediaType, "The body must be sent without Content-Encoding.")
 	}
 	types := r.Header["Content-Type"]
-	if base, _, other := message.MediaType(types); len(types) > 0 && (base != "application/json" || other) {
+	if base, charset := message.MediaType(types); len(types) > 0 && (base != "application/json" || charset == message.CharsetOther) {
 		return apierr.New(apierr.UnsupportedMediaType, "The body must be sent as application/json, in UTF-8.")
 	}
 	return nil

@@ -144,6 +144,9 @@ func TestConnectByHand(t *testing.T) {
 	w := start(t)
 	get := "/storefront.v1.ProductService/GetProduct"
 	update := "/storefront.v1.ProductService/UpdateProduct"
+	for _, kind := range []string{"application/json; charset=UTF-8; a=b", "application/json; a=b"} {
+		require.Equal(t, 200, w.do(t, "POST", get, `{"id":"`+productID+`"}`, "Content-Type: "+kind).status, kind)
+	}
 	ok := w.do(t, "POST", get, `{"id":"`+productID+`"}`, "Content-Type: application/json; charset=UTF-8")
 	require.Equal(t, 200, ok.status, ok.body)
 	require.Contains(t, ok.body, `"compareAtAmount":null`, "the one form of JSON")

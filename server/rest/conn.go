@@ -67,13 +67,14 @@ var bareAnswers = map[string]string{
 	"400 Bad Request: invalid header value":                        messageMalformed,
 	"400 Bad Request: malformed Host header":                       "The request's Host header is malformed.",
 	"400 Bad Request: missing required Host header":                "The request has no Host header.",
-	"431 Request Header Fields Too Large":                          "The request's headers are too large.",
+	"431 Request Header Fields Too Large":                          messageHeaders,
 	"501 Not Implemented":                                          "The body's Transfer-Encoding is not supported; use chunked or Content-Length.",
 	"505 HTTP Version Not Supported: unsupported protocol version": "The request is of an HTTP version that is not supported.",
 }
 
 const (
 	messageMalformed   = "The request is not well-formed HTTP."
+	messageHeaders     = "The request's headers are larger than 64 KiB."
 	messageExpectation = "The request's Expect header asks for what is not supported."
 
 	bareHead           = "HTTP/1.1 "
@@ -104,9 +105,8 @@ func bareAnswer(p []byte) (message string, ok bool) {
 	return message, ok
 }
 
-// answer returns the whole answer to an unreadable request, and logs it. It is always 400
-// validation_failed: the specification has no other code for it, and a client's mistake is never a
-// 5xx.
+// answer returns the whole answer to an unreadable request, and logs it. It is 431 for headers that
+// are too large and 400 validation_failed for the rest: a client's mistake is never a 5xx.
 func (c *conn) answer(message string) []byte {
 	r := &http.Request{}
 	w := &unread{http.Response{ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Date": {c.edge.config.Now().UTC().Format(http.TimeFormat)}}, Close: true}}
@@ -114,7 +114,11 @@ func (c *conn) answer(message string) []byte {
 	x.address = parseAddress(c.RemoteAddr().String())
 	x.setID()
 	x.setRate(ratelimit.Free(c.edge.config.Now()))
-	c.edge.refuse(x, r, apierr.Invalid(message))
+	refusal := apierr.Invalid(message)
+	if message == messageHeaders {
+		refusal = headersTooLarge()
+	}
+	c.edge.refuse(x, r, refusal)
 	c.edge.finish(x, r)
 	var b bytes.Buffer
 	_ = w.response.Write(&b) // to memory

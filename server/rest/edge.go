@@ -5,7 +5,7 @@
 // The order of the checks of a request under /v1 is part of the contract; the first that fails
 // determines the answer:
 //
-//	address limit → key → counter → store state → path and method → scope →
+//	size of the headers → address limit → key → counter → store state → path and method → scope →
 //	media type and size → body and query → existence → rules
 //
 // Vanguard finds the method for the path, binds the identifier in it and passes the client's body
@@ -181,12 +181,19 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		path = r.URL.RawPath
 	}
 	var err error
-	switch m := e.methods[path]; {
-	case path == "/v1" || strings.HasPrefix(path, "/v1/"):
+	m, underV1 := e.methods[path], path == "/v1" || strings.HasPrefix(path, "/v1/")
+	switch {
+	case underV1:
 		x.protocol = ProtocolREST
-		err = e.serveREST(x, r, path)
 	case m != nil:
 		x.protocol, x.route = protocolOf(r), path
+	}
+	switch {
+	case largeHeaders(r):
+		err = headersTooLarge()
+	case underV1:
+		err = e.serveREST(x, r, path)
+	case m != nil:
 		inner, stop, malformed := message.Deadline(r)
 		defer stop()
 		if err = e.serveCall(x, inner, m, malformed); err != nil {

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"go.storefront.example/server/apierr"
 )
 
 // The limits that keep a slow or greedy client from using up shared resources. A body of 1 MiB has
@@ -15,6 +17,21 @@ const (
 	IdleTimeout       = 120 * time.Second
 	MaxHeaderBytes    = 64 << 10
 )
+
+func headersTooLarge() *apierr.Refusal { return apierr.New(apierr.HeadersTooLarge, messageHeaders) }
+
+// largeHeaders reports whether the request line and the headers are larger than MaxHeaderBytes as
+// HTTP/1 writes them. On HTTP/1 net/http itself refuses them only some KiB later.
+func largeHeaders(r *http.Request) bool {
+	const line, field = len("  \r\n"), len(": \r\n")
+	size := len(r.Method) + len(r.RequestURI) + len(r.Proto) + line + len("Host") + len(r.Host) + field + len("\r\n")
+	for name, values := range r.Header {
+		for _, value := range values {
+			size += len(name) + len(value) + field
+		}
+	}
+	return size > MaxHeaderBytes
+}
 
 // HTTP2 returns the limits of one HTTP/2 connection. Data that a handler has not read yet is held
 // in memory; by default net/http would hold 1 MiB for each connection.

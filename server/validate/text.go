@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/nyaruka/phonenumbers"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+	"golang.org/x/text/unicode/norm"
 
 	"go.storefront.example/server/apierr"
 )
@@ -84,20 +87,46 @@ func (p *Problems) URL(field string, value *string) *string {
 	return text
 }
 
-// Email brings an e-mail address into the form in which it is compared and stored: trimmed and
-// in lower case (RFC 5322 address without display name, on a domain with a dot).
+// Email brings an e-mail address into the form in which it is compared and stored: trimmed, in NFC
+// and lower case (RFC 5322 address without display name, on a domain with a dot).
 func (p *Problems) Email(field, value string) *string {
 	text := p.Text(field, value, maxEmailRunes)
 	if p.Refused(field) {
 		return nil
 	}
-	address, err := mail.ParseAddress(text)
-	if err != nil || address.Address != text || !dottedDomain(text[strings.LastIndexByte(text, '@')+1:]) {
+	text, ok := address(lower(text))
+	if !ok {
 		p.Invalid(field, "must be an e-mail address such as ada@example.com")
 		return nil
 	}
-	text = strings.ToLower(text)
+	text = p.Text(field, text, maxEmailRunes) // lower case may be longer
 	return &text
+}
+
+// lower is a text in NFC and in lower case by Unicode's full mapping (Unicode Standard, section 3.13,
+// R2), so that İ becomes i̇ and not i.
+func lower(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return strings.ToLower(text)
+	}
+	return norm.NFC.String(cases.Lower(language.Und).String(norm.NFC.String(text)))
+}
+
+// address reads a text that is an e-mail address and nothing else, as net/mail reads it. A local part
+// in quotes keeps them only if it needs them, so that an address has one spelling.
+func address(text string) (one string, ok bool) {
+	read, err := mail.ParseAddress(text)
+	at := strings.LastIndexByte(text, '@')
+	switch {
+	case err != nil || read.Name != "" || !dottedDomain(text[at+1:]) || strings.ContainsFunc(text, unicode.IsControl):
+		return "", false
+	case read.Address == text:
+		return text, true
+	case text[0] != '"' || text[at-1] != '"' || !strings.HasSuffix(read.Address, text[at:]):
+		return "", false // a comment, white space or brackets
+	}
+	quoted := read.String() // in brackets
+	return quoted[1 : len(quoted)-1], true
 }
 
 func dottedDomain(domain string) bool {

@@ -255,9 +255,11 @@ func (p *parameter) value(text string) any {
 }
 
 // typed is the schema of a body by the Content-Type of its headers, nil when the document has none.
+// Parameters other than charset mean nothing in a request, and an answer has none.
 func (b *body) typed(header http.Header) *shape {
 	kind, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if err != nil || len(parameters) > 1 || len(parameters) == 1 && !strings.EqualFold(parameters["charset"], "utf-8") {
+	charset, named := parameters["charset"]
+	if err != nil || named && !strings.EqualFold(charset, "utf-8") || !b.sent && len(parameters) > 1 || !b.sent && len(parameters) == 1 && !named {
 		return nil
 	}
 	return b.types[kind]

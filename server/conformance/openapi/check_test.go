@@ -202,6 +202,7 @@ func TestDifference(t *testing.T) {
 		{"two values", replace(`}`, `}{}`), "no JSON"},
 		{"another media type", header("Content-Type", "text/plain"), "text/plain"},
 		{"another charset", header("Content-Type", "application/json; charset=latin1"), "latin1"},
+		{"another parameter", header("Content-Type", "application/json; a=b"), "a=b"},
 		{"a header more", header("X-Right", "1"), "the document has no header X-Right"},
 		{"a header less", header("X-Left", ""), "the header X-Left is missing"},
 		{"a header of no form", header("X-Left", "-1"), "X-Left"},

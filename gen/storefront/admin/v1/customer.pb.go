@@ -160,7 +160,7 @@ type ListCustomersRequest struct {
 	Page *int64 `protobuf:"varint,2,opt,name=page,proto3,oneof" json:"page,omitempty"`
 	// Customers on a page, 1 to 100; default 25.
 	PageSize *int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// Text to find in name, e-mail or phone, at most 100 characters.
+	// Text to find in name, e-mail or phone, at most 100 characters; a phone is also found by its digits.
 	Q             *string `protobuf:"bytes,4,opt,name=q,proto3,oneof" json:"q,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -228,11 +228,11 @@ var File_storefront_admin_v1_customer_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"\n" +
-	"\"storefront/admin/v1/customer.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cstorefront/v1/customer.proto\"\x80\x03\n" +
+	"\"storefront/admin/v1/customer.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cstorefront/v1/customer.proto\"\xbd\x03\n" +
 	"\x15CreateCustomerRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12?\n" +
-	"\x04name\x18\x02 \x01(\tB+\xbaH(r&\x18\xc8\x012!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x04name\x12|\n" +
-	"\x05email\x18\x03 \x01(\tBa\xbaH^r\\\x10\x01\x18\xfe\x012U^[^\\s@\\x00-\\x1F\\x7F-\\x9F]+@[^\\s@.\\x00-\\x1F\\x7F-\\x9F]+(\\.[^\\s@.\\x00-\\x1F\\x7F-\\x9F]+)+$H\x00R\x05email\x88\x01\x01\x12~\n" +
+	"\x04name\x18\x02 \x01(\tB+\xbaH(r&\x18\xc8\x012!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x04name\x12\xb8\x01\n" +
+	"\x05email\x18\x03 \x01(\tB\x9c\x01\xbaH\x98\x01r\x95\x01\x10\x01\x18\xfe\x012\x8d\x01^([^\\s@\\x00-\\x1F\\x7F-\\x9F]+|\"([^\"\\\\\\x00-\\x1F\\x7F-\\x9F]|\\\\[^\\x00-\\x1F\\x7F-\\x9F])+\")@[^\\s@.\\x00-\\x1F\\x7F-\\x9F]+(\\.[^\\s@.\\x00-\\x1F\\x7F-\\x9F]+)+$H\x00R\x05email\x88\x01\x01\x12~\n" +
 	"\x05phone\x18\x04 \x01(\tBc\xbaH`r^\x10\x01\x18\xfa\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x01R\x05phone\x88\x01\x01B\b\n" +
 	"\x06_emailB\b\n" +
 	"\x06_phone\"g\n" +
