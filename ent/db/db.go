@@ -78,6 +78,7 @@ type DB struct {
 	clock          *clock
 	moments        hook.Clock // of transactions
 	announcer      announcer
+	followers      followers
 	path           string // of the SQLite file
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
