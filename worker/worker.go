@@ -35,6 +35,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
+	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
@@ -186,6 +187,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	group.Go(func() error { return w.dispatch(running, working) })
 	group.Go(func() error { return w.sweep(running) })
 	group.Go(func() error { w.config.Store.WatchClock(running, w.config.Logger); return nil })
+	group.Go(func() error { count.On(w.config.Store).Keep(running, w.config.Logger); return nil })
 	group.Go(func() error { return w.resend(running) })
 	group.Go(func() error { return w.cancel(running) })
 	err := group.Wait()

@@ -76,9 +76,9 @@ func (migrateStatusCmd) Help() string {
 
 // Run shows the migrations.
 func (c *migrateStatusCmd) Run(s *session) error {
-	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL, Existing: true})
+	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL})
 	if err != nil {
-		return noFile(err)
+		return err
 	}
 	steps, err := handle.Migrations(s.ctx)
 	if err = errors.Join(err, handle.Close()); err != nil {

@@ -2,7 +2,7 @@ package resource
 
 import (
 	"context"
-	"errors"
+	"database/sql"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -28,13 +28,14 @@ func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
 }
 
 // customerColumns are all columns but the store's id and the search text.
-const customerColumns = `SELECT c.id, c.name, c.email, c.phone, c.orders_count, c.total_paid, c.created_at, c.updated_at
- FROM `
+const customerColumns = "c.id, c.name, c.email, c.phone, c.orders_count, c.total_paid, c.created_at, c.updated_at"
+
+const selectCustomers = "SELECT " + customerColumns + " FROM customers c WHERE c.store_id = $1 AND "
 
 // FindCustomer reads a customer of the store. It returns ErrNotFound when the store has no such
 // customer.
 func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Customer, error) {
-	rows, err := scanCustomers(ctx, q, store, customerColumns+"customers c WHERE c.store_id = $1 AND c.id = $2", store.ID, id)
+	rows, err := scanCustomers(ctx, q, store, selectCustomers+"c.id = $2", store.ID, id)
 	if err != nil {
 		return nil, fmt.Errorf("read customer: %w", err)
 	}
@@ -48,7 +49,7 @@ func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UU
 // E.164 form, by id: none, one, or two that each have one of them. The rows lack their search text.
 // With lock they are held for the rest of the transaction, which SQLite neither needs nor supports.
 func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, lock bool) ([]*ent.Customer, error) {
-	query := customerColumns + "customers c WHERE c.store_id = $1 AND "
+	query := selectCustomers
 	args := []any{store.ID}
 	switch {
 	case phone == nil:
@@ -69,72 +70,48 @@ func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, ema
 	return found, nil
 }
 
+var customerList = list{table: "customers", alias: "c", columns: customerColumns}
+
 // customerFilter matches the store's customers, or those whose name, e-mail or phone contains the
 // text; the phone also by the digits of a text that is written as a phone.
 func customerFilter(store tenant.Store, text string) *filter {
-	f := &filter{}
-	f.and("store_id =", store.ID)
+	f := &filter{args: []any{store.ID}}
 	if text == "" {
 		return f
 	}
-	phone, ok := phonePattern(text)
-	if !ok {
-		f.and("search LIKE", contains(text))
-		f.where = append(f.where, ` ESCAPE '\'`...)
-		return f
+	matches := func(pattern string) string { return "search LIKE " + f.parameter(pattern) + ` ESCAPE '\'` }
+	condition := matches(contains(text))
+	if phone, ok := phonePattern(text); ok {
+		condition = "(" + condition + " OR " + matches(phone) + ")"
 	}
-	f.and("(search LIKE", contains(text))
-	f.args = append(f.args, phone)
-	f.where = append(appendParameter(append(f.where, ` ESCAPE '\' OR search LIKE `...), len(f.args)), ` ESCAPE '\')`...)
+	f.and(condition)
 	return f
 }
 
 // Customers reads a page of the customers that match the text, newest first, and counts all that
-// match; empty text matches all. Without text counting reads index entries. With text of three
-// characters or more PostgreSQL looks the text's trigrams up in an index that starts with the
-// store, so that the cost follows the matches; shorter text, and any text on SQLite, is compared
-// along the store's part of an index. The page costs as much again, and one look-up for each of its
-// rows.
-func Customers(ctx context.Context, q Querier, store tenant.Store, text string, page Page) (customers []*storefrontv1.Customer, total int64, err error) {
-	f := customerFilter(store, text)
-	total, err = count(ctx, q, "SELECT count(*) FROM customers WHERE "+string(f.where), f.args...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count customers: %w", err)
-	}
-	if page.Offset >= total {
-		return nil, total, nil
-	}
-	columns, join := "*", ") c"
-	if page.Offset > 0 {
-		columns, join = "id", ") p JOIN customers c ON c.id = p.id"
-	}
-	query := customerColumns + `(SELECT ` + columns + ` FROM customers WHERE ` + string(f.where) + `
-  ORDER BY created_at DESC, id DESC` + f.limit(page) + join + `
- ORDER BY c.created_at DESC, c.id DESC`
-	rows, err := scanCustomers(ctx, q, store, query, f.args...)
+// match; empty text matches all, which costs the same for every page and size of the store
+// (statement). With text of three characters or more PostgreSQL looks the text's trigrams up in an
+// index that starts with the store, so that the cost follows the matches; shorter text, and any text
+// on SQLite, is compared along the store's part of an index. The page costs as much again, and one
+// look-up for each of its rows.
+func Customers(ctx context.Context, l Lists, store tenant.Store, text string, page Page) (customers []*storefrontv1.Customer, total int64, err error) {
+	err = l.read(ctx, customerList, customerFilter(store, text), page, &total, func(rows *sql.Rows) error {
+		c := &ent.Customer{StoreID: store.ID}
+		err := rows.Scan(&total, &c.ID, &c.Name, &c.Email, &c.Phone, &c.OrdersCount, &c.TotalPaid, &c.CreatedAt, &c.UpdatedAt)
+		customers = append(customers, Customer(c, store.Currency))
+		return err
+	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list customers: %w", err)
-	}
-	customers = make([]*storefrontv1.Customer, len(rows))
-	for i, row := range rows {
-		customers[i] = Customer(row, store.Currency)
 	}
 	return customers, total, nil
 }
 
-func scanCustomers(ctx context.Context, q Querier, store tenant.Store, query string, args ...any) ([]*ent.Customer, error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var customers []*ent.Customer
-	for rows.Next() {
+func scanCustomers(ctx context.Context, q Querier, store tenant.Store, query string, args ...any) (customers []*ent.Customer, err error) {
+	err = each(ctx, q, query, args, func(rows *sql.Rows) error {
 		c := &ent.Customer{StoreID: store.ID}
-		if err := rows.Scan(&c.ID, &c.Name, &c.Email, &c.Phone, &c.OrdersCount, &c.TotalPaid, &c.CreatedAt, &c.UpdatedAt); err != nil {
-			return nil, err
-		}
 		customers = append(customers, c)
-	}
-	return customers, errors.Join(rows.Err(), rows.Close())
+		return rows.Scan(&c.ID, &c.Name, &c.Email, &c.Phone, &c.OrdersCount, &c.TotalPaid, &c.CreatedAt, &c.UpdatedAt)
+	})
+	return customers, err
 }

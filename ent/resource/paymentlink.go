@@ -2,16 +2,13 @@ package resource
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
-
-	"entgo.io/ent/dialect/sql"
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/paymentlink"
-	"go.storefront.example/gen/ent/predicate"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -57,48 +54,41 @@ func Availability(row *ent.PaymentLink, now time.Time) storefrontv1.PaymentLink_
 	}
 }
 
-// takesPayments finds the links whose Availability is ACTIVE.
-func takesPayments(now time.Time) predicate.PaymentLink {
-	return paymentlink.And(
-		paymentlink.DisabledAtIsNil(),
-		paymentlink.Or(paymentlink.ExpiresAtIsNil(), paymentlink.ExpiresAtGT(now)),
-		paymentlink.Or(paymentlink.MaxPaymentsIsNil(),
-			predicate.PaymentLink(sql.FieldsLT(paymentlink.FieldPaidCount, paymentlink.FieldMaxPayments))),
-	)
+// takesPayments holds for the links whose Availability is ACTIVE, given the parameter of the time.
+func takesPayments(now string) string {
+	return "(disabled_at IS NULL AND (expires_at IS NULL OR expires_at > " + now + ") AND (max_payments IS NULL OR paid_count < max_payments))"
+}
+
+var paymentLinkList = list{
+	table: "payment_links", alias: "l",
+	columns: `l.id, l.code, l.url, l.title, l.description, l.cover_url, l.pricing, l.amount, l.min_amount, l.thank_you_message,
+ l.expires_at, l.max_payments, l.disabled_at, l.paid_count, l.paid_amount, l.last_paid_at, l.created_at, l.updated_at`,
 }
 
 // PaymentLinks reads a page of the payment links with the status at now, newest first, and counts
-// all that have it; the zero status is any. The page costs the entries of the store's index up to
-// its end. Whether a link takes payments depends on the hour and on a counter that every payment
-// moves, so a filter on status reads the store's links along that index instead of an index of its
-// own, which each payment would have to move.
-func PaymentLinks(ctx context.Context, c *ent.Client, store tenant.Store, status storefrontv1.ListPaymentLinksRequest_Status, now time.Time,
+// all that have it; the zero status is any, and costs the same for every page and size of the store
+// (statement). Whether a link takes payments depends on the hour and on a counter that every payment
+// moves, so a filter on status reads the store's links along the list's index instead of counts or
+// an index of its own, which each payment would have to move.
+func PaymentLinks(ctx context.Context, l Lists, store tenant.Store, status storefrontv1.ListPaymentLinksRequest_Status, now time.Time,
 	page Page,
 ) (links []*storefrontv1.PaymentLink, total int64, err error) {
-	query := c.PaymentLink.Query().Where(paymentlink.StoreID(store.ID))
+	f := &filter{args: []any{store.ID}}
 	switch status {
 	case storefrontv1.ListPaymentLinksRequest_active:
-		query.Where(takesPayments(now))
+		f.and(takesPayments(f.parameter(now)))
 	case storefrontv1.ListPaymentLinksRequest_inactive:
-		query.Where(paymentlink.Not(takesPayments(now)))
+		f.and("NOT " + takesPayments(f.parameter(now)))
 	}
-	n, err := query.Clone().Count(ctx)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count payment links: %w", err)
-	}
-	if page.Offset >= int64(n) {
-		return nil, int64(n), nil
-	}
-	rows, err := query.
-		Order(paymentlink.ByCreatedAt(sql.OrderDesc()), paymentlink.ByID(sql.OrderDesc())).
-		Limit(page.Size).Offset(int(page.Offset)).
-		All(ctx)
+	err = l.read(ctx, paymentLinkList, f, page, &total, func(rows *sql.Rows) error {
+		p := &ent.PaymentLink{StoreID: store.ID}
+		err := rows.Scan(&total, &p.ID, &p.Code, &p.URL, &p.Title, &p.Description, &p.CoverURL, &p.Pricing, &p.Amount, &p.MinAmount, &p.ThankYouMessage,
+			&p.ExpiresAt, &p.MaxPayments, &p.DisabledAt, &p.PaidCount, &p.PaidAmount, &p.LastPaidAt, &p.CreatedAt, &p.UpdatedAt)
+		links = append(links, PaymentLink(p, store.Currency, now))
+		return err
+	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list payment links: %w", err)
 	}
-	links = make([]*storefrontv1.PaymentLink, len(rows))
-	for i, row := range rows {
-		links[i] = PaymentLink(row, store.Currency, now)
-	}
-	return links, int64(n), nil
+	return links, total, nil
 }

@@ -2,14 +2,12 @@ package resource
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
-
-	"entgo.io/ent/dialect/sql"
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -42,39 +40,36 @@ type ProductFilter struct {
 	Type   storefrontv1.Product_Type
 }
 
+var productList = list{
+	table: "products", alias: "p",
+	columns: `p.id, p.title, p.slug, p.type, p.status, p.summary, p.description, p.price_amount, p.compare_at_amount,
+ p.url, p.cover_url, p.published_at, p.created_at, p.updated_at`,
+}
+
 // Products reads a page of the matching products, newest first, and counts all that match. Without
-// a search, counting costs the matching entries of an index in the list's order, one for each set
-// of filters, and the page costs the entries up to its end. A search looks the text's trigrams up on
-// PostgreSQL (three characters or more), else it compares the titles along the store's part of an
-// index.
-func Products(ctx context.Context, c *ent.Client, store tenant.Store, which ProductFilter, page Page) (products []*storefrontv1.Product, total int64, err error) {
-	query := c.Product.Query().Where(product.StoreID(store.ID))
+// a search it costs the same for every page and size of the store (statement). A search looks the
+// text's trigrams up on PostgreSQL (three characters or more), else it compares the titles along the
+// store's part of an index.
+func Products(ctx context.Context, l Lists, store tenant.Store, which ProductFilter, page Page) (products []*storefrontv1.Product, total int64, err error) {
+	f := &filter{args: []any{store.ID}}
 	if which.Title != "" {
-		query.Where(product.TitleFoldedContains(Fold(which.Title)))
+		f.and("title_folded LIKE " + f.parameter(contains(which.Title)) + ` ESCAPE '\'`)
 	}
 	if which.Status != 0 {
-		query.Where(product.StatusEQ(product.Status(which.Status.String())))
+		f.facet("status", which.Status.String())
 	}
 	if which.Type != 0 {
-		query.Where(product.TypeEQ(product.Type(which.Type.String())))
+		f.facet("type", which.Type.String())
 	}
-	n, err := query.Clone().Count(ctx)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count products: %w", err)
-	}
-	if page.Offset >= int64(n) {
-		return nil, int64(n), nil
-	}
-	rows, err := query.
-		Order(product.ByCreatedAt(sql.OrderDesc()), product.ByID(sql.OrderDesc())).
-		Limit(page.Size).Offset(int(page.Offset)).
-		All(ctx)
+	err = l.read(ctx, productList, f, page, &total, func(rows *sql.Rows) error {
+		p := &ent.Product{StoreID: store.ID}
+		err := rows.Scan(&total, &p.ID, &p.Title, &p.Slug, &p.Type, &p.Status, &p.Summary, &p.Description, &p.PriceAmount, &p.CompareAtAmount,
+			&p.URL, &p.CoverURL, &p.PublishedAt, &p.CreatedAt, &p.UpdatedAt)
+		products = append(products, Product(p, store.Currency))
+		return err
+	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list products: %w", err)
 	}
-	products = make([]*storefrontv1.Product, len(rows))
-	for i, row := range rows {
-		products[i] = Product(row, store.Currency)
-	}
-	return products, int64(n), nil
+	return products, total, nil
 }

@@ -4,6 +4,8 @@
 // Every table of a store's data has store_id, and every index of such a table starts with it. The
 // exceptions are looked up without a store: a key's fingerprint, a store's slug and the primary
 // keys.
+//
+// The tables of package count are not here: ent knows neither keys of several columns nor triggers.
 package schema
 
 import (

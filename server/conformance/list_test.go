@@ -77,9 +77,9 @@ func lists() []struct {
 		{&listOrders{}, nil},
 		{&listOrders{Page: new(int64(2))}, nil},
 		{&listOrders{Status: storefrontv1.Order_PAID.Enum()}, []any{"PAID"}},
-		{&listOrders{From: timestamppb.New(from)}, []any{from}},
-		{&listOrders{To: timestamppb.New(to)}, []any{to}},
-		{&listOrders{Status: storefrontv1.Order_PAID.Enum(), From: timestamppb.New(from), To: timestamppb.New(to)}, []any{"PAID", from, to}},
+		{&listOrders{From: timestamppb.New(from)}, nil},
+		{&listOrders{To: timestamppb.New(to)}, nil},
+		{&listOrders{Status: storefrontv1.Order_PAID.Enum(), From: timestamppb.New(from), To: timestamppb.New(to)}, []any{"PAID"}},
 		{&listCustomers{}, nil},
 		{&listCustomers{Page: new(int64(2))}, nil},
 		{&listCustomers{Q: new("buyer 7")}, []any{"%buyer 7%"}},
@@ -130,14 +130,19 @@ func TestListsUseAnIndex(t *testing.T) {
 				_, err := s.store.Writer().Exec("ANALYZE")
 				require.NoError(t, err)
 			}
+			b.answer(&listLinks{}) // the first list also looks whether all rows are counted
 			for _, row := range lists() {
 				recorded.take()
 				list := b.call(row.m)
 				require.NotEmpty(t, b.data(list), "%v", row.m)
 				for _, query := range recorded.take()[1:] {
 					args := append([]any{b.store.ID}, row.args...)
-					for strings.Contains(query, fmt.Sprintf("$%d", len(args)+1)) {
-						args = append(args, 25) // the page's size, and on the second page its offset too
+					for n := len(args) + 1; strings.Contains(query, fmt.Sprintf("$%d", n)); n++ {
+						if strings.Contains(query, fmt.Sprintf("CAST($%d AS timestamptz)", n)) {
+							args = append(args, opening)
+						} else {
+							args = append(args, 25) // the page's offset, or a day
+						}
 					}
 					plan := b.plan(query, args...)
 					require.False(t, scanned(plan), "%v\n%s\n%s", row.m, query, plan)

@@ -60,14 +60,14 @@ func TestRoundTrips(t *testing.T) {
 		{"GetCustomer", func() proto.Message { return &getCustomer{Id: ids.customer} }, key + 1, "the row"},
 		{"GetPaymentLink", func() proto.Message { return &getLink{Id: ids.link} }, key + 1, "the row"},
 		{"an id that is no UUID", func() proto.Message { return &getProduct{Id: "x"} }, key, "nothing to look for"},
-		{"ListProducts", func() proto.Message { return &listProducts{} }, key + 2, "total and page"},
-		{"ListProducts with a search", func() proto.Message { return &listProducts{Q: new("gui")} }, key + 2, "total and page"},
-		{"ListProducts beyond the end", func() proto.Message { return &listProducts{Page: new(int64(9))} }, key + 1, "the total alone shows that the page is empty"},
-		{"ListOrders", func() proto.Message { return &listOrders{} }, key + 2, "total and page, items and all"},
-		{"ListOrders of a status", func() proto.Message { return &listOrders{Status: pending()} }, key + 2, "total and page"},
-		{"ListCustomers", func() proto.Message { return &listCustomers{} }, key + 2, "total and page"},
-		{"ListCustomers with a search", func() proto.Message { return &listCustomers{Q: new("ada")} }, key + 2, "total and page"},
-		{"ListPaymentLinks", func() proto.Message { return &listLinks{} }, key + 2, "total and page"},
+		{"ListProducts", func() proto.Message { return &listProducts{} }, key + 1, "total and page"},
+		{"ListProducts with a search", func() proto.Message { return &listProducts{Q: new("gui")} }, key + 1, "total and page"},
+		{"ListProducts beyond the end", func() proto.Message { return &listProducts{Page: new(int64(9))} }, key + 2, "an empty page brings no total, which is read by itself"},
+		{"ListOrders", func() proto.Message { return &listOrders{} }, key + 1, "total and page, items and all"},
+		{"ListOrders of a status", func() proto.Message { return &listOrders{Status: pending()} }, key + 1, "total and page"},
+		{"ListCustomers", func() proto.Message { return &listCustomers{} }, key + 1, "total and page"},
+		{"ListCustomers with a search", func() proto.Message { return &listCustomers{Q: new("ada")} }, key + 1, "total and page"},
+		{"ListPaymentLinks", func() proto.Message { return &listLinks{} }, key + 1, "total and page"},
 		{"a refused query", func() proto.Message { return &listOrders{Page: new(int64(0))} }, key, "refused before the database is asked"},
 		{"UpdateProduct", func() proto.Message { return &updateProduct{Id: ids.product, Title: new("Guide 2")} }, key + transaction + 3 + journal,
 			"the row, held; the change; the row as it is then"},
@@ -102,6 +102,7 @@ func TestRoundTrips(t *testing.T) {
 			ids.product, ids.customer, ids.link = b.product("Guide", 1500), b.customer("Ada", "ada@example.com"), b.link("Atelier")
 			ids.order, ids.disabled = b.order(ids.product, 1, "ada@example.com"), b.link("Disabled")
 			b.disable(ids.disabled)
+			b.answer(&listLinks{}) // the first list also looks whether all rows are counted
 			for _, row := range rows {
 				m := row.m()
 				recorded.take()

@@ -50,7 +50,7 @@ func (s *Shop) ListPaymentLinks(ctx context.Context, in *storefrontv1.ListPaymen
 		return nil, err
 	}
 	out := &storefrontv1.ListPaymentLinksResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.PaymentLinks(ctx, s.store.Client(), t, l.status, s.store.Now(), l.page)
+	out.Data, out.Total, err = resource.PaymentLinks(ctx, s.counts.Lists(ctx), t, l.status, s.store.Now(), l.page)
 	return out, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tenant"
@@ -47,6 +48,7 @@ const DefaultDisableAfter = 72 * time.Hour
 // Shop carries out what is asked of a store's data. Goroutines may share it.
 type Shop struct {
 	store   *db.DB
+	counts  *count.Counts
 	options Options
 }
 
@@ -58,7 +60,7 @@ func New(s *db.DB, o Options) *Shop {
 	if o.DisableAfter == 0 {
 		o.DisableAfter = DefaultDisableAfter
 	}
-	return &Shop{store: s, options: o}
+	return &Shop{store: s, counts: count.On(s), options: o}
 }
 
 // DisableAfter is after how long without a success a failing webhook is disabled.

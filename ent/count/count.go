@@ -1,0 +1,183 @@
+// Package count keeps how many rows each store has, by kind, status, type and UTC day of createdAt,
+// so that the total of a list and the place of any page cost the same at a thousand rows as at ten
+// million. Package resource reads the counts, in the statement that reads the page.
+//
+//	a change of a row ──► trigger: a difference (row_deltas) ──► Fold ──► row_counts
+//	                      in the transaction of the change       every second: a day, and 32 days
+//
+// Triggers write the differences, not hooks of the program: so the release before counts too while
+// it runs on the new schema, and so do bulk loads and statements written by hand, without one more
+// round trip. A difference is a new row, so that writers of one store never wait for each other; on
+// SQLite, which has a single writer, the trigger adds it to the counts at once. What is read is
+// always the counts plus the differences, so Fold changes no answer. Every server and every worker
+// folds; if none runs, differences gather and nothing else happens.
+//
+// A database from before the counts is filled in batches while it is used:
+//
+//	migration: triggers ──► Fill: store by store, some thousand rows a transaction ──► complete
+//	lists count row by row ·····································································│ lists use the counts
+//
+// A batch deletes the counts and the differences of some days and counts their rows, all at one
+// snapshot. A row that is visible there is counted, and its difference, of the same transaction, is
+// visible too and deleted; a row that is not has a difference that stays. Fold waits meanwhile;
+// writers and lists do not. A process that dies leaves the batch undone, and the next continues.
+// Recount does the same to counts that are wrong, which only a restored part, a disabled trigger or
+// a TRUNCATE can make.
+package count
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"entgo.io/ent/dialect"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/resource"
+)
+
+const (
+	// foldBatch is how many differences one statement folds.
+	foldBatch = 5000
+	// interval is how often Keep folds: how many seconds' differences a list may have to add.
+	interval = time.Second
+	// errorPause is the wait after a database error.
+	errorPause = 10 * time.Second
+)
+
+// Counts keeps the counts of a database. Goroutines may share it.
+type Counts struct {
+	store    *db.DB
+	complete atomic.Bool
+	asked    atomic.Int64 // when complete was last asked for, in milliseconds
+	// batchRows is the constant of that name; tests change it.
+	batchRows int64
+}
+
+// On returns the counts of the database.
+func On(s *db.DB) *Counts { return &Counts{store: s, batchRows: batchRows} }
+
+// Lists returns a reader of lists that uses the counts if they are complete.
+func (c *Counts) Lists(ctx context.Context) resource.Lists {
+	return resource.Lists{Querier: c.store.Reader(), Postgres: c.postgres(), Counted: c.isComplete(ctx)}
+}
+
+func (c *Counts) postgres() bool { return c.store.Dialect() == dialect.Postgres }
+
+// isComplete reports whether every row is counted. Once it is so, it stays so; until then the
+// database is asked at most once every interval.
+func (c *Counts) isComplete(ctx context.Context) bool {
+	if c.complete.Load() {
+		return true
+	}
+	now := time.Now().UnixMilli()
+	if asked := c.asked.Load(); now-asked < interval.Milliseconds() || !c.asked.CompareAndSwap(asked, now) {
+		return false
+	}
+	left, err := c.Unfilled(ctx)
+	if err != nil || len(left) > 0 {
+		return false // the list itself meets the database's error
+	}
+	c.complete.Store(true)
+	return true
+}
+
+// Unfilled lists the kinds of rows that are not all counted yet.
+func (c *Counts) Unfilled(ctx context.Context) (kinds []string, err error) {
+	rows, err := c.store.Reader().QueryContext(ctx, "SELECT kind FROM row_count_fills WHERE NOT done ORDER BY kind")
+	if err != nil {
+		return nil, fmt.Errorf("read which rows are counted: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var kind string
+		if err := rows.Scan(&kind); err != nil {
+			return nil, fmt.Errorf("read which rows are counted: %w", err)
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, rows.Err()
+}
+
+// Keep folds and fills until the context ends. Any number of processes may do so at once.
+func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
+	filled := false
+	for ctx.Err() == nil {
+		start := time.Now()
+		folded, err := c.Fold(ctx)
+		if err == nil && !filled {
+			filled, err = c.Fill(ctx)
+		}
+		wait := interval
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			log.WarnContext(ctx, "keep the counts of rows", "error", err)
+			wait = errorPause
+		case !filled || folded == foldBatch:
+			wait = time.Since(start) // others get as much time
+		case !c.postgres():
+			return
+		}
+		pause := time.NewTimer(wait)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+		}
+	}
+}
+
+// fold takes differences that nobody else folds and adds them, in the order of their keys, so that
+// two of them never wait for each other in a circle.
+const fold = `WITH taken AS (
+  DELETE FROM row_deltas WHERE (store_id, id) IN (SELECT store_id, id FROM row_deltas ORDER BY store_id, id LIMIT $1 FOR UPDATE SKIP LOCKED)
+  RETURNING store_id, kind, day, status, type, change),
+ added AS (
+  INSERT INTO row_counts AS c (store_id, kind, days, first_day, status, type, total)
+  SELECT store_id, kind, days, first_day, status, type, sum(change) FROM (
+    SELECT store_id, kind, 1 AS days, day AS first_day, status, type, change FROM taken
+    UNION ALL SELECT store_id, kind, 32, day & -32, status, type, change FROM taken) t
+  GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(change) <> 0 ORDER BY 1, 2, 3, 4, 5, 6
+  ON CONFLICT (store_id, kind, days, first_day, status, type) DO UPDATE SET total = c.total + excluded.total)
+ SELECT count(*) FROM taken`
+
+// Fold adds a batch of differences to the counts and returns how many it took.
+func (c *Counts) Fold(ctx context.Context) (int, error) {
+	if !c.postgres() {
+		return 0, nil
+	}
+	var n int
+	if err := c.store.Writer().QueryRowContext(ctx, fold, foldBatch).Scan(&n); err != nil {
+		return 0, fmt.Errorf("fold the counts: %w", err)
+	}
+	return n, nil
+}
+
+// atomically runs do in one transaction at one snapshot, while nobody folds.
+func (c *Counts) atomically(ctx context.Context, do func(tx *sql.Tx) error) error {
+	options := &sql.TxOptions{}
+	if c.postgres() {
+		options.Isolation = sql.LevelRepeatableRead
+	}
+	tx, err := c.store.Writer().BeginTx(ctx, options)
+	if err != nil {
+		return err
+	}
+	if c.postgres() {
+		// The snapshot is taken after the lock is.
+		_, err = tx.ExecContext(ctx, "LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE")
+	}
+	if err == nil {
+		err = do(tx)
+	}
+	if err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}

@@ -1,0 +1,103 @@
+package resource
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"time"
+)
+
+// Lists reads lists and their totals. Goroutines may share it.
+type Lists struct {
+	// Querier is the pool for reading.
+	Querier Querier
+	// Postgres is true on PostgreSQL, false on SQLite.
+	Postgres bool
+	// Counted is whether the counts of all rows are complete (package count). Else rows are counted
+	// one by one.
+	Counted bool
+}
+
+// list is the SQL of one kind of list.
+type list struct {
+	table   string
+	alias   string // by which the columns, the joins and the order name the table
+	columns string
+	joins   string
+	order   string // of the rows that the joins add to a resource
+}
+
+// filter gathers the conditions of a list and their arguments in order.
+type filter struct {
+	args  []any
+	where string
+	// counted are those of the conditions that the counts can be asked for.
+	counted string
+	// plain is whether there are others, so that the rows must be counted one by one.
+	plain bool
+	// from is inclusive, to exclusive, both on createdAt.
+	from, to *time.Time
+}
+
+// parameter adds an argument and returns its place in the text.
+func (f *filter) parameter(arg any) string {
+	f.args = append(f.args, arg)
+	return "$" + strconv.Itoa(len(f.args))
+}
+
+// facet adds a condition on a column that the counts have too.
+func (f *filter) facet(column string, value any) {
+	condition := " AND " + column + " = " + f.parameter(value)
+	f.where += condition
+	f.counted += condition
+}
+
+// and adds a condition that the counts cannot answer.
+func (f *filter) and(condition string) {
+	f.where += " AND " + condition
+	f.plain = true
+}
+
+// read reads a page of the store's rows that match, newest first, and sets the total to how many
+// match in all: both at one moment, because one statement reads them. scan takes one row, whose
+// first column is the total.
+func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total *int64, scan func(*sql.Rows) error) error {
+	s := &statement{filter: f, list: what, postgres: l.Postgres}
+	build := s.plain
+	if l.Counted && !f.plain && s.hasWholeDay() {
+		build = s.summed
+	}
+	count, countArgs, query := build(page)
+	for {
+		found := false
+		err := each(ctx, l.Querier, query, f.args, func(rows *sql.Rows) error {
+			found = true
+			return scan(rows)
+		})
+		if err != nil || found {
+			return err
+		}
+		// The page is empty, so that no row brought the total.
+		err = each(ctx, l.Querier, count, countArgs, func(rows *sql.Rows) error { return rows.Scan(total) })
+		if err != nil || *total <= page.Offset {
+			return err
+		}
+		// Rows came between the two statements.
+	}
+}
+
+// each runs a query and calls scan for each of its rows.
+func each(ctx context.Context, q Querier, query string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}

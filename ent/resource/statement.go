@@ -1,0 +1,205 @@
+package resource
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// WideDays is how many days a wide bucket of the counts has; its first day is a multiple of it.
+const WideDays = 32
+
+// Day is the UTC day of a moment, counted from 1 January 1970: a bucket of the counts.
+func Day(at time.Time) int64 {
+	d := at.UnixMilli() / day.Milliseconds()
+	if at.UnixMilli()%day.Milliseconds() < 0 {
+		d--
+	}
+	return d
+}
+
+// DayStart is the first moment of a day.
+func DayStart(d int64) time.Time { return time.UnixMilli(d * day.Milliseconds()).UTC() }
+
+// WideStart is the first day of the wide bucket that holds a day.
+func WideStart(d int64) int64 { return d &^ (WideDays - 1) }
+
+// nextDay is the first day that does not begin before a moment.
+func nextDay(at time.Time) int64 { return Day(at.Add(day - time.Millisecond)) }
+
+// statement builds the SQL of a list. Its texts depend on which filters there are and on the page's
+// size, never on values, so that a connection prepares each once.
+//
+// The counts answer without a look at the rows: the matching rows are cut into pieces in the order
+// of their creation, most of them buckets of the counts.
+//
+//	from                                                                   to
+//	 │ rest of a day │ days │ wide bucket │ wide bucket │ … │ days │ rest of a day │
+//	   index          counts     counts        counts        counts    index
+//
+// The total is their sum. A running sum finds the piece in which a page begins, and in a wide
+// bucket the same finds the day; the page is read from there along the index. So a list costs a
+// look at one piece for each 32 days of the store, and passes over the rows of less than a day.
+type statement struct {
+	*filter
+	list
+	postgres bool
+}
+
+// store is the argument of every statement that comes first.
+const store = "store_id = $1"
+
+// number and moment add an argument and return the text that stands for it: the result of a query.
+// Given a plain parameter, PostgreSQL would expect a plan for each value to be cheaper than one for
+// all of them, and plan the statement anew at every call. For the same reason the page's size stands
+// in the text.
+func (s *statement) number(n int64) string {
+	return "(SELECT CAST(" + s.parameter(n) + " AS bigint))"
+}
+
+func (s *statement) moment(at time.Time) string {
+	return "(SELECT CAST(" + s.parameter(at) + " AS timestamptz))"
+}
+
+// plain returns a list whose rows are counted one by one: the statement of the total with its
+// arguments, and that of the page.
+func (s *statement) plain(page Page) (count string, args []any, query string) {
+	if s.from != nil {
+		s.where += " AND created_at >= " + s.moment(*s.from)
+	}
+	if s.to != nil {
+		s.where += " AND created_at < " + s.moment(*s.to)
+	}
+	args = s.args[:len(s.args):len(s.args)]
+	count = "SELECT count(*) AS total FROM " + s.table + " WHERE " + store + s.where
+	offset := s.number(page.Offset)
+	// A page beyond the end is not looked for.
+	where, limit := s.where, strconv.Itoa(page.Size)
+	if s.postgres {
+		where += " AND " + offset + " < (SELECT total FROM counted)"
+	} else {
+		limit = "(CASE WHEN " + offset + " < (SELECT total FROM counted) THEN " + limit + " ELSE 0 END)"
+	}
+	if page.Offset > 0 {
+		limit += " OFFSET " + offset
+	}
+	return count, args, "WITH counted AS MATERIALIZED (" + count + ")\n" + s.rows("(SELECT total FROM counted)", where, limit, page.Offset > 0)
+}
+
+// rows is the statement of a page. A first page is read straight down the index. For any other page
+// the ids come from the index alone, and the page's rows are then looked up by id.
+func (s *statement) rows(total, where, limit string, byID bool) string {
+	columns, join := "*", ") "+s.alias
+	if byID {
+		columns, join = "id", ") page JOIN "+s.table+" "+s.alias+" ON "+s.alias+".id = page.id AND "+s.alias+"."+store
+	}
+	return "SELECT " + total + ", " + s.columns + "\n FROM (SELECT " + columns + " FROM " + s.table + " WHERE " + store + where +
+		"\n  ORDER BY created_at DESC, id DESC LIMIT " + limit + join + s.joins +
+		"\n ORDER BY " + s.alias + ".created_at DESC, " + s.alias + ".id DESC" + s.order
+}
+
+// hasWholeDay reports whether there is a whole day between from and to. If not, the rows are few,
+// or at least in one stretch of the index.
+func (s *statement) hasWholeDay() bool {
+	return s.from == nil || s.to == nil || nextDay(*s.from) < Day(*s.to)
+}
+
+// summed is plain for a list that the counts answer.
+func (s *statement) summed(page Page) (count string, args []any, query string) {
+	pieces := "WITH pieces AS MATERIALIZED (" + s.pieces() + ")"
+	const total = "(SELECT COALESCE(CAST(sum(total) AS bigint), 0) FROM pieces)"
+	args = s.args[:len(s.args):len(s.args)]
+	count = pieces + " SELECT " + total
+	limit := strconv.Itoa(page.Size)
+	if page.Offset == 0 {
+		return count, args, pieces + "\n" + s.rows(total, s.where, limit, false)
+	}
+	offset := s.number(page.Offset)
+	// Once for the pieces, once for the days of the piece if it is wide.
+	query = pieces + `,
+ place AS MATERIALIZED (` + begins("pieces", "days", offset) + `),
+ spot AS MATERIALIZED (SELECT day, skip FROM place WHERE days < ` + strconv.Itoa(WideDays) + `
+  UNION ALL SELECT day, skip FROM (` + begins("(SELECT day, 1 AS days, sum(total) AS total FROM ("+s.buckets(1,
+		">= (SELECT day FROM place WHERE days = 32)", "< (SELECT day + 32 FROM place WHERE days = 32)")+") b GROUP BY day) d", "days", "(SELECT skip FROM place)") + `) w)
+`
+	end := "to_timestamp((SELECT day + 1 FROM spot) * 86400.0)"
+	if !s.postgres {
+		end = "(SELECT day + 1 FROM spot) * 86400000"
+	}
+	return count, args, query + s.rows(total, s.where+" AND created_at < "+end, limit+" OFFSET COALESCE(CAST((SELECT skip FROM spot) AS bigint), 0)", true)
+}
+
+// begins finds, of parts in the order of days, the one in which the row after offset others is, and
+// how many of its own rows come before that one. It finds none if there are no more rows.
+func begins(parts, days, offset string) string {
+	return `SELECT day, ` + days + `, ` + offset + ` - (upto - total) AS skip
+  FROM (SELECT day, ` + days + `, total, sum(total) OVER (ORDER BY day DESC) AS upto FROM ` + parts + `) r
+  WHERE upto > ` + offset + ` ORDER BY day DESC LIMIT 1`
+}
+
+// pieces cuts the matching rows into pieces and returns the query of their sizes. It adds the bounds
+// of time to the conditions of the rows.
+func (s *statement) pieces() string {
+	var parts, wide []string
+	sums := func(days int, bounds ...string) {
+		parts = append(parts, "SELECT day, "+strconv.Itoa(days)+" AS days, sum(total) AS total FROM ("+s.buckets(days, bounds...)+") b GROUP BY day")
+	}
+	rest := func(day, from, to string) {
+		parts = append(parts, "SELECT "+day+" AS day, 0 AS days, count(*) AS total FROM "+s.table+" WHERE "+store+s.counted+
+			" AND created_at >= "+from+" AND created_at < "+to)
+	}
+	low, high := int64(0), int64(0)
+	if s.from != nil {
+		low = WideStart(nextDay(*s.from) + WideDays - 1)
+	}
+	if s.to != nil {
+		high = WideStart(Day(*s.to))
+	}
+	if s.from != nil && s.to != nil && low >= high {
+		// No wide bucket lies between them.
+		low = Day(*s.to)
+		high = low
+	}
+	if s.from != nil {
+		from, first := s.moment(*s.from), s.number(nextDay(*s.from))
+		firstWide := s.number(low)
+		rest(first+" - 1", from, s.moment(DayStart(nextDay(*s.from))))
+		sums(1, ">= "+first, "< "+firstWide)
+		wide = append(wide, ">= "+firstWide)
+		s.where += " AND created_at >= " + from
+	}
+	if s.to != nil {
+		to, last := s.moment(*s.to), s.number(Day(*s.to))
+		lastWide := s.number(high)
+		sums(1, ">= "+lastWide, "< "+last)
+		rest(last, s.moment(DayStart(Day(*s.to))), to)
+		wide = append(wide, "< "+lastWide)
+		s.where += " AND created_at < " + to
+	}
+	sums(WideDays, wide...)
+	return strings.Join(parts, "\n  UNION ALL ")
+}
+
+// buckets is the query of the matching buckets of some width within bounds of their first days: on
+// PostgreSQL those of the table and the differences that are not added to them yet.
+func (s *statement) buckets(days int, bounds ...string) string {
+	within := func(first string) string {
+		text := ""
+		for _, bound := range bounds {
+			text += " AND " + first + " " + bound
+		}
+		return text
+	}
+	of := store + " AND kind = '" + s.table + "'" + s.counted
+	text := "SELECT first_day AS day, total FROM row_counts WHERE " + of + " AND days = " + strconv.Itoa(days) + within("first_day")
+	if s.postgres {
+		first := "day"
+		if days == WideDays {
+			first = "(day & -32)"
+		}
+		text += " UNION ALL SELECT " + first + ", change FROM row_deltas WHERE " + of + within(first)
+	}
+	return text
+}
