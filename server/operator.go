@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/apierr"
@@ -81,14 +82,20 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 }
 
 // timed ends the work for an operator's request when its time is over. No request is long: longer
-// work is done in steps.
-func (s *Server) timed(next http.Handler) http.Handler {
+// work is done in steps. A stream ends when the server stops.
+func (s *Server) timed(next http.Handler, streams ...string) http.Handler {
 	timeout := s.config.RequestTimeout
 	if timeout == 0 {
 		timeout = rest.DefaultTimeout
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeoutCause(r.Context(), timeout, apierr.ErrOutOfTime)
+		ctx, cancel := r.Context(), context.CancelFunc(nil)
+		if slices.Contains(streams, r.URL.Path) {
+			ctx, cancel = context.WithCancel(ctx)
+			defer context.AfterFunc(s.streaming, cancel)()
+		} else {
+			ctx, cancel = context.WithTimeoutCause(ctx, timeout, apierr.ErrOutOfTime)
+		}
 		defer cancel()
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
@@ -114,7 +121,7 @@ func (s *Server) serviceMounts() []mount {
 	})
 	mounts := make([]mount, len(services))
 	for i, one := range services {
-		mounts[i] = mount{one.Path, route.List(s.timed(one.Handler), one.Procedures)}
+		mounts[i] = mount{one.Path, route.List(s.timed(one.Handler, one.Streams...), one.Procedures)}
 	}
 	return mounts
 }

@@ -78,6 +78,8 @@ type Server struct {
 	drain         *drain
 	readiness     *monitor.Readiness
 	public, admin net.Listener
+	streaming     context.Context // ends when the streams of the operator's listener have to
+	endStreams    context.CancelFunc
 }
 
 // New builds a server and binds both listeners, so that a port in use fails before anything is
@@ -91,6 +93,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	s := &Server{config: c, drain: newDrain(c.DrainDelay), readiness: monitor.NewReadiness(c.Store), gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger})}
+	s.streaming, s.endStreams = context.WithCancel(context.Background())
 	rules := service.New(c.Store, c.Shop)
 	names := []string{
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
@@ -161,6 +164,7 @@ func (s *Server) Run(ctx context.Context) error {
 		MaxHeaderBytes: rest.MaxHeaderBytes, Protocols: protocols, HTTP2: rest.HTTP2(),
 		ErrorLog: slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 	}
+	admin.RegisterOnShutdown(s.endStreams)
 	group, running := errgroup.WithContext(ctx)
 	gateContext, stopGate := context.WithCancel(context.WithoutCancel(ctx))
 	gateDone := make(chan error, 1)

@@ -3,8 +3,6 @@ package worker
 import (
 	"context"
 	"log/slog"
-	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,7 +75,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		return r
 	}
 	ctx, s := w.begin(ctx, d, number)
-	answer := w.client.Post(ctx, d.URL, header(d, secret, number, attempt.StartedAt), d.Payload)
+	answer := w.client.Post(ctx, d.URL, signature.Headers(secret, attempt.StartedAt, d.EventID.String(), d.EventType, number, d.Payload), d.Payload)
 	r.ended = time.Now()
 	if answer.Problem == egress.ProblemInterrupted {
 		tracing.Fail(s, answer.Problem)
@@ -131,16 +129,4 @@ func (w *Worker) failed(r *result, attempt queue.Attempt, counts bool) {
 		return
 	}
 	r.outcome.Delay = delay
-}
-
-// header is the header of one attempt (specification, Delivery).
-func header(d queue.Delivery, secret string, number int, now time.Time) http.Header {
-	return http.Header{
-		"Content-Type":            {"application/json"},
-		"User-Agent":              {signature.UserAgent},
-		signature.Header:          {signature.Sign(secret, now, d.Payload)},
-		signature.EventIDHeader:   {d.EventID.String()},
-		signature.EventTypeHeader: {d.EventType},
-		signature.AttemptHeader:   {strconv.Itoa(number)},
-	}
 }

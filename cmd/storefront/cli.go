@@ -25,6 +25,9 @@ type cli struct {
 	Link       linkCmd       `cmd:"" help:"Disable payment links."`
 	Webhook    webhookCmd    `cmd:"" help:"Register, change and test the webhooks of a store."`
 	Delivery   deliveryCmd   `cmd:"" help:"Read the journal of deliveries, and send again."`
+	Event      eventCmd      `cmd:"" help:"Forward an event again."`
+	Listen     listenCmd     `cmd:"" help:"Forward a store's events to an address of this machine."`
+	Trigger    triggerCmd    `cmd:"" help:"Make an event of a type, with demo data."`
 	Activity   activityCmd   `cmd:"" help:"Read a store's activity journal."`
 	Dashboard  dashboardCmd  `cmd:"" help:"Let members in to the dashboard of their store."`
 	Import     importCmd     `cmd:"" help:"Load existing products, customers or orders in bulk."`
@@ -78,7 +81,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 		return complain(errs, misread(err), "")
 	}
 	name, _, _ := strings.Cut(k.Command(), " <") // arguments
-	return complain(errs, k.Run(&session{
-		ctx: ctx, in: in, out: out, errs: errs, json: c.Output == "json", command: name, env: env,
-	}), k.Command())
+	work := &session{ctx: ctx, in: in, out: out, errs: errs, json: c.Output == "json", command: name, env: env}
+	work.dev = work.inDev(k, s.dev)
+	return complain(errs, k.Run(work), k.Command())
 }

@@ -28,7 +28,6 @@ import (
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/service"
 	"go.storefront.example/worker"
-	"go.storefront.example/worker/egress"
 )
 
 type devCmd struct {
@@ -42,7 +41,7 @@ type devCmd struct {
 
 // Help shows an example.
 func (devCmd) Help() string {
-	return "Makes a demo store the first time, and a new API key at each start; the key of the start before is revoked. Prints a curl line that works as it is. Delivers webhooks, to private and plain http addresses too, and shows what arrives at a receiver of its own. For development only.\n\nExample:\n\n    storefront dev\n    storefront dev --addr 127.0.0.1:9090 --data /tmp/storefront"
+	return "Makes a demo store the first time, and a new API key at each start; the key of the start before is revoked. Prints a curl line that works as it is. Delivers webhooks, to private and plain http addresses too, and shows what arrives at a receiver of its own. In its folder and below, other commands use its database by themselves. For development only.\n\nExample:\n\n    storefront dev\n    storefront dev --addr 127.0.0.1:9090 --data /tmp/storefront"
 }
 
 const (
@@ -66,7 +65,7 @@ func (c *devCmd) Run(s *session) error {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return fmt.Errorf("--data: %w", err)
 	}
-	data := database{DatabaseURL: "sqlite:" + filepath.Join(c.Data, "storefront.db")}
+	data := database{DatabaseURL: "sqlite:" + filepath.Join(c.Data, devDatabase)}
 	// A second dev must change nothing, the key of the first least of all.
 	return claimed(data.DatabaseURL, func() error { return c.start(s, data, logger) })
 }
@@ -76,6 +75,12 @@ func (c *devCmd) start(s *session, data database, logger *slog.Logger) error {
 	if err := migrate(s.ctx, data, func(db.Migration) {}); err != nil {
 		return err
 	}
+	// Until it serves, and once it does no more, commands work on the database.
+	folder := &devFolder{path: c.Data}
+	if err := folder.write(); err != nil {
+		return err
+	}
+	defer func() { _ = folder.write() }()
 	if err := makeDemo(s.ctx, data.DatabaseURL); err != nil {
 		return err
 	}
@@ -92,7 +97,7 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 	if err != nil {
 		return err
 	}
-	targets := egress.Policy{AllowPrivate: true, AllowHTTP: true}
+	targets := devTargets
 	t, err := s.openTraces(unsent(logger))
 	if err != nil {
 		return err
@@ -127,6 +132,13 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 				return err
 			}
 			if err := receives.register(ctx, o, demoSlug); err != nil {
+				return err
+			}
+			folder := &devFolder{path: c.Data, NeedsToken: c.AdminToken != ""}
+			if running.HasDashboard() {
+				folder.AdminURL = baseURL(running.AdminAddr())
+			}
+			if err := folder.write(); err != nil {
 				return err
 			}
 			g := greeting{
@@ -245,6 +257,11 @@ Try it:
 
   %s
 %s
+In this folder or below, forward events to a program of yours, and make some:
+
+  storefront listen --forward-to http://localhost:3000/webhooks
+  storefront trigger order.paid
+
 Ctrl-C stops it.
 `, demo.GetName(), demo.GetSlug(), g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event())
 	return err

@@ -111,6 +111,9 @@ func flagOf(field, command string) string {
 		return flag
 	}
 	flag := kebab(field)
+	if strings.HasPrefix(command, "trigger") {
+		return "--override " + field
+	}
 	if strings.HasPrefix(command, "order create") && slices.Contains([]string{"name", "email", "phone"}, field) {
 		flag = "customer-" + flag
 	}

@@ -76,9 +76,9 @@ func (migrateStatusCmd) Help() string {
 
 // Run shows the migrations.
 func (c *migrateStatusCmd) Run(s *session) error {
-	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL})
+	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL, Existing: true})
 	if err != nil {
-		return err
+		return noFile(err)
 	}
 	steps, err := handle.Migrations(s.ctx)
 	if err = errors.Join(err, handle.Close()); err != nil {

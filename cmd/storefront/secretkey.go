@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/seal"
 )
 
@@ -37,6 +38,9 @@ func (k secretKey) ring(d database) (*seal.Ring, error) {
 	if !embedded {
 		return nil, errors.New("--secret-key is not set: the signing secrets of webhooks are kept encrypted; " +
 			"make a key once with `storefront secret generate` and set STOREFRONT_SECRET_KEY to it everywhere")
+	}
+	if file := strings.TrimSuffix(path, ".key"); !exists(file) && !exists(path) {
+		return nil, noFile(fmt.Errorf("%w %s", db.ErrNoFile, file))
 	}
 	key, err := seal.LoadOrCreateFile(path)
 	if err != nil {

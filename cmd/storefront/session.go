@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"go.storefront.example/ent/db"
@@ -22,6 +23,8 @@ type session struct {
 	env     func(string) (string, bool)
 	// options are the operator's rules where the command works on the database; a server has its own.
 	options service.Options
+	// dev is the folder of dev that the command works in, nil if a database or a server is named.
+	dev *devFolder
 }
 
 // database is the setting of every command that works on the database.
@@ -36,6 +39,14 @@ type limit struct {
 
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")
 
+// noFile adds what to do to the error about a database that does not exist.
+func noFile(err error) error {
+	if errors.Is(err, db.ErrNoFile) {
+		return fmt.Errorf("%w; run `storefront migrate up` to make it, start `storefront dev`, or name another with --database-url", err)
+	}
+	return err
+}
+
 // open opens the database for anything but migrating it: its schema must be current.
 func (d database) open(ctx context.Context) (*db.DB, error) {
 	return d.openWith(ctx, db.Config{})
@@ -43,10 +54,10 @@ func (d database) open(ctx context.Context) (*db.DB, error) {
 
 // openWith is open with a configuration, to which it adds the database's URL.
 func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
-	c.URL = d.DatabaseURL
+	c.URL, c.Existing = d.DatabaseURL, true
 	s, err := db.Open(ctx, c)
 	if err != nil {
-		return nil, err
+		return nil, noFile(err)
 	}
 	current, err := s.Current(ctx)
 	if err == nil && !current {
@@ -61,27 +72,44 @@ func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 // place is the setting of every command that operates stores: a database, or a server that has one.
 type place struct {
 	database
+	admin
+}
+
+// admin is the setting of what calls a server's operator's listener.
+type admin struct {
 	AdminURL   string `name:"admin-url" placeholder:"URL" help:"A server's operator's listener, such as https://operator.example.com, to work through instead of the database; database settings are then ignored."`
 	AdminToken string `name:"admin-token" placeholder:"TOKEN" help:"The --admin-token of that server. Better set as STOREFRONT_ADMIN_TOKEN."`
 }
 
 // operate does something with the operator's API: on the database in this process, or on the server.
 func (s *session) operate(p place, do func(ctx context.Context, o operator.API) error) error {
+	if p.AdminURL == "" && s.dev.serves(p.AdminToken) {
+		p.AdminURL = s.dev.AdminURL
+	}
 	if p.AdminURL == "" {
 		return s.onDatabase(p.database, func(_ context.Context, o *operator.Operator) error {
 			return s.trace(func(ctx context.Context) error { return do(ctx, o) })
 		})
 	}
+	client, err := p.client()
+	if err != nil {
+		return err
+	}
+	return s.trace(func(ctx context.Context) error { return do(ctx, client) })
+}
+
+// client is the client of the server at --admin-url.
+func (p admin) client() (*rpc.Client, error) {
 	if p.AdminToken != "" {
 		if err := rpc.CheckToken(p.AdminToken); err != nil {
-			return usage("--admin-token: %w", err)
+			return nil, usage("--admin-token: %w", err)
 		}
 	}
 	client, err := rpc.NewClient(p.AdminURL, p.AdminToken)
 	if err != nil {
-		return usage("--admin-url: %w", err)
+		return nil, usage("--admin-url: %w", err)
 	}
-	return s.trace(func(ctx context.Context) error { return do(ctx, client) })
+	return client, nil
 }
 
 // onDatabase does something with the operator of the database.
@@ -89,6 +117,9 @@ func (s *session) onDatabase(d database, do func(ctx context.Context, o *operato
 	handle, err := d.open(s.ctx)
 	if err != nil {
 		return err
+	}
+	if d.ofDev() {
+		s.options.Targets = devTargets
 	}
 	return errors.Join(do(s.ctx, operator.New(handle, service.New(handle, s.options))), handle.Close())
 }

@@ -16,6 +16,8 @@ type settings struct {
 	env  func(string) (string, bool)
 	file map[string]yaml.Node
 	path string
+	// dev is the folder of dev whose database the command gets, because none was named.
+	dev *devFolder
 }
 
 var _ kong.Resolver = (*settings)(nil)
@@ -78,7 +80,7 @@ func flagNamesOf(n *kong.Node) []string {
 func (s *settings) Validate(*kong.Application) error { return nil }
 
 // Resolve returns a flag's value, or nil.
-func (s *settings) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if flag.Name == "help" {
 		return nil, nil
 	}
@@ -87,6 +89,11 @@ func (s *settings) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	}
 	node, ok := s.file[flag.Name]
 	if !ok || node.Tag == "!!null" {
+		if flag.Name == "database-url" && inDev(k) {
+			if s.dev = findDev(); s.dev != nil {
+				return s.dev.databaseURL(), nil
+			}
+		}
 		return nil, nil
 	}
 	switch node.Kind {

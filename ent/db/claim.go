@@ -1,10 +1,14 @@
 package db
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -14,6 +18,9 @@ var ErrClaimed = errors.New("another server works on it")
 
 // Claim is one process's right to serve a database.
 type Claim struct{ lock *flock.Flock }
+
+// claimPatience is how long a claim waits for one that ends.
+const claimPatience = 200 * time.Millisecond
 
 // ClaimServer claims the right to be the server of a database. Call it before anything else: two
 // servers on one SQLite file would block one another, and two dev servers would revoke one
@@ -32,13 +39,26 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 		return nil, fmt.Errorf("claim the database: %w", err)
 	}
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
-	switch claimed, err := lock.TryLock(); {
-	case err != nil:
+	// IsClaimed holds it for a moment.
+	ctx, cancel := context.WithTimeout(context.Background(), claimPatience)
+	defer cancel()
+	switch claimed, err := lock.TryLockContext(ctx, claimPatience/10); {
+	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("claim the database: %w", err)
 	case !claimed:
 		return nil, fmt.Errorf("%s: %w; stop that one, or name another database", path, ErrClaimed)
 	}
 	return &Claim{lock}, nil
+}
+
+// IsClaimed reports whether a process serves the SQLite file at a path. It makes no file.
+func IsClaimed(path string) (bool, error) {
+	if _, err := os.Stat(path + ".lock"); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	free, err := lock.TryRLock() // shared, so that two who ask are not in each other's way
+	return !free && err == nil, errors.Join(err, lock.Close())
 }
 
 // Release gives up the claim.

@@ -21,11 +21,22 @@ func TestOneServerClaimsASQLiteFile(t *testing.T) {
 	require.ErrorIs(t, err, db.ErrClaimed)
 	require.NotContains(t, err.Error(), "\n")
 	require.ErrorContains(t, err, folder)
+	isClaimed := func() bool {
+		is, err := db.IsClaimed(filepath.Join(folder, "storefront.db"))
+		require.NoError(t, err)
+		return is
+	}
+	require.True(t, isClaimed())
 	open(t, url) // commands and workers go on
 	other, err := db.ClaimServer(url + "2")
 	require.NoError(t, err, "another file")
 	require.NoError(t, other.Release())
 	require.NoError(t, first.Release())
+	require.False(t, isClaimed())
+	never, err := db.IsClaimed(filepath.Join(folder, "other.db"))
+	require.NoError(t, err)
+	require.False(t, never)
+	require.NoFileExists(t, filepath.Join(folder, "other.db.lock"))
 	again, err := db.ClaimServer(url)
 	require.NoError(t, err)
 	require.NoError(t, again.Release())

@@ -36,6 +36,8 @@ type Config struct {
 	// URL is sqlite:PATH, postgres://… or postgresql://…, with one host or several separated by
 	// commas. Of several, the writable one is used unless target_session_attrs selects another.
 	URL string
+	// Existing refuses a SQLite file that does not exist with ErrNoFile; otherwise Open creates it.
+	Existing bool
 	// Clock replaces the clock for everything in the database; PostgreSQL's statements get its time
 	// as a parameter. Nil means PostgreSQL's own clock, and on SQLite this process's. For tests;
 	// goroutines share it.
@@ -78,6 +80,7 @@ type DB struct {
 	clock          *clock
 	moments        hook.Clock // of transactions
 	announcer      announcer
+	followers      followers
 	path           string // of the SQLite file
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
@@ -101,9 +104,12 @@ type dialect struct {
 // ErrURL means that a database URL is unusable: a mistake on the command line, not a failure.
 var ErrURL = errors.New("database-url")
 
+// ErrNoFile means that there is no SQLite file at the path that the error names.
+var ErrNoFile = errors.New("there is no database")
+
 // Open opens the database and checks that it answers. It does not migrate. An error is one line,
-// without the password: ErrURL if the URL is malformed, otherwise "reach the database: …". On
-// SQLite it creates a missing file, readable only by its owner.
+// without the password: ErrURL if the URL is malformed, ErrNoFile, otherwise "reach the database: …".
+// On SQLite it creates a missing file, readable only by its owner, unless Config.Existing.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	if c.Observe == nil {
 		c.Observe = func(string) {}

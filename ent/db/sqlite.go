@@ -57,6 +57,9 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
+	if _, err := os.Stat(path); c.Existing && errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w %s", ErrNoFile, path)
+	}
 	if err := createFile(path); err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}

@@ -74,6 +74,9 @@ func (s *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx)
 		return fmt.Errorf("commit the transaction: %w", err)
 	}
 	hook.Committed(ctx)
+	if store, wrote := hook.Wrote(ctx); wrote {
+		s.followers.announce(store)
+	}
 	if queued {
 		s.Announce()
 	}

@@ -36,6 +36,12 @@ func Committed(ctx context.Context) {
 	tenant.RequestOf(ctx).Caused(from(ctx).made...)
 }
 
+// Wrote reports whether the transaction wrote an event, and of which store.
+func Wrote(ctx context.Context) (store uuid.UUID, wrote bool) {
+	t, _, _ := tenant.From(ctx)
+	return t.ID, len(from(ctx).made) > 0
+}
+
 // begin starts the span of the rows written beside the change. Deliveries are children of the
 // outbox's span.
 func (r *recorder) begin(ctx context.Context) (context.Context, trace.Span) {

@@ -73,3 +73,17 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 	}
 	return eventMessage(row), nil
 }
+
+// CreatePing records an event of type ping, which WatchEvents streams and no webhook receives. It
+// refuses with store_not_found.
+func (o *Operator) CreatePing(ctx context.Context, in *adminv1.CreatePingRequest) (*adminv1.Event, error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	row, err := o.rules.CreatePing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return eventMessage(row), nil
+}

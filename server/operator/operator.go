@@ -21,13 +21,14 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
 )
 
-// API is every method of storefront.admin.v1. An Operator carries them out in this process, an
-// rpc.Client on a server. Both refuse with an *apierr.Refusal.
+// API is every method of storefront.admin.v1 with one answer. An Operator carries them out in this
+// process, an rpc.Client on a server. Both refuse with an *apierr.Refusal.
 type API interface {
 	adminv1connect.StoreServiceHandler
 	adminv1connect.ProductServiceHandler
@@ -38,16 +39,26 @@ type API interface {
 	adminv1connect.WebhookServiceHandler
 	adminv1connect.DeliveryServiceHandler
 	adminv1connect.ActivityServiceHandler
-	adminv1connect.EventServiceHandler
 	adminv1connect.DashboardServiceHandler
+
+	ListEvents(context.Context, *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error)
+	GetEvent(context.Context, *adminv1.GetEventRequest) (*adminv1.Event, error)
+	CreatePing(context.Context, *adminv1.CreatePingRequest) (*adminv1.Event, error)
 }
 
-var _ API = (*Operator)(nil)
+// Handlers is every method of storefront.admin.v1, streams included.
+type Handlers interface {
+	API
+	adminv1connect.EventServiceHandler
+}
+
+var _ Handlers = (*Operator)(nil)
 
 // Operator carries out the operator's methods. Goroutines may share it.
 type Operator struct {
-	rules *service.Shop
-	store *db.DB
+	rules   *service.Shop
+	store   *db.DB
+	watches watches
 }
 
 // New returns the operator of the stores on a database; the rules work on the same one.

@@ -275,7 +275,11 @@ func TestTotalsAndPagesEqualAPlainCountAndSort(t *testing.T) {
 		for range 2 {
 			until(func() error { time.Sleep(5 * time.Millisecond); _, err := h.counts.Fold(ctx); return err })
 		}
-		until(func() error { time.Sleep(30 * time.Millisecond); _, err := h.counts.Recount(ctx, h.store.ID); return err })
+		until(func() error {
+			time.Sleep(30 * time.Millisecond)
+			_, err := h.counts.Recount(ctx, h.store.ID)
+			return err
+		})
 		r := random(9)
 		for n := range 150 {
 			h.check(ctx, r, n%4 > 0)

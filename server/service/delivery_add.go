@@ -11,6 +11,7 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/server/apierr"
@@ -28,18 +29,40 @@ func (s *Shop) PingWebhook(ctx context.Context, webhookID string) (queue.Entry, 
 		return queue.Entry{}, err
 	}
 	return s.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error) {
-		now := hook.Time(ctx)
-		eventID = id.At(now)
-		request, trace := hook.Cause(ctx)
-		err = tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(hook.Ping).
-			SetPayload(hook.PingEnvelope(eventID, now, t.ID, t.Slug, pingMessage)).SetCreatedAt(now).
-			SetNillableRequestID(request).SetNillableTrace(trace).Exec(ctx)
+		ping, err := createPing(ctx, tx, t)
 		if err != nil {
-			return eventID, "", fmt.Errorf("create event: %w", err)
+			return uuid.Nil, "", err
 		}
-		hook.Made(ctx, eventID)
-		return eventID, hook.Ping, nil
+		return ping.ID, hook.Ping, nil
 	})
+}
+
+// CreatePing records a ping of the store that is sent to no webhook: listeners follow the events.
+func (s *Shop) CreatePing(ctx context.Context) (row *ent.Event, err error) {
+	t, err := tenantOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = s.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = createPing(ctx, tx, t)
+		return err
+	})
+	return row, err
+}
+
+// createPing records a ping in a transaction.
+func createPing(ctx context.Context, tx *ent.Tx, t tenant.Store) (*ent.Event, error) {
+	now := hook.Time(ctx)
+	eventID := id.At(now)
+	request, trace := hook.Cause(ctx)
+	row, err := tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(hook.Ping).
+		SetPayload(hook.PingEnvelope(eventID, now, t.ID, t.Slug, pingMessage)).SetCreatedAt(now).
+		SetNillableRequestID(request).SetNillableTrace(trace).Save(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("create event: %w", err)
+	}
+	hook.Made(ctx, eventID)
+	return row, nil
 }
 
 // ResendDelivery sends the event of a delivery that has ended to its webhook again: a new delivery

@@ -13,6 +13,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -86,6 +87,19 @@ func Sign(secret string, at time.Time, body []byte) string {
 	signed := appendSum(sum[:0], secret, seconds, body)
 	value = append(append(value, ','), schemePart...)
 	return string(append(value, signed...))
+}
+
+// Headers returns the header of one attempt to deliver an event, signed (specification, Delivery). The
+// attempts of a delivery count from 1.
+func Headers(secret string, at time.Time, eventID, eventType string, attempt int, body []byte) http.Header {
+	return http.Header{
+		"Content-Type":  {"application/json"},
+		"User-Agent":    {UserAgent},
+		Header:          {Sign(secret, at, body)},
+		EventIDHeader:   {eventID},
+		EventTypeHeader: {eventType},
+		AttemptHeader:   {strconv.Itoa(attempt)},
+	}
 }
 
 // appendSum appends the signature of a body under the text of a time, in hex.

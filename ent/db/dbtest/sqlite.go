@@ -15,8 +15,12 @@ import (
 
 const fileName = "storefront.db"
 
+// emptyFile makes the file, which commands other than migrate and dev leave unmade.
 func emptyFile(t testing.TB) string {
-	return "sqlite:" + filepath.Join(t.TempDir(), fileName)
+	t.Helper()
+	path := filepath.Join(t.TempDir(), fileName)
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	return "sqlite:" + path
 }
 
 // migratedFile copies the template, which is faster than migrating.

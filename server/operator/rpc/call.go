@@ -80,8 +80,21 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, proc
 		return err
 	}
 	defer release()
+	if p.kind == message.ServerStream {
+		defer outlast(w)()
+	}
 	next.ServeHTTP(w, inner)
 	return nil
+}
+
+// outlast lets a stream outlast the time in which a request must be read, and ends it a while after
+// the end of a watch if its client reads no more. It returns a function to call after the response.
+func outlast(w http.ResponseWriter) (end func()) {
+	c := http.NewResponseController(w)
+	// Only a test's writer cannot do it.
+	_ = c.SetReadDeadline(time.Time{})
+	_ = c.SetWriteDeadline(time.Now().Add(operator.MaxWatch + time.Minute))
+	return func() { _ = c.SetWriteDeadline(time.Time{}) }
 }
 
 // admit lets the operator in, and names the member whom the journal is to show.
@@ -129,11 +142,27 @@ func (c words) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.S
 				err = c.word(ctx, panicked(v))
 			}
 		}()
-		if err := next(ctx, conn); err != nil {
+		if err := next(ctx, checked{conn}); err != nil {
 			return c.word(ctx, err)
 		}
 		return nil
 	}
+}
+
+// checked refuses messages that did not decode.
+type checked struct{ connect.StreamingHandlerConn }
+
+// Receive reads the next message.
+func (c checked) Receive(message any) error {
+	if err := c.StreamingHandlerConn.Receive(message); err != nil {
+		return err
+	}
+	if m, ok := message.(proto.Message); ok {
+		if invalid := wire.TakeInvalid(m); invalid != nil {
+			return apierr.Invalid(invalid.Message, invalid.Fields...)
+		}
+	}
+	return nil
 }
 
 // WrapStreamingClient is for clients, and does nothing.

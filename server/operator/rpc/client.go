@@ -34,6 +34,9 @@ type Client struct {
 	adminv1connect.ActivityServiceClient
 	adminv1connect.EventServiceClient
 	adminv1connect.DashboardServiceClient
+
+	base    string
+	streams adminv1connect.EventServiceClient
 }
 
 var _ operator.API = (*Client)(nil)
@@ -49,17 +52,20 @@ func NewClient(address, token string) (*Client, error) {
 	base := strings.TrimSuffix(u.String(), "/")
 	// A redirect would carry the token on.
 	plain := &http.Client{Timeout: callTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	sign := func(ctx context.Context, header http.Header) {
+		if token != "" {
+			header.Set("Authorization", "Bearer "+token)
+		}
+		if member := operator.MemberOf(ctx); member != "" {
+			header.Set(memberHeader, url.PathEscape(member))
+		}
+		if parent := tracing.Traceparent(ctx); parent != "" {
+			header.Set("Traceparent", parent)
+		}
+	}
 	options := connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
-			if token != "" {
-				call.Header().Set("Authorization", "Bearer "+token)
-			}
-			if member := operator.MemberOf(ctx); member != "" {
-				call.Header().Set(memberHeader, url.PathEscape(member))
-			}
-			if parent := tracing.Traceparent(ctx); parent != "" {
-				call.Header().Set("Traceparent", parent)
-			}
+			sign(ctx, call.Header())
 			answer, err := next(ctx, call)
 			if err != nil {
 				return nil, refusalOf(base, err)
@@ -67,7 +73,9 @@ func NewClient(address, token string) (*Client, error) {
 			return answer, nil
 		}
 	}))
+	endless := &http.Client{CheckRedirect: plain.CheckRedirect}
 	return &Client{
+		base: base, streams: adminv1connect.NewEventServiceClient(endless, base, connect.WithInterceptors(signed(sign))),
 		StoreServiceClient:       adminv1connect.NewStoreServiceClient(plain, base, options),
 		ProductServiceClient:     adminv1connect.NewProductServiceClient(plain, base, options),
 		OrderServiceClient:       adminv1connect.NewOrderServiceClient(plain, base, options),

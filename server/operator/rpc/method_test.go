@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -291,7 +292,27 @@ func (c *caller) journals() {
 	events := ask[adminv1.ListEventsResponse](c, "EventService/ListEvents", &adminv1.ListEventsRequest{Store: "s", Type: "order.paid"}).GetEvents()
 	require.Len(c, events, 1)
 	require.Contains(c, events[0].GetPayload(), events[0].GetId())
+	c.watches()
 	c.dashboards()
+}
+
+// watches follows the events from the newest on.
+func (c *caller) watches() {
+	ping := ask[adminv1.Event](c, "EventService/CreatePing", &adminv1.CreatePingRequest{Store: "s"})
+	const watch = "EventService/WatchEvents"
+	c.called[watch] = true
+	ctx, stop := context.WithCancel(c.Context())
+	defer stop()
+	in := connect.NewRequest(&adminv1.WatchEventsRequest{Store: "s", Since: ping.GetCreatedAt(), Types: []string{"ping"}})
+	in.Header().Set("Authorization", "Bearer "+token)
+	client := connect.NewClient[adminv1.WatchEventsRequest, adminv1.WatchEventsResponse](c.http, c.url+"/storefront.admin.v1."+watch, c.options...)
+	stream, err := client.CallServerStream(ctx, in)
+	require.NoError(c, err)
+	defer stream.Close()
+	require.True(c, stream.Receive(), stream.Err())
+	require.Empty(c, stream.Msg().GetEvents())
+	require.True(c, stream.Receive(), stream.Err())
+	require.Equal(c, ping.GetPayload(), stream.Msg().GetEvents()[0].GetPayload())
 }
 
 func (c *caller) dashboards() {

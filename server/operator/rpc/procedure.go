@@ -35,9 +35,13 @@ func proceduresAt(path string) map[string]procedure {
 	for i := range service.Methods().Len() {
 		m := service.Methods().Get(i)
 		options, _ := m.Options().(*descriptorpb.MethodOptions)
-		all[path+string(m.Name())] = procedure{
+		p := procedure{
 			bounds: message.Bounds{Bytes: MaxBodyBytes}, safe: options.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS,
 		}
+		if m.IsStreamingServer() {
+			p.kind, p.safe = message.ServerStream, false
+		}
+		all[path+string(m.Name())] = p
 	}
 	return all
 }

@@ -19,6 +19,7 @@ import (
 
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
+	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
 )
 
@@ -39,12 +40,14 @@ type Config struct {
 type Service struct {
 	Path       string
 	Procedures []string
-	Handler    http.Handler
+	// Streams are those of the procedures whose answer lasts until the client or the server ends it.
+	Streams []string
+	Handler http.Handler
 }
 
 // Services makes the handlers of the operator's services, and of gRPC reflection for them, all
 // behind the gate.
-func Services(o operator.API, c Config) []Service {
+func Services(o operator.Handlers, c Config) []Service {
 	options := []connect.HandlerOption{
 		connect.WithCodec(wire.Codec{}), connect.WithCodec(wire.CharsetCodec{}), connect.WithCodec(wire.BinaryCodec{}),
 		connect.WithReadMaxBytes(MaxBodyBytes),
@@ -55,7 +58,9 @@ func Services(o operator.API, c Config) []Service {
 	}
 	behind := func(path string, handler http.Handler) Service {
 		procedures := proceduresAt(path)
-		return Service{path, slices.Sorted(maps.Keys(procedures)), c.serve(procedures, handler)}
+		names := slices.Sorted(maps.Keys(procedures))
+		streams := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return procedures[name].kind != message.ServerStream })
+		return Service{path, names, streams, c.serve(procedures, handler)}
 	}
 	reflector := grpcreflect.NewStaticReflector(Names()...)
 	return []Service{

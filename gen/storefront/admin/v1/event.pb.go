@@ -278,6 +278,172 @@ func (x *GetEventRequest) GetId() string {
 	return ""
 }
 
+// Which events to stream.
+type WatchEventsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id; required.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// Only events of these types; all of them, pings included, unless named.
+	Types []string `protobuf:"bytes,2,rep,name=types,proto3" json:"types,omitempty"`
+	// The `position` of the last answer of the stream before; without it, only events that are committed
+	// from now on are sent.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchEventsRequest) Reset() {
+	*x = WatchEventsRequest{}
+	mi := &file_storefront_admin_v1_event_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchEventsRequest) ProtoMessage() {}
+
+func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_event_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
+func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_event_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *WatchEventsRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *WatchEventsRequest) GetTypes() []string {
+	if x != nil {
+		return x.Types
+	}
+	return nil
+}
+
+func (x *WatchEventsRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+// Some events, in the order of their creation as far as they were committed in it.
+type WatchEventsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The events; none in an answer that only shows that the stream is alive.
+	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// Where to go on: the `since` of the next call. Events created before it will not be sent again.
+	Position      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchEventsResponse) Reset() {
+	*x = WatchEventsResponse{}
+	mi := &file_storefront_admin_v1_event_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchEventsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchEventsResponse) ProtoMessage() {}
+
+func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_event_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
+func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_event_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *WatchEventsResponse) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *WatchEventsResponse) GetPosition() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Position
+	}
+	return nil
+}
+
+// Of which store to record a ping.
+type CreatePingRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id; required.
+	Store         string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreatePingRequest) Reset() {
+	*x = CreatePingRequest{}
+	mi := &file_storefront_admin_v1_event_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreatePingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreatePingRequest) ProtoMessage() {}
+
+func (x *CreatePingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_event_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreatePingRequest.ProtoReflect.Descriptor instead.
+func (*CreatePingRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_event_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *CreatePingRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 var File_storefront_admin_v1_event_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_event_proto_rawDesc = "" +
@@ -302,11 +468,23 @@ const file_storefront_admin_v1_event_proto_rawDesc = "" +
 	"\x06events\x18\x01 \x03(\v2\x1a.storefront.admin.v1.EventR\x06events\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"!\n" +
 	"\x0fGetEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id2\xc5\x01\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"r\n" +
+	"\x12WatchEventsRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x14\n" +
+	"\x05types\x18\x02 \x03(\tR\x05types\x120\n" +
+	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\x81\x01\n" +
+	"\x13WatchEventsResponse\x122\n" +
+	"\x06events\x18\x01 \x03(\v2\x1a.storefront.admin.v1.EventR\x06events\x126\n" +
+	"\bposition\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bposition\")\n" +
+	"\x11CreatePingRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store2\x80\x03\n" +
 	"\fEventService\x12b\n" +
 	"\n" +
 	"ListEvents\x12&.storefront.admin.v1.ListEventsRequest\x1a'.storefront.admin.v1.ListEventsResponse\"\x03\x90\x02\x01\x12Q\n" +
-	"\bGetEvent\x12$.storefront.admin.v1.GetEventRequest\x1a\x1a.storefront.admin.v1.Event\"\x03\x90\x02\x01B7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
+	"\bGetEvent\x12$.storefront.admin.v1.GetEventRequest\x1a\x1a.storefront.admin.v1.Event\"\x03\x90\x02\x01\x12g\n" +
+	"\vWatchEvents\x12'.storefront.admin.v1.WatchEventsRequest\x1a(.storefront.admin.v1.WatchEventsResponse\"\x03\x90\x02\x010\x01\x12P\n" +
+	"\n" +
+	"CreatePing\x12&.storefront.admin.v1.CreatePingRequest\x1a\x1a.storefront.admin.v1.EventB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_storefront_admin_v1_event_proto_rawDescOnce sync.Once
@@ -320,26 +498,36 @@ func file_storefront_admin_v1_event_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_event_proto_rawDescData
 }
 
-var file_storefront_admin_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_storefront_admin_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_storefront_admin_v1_event_proto_goTypes = []any{
 	(*Event)(nil),                 // 0: storefront.admin.v1.Event
 	(*ListEventsRequest)(nil),     // 1: storefront.admin.v1.ListEventsRequest
 	(*ListEventsResponse)(nil),    // 2: storefront.admin.v1.ListEventsResponse
 	(*GetEventRequest)(nil),       // 3: storefront.admin.v1.GetEventRequest
-	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
+	(*WatchEventsRequest)(nil),    // 4: storefront.admin.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),   // 5: storefront.admin.v1.WatchEventsResponse
+	(*CreatePingRequest)(nil),     // 6: storefront.admin.v1.CreatePingRequest
+	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
 }
 var file_storefront_admin_v1_event_proto_depIdxs = []int32{
-	4, // 0: storefront.admin.v1.Event.created_at:type_name -> google.protobuf.Timestamp
+	7, // 0: storefront.admin.v1.Event.created_at:type_name -> google.protobuf.Timestamp
 	0, // 1: storefront.admin.v1.ListEventsResponse.events:type_name -> storefront.admin.v1.Event
-	1, // 2: storefront.admin.v1.EventService.ListEvents:input_type -> storefront.admin.v1.ListEventsRequest
-	3, // 3: storefront.admin.v1.EventService.GetEvent:input_type -> storefront.admin.v1.GetEventRequest
-	2, // 4: storefront.admin.v1.EventService.ListEvents:output_type -> storefront.admin.v1.ListEventsResponse
-	0, // 5: storefront.admin.v1.EventService.GetEvent:output_type -> storefront.admin.v1.Event
-	4, // [4:6] is the sub-list for method output_type
-	2, // [2:4] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	7, // 2: storefront.admin.v1.WatchEventsRequest.since:type_name -> google.protobuf.Timestamp
+	0, // 3: storefront.admin.v1.WatchEventsResponse.events:type_name -> storefront.admin.v1.Event
+	7, // 4: storefront.admin.v1.WatchEventsResponse.position:type_name -> google.protobuf.Timestamp
+	1, // 5: storefront.admin.v1.EventService.ListEvents:input_type -> storefront.admin.v1.ListEventsRequest
+	3, // 6: storefront.admin.v1.EventService.GetEvent:input_type -> storefront.admin.v1.GetEventRequest
+	4, // 7: storefront.admin.v1.EventService.WatchEvents:input_type -> storefront.admin.v1.WatchEventsRequest
+	6, // 8: storefront.admin.v1.EventService.CreatePing:input_type -> storefront.admin.v1.CreatePingRequest
+	2, // 9: storefront.admin.v1.EventService.ListEvents:output_type -> storefront.admin.v1.ListEventsResponse
+	0, // 10: storefront.admin.v1.EventService.GetEvent:output_type -> storefront.admin.v1.Event
+	5, // 11: storefront.admin.v1.EventService.WatchEvents:output_type -> storefront.admin.v1.WatchEventsResponse
+	0, // 12: storefront.admin.v1.EventService.CreatePing:output_type -> storefront.admin.v1.Event
+	9, // [9:13] is the sub-list for method output_type
+	5, // [5:9] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_event_proto_init() }
@@ -354,7 +542,7 @@ func file_storefront_admin_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_event_proto_rawDesc), len(file_storefront_admin_v1_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -37,6 +37,11 @@ const (
 	EventServiceListEventsProcedure = "/storefront.admin.v1.EventService/ListEvents"
 	// EventServiceGetEventProcedure is the fully-qualified name of the EventService's GetEvent RPC.
 	EventServiceGetEventProcedure = "/storefront.admin.v1.EventService/GetEvent"
+	// EventServiceWatchEventsProcedure is the fully-qualified name of the EventService's WatchEvents
+	// RPC.
+	EventServiceWatchEventsProcedure = "/storefront.admin.v1.EventService/WatchEvents"
+	// EventServiceCreatePingProcedure is the fully-qualified name of the EventService's CreatePing RPC.
+	EventServiceCreatePingProcedure = "/storefront.admin.v1.EventService/CreatePing"
 )
 
 // EventServiceClient is a client for the storefront.admin.v1.EventService service.
@@ -45,6 +50,16 @@ type EventServiceClient interface {
 	ListEvents(context.Context, *v1.ListEventsRequest) (*v1.ListEventsResponse, error)
 	// Retrieves an event. Refused with `event_not_found`, also once its retention has ended.
 	GetEvent(context.Context, *v1.GetEventRequest) (*v1.Event, error)
+	// Streams a store's events as they are committed, each with its payload. The first answer comes at
+	// once and has no events; later ones without events show that the stream is alive. The server ends a
+	// stream after ten minutes, and when it stops: call again with `since` set to the `position` of the
+	// last answer, and nothing is missed. Some events are then sent again, under the same ids.
+	//
+	// Refused with `store_not_found`, or `unavailable` while too many streams are open.
+	WatchEvents(context.Context, *v1.WatchEventsRequest) (*connect.ServerStreamForClient[v1.WatchEventsResponse], error)
+	// Records an event of type `ping`, which WatchEvents streams and no webhook receives; PingWebhook
+	// sends one to a webhook. Refused with `store_not_found`.
+	CreatePing(context.Context, *v1.CreatePingRequest) (*v1.Event, error)
 }
 
 // NewEventServiceClient constructs a client for the storefront.admin.v1.EventService service. By
@@ -72,13 +87,28 @@ func NewEventServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		watchEvents: connect.NewClient[v1.WatchEventsRequest, v1.WatchEventsResponse](
+			httpClient,
+			baseURL+EventServiceWatchEventsProcedure,
+			connect.WithSchema(eventServiceMethods.ByName("WatchEvents")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		createPing: connect.NewClient[v1.CreatePingRequest, v1.Event](
+			httpClient,
+			baseURL+EventServiceCreatePingProcedure,
+			connect.WithSchema(eventServiceMethods.ByName("CreatePing")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // eventServiceClient implements EventServiceClient.
 type eventServiceClient struct {
-	listEvents *connect.Client[v1.ListEventsRequest, v1.ListEventsResponse]
-	getEvent   *connect.Client[v1.GetEventRequest, v1.Event]
+	listEvents  *connect.Client[v1.ListEventsRequest, v1.ListEventsResponse]
+	getEvent    *connect.Client[v1.GetEventRequest, v1.Event]
+	watchEvents *connect.Client[v1.WatchEventsRequest, v1.WatchEventsResponse]
+	createPing  *connect.Client[v1.CreatePingRequest, v1.Event]
 }
 
 // ListEvents calls storefront.admin.v1.EventService.ListEvents.
@@ -99,12 +129,36 @@ func (c *eventServiceClient) GetEvent(ctx context.Context, req *v1.GetEventReque
 	return nil, err
 }
 
+// WatchEvents calls storefront.admin.v1.EventService.WatchEvents.
+func (c *eventServiceClient) WatchEvents(ctx context.Context, req *v1.WatchEventsRequest) (*connect.ServerStreamForClient[v1.WatchEventsResponse], error) {
+	return c.watchEvents.CallServerStream(ctx, connect.NewRequest(req))
+}
+
+// CreatePing calls storefront.admin.v1.EventService.CreatePing.
+func (c *eventServiceClient) CreatePing(ctx context.Context, req *v1.CreatePingRequest) (*v1.Event, error) {
+	response, err := c.createPing.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // EventServiceHandler is an implementation of the storefront.admin.v1.EventService service.
 type EventServiceHandler interface {
 	// Lists a store's events, newest first. Refused with `store_not_found`.
 	ListEvents(context.Context, *v1.ListEventsRequest) (*v1.ListEventsResponse, error)
 	// Retrieves an event. Refused with `event_not_found`, also once its retention has ended.
 	GetEvent(context.Context, *v1.GetEventRequest) (*v1.Event, error)
+	// Streams a store's events as they are committed, each with its payload. The first answer comes at
+	// once and has no events; later ones without events show that the stream is alive. The server ends a
+	// stream after ten minutes, and when it stops: call again with `since` set to the `position` of the
+	// last answer, and nothing is missed. Some events are then sent again, under the same ids.
+	//
+	// Refused with `store_not_found`, or `unavailable` while too many streams are open.
+	WatchEvents(context.Context, *v1.WatchEventsRequest, *connect.ServerStream[v1.WatchEventsResponse]) error
+	// Records an event of type `ping`, which WatchEvents streams and no webhook receives; PingWebhook
+	// sends one to a webhook. Refused with `store_not_found`.
+	CreatePing(context.Context, *v1.CreatePingRequest) (*v1.Event, error)
 }
 
 // NewEventServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -128,12 +182,29 @@ func NewEventServiceHandler(svc EventServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	eventServiceWatchEventsHandler := connect.NewServerStreamHandlerSimple(
+		EventServiceWatchEventsProcedure,
+		svc.WatchEvents,
+		connect.WithSchema(eventServiceMethods.ByName("WatchEvents")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	eventServiceCreatePingHandler := connect.NewUnaryHandlerSimple(
+		EventServiceCreatePingProcedure,
+		svc.CreatePing,
+		connect.WithSchema(eventServiceMethods.ByName("CreatePing")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/storefront.admin.v1.EventService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case EventServiceListEventsProcedure:
 			eventServiceListEventsHandler.ServeHTTP(w, r)
 		case EventServiceGetEventProcedure:
 			eventServiceGetEventHandler.ServeHTTP(w, r)
+		case EventServiceWatchEventsProcedure:
+			eventServiceWatchEventsHandler.ServeHTTP(w, r)
+		case EventServiceCreatePingProcedure:
+			eventServiceCreatePingHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -149,4 +220,12 @@ func (UnimplementedEventServiceHandler) ListEvents(context.Context, *v1.ListEven
 
 func (UnimplementedEventServiceHandler) GetEvent(context.Context, *v1.GetEventRequest) (*v1.Event, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.EventService.GetEvent is not implemented"))
+}
+
+func (UnimplementedEventServiceHandler) WatchEvents(context.Context, *v1.WatchEventsRequest, *connect.ServerStream[v1.WatchEventsResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.EventService.WatchEvents is not implemented"))
+}
+
+func (UnimplementedEventServiceHandler) CreatePing(context.Context, *v1.CreatePingRequest) (*v1.Event, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.EventService.CreatePing is not implemented"))
 }

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/event.proto.
  */
 export const file_storefront_admin_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("Ch9zdG9yZWZyb250L2FkbWluL3YxL2V2ZW50LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxInQKBUV2ZW50EgoKAmlkGAEgASgJEhAKCHN0b3JlX2lkGAIgASgJEgwKBHR5cGUYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcGF5bG9hZBgFIAEoCSJqChFMaXN0RXZlbnRzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIMCgR0eXBlGAIgASgJEhYKCXBhZ2Vfc2l6ZRgDIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YBCABKAlCDAoKX3BhZ2Vfc2l6ZSJZChJMaXN0RXZlbnRzUmVzcG9uc2USKgoGZXZlbnRzGAEgAygLMhouc3RvcmVmcm9udC5hZG1pbi52MS5FdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiHQoPR2V0RXZlbnRSZXF1ZXN0EgoKAmlkGAEgASgJMsUBCgxFdmVudFNlcnZpY2USYgoKTGlzdEV2ZW50cxImLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdEV2ZW50c1JlcXVlc3QaJy5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RFdmVudHNSZXNwb25zZSIDkAIBElEKCEdldEV2ZW50EiQuc3RvcmVmcm9udC5hZG1pbi52MS5HZXRFdmVudFJlcXVlc3QaGi5zdG9yZWZyb250LmFkbWluLnYxLkV2ZW50IgOQAgFCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Ch9zdG9yZWZyb250L2FkbWluL3YxL2V2ZW50LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxInQKBUV2ZW50EgoKAmlkGAEgASgJEhAKCHN0b3JlX2lkGAIgASgJEgwKBHR5cGUYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcGF5bG9hZBgFIAEoCSJqChFMaXN0RXZlbnRzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIMCgR0eXBlGAIgASgJEhYKCXBhZ2Vfc2l6ZRgDIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YBCABKAlCDAoKX3BhZ2Vfc2l6ZSJZChJMaXN0RXZlbnRzUmVzcG9uc2USKgoGZXZlbnRzGAEgAygLMhouc3RvcmVmcm9udC5hZG1pbi52MS5FdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiHQoPR2V0RXZlbnRSZXF1ZXN0EgoKAmlkGAEgASgJIl0KEldhdGNoRXZlbnRzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRINCgV0eXBlcxgCIAMoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibwoTV2F0Y2hFdmVudHNSZXNwb25zZRIqCgZldmVudHMYASADKAsyGi5zdG9yZWZyb250LmFkbWluLnYxLkV2ZW50EiwKCHBvc2l0aW9uGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIiChFDcmVhdGVQaW5nUmVxdWVzdBINCgVzdG9yZRgBIAEoCTKAAwoMRXZlbnRTZXJ2aWNlEmIKCkxpc3RFdmVudHMSJi5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RFdmVudHNSZXF1ZXN0Gicuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0RXZlbnRzUmVzcG9uc2UiA5ACARJRCghHZXRFdmVudBIkLnN0b3JlZnJvbnQuYWRtaW4udjEuR2V0RXZlbnRSZXF1ZXN0Ghouc3RvcmVmcm9udC5hZG1pbi52MS5FdmVudCIDkAIBEmcKC1dhdGNoRXZlbnRzEicuc3RvcmVmcm9udC5hZG1pbi52MS5XYXRjaEV2ZW50c1JlcXVlc3QaKC5zdG9yZWZyb250LmFkbWluLnYxLldhdGNoRXZlbnRzUmVzcG9uc2UiA5ACATABElAKCkNyZWF0ZVBpbmcSJi5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZVBpbmdSZXF1ZXN0Ghouc3RvcmVmcm9udC5hZG1pbi52MS5FdmVudEI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * An event.
@@ -155,6 +155,91 @@ export const GetEventRequestSchema: GenMessage<GetEventRequest> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_event, 3);
 
 /**
+ * Which events to stream.
+ *
+ * @generated from message storefront.admin.v1.WatchEventsRequest
+ */
+export type WatchEventsRequest = Message<"storefront.admin.v1.WatchEventsRequest"> & {
+  /**
+   * The store's slug or id; required.
+   *
+   * @generated from field: string store = 1;
+   */
+  store: string;
+
+  /**
+   * Only events of these types; all of them, pings included, unless named.
+   *
+   * @generated from field: repeated string types = 2;
+   */
+  types: string[];
+
+  /**
+   * The `position` of the last answer of the stream before; without it, only events that are committed
+   * from now on are sent.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 3;
+   */
+  since?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message storefront.admin.v1.WatchEventsRequest.
+ * Use `create(WatchEventsRequestSchema)` to create a new message.
+ */
+export const WatchEventsRequestSchema: GenMessage<WatchEventsRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_event, 4);
+
+/**
+ * Some events, in the order of their creation as far as they were committed in it.
+ *
+ * @generated from message storefront.admin.v1.WatchEventsResponse
+ */
+export type WatchEventsResponse = Message<"storefront.admin.v1.WatchEventsResponse"> & {
+  /**
+   * The events; none in an answer that only shows that the stream is alive.
+   *
+   * @generated from field: repeated storefront.admin.v1.Event events = 1;
+   */
+  events: Event[];
+
+  /**
+   * Where to go on: the `since` of the next call. Events created before it will not be sent again.
+   *
+   * @generated from field: google.protobuf.Timestamp position = 2;
+   */
+  position?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message storefront.admin.v1.WatchEventsResponse.
+ * Use `create(WatchEventsResponseSchema)` to create a new message.
+ */
+export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_event, 5);
+
+/**
+ * Of which store to record a ping.
+ *
+ * @generated from message storefront.admin.v1.CreatePingRequest
+ */
+export type CreatePingRequest = Message<"storefront.admin.v1.CreatePingRequest"> & {
+  /**
+   * The store's slug or id; required.
+   *
+   * @generated from field: string store = 1;
+   */
+  store: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.CreatePingRequest.
+ * Use `create(CreatePingRequestSchema)` to create a new message.
+ */
+export const CreatePingRequestSchema: GenMessage<CreatePingRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_event, 6);
+
+/**
  * The events of stores, those that no webhook subscribes to included.
  *
  * @generated from service storefront.admin.v1.EventService
@@ -178,6 +263,32 @@ export const EventService: GenService<{
   getEvent: {
     methodKind: "unary";
     input: typeof GetEventRequestSchema;
+    output: typeof EventSchema;
+  },
+  /**
+   * Streams a store's events as they are committed, each with its payload. The first answer comes at
+   * once and has no events; later ones without events show that the stream is alive. The server ends a
+   * stream after ten minutes, and when it stops: call again with `since` set to the `position` of the
+   * last answer, and nothing is missed. Some events are then sent again, under the same ids.
+   *
+   * Refused with `store_not_found`, or `unavailable` while too many streams are open.
+   *
+   * @generated from rpc storefront.admin.v1.EventService.WatchEvents
+   */
+  watchEvents: {
+    methodKind: "server_streaming";
+    input: typeof WatchEventsRequestSchema;
+    output: typeof WatchEventsResponseSchema;
+  },
+  /**
+   * Records an event of type `ping`, which WatchEvents streams and no webhook receives; PingWebhook
+   * sends one to a webhook. Refused with `store_not_found`.
+   *
+   * @generated from rpc storefront.admin.v1.EventService.CreatePing
+   */
+  createPing: {
+    methodKind: "unary";
+    input: typeof CreatePingRequestSchema;
     output: typeof EventSchema;
   },
 }> = /*@__PURE__*/

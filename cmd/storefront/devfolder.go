@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/worker/egress"
+)
+
+const (
+	// devData is the folder in which dev keeps its database unless it is given another.
+	devData = ".storefront"
+	// devDatabase and devFile are the files in it. The second marks the folder as one of dev.
+	devDatabase = "storefront.db"
+	devFile     = "dev.json"
+)
+
+// devTargets are the addresses that webhooks of dev's database may have.
+var devTargets = egress.Policy{AllowPrivate: true, AllowHTTP: true}
+
+// devFolder is the folder of a dev that runs or has run. Commands find it as git finds its repository:
+// in the current folder or the next one above that has one.
+type devFolder struct {
+	// AdminURL is where dev serves the admin services, or did when it ran last; empty if it does not.
+	AdminURL string `json:"adminUrl"`
+	// NeedsToken is true if they need dev's --admin-token.
+	NeedsToken bool `json:"needsToken"`
+
+	path string
+	runs bool
+}
+
+// findDev returns the folder of dev that the current folder belongs to, or nil. A database of the
+// default name in the current folder comes first.
+func findDev() *devFolder {
+	if exists(devDatabase) && !exists(devFile) {
+		return nil
+	}
+	at, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	for {
+		for _, path := range []string{filepath.Join(at, devData), at} {
+			if d := readDev(path); d != nil {
+				return d
+			}
+		}
+		above := filepath.Dir(at)
+		if above == at {
+			return nil
+		}
+		at = above
+	}
+}
+
+// readDev reads the file of dev in a folder, nil if it is none. Like git, it passes over what another
+// user has put there: commands would send their token to where it says.
+func readDev(path string) *devFolder {
+	file := filepath.Join(path, devFile)
+	info, err := os.Stat(file)
+	if err != nil || !isOwn(info) || !exists(filepath.Join(path, devDatabase)) {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	d := &devFolder{path: path}
+	if err != nil || json.Unmarshal(text, d) != nil {
+		return nil
+	}
+	d.runs, _ = db.IsClaimed(filepath.Join(path, devDatabase))
+	return d
+}
+
+// write leaves the file in the folder. It stays when dev ends.
+func (d *devFolder) write() error {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(d.path, devFile), append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("--data: %w", err)
+	}
+	return nil
+}
+
+func (d *devFolder) databaseURL() string { return "sqlite:" + filepath.Join(d.path, devDatabase) }
+
+// serves reports whether dev runs and lets a caller with this token in. Without a folder nothing does.
+func (d *devFolder) serves(token string) bool {
+	return d != nil && d.runs && d.AdminURL != "" && (token != "" || !d.NeedsToken)
+}
+
+// ofDev reports whether dev made the database.
+func (d database) ofDev() bool {
+	path, embedded := strings.CutPrefix(d.DatabaseURL, "sqlite:")
+	return embedded && filepath.Base(path) == devDatabase && readDev(filepath.Dir(path)) != nil
+}
+
+// inDev reports whether a command works in the folder of dev. Those that serve or migrate have a
+// database of their own, unless one is named.
+func inDev(k *kong.Context) bool {
+	command, _, _ := strings.Cut(k.Command(), " ")
+	return !slices.Contains([]string{"server", "worker", "migrate"}, command)
+}
+
+// inDev returns the folder of dev that a command works in, and says so on standard error.
+func (s *session) inDev(k *kong.Context, found *devFolder) *devFolder {
+	if found == nil {
+		return nil
+	}
+	through, token := false, ""
+	for _, f := range k.Flags() {
+		value, _ := k.FlagValue(f).(string)
+		switch {
+		case f.Name == "admin-url" && value != "":
+			return nil
+		case f.Name == "admin-url":
+			through = !f.Hidden
+		case f.Name == "admin-token":
+			token = value
+		}
+	}
+	where := filepath.Join(found.path, devDatabase)
+	if through && found.serves(token) {
+		where = found.AdminURL + " (" + found.path + ")"
+	}
+	s.say("using `storefront dev` at " + where)
+	return found
+}
+
+// say tells the user something on standard error.
+func (s *session) say(text string) { _, _ = fmt.Fprintln(s.errs, "storefront: "+text) }
+
+// runningDev returns the folder of the dev that runs here.
+func (s *session) runningDev(token string) (*devFolder, error) {
+	found := findDev()
+	switch {
+	case found == nil:
+		return nil, errors.New("there is no `storefront dev` in this folder or above: start one, or name a server's operator's listener with --admin-url")
+	case !found.runs:
+		return nil, fmt.Errorf("the `storefront dev` of %s does not run: start it, or name a server's operator's listener with --admin-url", found.path)
+	case found.AdminURL == "":
+		return nil, fmt.Errorf("the `storefront dev` of %s serves no admin services: start it with a loopback --admin-addr, or with an --admin-token", found.path)
+	case !found.serves(token):
+		return nil, fmt.Errorf("the `storefront dev` of %s has an --admin-token: set STOREFRONT_ADMIN_TOKEN to it", found.path)
+	}
+	return found, nil
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
+)
+
+type eventCmd struct {
+	Resend eventResendCmd `cmd:"" help:"Forward an event again, as storefront listen does."`
+}
+
+// Help shows an example.
+func (eventCmd) Help() string {
+	return "Example:\n\n    storefront event resend 01936d2e-7a11-7c5e-9d0f-3a2b1c4d5e6f --forward-to http://localhost:3000/hooks"
+}
+
+type eventResendCmd struct {
+	place
+	forwarding
+	ID string `arg:"" help:"The event's id."`
+}
+
+// Help shows an example.
+func (eventResendCmd) Help() string {
+	return `Posts an event to an address of this machine, with the bytes and headers that a webhook gets, signed with the secret of storefront listen. To send an event to a registered webhook again, use storefront delivery resend.
+
+Example:
+
+    storefront event resend 01936d2e-7a11-7c5e-9d0f-3a2b1c4d5e6f --forward-to http://localhost:3000/hooks`
+}
+
+// resent is what became of an event that was forwarded again.
+type resent struct {
+	ID         string  `json:"id"`
+	Type       string  `json:"type"`
+	ForwardTo  string  `json:"forwardTo"`
+	Secret     string  `json:"secret"`
+	StatusCode int     `json:"statusCode"`
+	DurationMs int64   `json:"durationMs"`
+	Error      *string `json:"error"`
+}
+
+// Run forwards the event.
+func (c *eventResendCmd) Run(s *session) error {
+	target, err := c.target()
+	if err != nil {
+		return err
+	}
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		e, err := o.GetEvent(ctx, &adminv1.GetEventRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		secret, err := listenSecret(c.AdminToken, s.dev, e.GetStoreId())
+		if err != nil {
+			return err
+		}
+		f := newForwarder(target, secret)
+		defer f.client.Close()
+		r := f.post(ctx, e)
+		if !r.Succeeded() {
+			return fmt.Errorf("forward %s to %s: %s", e.GetId(), target, r.Problem)
+		}
+		if s.json {
+			return s.value(resent{e.GetId(), e.GetType(), target, secret, r.Status, r.Duration.Milliseconds(), nil})
+		}
+		_, err = fmt.Fprintf(s.out, "%s\nsigning secret: %s\n", forwarded(e, r), secret)
+		return err
+	})
+}

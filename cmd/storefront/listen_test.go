@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"net"
+	"net/http/httptest"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
+	"go.storefront.example/server/service"
+	"go.storefront.example/worker/signature"
+)
+
+// ear is a listen command in a process of its own.
+type ear struct {
+	*exec.Cmd
+	secret string
+}
+
+// listen starts the command and waits until it is ready.
+func (i installation) listen(args ...string) *ear {
+	i.t.Helper()
+	c := i.command("storefront", append([]string{"listen"}, args...)...)
+	var errs strings.Builder
+	c.Stderr = &errs
+	out, err := c.StdoutPipe()
+	require.NoError(i.t, err)
+	require.NoError(i.t, c.Start())
+	i.t.Cleanup(func() {
+		if c.ProcessState == nil {
+			_ = c.Process.Kill()
+			_ = c.Wait()
+		}
+	})
+	e := &ear{Cmd: c}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if secret, ok := strings.CutPrefix(lines.Text(), "signing secret: "); ok {
+			e.secret = secret
+		}
+		if strings.Contains(lines.Text(), "Ctrl-C") {
+			go func() {
+				for lines.Scan() { //nolint:revive // The pipe must not fill.
+				}
+			}()
+			return e
+		}
+	}
+	require.FailNow(i.t, "listen ended", "%v: %s", c.Wait(), &errs)
+	return nil
+}
+
+// types returns the types of what arrived at a path, each event of which arrived once and is signed.
+func (e *ear) types(t *testing.T, r *newcomer, path string) []string {
+	t.Helper()
+	var types []string
+	seen := map[string]bool{}
+	for _, d := range r.at(path) {
+		require.NoError(t, signature.Verify(d.header.Get(signature.Header), d.body, e.secret, time.Now(), signature.Tolerance))
+		id := d.header.Get(signature.EventIDHeader)
+		require.False(t, seen[id], "%s came twice", id)
+		seen[id] = true
+		types = append(types, d.eventType())
+	}
+	return types
+}
+
+// counts returns how many rows each table has.
+func counts(t *testing.T, s *db.DB) map[string]int {
+	t.Helper()
+	all := map[string]int{}
+	for _, table := range []string{
+		"stores", "products", "customers", "orders", "payment_links", "api_keys", "webhooks", "events", "outbox", "deliveries", "finished_deliveries",
+		"resends", "cancellations", "sessions", "sign_in_links", "activity_entries", "idempotency_keys",
+	} {
+		var n int
+		require.NoError(t, s.Reader().QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n), table)
+		all[table] = n
+	}
+	return all
+}
+
+// Two listeners miss nothing while the server is away, also what is made meanwhile, and one that is
+// killed leaves nothing.
+func TestListenOnAServer(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted on Windows")
+	}
+	for _, name := range dbtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := dbtest.URL(t, name)
+			r := &newcomer{got: map[string][]delivered{}}
+			server := httptest.NewServer(r)
+			t.Cleanup(server.Close)
+			on := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": url}}
+			on.run(nil, "store", "create", "--name", "Shop", "--slug", "shop", "--currency", "XAF", "--country", "CM")
+			free, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			address := free.Addr().String()
+			require.NoError(t, free.Close())
+			start := func() *process {
+				return on.with("STOREFRONT_ADMIN_TOKEN", remoteToken).start("storefront", "listening", "server", "--addr", "127.0.0.1:0", "--admin-addr", address, "--drain-delay", "0s")
+			}
+			serving := start()
+			far := installation{t, map[string]string{"STOREFRONT_ADMIN_URL": "http://" + address, "STOREFRONT_ADMIN_TOKEN": remoteToken}}
+			all := far.listen("--forward-to", server.URL+"/all")
+			some := far.listen("--forward-to", server.URL+"/some", "--events", "customer.created,ping", "--store", "shop")
+			require.Equal(t, all.secret, some.secret, "one secret for a store and a token")
+
+			far.run(nil, "trigger", "product.published", "--yes")
+			far.run(nil, "trigger", "customer.created", "--yes")
+			eventually := func(e *ear, path string, want ...string) {
+				t.Helper()
+				require.Eventually(t, func() bool { return len(r.at(path)) >= len(want) }, 30*time.Second, 10*time.Millisecond)
+				require.ElementsMatch(t, want, e.types(t, r, path))
+			}
+			eventually(all, "/all", "product.published", "customer.created")
+			eventually(some, "/some", "customer.created")
+			on.run(nil, "trigger", "product.archived", "--yes") // another process than the server
+			eventually(all, "/all", "product.published", "customer.created", "product.archived")
+
+			serving.stop()
+			on.run(nil, "trigger", "customer.created", "--yes")
+			on.run(nil, "trigger", "ping", "--yes")
+			serving = start()
+			far.run(nil, "trigger", "ping", "--yes")
+			eventually(all, "/all", "product.published", "customer.created", "product.archived", "customer.created", "ping", "ping")
+			eventually(some, "/some", "customer.created", "customer.created", "ping", "ping")
+
+			handle, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+			require.NoError(t, err)
+			defer handle.Close()
+			before := counts(t, handle)
+			require.Zero(t, before["webhooks"])
+			killed := far.listen("--forward-to", server.URL+"/killed")
+			require.NoError(t, killed.Process.Kill())
+			_ = killed.Wait()
+			require.Equal(t, before, counts(t, handle), "nothing is left")
+
+			require.NoError(t, all.Process.Signal(syscall.SIGINT))
+			require.NoError(t, all.Wait())
+			// What was forwarded is what is kept, byte for byte.
+			kept, err := operator.New(handle, service.New(handle, service.Options{})).ListEvents(t.Context(), &adminv1.ListEventsRequest{Store: "shop"})
+			require.NoError(t, err)
+			payloads := map[string]string{}
+			for _, e := range kept.GetEvents() {
+				payloads[e.GetId()] = e.GetPayload()
+			}
+			for _, d := range r.at("/all") {
+				require.Equal(t, payloads[d.header.Get(signature.EventIDHeader)], string(d.body))
+				require.True(t, json.Valid(d.body))
+			}
+			require.Len(t, r.at("/all"), len(payloads))
+			serving.stop()
+		})
+	}
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+	stripe "github.com/stripe/stripe-go/v85/webhook"
+
+	"go.storefront.example/client/webhook"
+	"go.storefront.example/worker/signature"
+)
+
+// TestNewcomer runs the scripts of testdata/newcomer: what a newcomer does from an empty folder. With
+// STOREFRONT_TEST_BINARY, as in CI, they run that binary instead of this one.
+func TestNewcomer(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted on Windows")
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/newcomer", RequireUniqueNames: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"serve": serveIn, "end": endIn, "received": receivedIn, "agrees": agreesIn, "same": sameIn, "json": jsonIs, "jsonenv": jsonEnv,
+		},
+		Setup: func(e *testscript.Env) error {
+			r := &newcomer{got: map[string][]delivered{}, runs: map[string]*exec.Cmd{}}
+			server := httptest.NewServer(r)
+			e.Defer(func() {
+				for _, c := range r.runs {
+					_ = c.Process.Kill()
+					_ = c.Wait()
+				}
+				server.Close()
+			})
+			e.Values[newcomerKey{}] = r
+			e.Setenv("RECEIVER", server.URL)
+			if binary := os.Getenv("STOREFRONT_TEST_BINARY"); binary != "" {
+				e.Setenv("PATH", filepath.Dir(binary)+string(filepath.ListSeparator)+e.Getenv("PATH"))
+			}
+			return nil
+		},
+	})
+}
+
+// newcomer is what a script has running: its receiver of webhooks, and its commands.
+type newcomer struct {
+	mu   sync.Mutex
+	got  map[string][]delivered // by path
+	runs map[string]*exec.Cmd
+}
+
+// delivered is a request to the receiver.
+type delivered struct {
+	header http.Header
+	body   []byte
+}
+
+func (d delivered) eventType() string { return d.header.Get(signature.EventTypeHeader) }
+
+type newcomerKey struct{}
+
+func newcomerOf(ts *testscript.TestScript) *newcomer { return ts.Value(newcomerKey{}).(*newcomer) }
+
+func (r *newcomer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil || request.URL.Path == "/refuses" {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.got[request.URL.Path] = append(r.got[request.URL.Path], delivered{request.Header, body})
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// at returns what arrived at a path.
+func (r *newcomer) at(path string) []delivered {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]delivered(nil), r.got[path]...)
+}
+
+// await calls done until it returns true.
+func await(ts *testscript.TestScript, what string, done func() bool) {
+	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s: not within 30 s", what)
+		}
+	}
+}
+
+func serveIn(ts *testscript.TestScript, _ bool, args []string) {
+	r, out := newcomerOf(ts), ts.MkAbs(args[0]+".out")
+	// The script's own PATH decides which binary runs.
+	path := ""
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if path = filepath.Join(dir, args[2]); exists(path) {
+			break
+		}
+	}
+	c := exec.Command(path, args[3:]...)
+	c.Dir, c.Env = ts.MkAbs("."), append(os.Environ(), "HOME="+ts.Getenv("HOME"))
+	for _, name := range []string{"STOREFRONT_DATABASE_URL", "STOREFRONT_ADMIN_URL", "STOREFRONT_ADMIN_TOKEN"} {
+		c.Env = append(c.Env, name+"="+ts.Getenv(name))
+	}
+	file, err := os.Create(out)
+	ts.Check(err)
+	defer file.Close()
+	var errs bytes.Buffer
+	c.Stdout, c.Stderr = file, &errs
+	ts.Check(c.Start())
+	r.runs[args[0]] = c
+	await(ts, strings.Join(args, " "), func() bool { return strings.Contains(ts.ReadFile(out), args[1]) })
+}
+
+func endIn(ts *testscript.TestScript, _ bool, args []string) {
+	r := newcomerOf(ts)
+	c := r.runs[args[0]]
+	delete(r.runs, args[0])
+	ts.Check(c.Process.Signal(os.Interrupt))
+	if err := c.Wait(); err != nil {
+		ts.Fatalf("%s: %v: %s", args[0], err, c.Stderr)
+	}
+}
+
+var secretText = regexp.MustCompile(`whsec_[0-9A-Za-z_-]{43}`)
+
+func receivedIn(ts *testscript.TestScript, _ bool, args []string) {
+	secret, want := secretText.FindString(ts.ReadFile(args[1])), map[string]int{}
+	for _, name := range args[2:] {
+		want[name]++
+	}
+	await(ts, strings.Join(args, " "), func() bool {
+		left := map[string]int{}
+		for _, d := range newcomerOf(ts).at(args[0]) {
+			left[d.eventType()]++
+		}
+		for name, count := range want {
+			if left[name] < count {
+				return false
+			}
+		}
+		return true
+	})
+	seen := map[string]bool{}
+	for _, d := range newcomerOf(ts).at(args[0]) {
+		signed := d.header.Get(signature.Header)
+		event, err := webhook.Verify(d.body, signed, secret)
+		ts.Check(err)
+		ts.Check(stripe.ValidatePayload(d.body, signed, secret))
+		id := event.ID
+		if id != d.header.Get(signature.EventIDHeader) || seen[id] {
+			ts.Fatalf("%s: the event %s came twice, or under another id", args[0], id)
+		}
+		seen[id] = true
+	}
+}
+
+// apiOf has the path under which GET returns the object of an event.
+var apiOf = map[string]string{
+	"order.paid": "orders", "order.failed": "orders", "payment_link.paid": "orders", "customer.created": "customers",
+	"product.published": "products", "product.archived": "products",
+}
+
+func agreesIn(ts *testscript.TestScript, _ bool, args []string) {
+	var found delivered
+	await(ts, "agrees", func() bool {
+		for _, d := range newcomerOf(ts).at(args[0]) {
+			if d.header.Get(signature.EventIDHeader) == jsonAt(ts, "stdout", "id") {
+				found = d
+			}
+		}
+		return found.body != nil
+	})
+	var event struct{ Data json.RawMessage }
+	ts.Check(json.Unmarshal(found.body, &event))
+	var object struct{ ID string }
+	ts.Check(json.Unmarshal(event.Data, &object))
+	line := curlLine.FindStringSubmatch(ts.ReadFile(filepath.Join(ts.Getenv("WORK"), "dev.out")))
+	request, err := http.NewRequest(http.MethodGet, strings.Split(line[2], "/products")[0]+"/"+apiOf[found.eventType()]+"/"+object.ID, nil)
+	ts.Check(err)
+	request.Header.Set("Authorization", line[1])
+	answer, err := http.DefaultClient.Do(request)
+	ts.Check(err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	ts.Check(err)
+	if !bytes.Equal(bytes.TrimSpace(body), event.Data) {
+		ts.Fatalf("GET returns %s, the event has %s", body, event.Data)
+	}
+}
+
+func sameIn(ts *testscript.TestScript, _ bool, args []string) {
+	forwarded := map[string]delivered{}
+	for _, d := range newcomerOf(ts).at(args[1]) {
+		forwarded[d.header.Get(signature.EventIDHeader)] = d
+	}
+	for _, want := range newcomerOf(ts).at(args[0]) {
+		got, ok := forwarded[want.header.Get(signature.EventIDHeader)]
+		if !ok || !bytes.Equal(want.body, got.body) {
+			ts.Fatalf("of %s only one path has the bytes: %s and %s", want.eventType(), want.body, got.body)
+		}
+		require.Equal(tsT{ts}, unsigned(want.header), unsigned(got.header))
+	}
+}
+
+// unsigned is a header with the form of its signature: the secrets and the seconds differ.
+func unsigned(h http.Header) http.Header {
+	h = h.Clone()
+	h.Set(signature.Header, regexp.MustCompile(`\d{10}|[0-9a-f]{64}`).ReplaceAllString(h.Get(signature.Header), "…"))
+	return h
+}
+
+// tsT makes a script's failure of an assertion.
+type tsT struct{ *testscript.TestScript }
+
+// Errorf fails the script.
+func (t tsT) Errorf(format string, args ...any) { t.Fatalf(format, args...) }
+
+// FailNow has nothing to do after Errorf.
+func (tsT) FailNow() {}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.storefront.example/ent/hook"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
+)
+
+type triggerCmd struct {
+	place
+	Type     string   `arg:"" enum:"order.paid,order.failed,customer.created,product.published,product.archived,payment_link.paid,ping" help:"order.paid, order.failed, customer.created, product.published, product.archived, payment_link.paid or ping."`
+	Store    string   `placeholder:"SLUG" help:"The store, by slug or id; not needed if there is only one."`
+	Override []string `sep:"none" placeholder:"FIELD=VALUE" help:"Sets a field of the demo data, such as title=Soap or customer.email=awa@example.com; may be repeated."`
+	Yes      bool     `help:"Do it in a store that is not of storefront dev too."`
+}
+
+// Help shows an example.
+func (triggerCmd) Help() string {
+	return `Makes a real event: the customer, product, payment link and order that it needs are created by the operations that everyone uses, so that the API shows what the event shows, and webhooks receive it. An order's product is a draft, and its buyer is new only the first time, which is an event too. A ping is received by storefront listen, and by no webhook.
+
+Works on the database of storefront dev; anywhere else it needs --yes.
+
+Fields of --override: of products title, type, priceAmount, compareAtAmount, slug, summary, description and coverUrl; of customers name, email and phone; of orders note, items.quantity, and those of customer. and product.; of payment links title, amount, description, coverUrl, thankYouMessage, expiresAt and maxPayments, and those of customer.
+
+Example:
+
+    storefront trigger order.paid
+    storefront trigger order.paid --override product.priceAmount=7500 --override customer.name=Awa`
+}
+
+// Run makes the event.
+func (c *triggerCmd) Run(s *session) error {
+	if !c.Yes && !c.isDev(s) {
+		return errors.New("trigger makes real data, and this is not the database of `storefront dev`; say --yes to do it all the same")
+	}
+	d := newDemoData(c.Type)
+	for _, text := range c.Override {
+		if err := d.override(text); err != nil {
+			return err
+		}
+	}
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		store, err := storeNamed(ctx, o, c.Store)
+		if err != nil {
+			return err
+		}
+		e, err := d.make(ctx, o, store.GetId())
+		if err != nil {
+			return err
+		}
+		if s.json {
+			return s.print(pick(e, map[string]json.RawMessage{"payload": json.RawMessage(e.GetPayload())}, "id", "type", "createdAt", "payload"))
+		}
+		_, err = fmt.Fprintf(s.out, "%s  %s  %s\n", when(e.GetCreatedAt()), e.GetType(), e.GetId())
+		return err
+	})
+}
+
+// isDev reports whether the stores are those of dev: of the folder that the command works in, or named.
+func (c *triggerCmd) isDev(s *session) bool {
+	if c.AdminURL == "" {
+		return s.dev != nil || c.ofDev()
+	}
+	d := findDev()
+	return d != nil && d.runs && d.AdminURL == strings.TrimSuffix(c.AdminURL, "/")
+}
+
+// lookBack is how many of the newest events of a type are searched for the one that was made: others
+// may be made at the same time.
+const lookBack = 100
+
+// eventOf returns the event of a type that is about an object.
+func eventOf(ctx context.Context, o operator.API, store, eventType, object string) (*adminv1.Event, error) {
+	out, err := o.ListEvents(ctx, &adminv1.ListEventsRequest{Store: store, Type: eventType, PageSize: new(int32(lookBack))})
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(out.GetEvents(), func(e *adminv1.Event) bool {
+		var about struct{ Data struct{ ID string } }
+		return json.Unmarshal([]byte(e.GetPayload()), &about) == nil && about.Data.ID == object
+	})
+	if i < 0 {
+		return nil, fmt.Errorf("%s was made, but no event %s of it is found", object, eventType)
+	}
+	return out.GetEvents()[i], nil
+}
+
+// make makes the event in a store.
+func (d *demoData) make(ctx context.Context, o operator.API, store string) (*adminv1.Event, error) {
+	if d.kind == hook.Ping {
+		return o.CreatePing(ctx, &adminv1.CreatePingRequest{Store: store})
+	}
+	object, err := d.object(ctx, o, store)
+	if err != nil {
+		return nil, err
+	}
+	return eventOf(ctx, o, store, d.kind, object)
+}

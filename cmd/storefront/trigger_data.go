@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/wire"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/operator"
+)
+
+// demoData is what trigger makes an event of a type with.
+type demoData struct {
+	kind     string
+	product  *adminv1.CreateProductRequest
+	customer *adminv1.CreateCustomerRequest
+	link     *adminv1.CreatePaymentLinkRequest
+	order    *adminv1.CreateOrderRequest
+	item     *adminv1.CreateOrderRequest_Item
+	// fields are those that can be overridden, by name, with their messages.
+	fields map[string]proto.Message
+}
+
+// The fields of --override.
+var (
+	productFields  = []string{"title", "type", "priceAmount", "compareAtAmount", "slug", "summary", "description", "coverUrl"}
+	customerFields = []string{"name", "email", "phone"}
+	linkFields     = []string{"title", "amount", "description", "coverUrl", "thankYouMessage", "expiresAt", "maxPayments"}
+)
+
+// newDemoData returns the demo data of a type of event.
+func newDemoData(kind string) *demoData {
+	d := &demoData{
+		kind: kind,
+		product: &adminv1.CreateProductRequest{
+			Title: "Test product", Type: storefrontv1.Product_FILE, PriceAmount: new(int64(5000)), Summary: new("Made by storefront trigger."),
+			Description: new("<p>Made by storefront trigger.</p>"), ContentReady: new(true),
+		},
+		customer: &adminv1.CreateCustomerRequest{Name: "Test Customer", Email: new(fmt.Sprintf("customer-%d@example.com", time.Now().UnixNano()))},
+		link:     &adminv1.CreatePaymentLinkRequest{Title: "Test payment link", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5000))},
+		order:    &adminv1.CreateOrderRequest{Name: "Test Buyer", Email: new("buyer@example.com")},
+		item:     &adminv1.CreateOrderRequest_Item{Quantity: 1},
+		fields:   map[string]proto.Message{},
+	}
+	allow := func(prefix string, m proto.Message, names ...string) {
+		for _, name := range names {
+			d.fields[prefix+name] = m
+		}
+	}
+	switch kind {
+	case hook.CustomerCreated:
+		allow("", d.customer, customerFields...)
+	case hook.ProductPublished, hook.ProductArchived:
+		allow("", d.product, productFields...)
+	case hook.OrderPaid, hook.OrderFailed:
+		allow("", d.order, "note")
+		allow("items.", d.item, "quantity")
+		allow("product.", d.product, productFields...)
+		allow("customer.", d.order, customerFields...)
+	case hook.PaymentLinkPaid:
+		allow("", d.link, linkFields...)
+		allow("customer.", d.order, customerFields...)
+	}
+	return d
+}
+
+// override sets a field, given as FIELD=VALUE.
+func (d *demoData) override(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	m := d.fields[name]
+	switch {
+	case len(d.fields) == 0:
+		return usage("--override: a %s has no fields", d.kind)
+	case !ok || m == nil:
+		return usage("--override: must be FIELD=VALUE with one of %s, not %q", strings.Join(slices.Sorted(maps.Keys(d.fields)), ", "), text)
+	}
+	field := name[strings.LastIndexByte(name, '.')+1:]
+	member := wire.AppendString([]byte{'{'}, field)
+	switch f := m.ProtoReflect().Descriptor().Fields().ByJSONName(field); {
+	case (f.Kind() == protoreflect.Int32Kind || f.Kind() == protoreflect.Int64Kind) && json.Valid([]byte(value)):
+		member = append(append(member, ':'), value...)
+	default:
+		member = wire.AppendString(append(member, ':'), value)
+	}
+	set := m.ProtoReflect().New().Interface()
+	if err := wire.Unmarshal(append(member, '}'), set); err != nil {
+		var invalid *wire.Invalid
+		if errors.As(err, &invalid) && len(invalid.Fields) > 0 {
+			return usage("--override: %s %s", name, invalid.Fields[0].Message)
+		}
+		return usage("--override: %s cannot be %q", name, value)
+	}
+	proto.Merge(m, set)
+	return nil
+}
+
+// object does what makes the event, and returns the id of the object that the event is about.
+func (d *demoData) object(ctx context.Context, o operator.API, store string) (string, error) {
+	d.product.Store, d.customer.Store, d.link.Store, d.order.Store = store, store, store, store
+	switch d.kind {
+	case hook.CustomerCreated:
+		made, err := o.CreateCustomer(ctx, d.customer)
+		if err == nil && !made.GetCreated() {
+			return "", errors.New("the store has a customer with this e-mail or phone already, so that none was created")
+		}
+		return made.GetCustomer().GetId(), err
+	case hook.ProductPublished:
+		d.product.Status = storefrontv1.Product_PUBLISHED.Enum()
+		made, err := o.CreateProduct(ctx, d.product)
+		return made.GetId(), err
+	case hook.ProductArchived:
+		made, err := o.CreateProduct(ctx, d.product)
+		if err != nil {
+			return "", err
+		}
+		made, err = o.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: made.GetId(), Status: storefrontv1.Product_ARCHIVED.Enum()})
+		return made.GetId(), err
+	case hook.PaymentLinkPaid:
+		link, err := o.CreatePaymentLink(ctx, d.link)
+		if err != nil {
+			return "", err
+		}
+		d.order.PaymentLinkId = link.GetId()
+	default:
+		product, err := o.CreateProduct(ctx, d.product)
+		if err != nil {
+			return "", err
+		}
+		d.item.ProductId = product.GetId()
+		d.order.Items = []*adminv1.CreateOrderRequest_Item{d.item}
+	}
+	order, err := o.CreateOrder(ctx, d.order)
+	if err != nil {
+		return "", err
+	}
+	if d.kind == hook.OrderFailed {
+		order, err = o.FailOrder(ctx, &adminv1.FailOrderRequest{Id: order.GetId()})
+	} else {
+		order, err = o.PayOrder(ctx, &adminv1.PayOrderRequest{Id: order.GetId()})
+	}
+	return order.GetId(), err
+}

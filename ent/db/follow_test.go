@@ -1,0 +1,53 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+)
+
+// Those who follow a store are woken by its events, without a webhook that subscribes to them, and by
+// nothing else.
+func TestFollowEvents(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		one, other := uuid.New(), uuid.New()
+		ctx, stop := context.WithCancel(t.Context())
+		first, second, others := s.FollowEvents(ctx, one), s.FollowEvents(t.Context(), one), s.FollowEvents(t.Context(), other)
+		commit := func(events int) {
+			require.NoError(t, s.WithTx(tenant.With(t.Context(), tenant.Store{ID: one}, tenant.Actor{}), func(ctx context.Context, _ *ent.Tx) error {
+				for range events {
+					hook.Made(ctx, uuid.New())
+				}
+				return nil
+			}))
+		}
+		commit(0)
+		require.Empty(t, first, "no event")
+		commit(2)
+		require.Len(t, first, 1, "one value for both")
+		require.Len(t, second, 1)
+		require.Empty(t, others)
+		<-first
+		<-second
+		stop()
+		require.Eventually(t, func() bool {
+			commit(1)
+			if len(first) == 0 {
+				return true
+			}
+			<-first
+			return false
+		}, 10*time.Second, time.Millisecond, "it ended with its context")
+		require.Len(t, second, 1)
+	})
+}
