@@ -89,12 +89,15 @@ func (s *Server) timed(next http.Handler, streams ...string) http.Handler {
 		timeout = rest.DefaultTimeout
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := r.Context(), context.CancelFunc(nil)
+		var (
+			ctx    context.Context
+			cancel context.CancelFunc
+		)
 		if slices.Contains(streams, r.URL.Path) {
-			ctx, cancel = context.WithCancel(ctx)
+			ctx, cancel = context.WithCancel(r.Context())
 			defer context.AfterFunc(s.streaming, cancel)()
 		} else {
-			ctx, cancel = context.WithTimeoutCause(ctx, timeout, apierr.ErrOutOfTime)
+			ctx, cancel = context.WithTimeoutCause(r.Context(), timeout, apierr.ErrOutOfTime)
 		}
 		defer cancel()
 		next.ServeHTTP(w, r.WithContext(ctx))

@@ -138,7 +138,7 @@ func (l *listener) run() error {
 				return l.take(answer)
 			})
 		if l.ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // An interruption is the orderly end.
 		}
 		if err != nil && (l.since == nil || !passing(err)) {
 			return err

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"net"
 	"net/http/httptest"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,15 +28,23 @@ import (
 type ear struct {
 	*exec.Cmd
 	secret string
+	// printed is its standard output with --print-json.
+	printed bytes.Buffer
 }
 
 // listen starts the command and waits until it is ready.
 func (i installation) listen(args ...string) *ear {
 	i.t.Helper()
 	c := i.command("storefront", append([]string{"listen"}, args...)...)
+	e := &ear{Cmd: c}
 	var errs strings.Builder
-	c.Stderr = &errs
-	out, err := c.StdoutPipe()
+	read := c.StdoutPipe
+	if slices.Contains(args, "--print-json") {
+		read, c.Stdout = c.StderrPipe, &e.printed
+	} else {
+		c.Stderr = &errs
+	}
+	out, err := read()
 	require.NoError(i.t, err)
 	require.NoError(i.t, c.Start())
 	i.t.Cleanup(func() {
@@ -43,7 +53,6 @@ func (i installation) listen(args ...string) *ear {
 			_ = c.Wait()
 		}
 	})
-	e := &ear{Cmd: c}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if secret, ok := strings.CutPrefix(lines.Text(), "signing secret: "); ok {
 			e.secret = secret
@@ -116,7 +125,7 @@ func TestListenOnAServer(t *testing.T) {
 			serving := start()
 			far := installation{t, map[string]string{"STOREFRONT_ADMIN_URL": "http://" + address, "STOREFRONT_ADMIN_TOKEN": remoteToken}}
 			all := far.listen("--forward-to", server.URL+"/all")
-			some := far.listen("--forward-to", server.URL+"/some", "--events", "customer.created,ping", "--store", "shop")
+			some := far.listen("--forward-to", server.URL+"/some", "--events", "customer.created,ping", "--store", "shop", "--print-json")
 			require.Equal(t, all.secret, some.secret, "one secret for a store and a token")
 
 			far.run(nil, "trigger", "product.published", "--yes")
@@ -149,8 +158,15 @@ func TestListenOnAServer(t *testing.T) {
 			_ = killed.Wait()
 			require.Equal(t, before, counts(t, handle), "nothing is left")
 
-			require.NoError(t, all.Process.Signal(syscall.SIGINT))
-			require.NoError(t, all.Wait())
+			for _, e := range []*ear{all, some} {
+				require.NoError(t, e.Process.Signal(syscall.SIGINT))
+				require.NoError(t, e.Wait())
+			}
+			var forwarded []string
+			for _, d := range r.at("/some") {
+				forwarded = append(forwarded, string(d.body))
+			}
+			require.ElementsMatch(t, forwarded, strings.Split(strings.TrimSpace(some.printed.String()), "\n"), "each event on a line")
 			// What was forwarded is what is kept, byte for byte.
 			kept, err := operator.New(handle, service.New(handle, service.Options{})).ListEvents(t.Context(), &adminv1.ListEventsRequest{Store: "shop"})
 			require.NoError(t, err)

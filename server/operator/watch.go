@@ -25,9 +25,9 @@ import (
 )
 
 const (
-	// MaxWatches and MaxStoreWatches bound the streams of events that are open at a time, in all and of
-	// one store.
-	MaxWatches      = 100
+	// MaxWatches is how many streams of events are open at a time.
+	MaxWatches = 100
+	// MaxStoreWatches is how many of them may be of one store.
 	MaxStoreWatches = 10
 	// MaxWatch is how long a stream lasts. Its client then opens the next one, so that streams move to
 	// other servers, and one whose client has vanished ends.
@@ -36,9 +36,9 @@ const (
 	WatchBeat = 15 * time.Second
 
 	// watchPoll is how often a stream looks for what other processes committed, and watchGap the least
-	// time between two looks: one finds what a hundred commits left.
+	// time between two looks: of a store with 100 events a second one takes 7 ms on PostgreSQL.
 	watchPoll = 500 * time.Millisecond
-	watchGap  = 20 * time.Millisecond
+	watchGap  = 100 * time.Millisecond
 	// watchOverlap is how far back each look goes. An event gets its time shortly before its commit, so
 	// that one with an earlier time may be seen after one with a later time. What lies between the two
 	// is bounded by the timeouts of statements, 10 seconds unless set otherwise; the rest allows for
