@@ -19,6 +19,7 @@ import (
 
 	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/usage"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/monitor"
@@ -54,6 +55,8 @@ type Config struct {
 	// Clock replaces the clock for the minutes of limits and the expiry of keys; nil means the one
 	// that all servers on the database share.
 	Clock func() time.Time
+	// RequestLogOff turns the log off of refused requests, and of how many succeeded, that the dashboard shows.
+	RequestLogOff bool
 	// PublicDocs also serves the reference on the public listener, for development; the operator's
 	// listener always has it.
 	PublicDocs bool
@@ -74,7 +77,8 @@ type Server struct {
 	config        Config
 	edge          *rest.Edge
 	gate          *auth.Gate
-	operator      *rpc.Gate // nil: the operator's side is off
+	usage         *usage.Log // nil: the log of requests is off
+	operator      *rpc.Gate  // nil: the operator's side is off
 	drain         *drain
 	readiness     *monitor.Readiness
 	public, admin net.Listener
@@ -94,6 +98,14 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{config: c, drain: newDrain(c.DrainDelay), readiness: monitor.NewReadiness(c.Store), gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger})}
 	s.streaming, s.endStreams = context.WithCancel(context.Background())
+	observe := m.observe
+	if !c.RequestLogOff {
+		s.usage = usage.New(c.Store, c.Logger)
+		observe = func(r rest.Request) { m.observe(r); s.note(r) }
+		if err := c.Metrics.Register(usageMetric(s.usage.Dropped)); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
 	rules := service.New(c.Store, c.Shop)
 	names := []string{
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
@@ -106,7 +118,7 @@ func New(c Config) (*Server, error) {
 		},
 		Timeout: c.RequestTimeout, Capacity: capacity(c.Store),
 		TrustedProxies: c.TrustedProxies, Logger: c.Logger,
-		Traces: c.Traces, Observe: m.observe, Unreachable: db.IsUnreachable, Now: c.Store.Now,
+		Traces: c.Traces, Observe: observe, Unreachable: db.IsUnreachable, Now: c.Store.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -169,6 +181,8 @@ func (s *Server) Run(ctx context.Context) error {
 	gateContext, stopGate := context.WithCancel(context.WithoutCancel(ctx))
 	gateDone := make(chan error, 1)
 	go func() { gateDone <- s.gate.Run(gateContext) }()
+	usageDone := make(chan error, 1)
+	go func() { usageDone <- s.runUsage(gateContext) }()
 	accepted := make(chan struct{}) // closed when the last connection has been
 	group.Go(func() error {
 		defer close(accepted)
@@ -193,7 +207,7 @@ func (s *Server) Run(ctx context.Context) error {
 	})
 	err := group.Wait()
 	stopGate()
-	return errors.Join(err, <-gateDone)
+	return errors.Join(err, <-gateDone, <-usageDone)
 }
 
 func serve(server *http.Server, l net.Listener) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/usage"
 )
 
 // recordBatch is how many outcomes one statement writes.
@@ -97,6 +98,7 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 		}
 		w.metrics.took(opFinish, start)
 		w.metrics.ended(outcomes, lost)
+		w.count(outcomes)
 		w.lost(ctx, lost)
 	}
 	for webhook, store := range exhausted {
@@ -110,6 +112,15 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 		}
 	}
 	return nil
+}
+
+// count adds the attempts to what their webhooks' owners see.
+func (w *Worker) count(outcomes []queue.Outcome) {
+	for _, o := range outcomes {
+		if a := o.Attempt; a != nil {
+			w.usage.Count(o.Delivery.StoreID, o.Delivery.WebhookID, a.StartedAt, usage.Hour, a.Succeeded(), a.Duration)
+		}
+	}
 }
 
 // judge changes what follows a failure if its webhook is disabled, was disabled since the delivery

@@ -39,6 +39,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/usage"
 	"go.storefront.example/worker/egress"
 )
 
@@ -109,6 +110,7 @@ type Worker struct {
 	client  *egress.Client
 	lanes   *lanes
 	metrics *metrics
+	usage   *usage.Log
 	// relays and claims hold how long the latest statements took.
 	relays, claims pace
 	results        chan result
@@ -139,7 +141,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	w := &Worker{
-		config: c, queue: queue.On(c.Store), lanes: newLanes(c.Concurrency),
+		config: c, queue: queue.On(c.Store), lanes: newLanes(c.Concurrency), usage: usage.New(c.Store, c.Logger),
 		results: make(chan result, c.Concurrency), ended: make(chan []result, c.Concurrency), stopTimeout: stopTimeout,
 	}
 	if err := w.checkSecrets(ctx); err != nil {
@@ -178,6 +180,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	// Attempts and the writing of their results continue after the context ends.
 	working, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
+	counting, stopCounting := context.WithCancel(working)
+	defer stopCounting()
+	counted := make(chan error, 1)
+	go func() { counted <- w.usage.Run(counting) }()
 	group, running := errgroup.WithContext(ctx)
 	recorded := make(chan struct{})
 	go func() {
@@ -193,6 +199,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	err := group.Wait()
 	close(w.results)
 	<-recorded
+	stopCounting()
+	if err := <-counted; err != nil {
+		w.config.Logger.WarnContext(working, "write the use of webhooks", "error", err)
+	}
 	w.client.Close()
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = nil

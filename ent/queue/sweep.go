@@ -11,6 +11,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/usage"
 )
 
 // sweepBatch is how many rows one transaction deletes where rows are deleted one by one: writers
@@ -73,7 +74,9 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (Swept, erro
 	for _, table := range []struct {
 		name  string
 		below uuid.UUID
-	}{{"events" + q.dialect.leftover, eventsBefore}, {"finished_deliveries" + q.dialect.leftover, oldest}, {"resends", oldest}, {"idempotency_keys", id.Floor(clock.Now.Add(-keyAge))}} {
+	}{{"events" + q.dialect.leftover, eventsBefore}, {"finished_deliveries" + q.dialect.leftover, oldest}, {"resends", oldest},
+		{"idempotency_keys", id.Floor(clock.Now.Add(-keyAge))},
+		{"refused_requests", id.Floor(clock.Now.Add(-usage.Retention))}, {"tallies", id.Floor(clock.Now.Add(-usage.TallyRetention))}} {
 		n, err := q.deleteBelow(ctx, table.name, table.below)
 		done.Rows += n
 		if err != nil {

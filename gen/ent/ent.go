@@ -28,10 +28,12 @@ import (
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/ratecounter"
+	"go.storefront.example/gen/ent/refusedrequest"
 	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/session"
 	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/gen/ent/tally"
 	"go.storefront.example/gen/ent/webhook"
 )
 
@@ -109,10 +111,12 @@ func checkColumn(t, c string) error {
 			paymentlink.Table:      paymentlink.ValidColumn,
 			product.Table:          product.ValidColumn,
 			ratecounter.Table:      ratecounter.ValidColumn,
+			refusedrequest.Table:   refusedrequest.ValidColumn,
 			resend.Table:           resend.ValidColumn,
 			session.Table:          session.ValidColumn,
 			signinlink.Table:       signinlink.ValidColumn,
 			store.Table:            store.ValidColumn,
+			tally.Table:            tally.ValidColumn,
 			webhook.Table:          webhook.ValidColumn,
 		})
 	})

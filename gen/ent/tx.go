@@ -46,6 +46,8 @@ type Tx struct {
 	Product *ProductClient
 	// RateCounter is the client for interacting with the RateCounter builders.
 	RateCounter *RateCounterClient
+	// RefusedRequest is the client for interacting with the RefusedRequest builders.
+	RefusedRequest *RefusedRequestClient
 	// Resend is the client for interacting with the Resend builders.
 	Resend *ResendClient
 	// Session is the client for interacting with the Session builders.
@@ -54,6 +56,8 @@ type Tx struct {
 	SignInLink *SignInLinkClient
 	// Store is the client for interacting with the Store builders.
 	Store *StoreClient
+	// Tally is the client for interacting with the Tally builders.
+	Tally *TallyClient
 	// Webhook is the client for interacting with the Webhook builders.
 	Webhook *WebhookClient
 
@@ -203,10 +207,12 @@ func (tx *Tx) init() {
 	tx.PaymentLink = NewPaymentLinkClient(tx.config)
 	tx.Product = NewProductClient(tx.config)
 	tx.RateCounter = NewRateCounterClient(tx.config)
+	tx.RefusedRequest = NewRefusedRequestClient(tx.config)
 	tx.Resend = NewResendClient(tx.config)
 	tx.Session = NewSessionClient(tx.config)
 	tx.SignInLink = NewSignInLinkClient(tx.config)
 	tx.Store = NewStoreClient(tx.config)
+	tx.Tally = NewTallyClient(tx.config)
 	tx.Webhook = NewWebhookClient(tx.config)
 }
 

@@ -92,6 +92,7 @@ func New(c Config) http.Handler {
 		"GET /deliveries/{id}/payload": d.payload,
 		"POST /deliveries/{id}/resend": d.resendDelivery,
 
+		"GET /requests": d.requests,
 		"GET /activity": d.activity,
 
 		"/": func(v *visit) error { return noPage() },

@@ -18,12 +18,17 @@ type keysBody struct {
 	Limit        int
 }
 
-// keys lists the keys.
-func (d *dashboard) keys(v *visit) error {
-	all, err := operator.Collect(v, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Key, string, error) {
+// allKeys are the store's keys, newest first.
+func (d *dashboard) allKeys(v *visit) ([]*adminv1.Key, error) {
+	return operator.Collect(v, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Key, string, error) {
 		out, err := d.Operator.ListKeys(ctx, &adminv1.ListKeysRequest{PageSize: size, PageToken: token})
 		return out.GetKeys(), out.GetNextPageToken(), err
 	})
+}
+
+// keys lists the keys.
+func (d *dashboard) keys(v *visit) error {
+	all, err := d.allKeys(v)
 	if err != nil {
 		return err
 	}

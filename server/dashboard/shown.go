@@ -13,18 +13,19 @@ import (
 
 // functions format values in the templates.
 var functions = template.FuncMap{
-	"asset":  assetAddress,
-	"once":   once,
-	"stamp":  timestamppb.New,
-	"iso":    func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02T15:04:05.000Z") },
-	"day":    func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2 Jan 2006, 15:04:05 UTC") },
-	"exact":  func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02 15:04:05.000 UTC") },
-	"left":   func(now time.Time, t *timestamppb.Timestamp) string { return left(now, t.AsTime()) },
-	"ago":    func(now time.Time, t *timestamppb.Timestamp) string { return span(now.Sub(t.AsTime())) + " ago" },
-	"took":   took,
-	"plural": plural,
-	"short":  func(id string) string { return id[:8] },
-	"badge":  badge,
+	"asset":   assetAddress,
+	"once":    once,
+	"stamp":   timestamppb.New,
+	"iso":     func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02T15:04:05.000Z") },
+	"day":     func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2 Jan 2006, 15:04:05 UTC") },
+	"exact":   func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02 15:04:05.000 UTC") },
+	"left":    func(now time.Time, t *timestamppb.Timestamp) string { return left(now, t.AsTime()) },
+	"ago":     func(now time.Time, t *timestamppb.Timestamp) string { return span(now.Sub(t.AsTime())) + " ago" },
+	"took":    took,
+	"grouped": grouped,
+	"plural":  plural,
+	"short":   func(id string) string { return id[:8] },
+	"badge":   badge,
 	"role": func(role string) string {
 		return map[string]string{adminv1.Session_owner.String(): "Owner", adminv1.Session_admin.String(): "Admin"}[role]
 	},

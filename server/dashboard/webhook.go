@@ -15,6 +15,8 @@ import (
 type webhooksBody struct {
 	Webhooks []*adminv1.Webhook
 	Limit    int
+	// Pictures are of the last day, by webhook.
+	Pictures map[string]picture
 }
 
 // webhooks lists the webhooks.
@@ -23,9 +25,19 @@ func (d *dashboard) webhooks(v *visit) error {
 	if err != nil {
 		return err
 	}
-	d.show(v, http.StatusOK, view{
-		Title: "Webhooks", Section: "webhooks", Template: "webhooks", Body: webhooksBody{all.GetWebhooks(), service.MaxWebhooks},
-	})
+	body := webhooksBody{all.GetWebhooks(), service.MaxWebhooks, map[string]picture{}}
+	ids := make([]string, len(body.Webhooks))
+	for i, w := range body.Webhooks {
+		ids[i] = w.GetId()
+	}
+	tallies, err := d.Operator.Tallies(v, ids, lastDay.since(v.now))
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		body.Pictures[id] = lastDay.draw(tallies[id], v.now)
+	}
+	d.show(v, http.StatusOK, view{Title: "Webhooks", Section: "webhooks", Template: "webhooks", Body: body})
 	return nil
 }
 
@@ -37,6 +49,8 @@ type webhookBody struct {
 	*adminv1.Webhook
 	Recent  []listed
 	Windows []window
+	// Pictures are of the last day and of the last week.
+	Pictures []picture
 	// Resent is what sending again came to, if that is what led here.
 	Resent string
 }
@@ -52,6 +66,13 @@ func (d *dashboard) webhook(v *visit) error {
 		return err
 	}
 	body := webhookBody{Webhook: w, Windows: windows, Resent: resentText(v)}
+	tallies, err := d.Operator.Tallies(v, []string{w.GetId()}, lastWeek.since(v.now))
+	if err != nil {
+		return err
+	}
+	for _, span := range []pictured{lastDay, lastWeek} {
+		body.Pictures = append(body.Pictures, span.draw(tallies[w.GetId()], v.now))
+	}
 	for _, e := range recent.GetDeliveries() {
 		body.Recent = append(body.Recent, listed{e, w.GetUrl()})
 	}

@@ -32,7 +32,8 @@ const (
 // unmatched is the route of a request that matched none.
 const unmatched = "unmatched"
 
-// Request is the input of metrics. Each of its texts is one of a closed set.
+// Request is the input of metrics and of the log of refused requests. Each of its texts is one of a closed set,
+// except Fields.
 type Request struct {
 	Protocol Protocol
 	// Method is the HTTP method, or OTHER for one that HTTP does not define.
@@ -47,6 +48,12 @@ type Request struct {
 	// Limit is the limit that the request exceeded, LimitKey or LimitAddress; empty if none.
 	Limit    string
 	Duration time.Duration
+
+	// StoreID and KeyID are the key's, uuid.Nil without a known one; RequestID is the request's.
+	StoreID, KeyID, RequestID uuid.UUID
+	// Fields are the names of what was refused or is missing, as the answer names them. The caller may have
+	// chosen them: they belong on the page of the key's owner, and in no metric.
+	Fields []string
 }
 
 // finish writes the request's log line, ends its span and calls the observer, even if one of them
@@ -67,9 +74,25 @@ func (e *Edge) finish(x *exchange, r *http.Request) {
 		if e.config.Observe != nil {
 			e.config.Observe(Request{
 				Protocol: x.protocol, Method: knownMethod(x.incoming.Method), Route: x.route, Status: x.status, Code: code, Limit: x.limit(), Duration: duration,
+				StoreID: x.principal.Store.ID, KeyID: x.principal.KeyID, RequestID: x.request.ID, Fields: x.refusedFields(),
 			})
 		}
 	})
+}
+
+// refusedFields returns the names of the fields, or the scope, that the answer's details name.
+func (x *exchange) refusedFields() []string {
+	if x.refusal == nil || x.refusal.Details == nil {
+		return nil
+	}
+	names := slices.Clone(x.refusal.Details.GetMissing())
+	for _, f := range x.refusal.Details.GetFields() {
+		names = append(names, f.GetField())
+	}
+	if scope := x.refusal.Details.GetRequired(); scope != "" {
+		names = append(names, scope)
+	}
+	return names
 }
 
 // limit returns the limit that refused the request. The address limit refuses before the key is

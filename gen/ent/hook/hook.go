@@ -201,6 +201,18 @@ func (f RateCounterFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value,
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.RateCounterMutation", m)
 }
 
+// The RefusedRequestFunc type is an adapter to allow the use of ordinary
+// function as RefusedRequest mutator.
+type RefusedRequestFunc func(context.Context, *ent.RefusedRequestMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f RefusedRequestFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.RefusedRequestMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.RefusedRequestMutation", m)
+}
+
 // The ResendFunc type is an adapter to allow the use of ordinary
 // function as Resend mutator.
 type ResendFunc func(context.Context, *ent.ResendMutation) (ent.Value, error)
@@ -247,6 +259,18 @@ func (f StoreFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.StoreMutation", m)
+}
+
+// The TallyFunc type is an adapter to allow the use of ordinary
+// function as Tally mutator.
+type TallyFunc func(context.Context, *ent.TallyMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f TallyFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.TallyMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.TallyMutation", m)
 }
 
 // The WebhookFunc type is an adapter to allow the use of ordinary

@@ -535,6 +535,32 @@ var (
 		Columns:    RateCountersColumns,
 		PrimaryKey: []*schema.Column{RateCountersColumns[0]},
 	}
+	// RefusedRequestsColumns holds the columns for the "refused_requests" table.
+	RefusedRequestsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "store_id", Type: field.TypeUUID},
+		{Name: "key_id", Type: field.TypeUUID},
+		{Name: "request_id", Type: field.TypeUUID},
+		{Name: "method", Type: field.TypeString},
+		{Name: "route", Type: field.TypeString},
+		{Name: "status", Type: field.TypeInt32},
+		{Name: "code", Type: field.TypeString},
+		{Name: "fields", Type: field.TypeString},
+		{Name: "created_at", Type: field.TypeTime},
+	}
+	// RefusedRequestsTable holds the schema information for the "refused_requests" table.
+	RefusedRequestsTable = &schema.Table{
+		Name:       "refused_requests",
+		Columns:    RefusedRequestsColumns,
+		PrimaryKey: []*schema.Column{RefusedRequestsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "refusedrequest_store_id_key_id_id",
+				Unique:  false,
+				Columns: []*schema.Column{RefusedRequestsColumns[1], RefusedRequestsColumns[2], RefusedRequestsColumns[0]},
+			},
+		},
+	}
 	// ResendsColumns holds the columns for the "resends" table.
 	ResendsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -672,6 +698,29 @@ var (
 			},
 		},
 	}
+	// TalliesColumns holds the columns for the "tallies" table.
+	TalliesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "store_id", Type: field.TypeUUID},
+		{Name: "subject_id", Type: field.TypeUUID},
+		{Name: "began_at", Type: field.TypeTime},
+		{Name: "succeeded", Type: field.TypeInt64, Default: 0},
+		{Name: "failed", Type: field.TypeInt64, Default: 0},
+		{Name: "duration_ms", Type: field.TypeInt64, Default: 0},
+	}
+	// TalliesTable holds the schema information for the "tallies" table.
+	TalliesTable = &schema.Table{
+		Name:       "tallies",
+		Columns:    TalliesColumns,
+		PrimaryKey: []*schema.Column{TalliesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "tally_store_id_subject_id_began_at",
+				Unique:  true,
+				Columns: []*schema.Column{TalliesColumns[1], TalliesColumns[2], TalliesColumns[3]},
+			},
+		},
+	}
 	// WebhooksColumns holds the columns for the "webhooks" table.
 	WebhooksColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -729,10 +778,12 @@ var (
 		PaymentLinksTable,
 		ProductsTable,
 		RateCountersTable,
+		RefusedRequestsTable,
 		ResendsTable,
 		SessionsTable,
 		SignInLinksTable,
 		StoresTable,
+		TalliesTable,
 		WebhooksTable,
 	}
 )
@@ -770,6 +821,9 @@ func init() {
 	ProductsTable.ForeignKeys[0].RefTable = StoresTable
 	RateCountersTable.Annotation = &entsql.Annotation{
 		Table: "rate_counters",
+	}
+	RefusedRequestsTable.Annotation = &entsql.Annotation{
+		Table: "refused_requests",
 	}
 	SignInLinksTable.Annotation = &entsql.Annotation{
 		Table: "sign_in_links",

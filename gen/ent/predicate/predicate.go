@@ -54,6 +54,9 @@ type Product func(*sql.Selector)
 // RateCounter is the predicate function for ratecounter builders.
 type RateCounter func(*sql.Selector)
 
+// RefusedRequest is the predicate function for refusedrequest builders.
+type RefusedRequest func(*sql.Selector)
+
 // Resend is the predicate function for resend builders.
 type Resend func(*sql.Selector)
 
@@ -65,6 +68,9 @@ type SignInLink func(*sql.Selector)
 
 // Store is the predicate function for store builders.
 type Store func(*sql.Selector)
+
+// Tally is the predicate function for tally builders.
+type Tally func(*sql.Selector)
 
 // Webhook is the predicate function for webhook builders.
 type Webhook func(*sql.Selector)

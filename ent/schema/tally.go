@@ -1,0 +1,30 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
+)
+
+// Tally counts what succeeded and failed for one subject in one period: the requests of an API key in a day,
+// the attempts of a webhook in an hour. Package usage owns it.
+type Tally struct{ ent.Schema }
+
+// Fields of a tally. Its id is of the period's beginning, by which it is forgotten.
+func (Tally) Fields() []ent.Field {
+	return []ent.Field{
+		id(),
+		storeID(),
+		field.UUID("subject_id", uuid.UUID{}).Immutable().Comment("an API key or a webhook"),
+		field.Time("began_at").Immutable(),
+		field.Int64("succeeded").Default(0),
+		field.Int64("failed").Default(0),
+		field.Int64("duration_ms").Default(0).Comment("of all of them together"),
+	}
+}
+
+// Indexes of tallies.
+func (Tally) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("store_id", "subject_id", "began_at").Unique()}
+}

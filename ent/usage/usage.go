@@ -1,0 +1,252 @@
+// Package usage owns what a store's owner sees of the use of keys and webhooks: how many requests of a key a
+// day, and attempts of a webhook an hour, succeeded and failed; and the requests of a key that were refused.
+//
+//	request, attempt ──► Log: memory, bounded ──every flushEvery──► tallies, refused_requests ──► pages
+//
+// Nothing waits for the database: what does not fit into memory is dropped and counted. A process that is killed
+// loses what it noted since its last flush. A key has at most MaxKept refused requests in the database; the
+// worker's sweep forgets them, and the tallies, after Retention.
+//
+// It keeps no body, no value and no address of a request.
+package usage
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/id"
+)
+
+const (
+	// Retention is how long refused requests are kept, and TallyRetention how long tallies are.
+	Retention      = 7 * 24 * time.Hour
+	TallyRetention = 8 * 24 * time.Hour
+	// MaxKept is how many refused requests of one key are kept: the newest.
+	MaxKept = 200
+
+	// Hour and Day are the periods of tallies, which begin at whole hours and days in UTC.
+	Hour = time.Hour
+	Day  = 24 * time.Hour
+)
+
+const (
+	// flushEvery is how often what was noted is written: on SQLite each write takes a turn of the one writer.
+	flushEvery   = 5 * time.Second
+	flushTimeout = 5 * time.Second
+	// maxHeld bounds the refused requests in memory, maxHeldOfKey those of one key, and maxTallies the
+	// subjects and periods.
+	maxHeld      = 5000
+	maxHeldOfKey = 20
+	maxTallies   = 50000
+	// batchSize is how many rows one statement writes.
+	batchSize = 500
+	// maxFields and maxFieldBytes bound the names of refused fields, which the caller may choose.
+	maxFields, maxFieldBytes = 20, 64
+)
+
+// Refused is a request that was refused.
+type Refused struct {
+	StoreID, KeyID, RequestID uuid.UUID
+	Method, Route, Code       string
+	Status                    int
+	// Fields are the names of the refused fields, or of what is missing.
+	Fields []string
+	At     time.Time
+}
+
+type subject struct {
+	store, id uuid.UUID
+	began     int64 // Unix milliseconds
+}
+
+type count struct{ succeeded, failed, millis int64 }
+
+// Log notes uses and writes them from time to time. Goroutines may share it.
+type Log struct {
+	store *db.DB
+	log   *slog.Logger
+	// dropped counts what did not fit into memory.
+	dropped atomic.Int64
+
+	mu      sync.Mutex
+	tallies map[subject]count
+	refused []Refused
+	ofKey   map[uuid.UUID]int
+
+	flushing sync.Mutex
+}
+
+// New returns a log of a database. The caller runs Run.
+func New(s *db.DB, log *slog.Logger) *Log {
+	return &Log{store: s, log: log, tallies: map[subject]count{}, ofKey: map[uuid.UUID]int{}}
+}
+
+// Dropped is how many uses were dropped because there was no room for them in memory.
+func (l *Log) Dropped() int64 { return l.dropped.Load() }
+
+// Count adds one use of a subject, an API key or a webhook, to the period in which it began.
+func (l *Log) Count(storeID, subjectID uuid.UUID, at time.Time, period time.Duration, succeeded bool, took time.Duration) {
+	c := count{millis: took.Milliseconds()}
+	if succeeded {
+		c.succeeded = 1
+	} else {
+		c.failed = 1
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.add(subject{storeID, subjectID, at.Truncate(period).UnixMilli()}, c)
+}
+
+// add adds a count, under the lock.
+func (l *Log) add(to subject, c count) {
+	sum, known := l.tallies[to]
+	if !known && len(l.tallies) >= maxTallies {
+		l.dropped.Add(c.succeeded + c.failed)
+		return
+	}
+	l.tallies[to] = count{sum.succeeded + c.succeeded, sum.failed + c.failed, sum.millis + c.millis}
+}
+
+// Refuse notes a refused request.
+func (l *Log) Refuse(r Refused) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.refused) >= maxHeld || l.ofKey[r.KeyID] >= maxHeldOfKey {
+		l.dropped.Add(1)
+		return
+	}
+	r.Fields = short(r.Fields)
+	l.ofKey[r.KeyID]++
+	l.refused = append(l.refused, r)
+}
+
+// short bounds the names of fields, and keeps each in a line.
+func short(names []string) []string {
+	kept := make([]string, 0, min(len(names), maxFields))
+	for _, name := range names[:min(len(names), maxFields)] {
+		kept = append(kept, strings.ToValidUTF8(strings.Join(strings.Fields(name[:min(len(name), maxFieldBytes)]), " "), ""))
+	}
+	return kept
+}
+
+// Run writes what was noted until the context ends, and then once more. It returns the error of that
+// last write; earlier ones are logged.
+func (l *Log) Run(ctx context.Context) error {
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return l.Flush(context.WithoutCancel(ctx))
+		case <-ticker.C:
+		}
+		if err := l.Flush(ctx); err != nil && ctx.Err() == nil {
+			l.log.WarnContext(ctx, "write the use of keys and webhooks", "error", err)
+		}
+	}
+}
+
+// Flush writes everything that was noted. Counts that it cannot write stay for the next time; refused
+// requests are dropped then.
+func (l *Log) Flush(ctx context.Context) error {
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	l.mu.Lock()
+	tallies, refused := l.tallies, l.refused
+	l.tallies, l.refused, l.ofKey = map[subject]count{}, nil, map[uuid.UUID]int{}
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
+	defer cancel()
+	return errors.Join(l.writeTallies(ctx, tallies), l.writeRefused(ctx, refused))
+}
+
+type tallyRow struct {
+	ID        uuid.UUID `json:"id"`
+	StoreID   uuid.UUID `json:"store_id"`
+	SubjectID uuid.UUID `json:"subject_id"`
+	BeganAt   int64     `json:"began_at"`
+	Succeeded int64     `json:"succeeded"`
+	Failed    int64     `json:"failed"`
+	Millis    int64     `json:"millis"`
+}
+
+// writeTallies adds the counts, in one order for all processes, so that no two wait for each other.
+func (l *Log) writeTallies(ctx context.Context, tallies map[subject]count) error {
+	order := slices.SortedFunc(maps.Keys(tallies), func(a, b subject) int {
+		return cmp.Or(bytes.Compare(a.store[:], b.store[:]), bytes.Compare(a.id[:], b.id[:]), cmp.Compare(a.began, b.began))
+	})
+	for part := range slices.Chunk(order, batchSize) {
+		rows := make([]tallyRow, len(part))
+		for i, s := range part {
+			c := tallies[s]
+			rows[i] = tallyRow{id.At(time.UnixMilli(s.began)), s.store, s.id, s.began, c.succeeded, c.failed, c.millis}
+		}
+		if err := write(ctx, l.store, statementsOf(l.store).addTallies, rows); err != nil {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			for _, s := range order {
+				if c, left := tallies[s]; left {
+					l.add(s, c)
+				}
+			}
+			return err
+		}
+		for _, s := range part {
+			delete(tallies, s)
+		}
+	}
+	return nil
+}
+
+type refusedRow struct {
+	ID        uuid.UUID `json:"id"`
+	StoreID   uuid.UUID `json:"store_id"`
+	KeyID     uuid.UUID `json:"key_id"`
+	RequestID uuid.UUID `json:"request_id"`
+	Method    string    `json:"method"`
+	Route     string    `json:"route"`
+	Status    int       `json:"status"`
+	Code      string    `json:"code"`
+	Fields    string    `json:"fields"`
+	At        int64     `json:"at"`
+}
+
+// writeRefused writes the refused requests, and deletes the oldest of keys that have too many.
+func (l *Log) writeRefused(ctx context.Context, refused []Refused) error {
+	written := 0
+	for part := range slices.Chunk(refused, batchSize) {
+		rows := make([]refusedRow, len(part))
+		keys := map[uuid.UUID]keyRow{}
+		for i, r := range part {
+			rows[i] = refusedRow{id.At(r.At), r.StoreID, r.KeyID, r.RequestID, r.Method, r.Route, r.Status, r.Code, strings.Join(r.Fields, "\n"), r.At.UnixMilli()}
+			keys[r.KeyID] = keyRow{r.StoreID, r.KeyID}
+		}
+		err := write(ctx, l.store, statementsOf(l.store).addRefused, rows)
+		if err == nil {
+			err = write(ctx, l.store, statementsOf(l.store).trimRefused, slices.Collect(maps.Values(keys)))
+		}
+		if err != nil {
+			l.dropped.Add(int64(len(refused) - written))
+			return err
+		}
+		written += len(part)
+	}
+	return nil
+}
+
+type keyRow struct {
+	StoreID uuid.UUID `json:"store_id"`
+	KeyID   uuid.UUID `json:"key_id"`
+}

@@ -1,0 +1,108 @@
+package dashboard
+
+import (
+	"net/http"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/usage"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+)
+
+// requestDays is how many days the page of requests shows, today included.
+const requestDays = 7
+
+// keyDays is how a key's requests of the last days ended.
+type keyDays struct {
+	*adminv1.Key
+	// Days are in the order of requestsBody.Days.
+	Days []keyDay
+}
+
+type keyDay struct{ Succeeded, Refused int64 }
+
+// refusedRequest is a refused request in the list.
+type refusedRequest struct {
+	usage.Refused
+	At *timestamppb.Timestamp
+}
+
+// requestsBody is the page of requests.
+type requestsBody struct {
+	Days []time.Time
+	Keys []keyDays
+	// Key is the key whose refused requests are listed; nil without any key.
+	Key     *adminv1.Key
+	Refused []refusedRequest
+	// Most is how many refused requests of a key are kept.
+	Most int
+}
+
+// requests shows how many requests of each key succeeded and were refused a day, and the refused ones of a key.
+func (d *dashboard) requests(v *visit) error {
+	keys, err := d.allKeys(v)
+	if err != nil {
+		return err
+	}
+	first := v.now.UTC().Truncate(usage.Day).AddDate(0, 0, 1-requestDays)
+	body := requestsBody{Most: usage.MaxKept}
+	for i := range requestDays {
+		body.Days = append(body.Days, first.AddDate(0, 0, i))
+	}
+	ids := make([]string, len(keys))
+	for i, k := range keys {
+		ids[i] = k.GetId()
+	}
+	tallies, err := d.Operator.Tallies(v, ids, first)
+	if err != nil {
+		return err
+	}
+	asked := v.r.URL.Query().Get("key")
+	for _, k := range keys {
+		days := keyDays{k, make([]keyDay, requestDays)}
+		for _, t := range tallies[k.GetId()] {
+			if i := int(t.BeganAt.Sub(first) / usage.Day); i < requestDays {
+				days.Days[i] = keyDay{t.Succeeded, t.Failed}
+			}
+		}
+		if k.GetStatus() == adminv1.Key_active || len(tallies[k.GetId()]) > 0 || asked == k.GetId() {
+			body.Keys = append(body.Keys, days)
+		}
+		if asked == k.GetId() {
+			body.Key = k
+		}
+	}
+	switch {
+	case asked != "" && body.Key == nil:
+		return noPage()
+	case body.Key == nil && len(body.Keys) > 0:
+		body.Key = mostRefused(body.Keys)
+	}
+	if body.Key != nil {
+		refused, err := d.Operator.RefusedRequests(v, body.Key.GetId())
+		if err != nil {
+			return err
+		}
+		for _, r := range refused {
+			body.Refused = append(body.Refused, refusedRequest{r, timestamppb.New(r.At)})
+		}
+	}
+	d.show(v, http.StatusOK, view{Title: "Requests", Section: "requests", Template: "requests", Body: body})
+	return nil
+}
+
+// mostRefused is the key with the most refused requests.
+func mostRefused(keys []keyDays) *adminv1.Key {
+	most, found := int64(-1), keys[0].Key
+	for _, k := range keys {
+		sum := int64(0)
+		for _, day := range k.Days {
+			sum += day.Refused
+		}
+		if sum > most {
+			most, found = sum, k.Key
+		}
+	}
+	return found
+}

@@ -1,0 +1,61 @@
+package dashboard_test
+
+import (
+	"log/slog"
+	"net/http"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/usage"
+	"go.storefront.example/gen/ent/store"
+)
+
+func TestRequestsAndAttemptsAreShown(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		p := newPlace(t, s)
+		mine, theirs := p.fill("one"), p.fill("two")
+		r := p.signedIn("one")
+		require.Contains(t, r.get("/requests").text, "None of its requests was refused.")
+		require.Contains(t, r.get("/webhooks/"+mine.webhook).text, "no attempts")
+
+		l, now := usage.New(s, slog.Default()), s.Now()
+		storeOf := func(slug string) uuid.UUID {
+			return s.Client().Store.Query().Where(store.Slug(slug)).OnlyX(t.Context()).ID
+		}
+		request := uuid.New()
+		for slug, o := range map[string]things{"one": mine, "two": theirs} {
+			for i := range 1234 {
+				l.Count(storeOf(slug), uuid.MustParse(o.key), now, usage.Day, i > 0, time.Millisecond)
+				l.Count(storeOf(slug), uuid.MustParse(o.webhook), now.Add(-time.Hour), usage.Hour, i > 0, 250*time.Millisecond)
+			}
+			l.Refuse(usage.Refused{
+				StoreID: storeOf(slug), KeyID: uuid.MustParse(o.key), RequestID: request, Method: "PATCH", Route: "/v1/products/{id}",
+				Code: "validation_failed", Status: 400, Fields: []string{"<title> of " + slug}, At: now,
+			})
+		}
+		require.NoError(t, l.Flush(t.Context()))
+		for _, path := range []string{"/requests", "/requests?key=" + mine.key} {
+			a := r.get(path)
+			require.Equal(t, http.StatusOK, a.status, path)
+			for _, want := range []string{">1,233 <br>", "1 refused", "PATCH /v1/products/{id}", ">400<", "validation_failed", "&lt;title&gt; of one", request.String()} {
+				require.Contains(t, a.text, want, path)
+			}
+			require.NotContains(t, a.text, "of two", path)
+		}
+		require.Equal(t, http.StatusNotFound, r.get("/requests?key="+theirs.key).status)
+		require.Equal(t, http.StatusNotFound, r.get("/requests?key=x").status)
+		for _, path := range []string{"/webhooks", "/webhooks/" + mine.webhook} {
+			a := r.get(path)
+			require.Contains(t, a.text, "99.9 % of 1,234 attempts succeeded, 250 ms on average", path)
+			require.Regexp(t, `<rect class="ko" x="\d+" y="\d+" width="5" height="[1-9]`, a.text, "one failure is seen")
+		}
+		require.Len(t, regexp.MustCompile("<svg ").FindAllString(r.get("/webhooks/"+mine.webhook).text, -1), 4, "two of the last day, two of the last week")
+	})
+}

@@ -1,0 +1,50 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/usage"
+	"go.storefront.example/server/apierr"
+)
+
+var errNoStore = errors.New("read usage: the context is in no store")
+
+// Tallies returns what succeeded and failed since a time for each of the store's API keys or webhooks with
+// these ids, oldest period first. The context must be in the store (In).
+func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (map[string][]usage.Tally, error) {
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return nil, errNoStore
+	}
+	subjects := make([]uuid.UUID, 0, len(ids))
+	for _, id := range ids {
+		if parsed, ok := parseID(id); ok {
+			subjects = append(subjects, parsed)
+		}
+	}
+	all, err := usage.Tallies(ctx, o.store, t.ID, subjects, since)
+	of := map[string][]usage.Tally{}
+	for _, one := range all {
+		of[one.SubjectID.String()] = append(of[one.SubjectID.String()], one)
+	}
+	return of, err
+}
+
+// RefusedRequests returns the newest refused requests of one of the store's API keys, at most usage.MaxKept. It
+// refuses with api_key_not_found if the id is not a UUID. The context must be in the store (In).
+func (o *Operator) RefusedRequests(ctx context.Context, keyID string) ([]usage.Refused, error) {
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return nil, errNoStore
+	}
+	id, ok := parseID(keyID)
+	if !ok {
+		return nil, notFound(apierr.APIKeyNotFound, keyID)
+	}
+	return usage.RefusedOf(ctx, o.store, t.ID, id, usage.MaxKept)
+}

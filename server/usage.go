@@ -1,0 +1,44 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"go.storefront.example/ent/usage"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/rest"
+)
+
+// note logs a request of a known key for the dashboard: that it succeeded, or why it was refused. One that its
+// caller abandoned is neither.
+func (s *Server) note(r rest.Request) {
+	if r.KeyID == uuid.Nil || r.Status == 0 || r.Status == apierr.StatusGone {
+		return
+	}
+	now, refused := s.config.Store.Now(), r.Code != "" || r.Status >= http.StatusBadRequest
+	s.usage.Count(r.StoreID, r.KeyID, now, usage.Day, !refused, r.Duration)
+	if refused {
+		s.usage.Refuse(usage.Refused{
+			StoreID: r.StoreID, KeyID: r.KeyID, RequestID: r.RequestID, Method: r.Method, Route: r.Route, Code: r.Code, Status: r.Status, Fields: r.Fields, At: now,
+		})
+	}
+}
+
+// runUsage writes the log of requests until the context ends.
+func (s *Server) runUsage(ctx context.Context) error {
+	if s.usage == nil {
+		return nil
+	}
+	return s.usage.Run(ctx)
+}
+
+// usageMetric reports how many requests the log had no room for.
+func usageMetric(dropped func() int64) prometheus.Collector {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "storefront_request_log_dropped_total",
+		Help: "Requests that are missing from the dashboard's log of requests: there was no room in memory, or they could not be written.",
+	}, func() float64 { return float64(dropped()) })
+}
