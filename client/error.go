@@ -79,7 +79,7 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 		e.Status = a.response.StatusCode
 		e.RetryAfter = retryAfter(a.response.Header)
 	}
-	refusal := refusalOf(err)
+	refusal := ServiceError(err)
 	switch {
 	case refusal.GetCode() == serviceDeadline:
 		// Connect sends the context's deadline along, and the service noticed first that it had passed.
@@ -105,8 +105,9 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	return e
 }
 
-// refusalOf returns the service's error in an answer, or nil.
-func refusalOf(err error) *storefrontv1.Error {
+// ServiceError returns the service's error body in an error of a generated client, or nil if the
+// service did not answer. The methods of this package return an *Error instead.
+func ServiceError(err error) *storefrontv1.Error {
 	var answered *connect.Error
 	if !errors.As(err, &answered) {
 		return nil

@@ -116,6 +116,8 @@ func verified(t *testing.T, got delivery, secret string) *webhook.Event {
 	event, err := webhook.Verify(got.body, got.header, secret)
 	require.NoError(t, err)
 	require.NoError(t, stripe.ValidatePayload(got.body, got.header, secret))
+	_, err = stripe.ConstructEvent(got.body, got.header, secret)
+	require.Error(t, err, "the guide does not name it, because it wants Stripe's own API version")
 
 	changed := bytes.Replace(got.body, []byte(`"data":`), []byte(`"data" :`), 1)
 	_, err = webhook.Verify(changed, got.header, secret)

@@ -13,7 +13,7 @@ import (
 // needNode asks for Node and what the tests need of npm's, and returns where that is.
 func needNode(t *testing.T) (modules string) {
 	t.Helper()
-	return devtest.NeedNode(t, "typescript", "@types/node", "@bufbuild/protobuf", "@connectrpc/connect-node", "stripe")
+	return devtest.NeedNode(t, "typescript", "@types/node", "esbuild", "@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node", "@connectrpc/connect-web", "stripe")
 }
 
 // node runs a script of Node's in a folder and returns what it prints.
@@ -22,13 +22,13 @@ func node(t *testing.T, folder string, variables []string, args ...string) strin
 	return devtest.Run(t, folder, variables, "node", args...)
 }
 
-// tested returns the environment of Node's tests: the service to test and the values to compare
+// tested returns the environment of Node's tests beside the service to test: the values to compare
 // with.
-func tested(t *testing.T, s devtest.Server) []string {
+func tested(t *testing.T) []string {
 	t.Helper()
 	top := devtest.Top(t)
-	return append(s.Variables(),
-		"STOREFRONT_VECTORS="+filepath.Join(top, "worker", "signature", "testdata", "vectors.json"),
-		"STOREFRONT_REFUSALS="+filepath.Join(top, "server", "apierr", "apierr.go"),
-	)
+	return []string{
+		"STOREFRONT_VECTORS=" + filepath.Join(top, "worker", "signature", "testdata", "vectors.json"),
+		"STOREFRONT_REFUSALS=" + filepath.Join(top, "server", "apierr", "apierr.go"),
+	}
 }

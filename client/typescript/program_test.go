@@ -2,11 +2,13 @@ package typescript_test
 
 import (
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,10 +22,12 @@ var snippet = regexp.MustCompile("(?s)```ts\n(.*?)```")
 // TestProgramInAnEmptyProject packs the package as it would be published, installs it in an empty
 // npm project and runs a caller's programs there, as a module and by require: they list three pages,
 // are refused by a 422, change a product, and verify the event that the worker of dev delivers.
+// Another makes typed calls over Connect, gRPC-Web and gRPC.
 func TestProgramInAnEmptyProject(t *testing.T) {
 	t.Parallel()
 	modules := needNode(t)
 	project := install(t, modules)
+	ownPaths(t, project)
 	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
 	types := filepath.Join(modules, "@types")
 
@@ -54,6 +58,12 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 	for _, program := range []string{"main.js", "main.cjs"} {
 		t.Run(program, func(t *testing.T) {
 			server, port := storefront.Start(t), freePort(t)
+			if program == "main.js" {
+				typed := node(t, project, server.Variables(), "connect.js")
+				for _, protocol := range []string{"Connect", "gRPC-Web", "gRPC"} {
+					require.Contains(t, typed, protocol+" 12n 422 product_incomplete [ 'content' ] true\n")
+				}
+			}
 			webhook := server.Register(t, "http://127.0.0.1:"+port, "product.archived")
 			said := node(t, project, append(server.Variables(), "WEBHOOK_SECRET="+webhook.Secret, "PORT="+port), program)
 			for _, line := range []string{
@@ -70,28 +80,62 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 	}
 }
 
-// install makes an empty project with the packed package in it. What the package depends on is packed
-// from node_modules too, so that nothing is asked of a registry and the version is the pinned one.
+// install makes an empty project with the packed package in it. npm pack makes the package in a copy
+// of what a fresh clone has, where nothing is installed. The peers are packed from node_modules, so that
+// the project asks no registry and their versions are the pinned ones.
 func install(t *testing.T, modules string) string {
 	t.Helper()
-	folder := t.TempDir()
-	built, project := filepath.Join(folder, "package"), filepath.Join(folder, "project")
-	node(t, ".", nil, "build.js", built)
-	for _, packed := range []string{built, filepath.Join(modules, "@bufbuild", "protobuf")} {
-		npm(t, packed, "pack", "--ignore-scripts", "--pack-destination", folder)
+	folder, top := t.TempDir(), devtest.Top(t)
+	clone, project := filepath.Join(folder, "clone"), filepath.Join(folder, "project")
+	for _, part := range []string{filepath.Join("client", "typescript"), filepath.Join("gen", "ts")} {
+		require.NoError(t, os.CopyFS(filepath.Join(clone, part), os.DirFS(filepath.Join(top, part))))
+	}
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join(top, name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(clone, name), text, 0o600))
+	}
+	npm(t, filepath.Join(clone, "client", "typescript"), "pack", "--pack-destination", folder)
+	for _, peer := range []string{"@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node"} {
+		npm(t, filepath.Join(modules, filepath.FromSlash(peer)), "pack", "--ignore-scripts", "--pack-destination", folder)
 	}
 	require.NoError(t, os.CopyFS(project, os.DirFS(filepath.Join("testdata", "program"))))
 	require.NoError(t, os.WriteFile(filepath.Join(project, "package.json"), []byte(`{"name":"program","private":true,"type":"module"}`), 0o600))
 	tarballs, err := filepath.Glob(filepath.Join(folder, "*.tgz"))
 	require.NoError(t, err)
-	require.Len(t, tarballs, 2)
+	require.Len(t, tarballs, 4)
 	npm(t, project, append([]string{"install", "--offline", "--no-audit", "--no-fund"}, tarballs...)...)
 	return project
 }
 
+// ownPaths requires that the installed package has no folder of this repository in its paths, and
+// a source map beside each module.
+func ownPaths(t *testing.T, project string) {
+	t.Helper()
+	installed := filepath.Join(project, "node_modules", "storefront-client")
+	modules := 0
+	require.NoError(t, filepath.WalkDir(installed, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		relative, err := filepath.Rel(installed, path)
+		require.NoError(t, err)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NotRegexp(t, `client|typescript|gen/ts`, filepath.ToSlash(relative))
+		if strings.HasSuffix(path, ".js") {
+			modules++
+			require.NotContains(t, string(text), "gen/ts", relative)
+			require.FileExists(t, path+".map")
+		}
+		return nil
+	}))
+	require.Greater(t, modules, 40, "of both kinds")
+}
+
 func npm(t *testing.T, folder string, arguments ...string) {
 	t.Helper()
-	devtest.Run(t, folder, nil, "npm", arguments...)
+	devtest.Run(t, folder, []string{"npm_config_prefer_offline=true"}, "npm", arguments...)
 }
 
 // freePort is a port that nothing listens on. The system hands them out in turn, so that the program

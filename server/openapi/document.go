@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+
+	"go.storefront.example/server/apierr"
 )
 
 // document is the part of an OpenAPI 3.1 document that this one uses, in the order in which it is
@@ -83,6 +85,8 @@ type response struct {
 	Description string              `json:"description,omitempty"`
 	Headers     ordered[*header]    `json:"headers,omitzero"`
 	Content     ordered[*mediaType] `json:"content,omitzero"`
+	// Codes are the error codes of today that the answer may have.
+	Codes []apierr.Code `json:"x-error-codes,omitempty"`
 }
 
 type header struct {
@@ -119,13 +123,16 @@ type securityScheme struct {
 
 // schema is a JSON Schema of the dialect of OpenAPI 3.1.
 type schema struct {
-	Ref                  string           `json:"$ref,omitempty"`
-	Title                string           `json:"title,omitempty"`
-	Description          string           `json:"description,omitempty"`
-	Type                 types            `json:"type,omitempty"`
-	Format               string           `json:"format,omitempty"`
-	Pattern              string           `json:"pattern,omitempty"`
-	Enum                 []any            `json:"enum,omitempty"`
+	Ref         string `json:"$ref,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Type        types  `json:"type,omitempty"`
+	Format      string `json:"format,omitempty"`
+	Pattern     string `json:"pattern,omitempty"`
+	Enum        []any  `json:"enum,omitempty"`
+	// Words are the texts of today, to which others may be added. Generators use the name of the
+	// extension (https://opensource.zalando.com/restful-api-guidelines/#112).
+	Words                []string         `json:"x-extensible-enum,omitempty"`
 	Default              any              `json:"default,omitempty"`
 	MinLength            *int             `json:"minLength,omitempty"`
 	MaxLength            *int             `json:"maxLength,omitempty"`
@@ -139,6 +146,8 @@ type schema struct {
 	OneOf                []*schema        `json:"oneOf,omitempty"`
 	Discriminator        *discriminator   `json:"discriminator,omitempty"`
 	Examples             []any            `json:"examples,omitempty"`
+	// Details are, in the error body, the one field of details that each of these codes fills.
+	Details ordered[string] `json:"x-details,omitzero"`
 }
 
 type discriminator struct {

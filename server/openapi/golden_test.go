@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -79,13 +78,9 @@ func codesIn(doc *document, r *response) []string {
 	if r.Ref != "" {
 		r = doc.Components.Responses.get(strings.TrimPrefix(r.Ref, "#/components/responses/"))
 	}
-	var codes []string
-	whole := r.Content.get(mediaTypeJSON).Schema
-	for _, s := range append(slices.Clone(whole.OneOf), whole) {
-		if s.Ref != "" {
-			named := doc.Components.Schemas.get(strings.TrimPrefix(s.Ref, "#/components/schemas/"))
-			codes = append(codes, named.Properties.get("code").Enum[0].(string))
-		}
+	codes := make([]string, 0, len(r.Codes))
+	for _, code := range r.Codes {
+		codes = append(codes, string(code))
 	}
 	return codes
 }

@@ -14,9 +14,14 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/auth"
 )
 
-const mediaTypeJSON = "application/json"
+const (
+	mediaTypeJSON = "application/json"
+	// schemeName is the name of the security scheme in base.yaml.
+	schemeName = "apiKey"
+)
 
 // statusInComment finds a status of success in a method's comment; without one it is 200.
 var statusInComment = regexp.MustCompile(`\((2\d\d)\)`)
@@ -62,7 +67,7 @@ func (c *completion) completeOperation(verb, path string, op *operation, d proto
 	op.OperationID = strings.ToLower(string(name[:1])) + string(name[1:])
 	op.Summary = sentence(name)
 	op.Description = text + "\n\nNeeds the scope `" + scope + "`."
-	op.Security = []ordered[[]string]{one("apiKey", []string{scope})}
+	op.Security = []ordered[[]string]{one(schemeName, []string{scope})}
 	for _, p := range op.Parameters {
 		fd := d.Input().Fields().ByJSONName(p.Name)
 		if fd == nil {
@@ -85,6 +90,29 @@ func (c *completion) completeOperation(verb, path string, op *operation, d proto
 		})}
 	}
 	return c.addResponses(verb, path, op, d, text)
+}
+
+// describeScopes lists the bearer scopes of API keys, each with the operations that need it. The
+// requirement of an operation names its scope, which OpenAPI 3.1 allows for any scheme.
+func (c *completion) describeScopes() error {
+	scheme := c.doc.Components.SecuritySchemes.get(schemeName)
+	if scheme == nil {
+		return fmt.Errorf("%s has no security scheme %s", basePath, schemeName)
+	}
+	scheme.Description += "\n\nThe bearer scopes, and what needs each:\n"
+	for _, scope := range auth.Scopes() {
+		var needed []string
+		for _, d := range c.methods.all() {
+			if of, _ := proto.GetExtension(d.Options(), storefrontv1.E_Scope).(string); of == scope {
+				needed = append(needed, sentence([]rune(d.Name())))
+			}
+		}
+		if needed == nil {
+			return fmt.Errorf("no operation needs the scope %s", scope)
+		}
+		scheme.Description += fmt.Sprintf("\n- `%s`: %s", scope, strings.Join(needed, ", "))
+	}
+	return nil
 }
 
 // tag gives the operation the tag of its resource, which the service's comment describes.

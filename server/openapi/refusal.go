@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -140,7 +141,7 @@ func (c *completion) addCommonResponses() error {
 
 // refused is the answer with one of several codes of a status.
 func (c *completion) refused(verb string, codes []apierr.Code) (*response, error) {
-	content := &mediaType{Schema: anyOf(codes)}
+	content := &mediaType{Schema: reference("Error")}
 	var text []string
 	for _, code := range codes {
 		g, ok := refusing(c.goldens, verb, string(code))
@@ -153,7 +154,7 @@ func (c *completion) refused(verb string, codes []apierr.Code) (*response, error
 	status := statusOf(codes[0])
 	r := &response{
 		Description: http.StatusText(status) + "\n\n" + strings.Join(text, "\n"),
-		Headers:     everywhere(), Content: one(mediaTypeJSON, content),
+		Headers:     everywhere(), Content: one(mediaTypeJSON, content), Codes: codes,
 	}
 	switch status {
 	case http.StatusUnauthorized:
@@ -164,21 +165,7 @@ func (c *completion) refused(verb string, codes []apierr.Code) (*response, error
 	return r, nil
 }
 
-// anyOf is the body of a refusal with one of the codes; the code determines its form.
-func anyOf(codes []apierr.Code) *schema {
-	if len(codes) == 1 {
-		return reference(pascal(string(codes[0])))
-	}
-	s := &schema{Discriminator: &discriminator{PropertyName: "code"}}
-	for _, code := range codes {
-		r := reference(pascal(string(code)))
-		s.OneOf = append(s.OneOf, r)
-		s.Discriminator.Mapping.set(string(code), r.Ref)
-	}
-	return s
-}
-
-// pascal is a code as the name of a schema: api_key_missing is ApiKeyMissing.
+// pascal is a type of event as the name of a schema: payment_link.paid is PaymentLinkPaid.
 func pascal(code string) string {
 	parts := strings.FieldsFunc(code, func(r rune) bool { return r == '_' || r == '.' })
 	for i, p := range parts {
@@ -187,49 +174,53 @@ func pascal(code string) string {
 	return strings.Join(parts, "")
 }
 
-// addErrors adds a schema for every code, and the one that is any of them.
+// addErrors adds the body of every refusal. It is open to new codes and details: what today's codes
+// are, and which of them have details, is listed beside it.
 func (c *completion) addErrors() error {
+	about, err := c.message("ErrorDetails")
+	if err != nil {
+		return err
+	}
+	details, err := c.messageSchema(about, false)
+	if err != nil {
+		return err
+	}
+	details.Required = nil
+	details.Properties.get("required").Words = auth.Scopes()
+	// Each field of the details belongs to one code, which its comment names first; the texts that a
+	// list may have follow it.
+	var detailed ordered[string]
+	for i := range about.Fields().Len() {
+		fd := about.Fields().Get(i)
+		s := details.Properties.get(fd.JSONName())
+		named := quoted.FindAllStringSubmatch(s.Description, -1)
+		if named == nil {
+			return fmt.Errorf("the comment of %s names no code", fd.FullName())
+		}
+		detailed.set(named[0][1], fd.JSONName())
+		for _, word := range named[1:] {
+			s.Items.Words = append(s.Items.Words, word[1])
+		}
+	}
 	body, err := c.message("Error")
 	if err != nil {
 		return err
 	}
-	details, err := c.message("ErrorDetails")
+	whole, err := c.messageSchema(body, false)
 	if err != nil {
 		return err
 	}
-	// Each field of the details belongs to one code, which its comment names first.
-	detailed := map[apierr.Code]protoreflect.FieldDescriptor{}
-	for i := range details.Fields().Len() {
-		fd := details.Fields().Get(i)
-		text, err := comment(fd)
-		if err != nil {
-			return err
-		}
-		if found := quoted.FindStringSubmatch(text); found != nil {
-			detailed[apierr.Code(found[1])] = fd
+	whole.Details = detailed
+	whole.Required = slices.DeleteFunc(whole.Required, func(name string) bool { return name == "details" })
+	code := whole.Properties.get("code")
+	code.Description += "\n"
+	for status, group := range byStatus(slices.Sorted(maps.Keys(meanings))).all() {
+		for _, one := range group {
+			code.Words = append(code.Words, string(one))
+			code.Description += fmt.Sprintf("\n- `%s` (%s): %s", one, status, meanings[one])
 		}
 	}
-	codes := make([]apierr.Code, 0, len(meanings))
-	for code := range meanings {
-		codes = append(codes, code)
-	}
-	slices.Sort(codes)
-	groups := byStatus(codes)
-	codes = nil
-	for _, group := range groups.all() {
-		codes = append(codes, group...)
-		for _, code := range group {
-			s, err := c.errorSchema(body, code, detailed[code])
-			if err != nil {
-				return err
-			}
-			c.doc.Components.Schemas.set(pascal(string(code)), s)
-		}
-	}
-	whole := anyOf(codes)
-	if whole.Description, err = comment(body); err != nil {
-		return err
-	}
+	c.doc.Components.Schemas.set("ErrorDetails", details)
 	c.doc.Components.Schemas.set("Error", whole)
 	fieldError, err := c.message("FieldError")
 	if err != nil {
@@ -248,41 +239,4 @@ func (c *completion) message(name protoreflect.Name) (protoreflect.MessageDescri
 		return nil, fmt.Errorf("%s is no message", name)
 	}
 	return m, nil
-}
-
-// errorSchema is the body of a refusal with a code. Only some codes have details, of one field.
-func (c *completion) errorSchema(body protoreflect.MessageDescriptor, code apierr.Code, detail protoreflect.FieldDescriptor) (*schema, error) {
-	s, err := c.messageSchema(body, false)
-	if err != nil {
-		return nil, err
-	}
-	s.Description = meanings[code]
-	s.Properties.get("statusCode").Enum = []any{statusOf(code)}
-	s.Properties.get("statusCode").Minimum = nil
-	s.Properties.get("code").Enum = []any{code}
-	if detail == nil {
-		s.Properties.remove("details")
-		s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return name == "details" })
-		return s, nil
-	}
-	about, err := c.property(detail, false)
-	if err != nil {
-		return nil, err
-	}
-	listed := quoted.FindAllStringSubmatch(about.Description, -1)[1:]
-	switch {
-	case code == apierr.InsufficientScope:
-		for _, scope := range auth.Scopes() {
-			about.Enum = append(about.Enum, scope)
-		}
-	case len(listed) > 0:
-		for _, word := range listed {
-			about.Items.Enum = append(about.Items.Enum, word[1])
-		}
-	}
-	d := &schema{Type: types{"object"}, AdditionalProperties: false, Required: []string{detail.JSONName()}}
-	d.Description = s.Properties.get("details").Description
-	d.Properties.set(detail.JSONName(), about)
-	s.Properties.set("details", d)
-	return s, nil
 }

@@ -79,10 +79,16 @@ func inBody(d protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
 }
 
 // completeSchemas rewrites the plugin's schemas under their plain names. Query parameters are
-// described in their operation and need none.
+// described in their operation and need none. The enums are those of requests: in answers and events
+// a field lists its own words, because they stay open to new ones.
 func (c *completion) completeSchemas() error {
-	var bodies, queries ordered[bool]
+	var bodies, queries, asked ordered[bool]
 	for _, d := range c.methods.all() {
+		for _, fd := range inBody(d.Input()) {
+			if fd.Enum() != nil {
+				asked.set(string(fd.Enum().FullName()), true)
+			}
+		}
 		if hasBody(d) {
 			bodies.set(string(d.Input().FullName()), true)
 		} else {
@@ -96,11 +102,19 @@ func (c *completion) completeSchemas() error {
 		if full.Parent() == "google.protobuf" || queries.has(name) {
 			continue
 		}
+		if d, _ := c.files.FindDescriptorByName(full); isEnum(d) && !asked.has(name) {
+			continue
+		}
 		if err := c.addSchema(full, bodies.has(name)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func isEnum(d protoreflect.Descriptor) bool {
+	_, is := d.(protoreflect.EnumDescriptor)
+	return is
 }
 
 // addSchema adds the schema of a message or an enum.
@@ -128,13 +142,26 @@ func (c *completion) addSchema(name protoreflect.FullName, request bool) error {
 	return nil
 }
 
-// enumSchema lists the words of an enum, without that of 0, which is never sent.
+// enumSchema is a request's enum: it is closed.
 func enumSchema(d protoreflect.EnumDescriptor) (*schema, error) {
 	text, err := comment(d)
 	if err != nil {
 		return nil, err
 	}
-	s := &schema{Type: types{"string"}, Description: text + "\n"}
+	s, err := openEnum(d)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range s.Words {
+		s.Enum = append(s.Enum, word)
+	}
+	s.Words, s.Description = nil, text+"\n"+s.Description
+	return s, nil
+}
+
+// openEnum lists the words of an enum, without that of 0, which is never sent. It is open to others.
+func openEnum(d protoreflect.EnumDescriptor) (*schema, error) {
+	s := &schema{Type: types{"string"}}
 	for i := range d.Values().Len() {
 		v := d.Values().Get(i)
 		if v.Number() == 0 {
@@ -144,19 +171,23 @@ func enumSchema(d protoreflect.EnumDescriptor) (*schema, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Enum = append(s.Enum, string(v.Name()))
+		s.Words = append(s.Words, string(v.Name()))
 		s.Description += fmt.Sprintf("\n- `%s`: %s", v.Name(), meaning)
 	}
 	return s, nil
 }
 
-// messageSchema is the schema of a message with its fields. An answer has every one of them.
+// messageSchema is the schema of a message with its fields. An answer has every one of them, and may
+// have others in a later release; a request may have no others.
 func (c *completion) messageSchema(d protoreflect.MessageDescriptor, request bool) (*schema, error) {
 	text, err := comment(d)
 	if err != nil {
 		return nil, err
 	}
-	s := &schema{Type: types{"object"}, Description: text, AdditionalProperties: false}
+	s := &schema{Type: types{"object"}, Description: text}
+	if request {
+		s.AdditionalProperties = false
+	}
 	bounds := c.bounds[d.FullName()]
 	for i := range d.Fields().Len() {
 		fd := d.Fields().Get(i)
@@ -213,6 +244,9 @@ func (c *completion) property(fd protoreflect.FieldDescriptor, request bool) (*s
 	case !request && strings.Contains(text, "E.164"):
 		s.Pattern = phonePattern
 	}
+	if s.Words != nil {
+		text += "\n" + s.Description
+	}
 	s.Description = text
 	return s, nil
 }
@@ -235,6 +269,9 @@ func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	case protoreflect.DoubleKind:
 		return &schema{Type: types{"number"}, Format: "double"}, nil
 	case protoreflect.EnumKind:
+		if !request {
+			return openEnum(fd.Enum())
+		}
 		return reference(plain(fd.Enum().FullName())), nil
 	case protoreflect.MessageKind:
 		if fd.Message().FullName() != "google.protobuf.Timestamp" {

@@ -89,7 +89,8 @@ func (c *completion) addWebhooks() error {
 	))
 	schemas.set(linkOrder, throughLink(schemas.get("Order")))
 	union := &schema{
-		Description:   "An event, which is the body of a delivery. `type` determines what `data` is.",
+		Description: "An event of today's types, which is the body of a delivery. `type` determines what `data` is. " +
+			"A webhook receives no types but those that it subscribes to.",
 		Discriminator: &discriminator{PropertyName: "type"},
 	}
 	for _, e := range events {
@@ -121,6 +122,9 @@ func throughLink(order *schema) *schema {
 		case "paymentLink":
 			changed = *reference("OrderPaymentLink")
 			changed.Description = "The payment link that the order came through."
+		case "status":
+			changed.Words = []string{storefrontv1.Order_PAID.String()}
+			changed.Description = "Where the order stands: an event has it as it was when it was paid."
 		case "paidAt":
 			changed.Type = types{"string"}
 			changed.Description = "When the order was paid."
@@ -162,9 +166,10 @@ type field struct {
 	schema            *schema
 }
 
-// object is the schema of an object that has every one of the fields.
+// object is the schema of an object that has every one of the fields, and may have others in a later
+// release.
 func object(description string, fields ...field) *schema {
-	s := &schema{Type: types{"object"}, Description: description, AdditionalProperties: false}
+	s := &schema{Type: types{"object"}, Description: description}
 	for _, f := range fields {
 		f.schema.Description = f.description
 		s.Properties.set(f.name, f.schema)
@@ -209,9 +214,9 @@ const userAgentHeader = "User-Agent"
 func (c *completion) addDeliveryHeaders(eventTypes []string) {
 	kind, sender, attempt := text("", ""), text("", ""), whole(1, maxAttempts)
 	for _, name := range eventTypes {
-		kind.Enum = append(kind.Enum, name)
+		kind.Words = append(kind.Words, name)
 	}
-	sender.Enum = []any{signature.UserAgent}
+	sender.Words = []string{signature.UserAgent}
 	for _, h := range []field{
 		{signature.Header, fmt.Sprintf("`t=<time>,v1=<signature>`: the time of the attempt in Unix seconds, and the HMAC-SHA256 of "+
 			"`<time>.<body>` in lower-case hex. Its key is the webhook's whole secret, `%s` included, and the body is signed byte "+

@@ -19,12 +19,17 @@ export function checkBaseUrl(baseUrl: string, allowHttp: boolean): string {
   if (path.endsWith("/v1")) {
     throw new TypeError("baseUrl must be the address of the service without /v1");
   }
+  checkPrivate(url, allowHttp);
+  return url.origin + path;
+}
+
+/** Refuses an address to which the key would cross a network in clear text. */
+export function checkPrivate(url: URL, allowHttp: boolean): void {
   if (url.protocol === "http:" && !allowHttp && !isLoopback(url.hostname)) {
     throw new TypeError(
       "baseUrl must be https, or the key crosses the network readable; where that network is private, set allowHttp",
     );
   }
-  return url.origin + path;
 }
 
 /** Reports whether a host is this machine, so that nothing crosses a network; URL writes every IPv4 address with four numbers. */

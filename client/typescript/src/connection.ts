@@ -1,11 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { DescMethod } from "@bufbuild/protobuf";
 
 import { checkApiKey, checkBaseUrl } from "./address.js";
-import { answerError, StorefrontError } from "./error.js";
+import { CallSite } from "./callsite.js";
+import { answerError, StorefrontError, type ErrorCode } from "./error.js";
 import { parseObject } from "./json.js";
 import { Operation, type Input, type Wire } from "./operation.js";
+import { responseOf, withResponse } from "./response.js";
+import { version } from "./version.js";
 
 /** How to reach the service. */
 export interface StorefrontOptions {
@@ -21,13 +22,41 @@ export interface StorefrontOptions {
   allowHttp?: boolean | undefined;
   /** The function that sends requests, for your own proxy or traces. Default the global `fetch`. */
   fetch?: typeof fetch | undefined;
+  /** Called after every attempt, for logs and metrics. What it throws is ignored. */
+  onAttempt?: ((attempt: Attempt) => void) | undefined;
+}
+
+/** One attempt of a call. It contains no key, no query and no body. */
+export interface Attempt {
+  /** The operation of the API, such as `UpdateProduct`. */
+  operation: string;
+  /** The HTTP method. */
+  method: string;
+  /** The path, without its query. */
+  path: string;
+  /** The number of the attempt, from 1. */
+  attempt: number;
+  /** How long it took. */
+  durationMs: number;
+  /** The HTTP status; undefined if nothing answered. */
+  status: number | undefined;
+  /** The request's identifier in the service's logs; undefined if the service did not answer. */
+  requestId: string | undefined;
+  /** Why it failed; undefined if it succeeded. */
+  code: ErrorCode | undefined;
+  /** How long the call waits before the next attempt; undefined if this was the last. */
+  retryInMs: number | undefined;
 }
 
 /** The options of one call. */
 export interface CallOptions {
   /** Ends the call when it is aborted: the call rejects with `canceled`, or with `timeout` if the signal is one of `AbortSignal.timeout`. */
   signal?: AbortSignal | undefined;
-  /** How many milliseconds this call may take, including waits and retries; for a list, each page. */
+  /**
+   * How many milliseconds this call may take, including waits and retries. For a list it bounds the
+   * requests of all pages together; without it, each page has the client's `timeoutMs`, because a
+   * list may take as long as its reader does.
+   */
   timeoutMs?: number | undefined;
 }
 
@@ -43,7 +72,18 @@ export interface Clock {
 
 const systemClock: Clock = {
   now: () => performance.now(),
-  pause: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }),
+  pause: (milliseconds, signal) =>
+    new Promise<void>((resolve, reject) => {
+      const abort = (): void => {
+        clearTimeout(timer);
+        reject(signal.reason as Error);
+      };
+      const timer = setTimeout(() => {
+        signal.removeEventListener("abort", abort);
+        resolve();
+      }, milliseconds);
+      signal.addEventListener("abort", abort, { once: true });
+    }),
   random: Math.random,
 };
 
@@ -51,7 +91,7 @@ const defaultMaxRetries = 3;
 const defaultTimeoutMs = 120_000;
 /** How long one attempt may take, so that a connection that died silently leaves time for the next. */
 const attemptTimeoutMs = 30_000;
-/** The first pause before a read is sent again; it doubles up to the last. */
+/** The first pause before a retry that waits for no `Retry-After`; it doubles up to the last. */
 const firstDelayMs = 250;
 const maxDelayMs = 8_000;
 /**
@@ -71,12 +111,15 @@ export class Connection {
   readonly #fetch: typeof fetch;
   readonly #maxRetries: number;
   readonly #timeoutMs: number;
+  readonly #onAttempt: (attempt: Attempt) => void;
   readonly #clock: Clock;
 
   constructor(options: StorefrontOptions, clock = systemClock) {
     this.#apiKey = checkApiKey(options.apiKey);
     this.#baseUrl = checkBaseUrl(options.baseUrl, options.allowHttp ?? false);
-    this.#fetch = options.fetch ?? fetch;
+    // Called as a method of another object, the fetch of browsers and edge runtimes throws.
+    this.#fetch = options.fetch ?? ((...request) => fetch(...request));
+    this.#onAttempt = options.onAttempt ?? (() => undefined);
     this.#maxRetries = count("maxRetries", options.maxRetries ?? defaultMaxRetries);
     this.#timeoutMs = count("timeoutMs", options.timeoutMs ?? defaultTimeoutMs);
     this.#clock = clock;
@@ -85,14 +128,15 @@ export class Connection {
   /**
    * Calls a method of the API, with retries by this table:
    *
-   * | after                           | reads | writes | POSTs of payment links |
-   * | ------------------------------- | ----- | ------ | ---------------------- |
-   * | 429: waits `Retry-After`        | again | again  | once                   |
-   * | 5xx, no answer, no answer in time | again | once | once                   |
+   * | after                             | paymentLinks.create | everything else |
+   * | --------------------------------- | ------------------- | --------------- |
+   * | 429: waits `Retry-After`          | again               | again           |
+   * | 5xx, no answer, no answer in time | once                | again           |
    *
-   * A 429 changed nothing; after any other failure a write may have taken effect.
+   * A 429 changed nothing; after any other failure a payment link may have been created. All
+   * attempts share one deadline.
    */
-  async call<T>(method: DescMethod, input: Input, options: CallOptions = {}): Promise<T> {
+  async call<T extends object>(method: DescMethod, input: Input, options: CallOptions = {}, site = new CallSite(this.call)): Promise<T> {
     const operation = new Operation(method);
     const wire = operation.request(input);
     const timeoutMs = count("timeoutMs", options.timeoutMs ?? this.#timeoutMs);
@@ -100,31 +144,63 @@ export class Connection {
     const timeout = AbortSignal.timeout(timeoutMs);
     const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
     for (let retries = 0; ; retries++) {
+      const start = this.#clock.now();
       const answer = await this.#attempt(operation.name, wire, signal);
-      if (!(answer instanceof StorefrontError)) {
+      const failed = answer instanceof StorefrontError ? answer : undefined;
+      const retryInMs = failed && !signal.aborted ? this.#retryInMs(operation, failed, retries, deadline) : undefined;
+      this.#report(operation.name, wire, retries + 1, this.#clock.now() - start, answer, retryInMs);
+      if (failed === undefined) {
         return answer as T;
       }
-      // Even if the service asks for an immediate retry, the growing pauses apply.
-      const pauseMs = answer.retryAfterSeconds ? answer.retryAfterSeconds * 1000 : this.#delayMs(retries);
-      const late = pauseMs > maxRetryAfterSeconds * 1000 || this.#clock.now() + pauseMs >= deadline;
-      if (signal.aborted || late || retries >= this.#maxRetries || !isRepeatable(operation, answer)) {
-        throw answer;
+      if (retryInMs === undefined) {
+        throw site.mark(failed);
       }
-      await this.#clock.pause(pauseMs, signal).catch((cause: unknown) => {
-        throw aborted(operation.name, signal, cause);
+      await this.#clock.pause(retryInMs, signal).catch((cause: unknown) => {
+        throw site.mark(aborted(operation.name, signal, cause));
       });
     }
   }
 
+  /** How long to wait before the next attempt; undefined if there is to be none. */
+  #retryInMs(operation: Operation, failed: StorefrontError, retries: number, deadline: number): number | undefined {
+    if (retries >= this.#maxRetries || !isRepeatable(operation, failed)) {
+      return undefined;
+    }
+    // Even if the service asks for an immediate retry, the growing pauses apply.
+    const pauseMs = failed.retryAfterSeconds ? failed.retryAfterSeconds * 1000 : this.#delayMs(retries);
+    const late = pauseMs > maxRetryAfterSeconds * 1000 || this.#clock.now() + pauseMs >= deadline;
+    return late ? undefined : pauseMs;
+  }
+
+  #report(operation: string, wire: Wire, attempt: number, durationMs: number, answer: object, retryInMs: number | undefined): void {
+    const failed = answer instanceof StorefrontError ? answer : undefined;
+    const [path = ""] = wire.path.split("?");
+    try {
+      this.#onAttempt({
+        operation,
+        method: wire.verb,
+        path,
+        attempt,
+        durationMs,
+        status: failed ? failed.status : responseOf(answer).status,
+        requestId: failed ? failed.requestId : responseOf(answer).requestId,
+        code: failed?.code,
+        retryInMs,
+      });
+    } catch {
+      // A broken log must not make a call look failed that the service has carried out.
+    }
+  }
+
   /** Sends a request once, and returns the answer's object or what went wrong. */
-  async #attempt(operation: string, wire: Wire, signal: AbortSignal): Promise<object | StorefrontError> {
+  async #attempt(operation: string, wire: Wire, signal: AbortSignal): Promise<object> {
     try {
       const response = await this.#fetch(this.#baseUrl + wire.path, {
         method: wire.verb,
         headers: {
           Accept: "application/json",
           Authorization: `Bearer ${this.#apiKey}`,
-          "User-Agent": "storefront-typescript",
+          "User-Agent": `storefront-typescript/${version}`,
           ...(wire.body === undefined ? {} : { "Content-Type": "application/json" }),
         },
         ...(wire.body === undefined ? {} : { body: wire.body }),
@@ -133,7 +209,7 @@ export class Connection {
         signal: AbortSignal.any([signal, AbortSignal.timeout(attemptTimeoutMs)]),
       });
       const text = await response.text();
-      return (response.ok && parseObject(text)) || answerError(operation, response, text);
+      return withResponse((response.ok && parseObject(text)) || answerError(operation, response, text), response);
     } catch (cause) {
       if (signal.aborted) {
         return aborted(operation, signal, cause);
@@ -153,10 +229,7 @@ export class Connection {
 }
 
 function isRepeatable(operation: Operation, { code, status = 0 }: StorefrontError): boolean {
-  if (operation.once) {
-    return false;
-  }
-  return status === 429 || (operation.reads && (status >= 500 || code === "network_error" || code === "timeout"));
+  return status === 429 || (operation.repeatable && (status >= 500 || code === "network_error" || code === "timeout"));
 }
 
 /** The error of a call whose signal ended it: the caller's, or its deadline. */

@@ -7,7 +7,7 @@ import {
 } from "../../../gen/ts/storefront/v1/customer_pb.js";
 import type { CallOptions, Connection } from "./connection.js";
 import type { Changes, Draft, Filter, Page, Resource } from "./json.js";
-import { walk } from "./list.js";
+import { List } from "./list.js";
 
 /** A buyer. Amounts are in minor units of `currency`, dates are ISO 8601 in UTC. */
 export interface Customer extends Resource<CustomerMessage, "createdAt"> {}
@@ -31,13 +31,15 @@ export class Customers {
   }
 
   /**
-   * Iterates over all customers that match, newest first, a page at a time: `pageSize` is the
+   * Lists all customers that match, newest first, a page at a time: `pageSize` is the
    * number per request, `page` the first page. A customer recorded meanwhile moves the others
    * towards the end, so one may come twice: compare ids. Needs the scope `customers:read`. Throws a
    * StorefrontError.
    */
-  list(filter: CustomerFilter = {}, options?: CallOptions): AsyncGenerator<Customer, void, undefined> {
-    return walk(filter.page, (page) => this.page({ ...filter, page }, options));
+  list(filter: CustomerFilter = {}, options?: CallOptions): List<Customer> {
+    return new List(filter, options, (paging, each, site) =>
+      this.#connection.call<Page<Customer>>(CustomerService.method.listCustomers, { ...filter, ...paging }, each, site),
+    );
   }
 
   /** Retrieves one page of customers, for programs that show pages. Needs the scope `customers:read`. Rejects with a StorefrontError: `validation_failed`. */
@@ -52,8 +54,9 @@ export class Customers {
 
   /**
    * Creates a customer. If the store already has a customer with that e-mail or phone, adds what
-   * that customer lacks. A customer is never recorded twice, so it may be called again. Needs the
-   * scope `customers:write`. Rejects with a StorefrontError: `customer_identifier_required`,
+   * that customer lacks; `responseOf(customer).status` is 201 for a new customer, and 200 for a known
+   * one. A customer is never recorded twice, so it is retried like a read. Needs the scope
+   * `customers:write`. Rejects with a StorefrontError: `customer_identifier_required`,
    * `phone_invalid`, `customer_conflict` or `validation_failed`.
    */
   create(customer: NewCustomer, options?: CallOptions): Promise<Customer> {

@@ -103,6 +103,21 @@ export class StorefrontError extends Error {
     this.requestId = parts.requestId;
     this.retryAfterSeconds = parts.retryAfterSeconds;
   }
+
+  /** The operation, the code, the message with its details, and the request's identifier. */
+  override toString(): string {
+    const { fields = [], missing = [], required } = this.details ?? {};
+    const details = [...fields.map(({ field, message }) => `${field} ${message}`), ...missing, ...(required ? [required] : [])];
+    const list = details.length > 0 ? ` [${details.join("; ")}]` : "";
+    const request = this.requestId === undefined ? "" : ` (request ${this.requestId})`;
+    return `${this.name}: ${this.operation}: ${this.code}: ${this.message}${list}${request}`;
+  }
+
+  /** What `console.log` prints in Node, Deno and Bun: the text above, the caller's lines and the cause. */
+  [Symbol.for("nodejs.util.inspect.custom")](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+    const cause = this.cause === undefined ? "" : `\n  [cause]: ${inspect(this.cause, options)}`;
+    return `${this.stack ?? String(this)}${cause}`;
+  }
 }
 
 /**

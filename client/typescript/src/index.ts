@@ -1,5 +1,5 @@
 /**
- * The client of one store's API and the verifier of its webhooks, for Node.
+ * The client of one store's API and the verifier of its webhooks, for Node and edge runtimes.
  *
  * The package makes requests, retries them, converts errors, iterates over pages, and verifies
  * signatures of deliveries. It checks no field, keeps no state, and passes on data newer than
@@ -8,7 +8,7 @@
  *
  * @packageDocumentation
  */
-export type { CallOptions, StorefrontOptions } from "./connection.js";
+export type { Attempt, CallOptions, StorefrontOptions } from "./connection.js";
 export type { Customer, CustomerChanges, CustomerFilter, Customers, NewCustomer } from "./customer.js";
 export { StorefrontError, type ClientCode, type ErrorCode, type ErrorDetails, type ServiceCode } from "./error.js";
 export type {
@@ -26,6 +26,7 @@ export type {
   UnknownEvent,
 } from "./event.js";
 export type { Open, Page } from "./json.js";
+export type { List } from "./list.js";
 export type { Order, OrderFilter, Orders, OrderStatus } from "./order.js";
 export type {
   NewPaymentLink,
@@ -37,6 +38,7 @@ export type {
   PaymentLinks,
 } from "./paymentlink.js";
 export type { Product, ProductChanges, ProductFilter, Products, ProductStatus, ProductType } from "./product.js";
+export { responseOf, type ApiResponse, type RateLimit } from "./response.js";
 export type { RawBody } from "./signature.js";
 export type { Store, StoreOperations, StoreStatus } from "./store.js";
 export { createStorefront, type Storefront } from "./storefront.js";

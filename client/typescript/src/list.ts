@@ -1,18 +1,73 @@
+import { CallSite } from "./callsite.js";
+import type { CallOptions } from "./connection.js";
 import type { Page } from "./json.js";
 
+/** The largest page (specification, Conventions). */
+const maxPageSize = 100;
+
+/** Where a list starts, and how much it requests at a time. */
+interface Paging {
+  page?: number | bigint | undefined;
+  pageSize?: number | undefined;
+}
+
+/** Requests one page. */
+type Load<T> = (paging: Paging, options: CallOptions | undefined, site: CallSite) => Promise<Page<T>>;
+
 /**
- * Iterates over the pages of a list from a given one, one request a page, each made when its first
- * item is needed; leaving the loop makes no more.
+ * All items of a list, in the order of its pages: `for await` requests each page when the loop gets
+ * there, and leaving the loop requests no more. Each loop starts anew.
  */
-export async function* walk<T>(
-  first: number | bigint | undefined,
-  load: (page: number) => Promise<Page<T>>,
-): AsyncGenerator<T, void, undefined> {
-  for (let number = Number(first ?? 1); ; number++) {
-    const { data, pageSize, total } = await load(number);
-    yield* data;
-    if (data.length === 0 || number * pageSize >= total) {
-      return;
+export class List<T> implements AsyncIterable<T> {
+  readonly #paging: Paging;
+  readonly #options: CallOptions | undefined;
+  readonly #load: Load<T>;
+  readonly #site = new CallSite(List);
+
+  /** @internal */
+  constructor(paging: Paging, options: CallOptions | undefined, load: Load<T>) {
+    this.#paging = paging;
+    this.#options = options;
+    this.#load = load;
+  }
+
+  /** Iterates over the items. */
+  [Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    return this.#walk(this.#paging.pageSize);
+  }
+
+  /** Returns the first items in an array, at most `limit`, with as few requests as possible. */
+  async toArray({ limit }: { limit: number }): Promise<T[]> {
+    if (!Number.isInteger(limit) || limit < 1) {
+      throw new TypeError("limit must be a whole number from 1");
+    }
+    const { page, pageSize } = this.#paging;
+    // The start of a later page depends on the size of the pages.
+    const size = pageSize === undefined && page === undefined ? Math.min(limit, maxPageSize) : pageSize;
+    const items: T[] = [];
+    for await (const item of this.#walk(size)) {
+      items.push(item);
+      if (items.length === limit) {
+        break;
+      }
+    }
+    return items;
+  }
+
+  async *#walk(pageSize: number | undefined): AsyncGenerator<T, void, undefined> {
+    const { timeoutMs, ...others } = this.#options ?? {};
+    let leftMs = timeoutMs;
+    for (let page = Number(this.#paging.page ?? 1); ; page++) {
+      const start = performance.now();
+      const options = leftMs === undefined ? others : { ...others, timeoutMs: Math.max(0, Math.round(leftMs)) };
+      const { data, total, ...answered } = await this.#load({ page, pageSize }, options, this.#site);
+      if (leftMs !== undefined) {
+        leftMs -= performance.now() - start;
+      }
+      yield* data;
+      if (data.length === 0 || page * answered.pageSize >= total) {
+        return;
+      }
     }
   }
 }

@@ -2,7 +2,7 @@ import { getOption, type DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 
 import { http } from "../../../gen/ts/google/api/annotations_pb.js";
-import { PaymentLinkService } from "../../../gen/ts/storefront/v1/payment_link_pb.js";
+import { CustomerService } from "../../../gen/ts/storefront/v1/customer_pb.js";
 
 /** The parameters of an operation: the fields of its request, by their JSON names. */
 export type Input = Readonly<Record<string, unknown>>;
@@ -20,10 +20,12 @@ export interface Wire {
 export class Operation {
   /** The method's name, such as UpdateProduct. */
   readonly name: string;
-  /** Whether it changes nothing, so that it may be sent again after any failure. */
-  readonly reads: boolean;
-  /** Whether it is never retried: the POSTs of payment links. */
-  readonly once: boolean;
+  /**
+   * Whether the second of two equal requests changes nothing more, so that it may be sent again
+   * after any failure. The protos declare it of reads and of enabling; the specification grants it
+   * to PATCH and to recording a customer.
+   */
+  readonly repeatable: boolean;
   readonly #verb: string;
   readonly #path: string;
 
@@ -33,8 +35,10 @@ export class Operation {
       throw new TypeError(`${method.name} has no HTTP binding`);
     }
     this.name = method.name;
-    this.reads = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-    this.once = method.parent.typeName === PaymentLinkService.typeName && pattern.case === "post";
+    this.repeatable =
+      method.idempotency !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN ||
+      pattern.case === "patch" ||
+      method === CustomerService.method.createCustomer;
     this.#verb = pattern.case.toUpperCase();
     this.#path = pattern.value;
   }
@@ -68,7 +72,8 @@ function query(input: Input): string {
       parameters.set(name, value instanceof Date ? value.toISOString() : String(value));
     }
   }
-  return parameters.size > 0 ? `?${parameters}` : "";
+  const text = parameters.toString();
+  return text === "" ? "" : `?${text}`;
 }
 
 /** JSON has numbers only, and every amount below 2^53 is one exactly. */

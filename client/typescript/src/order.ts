@@ -6,7 +6,7 @@ import {
 } from "../../../gen/ts/storefront/v1/order_pb.js";
 import type { CallOptions, Connection } from "./connection.js";
 import type { Filter, Page, Resource, Word } from "./json.js";
-import { walk } from "./list.js";
+import { List } from "./list.js";
 
 /** Where an order stands. */
 export type OrderStatus = Word<Order_Status>;
@@ -27,13 +27,15 @@ export class Orders {
   }
 
   /**
-   * Iterates over all orders that match, newest first, a page at a time: `pageSize` is the number
+   * Lists all orders that match, newest first, a page at a time: `pageSize` is the number
    * per request, `page` the first page. A new order moves the others towards the end, so one may
    * come twice: compare ids. An order that stops matching meanwhile moves them towards the front,
    * so one may be missed. Needs the scope `orders:read`. Throws a StorefrontError.
    */
-  list(filter: OrderFilter = {}, options?: CallOptions): AsyncGenerator<Order, void, undefined> {
-    return walk(filter.page, (page) => this.page({ ...filter, page }, options));
+  list(filter: OrderFilter = {}, options?: CallOptions): List<Order> {
+    return new List(filter, options, (paging, each, site) =>
+      this.#connection.call<Page<Order>>(OrderService.method.listOrders, { ...filter, ...paging }, each, site),
+    );
   }
 
   /** Retrieves one page of orders, for programs that show pages. Needs the scope `orders:read`. Rejects with a StorefrontError: `validation_failed`. */

@@ -9,7 +9,7 @@ import {
 } from "../../../gen/ts/storefront/v1/payment_link_pb.js";
 import type { CallOptions, Connection } from "./connection.js";
 import type { Changes, Draft, Filter, Page, Resource, Word } from "./json.js";
-import { walk } from "./list.js";
+import { List } from "./list.js";
 
 /** Who sets the amount of a payment link: the link, or the buyer. */
 export type PaymentLinkPricing = Word<PaymentLink_Pricing>;
@@ -39,14 +39,16 @@ export class PaymentLinks {
   }
 
   /**
-   * Iterates over all payment links that match, newest first and with their counters, a page at a
+   * Lists all payment links that match, newest first and with their counters, a page at a
    * time: `pageSize` is the number per request, `page` the first page. A link created meanwhile
    * moves the others towards the end, so one may come twice: compare ids. A link that stops
    * matching meanwhile moves them towards the front, so one may be missed. Needs the scope
    * `payment_links:read`. Throws a StorefrontError.
    */
-  list(filter: PaymentLinkFilter = {}, options?: CallOptions): AsyncGenerator<PaymentLink, void, undefined> {
-    return walk(filter.page, (page) => this.page({ ...filter, page }, options));
+  list(filter: PaymentLinkFilter = {}, options?: CallOptions): List<PaymentLink> {
+    return new List(filter, options, (paging, each, site) =>
+      this.#connection.call<Page<PaymentLink>>(PaymentLinkService.method.listPaymentLinks, { ...filter, ...paging }, each, site),
+    );
   }
 
   /** Retrieves one page of payment links, for programs that show pages. Needs the scope `payment_links:read`. Rejects with a StorefrontError: `validation_failed`. */
@@ -60,8 +62,8 @@ export class PaymentLinks {
   }
 
   /**
-   * Creates a payment link. It is never retried: after a `network_error` or a `timeout`, check the
-   * list before you call it again. Needs the scope `payment_links:write`. Rejects with a
+   * Creates a payment link. It is retried only when the limit refused it: after a `network_error`, a
+   * `timeout` or a status of 500 or more, check the list before you call it again. Needs the scope `payment_links:write`. Rejects with a
    * StorefrontError: `feature_disabled`, `payment_link_invalid_pricing`,
    * `payment_link_expiry_invalid`, `payment_link_expiry_past` or `validation_failed`.
    */
@@ -81,8 +83,8 @@ export class PaymentLinks {
 
   /**
    * Enables a disabled payment link and leaves an enabled one as it is; its `availability` shows
-   * whether it then takes payments. It is not retried, and may be called again. Needs the scope
-   * `payment_links:write`. Rejects with a StorefrontError: `payment_link_not_found`.
+   * whether it then takes payments. Needs the scope `payment_links:write`. Rejects with a
+   * StorefrontError: `payment_link_not_found`.
    */
   enable(id: string, options?: CallOptions): Promise<PaymentLink> {
     return this.#connection.call(PaymentLinkService.method.enablePaymentLink, { id }, options);

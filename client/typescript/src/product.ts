@@ -8,7 +8,7 @@ import {
 } from "../../../gen/ts/storefront/v1/product_pb.js";
 import type { CallOptions, Connection } from "./connection.js";
 import type { Changes, Filter, Page, Resource, Word } from "./json.js";
-import { walk } from "./list.js";
+import { List } from "./list.js";
 
 /** Where a product stands. */
 export type ProductStatus = Word<Product_Status>;
@@ -35,14 +35,16 @@ export class Products {
   }
 
   /**
-   * Iterates over all products that match, newest first and whatever their status, a page at a
+   * Lists all products that match, newest first and whatever their status, a page at a
    * time: `pageSize` is the number per request, `page` the first page. A product created meanwhile
    * moves the others towards the end, so one may come twice: compare ids. A product that stops
    * matching meanwhile moves them towards the front, so one may be missed. Needs the scope
    * `products:read`. Throws a StorefrontError.
    */
-  list(filter: ProductFilter = {}, options?: CallOptions): AsyncGenerator<Product, void, undefined> {
-    return walk(filter.page, (page) => this.page({ ...filter, page }, options));
+  list(filter: ProductFilter = {}, options?: CallOptions): List<Product> {
+    return new List(filter, options, (paging, each, site) =>
+      this.#connection.call<Page<Product>>(ProductService.method.listProducts, { ...filter, ...paging }, each, site),
+    );
   }
 
   /** Retrieves one page of products, for programs that show pages. Needs the scope `products:read`. Rejects with a StorefrontError: `validation_failed`. */

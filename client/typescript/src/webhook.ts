@@ -1,7 +1,7 @@
 import { parseEvent, type StorefrontEvent } from "./event.js";
-import { faultOf, sign, type RawBody, type SignatureFault } from "./signature.js";
+import { bytesOf, faultOf, sign, type RawBody, type SignatureFault } from "./signature.js";
 
-/** The header that carries the signature of a delivery, in Node's lower case, as in `request.headers`. */
+/** The header that carries the signature of a delivery, in lower case as in the `request.headers` of Node; `Headers.get` takes it too. */
 export const signatureHeader = "service-signature";
 
 /**
@@ -58,15 +58,17 @@ const defaultToleranceSeconds = 300;
  * never refused: fields and words are kept as received, and an event of an unknown type is an
  * UnknownEvent. An event may come more than once, with the same `id`.
  *
- * Throws a WebhookVerificationError, and a TypeError for a body that is neither text nor bytes.
+ * Rejects with a WebhookVerificationError, and with a TypeError for a body that is neither text nor
+ * bytes.
  */
-export function verifyWebhook(
+export async function verifyWebhook(
   rawBody: RawBody,
   header: string | readonly string[] | null | undefined,
   secret: string | readonly string[],
   options: VerifyWebhookOptions = {},
-): StorefrontEvent {
-  if (typeof rawBody !== "string" && !(rawBody instanceof Uint8Array)) {
+): Promise<StorefrontEvent> {
+  const body = bytesOf(rawBody);
+  if (body === undefined) {
     throw new TypeError("rawBody must be the text or the bytes as they came, before anything parsed them");
   }
   const secrets = [secret].flat().filter((text) => text !== "" && text !== undefined);
@@ -75,7 +77,7 @@ export function verifyWebhook(
   const text = [header ?? ""].flat().join(",");
   let fault: WebhookVerificationReason | undefined = "no_secret";
   for (const one of secrets) {
-    fault = faultOf(rawBody, text, one, now, tolerance);
+    fault = await faultOf(body, text, one, now, tolerance);
     if (fault !== "mismatch") {
       break;
     }
@@ -83,7 +85,7 @@ export function verifyWebhook(
   if (fault !== undefined) {
     throw new WebhookVerificationError(fault);
   }
-  const event = parseEvent(typeof rawBody === "string" ? rawBody : new TextDecoder().decode(rawBody));
+  const event = parseEvent(new TextDecoder().decode(body));
   if (event === undefined) {
     throw new WebhookVerificationError("payload");
   }
@@ -101,6 +103,10 @@ export interface SignWebhookOptions {
 }
 
 /** Returns the value of the signature's header as the service would make it: for tests of a receiver. */
-export function signWebhook({ body, secret, timestamp = Math.floor(Date.now() / 1000) }: SignWebhookOptions): string {
-  return `t=${timestamp},v1=${sign(body, secret, String(timestamp))}`;
+export async function signWebhook({ body, secret, timestamp = Math.floor(Date.now() / 1000) }: SignWebhookOptions): Promise<string> {
+  const bytes = bytesOf(body);
+  if (bytes === undefined || secret === "") {
+    throw new TypeError("body must be text or bytes, and secret must not be empty");
+  }
+  return `t=${timestamp},v1=${await sign(bytes, secret, String(timestamp))}`;
 }

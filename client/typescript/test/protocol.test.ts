@@ -1,5 +1,4 @@
-// The generated code with Connect's own transports for Node, on every protocol that they speak: for those who
-// prefer it to the package.
+// storefront-client/connect with Connect's own transports for Node, on every protocol that they speak.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
@@ -8,23 +7,13 @@ import { FieldMaskSchema, timestampDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient, type Client, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 
-import { CustomerService } from "../../../gen/ts/storefront/v1/customer_pb.js";
-import { ErrorSchema } from "../../../gen/ts/storefront/v1/error_pb.js";
-import { ListProductsResponseSchema, Product_Status, ProductService, type Product } from "../../../gen/ts/storefront/v1/product_pb.js";
-import { Store_Status, StoreService } from "../../../gen/ts/storefront/v1/store_pb.js";
+import { apiKey, CustomerService, ListProductsResponseSchema, Product_Status, ProductService, serviceError, Store_Status, StoreService, type Product } from "../src/connect.js";
 import { setting } from "./setting.js";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const baseUrl = setting("STOREFRONT_URL");
 const key = setting("STOREFRONT_KEY");
-
-function bearer(value: string): Interceptor {
-  return (next) => (request) => {
-    request.header.set("Authorization", `Bearer ${value}`);
-    return next(request);
-  };
-}
 
 type Protocol = (interceptors: Interceptor[]) => Transport;
 
@@ -58,7 +47,7 @@ async function refusal(call: Promise<unknown>): Promise<ConnectError> {
 for (const [name, protocol] of Object.entries(protocols)) {
   // One test after the other: they change the same product.
   describe(name, { concurrency: 1 }, () => {
-    const transport = protocol([bearer(key)]);
+    const transport = protocol([apiKey(key)]);
     const products = createClient(ProductService, transport);
 
     it("retrieves the store that the key belongs to", async () => {
@@ -119,9 +108,8 @@ for (const [name, protocol] of Object.entries(protocols)) {
       const { id } = await firstProduct(products);
       const error = await refusal(products.updateProduct({ id, title: "", priceAmount: -1n }));
       assert.equal(error.code, Code.InvalidArgument);
-      const [detail, ...others] = error.findDetails(ErrorSchema);
+      const detail = serviceError(error);
       assert.ok(detail);
-      assert.equal(others.length, 0);
       assert.equal(detail.statusCode, 400);
       assert.equal(detail.code, "validation_failed");
       assert.match(detail.requestId, uuid);
@@ -135,13 +123,13 @@ for (const [name, protocol] of Object.entries(protocols)) {
       const customers = createClient(CustomerService, transport);
       const error = await refusal(customers.getCustomer({ id: "00000000-0000-4000-8000-000000000000" }));
       assert.equal(error.code, Code.NotFound);
-      assert.equal(error.findDetails(ErrorSchema)[0]?.code, "customer_not_found");
+      assert.equal(serviceError(error)?.code, "customer_not_found");
     });
 
     it("is refused without a key", async () => {
       const error = await refusal(createClient(StoreService, protocol([])).getStore({}));
       assert.equal(error.code, Code.Unauthenticated);
-      assert.equal(error.findDetails(ErrorSchema)[0]?.code, "api_key_missing");
+      assert.equal(serviceError(error)?.code, "api_key_missing");
     });
 
     it("reads what is left of the minute from the headers", async () => {
@@ -153,9 +141,17 @@ for (const [name, protocol] of Object.entries(protocols)) {
 }
 
 it("reads what /v1 answers as the same messages", async () => {
-  const products = createClient(ProductService, createConnectTransport({ baseUrl, httpVersion: "1.1", interceptors: [bearer(key)] }));
+  const products = createClient(ProductService, createConnectTransport({ baseUrl, httpVersion: "1.1", interceptors: [apiKey(key)] }));
   const response = await fetch(`${baseUrl}/v1/products?pageSize=100`, { headers: { Authorization: `Bearer ${key}` } });
   assert.equal(response.status, 200);
   const body = (await response.json()) as JsonValue;
   assert.deepEqual(fromJson(ListProductsResponseSchema, body), await products.listProducts({ pageSize: 100 }));
+});
+
+it("refuses a text that is no key, and an address that would show one", async () => {
+  assert.throws(() => apiKey(`${key}\n`), (error) => error instanceof TypeError && /white space/.test(error.message) && !error.message.includes(key));
+  const readable = createConnectTransport({ baseUrl: "http://127.0.0.1.example.com", httpVersion: "1.1", interceptors: [apiKey(key)] });
+  await assert.rejects(createClient(StoreService, readable).getStore({}), (error) => error instanceof TypeError && /allowHttp/.test(error.message));
+  assert.equal(serviceError(new ConnectError("no answer")), undefined);
+  assert.equal(serviceError("no error"), undefined);
 });

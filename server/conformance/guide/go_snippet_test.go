@@ -19,14 +19,16 @@ import (
 // imports are the packages that the guide's functions may use; its first block, a whole program,
 // has its own.
 var imports = map[string]string{
-	"client.":       `"go.storefront.example/client"`,
-	"context.":      `"context"`,
-	"errors.":       `"errors"`,
-	"fmt.":          `"fmt"`,
-	"http.":         `"net/http"`,
-	"os.":           `"os"`,
-	"storefrontv1.": `storefrontv1 "go.storefront.example/gen/storefront/v1"`,
-	"webhook.":      `"go.storefront.example/client/webhook"`,
+	"client.":              `"go.storefront.example/client"`,
+	"connect.":             `"connectrpc.com/connect"`,
+	"context.":             `"context"`,
+	"errors.":              `"errors"`,
+	"fmt.":                 `"fmt"`,
+	"http.":                `"net/http"`,
+	"os.":                  `"os"`,
+	"storefrontv1.":        `storefrontv1 "go.storefront.example/gen/storefront/v1"`,
+	"storefrontv1connect.": `"go.storefront.example/gen/storefront/v1/storefrontv1connect"`,
+	"webhook.":             `"go.storefront.example/client/webhook"`,
 }
 
 // runGo builds the blocks in a new module that requires only this one: the first is a program, the
@@ -77,6 +79,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 // results is the output of the guide's functions, in Go and in TypeScript.
 const results = `no reference price: true
 missing: content
+typed: product_incomplete
 paid: true
 customer.created Awa Ngo +237670000001
 answers: 204 400

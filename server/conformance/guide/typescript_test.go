@@ -16,12 +16,13 @@ import (
 // parts are the modules made from the TypeScript blocks, by section; testdata/main.ts imports them.
 var parts = map[string]string{
 	"Quick start": "start.ts", "Changes": "changes.ts", "Errors": "errors.ts", "Lists": "lists.ts", webhooks: "receiver.ts",
+	"Typed clients": "typed.ts",
 }
 
 // compilerOptions are the strictest that a reader may use.
 const compilerOptions = `{
   "compilerOptions": {
-    "target": "ES2022", "lib": ["ES2023"], "module": "NodeNext", "types": ["node"], "strict": true,
+    "target": "ES2022", "lib": ["ES2023", "DOM"], "module": "NodeNext", "types": ["node"], "strict": true,
     "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true, "noImplicitReturns": true, "noFallthroughCasesInSwitch": true
   },
   "include": ["*.ts"]
@@ -29,7 +30,7 @@ const compilerOptions = `{
 
 // runTypeScript compiles the blocks beside the package as npm would install it, and runs them.
 func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
-	modules := devtest.NeedNode(t, "typescript", "@types/node", "@bufbuild/protobuf")
+	modules := devtest.NeedNode(t, "typescript", "@types/node", "@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node")
 	// Inside node_modules, where Node finds the package's dependencies.
 	folder, err := os.MkdirTemp(modules, ".storefront-guide-")
 	require.NoError(t, err)

@@ -70,6 +70,9 @@ func (d *Document) refused(x Exchange) error {
 	if err != nil {
 		return fmt.Errorf("as a refusal: %w", err)
 	}
+	if err := d.consistent(x.Status, value); err != nil {
+		return fmt.Errorf("as a refusal: %w", err)
+	}
 	d.refusal.see(value)
 	return nil
 }
@@ -121,7 +124,11 @@ func (op *Operation) received(x Exchange) (any, error) {
 		}
 		return nil, nil
 	}
-	return a.body.judge(x.Header, x.Body)
+	value, err := a.body.judge(x.Header, x.Body)
+	if err != nil {
+		return nil, err
+	}
+	return value, a.listed(value)
 }
 
 // sawAnswer marks the places that a valid answer shows.

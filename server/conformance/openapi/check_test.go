@@ -71,32 +71,30 @@ components:
       description: refused
       headers: {X-Left: {$ref: '#/components/headers/Left'}}
       content:
-        application/json:
-          schema:
-            allOf:
-              - {$ref: '#/components/schemas/Error'}
-              - {properties: {code: {enum: [invalid, taken]}}}
+        application/json: {schema: {$ref: '#/components/schemas/Error'}}
+      x-error-codes: [invalid, taken]
   schemas:
     Kind: {type: string, enum: [PAPER, SOUND]}
     Book:
       type: object
-      additionalProperties: false
       required: [id, title, price, kind, madeAt]
       properties:
         id: {type: string, format: uuid}
         title: {type: string}
         price: {type: [integer, 'null']}
-        kind: {$ref: '#/components/schemas/Kind'}
+        kind: {type: string, x-extensible-enum: [PAPER, SOUND]}
+        cover: {type: [string, 'null'], x-extensible-enum: [HARD, SOFT]}
         madeAt: {type: string, format: date-time}
         links: {type: object, additionalProperties: {type: string}}
         shelf: {oneOf: [{type: object, required: [row], properties: {row: {type: integer}}}, {type: 'null'}]}
     Error:
       type: object
-      additionalProperties: false
       required: [statusCode, code]
       properties:
         statusCode: {type: integer}
-        code: {type: string, enum: [invalid, taken, away]}
+        code: {type: string, x-extensible-enum: [invalid, taken, away]}
+        details: {type: object, properties: {fields: {type: array, items: {type: string}}}}
+      x-details: {invalid: fields}
 webhooks:
   book.made:
     post:
@@ -196,6 +194,7 @@ func TestDifference(t *testing.T) {
 		{"a fraction", replace(`null`, `1.5`), "/price"},
 		{"null where none can be", replace(`"Café"`, `null`), "/title: got null, want string"},
 		{"an unknown word", replace(`PAPER`, `paper`), "/kind: value must be one of 'PAPER', 'SOUND'"},
+		{"an unknown word beside null", replace(`"kind"`, `"cover":"NONE","kind"`), "/cover: value must be one of"},
 		{"a date of no form", replace(`T12`, ` 12`), "/madeAt"},
 		{"an id of no form", replace(`"0195e000`, `"0195e00`), "/id"},
 		{"no JSON", replace(`}`, ``), "no JSON"},
@@ -243,8 +242,18 @@ func TestDifference(t *testing.T) {
 		}
 		require.ErrorContains(t, d.Check(exchange(t, line, sent, status, body)), "a request that the document refuses", "%s %s", line, sent)
 	}
-	refused := `{"statusCode":400,"code":"away"}`
-	require.ErrorContains(t, d.Check(exchange(t, "GET /v1/books", "", 400, refused)), "/code", "a code that another answer has")
+	for refused, want := range map[string]string{
+		`{"statusCode":400,"code":"away"}`:                                        "/code: away is not among the answer's x-error-codes",
+		`{"statusCode":400,"code":"lost"}`:                                        "/code: value must be one of",
+		`{"statusCode":401,"code":"taken"}`:                                       "/statusCode: got 401, want 400",
+		`{"statusCode":400,"code":"invalid"}`:                                     "/details: invalid has fields alone",
+		`{"statusCode":400,"code":"invalid","details":{}}`:                        "/details: invalid has fields alone",
+		`{"statusCode":400,"code":"invalid","details":{"fields":[],"more":true}}`: "additional properties 'more' not allowed",
+		`{"statusCode":400,"code":"taken","details":{"fields":[]}}`:               "/details: taken has none",
+	} {
+		require.ErrorContains(t, d.Check(exchange(t, "GET /v1/books", "", 400, refused)), want)
+	}
+	require.NoError(t, d.Check(exchange(t, "GET /v1/books", "", 400, `{"statusCode":400,"code":"invalid","details":{"fields":["a"]}}`)))
 	require.ErrorContains(t, d.Check(nothing(t, `{"error":"x"}`)), "missing properties")
 	x := nothing(t, `{"statusCode":404,"code":"away"}`)
 	header("X-Right", "1")(&x)
@@ -295,7 +304,7 @@ func TestUnseen(t *testing.T) {
 	left := d.Unseen()
 	for _, place := range []string{
 		"getBook 200", "getBook path parameter id", "getBook 200 header X-Left", "/components/schemas/Book/properties/title",
-		"/components/schemas/Book/properties/price null", `/components/schemas/Kind "PAPER"`,
+		"/components/schemas/Book/properties/price null", `/components/schemas/Book/properties/kind "PAPER"`,
 	} {
 		require.NotContains(t, left, place)
 	}
@@ -326,6 +335,7 @@ func TestRead(t *testing.T) {
 		"schemas/Kind'":         {"schemas/Sort'", "/components/schemas/Sort"},
 		"format: uuid}}":        {"format: uuid, type: 5}}", "read document"},
 		"minLength: 1":          {"pattern: '('", "pattern"},
+		"      x-error-codes":   {"      x-codes", "the answer 400: no x-error-codes"},
 		"    Error:\n":          {"    Refusal:\n", "Error"},
 		"openapi: 3.1.0":        {"openapi: [", "read document"},
 		"'#/components/headers": {"'https://x.example/#/h", "another document"},

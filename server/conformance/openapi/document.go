@@ -32,8 +32,10 @@ type Document struct {
 	marks      map[string]*mark
 	operations []*Operation
 	webhooks   map[string]*webhook
-	// refusal is the body of every answer from 400 on.
+	// refusal is the body of every answer from 400 on, and details are the field of its details by
+	// code, for codes that have one.
 	refusal *shape
+	details map[string]string
 	// headers are those of any answer, by canonical name, and whether every answer must have them.
 	headers map[string]bool
 }
@@ -71,7 +73,7 @@ type answer struct {
 	seen    *mark
 	body    *body
 	headers map[string]*parameter // by canonical name
-	codes   map[string]*mark      // of the error body; nil if any code may occur
+	codes   map[string]*mark      // of the error body; nil for a success
 }
 
 // location is the document's name for the validator; it is never fetched.
@@ -91,6 +93,7 @@ func Read(text []byte) (*Document, error) {
 	if d.root, err = decode(strict); err != nil {
 		return nil, fmt.Errorf("read document: %w", err)
 	}
+	narrow(d.root)
 	d.compiler.DefaultDraft(jsonschema.Draft2020)
 	d.compiler.AssertFormat()
 	for name, validate := range formats {
@@ -131,6 +134,7 @@ func (d *Document) read() error {
 	if d.refusal, err = d.shapeAt("/components/schemas/Error"); err != nil {
 		return err
 	}
+	d.readDetails()
 	return d.readWebhooks()
 }
 
@@ -187,8 +191,8 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the answer %s is no single status", status)
 		}
-		if op.answers[number], err = d.answer(op.ID+" "+status, at+"/responses/"+status); err != nil {
-			return nil, err
+		if op.answers[number], err = d.answer(op.ID+" "+status, at+"/responses/"+status, number); err != nil {
+			return nil, fmt.Errorf("the answer %s: %w", status, err)
 		}
 	}
 	return op, nil
@@ -244,7 +248,7 @@ func (d *Document) body(at string) (*body, error) {
 	return b, nil
 }
 
-func (d *Document) answer(owner, at string) (*answer, error) {
+func (d *Document) answer(owner, at string, status int) (*answer, error) {
 	place, node, err := d.resolve(at)
 	if err != nil {
 		return nil, err
@@ -266,18 +270,7 @@ func (d *Document) answer(owner, at string) (*answer, error) {
 		}
 		a.headers[http.CanonicalHeaderKey(name)] = p
 	}
-	if a.body == nil {
-		return a, nil
-	}
-	for _, s := range a.body.types {
-		if codes := s.words("code"); codes != nil && s.property("statusCode") != nil {
-			a.codes = map[string]*mark{}
-			for _, code := range codes {
-				a.codes[code] = d.mark(owner + " " + code)
-			}
-		}
-	}
-	return a, nil
+	return a, d.readCodes(a, owner, status, node)
 }
 
 // Scopes are the scopes that the operation needs, by its first security requirement.

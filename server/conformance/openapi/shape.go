@@ -227,36 +227,6 @@ func (s *shape) property(name string) *shape {
 	return nil
 }
 
-// words are the texts that a property may have; nil when the schema does not enumerate them.
-func (s *shape) words(name string) []string {
-	var out []string
-	narrow := func(words []string) {
-		switch {
-		case words == nil:
-		case out == nil:
-			out = slices.Clone(words)
-		default:
-			out = slices.DeleteFunc(out, func(w string) bool { return !slices.Contains(words, w) })
-		}
-	}
-	if p := s.properties[name]; p != nil {
-		narrow(p.texts())
-	}
-	for _, part := range s.all {
-		narrow(part.words(name))
-	}
-	var either []string
-	for _, part := range s.some {
-		words := part.words(name)
-		if words == nil {
-			return out
-		}
-		either = append(either, words...)
-	}
-	narrow(either)
-	return out
-}
-
 // texts are the texts that a schema enumerates.
 func (s *shape) texts() []string {
 	if text, ok := s.node["const"].(string); ok {

@@ -7,9 +7,9 @@ const storefront = createStorefront({ baseUrl: process.env.STOREFRONT_URL, apiKe
 const server = createServer((request, response) => {
   const chunks = [];
   request.on("data", (chunk) => chunks.push(chunk));
-  request.on("end", () => {
+  request.on("end", async () => {
     try {
-      const event = verifyWebhook(Buffer.concat(chunks), request.headers["service-signature"], process.env.WEBHOOK_SECRET);
+      const event = await verifyWebhook(Buffer.concat(chunks), request.headers["service-signature"], process.env.WEBHOOK_SECRET);
       response.writeHead(204).end();
       console.log("event", event.type, event.data.title);
       server.close();

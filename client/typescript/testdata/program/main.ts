@@ -16,7 +16,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
 
 const server = createServer(async (request, response) => {
   try {
-    const event = verifyWebhook(await readBody(request), request.headers["service-signature"], process.env.WEBHOOK_SECRET!);
+    const event = await verifyWebhook(await readBody(request), request.headers["service-signature"], process.env.WEBHOOK_SECRET!);
     response.writeHead(204).end();
     if (event.type === "product.archived") {
       console.log("event", event.type, event.data.title);

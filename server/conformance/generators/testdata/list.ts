@@ -21,11 +21,18 @@ async function* products(): AsyncGenerator<Product> {
   }
 }
 
+// The words of a request are closed.
+type Asked = NonNullable<NonNullable<paths["/v1/products"]["get"]["parameters"]["query"]>["status"]>;
+const asked: Asked[] = ["DRAFT", "PUBLISHED", "ARCHIVED"];
+// @ts-expect-error a status that does not exist
+asked.push("PUBLISHD");
+
 for await (const product of products()) {
-  // Types that a wrong document would not have: an integer, null where there may be none, words.
+  // Types that a wrong document would not have: an integer, null where there may be none, text for
+  // words that may get others.
   const price: number = product.priceAmount;
   const before: number | null = product.compareAtAmount;
-  const status: "DRAFT" | "PUBLISHED" | "ARCHIVED" = product.status;
+  const status: string = product.status;
   console.log(`${product.title} ${price} ${before} ${status}`);
 }
 
