@@ -43,6 +43,8 @@ const description = `Storefront serves the API of online stores and operates it.
 
 Every flag can also be set in the environment as STOREFRONT_<FLAG>, in upper case with _ for -, and in a YAML file named with --config, whose keys are the names of flags. A flag wins over the environment, the environment over the file.
 
+In the folder of storefront dev and below, commands that are given no database or server use those of dev; server, worker and migrate do not.
+
 Exit status: 0 on success, 1 when something was refused or failed, 2 when the command line is wrong.
 
 Example:
