@@ -59,16 +59,20 @@ func (b *bench) measure(ctx context.Context, o operation) (rounds [2][]round, er
 }
 
 func (b *bench) round(ctx context.Context, s *side, o operation, length time.Duration) (round, error) {
-	server, serverErr := s.cpu()
-	database, databaseErr := b.db.cpu()
 	random := make([]*rand.Rand, b.command.Connections)
 	for i := range random {
 		random[i] = newRandom(i)
 	}
-	load := closedLoop{
+	return s.round(ctx, b.db, closedLoop{
 		address: s.address, clients: b.command.Connections, strict: true,
 		next: func(client int) request { return b.workload.next(o, random[client]) },
-	}
+	}, length)
+}
+
+// round asks a side for a time and measures what that costs it and the database.
+func (s *side) round(ctx context.Context, db *database, load closedLoop, length time.Duration) (round, error) {
+	server, serverErr := s.cpu()
+	database, databaseErr := db.cpu()
 	calls, took, err := load.run(ctx, length)
 	if err != nil {
 		return round{}, err
@@ -76,7 +80,7 @@ func (b *bench) round(ctx context.Context, s *side, o operation, length time.Dur
 	r := round{took: took, latencies: latencies(calls), measuredCPU: serverErr == nil && databaseErr == nil}
 	if r.measuredCPU {
 		serverAfter, serverErr := s.cpu()
-		databaseAfter, databaseErr := b.db.cpu()
+		databaseAfter, databaseErr := db.cpu()
 		r.serverCPU, r.databaseCPU = serverAfter-server, databaseAfter-database
 		r.measuredCPU = serverErr == nil && databaseErr == nil
 	}

@@ -64,6 +64,22 @@ func TestAPIMeasuresEveryOperationOnBothSides(t *testing.T) {
 	}
 }
 
+func TestListsAreMeasuredInStoresOfEverySize(t *testing.T) {
+	t.Parallel()
+	for _, database := range []string{"", os.Getenv("STOREFRONT_TEST_POSTGRES")} {
+		args := []string{"lists", "--sizes=100,3000", "--pages=1,400", "--rounds=1", "--seconds=0.05", "--keys=200", "-o", "json", "--database-url=" + database}
+		var out, progress bytes.Buffer
+		require.Zero(t, run(t.Context(), args, strings.NewReader(""), &out, &progress), progress.String())
+		var lists []measuredList
+		require.NoError(t, json.Unmarshal(out.Bytes(), &lists))
+		require.Len(t, lists, 8)
+		for _, l := range lists {
+			require.Len(t, l.Sizes, 2)
+			require.Positive(t, l.Sizes[1].P50Millis)
+		}
+	}
+}
+
 func TestAnExhaustedKeyFailsTheRun(t *testing.T) {
 	t.Parallel()
 	// Three keys may make 360 requests in a minute: enough to compare the answers, and used up by
@@ -85,6 +101,7 @@ func TestCommandLinesAreRefusedInOneLine(t *testing.T) {
 		{"a round too short to answer anything", "api --seconds=0", "--seconds"},
 		{"stores without orders cannot be asked for one", "api --stores=10 --orders=5", "every store"},
 		{"SQLite is the default, not a URL", "api --database-url=sqlite:x", "--database-url"},
+		{"a store that is too small for its pages", "lists --sizes=5", "--sizes"},
 		{"a misspelt operation", "api --operation=get-orders", `"get-orders"`},
 		{"an unknown form of output", "api -o xml", "--output"},
 		{"no rounds break nothing", "chaos --rounds=0", "--rounds"},

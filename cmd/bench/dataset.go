@@ -33,6 +33,7 @@ type storeData struct {
 	slug   string
 	keys   []string
 	orders []uuid.UUID
+	buyer  uuid.UUID // one of its customers
 }
 
 // key is one of the store's keys, in turns.
@@ -137,6 +138,7 @@ func (g *generator) store(n, keys, products, orders, customers int) {
 	}
 	catalogue := g.catalogue(&s, products)
 	buyers := g.buyers(n, customers)
+	s.buyer = buyers[0].id
 	g.sales(&s, catalogue, buyers, orders)
 	for _, c := range buyers {
 		g.customers.add(c.id, s.id, c.name, c.email, c.phone, resource.CustomerSearch(c.name, &c.email, &c.phone),

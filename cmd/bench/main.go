@@ -10,6 +10,10 @@
 // turns through kept-alive connections. It refuses to go on when the two do not answer alike, and
 // fails on the first answer that is not a success.
 //
+//	bench lists --database-url postgres://postgres@127.0.0.1:5432/postgres
+//
+// measures lists in stores of several sizes: what a page costs must not depend on them.
+//
 //	bench webhooks --database-url postgres://postgres@127.0.0.1:5432/postgres
 //
 // measures the way from a commit to the verified delivery of its event, beside a loop that signs and
@@ -41,6 +45,7 @@ const (
 
 type commands struct {
 	API      apiCommand      `cmd:"" default:"withargs" name:"api" help:"Measure the public API against the yardstick (the default)."`
+	Lists    listsCommand    `cmd:"" help:"Measure lists of orders in stores of several sizes."`
 	Webhooks webhooksCommand `cmd:"" help:"Measure the way from a commit to the delivery of its event."`
 	Chaos    chaosCommand    `cmd:"" help:"Kill processes under load and account for every event."`
 	Subject  subjectCommand  `cmd:"" hidden:"" help:"Serve one of the two sides; started by api."`

@@ -46,6 +46,7 @@ type statement struct {
 	*filter
 	list
 	postgres bool
+	upto     string // the moment of to as a condition has it; empty without one
 }
 
 // store is the argument of every statement that comes first.
@@ -70,7 +71,8 @@ func (s *statement) plain(page Page) (count string, args []any, query string) {
 		s.where += " AND created_at >= " + s.moment(*s.from)
 	}
 	if s.to != nil {
-		s.where += " AND created_at < " + s.moment(*s.to)
+		s.upto = s.moment(*s.to)
+		s.where += s.before()
 	}
 	args = s.args[:len(s.args):len(s.args)]
 	count = "SELECT count(*) AS total FROM " + s.table + " WHERE " + store + s.where
@@ -94,6 +96,9 @@ func (s *statement) rows(total, where, limit string, byID bool) string {
 	columns, join := "*", ") "+s.alias
 	if byID {
 		columns, join = "id", ") page JOIN "+s.table+" "+s.alias+" ON "+s.alias+".id = page.id AND "+s.alias+"."+store
+		if !s.postgres {
+			join = strings.Replace(join, "JOIN", "CROSS JOIN", 1) // in this order, else SQLite may begin with all rows of the store
+		}
 	}
 	return "SELECT " + total + ", " + s.columns + "\n FROM (SELECT " + columns + " FROM " + s.table + " WHERE " + store + where +
 		"\n  ORDER BY created_at DESC, id DESC LIMIT " + limit + join + s.joins +
@@ -114,7 +119,7 @@ func (s *statement) summed(page Page) (count string, args []any, query string) {
 	count = pieces + " SELECT " + total
 	limit := strconv.Itoa(page.Size)
 	if page.Offset == 0 {
-		return count, args, pieces + "\n" + s.rows(total, s.where, limit, false)
+		return count, args, pieces + "\n" + s.rows(total, s.where+s.before(), limit, false)
 	}
 	offset := s.number(page.Offset)
 	// Once for the pieces, once for the days of the piece if it is wide.
@@ -124,11 +129,24 @@ func (s *statement) summed(page Page) (count string, args []any, query string) {
   UNION ALL SELECT day, skip FROM (` + begins("(SELECT day, 1 AS days, sum(total) AS total FROM ("+s.buckets(1,
 		">= (SELECT day FROM place WHERE days = 32)", "< (SELECT day + 32 FROM place WHERE days = 32)")+") b GROUP BY day) d", "days", "(SELECT skip FROM place)") + `) w)
 `
-	end := "to_timestamp((SELECT day + 1 FROM spot) * 86400.0)"
-	if !s.postgres {
-		end = "(SELECT day + 1 FROM spot) * 86400000"
+	where := s.where
+	switch end := "(SELECT day + 1 FROM spot)"; {
+	case s.postgres:
+		where += s.before() + " AND created_at < to_timestamp(" + end + " * 86400.0)"
+	case s.upto == "":
+		where += " AND created_at < " + end + " * 86400000"
+	default: // SQLite begins at one bound and compares each row with another
+		where += " AND created_at < min(" + s.upto + ", " + end + " * 86400000)"
 	}
-	return count, args, query + s.rows(total, s.where+" AND created_at < "+end, limit+" OFFSET COALESCE(CAST((SELECT skip FROM spot) AS bigint), 0)", true)
+	return count, args, query + s.rows(total, where, limit+" OFFSET COALESCE(CAST((SELECT skip FROM spot) AS bigint), 0)", true)
+}
+
+// before is the condition of to.
+func (s *statement) before() string {
+	if s.upto == "" {
+		return ""
+	}
+	return " AND created_at < " + s.upto
 }
 
 // begins finds, of parts in the order of days, the one in which the row after offset others is, and
@@ -176,7 +194,7 @@ func (s *statement) pieces() string {
 		sums(1, ">= "+lastWide, "< "+last)
 		rest(last, s.moment(DayStart(Day(*s.to))), to)
 		wide = append(wide, "< "+lastWide)
-		s.where += " AND created_at < " + to
+		s.upto = to
 	}
 	sums(WideDays, wide...)
 	return strings.Join(parts, "\n  UNION ALL ")
