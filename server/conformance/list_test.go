@@ -130,7 +130,6 @@ func TestListsUseAnIndex(t *testing.T) {
 				_, err := s.store.Writer().Exec("ANALYZE")
 				require.NoError(t, err)
 			}
-			b.answer(&listLinks{}) // the first list also looks whether all rows are counted
 			for _, row := range lists() {
 				recorded.take()
 				list := b.call(row.m)
@@ -146,7 +145,7 @@ func TestListsUseAnIndex(t *testing.T) {
 					}
 					plan := b.plan(query, args...)
 					require.False(t, scanned(plan), "%v\n%s\n%s", row.m, query, plan)
-					require.NotContains(t, plan, "AUTOMATIC", "a page is found before its rows are looked up\n%s", query)
+					require.NotContains(t, plan, "SEARCH page", "a page is found before its rows are looked up\n%s", query)
 					require.Regexp(t, `(?i)index.*store_id|(product|customer)_search`, plan, "the index that starts with the store\n%s", query)
 				}
 			}

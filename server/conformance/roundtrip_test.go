@@ -21,9 +21,8 @@ type trips struct {
 func (r *trips) observe(query string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Statements prepared once for each connection, and the gate's periodic writes, are not part of a
-	// request's cost.
-	if query == "prepare" || strings.Contains(query, "last_used_at =") || strings.HasPrefix(strings.TrimSpace(query), "DELETE FROM address_counters") {
+	// Statements prepared once for each connection, and periodic work, are not part of a request's cost.
+	if query == "prepare" || strings.Contains(query, "FROM row_deltas WHERE (") || strings.Contains(query, "FROM row_count_fills") || strings.Contains(query, "last_used_at =") || strings.HasPrefix(strings.TrimSpace(query), "DELETE FROM address_counters") {
 		return
 	}
 	r.queries = append(r.queries, query)
@@ -102,7 +101,6 @@ func TestRoundTrips(t *testing.T) {
 			ids.product, ids.customer, ids.link = b.product("Guide", 1500), b.customer("Ada", "ada@example.com"), b.link("Atelier")
 			ids.order, ids.disabled = b.order(ids.product, 1, "ada@example.com"), b.link("Disabled")
 			b.disable(ids.disabled)
-			b.answer(&listLinks{}) // the first list also looks whether all rows are counted
 			for _, row := range rows {
 				m := row.m()
 				recorded.take()
