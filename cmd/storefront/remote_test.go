@@ -69,7 +69,7 @@ func TestCommandsThroughAServer(t *testing.T) {
 			dbtest.EmptyURL(t, name) // skips here where there is no such database
 			scripts := []string{"testdata/remote/same.txtar", "testdata/remote/refused.txtar"}
 			// Not those of commands that work on the database itself.
-			for _, script := range []string{"store", "key", "product", "order", "webhook", "delivery", "dashboard", "import", "import_bad", "import_files"} {
+			for _, script := range []string{"store", "key", "product", "order", "webhook", "delivery", "dashboard"} {
 				scripts = append(scripts, "testdata/script/"+script+".txtar")
 			}
 			testscript.Run(t, testscript.Params{

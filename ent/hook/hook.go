@@ -43,6 +43,7 @@ type recorder struct {
 	orders  map[uuid.UUID]proto.Message
 	entries []entry
 	events  []event
+	beside  []beside
 	// made are the events' ids, once they are written.
 	made []uuid.UUID
 }
@@ -137,6 +138,23 @@ func note(ctx context.Context, k kind, m ent.Mutation, next ent.Mutator) (ent.Va
 		}
 	}
 	return value, nil
+}
+
+// Moved notes the change of an order's status, which the transaction makes by a statement of its own
+// (Beside) instead of a mutation; shown is the order as a GET answers after the commit. Both rows are
+// of an order that is held.
+func Moved(ctx context.Context, before, after *ent.Order, shown proto.Message) error {
+	r, k := from(ctx), kinds[ent.TypeOrder]
+	if !r.held[after.ID] {
+		return fmt.Errorf("change a %s: its row is not held (hook.Hold)", k.resource)
+	}
+	changes := []Change{{Field: "status", From: plain(before.Status), To: plain(after.Status)}}
+	r.entries = append(r.entries, entry{k.action(ent.OpUpdateOne, changes), k.resource, after.ID, appendChanges(nil, changes)})
+	for _, name := range k.events(ent.OpUpdateOne, changes, after) {
+		r.events = append(r.events, event{name, after.ID})
+	}
+	r.rows[after.ID], r.orders[after.ID] = after, shown
+	return nil
 }
 
 var errForeignTransaction = errors.New("the transaction was not begun with its own context")

@@ -93,9 +93,3 @@ func (m *moment) hold(id uuid.UUID, moments ...*time.Time) {
 		}
 	}
 }
-
-// Shown notes an order as the transaction read it after its last change, with all parts held, so
-// that an event carries the same and does not read it again.
-func Shown(ctx context.Context, orderID uuid.UUID, order proto.Message) {
-	from(ctx).orders[orderID] = order
-}

@@ -24,7 +24,9 @@ const (
  LEFT JOIN order_items i ON i.store_id = o.store_id AND i.order_id = o.id`
 
 	// Two look-ups by primary key, one by the index on the items, whatever the size of the store.
-	orderByID = "SELECT 0, " + orderColumns + `
+	orderByID = "SELECT 0, " + orderColumns + orderFrom
+
+	orderFrom = `
  FROM orders o` + orderJoins + `
  WHERE o.store_id = $1 AND o.id = $2
  ORDER BY i.position`
@@ -85,6 +87,7 @@ type orderScan struct {
 	createdAt                                       time.Time
 	unitAmount, quantity                            sql.NullInt64
 	columns                                         []any
+	more                                            []any // where further columns go
 }
 
 func (s *orderScan) scan(rows *sql.Rows) error {
@@ -92,6 +95,7 @@ func (s *orderScan) scan(rows *sql.Rows) error {
 		s.columns = []any{&s.total, &s.id, &s.reference, &s.status, &s.amount, &s.fee, &s.note, &s.paidAt, &s.createdAt,
 			&s.customerID, &s.customerName, &s.email, &s.phone, &s.linkID, &s.linkCode, &s.linkTitle,
 			&s.itemID, &s.productID, &s.itemType, &s.itemTitle, &s.unitAmount, &s.quantity}
+		s.columns = append(s.columns, s.more...)
 	}
 	if err := rows.Scan(s.columns...); err != nil {
 		return err

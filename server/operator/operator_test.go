@@ -15,6 +15,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/importing"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
@@ -168,7 +169,7 @@ func TestOperatorRefusesAnUnknownStore(t *testing.T) {
 			return err
 		},
 		"import": func() error {
-			_, err := o.ImportOrders(ctx, &adminv1.ImportOrdersRequest{Store: "nowhere"})
+			_, err := o.Import(ctx, "nowhere", strings.NewReader(""), importing.Options{Kind: importing.Orders})
 			return err
 		},
 	} {

@@ -43,6 +43,9 @@ type OrderDraft struct {
 	Note *string
 }
 
+// addOrder counts an order of a customer. It has no journal entry and no event.
+const addOrder = `UPDATE customers SET orders_count = orders_count + 1 WHERE store_id = $1 AND id = $2`
+
 // OrderLine is a product of the store and how many of it, from 1.
 type OrderLine struct {
 	ProductID string
@@ -112,9 +115,9 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		if err := tx.OrderItem.CreateBulk(items...).Exec(ctx); err != nil {
 			return nil, fmt.Errorf("record the order's items: %w", err)
 		}
-		if err := tx.Customer.UpdateOneID(buyer.ID).Where(customer.StoreID(t.ID)).AddOrdersCount(1).Exec(ctx); err != nil {
-			return nil, fmt.Errorf("count the customer's order: %w", err)
-		}
+		// The event of a new customer shows it.
+		buyer.OrdersCount++
+		hook.Beside(ctx, addOrder, t.ID, buyer.ID)
 		return resource.FindOrder(ctx, tx, t, row.ID)
 	})
 }

@@ -2,17 +2,21 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
+
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/paymentlink"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -28,15 +32,15 @@ import (
 // take the customer's totalPaid or the link's paidAmount past validate.MaxAmount.
 func (s *Shop) PayOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return s.moveOrder(ctx, id, order.StatusPAID, []order.Status{order.StatusPENDING, order.StatusFAILED},
-		func(ctx context.Context, tx *ent.Tx, o takenOrder, u *ent.OrderUpdateOne) error {
+		func(ctx context.Context, o takenOrder) error {
 			if err := o.payable(); err != nil {
 				return err
 			}
-			u.SetPaidAt(hook.Time(ctx))
-			if err := o.addPaid(ctx, tx, o.row.Amount); err != nil || o.link == nil {
-				return err
+			o.addPaid(ctx, o.Row.Amount)
+			if o.link != nil {
+				hook.Beside(ctx, addPayment, o.Row.Amount, hook.Time(ctx), o.Row.StoreID, o.link.ID)
 			}
-			return o.countPayment(ctx, tx)
+			return nil
 		})
 }
 
@@ -57,26 +61,26 @@ func (s *Shop) CancelOrder(ctx context.Context, id string) (*storefrontv1.Order,
 // order_transition_invalid.
 func (s *Shop) RefundOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return s.moveOrder(ctx, id, order.StatusREFUNDED, []order.Status{order.StatusPAID},
-		func(ctx context.Context, tx *ent.Tx, o takenOrder, _ *ent.OrderUpdateOne) error {
-			return o.addPaid(ctx, tx, -o.row.Amount)
+		func(ctx context.Context, o takenOrder) error {
+			o.addPaid(ctx, -o.Row.Amount)
+			return nil
 		})
 }
 
 // takenOrder is an order with all that it shows, which nobody else changes before the commit: so
 // that the answer, the events and a GET after the commit show the same buyer and the same link.
 type takenOrder struct {
-	row   *ent.Order
-	buyer *ent.Customer
-	link  *ent.PaymentLink // nil for an order from the catalogue
+	*resource.TakenOrder
+	link *ent.PaymentLink // nil for an order from the catalogue
 }
 
 // payable refuses a payment after which a total could not be written as a number any more.
 func (o takenOrder) payable() error {
 	switch {
-	case o.buyer.TotalPaid > validate.MaxAmount-o.row.Amount:
-		return apierr.New(apierr.TotalLimit, fmt.Sprintf("The customer's totalPaid is %d and cannot pass %d.", o.buyer.TotalPaid, int64(validate.MaxAmount)))
+	case o.Buyer.TotalPaid > validate.MaxAmount-o.Row.Amount:
+		return apierr.New(apierr.TotalLimit, fmt.Sprintf("The customer's totalPaid is %d and cannot pass %d.", o.Buyer.TotalPaid, int64(validate.MaxAmount)))
 	case o.link == nil:
-	case o.link.PaidAmount > validate.MaxAmount-o.row.Amount:
+	case o.link.PaidAmount > validate.MaxAmount-o.Row.Amount:
 		return apierr.New(apierr.TotalLimit, fmt.Sprintf("The payment link's paidAmount is %d and cannot pass %d.", o.link.PaidAmount, int64(validate.MaxAmount)))
 	case o.link.PaidCount == math.MaxInt32:
 		return apierr.New(apierr.TotalLimit, "The payment link has as many payments as can be counted.")
@@ -84,33 +88,22 @@ func (o takenOrder) payable() error {
 	return nil
 }
 
-// The counters of a customer and of a payment link follow from its orders, without a journal entry
-// or an event. So they bypass the query builder, which would read the rows again.
+// A move and its counters are statements without a result, which run with those of the journal. The
+// counters follow from the orders and have no journal entry and no event.
 const (
+	setStatus    = `UPDATE orders SET status = $1, paid_at = $2, updated_at = $3 WHERE store_id = $4 AND id = $5`
 	addTotalPaid = `UPDATE customers SET total_paid = total_paid + $1 WHERE store_id = $2 AND id = $3`
 	addPayment   = `UPDATE payment_links SET paid_count = paid_count + 1, paid_amount = paid_amount + $1, last_paid_at = $2
  WHERE store_id = $3 AND id = $4`
 )
 
-func (o takenOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) error {
-	if _, err := tx.ExecContext(ctx, addTotalPaid, amount, o.row.StoreID, o.buyer.ID); err != nil {
-		return fmt.Errorf("add to what the customer paid: %w", err)
-	}
-	return nil
-}
-
-func (o takenOrder) countPayment(ctx context.Context, tx *ent.Tx) error {
-	if _, err := tx.ExecContext(ctx, addPayment, o.row.Amount, hook.Time(ctx), o.row.StoreID, o.link.ID); err != nil {
-		return fmt.Errorf("count the payment link's payment: %w", err)
-	}
-	return nil
+func (o takenOrder) addPaid(ctx context.Context, amount int64) {
+	hook.Beside(ctx, addTotalPaid, amount, o.Row.StoreID, o.Buyer.ID)
 }
 
 // moveOrder moves an order to a status from one of those that lead there, and does what goes
 // with it. An order that is there already stays as it is.
-func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from []order.Status,
-	with func(context.Context, *ent.Tx, takenOrder, *ent.OrderUpdateOne) error,
-) (*storefrontv1.Order, error) {
+func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from []order.Status, with func(context.Context, takenOrder) error) (*storefrontv1.Order, error) {
 	t, err := tenantOf(ctx)
 	if err != nil {
 		return nil, err
@@ -120,52 +113,52 @@ func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from [
 		return nil, orderNotFound()
 	}
 	return s.once(ctx, t, "order."+strings.ToLower(to.String()), orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-		row, err := db.Take(ctx, s.store, tx.Order.Query().Where(order.StoreID(t.ID), order.ID(orderID)))
-		if err := readError("order", err, orderNotFound); err != nil {
+		o, err := s.takeOrder(ctx, tx, t, orderID)
+		if err != nil {
 			return nil, err
 		}
 		switch {
-		case row.Status != to && !slices.Contains(from, row.Status):
-			return nil, apierr.New(apierr.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", row.Status, to))
-		case row.Status == to:
-			return resource.FindOrder(ctx, tx, t, orderID)
+		case o.Row.Status == to:
+			return o.Order, nil
+		case !slices.Contains(from, o.Row.Status):
+			return nil, apierr.New(apierr.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", o.Row.Status, to))
 		}
-		o, err := s.takeShown(ctx, tx, t, row)
-		if err != nil {
-			return nil, err
-		}
-		u := row.Update().SetStatus(to).SetUpdatedAt(hook.Time(ctx))
 		if with != nil {
-			if err := with(ctx, tx, o, u); err != nil {
+			if err := with(ctx, o); err != nil {
 				return nil, err
 			}
 		}
-		if err := u.Exec(ctx); err != nil {
-			return nil, fmt.Errorf("move order to %s: %w", to, err)
+		next := *o.Row
+		next.Status, next.UpdatedAt = to, hook.Time(ctx)
+		if to == order.StatusPAID {
+			next.PaidAt = &next.UpdatedAt
+			o.Order.PaidAt = wire.Timestamp(next.UpdatedAt)
 		}
-		answer, err := resource.FindOrder(ctx, tx, t, orderID)
-		if err != nil {
-			return nil, err
-		}
-		hook.Shown(ctx, orderID, answer)
-		return answer, nil
+		o.Order.Status = storefrontv1.Order_Status(storefrontv1.Order_Status_value[to.String()])
+		hook.Beside(ctx, setStatus, to.String(), next.PaidAt, next.UpdatedAt, t.ID, orderID)
+		return o.Order, hook.Moved(ctx, o.Row, &next, o.Order)
 	})
 }
 
-// takeShown takes what an order shows, behind the order itself.
-func (s *Shop) takeShown(ctx context.Context, tx *ent.Tx, t tenant.Store, row *ent.Order) (takenOrder, error) {
-	o := takenOrder{row: row}
+// takeOrder takes an order with what it shows: order, customer, payment link, one after the other.
+func (s *Shop) takeOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (takenOrder, error) {
+	var o takenOrder
 	var err error
-	o.buyer, err = db.Take(ctx, s.store, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(row.CustomerID)))
-	if err != nil {
-		return o, fmt.Errorf("read the order's customer: %w", err)
+	o.TakenOrder, err = resource.TakeOrder(ctx, tx, t, id, s.store.Dialect() == dialect.Postgres)
+	switch {
+	case errors.Is(err, resource.ErrNotFound):
+		return o, orderNotFound()
+	case err != nil:
+		return o, err
 	}
-	if row.PaymentLinkID == nil {
-		return o, nil
+	if err := hook.Hold(ctx, o.Row, o.Buyer); err != nil || o.Row.PaymentLinkID == nil {
+		return o, err
 	}
-	o.link, err = db.Take(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*row.PaymentLinkID)))
+	o.link, err = db.Take(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*o.Row.PaymentLinkID)))
 	if err != nil {
 		return o, fmt.Errorf("read the order's payment link: %w", err)
 	}
+	// It may have changed since the order's own statement read it.
+	o.Order.PaymentLink.Code, o.Order.PaymentLink.Title = o.link.Code, o.link.Title
 	return o, nil
 }

@@ -1,0 +1,55 @@
+package hook_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/gen/ent"
+)
+
+// TestBeside leaves statements to Flush beside no record, an entry, and an entry with an event.
+func TestBeside(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		ctx, id := inStore(t, s)
+		const retitle, reprice = "UPDATE products SET title = $1 WHERE id = $2", "UPDATE products SET price_amount = price_amount + $1 WHERE id = $2"
+		first := s.Client().Product.GetX(ctx, id).PriceAmount
+		for i, records := range []func(ctx context.Context, tx *ent.Tx) error{
+			func(context.Context, *ent.Tx) error { return nil },
+			func(ctx context.Context, _ *ent.Tx) error {
+				hook.Record(ctx, "products.imported", "store", uuid.New())
+				return nil
+			},
+			func(ctx context.Context, tx *ent.Tx) error {
+				return tx.Customer.Create().SetStoreID(s.Client().Store.Query().OnlyIDX(ctx)).SetName("Awa").SetEmail("awa@example.com").
+					SetSearch("awa").SetCreatedAt(hook.Time(ctx)).SetUpdatedAt(hook.Time(ctx)).Exec(ctx)
+			},
+		} {
+			title := "title " + string(rune('a'+i))
+			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+				hook.Beside(ctx, retitle, title, id)
+				return records(ctx, tx)
+			}))
+			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+				hook.Beside(ctx, reprice, 5, id)
+				return nil
+			}))
+			row := s.Client().Product.GetX(ctx, id)
+			require.Equal(t, title, row.Title)
+			require.Equal(t, first+5*int64(i+1), row.PriceAmount)
+		}
+		entries := s.Client().ActivityEntry.Query().CountX(ctx)
+		require.Error(t, s.WithTx(ctx, func(ctx context.Context, _ *ent.Tx) error {
+			hook.Beside(ctx, "UPDATE products SET no_such_column = $1 WHERE id = $2", "x", id)
+			hook.Record(ctx, "products.imported", "store", uuid.New())
+			return nil
+		}), "the whole transaction fails")
+		require.Equal(t, entries, s.Client().ActivityEntry.Query().CountX(ctx))
+	})
+}
