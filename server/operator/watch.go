@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -192,7 +193,9 @@ func (w *watch) run(ctx context.Context) error {
 // and moves next on.
 func (w *watch) look(ctx context.Context, pass func([]uuid.UUID, time.Time) error) error {
 	now := w.db.Now()
-	// No row has the id of a floor.
+	next := latest(now.Add(-watchOverlap), w.floor)
+	oldest := id.Floor(next) // no row has the id of a floor
+	isOld := func(id uuid.UUID) bool { return bytes.Compare(id[:], oldest[:]) < 0 }
 	for from, after := w.next, id.Floor(w.next); ; {
 		ids, err := w.page(ctx, from, after)
 		if err != nil {
@@ -200,7 +203,9 @@ func (w *watch) look(ctx context.Context, pass func([]uuid.UUID, time.Time) erro
 		}
 		fresh := slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return w.seen[id] })
 		for _, id := range fresh {
-			w.seen[id] = true
+			if !isOld(id) { // otherwise the next look does not find it
+				w.seen[id] = true
+			}
 		}
 		if len(fresh) > 0 {
 			if err := pass(fresh, now); err != nil {
@@ -213,13 +218,8 @@ func (w *watch) look(ctx context.Context, pass func([]uuid.UUID, time.Time) erro
 		after = ids[len(ids)-1]
 		from = id.Time(after)
 	}
-	w.next = latest(now.Add(-watchOverlap), w.floor)
-	oldest := id.Floor(w.next)
-	for id := range w.seen {
-		if bytes.Compare(id[:], oldest[:]) < 0 {
-			delete(w.seen, id)
-		}
-	}
+	w.next = next
+	maps.DeleteFunc(w.seen, func(id uuid.UUID, _ bool) bool { return isOld(id) })
 	return nil
 }
 

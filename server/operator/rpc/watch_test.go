@@ -165,7 +165,7 @@ func (b *bench) event(ago time.Duration) string {
 func TestAWatchReadsABacklog(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
-	start := timestamppb.New(b.store.Now())
+	start := timestamppb.New(b.store.Now().Add(-time.Hour))
 	const count = 2100
 	ctx, err := b.operator.In(t.Context(), "s")
 	require.NoError(t, err)
@@ -184,6 +184,7 @@ func TestAWatchReadsABacklog(t *testing.T) {
 		seen[w.next().GetId()] = true
 	}
 	require.Len(t, seen, count)
+	require.Equal(t, b.ping(), w.next().GetId(), "nothing is sent again")
 	w.end()
 }
 
