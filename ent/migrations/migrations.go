@@ -1,5 +1,6 @@
 // Package migrations holds the versioned SQL that makes the tables, a folder for each database, and
-// numbers it. Package db runs it.
+// numbers it. Package db runs it. What SQL files cannot express, such as a statement for each
+// partition outside a transaction, is Go in the same folder.
 //
 // The program in the folder diff writes a migration from the schema of ent; a person reviews it,
 // and it is never edited once it has landed. There is no way down: servers of two versions run on
@@ -21,13 +22,15 @@ import (
 // Header is the line that each file starts with.
 const Header = "-- +goose Up\n"
 
-//go:embed sqlite/*.sql postgres/*.sql
+// Migrations in Go are listed with the others; those who run them import the folder as a package.
+//
+//go:embed sqlite/*.sql postgres/*.sql postgres/0*.go
 var files embed.FS
 
 // File is one migration.
 type File struct {
 	Version int64  // from 1, without gaps
-	Name    string // as in 00001_NAME.sql
+	Name    string // as in 00001_NAME.sql or 00001_NAME.go
 }
 
 // Folder is the name of the folder that holds the migrations of an ent dialect.

@@ -69,7 +69,7 @@ func lookAgain(ctx context.Context, db interface {
 			continue
 		}
 		var caused cause
-		err := db.QueryRowContext(ctx, "SELECT payload, request_id, trace FROM events WHERE id = $1", d.EventID).
+		err := db.QueryRowContext(ctx, "SELECT payload, request_id, trace FROM events WHERE store_id = $1 AND id = $2", d.StoreID, d.EventID).
 			Scan(&d.Payload, &caused.request, &caused.trace)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err

@@ -62,7 +62,8 @@ var postgres = &dialect{
 SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, w.epoch, w.epoch_since, e.payload, e.request_id, e.trace
  FROM taken t
  LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = t.store_id AND w.enabled AND w.events ? t.type OFFSET 0) w ON true
- LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events WHERE id >= t.event_id AND id <= t.event_id ORDER BY id LIMIT 1) e ON true
+ LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events
+  WHERE id >= t.event_id AND id <= t.event_id AND store_id = t.store_id ORDER BY id LIMIT 1) e ON true
  ORDER BY t.id, w.id`,
 
 	insert: `INSERT INTO deliveries
@@ -207,7 +208,8 @@ SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_typ
  COALESCE(w.enabled, false), w.url, w.secret, w.secret_key, e.payload, e.request_id, e.trace
  FROM leased d
  LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND ` + current + ` LIMIT 1) w ON true
- LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events WHERE id >= d.event_id AND id <= d.event_id ORDER BY id LIMIT 1) e ON true
+ LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events
+  WHERE id >= d.event_id AND id <= d.event_id AND store_id = d.store_id ORDER BY id LIMIT 1) e ON true
  ORDER BY d.was_due_at, d.id`
 
 // wantRow is a Want as the statement reads it.

@@ -44,8 +44,34 @@ func generate(target string, migrations bool) error {
 		Package:  "go.storefront.example/gen/ent",
 		Storage:  &storage,
 		Features: []gen.Feature{gen.FeatureLock, gen.FeatureModifier, gen.FeatureExecQuery},
+		Templates: []*gen.Template{
+			gen.MustParse(gen.NewTemplate("store").Funcs(gen.Funcs).Parse(updateInStore)),
+		},
 	})
 }
+
+// updateInStore makes the change of a row that was read, and ent's second look at it, name its store beside
+// its id, so that a database distributed by store looks in one place. Ent knows keys of two columns of
+// tables that join others only; a change with a condition of its own is not made for them.
+const updateInStore = `
+{{- define "dialect/sql/update/spec/store" }}
+	{{- $mutation := print $.Scope.Receiver ".mutation" }}
+	{{- range $f := $.Fields }}
+		{{- if and (eq $f.Name "store_id") (hasSuffix (pascal $.Scope.Builder) "One") }}
+			if {{ $mutation }}.oldValue != nil && _spec.Predicate == nil {
+				store, err := {{ $mutation }}.OldStoreID(ctx)
+				if err != nil {
+					return nil, err
+				}
+				_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+					{Column: {{ $.Package }}.{{ $.ID.Constant }}, Type: field.{{ $.ID.Type.ConstName }}, Value: id},
+					{Column: {{ $.Package }}.{{ $f.Constant }}, Type: field.{{ $f.Type.ConstName }}, Value: store},
+				}
+			}
+		{{- end }}
+	{{- end }}
+{{- end }}
+`
 
 // describe writes the description of the tables alone, taken out of a client that has it.
 func describe() error {

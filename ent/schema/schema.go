@@ -2,8 +2,9 @@
 // and the bounds that the database enforces. It holds no business rules and no hooks.
 //
 // Every table of a store's data has store_id, and every index of such a table starts with it. The
-// exceptions are looked up without a store: a key's fingerprint, a store's slug and the primary
-// keys.
+// exceptions are looked up without a store, a key's fingerprint and a store's slug, and the primary
+// keys. On PostgreSQL those are (id, store_id), and foreign keys between such tables have the store
+// too, so that the tables can be distributed by store; ent models the id alone.
 //
 // The tables of package count are not here: ent knows neither keys of several columns nor triggers.
 package schema

@@ -175,6 +175,16 @@ func (_u *ActivityEntryUpdateOne) sqlSave(ctx context.Context) (_node *ActivityE
 		}
 	}
 	_spec.AddModifiers(_u.modifiers...)
+	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
+		store, err := _u.mutation.OldStoreID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+			{Column: activityentry.FieldID, Type: field.TypeUUID, Value: id},
+			{Column: activityentry.FieldStoreID, Type: field.TypeUUID, Value: store},
+		}
+	}
 	_node = &ActivityEntry{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -308,6 +308,16 @@ func (_u *ApiKeyUpdateOne) sqlSave(ctx context.Context) (_node *ApiKey, err erro
 		_spec.ClearField(apikey.FieldLastUsedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
+	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
+		store, err := _u.mutation.OldStoreID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+			{Column: apikey.FieldID, Type: field.TypeUUID, Value: id},
+			{Column: apikey.FieldStoreID, Type: field.TypeUUID, Value: store},
+		}
+	}
 	_node = &ApiKey{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -367,6 +367,16 @@ func (_u *CancellationUpdateOne) sqlSave(ctx context.Context) (_node *Cancellati
 		_spec.SetField(cancellation.FieldDueAt, field.TypeTime, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
+	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
+		store, err := _u.mutation.OldStoreID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+			{Column: cancellation.FieldID, Type: field.TypeUUID, Value: id},
+			{Column: cancellation.FieldStoreID, Type: field.TypeUUID, Value: store},
+		}
+	}
 	_node = &Cancellation{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

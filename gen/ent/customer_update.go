@@ -676,6 +676,16 @@ func (_u *CustomerUpdateOne) sqlSave(ctx context.Context) (_node *Customer, err 
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	_spec.AddModifiers(_u.modifiers...)
+	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
+		store, err := _u.mutation.OldStoreID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+			{Column: customer.FieldID, Type: field.TypeUUID, Value: id},
+			{Column: customer.FieldStoreID, Type: field.TypeUUID, Value: store},
+		}
+	}
 	_node = &Customer{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -315,6 +315,16 @@ func (_u *DeliveryUpdateOne) sqlSave(ctx context.Context) (_node *Delivery, err 
 		_spec.SetField(delivery.FieldAttempts, field.TypeBytes, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
+	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
+		store, err := _u.mutation.OldStoreID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+			{Column: delivery.FieldID, Type: field.TypeUUID, Value: id},
+			{Column: delivery.FieldStoreID, Type: field.TypeUUID, Value: store},
+		}
+	}
 	_node = &Delivery{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -504,6 +504,16 @@ func (_u *OrderUpdateOne) sqlSave(ctx context.Context) (_node *Order, err error)
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	_spec.AddModifiers(_u.modifiers...)
+	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
+		store, err := _u.mutation.OldStoreID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+			{Column: order.FieldID, Type: field.TypeUUID, Value: id},
+			{Column: order.FieldStoreID, Type: field.TypeUUID, Value: store},
+		}
+	}
 	_node = &Order{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -197,6 +197,16 @@ func (_u *OrderItemUpdateOne) sqlSave(ctx context.Context) (_node *OrderItem, er
 		}
 	}
 	_spec.AddModifiers(_u.modifiers...)
+	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
+		store, err := _u.mutation.OldStoreID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+			{Column: orderitem.FieldID, Type: field.TypeUUID, Value: id},
+			{Column: orderitem.FieldStoreID, Type: field.TypeUUID, Value: store},
+		}
+	}
 	_node = &OrderItem{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -471,6 +471,16 @@ func (_u *ResendUpdateOne) sqlSave(ctx context.Context) (_node *Resend, err erro
 		_spec.ClearField(resend.FieldFinishedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
+	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
+		store, err := _u.mutation.OldStoreID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+			{Column: resend.FieldID, Type: field.TypeUUID, Value: id},
+			{Column: resend.FieldStoreID, Type: field.TypeUUID, Value: store},
+		}
+	}
 	_node = &Resend{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

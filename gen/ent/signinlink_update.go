@@ -286,6 +286,16 @@ func (_u *SignInLinkUpdateOne) sqlSave(ctx context.Context) (_node *SignInLink, 
 		_spec.ClearField(signinlink.FieldRevokedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
+	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
+		store, err := _u.mutation.OldStoreID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+			{Column: signinlink.FieldID, Type: field.TypeUUID, Value: id},
+			{Column: signinlink.FieldStoreID, Type: field.TypeUUID, Value: store},
+		}
+	}
 	_node = &SignInLink{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

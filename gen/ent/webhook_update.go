@@ -671,6 +671,16 @@ func (_u *WebhookUpdateOne) sqlSave(ctx context.Context) (_node *Webhook, err er
 		_spec.SetField(webhook.FieldUpdatedAt, field.TypeTime, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
+	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
+		store, err := _u.mutation.OldStoreID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+			{Column: webhook.FieldID, Type: field.TypeUUID, Value: id},
+			{Column: webhook.FieldStoreID, Type: field.TypeUUID, Value: store},
+		}
+	}
 	_node = &Webhook{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
@@ -36,8 +38,24 @@ func (r *trips) take() []string {
 	return taken
 }
 
+// singleStore checks that a database distributed by store answers each of the statements in one
+// place: those that read a distributed table read it under the store's id.
+func singleStore(t *testing.T, s *db.DB, statements []string) {
+	t.Helper()
+	slices.Sort(statements)
+	shards := dbtest.NewShards(t, s)
+	for _, query := range slices.Compact(statements) {
+		switch query {
+		case "BEGIN", "COMMIT", "ROLLBACK":
+		default:
+			require.Empty(t, shards.Crossed(query), "tables read without the store by: %s", query)
+		}
+	}
+}
+
 // A request costs a small number of round trips that does not grow with the data. One of them is
-// for the key with its store and its counter, in one statement.
+// for the key with its store and its counter, in one statement. Each reads the rows of one store and
+// names it.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	var ids struct{ product, order, customer, link, disabled string }
@@ -47,12 +65,13 @@ func TestRoundTrips(t *testing.T) {
 		journal     = 1 // the entry
 		outbox      = 2 // the event, and its entry where a webhook subscribes to it; one statement with the journal on PostgreSQL
 	)
-	rows := []struct {
+	type row struct {
 		name   string
 		m      func() proto.Message
 		want   int
 		reason string
-	}{
+	}
+	rows := []row{
 		{"GetStore", func() proto.Message { return &getStore{} }, key + 1, "the store's row"},
 		{"GetProduct", func() proto.Message { return &getProduct{Id: ids.product} }, key + 1, "the row"},
 		{"GetOrder", func() proto.Message { return &getOrder{Id: ids.order} }, key + 1, "one join with customer, items and link"},
@@ -94,9 +113,13 @@ func TestRoundTrips(t *testing.T) {
 			"the row, held; the change; the row as it is then"},
 		{"EnablePaymentLink of an enabled one", func() proto.Message { return &enableLink{Id: ids.disabled} }, key + transaction + 1, "the row, held"},
 	}
+	for _, op := range document().Operations() {
+		require.True(t, slices.ContainsFunc(rows, func(r row) bool { return strings.HasPrefix(strings.ToLower(r.name), strings.ToLower(op.ID)) }), op.ID)
+	}
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			recorded := &trips{}
+			var all []string
 			b := newService(t, database, settings{observe: recorded.observe}).newBench(t, restProtocol{})
 			ids.product, ids.customer, ids.link = b.product("Guide", 1500), b.customer("Ada", "ada@example.com"), b.link("Atelier")
 			ids.order, ids.disabled = b.order(ids.product, 1, "ada@example.com"), b.link("Disabled")
@@ -106,6 +129,7 @@ func TestRoundTrips(t *testing.T) {
 				recorded.take()
 				a := b.answer(m)
 				took := recorded.take()
+				all = append(all, took...)
 				require.Less(t, a.status, 500)
 				want := row.want
 				if database == dbtest.Postgres && strings.Contains(strings.Join(took, "\n"), "INSERT INTO events") {
@@ -118,6 +142,17 @@ func TestRoundTrips(t *testing.T) {
 			require.Empty(t, recorded.take(), "a key that is missing costs nothing")
 			b.with("malformed").answer(&getStore{})
 			require.Len(t, recorded.take(), key, "one that is malformed is counted and not looked up")
+			if database == dbtest.Postgres {
+				// What the lists' other pages, a checkout and a payment ask besides.
+				for _, id := range []string{b.order(b.product("Guide 3", 1500), 1, "new@example.com"), b.linkOrder(ids.disabled, "new@example.com")} {
+					b.pay(id)
+				}
+				for _, m := range []proto.Message{&listOrders{Page: new(int64(2)), PageSize: new(int32(1))}, &listCustomers{Page: new(int64(2)), PageSize: new(int32(1))}} {
+					require.NotEmpty(t, b.data(b.call(m)))
+				}
+				all = append(all, recorded.take()...)
+				singleStore(t, b.installation.store, all)
+			}
 		})
 	}
 }

@@ -32,7 +32,7 @@ func Missing(ctx context.Context, s *db.DB) (string, error) {
 	defer writing.Unlock()
 	var missing bytes.Buffer
 	err := migrate.NewSchema(entsql.OpenDB(s.Dialect(), s.Writer())).
-		WriteTo(ctx, &missing, schema.WithIndent("\t"), schema.WithDiffHook(withoutPartitions))
+		WriteTo(ctx, &missing, schema.WithIndent("\t"), schema.WithDiffHook(asModelled))
 	if err != nil {
 		return "", err
 	}
@@ -40,15 +40,31 @@ func Missing(ctx context.Context, s *db.DB) (string, error) {
 	return string(bytes.ReplaceAll(text, []byte("\n\t "), []byte("\n\t"))), nil
 }
 
-// withoutPartitions hides the partitions of a table from the comparison.
-func withoutPartitions(next schema.Differ) schema.Differ {
+// asModelled hides what ent does not model: the partitions of a table, and the store in the keys of
+// what belongs to one.
+func asModelled(next schema.Differ) schema.Differ {
 	return schema.DiffFunc(func(current, desired *atlas.Schema) ([]atlas.Change, error) {
 		for _, t := range current.Tables {
 			t.Attrs = slices.DeleteFunc(t.Attrs, func(a atlas.Attr) bool {
 				_, partition := a.(*postgres.Partition)
 				return partition
 			})
+			hideStore(t)
 		}
 		return next.Diff(current, desired)
 	})
+}
+
+const storeColumn = "store_id"
+
+// hideStore takes the store out of keys of two columns.
+func hideStore(t *atlas.Table) {
+	if key := t.PrimaryKey; key != nil && len(key.Parts) == 2 && key.Parts[1].C != nil && key.Parts[1].C.Name == storeColumn {
+		key.Parts = key.Parts[:1]
+	}
+	for _, f := range t.ForeignKeys {
+		if len(f.Columns) == 2 && f.Columns[1].Name == storeColumn {
+			f.Columns, f.RefColumns = f.Columns[:1], f.RefColumns[:1]
+		}
+	}
 }

@@ -1,0 +1,102 @@
+package dbtest
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+)
+
+// Distributed lists the tables that cmd/storefront/SHARDING.md distributes by store: what grows with
+// the stores and stays. The others are named, each with its reason, in the test of the keys.
+func Distributed() []string {
+	return []string{"activity_entries", "customers", "idempotency_keys", "order_items", "orders", "payment_links", "products"}
+}
+
+// Shards stands in for a database that is distributed by store: in a schema of its own each of the
+// distributed tables is cut into two by the hash of its store, which asks of keys what a distributed
+// database asks. Its tables are empty; statements are planned on them and not run.
+type Shards struct {
+	t    testing.TB
+	conn *sql.Conn
+}
+
+// NewShards makes the shards of a migrated PostgreSQL database. It fails the test if a unique index
+// lacks the store.
+func NewShards(t testing.TB, s *db.DB) *Shards {
+	t.Helper()
+	conn, err := s.Writer().Conn(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	shards := &Shards{t, conn}
+	shards.exec("CREATE SCHEMA shards")
+	for _, table := range Distributed() {
+		shards.exec(fmt.Sprintf("CREATE TABLE shards.%[1]s (LIKE public.%[1]s INCLUDING ALL) PARTITION BY HASH (store_id)", table))
+		for n := range 2 {
+			shards.exec(fmt.Sprintf("CREATE TABLE shards.%[1]s_shard%[2]d PARTITION OF shards.%[1]s FOR VALUES WITH (MODULUS 2, REMAINDER %[2]d)", table, n))
+		}
+	}
+	// A generic plan knows no value, so that what it leaves out is left out for every store.
+	shards.exec("SET search_path = shards, public; SET plan_cache_mode = force_generic_plan")
+	return shards
+}
+
+func (s *Shards) exec(statement string) {
+	s.t.Helper()
+	_, err := s.conn.ExecContext(s.t.Context(), statement)
+	require.NoError(s.t, err, statement)
+}
+
+var shardName = regexp.MustCompile(`_shard\d$`)
+
+// Crossed plans a statement and returns the distributed tables of which it reads every shard, in the
+// order of the alphabet: those that it does not read under the store of a parameter.
+func (s *Shards) Crossed(statement string) []string {
+	s.t.Helper()
+	ctx := context.Background()
+	s.exec("PREPARE recorded AS " + statement)
+	defer s.exec("DEALLOCATE recorded")
+	var parameters int
+	require.NoError(s.t, s.conn.QueryRowContext(ctx,
+		"SELECT cardinality(parameter_types) FROM pg_prepared_statements WHERE name = 'recorded'").Scan(&parameters))
+	call := "recorded"
+	if parameters > 0 {
+		call += "(NULL" + strings.Repeat(", NULL", parameters-1) + ")"
+	}
+	var text []byte
+	require.NoError(s.t, s.conn.QueryRowContext(ctx, "EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE "+call).Scan(&text), statement)
+	var plans []struct{ Plan plan }
+	require.NoError(s.t, json.Unmarshal(text, &plans))
+	var crossed []string
+	for _, p := range plans {
+		crossed = p.Plan.shards(crossed)
+	}
+	slices.Sort(crossed)
+	return slices.Compact(crossed)
+}
+
+// plan is a node of PostgreSQL's plan.
+type plan struct {
+	Type     string `json:"Node Type"`
+	Relation string `json:"Relation Name"`
+	Plans    []plan `json:"Plans"`
+}
+
+// shards appends the tables whose shards the plan reads.
+func (p plan) shards(found []string) []string {
+	if strings.HasSuffix(p.Type, "Scan") && shardName.MatchString(p.Relation) {
+		found = append(found, shardName.ReplaceAllString(p.Relation, ""))
+	}
+	for _, child := range p.Plans {
+		found = child.shards(found)
+	}
+	return found
+}
