@@ -56,12 +56,15 @@ var postgres = &dialect{
 	planSafely: setLocally(),
 	leftover:   "_default", // whole days are dropped
 
+	// A store's webhooks are read in an order that their index by store alone gives: to the planner the
+	// whole primary key, which has the store behind the id, would do as well.
 	take: `WITH taken AS (
  DELETE FROM outbox WHERE id = ANY (ARRAY(SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
  RETURNING id, event_id, store_id, type)
 SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, w.epoch, w.epoch_since, e.payload, e.request_id, e.trace
  FROM taken t
- LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = t.store_id AND w.enabled AND w.events ? t.type OFFSET 0) w ON true
+ LEFT JOIN LATERAL (SELECT * FROM webhooks w WHERE w.store_id = t.store_id AND w.enabled AND w.events ? t.type
+  ORDER BY w.created_at, w.id OFFSET 0) w ON true
  LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events
   WHERE id >= t.event_id AND id <= t.event_id AND store_id = t.store_id ORDER BY id LIMIT 1) e ON true
  ORDER BY t.id, w.id`,
