@@ -31,6 +31,7 @@ var inOnePlace = map[string]string{
 	"resends":             "the workers' queue: found by when they are due across stores",
 	"cancellations":       "the workers' queue: found by when they are due across stores",
 	"clock_marks":         "one row",
+	"row_count_fills":     "four rows",
 	"goose_db_version":    "one row for each migration",
 }
 
