@@ -30,6 +30,8 @@ var inOnePlace = map[string]string{
 	"finished_deliveries": "the workers' queue: kept for the retention, written by the statements that end deliveries of many stores",
 	"resends":             "the workers' queue: found by when they are due across stores",
 	"cancellations":       "the workers' queue: found by when they are due across stores",
+	"refused_requests":    "kept for seven days, written for many stores at once",
+	"tallies":             "kept for days, written for many stores at once",
 	"clock_marks":         "one row",
 	"row_count_fills":     "four rows",
 	"goose_db_version":    "one row for each migration",

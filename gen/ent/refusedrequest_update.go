@@ -175,6 +175,16 @@ func (_u *RefusedRequestUpdateOne) sqlSave(ctx context.Context) (_node *RefusedR
 		}
 	}
 	_spec.AddModifiers(_u.modifiers...)
+	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
+		store, err := _u.mutation.OldStoreID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+			{Column: refusedrequest.FieldID, Type: field.TypeUUID, Value: id},
+			{Column: refusedrequest.FieldStoreID, Type: field.TypeUUID, Value: store},
+		}
+	}
 	_node = &RefusedRequest{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -337,6 +337,16 @@ func (_u *TallyUpdateOne) sqlSave(ctx context.Context) (_node *Tally, err error)
 		_spec.AddField(tally.FieldDurationMs, field.TypeInt64, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
+	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
+		store, err := _u.mutation.OldStoreID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
+			{Column: tally.FieldID, Type: field.TypeUUID, Value: id},
+			{Column: tally.FieldStoreID, Type: field.TypeUUID, Value: store},
+		}
+	}
 	_node = &Tally{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -20,7 +20,7 @@ var (
 	// storeTables hold the data of stores, in the order in which their primary keys are replaced.
 	storeTables = []string{
 		"activity_entries", "cancellations", "customers", "deliveries", "idempotency_keys", "order_items", "orders",
-		"outbox", "payment_links", "products", "resends", "webhooks",
+		"outbox", "payment_links", "products", "refused_requests", "resends", "tallies", "webhooks",
 	}
 	// dayTables are those of them that are partitioned by day, on their ids.
 	dayTables = []string{"events", "finished_deliveries"}
