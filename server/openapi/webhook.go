@@ -213,10 +213,7 @@ const userAgentHeader = "User-Agent"
 // addDeliveryHeaders adds the headers of a delivery (specification, Delivery).
 func (c *completion) addDeliveryHeaders(eventTypes []string) {
 	kind, sender, attempt := text("", ""), text("", ""), whole(1, maxAttempts)
-	for _, name := range eventTypes {
-		kind.Words = append(kind.Words, name)
-	}
-	sender.Words = []string{signature.UserAgent}
+	kind.Words, sender.Words = eventTypes, []string{signature.UserAgent}
 	for _, h := range []field{
 		{signature.Header, fmt.Sprintf("`t=<time>,v1=<signature>`: the time of the attempt in Unix seconds, and the HMAC-SHA256 of "+
 			"`<time>.<body>` in lower-case hex. Its key is the webhook's whole secret, `%s` included, and the body is signed byte "+
