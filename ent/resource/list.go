@@ -68,23 +68,29 @@ func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total 
 	if l.Counted && !f.plain && s.hasWholeDay() {
 		build = s.summed
 	}
-	count, countArgs, query := build(page)
-	for {
-		found := false
-		err := each(ctx, l.Querier, query, f.args, func(rows *sql.Rows) error {
-			found = true
-			return scan(rows)
-		})
-		if err != nil || found {
-			return err
+	return each(ctx, l.Querier, build(page), f.args, func(rows *sql.Rows) error {
+		if *total == 0 { // the first row, which holds the total alone if the page is empty
+			if id, err := first(rows, total); id == nil || err != nil {
+				return err
+			}
 		}
-		// The page is empty, so that no row brought the total.
-		err = each(ctx, l.Querier, count, countArgs, func(rows *sql.Rows) error { return rows.Scan(total) })
-		if err != nil || *total <= page.Offset {
-			return err
-		}
-		// Rows came between the two statements.
+		return scan(rows)
+	})
+}
+
+// first reads the total and the id of a row, which is nil if the page is empty.
+func first(rows *sql.Rows, total *int64) (id any, err error) {
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
 	}
+	into := make([]any, len(columns))
+	for i := range into {
+		into[i] = new(any)
+	}
+	into[0], into[1] = total, &id
+	err = rows.Scan(into...)
+	return id, err
 }
 
 // each runs a query and calls scan for each of its rows.

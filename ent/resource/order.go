@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -62,7 +63,7 @@ func (w OrderFilter) filter(store tenant.Store) *filter {
 	return f
 }
 
-var orderList = list{table: "orders", alias: "o", columns: orderColumns, joins: orderJoins, order: ", i.position"}
+var orderList = list{table: "orders", alias: "o", columns: orderColumns, joins: strings.Replace(orderJoins, "JOIN", "LEFT JOIN", 1), order: ", i.position"}
 
 // Orders reads a page of the matching orders, newest first, and counts all that match. It costs the
 // same for every page and size of the store (statement).

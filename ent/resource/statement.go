@@ -64,9 +64,8 @@ func (s *statement) moment(at time.Time) string {
 	return "(SELECT CAST(" + s.parameter(at) + " AS timestamptz))"
 }
 
-// plain returns a list whose rows are counted one by one: the statement of the total with its
-// arguments, and that of the page.
-func (s *statement) plain(page Page) (count string, args []any, query string) {
+// plain returns the statement of a list whose rows are counted one by one.
+func (s *statement) plain(page Page) string {
 	if s.from != nil {
 		s.where += " AND created_at >= " + s.moment(*s.from)
 	}
@@ -74,8 +73,7 @@ func (s *statement) plain(page Page) (count string, args []any, query string) {
 		s.upto = s.moment(*s.to)
 		s.where += s.before()
 	}
-	args = s.args[:len(s.args):len(s.args)]
-	count = "SELECT count(*) AS total FROM " + s.table + " WHERE " + store + s.where
+	total := "SELECT count(*) AS total FROM " + s.table + " WHERE " + store + s.where
 	offset := s.number(page.Offset)
 	// A page beyond the end is not looked for.
 	where, limit := s.where, strconv.Itoa(page.Size)
@@ -87,20 +85,18 @@ func (s *statement) plain(page Page) (count string, args []any, query string) {
 	if page.Offset > 0 {
 		limit += " OFFSET " + offset
 	}
-	return count, args, "WITH counted AS MATERIALIZED (" + count + ")\n" + s.rows("(SELECT total FROM counted)", where, limit, page.Offset > 0)
+	return "WITH counted AS MATERIALIZED (" + total + ")\n" + s.rows("counted", where, limit, page.Offset > 0)
 }
 
-// rows is the statement of a page. A first page is read straight down the index. For any other page
-// the ids come from the index alone, and the page's rows are then looked up by id.
+// rows is the statement of a page: at least one row, which holds the total alone if the page is
+// empty. A first page is read straight down the index. For any other page the ids come from the
+// index alone, and the page's rows are then looked up by id.
 func (s *statement) rows(total, where, limit string, byID bool) string {
-	columns, join := "*", ") "+s.alias
+	columns, join := "*", ") "+s.alias+" ON true"
 	if byID {
-		columns, join = "id", ") page JOIN "+s.table+" "+s.alias+" ON "+s.alias+".id = page.id AND "+s.alias+"."+store
-		if !s.postgres {
-			join = strings.Replace(join, "JOIN", "CROSS JOIN", 1) // in this order, else SQLite may begin with all rows of the store
-		}
+		columns, join = "id", ") page ON true\n LEFT JOIN "+s.table+" "+s.alias+" ON "+s.alias+".id = page.id AND "+s.alias+"."+store
 	}
-	return "SELECT " + total + ", " + s.columns + "\n FROM (SELECT " + columns + " FROM " + s.table + " WHERE " + store + where +
+	return "SELECT total, " + s.columns + "\n FROM " + total + " LEFT JOIN (SELECT " + columns + " FROM " + s.table + " WHERE " + store + where +
 		"\n  ORDER BY created_at DESC, id DESC LIMIT " + limit + join + s.joins +
 		"\n ORDER BY " + s.alias + ".created_at DESC, " + s.alias + ".id DESC" + s.order
 }
@@ -112,18 +108,16 @@ func (s *statement) hasWholeDay() bool {
 }
 
 // summed is plain for a list that the counts answer.
-func (s *statement) summed(page Page) (count string, args []any, query string) {
+func (s *statement) summed(page Page) string {
 	pieces := "WITH pieces AS MATERIALIZED (" + s.pieces() + ")"
-	const total = "(SELECT COALESCE(CAST(sum(total) AS bigint), 0) FROM pieces)"
-	args = s.args[:len(s.args):len(s.args)]
-	count = pieces + " SELECT " + total
+	const total = "(SELECT COALESCE(CAST(sum(total) AS bigint), 0) AS total FROM pieces) t"
 	limit := strconv.Itoa(page.Size)
 	if page.Offset == 0 {
-		return count, args, pieces + "\n" + s.rows(total, s.where+s.before(), limit, false)
+		return pieces + "\n" + s.rows(total, s.where+s.before(), limit, false)
 	}
 	offset := s.number(page.Offset)
 	// Once for the pieces, once for the days of the piece if it is wide.
-	query = pieces + `,
+	query := pieces + `,
  place AS MATERIALIZED (` + begins("pieces", "days", offset) + `),
  spot AS MATERIALIZED (SELECT day, skip FROM place WHERE days < ` + strconv.Itoa(WideDays) + `
   UNION ALL SELECT day, skip FROM (` + begins("(SELECT day, 1 AS days, sum(total) AS total FROM ("+s.buckets(1,
@@ -138,7 +132,7 @@ func (s *statement) summed(page Page) (count string, args []any, query string) {
 	default: // SQLite begins at one bound and compares each row with another
 		where += " AND created_at < min(" + s.upto + ", " + end + " * 86400000)"
 	}
-	return count, args, query + s.rows(total, where, limit+" OFFSET COALESCE(CAST((SELECT skip FROM spot) AS bigint), 0)", true)
+	return query + s.rows(total, where, limit+" OFFSET COALESCE(CAST((SELECT skip FROM spot) AS bigint), 0)", true)
 }
 
 // before is the condition of to.

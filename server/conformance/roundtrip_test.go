@@ -80,7 +80,7 @@ func TestRoundTrips(t *testing.T) {
 		{"an id that is no UUID", func() proto.Message { return &getProduct{Id: "x"} }, key, "nothing to look for"},
 		{"ListProducts", func() proto.Message { return &listProducts{} }, key + 1, "total and page"},
 		{"ListProducts with a search", func() proto.Message { return &listProducts{Q: new("gui")} }, key + 1, "total and page"},
-		{"ListProducts beyond the end", func() proto.Message { return &listProducts{Page: new(int64(9))} }, key + 2, "an empty page brings no total, which is read by itself"},
+		{"ListProducts beyond the end", func() proto.Message { return &listProducts{Page: new(int64(9))} }, key + 1, "the same"},
 		{"ListOrders", func() proto.Message { return &listOrders{} }, key + 1, "total and page, items and all"},
 		{"ListOrders of a status", func() proto.Message { return &listOrders{Status: pending()} }, key + 1, "total and page"},
 		{"ListCustomers", func() proto.Message { return &listCustomers{} }, key + 1, "total and page"},
