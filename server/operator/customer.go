@@ -5,11 +5,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 // CreateCustomer creates a customer of a store, or completes the one that the store has. It refuses with
@@ -39,6 +41,25 @@ func (o *Operator) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomer
 		return nil, err
 	}
 	return o.rules.GetCustomer(ctx, in)
+}
+
+// FindCustomer returns a customer by its id, or by its e-mail or phone in a store. It refuses with
+// store_not_found or customer_not_found.
+func (o *Operator) FindCustomer(ctx context.Context, in *adminv1.FindCustomerRequest) (*storefrontv1.Customer, error) {
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.CustomerNotFound, func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
+		var p validate.Problems
+		is := customer.Email("")
+		if email := p.Email("name", in.GetName()); email != nil {
+			is = customer.Email(*email)
+		} else if phone := p.Phone("name", in.GetName(), t.Country); phone != nil {
+			is = customer.Phone(*phone)
+		}
+		return o.store.Client().Customer.Query().Where(customer.StoreID(t.ID), is).OnlyID(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.GetCustomer(ctx, &storefrontv1.GetCustomerRequest{Id: id})
 }
 
 // UpdateCustomer changes the named fields of a customer. It refuses as service.UpdateCustomer does.

@@ -3,7 +3,8 @@
 // and the dashboard call them in this process; server/operator/rpc serves them on the operator's
 // listener, and its client calls them there.
 //
-// A store is named by its slug or id, everything else by its id alone: the operator looks up the store
+// A store is named by its slug or id, everything else by its id alone (Find… methods also understand
+// slugs, references, codes, e-mails and phones of a store): the operator looks up the store
 // that owns it and works in that store, under the operator's name or that of a member (As). A context
 // that is in a store already, as that of a signed-in member is, stays in it: what other stores own is
 // not found.
@@ -132,6 +133,28 @@ func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code, 
 func parseID(text string) (uuid.UUID, bool) {
 	id, err := uuid.Parse(text)
 	return id, err == nil && len(text) == len(uuid.Nil.String())
+}
+
+// named returns the id of what a name of a store is: the name itself if it is an id, else that of
+// the row that find looks for, with a context in that store. It refuses with store_not_found or the
+// code missing.
+func (o *Operator) named(ctx context.Context, store, name string, missing apierr.Code, find func(context.Context, tenant.Store) (uuid.UUID, error)) (context.Context, string, error) {
+	if _, ok := parseID(name); ok {
+		return ctx, name, nil
+	}
+	ctx, err := o.In(ctx, store)
+	if err != nil {
+		return nil, "", err
+	}
+	t, _, _ := tenant.From(ctx)
+	id, err := find(ctx, t)
+	if ent.IsNotFound(err) {
+		return nil, "", apierr.New(missing, fmt.Sprintf("There is no %s %q in the store %s.", kinds[missing], name, t.Slug))
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("find the %s %s: %w", kinds[missing], name, err)
+	}
+	return ctx, id.String(), nil
 }
 
 // inStore calls a method of the rules in the store that a request names.

@@ -176,3 +176,35 @@ func TestOperatorRefusesAnUnknownStore(t *testing.T) {
 		require.Equal(t, apierr.StoreNotFound, codeOf(do()), name)
 	}
 }
+
+// A name is looked up in the store that the request names, an id in the store that owns it.
+func TestOperatorFindsByName(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		w := newTwo(t, s)
+		two := w.stores[1]
+		p, err := w.FindProduct(t.Context(), &adminv1.FindProductRequest{Store: "two", Name: "p"})
+		require.NoError(t, err)
+		require.Equal(t, two.product, p.GetId(), "both stores have this slug")
+		o, err := w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Name: strings.ToUpper(two.order)})
+		require.NoError(t, err)
+		require.Equal(t, two.order, o.GetId())
+		c, err := w.FindCustomer(t.Context(), &adminv1.FindCustomerRequest{Store: "two", Name: "A@EXAMPLE.com"})
+		require.NoError(t, err)
+		require.Equal(t, o.GetCustomer().GetId(), c.GetId())
+		for _, name := range []string{"", "x", "ORD-0", uuid.NewString()} {
+			_, err = w.FindProduct(t.Context(), &adminv1.FindProductRequest{Store: "two", Name: name})
+			require.Equal(t, apierr.ProductNotFound, codeOf(err), name)
+			_, err = w.FindCustomer(t.Context(), &adminv1.FindCustomerRequest{Store: "two", Name: name})
+			require.Equal(t, apierr.CustomerNotFound, codeOf(err), name)
+			_, err = w.FindPaymentLink(t.Context(), &adminv1.FindPaymentLinkRequest{Store: "two", Name: name})
+			require.Equal(t, apierr.PaymentLinkNotFound, codeOf(err), name)
+		}
+		_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "one", Name: o.GetReference()})
+		require.Equal(t, apierr.OrderNotFound, codeOf(err), "another store's")
+		_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "three", Name: o.GetReference()})
+		require.Equal(t, apierr.StoreNotFound, codeOf(err))
+		_, err = w.GetStoreSettings(t.Context(), &adminv1.GetStoreSettingsRequest{Store: "three"})
+		require.Equal(t, apierr.StoreNotFound, codeOf(err))
+	})
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/order"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -41,6 +42,18 @@ func (o *Operator) GetOrder(ctx context.Context, in *storefrontv1.GetOrderReques
 		return nil, err
 	}
 	return o.rules.GetOrder(ctx, in)
+}
+
+// FindOrder returns an order by its id, or by its reference in a store. It refuses with store_not_found or
+// order_not_found.
+func (o *Operator) FindOrder(ctx context.Context, in *adminv1.FindOrderRequest) (*storefrontv1.Order, error) {
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.OrderNotFound, func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
+		return o.store.Client().Order.Query().Where(order.StoreID(t.ID), order.Reference(in.GetName())).OnlyID(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.GetOrder(ctx, &storefrontv1.GetOrderRequest{Id: id})
 }
 
 // PayOrder marks an order as paid; a paid order stays as it is. It refuses with order_not_found,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/paymentlink"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -34,6 +35,18 @@ func (o *Operator) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPayme
 		return nil, err
 	}
 	return o.rules.GetPaymentLink(ctx, in)
+}
+
+// FindPaymentLink returns a payment link by its id, or by its code in a store. It refuses with store_not_found or
+// payment_link_not_found.
+func (o *Operator) FindPaymentLink(ctx context.Context, in *adminv1.FindPaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.PaymentLinkNotFound, func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
+		return o.store.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.Code(in.GetName())).OnlyID(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.GetPaymentLink(ctx, &storefrontv1.GetPaymentLinkRequest{Id: id})
 }
 
 // UpdatePaymentLink changes the named fields of a payment link. It refuses as

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -33,6 +34,18 @@ func (o *Operator) GetProduct(ctx context.Context, in *storefrontv1.GetProductRe
 		return nil, err
 	}
 	return o.rules.GetProduct(ctx, in)
+}
+
+// FindProduct returns a product by its id, or by its slug in a store. It refuses with store_not_found or
+// product_not_found.
+func (o *Operator) FindProduct(ctx context.Context, in *adminv1.FindProductRequest) (*storefrontv1.Product, error) {
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.ProductNotFound, func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
+		return o.store.Client().Product.Query().Where(product.StoreID(t.ID), product.Slug(in.GetName())).OnlyID(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: id})
 }
 
 // UpdateProduct changes the named fields of a product, also those that the public API cannot change. It

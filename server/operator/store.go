@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -40,6 +41,19 @@ func (o *Operator) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*
 		return nil, err
 	}
 	return o.rules.GetStore(ctx)
+}
+
+// GetStoreSettings returns what the operator sets for a store. It refuses with store_not_found.
+func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSettingsRequest) (*adminv1.StoreSettings, error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	t, _, _ := tenant.From(ctx)
+	return &adminv1.StoreSettings{
+		PaymentLinksOpen: t.PaymentLinksOpen, PlatformFeePercent: t.PlatformFeePercent,
+		UnavailableTypes: each(t.UnavailableTypes, enum[storefrontv1.Product_Type]),
+	}, nil
 }
 
 // UpdateStore changes the named fields of a store. It refuses with store_not_found,

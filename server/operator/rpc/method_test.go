@@ -122,6 +122,8 @@ func (c *caller) stores() {
 	require.Equal(c, "Two", changed.GetName(), "what is not named stays")
 	changed = ask[storefrontv1.Store](c, "StoreService/UpdateStore", &adminv1.UpdateStoreRequest{Store: "two", Name: new("Deux")})
 	require.Equal(c, "Deux", changed.GetName(), "without a mask, what is present is changed")
+	settings := ask[adminv1.StoreSettings](c, "StoreService/GetStoreSettings", &adminv1.GetStoreSettingsRequest{Store: "two"})
+	require.True(c, proto.Equal(&adminv1.StoreSettings{PlatformFeePercent: 2.5}, settings))
 }
 
 func (c *caller) products() string {
@@ -135,6 +137,7 @@ func (c *caller) products() string {
 	})
 	require.EqualValues(c, 1, list.GetTotal())
 	require.True(c, proto.Equal(p, ask[storefrontv1.Product](c, "ProductService/GetProduct", &storefrontv1.GetProductRequest{Id: p.GetId()})))
+	require.True(c, proto.Equal(p, ask[storefrontv1.Product](c, "ProductService/FindProduct", &adminv1.FindProductRequest{Store: "s", Name: "guide"})))
 	changed := ask[storefrontv1.Product](c, "ProductService/UpdateProduct", &adminv1.UpdateProductRequest{
 		Id: p.GetId(), Status: storefrontv1.Product_PUBLISHED.Enum(), PriceAmount: new(int64(1200)),
 		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"status", "price_amount", "compare_at_amount", "cover_url"}},
@@ -159,6 +162,9 @@ func (c *caller) customers() string {
 	changed := ask[storefrontv1.Customer](c, "CustomerService/UpdateCustomer", &storefrontv1.UpdateCustomerRequest{Id: id, Phone: new("670000001")})
 	require.Equal(c, "+237670000001", changed.GetPhone())
 	require.True(c, proto.Equal(changed, ask[storefrontv1.Customer](c, "CustomerService/GetCustomer", &storefrontv1.GetCustomerRequest{Id: id})))
+	for _, name := range []string{"AWA@example.com", "670 00 00 01", id} {
+		require.True(c, proto.Equal(changed, ask[storefrontv1.Customer](c, "CustomerService/FindCustomer", &adminv1.FindCustomerRequest{Store: "s", Name: name})), name)
+	}
 	return id
 }
 
@@ -180,6 +186,7 @@ func (c *caller) links() string {
 	changed := ask[storefrontv1.PaymentLink](c, "PaymentLinkService/UpdatePaymentLink", &storefrontv1.UpdatePaymentLinkRequest{Id: l.GetId(), Title: new("Don")})
 	require.Equal(c, "Don", ask[storefrontv1.PaymentLink](c, "PaymentLinkService/GetPaymentLink", &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()}).GetTitle())
 	require.Equal(c, l.GetCode(), changed.GetCode())
+	require.True(c, proto.Equal(changed, ask[storefrontv1.PaymentLink](c, "PaymentLinkService/FindPaymentLink", &adminv1.FindPaymentLinkRequest{Store: "s", Name: l.GetCode()})))
 	return l.GetId()
 }
 
@@ -216,6 +223,7 @@ func (c *caller) orders(product, customer, link string) {
 	})
 	require.EqualValues(c, 1, list.GetTotal())
 	require.True(c, proto.Equal(cancelled, ask[storefrontv1.Order](c, "OrderService/GetOrder", &storefrontv1.GetOrderRequest{Id: o.GetId()})))
+	require.True(c, proto.Equal(cancelled, ask[storefrontv1.Order](c, "OrderService/FindOrder", &adminv1.FindOrderRequest{Store: "s", Name: o.GetReference()})))
 }
 
 func (c *caller) keys() {

@@ -224,6 +224,61 @@ func (x *ListCustomersRequest) GetQ() string {
 	return ""
 }
 
+// Which customer to find.
+type FindCustomerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id; not needed with an id.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// UUID of the customer, or its e-mail or phone.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindCustomerRequest) Reset() {
+	*x = FindCustomerRequest{}
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindCustomerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindCustomerRequest) ProtoMessage() {}
+
+func (x *FindCustomerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindCustomerRequest.ProtoReflect.Descriptor instead.
+func (*FindCustomerRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *FindCustomerRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *FindCustomerRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 var File_storefront_admin_v1_customer_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_customer_proto_rawDesc = "" +
@@ -247,11 +302,15 @@ const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"\x05_pageB\f\n" +
 	"\n" +
 	"_page_sizeB\x04\n" +
-	"\x02_q2\x84\x03\n" +
+	"\x02_q\"?\n" +
+	"\x13FindCustomerRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name2\xdc\x03\n" +
 	"\x0fCustomerService\x12i\n" +
 	"\x0eCreateCustomer\x12*.storefront.admin.v1.CreateCustomerRequest\x1a+.storefront.admin.v1.CreateCustomerResponse\x12e\n" +
 	"\rListCustomers\x12).storefront.admin.v1.ListCustomersRequest\x1a$.storefront.v1.ListCustomersResponse\"\x03\x90\x02\x01\x12N\n" +
-	"\vGetCustomer\x12!.storefront.v1.GetCustomerRequest\x1a\x17.storefront.v1.Customer\"\x03\x90\x02\x01\x12O\n" +
+	"\vGetCustomer\x12!.storefront.v1.GetCustomerRequest\x1a\x17.storefront.v1.Customer\"\x03\x90\x02\x01\x12V\n" +
+	"\fFindCustomer\x12(.storefront.admin.v1.FindCustomerRequest\x1a\x17.storefront.v1.Customer\"\x03\x90\x02\x01\x12O\n" +
 	"\x0eUpdateCustomer\x12$.storefront.v1.UpdateCustomerRequest\x1a\x17.storefront.v1.CustomerB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
 var (
@@ -266,28 +325,31 @@ func file_storefront_admin_v1_customer_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_customer_proto_rawDescData
 }
 
-var file_storefront_admin_v1_customer_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_storefront_admin_v1_customer_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_storefront_admin_v1_customer_proto_goTypes = []any{
 	(*CreateCustomerRequest)(nil),    // 0: storefront.admin.v1.CreateCustomerRequest
 	(*CreateCustomerResponse)(nil),   // 1: storefront.admin.v1.CreateCustomerResponse
 	(*ListCustomersRequest)(nil),     // 2: storefront.admin.v1.ListCustomersRequest
-	(*v1.Customer)(nil),              // 3: storefront.v1.Customer
-	(*v1.GetCustomerRequest)(nil),    // 4: storefront.v1.GetCustomerRequest
-	(*v1.UpdateCustomerRequest)(nil), // 5: storefront.v1.UpdateCustomerRequest
-	(*v1.ListCustomersResponse)(nil), // 6: storefront.v1.ListCustomersResponse
+	(*FindCustomerRequest)(nil),      // 3: storefront.admin.v1.FindCustomerRequest
+	(*v1.Customer)(nil),              // 4: storefront.v1.Customer
+	(*v1.GetCustomerRequest)(nil),    // 5: storefront.v1.GetCustomerRequest
+	(*v1.UpdateCustomerRequest)(nil), // 6: storefront.v1.UpdateCustomerRequest
+	(*v1.ListCustomersResponse)(nil), // 7: storefront.v1.ListCustomersResponse
 }
 var file_storefront_admin_v1_customer_proto_depIdxs = []int32{
-	3, // 0: storefront.admin.v1.CreateCustomerResponse.customer:type_name -> storefront.v1.Customer
+	4, // 0: storefront.admin.v1.CreateCustomerResponse.customer:type_name -> storefront.v1.Customer
 	0, // 1: storefront.admin.v1.CustomerService.CreateCustomer:input_type -> storefront.admin.v1.CreateCustomerRequest
 	2, // 2: storefront.admin.v1.CustomerService.ListCustomers:input_type -> storefront.admin.v1.ListCustomersRequest
-	4, // 3: storefront.admin.v1.CustomerService.GetCustomer:input_type -> storefront.v1.GetCustomerRequest
-	5, // 4: storefront.admin.v1.CustomerService.UpdateCustomer:input_type -> storefront.v1.UpdateCustomerRequest
-	1, // 5: storefront.admin.v1.CustomerService.CreateCustomer:output_type -> storefront.admin.v1.CreateCustomerResponse
-	6, // 6: storefront.admin.v1.CustomerService.ListCustomers:output_type -> storefront.v1.ListCustomersResponse
-	3, // 7: storefront.admin.v1.CustomerService.GetCustomer:output_type -> storefront.v1.Customer
-	3, // 8: storefront.admin.v1.CustomerService.UpdateCustomer:output_type -> storefront.v1.Customer
-	5, // [5:9] is the sub-list for method output_type
-	1, // [1:5] is the sub-list for method input_type
+	5, // 3: storefront.admin.v1.CustomerService.GetCustomer:input_type -> storefront.v1.GetCustomerRequest
+	3, // 4: storefront.admin.v1.CustomerService.FindCustomer:input_type -> storefront.admin.v1.FindCustomerRequest
+	6, // 5: storefront.admin.v1.CustomerService.UpdateCustomer:input_type -> storefront.v1.UpdateCustomerRequest
+	1, // 6: storefront.admin.v1.CustomerService.CreateCustomer:output_type -> storefront.admin.v1.CreateCustomerResponse
+	7, // 7: storefront.admin.v1.CustomerService.ListCustomers:output_type -> storefront.v1.ListCustomersResponse
+	4, // 8: storefront.admin.v1.CustomerService.GetCustomer:output_type -> storefront.v1.Customer
+	4, // 9: storefront.admin.v1.CustomerService.FindCustomer:output_type -> storefront.v1.Customer
+	4, // 10: storefront.admin.v1.CustomerService.UpdateCustomer:output_type -> storefront.v1.Customer
+	6, // [6:11] is the sub-list for method output_type
+	1, // [1:6] is the sub-list for method input_type
 	1, // [1:1] is the sub-list for extension type_name
 	1, // [1:1] is the sub-list for extension extendee
 	0, // [0:1] is the sub-list for field type_name
@@ -306,7 +368,7 @@ func file_storefront_admin_v1_customer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_customer_proto_rawDesc), len(file_storefront_admin_v1_customer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

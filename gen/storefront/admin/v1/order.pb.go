@@ -462,6 +462,61 @@ func (x *RefundOrderRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+// Which order to find.
+type FindOrderRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id; not needed with an id.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// UUID of the order, or its reference.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindOrderRequest) Reset() {
+	*x = FindOrderRequest{}
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindOrderRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindOrderRequest) ProtoMessage() {}
+
+func (x *FindOrderRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindOrderRequest.ProtoReflect.Descriptor instead.
+func (*FindOrderRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *FindOrderRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *FindOrderRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // One line of the order.
 type CreateOrderRequest_Item struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -475,7 +530,7 @@ type CreateOrderRequest_Item struct {
 
 func (x *CreateOrderRequest_Item) Reset() {
 	*x = CreateOrderRequest_Item{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -487,7 +542,7 @@ func (x *CreateOrderRequest_Item) String() string {
 func (*CreateOrderRequest_Item) ProtoMessage() {}
 
 func (x *CreateOrderRequest_Item) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -565,12 +620,16 @@ const file_storefront_admin_v1_order_proto_rawDesc = "" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\"M\n" +
 	"\x12RefundOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey2\xaf\x04\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\"<\n" +
+	"\x10FindOrderRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name2\xfe\x04\n" +
 	"\fOrderService\x12L\n" +
 	"\vCreateOrder\x12'.storefront.admin.v1.CreateOrderRequest\x1a\x14.storefront.v1.Order\x12\\\n" +
 	"\n" +
 	"ListOrders\x12&.storefront.admin.v1.ListOrdersRequest\x1a!.storefront.v1.ListOrdersResponse\"\x03\x90\x02\x01\x12E\n" +
-	"\bGetOrder\x12\x1e.storefront.v1.GetOrderRequest\x1a\x14.storefront.v1.Order\"\x03\x90\x02\x01\x12F\n" +
+	"\bGetOrder\x12\x1e.storefront.v1.GetOrderRequest\x1a\x14.storefront.v1.Order\"\x03\x90\x02\x01\x12M\n" +
+	"\tFindOrder\x12%.storefront.admin.v1.FindOrderRequest\x1a\x14.storefront.v1.Order\"\x03\x90\x02\x01\x12F\n" +
 	"\bPayOrder\x12$.storefront.admin.v1.PayOrderRequest\x1a\x14.storefront.v1.Order\x12H\n" +
 	"\tFailOrder\x12%.storefront.admin.v1.FailOrderRequest\x1a\x14.storefront.v1.Order\x12L\n" +
 	"\vCancelOrder\x12'.storefront.admin.v1.CancelOrderRequest\x1a\x14.storefront.v1.Order\x12L\n" +
@@ -588,7 +647,7 @@ func file_storefront_admin_v1_order_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_order_proto_rawDescData
 }
 
-var file_storefront_admin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_storefront_admin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_storefront_admin_v1_order_proto_goTypes = []any{
 	(*CreateOrderRequest)(nil),      // 0: storefront.admin.v1.CreateOrderRequest
 	(*ListOrdersRequest)(nil),       // 1: storefront.admin.v1.ListOrdersRequest
@@ -596,34 +655,37 @@ var file_storefront_admin_v1_order_proto_goTypes = []any{
 	(*FailOrderRequest)(nil),        // 3: storefront.admin.v1.FailOrderRequest
 	(*CancelOrderRequest)(nil),      // 4: storefront.admin.v1.CancelOrderRequest
 	(*RefundOrderRequest)(nil),      // 5: storefront.admin.v1.RefundOrderRequest
-	(*CreateOrderRequest_Item)(nil), // 6: storefront.admin.v1.CreateOrderRequest.Item
-	(v1.Order_Status)(0),            // 7: storefront.v1.Order.Status
-	(*timestamppb.Timestamp)(nil),   // 8: google.protobuf.Timestamp
-	(*v1.GetOrderRequest)(nil),      // 9: storefront.v1.GetOrderRequest
-	(*v1.Order)(nil),                // 10: storefront.v1.Order
-	(*v1.ListOrdersResponse)(nil),   // 11: storefront.v1.ListOrdersResponse
+	(*FindOrderRequest)(nil),        // 6: storefront.admin.v1.FindOrderRequest
+	(*CreateOrderRequest_Item)(nil), // 7: storefront.admin.v1.CreateOrderRequest.Item
+	(v1.Order_Status)(0),            // 8: storefront.v1.Order.Status
+	(*timestamppb.Timestamp)(nil),   // 9: google.protobuf.Timestamp
+	(*v1.GetOrderRequest)(nil),      // 10: storefront.v1.GetOrderRequest
+	(*v1.Order)(nil),                // 11: storefront.v1.Order
+	(*v1.ListOrdersResponse)(nil),   // 12: storefront.v1.ListOrdersResponse
 }
 var file_storefront_admin_v1_order_proto_depIdxs = []int32{
-	6,  // 0: storefront.admin.v1.CreateOrderRequest.items:type_name -> storefront.admin.v1.CreateOrderRequest.Item
-	7,  // 1: storefront.admin.v1.ListOrdersRequest.status:type_name -> storefront.v1.Order.Status
-	8,  // 2: storefront.admin.v1.ListOrdersRequest.from:type_name -> google.protobuf.Timestamp
-	8,  // 3: storefront.admin.v1.ListOrdersRequest.to:type_name -> google.protobuf.Timestamp
+	7,  // 0: storefront.admin.v1.CreateOrderRequest.items:type_name -> storefront.admin.v1.CreateOrderRequest.Item
+	8,  // 1: storefront.admin.v1.ListOrdersRequest.status:type_name -> storefront.v1.Order.Status
+	9,  // 2: storefront.admin.v1.ListOrdersRequest.from:type_name -> google.protobuf.Timestamp
+	9,  // 3: storefront.admin.v1.ListOrdersRequest.to:type_name -> google.protobuf.Timestamp
 	0,  // 4: storefront.admin.v1.OrderService.CreateOrder:input_type -> storefront.admin.v1.CreateOrderRequest
 	1,  // 5: storefront.admin.v1.OrderService.ListOrders:input_type -> storefront.admin.v1.ListOrdersRequest
-	9,  // 6: storefront.admin.v1.OrderService.GetOrder:input_type -> storefront.v1.GetOrderRequest
-	2,  // 7: storefront.admin.v1.OrderService.PayOrder:input_type -> storefront.admin.v1.PayOrderRequest
-	3,  // 8: storefront.admin.v1.OrderService.FailOrder:input_type -> storefront.admin.v1.FailOrderRequest
-	4,  // 9: storefront.admin.v1.OrderService.CancelOrder:input_type -> storefront.admin.v1.CancelOrderRequest
-	5,  // 10: storefront.admin.v1.OrderService.RefundOrder:input_type -> storefront.admin.v1.RefundOrderRequest
-	10, // 11: storefront.admin.v1.OrderService.CreateOrder:output_type -> storefront.v1.Order
-	11, // 12: storefront.admin.v1.OrderService.ListOrders:output_type -> storefront.v1.ListOrdersResponse
-	10, // 13: storefront.admin.v1.OrderService.GetOrder:output_type -> storefront.v1.Order
-	10, // 14: storefront.admin.v1.OrderService.PayOrder:output_type -> storefront.v1.Order
-	10, // 15: storefront.admin.v1.OrderService.FailOrder:output_type -> storefront.v1.Order
-	10, // 16: storefront.admin.v1.OrderService.CancelOrder:output_type -> storefront.v1.Order
-	10, // 17: storefront.admin.v1.OrderService.RefundOrder:output_type -> storefront.v1.Order
-	11, // [11:18] is the sub-list for method output_type
-	4,  // [4:11] is the sub-list for method input_type
+	10, // 6: storefront.admin.v1.OrderService.GetOrder:input_type -> storefront.v1.GetOrderRequest
+	6,  // 7: storefront.admin.v1.OrderService.FindOrder:input_type -> storefront.admin.v1.FindOrderRequest
+	2,  // 8: storefront.admin.v1.OrderService.PayOrder:input_type -> storefront.admin.v1.PayOrderRequest
+	3,  // 9: storefront.admin.v1.OrderService.FailOrder:input_type -> storefront.admin.v1.FailOrderRequest
+	4,  // 10: storefront.admin.v1.OrderService.CancelOrder:input_type -> storefront.admin.v1.CancelOrderRequest
+	5,  // 11: storefront.admin.v1.OrderService.RefundOrder:input_type -> storefront.admin.v1.RefundOrderRequest
+	11, // 12: storefront.admin.v1.OrderService.CreateOrder:output_type -> storefront.v1.Order
+	12, // 13: storefront.admin.v1.OrderService.ListOrders:output_type -> storefront.v1.ListOrdersResponse
+	11, // 14: storefront.admin.v1.OrderService.GetOrder:output_type -> storefront.v1.Order
+	11, // 15: storefront.admin.v1.OrderService.FindOrder:output_type -> storefront.v1.Order
+	11, // 16: storefront.admin.v1.OrderService.PayOrder:output_type -> storefront.v1.Order
+	11, // 17: storefront.admin.v1.OrderService.FailOrder:output_type -> storefront.v1.Order
+	11, // 18: storefront.admin.v1.OrderService.CancelOrder:output_type -> storefront.v1.Order
+	11, // 19: storefront.admin.v1.OrderService.RefundOrder:output_type -> storefront.v1.Order
+	12, // [12:20] is the sub-list for method output_type
+	4,  // [4:12] is the sub-list for method input_type
 	4,  // [4:4] is the sub-list for extension type_name
 	4,  // [4:4] is the sub-list for extension extendee
 	0,  // [0:4] is the sub-list for field type_name
@@ -642,7 +704,7 @@ func file_storefront_admin_v1_order_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_order_proto_rawDesc), len(file_storefront_admin_v1_order_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -270,6 +270,61 @@ func (x *DisablePaymentLinkRequest) GetId() string {
 	return ""
 }
 
+// Which payment link to find.
+type FindPaymentLinkRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id; not needed with an id.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// UUID of the payment link, or its code.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindPaymentLinkRequest) Reset() {
+	*x = FindPaymentLinkRequest{}
+	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindPaymentLinkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindPaymentLinkRequest) ProtoMessage() {}
+
+func (x *FindPaymentLinkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindPaymentLinkRequest.ProtoReflect.Descriptor instead.
+func (*FindPaymentLinkRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_payment_link_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *FindPaymentLinkRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *FindPaymentLinkRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 var File_storefront_admin_v1_payment_link_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_payment_link_proto_rawDesc = "" +
@@ -307,11 +362,15 @@ const file_storefront_admin_v1_payment_link_proto_rawDesc = "" +
 	"_page_sizeB\t\n" +
 	"\a_status\"+\n" +
 	"\x19DisablePaymentLinkRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id2\xdd\x04\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"B\n" +
+	"\x16FindPaymentLinkRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name2\xbe\x05\n" +
 	"\x12PaymentLinkService\x12^\n" +
 	"\x11CreatePaymentLink\x12-.storefront.admin.v1.CreatePaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\x12n\n" +
 	"\x10ListPaymentLinks\x12,.storefront.admin.v1.ListPaymentLinksRequest\x1a'.storefront.v1.ListPaymentLinksResponse\"\x03\x90\x02\x01\x12W\n" +
-	"\x0eGetPaymentLink\x12$.storefront.v1.GetPaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\"\x03\x90\x02\x01\x12X\n" +
+	"\x0eGetPaymentLink\x12$.storefront.v1.GetPaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\"\x03\x90\x02\x01\x12_\n" +
+	"\x0fFindPaymentLink\x12+.storefront.admin.v1.FindPaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\"\x03\x90\x02\x01\x12X\n" +
 	"\x11UpdatePaymentLink\x12'.storefront.v1.UpdatePaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\x12]\n" +
 	"\x11EnablePaymentLink\x12'.storefront.v1.EnablePaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\"\x03\x90\x02\x02\x12e\n" +
 	"\x12DisablePaymentLink\x12..storefront.admin.v1.DisablePaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\"\x03\x90\x02\x02B7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
@@ -328,38 +387,41 @@ func file_storefront_admin_v1_payment_link_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_payment_link_proto_rawDescData
 }
 
-var file_storefront_admin_v1_payment_link_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_storefront_admin_v1_payment_link_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_storefront_admin_v1_payment_link_proto_goTypes = []any{
 	(*CreatePaymentLinkRequest)(nil),       // 0: storefront.admin.v1.CreatePaymentLinkRequest
 	(*ListPaymentLinksRequest)(nil),        // 1: storefront.admin.v1.ListPaymentLinksRequest
 	(*DisablePaymentLinkRequest)(nil),      // 2: storefront.admin.v1.DisablePaymentLinkRequest
-	(v1.PaymentLink_Pricing)(0),            // 3: storefront.v1.PaymentLink.Pricing
-	(*timestamppb.Timestamp)(nil),          // 4: google.protobuf.Timestamp
-	(v1.ListPaymentLinksRequest_Status)(0), // 5: storefront.v1.ListPaymentLinksRequest.Status
-	(*v1.GetPaymentLinkRequest)(nil),       // 6: storefront.v1.GetPaymentLinkRequest
-	(*v1.UpdatePaymentLinkRequest)(nil),    // 7: storefront.v1.UpdatePaymentLinkRequest
-	(*v1.EnablePaymentLinkRequest)(nil),    // 8: storefront.v1.EnablePaymentLinkRequest
-	(*v1.PaymentLink)(nil),                 // 9: storefront.v1.PaymentLink
-	(*v1.ListPaymentLinksResponse)(nil),    // 10: storefront.v1.ListPaymentLinksResponse
+	(*FindPaymentLinkRequest)(nil),         // 3: storefront.admin.v1.FindPaymentLinkRequest
+	(v1.PaymentLink_Pricing)(0),            // 4: storefront.v1.PaymentLink.Pricing
+	(*timestamppb.Timestamp)(nil),          // 5: google.protobuf.Timestamp
+	(v1.ListPaymentLinksRequest_Status)(0), // 6: storefront.v1.ListPaymentLinksRequest.Status
+	(*v1.GetPaymentLinkRequest)(nil),       // 7: storefront.v1.GetPaymentLinkRequest
+	(*v1.UpdatePaymentLinkRequest)(nil),    // 8: storefront.v1.UpdatePaymentLinkRequest
+	(*v1.EnablePaymentLinkRequest)(nil),    // 9: storefront.v1.EnablePaymentLinkRequest
+	(*v1.PaymentLink)(nil),                 // 10: storefront.v1.PaymentLink
+	(*v1.ListPaymentLinksResponse)(nil),    // 11: storefront.v1.ListPaymentLinksResponse
 }
 var file_storefront_admin_v1_payment_link_proto_depIdxs = []int32{
-	3,  // 0: storefront.admin.v1.CreatePaymentLinkRequest.pricing:type_name -> storefront.v1.PaymentLink.Pricing
-	4,  // 1: storefront.admin.v1.CreatePaymentLinkRequest.expires_at:type_name -> google.protobuf.Timestamp
-	5,  // 2: storefront.admin.v1.ListPaymentLinksRequest.status:type_name -> storefront.v1.ListPaymentLinksRequest.Status
+	4,  // 0: storefront.admin.v1.CreatePaymentLinkRequest.pricing:type_name -> storefront.v1.PaymentLink.Pricing
+	5,  // 1: storefront.admin.v1.CreatePaymentLinkRequest.expires_at:type_name -> google.protobuf.Timestamp
+	6,  // 2: storefront.admin.v1.ListPaymentLinksRequest.status:type_name -> storefront.v1.ListPaymentLinksRequest.Status
 	0,  // 3: storefront.admin.v1.PaymentLinkService.CreatePaymentLink:input_type -> storefront.admin.v1.CreatePaymentLinkRequest
 	1,  // 4: storefront.admin.v1.PaymentLinkService.ListPaymentLinks:input_type -> storefront.admin.v1.ListPaymentLinksRequest
-	6,  // 5: storefront.admin.v1.PaymentLinkService.GetPaymentLink:input_type -> storefront.v1.GetPaymentLinkRequest
-	7,  // 6: storefront.admin.v1.PaymentLinkService.UpdatePaymentLink:input_type -> storefront.v1.UpdatePaymentLinkRequest
-	8,  // 7: storefront.admin.v1.PaymentLinkService.EnablePaymentLink:input_type -> storefront.v1.EnablePaymentLinkRequest
-	2,  // 8: storefront.admin.v1.PaymentLinkService.DisablePaymentLink:input_type -> storefront.admin.v1.DisablePaymentLinkRequest
-	9,  // 9: storefront.admin.v1.PaymentLinkService.CreatePaymentLink:output_type -> storefront.v1.PaymentLink
-	10, // 10: storefront.admin.v1.PaymentLinkService.ListPaymentLinks:output_type -> storefront.v1.ListPaymentLinksResponse
-	9,  // 11: storefront.admin.v1.PaymentLinkService.GetPaymentLink:output_type -> storefront.v1.PaymentLink
-	9,  // 12: storefront.admin.v1.PaymentLinkService.UpdatePaymentLink:output_type -> storefront.v1.PaymentLink
-	9,  // 13: storefront.admin.v1.PaymentLinkService.EnablePaymentLink:output_type -> storefront.v1.PaymentLink
-	9,  // 14: storefront.admin.v1.PaymentLinkService.DisablePaymentLink:output_type -> storefront.v1.PaymentLink
-	9,  // [9:15] is the sub-list for method output_type
-	3,  // [3:9] is the sub-list for method input_type
+	7,  // 5: storefront.admin.v1.PaymentLinkService.GetPaymentLink:input_type -> storefront.v1.GetPaymentLinkRequest
+	3,  // 6: storefront.admin.v1.PaymentLinkService.FindPaymentLink:input_type -> storefront.admin.v1.FindPaymentLinkRequest
+	8,  // 7: storefront.admin.v1.PaymentLinkService.UpdatePaymentLink:input_type -> storefront.v1.UpdatePaymentLinkRequest
+	9,  // 8: storefront.admin.v1.PaymentLinkService.EnablePaymentLink:input_type -> storefront.v1.EnablePaymentLinkRequest
+	2,  // 9: storefront.admin.v1.PaymentLinkService.DisablePaymentLink:input_type -> storefront.admin.v1.DisablePaymentLinkRequest
+	10, // 10: storefront.admin.v1.PaymentLinkService.CreatePaymentLink:output_type -> storefront.v1.PaymentLink
+	11, // 11: storefront.admin.v1.PaymentLinkService.ListPaymentLinks:output_type -> storefront.v1.ListPaymentLinksResponse
+	10, // 12: storefront.admin.v1.PaymentLinkService.GetPaymentLink:output_type -> storefront.v1.PaymentLink
+	10, // 13: storefront.admin.v1.PaymentLinkService.FindPaymentLink:output_type -> storefront.v1.PaymentLink
+	10, // 14: storefront.admin.v1.PaymentLinkService.UpdatePaymentLink:output_type -> storefront.v1.PaymentLink
+	10, // 15: storefront.admin.v1.PaymentLinkService.EnablePaymentLink:output_type -> storefront.v1.PaymentLink
+	10, // 16: storefront.admin.v1.PaymentLinkService.DisablePaymentLink:output_type -> storefront.v1.PaymentLink
+	10, // [10:17] is the sub-list for method output_type
+	3,  // [3:10] is the sub-list for method input_type
 	3,  // [3:3] is the sub-list for extension type_name
 	3,  // [3:3] is the sub-list for extension extendee
 	0,  // [0:3] is the sub-list for field type_name
@@ -378,7 +440,7 @@ func file_storefront_admin_v1_payment_link_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_payment_link_proto_rawDesc), len(file_storefront_admin_v1_payment_link_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -380,6 +380,61 @@ func (x *UpdateProductRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 	return nil
 }
 
+// Which product to find.
+type FindProductRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id; not needed with an id.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// UUID of the product, or its slug.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindProductRequest) Reset() {
+	*x = FindProductRequest{}
+	mi := &file_storefront_admin_v1_product_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindProductRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindProductRequest) ProtoMessage() {}
+
+func (x *FindProductRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_product_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindProductRequest.ProtoReflect.Descriptor instead.
+func (*FindProductRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_product_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *FindProductRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *FindProductRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 var File_storefront_admin_v1_product_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_product_proto_rawDesc = "" +
@@ -442,12 +497,16 @@ const file_storefront_admin_v1_product_proto_rawDesc = "" +
 	"\a_statusB\f\n" +
 	"\n" +
 	"_cover_urlB\x10\n" +
-	"\x0e_content_ready2\xe9\x02\n" +
+	"\x0e_content_ready\">\n" +
+	"\x12FindProductRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name2\xbe\x03\n" +
 	"\x0eProductService\x12R\n" +
 	"\rCreateProduct\x12).storefront.admin.v1.CreateProductRequest\x1a\x16.storefront.v1.Product\x12b\n" +
 	"\fListProducts\x12(.storefront.admin.v1.ListProductsRequest\x1a#.storefront.v1.ListProductsResponse\"\x03\x90\x02\x01\x12K\n" +
 	"\n" +
-	"GetProduct\x12 .storefront.v1.GetProductRequest\x1a\x16.storefront.v1.Product\"\x03\x90\x02\x01\x12R\n" +
+	"GetProduct\x12 .storefront.v1.GetProductRequest\x1a\x16.storefront.v1.Product\"\x03\x90\x02\x01\x12S\n" +
+	"\vFindProduct\x12'.storefront.admin.v1.FindProductRequest\x1a\x16.storefront.v1.Product\"\x03\x90\x02\x01\x12R\n" +
 	"\rUpdateProduct\x12).storefront.admin.v1.UpdateProductRequest\x1a\x16.storefront.v1.ProductB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
 var (
@@ -462,35 +521,38 @@ func file_storefront_admin_v1_product_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_product_proto_rawDescData
 }
 
-var file_storefront_admin_v1_product_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_storefront_admin_v1_product_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_storefront_admin_v1_product_proto_goTypes = []any{
 	(*CreateProductRequest)(nil),    // 0: storefront.admin.v1.CreateProductRequest
 	(*ListProductsRequest)(nil),     // 1: storefront.admin.v1.ListProductsRequest
 	(*UpdateProductRequest)(nil),    // 2: storefront.admin.v1.UpdateProductRequest
-	(v1.Product_Type)(0),            // 3: storefront.v1.Product.Type
-	(v1.Product_Status)(0),          // 4: storefront.v1.Product.Status
-	(*fieldmaskpb.FieldMask)(nil),   // 5: google.protobuf.FieldMask
-	(*v1.GetProductRequest)(nil),    // 6: storefront.v1.GetProductRequest
-	(*v1.Product)(nil),              // 7: storefront.v1.Product
-	(*v1.ListProductsResponse)(nil), // 8: storefront.v1.ListProductsResponse
+	(*FindProductRequest)(nil),      // 3: storefront.admin.v1.FindProductRequest
+	(v1.Product_Type)(0),            // 4: storefront.v1.Product.Type
+	(v1.Product_Status)(0),          // 5: storefront.v1.Product.Status
+	(*fieldmaskpb.FieldMask)(nil),   // 6: google.protobuf.FieldMask
+	(*v1.GetProductRequest)(nil),    // 7: storefront.v1.GetProductRequest
+	(*v1.Product)(nil),              // 8: storefront.v1.Product
+	(*v1.ListProductsResponse)(nil), // 9: storefront.v1.ListProductsResponse
 }
 var file_storefront_admin_v1_product_proto_depIdxs = []int32{
-	3,  // 0: storefront.admin.v1.CreateProductRequest.type:type_name -> storefront.v1.Product.Type
-	4,  // 1: storefront.admin.v1.CreateProductRequest.status:type_name -> storefront.v1.Product.Status
-	4,  // 2: storefront.admin.v1.ListProductsRequest.status:type_name -> storefront.v1.Product.Status
-	3,  // 3: storefront.admin.v1.ListProductsRequest.type:type_name -> storefront.v1.Product.Type
-	4,  // 4: storefront.admin.v1.UpdateProductRequest.status:type_name -> storefront.v1.Product.Status
-	5,  // 5: storefront.admin.v1.UpdateProductRequest.update_mask:type_name -> google.protobuf.FieldMask
+	4,  // 0: storefront.admin.v1.CreateProductRequest.type:type_name -> storefront.v1.Product.Type
+	5,  // 1: storefront.admin.v1.CreateProductRequest.status:type_name -> storefront.v1.Product.Status
+	5,  // 2: storefront.admin.v1.ListProductsRequest.status:type_name -> storefront.v1.Product.Status
+	4,  // 3: storefront.admin.v1.ListProductsRequest.type:type_name -> storefront.v1.Product.Type
+	5,  // 4: storefront.admin.v1.UpdateProductRequest.status:type_name -> storefront.v1.Product.Status
+	6,  // 5: storefront.admin.v1.UpdateProductRequest.update_mask:type_name -> google.protobuf.FieldMask
 	0,  // 6: storefront.admin.v1.ProductService.CreateProduct:input_type -> storefront.admin.v1.CreateProductRequest
 	1,  // 7: storefront.admin.v1.ProductService.ListProducts:input_type -> storefront.admin.v1.ListProductsRequest
-	6,  // 8: storefront.admin.v1.ProductService.GetProduct:input_type -> storefront.v1.GetProductRequest
-	2,  // 9: storefront.admin.v1.ProductService.UpdateProduct:input_type -> storefront.admin.v1.UpdateProductRequest
-	7,  // 10: storefront.admin.v1.ProductService.CreateProduct:output_type -> storefront.v1.Product
-	8,  // 11: storefront.admin.v1.ProductService.ListProducts:output_type -> storefront.v1.ListProductsResponse
-	7,  // 12: storefront.admin.v1.ProductService.GetProduct:output_type -> storefront.v1.Product
-	7,  // 13: storefront.admin.v1.ProductService.UpdateProduct:output_type -> storefront.v1.Product
-	10, // [10:14] is the sub-list for method output_type
-	6,  // [6:10] is the sub-list for method input_type
+	7,  // 8: storefront.admin.v1.ProductService.GetProduct:input_type -> storefront.v1.GetProductRequest
+	3,  // 9: storefront.admin.v1.ProductService.FindProduct:input_type -> storefront.admin.v1.FindProductRequest
+	2,  // 10: storefront.admin.v1.ProductService.UpdateProduct:input_type -> storefront.admin.v1.UpdateProductRequest
+	8,  // 11: storefront.admin.v1.ProductService.CreateProduct:output_type -> storefront.v1.Product
+	9,  // 12: storefront.admin.v1.ProductService.ListProducts:output_type -> storefront.v1.ListProductsResponse
+	8,  // 13: storefront.admin.v1.ProductService.GetProduct:output_type -> storefront.v1.Product
+	8,  // 14: storefront.admin.v1.ProductService.FindProduct:output_type -> storefront.v1.Product
+	8,  // 15: storefront.admin.v1.ProductService.UpdateProduct:output_type -> storefront.v1.Product
+	11, // [11:16] is the sub-list for method output_type
+	6,  // [6:11] is the sub-list for method input_type
 	6,  // [6:6] is the sub-list for extension type_name
 	6,  // [6:6] is the sub-list for extension extendee
 	0,  // [0:6] is the sub-list for field type_name
@@ -510,7 +572,7 @@ func file_storefront_admin_v1_product_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_product_proto_rawDesc), len(file_storefront_admin_v1_product_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -520,6 +520,116 @@ func (x *UpdateStoreRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 	return nil
 }
 
+// Which store's settings to retrieve.
+type GetStoreSettingsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id.
+	Store         string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStoreSettingsRequest) Reset() {
+	*x = GetStoreSettingsRequest{}
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStoreSettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStoreSettingsRequest) ProtoMessage() {}
+
+func (x *GetStoreSettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStoreSettingsRequest.ProtoReflect.Descriptor instead.
+func (*GetStoreSettingsRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *GetStoreSettingsRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+// What the operator sets for a store.
+type StoreSettings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether payment links may be created in the store.
+	PaymentLinksOpen bool `protobuf:"varint,1,opt,name=payment_links_open,json=paymentLinksOpen,proto3" json:"payment_links_open,omitempty"`
+	// The types of product that may not be published.
+	UnavailableTypes []v1.Product_Type `protobuf:"varint,2,rep,packed,name=unavailable_types,json=unavailableTypes,proto3,enum=storefront.v1.Product_Type" json:"unavailable_types,omitempty"`
+	// The platform's share of each order recorded from now on, in per cent, 0 to 100.
+	PlatformFeePercent float64 `protobuf:"fixed64,3,opt,name=platform_fee_percent,json=platformFeePercent,proto3" json:"platform_fee_percent,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *StoreSettings) Reset() {
+	*x = StoreSettings{}
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreSettings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreSettings) ProtoMessage() {}
+
+func (x *StoreSettings) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreSettings.ProtoReflect.Descriptor instead.
+func (*StoreSettings) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *StoreSettings) GetPaymentLinksOpen() bool {
+	if x != nil {
+		return x.PaymentLinksOpen
+	}
+	return false
+}
+
+func (x *StoreSettings) GetUnavailableTypes() []v1.Product_Type {
+	if x != nil {
+		return x.UnavailableTypes
+	}
+	return nil
+}
+
+func (x *StoreSettings) GetPlatformFeePercent() float64 {
+	if x != nil {
+		return x.PlatformFeePercent
+	}
+	return 0
+}
+
 var File_storefront_admin_v1_store_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_store_proto_rawDesc = "" +
@@ -590,12 +700,19 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\x0f_whatsapp_phoneB\t\n" +
 	"\a_statusB\x15\n" +
 	"\x13_payment_links_openB\x17\n" +
-	"\x15_platform_fee_percent2\xdb\x02\n" +
+	"\x15_platform_fee_percent\"/\n" +
+	"\x17GetStoreSettingsRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\"\xb9\x01\n" +
+	"\rStoreSettings\x12,\n" +
+	"\x12payment_links_open\x18\x01 \x01(\bR\x10paymentLinksOpen\x12H\n" +
+	"\x11unavailable_types\x18\x02 \x03(\x0e2\x1b.storefront.v1.Product.TypeR\x10unavailableTypes\x120\n" +
+	"\x14platform_fee_percent\x18\x03 \x01(\x01R\x12platformFeePercent2\xc6\x03\n" +
 	"\fStoreService\x12L\n" +
 	"\vCreateStore\x12'.storefront.admin.v1.CreateStoreRequest\x1a\x14.storefront.v1.Store\x12b\n" +
 	"\n" +
 	"ListStores\x12&.storefront.admin.v1.ListStoresRequest\x1a'.storefront.admin.v1.ListStoresResponse\"\x03\x90\x02\x01\x12K\n" +
-	"\bGetStore\x12$.storefront.admin.v1.GetStoreRequest\x1a\x14.storefront.v1.Store\"\x03\x90\x02\x01\x12L\n" +
+	"\bGetStore\x12$.storefront.admin.v1.GetStoreRequest\x1a\x14.storefront.v1.Store\"\x03\x90\x02\x01\x12i\n" +
+	"\x10GetStoreSettings\x12,.storefront.admin.v1.GetStoreSettingsRequest\x1a\".storefront.admin.v1.StoreSettings\"\x03\x90\x02\x01\x12L\n" +
 	"\vUpdateStore\x12'.storefront.admin.v1.UpdateStoreRequest\x1a\x14.storefront.v1.StoreB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
 var (
@@ -610,42 +727,47 @@ func file_storefront_admin_v1_store_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_store_proto_rawDescData
 }
 
-var file_storefront_admin_v1_store_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_storefront_admin_v1_store_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_storefront_admin_v1_store_proto_goTypes = []any{
-	(*CreateStoreRequest)(nil),    // 0: storefront.admin.v1.CreateStoreRequest
-	(*ListStoresRequest)(nil),     // 1: storefront.admin.v1.ListStoresRequest
-	(*ListStoresResponse)(nil),    // 2: storefront.admin.v1.ListStoresResponse
-	(*GetStoreRequest)(nil),       // 3: storefront.admin.v1.GetStoreRequest
-	(*UpdateStoreRequest)(nil),    // 4: storefront.admin.v1.UpdateStoreRequest
-	nil,                           // 5: storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
-	nil,                           // 6: storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
-	(v1.Store_Status)(0),          // 7: storefront.v1.Store.Status
-	(v1.Product_Type)(0),          // 8: storefront.v1.Product.Type
-	(*v1.Store)(nil),              // 9: storefront.v1.Store
-	(*fieldmaskpb.FieldMask)(nil), // 10: google.protobuf.FieldMask
+	(*CreateStoreRequest)(nil),      // 0: storefront.admin.v1.CreateStoreRequest
+	(*ListStoresRequest)(nil),       // 1: storefront.admin.v1.ListStoresRequest
+	(*ListStoresResponse)(nil),      // 2: storefront.admin.v1.ListStoresResponse
+	(*GetStoreRequest)(nil),         // 3: storefront.admin.v1.GetStoreRequest
+	(*UpdateStoreRequest)(nil),      // 4: storefront.admin.v1.UpdateStoreRequest
+	(*GetStoreSettingsRequest)(nil), // 5: storefront.admin.v1.GetStoreSettingsRequest
+	(*StoreSettings)(nil),           // 6: storefront.admin.v1.StoreSettings
+	nil,                             // 7: storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
+	nil,                             // 8: storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
+	(v1.Store_Status)(0),            // 9: storefront.v1.Store.Status
+	(v1.Product_Type)(0),            // 10: storefront.v1.Product.Type
+	(*v1.Store)(nil),                // 11: storefront.v1.Store
+	(*fieldmaskpb.FieldMask)(nil),   // 12: google.protobuf.FieldMask
 }
 var file_storefront_admin_v1_store_proto_depIdxs = []int32{
-	5,  // 0: storefront.admin.v1.CreateStoreRequest.social_links:type_name -> storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
-	7,  // 1: storefront.admin.v1.CreateStoreRequest.status:type_name -> storefront.v1.Store.Status
-	8,  // 2: storefront.admin.v1.CreateStoreRequest.unavailable_types:type_name -> storefront.v1.Product.Type
-	9,  // 3: storefront.admin.v1.ListStoresResponse.stores:type_name -> storefront.v1.Store
-	6,  // 4: storefront.admin.v1.UpdateStoreRequest.social_links:type_name -> storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
-	7,  // 5: storefront.admin.v1.UpdateStoreRequest.status:type_name -> storefront.v1.Store.Status
-	8,  // 6: storefront.admin.v1.UpdateStoreRequest.unavailable_types:type_name -> storefront.v1.Product.Type
-	10, // 7: storefront.admin.v1.UpdateStoreRequest.update_mask:type_name -> google.protobuf.FieldMask
-	0,  // 8: storefront.admin.v1.StoreService.CreateStore:input_type -> storefront.admin.v1.CreateStoreRequest
-	1,  // 9: storefront.admin.v1.StoreService.ListStores:input_type -> storefront.admin.v1.ListStoresRequest
-	3,  // 10: storefront.admin.v1.StoreService.GetStore:input_type -> storefront.admin.v1.GetStoreRequest
-	4,  // 11: storefront.admin.v1.StoreService.UpdateStore:input_type -> storefront.admin.v1.UpdateStoreRequest
-	9,  // 12: storefront.admin.v1.StoreService.CreateStore:output_type -> storefront.v1.Store
-	2,  // 13: storefront.admin.v1.StoreService.ListStores:output_type -> storefront.admin.v1.ListStoresResponse
-	9,  // 14: storefront.admin.v1.StoreService.GetStore:output_type -> storefront.v1.Store
-	9,  // 15: storefront.admin.v1.StoreService.UpdateStore:output_type -> storefront.v1.Store
-	12, // [12:16] is the sub-list for method output_type
-	8,  // [8:12] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	7,  // 0: storefront.admin.v1.CreateStoreRequest.social_links:type_name -> storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
+	9,  // 1: storefront.admin.v1.CreateStoreRequest.status:type_name -> storefront.v1.Store.Status
+	10, // 2: storefront.admin.v1.CreateStoreRequest.unavailable_types:type_name -> storefront.v1.Product.Type
+	11, // 3: storefront.admin.v1.ListStoresResponse.stores:type_name -> storefront.v1.Store
+	8,  // 4: storefront.admin.v1.UpdateStoreRequest.social_links:type_name -> storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
+	9,  // 5: storefront.admin.v1.UpdateStoreRequest.status:type_name -> storefront.v1.Store.Status
+	10, // 6: storefront.admin.v1.UpdateStoreRequest.unavailable_types:type_name -> storefront.v1.Product.Type
+	12, // 7: storefront.admin.v1.UpdateStoreRequest.update_mask:type_name -> google.protobuf.FieldMask
+	10, // 8: storefront.admin.v1.StoreSettings.unavailable_types:type_name -> storefront.v1.Product.Type
+	0,  // 9: storefront.admin.v1.StoreService.CreateStore:input_type -> storefront.admin.v1.CreateStoreRequest
+	1,  // 10: storefront.admin.v1.StoreService.ListStores:input_type -> storefront.admin.v1.ListStoresRequest
+	3,  // 11: storefront.admin.v1.StoreService.GetStore:input_type -> storefront.admin.v1.GetStoreRequest
+	5,  // 12: storefront.admin.v1.StoreService.GetStoreSettings:input_type -> storefront.admin.v1.GetStoreSettingsRequest
+	4,  // 13: storefront.admin.v1.StoreService.UpdateStore:input_type -> storefront.admin.v1.UpdateStoreRequest
+	11, // 14: storefront.admin.v1.StoreService.CreateStore:output_type -> storefront.v1.Store
+	2,  // 15: storefront.admin.v1.StoreService.ListStores:output_type -> storefront.admin.v1.ListStoresResponse
+	11, // 16: storefront.admin.v1.StoreService.GetStore:output_type -> storefront.v1.Store
+	6,  // 17: storefront.admin.v1.StoreService.GetStoreSettings:output_type -> storefront.admin.v1.StoreSettings
+	11, // 18: storefront.admin.v1.StoreService.UpdateStore:output_type -> storefront.v1.Store
+	14, // [14:19] is the sub-list for method output_type
+	9,  // [9:14] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_store_proto_init() }
@@ -662,7 +784,7 @@ func file_storefront_admin_v1_store_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_store_proto_rawDesc), len(file_storefront_admin_v1_store_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

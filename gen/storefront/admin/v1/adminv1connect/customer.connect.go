@@ -43,6 +43,9 @@ const (
 	// CustomerServiceGetCustomerProcedure is the fully-qualified name of the CustomerService's
 	// GetCustomer RPC.
 	CustomerServiceGetCustomerProcedure = "/storefront.admin.v1.CustomerService/GetCustomer"
+	// CustomerServiceFindCustomerProcedure is the fully-qualified name of the CustomerService's
+	// FindCustomer RPC.
+	CustomerServiceFindCustomerProcedure = "/storefront.admin.v1.CustomerService/FindCustomer"
 	// CustomerServiceUpdateCustomerProcedure is the fully-qualified name of the CustomerService's
 	// UpdateCustomer RPC.
 	CustomerServiceUpdateCustomerProcedure = "/storefront.admin.v1.CustomerService/UpdateCustomer"
@@ -60,6 +63,8 @@ type CustomerServiceClient interface {
 	ListCustomers(context.Context, *v1.ListCustomersRequest) (*v11.ListCustomersResponse, error)
 	// Retrieves a customer. Refused with `customer_not_found`.
 	GetCustomer(context.Context, *v11.GetCustomerRequest) (*v11.Customer, error)
+	// Finds a customer of a store by its id or its e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
+	FindCustomer(context.Context, *v1.FindCustomerRequest) (*v11.Customer, error)
 	// Changes the named fields of a customer; one of e-mail and phone must remain.
 	//
 	// Refused with `customer_not_found`, `customer_identifier_required`, `phone_invalid` or
@@ -98,6 +103,13 @@ func NewCustomerServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		findCustomer: connect.NewClient[v1.FindCustomerRequest, v11.Customer](
+			httpClient,
+			baseURL+CustomerServiceFindCustomerProcedure,
+			connect.WithSchema(customerServiceMethods.ByName("FindCustomer")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		updateCustomer: connect.NewClient[v11.UpdateCustomerRequest, v11.Customer](
 			httpClient,
 			baseURL+CustomerServiceUpdateCustomerProcedure,
@@ -112,6 +124,7 @@ type customerServiceClient struct {
 	createCustomer *connect.Client[v1.CreateCustomerRequest, v1.CreateCustomerResponse]
 	listCustomers  *connect.Client[v1.ListCustomersRequest, v11.ListCustomersResponse]
 	getCustomer    *connect.Client[v11.GetCustomerRequest, v11.Customer]
+	findCustomer   *connect.Client[v1.FindCustomerRequest, v11.Customer]
 	updateCustomer *connect.Client[v11.UpdateCustomerRequest, v11.Customer]
 }
 
@@ -142,6 +155,15 @@ func (c *customerServiceClient) GetCustomer(ctx context.Context, req *v11.GetCus
 	return nil, err
 }
 
+// FindCustomer calls storefront.admin.v1.CustomerService.FindCustomer.
+func (c *customerServiceClient) FindCustomer(ctx context.Context, req *v1.FindCustomerRequest) (*v11.Customer, error) {
+	response, err := c.findCustomer.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // UpdateCustomer calls storefront.admin.v1.CustomerService.UpdateCustomer.
 func (c *customerServiceClient) UpdateCustomer(ctx context.Context, req *v11.UpdateCustomerRequest) (*v11.Customer, error) {
 	response, err := c.updateCustomer.CallUnary(ctx, connect.NewRequest(req))
@@ -163,6 +185,8 @@ type CustomerServiceHandler interface {
 	ListCustomers(context.Context, *v1.ListCustomersRequest) (*v11.ListCustomersResponse, error)
 	// Retrieves a customer. Refused with `customer_not_found`.
 	GetCustomer(context.Context, *v11.GetCustomerRequest) (*v11.Customer, error)
+	// Finds a customer of a store by its id or its e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
+	FindCustomer(context.Context, *v1.FindCustomerRequest) (*v11.Customer, error)
 	// Changes the named fields of a customer; one of e-mail and phone must remain.
 	//
 	// Refused with `customer_not_found`, `customer_identifier_required`, `phone_invalid` or
@@ -197,6 +221,13 @@ func NewCustomerServiceHandler(svc CustomerServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	customerServiceFindCustomerHandler := connect.NewUnaryHandlerSimple(
+		CustomerServiceFindCustomerProcedure,
+		svc.FindCustomer,
+		connect.WithSchema(customerServiceMethods.ByName("FindCustomer")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	customerServiceUpdateCustomerHandler := connect.NewUnaryHandlerSimple(
 		CustomerServiceUpdateCustomerProcedure,
 		svc.UpdateCustomer,
@@ -211,6 +242,8 @@ func NewCustomerServiceHandler(svc CustomerServiceHandler, opts ...connect.Handl
 			customerServiceListCustomersHandler.ServeHTTP(w, r)
 		case CustomerServiceGetCustomerProcedure:
 			customerServiceGetCustomerHandler.ServeHTTP(w, r)
+		case CustomerServiceFindCustomerProcedure:
+			customerServiceFindCustomerHandler.ServeHTTP(w, r)
 		case CustomerServiceUpdateCustomerProcedure:
 			customerServiceUpdateCustomerHandler.ServeHTTP(w, r)
 		default:
@@ -232,6 +265,10 @@ func (UnimplementedCustomerServiceHandler) ListCustomers(context.Context, *v1.Li
 
 func (UnimplementedCustomerServiceHandler) GetCustomer(context.Context, *v11.GetCustomerRequest) (*v11.Customer, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.GetCustomer is not implemented"))
+}
+
+func (UnimplementedCustomerServiceHandler) FindCustomer(context.Context, *v1.FindCustomerRequest) (*v11.Customer, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.FindCustomer is not implemented"))
 }
 
 func (UnimplementedCustomerServiceHandler) UpdateCustomer(context.Context, *v11.UpdateCustomerRequest) (*v11.Customer, error) {

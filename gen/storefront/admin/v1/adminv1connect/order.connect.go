@@ -41,6 +41,8 @@ const (
 	OrderServiceListOrdersProcedure = "/storefront.admin.v1.OrderService/ListOrders"
 	// OrderServiceGetOrderProcedure is the fully-qualified name of the OrderService's GetOrder RPC.
 	OrderServiceGetOrderProcedure = "/storefront.admin.v1.OrderService/GetOrder"
+	// OrderServiceFindOrderProcedure is the fully-qualified name of the OrderService's FindOrder RPC.
+	OrderServiceFindOrderProcedure = "/storefront.admin.v1.OrderService/FindOrder"
 	// OrderServicePayOrderProcedure is the fully-qualified name of the OrderService's PayOrder RPC.
 	OrderServicePayOrderProcedure = "/storefront.admin.v1.OrderService/PayOrder"
 	// OrderServiceFailOrderProcedure is the fully-qualified name of the OrderService's FailOrder RPC.
@@ -67,6 +69,8 @@ type OrderServiceClient interface {
 	ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error)
 	// Retrieves an order. Refused with `order_not_found`.
 	GetOrder(context.Context, *v11.GetOrderRequest) (*v11.Order, error)
+	// Finds an order of a store by its id or its reference. Refused with `store_not_found` or `order_not_found`.
+	FindOrder(context.Context, *v1.FindOrderRequest) (*v11.Order, error)
 	// Marks an order as paid. Sends `order.paid`, and `payment_link.paid` for an order through a
 	// payment link.
 	//
@@ -119,6 +123,13 @@ func NewOrderServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		findOrder: connect.NewClient[v1.FindOrderRequest, v11.Order](
+			httpClient,
+			baseURL+OrderServiceFindOrderProcedure,
+			connect.WithSchema(orderServiceMethods.ByName("FindOrder")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		payOrder: connect.NewClient[v1.PayOrderRequest, v11.Order](
 			httpClient,
 			baseURL+OrderServicePayOrderProcedure,
@@ -151,6 +162,7 @@ type orderServiceClient struct {
 	createOrder *connect.Client[v1.CreateOrderRequest, v11.Order]
 	listOrders  *connect.Client[v1.ListOrdersRequest, v11.ListOrdersResponse]
 	getOrder    *connect.Client[v11.GetOrderRequest, v11.Order]
+	findOrder   *connect.Client[v1.FindOrderRequest, v11.Order]
 	payOrder    *connect.Client[v1.PayOrderRequest, v11.Order]
 	failOrder   *connect.Client[v1.FailOrderRequest, v11.Order]
 	cancelOrder *connect.Client[v1.CancelOrderRequest, v11.Order]
@@ -178,6 +190,15 @@ func (c *orderServiceClient) ListOrders(ctx context.Context, req *v1.ListOrdersR
 // GetOrder calls storefront.admin.v1.OrderService.GetOrder.
 func (c *orderServiceClient) GetOrder(ctx context.Context, req *v11.GetOrderRequest) (*v11.Order, error) {
 	response, err := c.getOrder.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// FindOrder calls storefront.admin.v1.OrderService.FindOrder.
+func (c *orderServiceClient) FindOrder(ctx context.Context, req *v1.FindOrderRequest) (*v11.Order, error) {
+	response, err := c.findOrder.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -234,6 +255,8 @@ type OrderServiceHandler interface {
 	ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error)
 	// Retrieves an order. Refused with `order_not_found`.
 	GetOrder(context.Context, *v11.GetOrderRequest) (*v11.Order, error)
+	// Finds an order of a store by its id or its reference. Refused with `store_not_found` or `order_not_found`.
+	FindOrder(context.Context, *v1.FindOrderRequest) (*v11.Order, error)
 	// Marks an order as paid. Sends `order.paid`, and `payment_link.paid` for an order through a
 	// payment link.
 	//
@@ -282,6 +305,13 @@ func NewOrderServiceHandler(svc OrderServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	orderServiceFindOrderHandler := connect.NewUnaryHandlerSimple(
+		OrderServiceFindOrderProcedure,
+		svc.FindOrder,
+		connect.WithSchema(orderServiceMethods.ByName("FindOrder")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	orderServicePayOrderHandler := connect.NewUnaryHandlerSimple(
 		OrderServicePayOrderProcedure,
 		svc.PayOrder,
@@ -314,6 +344,8 @@ func NewOrderServiceHandler(svc OrderServiceHandler, opts ...connect.HandlerOpti
 			orderServiceListOrdersHandler.ServeHTTP(w, r)
 		case OrderServiceGetOrderProcedure:
 			orderServiceGetOrderHandler.ServeHTTP(w, r)
+		case OrderServiceFindOrderProcedure:
+			orderServiceFindOrderHandler.ServeHTTP(w, r)
 		case OrderServicePayOrderProcedure:
 			orderServicePayOrderHandler.ServeHTTP(w, r)
 		case OrderServiceFailOrderProcedure:
@@ -341,6 +373,10 @@ func (UnimplementedOrderServiceHandler) ListOrders(context.Context, *v1.ListOrde
 
 func (UnimplementedOrderServiceHandler) GetOrder(context.Context, *v11.GetOrderRequest) (*v11.Order, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.OrderService.GetOrder is not implemented"))
+}
+
+func (UnimplementedOrderServiceHandler) FindOrder(context.Context, *v1.FindOrderRequest) (*v11.Order, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.OrderService.FindOrder is not implemented"))
 }
 
 func (UnimplementedOrderServiceHandler) PayOrder(context.Context, *v1.PayOrderRequest) (*v11.Order, error) {

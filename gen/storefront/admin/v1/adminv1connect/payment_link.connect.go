@@ -43,6 +43,9 @@ const (
 	// PaymentLinkServiceGetPaymentLinkProcedure is the fully-qualified name of the PaymentLinkService's
 	// GetPaymentLink RPC.
 	PaymentLinkServiceGetPaymentLinkProcedure = "/storefront.admin.v1.PaymentLinkService/GetPaymentLink"
+	// PaymentLinkServiceFindPaymentLinkProcedure is the fully-qualified name of the
+	// PaymentLinkService's FindPaymentLink RPC.
+	PaymentLinkServiceFindPaymentLinkProcedure = "/storefront.admin.v1.PaymentLinkService/FindPaymentLink"
 	// PaymentLinkServiceUpdatePaymentLinkProcedure is the fully-qualified name of the
 	// PaymentLinkService's UpdatePaymentLink RPC.
 	PaymentLinkServiceUpdatePaymentLinkProcedure = "/storefront.admin.v1.PaymentLinkService/UpdatePaymentLink"
@@ -66,6 +69,8 @@ type PaymentLinkServiceClient interface {
 	ListPaymentLinks(context.Context, *v1.ListPaymentLinksRequest) (*v11.ListPaymentLinksResponse, error)
 	// Retrieves a payment link. Refused with `payment_link_not_found`.
 	GetPaymentLink(context.Context, *v11.GetPaymentLinkRequest) (*v11.PaymentLink, error)
+	// Finds a payment link of a store by its id or its code. Refused with `store_not_found` or `payment_link_not_found`.
+	FindPaymentLink(context.Context, *v1.FindPaymentLinkRequest) (*v11.PaymentLink, error)
 	// Changes the named fields of a payment link.
 	//
 	// Refused with `payment_link_not_found`, `payment_link_invalid_pricing`,
@@ -110,6 +115,13 @@ func NewPaymentLinkServiceClient(httpClient connect.HTTPClient, baseURL string, 
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		findPaymentLink: connect.NewClient[v1.FindPaymentLinkRequest, v11.PaymentLink](
+			httpClient,
+			baseURL+PaymentLinkServiceFindPaymentLinkProcedure,
+			connect.WithSchema(paymentLinkServiceMethods.ByName("FindPaymentLink")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		updatePaymentLink: connect.NewClient[v11.UpdatePaymentLinkRequest, v11.PaymentLink](
 			httpClient,
 			baseURL+PaymentLinkServiceUpdatePaymentLinkProcedure,
@@ -138,6 +150,7 @@ type paymentLinkServiceClient struct {
 	createPaymentLink  *connect.Client[v1.CreatePaymentLinkRequest, v11.PaymentLink]
 	listPaymentLinks   *connect.Client[v1.ListPaymentLinksRequest, v11.ListPaymentLinksResponse]
 	getPaymentLink     *connect.Client[v11.GetPaymentLinkRequest, v11.PaymentLink]
+	findPaymentLink    *connect.Client[v1.FindPaymentLinkRequest, v11.PaymentLink]
 	updatePaymentLink  *connect.Client[v11.UpdatePaymentLinkRequest, v11.PaymentLink]
 	enablePaymentLink  *connect.Client[v11.EnablePaymentLinkRequest, v11.PaymentLink]
 	disablePaymentLink *connect.Client[v1.DisablePaymentLinkRequest, v11.PaymentLink]
@@ -164,6 +177,15 @@ func (c *paymentLinkServiceClient) ListPaymentLinks(ctx context.Context, req *v1
 // GetPaymentLink calls storefront.admin.v1.PaymentLinkService.GetPaymentLink.
 func (c *paymentLinkServiceClient) GetPaymentLink(ctx context.Context, req *v11.GetPaymentLinkRequest) (*v11.PaymentLink, error) {
 	response, err := c.getPaymentLink.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// FindPaymentLink calls storefront.admin.v1.PaymentLinkService.FindPaymentLink.
+func (c *paymentLinkServiceClient) FindPaymentLink(ctx context.Context, req *v1.FindPaymentLinkRequest) (*v11.PaymentLink, error) {
+	response, err := c.findPaymentLink.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -210,6 +232,8 @@ type PaymentLinkServiceHandler interface {
 	ListPaymentLinks(context.Context, *v1.ListPaymentLinksRequest) (*v11.ListPaymentLinksResponse, error)
 	// Retrieves a payment link. Refused with `payment_link_not_found`.
 	GetPaymentLink(context.Context, *v11.GetPaymentLinkRequest) (*v11.PaymentLink, error)
+	// Finds a payment link of a store by its id or its code. Refused with `store_not_found` or `payment_link_not_found`.
+	FindPaymentLink(context.Context, *v1.FindPaymentLinkRequest) (*v11.PaymentLink, error)
 	// Changes the named fields of a payment link.
 	//
 	// Refused with `payment_link_not_found`, `payment_link_invalid_pricing`,
@@ -250,6 +274,13 @@ func NewPaymentLinkServiceHandler(svc PaymentLinkServiceHandler, opts ...connect
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	paymentLinkServiceFindPaymentLinkHandler := connect.NewUnaryHandlerSimple(
+		PaymentLinkServiceFindPaymentLinkProcedure,
+		svc.FindPaymentLink,
+		connect.WithSchema(paymentLinkServiceMethods.ByName("FindPaymentLink")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	paymentLinkServiceUpdatePaymentLinkHandler := connect.NewUnaryHandlerSimple(
 		PaymentLinkServiceUpdatePaymentLinkProcedure,
 		svc.UpdatePaymentLink,
@@ -278,6 +309,8 @@ func NewPaymentLinkServiceHandler(svc PaymentLinkServiceHandler, opts ...connect
 			paymentLinkServiceListPaymentLinksHandler.ServeHTTP(w, r)
 		case PaymentLinkServiceGetPaymentLinkProcedure:
 			paymentLinkServiceGetPaymentLinkHandler.ServeHTTP(w, r)
+		case PaymentLinkServiceFindPaymentLinkProcedure:
+			paymentLinkServiceFindPaymentLinkHandler.ServeHTTP(w, r)
 		case PaymentLinkServiceUpdatePaymentLinkProcedure:
 			paymentLinkServiceUpdatePaymentLinkHandler.ServeHTTP(w, r)
 		case PaymentLinkServiceEnablePaymentLinkProcedure:
@@ -303,6 +336,10 @@ func (UnimplementedPaymentLinkServiceHandler) ListPaymentLinks(context.Context, 
 
 func (UnimplementedPaymentLinkServiceHandler) GetPaymentLink(context.Context, *v11.GetPaymentLinkRequest) (*v11.PaymentLink, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.GetPaymentLink is not implemented"))
+}
+
+func (UnimplementedPaymentLinkServiceHandler) FindPaymentLink(context.Context, *v1.FindPaymentLinkRequest) (*v11.PaymentLink, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.FindPaymentLink is not implemented"))
 }
 
 func (UnimplementedPaymentLinkServiceHandler) UpdatePaymentLink(context.Context, *v11.UpdatePaymentLinkRequest) (*v11.PaymentLink, error) {

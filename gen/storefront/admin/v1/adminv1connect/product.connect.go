@@ -43,6 +43,9 @@ const (
 	// ProductServiceGetProductProcedure is the fully-qualified name of the ProductService's GetProduct
 	// RPC.
 	ProductServiceGetProductProcedure = "/storefront.admin.v1.ProductService/GetProduct"
+	// ProductServiceFindProductProcedure is the fully-qualified name of the ProductService's
+	// FindProduct RPC.
+	ProductServiceFindProductProcedure = "/storefront.admin.v1.ProductService/FindProduct"
 	// ProductServiceUpdateProductProcedure is the fully-qualified name of the ProductService's
 	// UpdateProduct RPC.
 	ProductServiceUpdateProductProcedure = "/storefront.admin.v1.ProductService/UpdateProduct"
@@ -59,6 +62,8 @@ type ProductServiceClient interface {
 	ListProducts(context.Context, *v1.ListProductsRequest) (*v11.ListProductsResponse, error)
 	// Retrieves a product. Refused with `product_not_found`.
 	GetProduct(context.Context, *v11.GetProductRequest) (*v11.Product, error)
+	// Finds a product of a store by its id or its slug. Refused with `store_not_found` or `product_not_found`.
+	FindProduct(context.Context, *v1.FindProductRequest) (*v11.Product, error)
 	// Changes the named fields of a product. A move to PUBLISHED sends `product.published`, a move to
 	// ARCHIVED sends `product.archived`.
 	//
@@ -98,6 +103,13 @@ func NewProductServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		findProduct: connect.NewClient[v1.FindProductRequest, v11.Product](
+			httpClient,
+			baseURL+ProductServiceFindProductProcedure,
+			connect.WithSchema(productServiceMethods.ByName("FindProduct")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		updateProduct: connect.NewClient[v1.UpdateProductRequest, v11.Product](
 			httpClient,
 			baseURL+ProductServiceUpdateProductProcedure,
@@ -112,6 +124,7 @@ type productServiceClient struct {
 	createProduct *connect.Client[v1.CreateProductRequest, v11.Product]
 	listProducts  *connect.Client[v1.ListProductsRequest, v11.ListProductsResponse]
 	getProduct    *connect.Client[v11.GetProductRequest, v11.Product]
+	findProduct   *connect.Client[v1.FindProductRequest, v11.Product]
 	updateProduct *connect.Client[v1.UpdateProductRequest, v11.Product]
 }
 
@@ -142,6 +155,15 @@ func (c *productServiceClient) GetProduct(ctx context.Context, req *v11.GetProdu
 	return nil, err
 }
 
+// FindProduct calls storefront.admin.v1.ProductService.FindProduct.
+func (c *productServiceClient) FindProduct(ctx context.Context, req *v1.FindProductRequest) (*v11.Product, error) {
+	response, err := c.findProduct.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // UpdateProduct calls storefront.admin.v1.ProductService.UpdateProduct.
 func (c *productServiceClient) UpdateProduct(ctx context.Context, req *v1.UpdateProductRequest) (*v11.Product, error) {
 	response, err := c.updateProduct.CallUnary(ctx, connect.NewRequest(req))
@@ -162,6 +184,8 @@ type ProductServiceHandler interface {
 	ListProducts(context.Context, *v1.ListProductsRequest) (*v11.ListProductsResponse, error)
 	// Retrieves a product. Refused with `product_not_found`.
 	GetProduct(context.Context, *v11.GetProductRequest) (*v11.Product, error)
+	// Finds a product of a store by its id or its slug. Refused with `store_not_found` or `product_not_found`.
+	FindProduct(context.Context, *v1.FindProductRequest) (*v11.Product, error)
 	// Changes the named fields of a product. A move to PUBLISHED sends `product.published`, a move to
 	// ARCHIVED sends `product.archived`.
 	//
@@ -197,6 +221,13 @@ func NewProductServiceHandler(svc ProductServiceHandler, opts ...connect.Handler
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	productServiceFindProductHandler := connect.NewUnaryHandlerSimple(
+		ProductServiceFindProductProcedure,
+		svc.FindProduct,
+		connect.WithSchema(productServiceMethods.ByName("FindProduct")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	productServiceUpdateProductHandler := connect.NewUnaryHandlerSimple(
 		ProductServiceUpdateProductProcedure,
 		svc.UpdateProduct,
@@ -211,6 +242,8 @@ func NewProductServiceHandler(svc ProductServiceHandler, opts ...connect.Handler
 			productServiceListProductsHandler.ServeHTTP(w, r)
 		case ProductServiceGetProductProcedure:
 			productServiceGetProductHandler.ServeHTTP(w, r)
+		case ProductServiceFindProductProcedure:
+			productServiceFindProductHandler.ServeHTTP(w, r)
 		case ProductServiceUpdateProductProcedure:
 			productServiceUpdateProductHandler.ServeHTTP(w, r)
 		default:
@@ -232,6 +265,10 @@ func (UnimplementedProductServiceHandler) ListProducts(context.Context, *v1.List
 
 func (UnimplementedProductServiceHandler) GetProduct(context.Context, *v11.GetProductRequest) (*v11.Product, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ProductService.GetProduct is not implemented"))
+}
+
+func (UnimplementedProductServiceHandler) FindProduct(context.Context, *v1.FindProductRequest) (*v11.Product, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ProductService.FindProduct is not implemented"))
 }
 
 func (UnimplementedProductServiceHandler) UpdateProduct(context.Context, *v1.UpdateProductRequest) (*v11.Product, error) {

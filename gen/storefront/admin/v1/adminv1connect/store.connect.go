@@ -59,6 +59,9 @@ const (
 	StoreServiceListStoresProcedure = "/storefront.admin.v1.StoreService/ListStores"
 	// StoreServiceGetStoreProcedure is the fully-qualified name of the StoreService's GetStore RPC.
 	StoreServiceGetStoreProcedure = "/storefront.admin.v1.StoreService/GetStore"
+	// StoreServiceGetStoreSettingsProcedure is the fully-qualified name of the StoreService's
+	// GetStoreSettings RPC.
+	StoreServiceGetStoreSettingsProcedure = "/storefront.admin.v1.StoreService/GetStoreSettings"
 	// StoreServiceUpdateStoreProcedure is the fully-qualified name of the StoreService's UpdateStore
 	// RPC.
 	StoreServiceUpdateStoreProcedure = "/storefront.admin.v1.StoreService/UpdateStore"
@@ -72,6 +75,9 @@ type StoreServiceClient interface {
 	ListStores(context.Context, *v1.ListStoresRequest) (*v1.ListStoresResponse, error)
 	// Retrieves a store. Refused with `store_not_found`.
 	GetStore(context.Context, *v1.GetStoreRequest) (*v11.Store, error)
+	// Retrieves what the operator sets for a store and the public API does not show. Refused with
+	// `store_not_found`.
+	GetStoreSettings(context.Context, *v1.GetStoreSettingsRequest) (*v1.StoreSettings, error)
 	// Changes the named fields of a store. Keys of a store that is not `open` are refused from their
 	// next request on. Refused with `store_not_found` or `phone_invalid`.
 	UpdateStore(context.Context, *v1.UpdateStoreRequest) (*v11.Store, error)
@@ -108,6 +114,13 @@ func NewStoreServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		getStoreSettings: connect.NewClient[v1.GetStoreSettingsRequest, v1.StoreSettings](
+			httpClient,
+			baseURL+StoreServiceGetStoreSettingsProcedure,
+			connect.WithSchema(storeServiceMethods.ByName("GetStoreSettings")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		updateStore: connect.NewClient[v1.UpdateStoreRequest, v11.Store](
 			httpClient,
 			baseURL+StoreServiceUpdateStoreProcedure,
@@ -119,10 +132,11 @@ func NewStoreServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 
 // storeServiceClient implements StoreServiceClient.
 type storeServiceClient struct {
-	createStore *connect.Client[v1.CreateStoreRequest, v11.Store]
-	listStores  *connect.Client[v1.ListStoresRequest, v1.ListStoresResponse]
-	getStore    *connect.Client[v1.GetStoreRequest, v11.Store]
-	updateStore *connect.Client[v1.UpdateStoreRequest, v11.Store]
+	createStore      *connect.Client[v1.CreateStoreRequest, v11.Store]
+	listStores       *connect.Client[v1.ListStoresRequest, v1.ListStoresResponse]
+	getStore         *connect.Client[v1.GetStoreRequest, v11.Store]
+	getStoreSettings *connect.Client[v1.GetStoreSettingsRequest, v1.StoreSettings]
+	updateStore      *connect.Client[v1.UpdateStoreRequest, v11.Store]
 }
 
 // CreateStore calls storefront.admin.v1.StoreService.CreateStore.
@@ -152,6 +166,15 @@ func (c *storeServiceClient) GetStore(ctx context.Context, req *v1.GetStoreReque
 	return nil, err
 }
 
+// GetStoreSettings calls storefront.admin.v1.StoreService.GetStoreSettings.
+func (c *storeServiceClient) GetStoreSettings(ctx context.Context, req *v1.GetStoreSettingsRequest) (*v1.StoreSettings, error) {
+	response, err := c.getStoreSettings.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // UpdateStore calls storefront.admin.v1.StoreService.UpdateStore.
 func (c *storeServiceClient) UpdateStore(ctx context.Context, req *v1.UpdateStoreRequest) (*v11.Store, error) {
 	response, err := c.updateStore.CallUnary(ctx, connect.NewRequest(req))
@@ -169,6 +192,9 @@ type StoreServiceHandler interface {
 	ListStores(context.Context, *v1.ListStoresRequest) (*v1.ListStoresResponse, error)
 	// Retrieves a store. Refused with `store_not_found`.
 	GetStore(context.Context, *v1.GetStoreRequest) (*v11.Store, error)
+	// Retrieves what the operator sets for a store and the public API does not show. Refused with
+	// `store_not_found`.
+	GetStoreSettings(context.Context, *v1.GetStoreSettingsRequest) (*v1.StoreSettings, error)
 	// Changes the named fields of a store. Keys of a store that is not `open` are refused from their
 	// next request on. Refused with `store_not_found` or `phone_invalid`.
 	UpdateStore(context.Context, *v1.UpdateStoreRequest) (*v11.Store, error)
@@ -201,6 +227,13 @@ func NewStoreServiceHandler(svc StoreServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	storeServiceGetStoreSettingsHandler := connect.NewUnaryHandlerSimple(
+		StoreServiceGetStoreSettingsProcedure,
+		svc.GetStoreSettings,
+		connect.WithSchema(storeServiceMethods.ByName("GetStoreSettings")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	storeServiceUpdateStoreHandler := connect.NewUnaryHandlerSimple(
 		StoreServiceUpdateStoreProcedure,
 		svc.UpdateStore,
@@ -215,6 +248,8 @@ func NewStoreServiceHandler(svc StoreServiceHandler, opts ...connect.HandlerOpti
 			storeServiceListStoresHandler.ServeHTTP(w, r)
 		case StoreServiceGetStoreProcedure:
 			storeServiceGetStoreHandler.ServeHTTP(w, r)
+		case StoreServiceGetStoreSettingsProcedure:
+			storeServiceGetStoreSettingsHandler.ServeHTTP(w, r)
 		case StoreServiceUpdateStoreProcedure:
 			storeServiceUpdateStoreHandler.ServeHTTP(w, r)
 		default:
@@ -236,6 +271,10 @@ func (UnimplementedStoreServiceHandler) ListStores(context.Context, *v1.ListStor
 
 func (UnimplementedStoreServiceHandler) GetStore(context.Context, *v1.GetStoreRequest) (*v11.Store, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.StoreService.GetStore is not implemented"))
+}
+
+func (UnimplementedStoreServiceHandler) GetStoreSettings(context.Context, *v1.GetStoreSettingsRequest) (*v1.StoreSettings, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.StoreService.GetStoreSettings is not implemented"))
 }
 
 func (UnimplementedStoreServiceHandler) UpdateStore(context.Context, *v1.UpdateStoreRequest) (*v11.Store, error) {

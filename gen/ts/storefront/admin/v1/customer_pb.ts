@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/customer.proto.
  */
 export const file_storefront_admin_v1_customer: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2N1c3RvbWVyLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIqIDChVDcmVhdGVDdXN0b21lclJlcXVlc3QSDQoFc3RvcmUYASABKAkSOQoEbmFtZRgCIAEoCUIrukgociYYyAEyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJBKxAQoFZW1haWwYAyABKAlCnAG6SJgBcpUBEAEY/gEyjQFeKFteXHNAXHgwMC1ceDFGXHg3Ri1ceDlGXSt8IihbXiJcXFx4MDAtXHgxRlx4N0YtXHg5Rl18XFxbXlx4MDAtXHgxRlx4N0YtXHg5Rl0pKyIpQFteXHNALlx4MDAtXHgxRlx4N0YtXHg5Rl0rKFwuW15cc0AuXHgwMC1ceDFGXHg3Ri1ceDlGXSspKyRIAIgBARJ3CgVwaG9uZRgEIAEoCUJjukhgcl4QARj6ATJXXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSpbXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXVteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAGIAQFCCAoGX2VtYWlsQggKBl9waG9uZSJUChZDcmVhdGVDdXN0b21lclJlc3BvbnNlEikKCGN1c3RvbWVyGAEgASgLMhcuc3RvcmVmcm9udC52MS5DdXN0b21lchIPCgdjcmVhdGVkGAIgASgIIr0BChRMaXN0Q3VzdG9tZXJzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIaCgRwYWdlGAIgASgDQge6SAQiAigBSACIAQESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAYgBARI6CgFxGAQgASgJQiq6SCdyJRhkMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAogBAUIHCgVfcGFnZUIMCgpfcGFnZV9zaXplQgQKAl9xMoQDCg9DdXN0b21lclNlcnZpY2USaQoOQ3JlYXRlQ3VzdG9tZXISKi5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZUN1c3RvbWVyUmVxdWVzdBorLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlQ3VzdG9tZXJSZXNwb25zZRJlCg1MaXN0Q3VzdG9tZXJzEikuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0Q3VzdG9tZXJzUmVxdWVzdBokLnN0b3JlZnJvbnQudjEuTGlzdEN1c3RvbWVyc1Jlc3BvbnNlIgOQAgESTgoLR2V0Q3VzdG9tZXISIS5zdG9yZWZyb250LnYxLkdldEN1c3RvbWVyUmVxdWVzdBoXLnN0b3JlZnJvbnQudjEuQ3VzdG9tZXIiA5ACARJPCg5VcGRhdGVDdXN0b21lchIkLnN0b3JlZnJvbnQudjEuVXBkYXRlQ3VzdG9tZXJSZXF1ZXN0Ghcuc3RvcmVmcm9udC52MS5DdXN0b21lckI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_buf_validate_validate, file_storefront_v1_customer]);
+  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2N1c3RvbWVyLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIqIDChVDcmVhdGVDdXN0b21lclJlcXVlc3QSDQoFc3RvcmUYASABKAkSOQoEbmFtZRgCIAEoCUIrukgociYYyAEyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJBKxAQoFZW1haWwYAyABKAlCnAG6SJgBcpUBEAEY/gEyjQFeKFteXHNAXHgwMC1ceDFGXHg3Ri1ceDlGXSt8IihbXiJcXFx4MDAtXHgxRlx4N0YtXHg5Rl18XFxbXlx4MDAtXHgxRlx4N0YtXHg5Rl0pKyIpQFteXHNALlx4MDAtXHgxRlx4N0YtXHg5Rl0rKFwuW15cc0AuXHgwMC1ceDFGXHg3Ri1ceDlGXSspKyRIAIgBARJ3CgVwaG9uZRgEIAEoCUJjukhgcl4QARj6ATJXXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSpbXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXVteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAGIAQFCCAoGX2VtYWlsQggKBl9waG9uZSJUChZDcmVhdGVDdXN0b21lclJlc3BvbnNlEikKCGN1c3RvbWVyGAEgASgLMhcuc3RvcmVmcm9udC52MS5DdXN0b21lchIPCgdjcmVhdGVkGAIgASgIIr0BChRMaXN0Q3VzdG9tZXJzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIaCgRwYWdlGAIgASgDQge6SAQiAigBSACIAQESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAYgBARI6CgFxGAQgASgJQiq6SCdyJRhkMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAogBAUIHCgVfcGFnZUIMCgpfcGFnZV9zaXplQgQKAl9xIjIKE0ZpbmRDdXN0b21lclJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEbmFtZRgCIAEoCTLcAwoPQ3VzdG9tZXJTZXJ2aWNlEmkKDkNyZWF0ZUN1c3RvbWVyEiouc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVDdXN0b21lclJlcXVlc3QaKy5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZUN1c3RvbWVyUmVzcG9uc2USZQoNTGlzdEN1c3RvbWVycxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdEN1c3RvbWVyc1JlcXVlc3QaJC5zdG9yZWZyb250LnYxLkxpc3RDdXN0b21lcnNSZXNwb25zZSIDkAIBEk4KC0dldEN1c3RvbWVyEiEuc3RvcmVmcm9udC52MS5HZXRDdXN0b21lclJlcXVlc3QaFy5zdG9yZWZyb250LnYxLkN1c3RvbWVyIgOQAgESVgoMRmluZEN1c3RvbWVyEiguc3RvcmVmcm9udC5hZG1pbi52MS5GaW5kQ3VzdG9tZXJSZXF1ZXN0Ghcuc3RvcmVmcm9udC52MS5DdXN0b21lciIDkAIBEk8KDlVwZGF0ZUN1c3RvbWVyEiQuc3RvcmVmcm9udC52MS5VcGRhdGVDdXN0b21lclJlcXVlc3QaFy5zdG9yZWZyb250LnYxLkN1c3RvbWVyQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_buf_validate_validate, file_storefront_v1_customer]);
 
 /**
  * A customer to record: an e-mail, a phone, or both.
@@ -128,6 +128,34 @@ export const ListCustomersRequestSchema: GenMessage<ListCustomersRequest> = /*@_
   messageDesc(file_storefront_admin_v1_customer, 2);
 
 /**
+ * Which customer to find.
+ *
+ * @generated from message storefront.admin.v1.FindCustomerRequest
+ */
+export type FindCustomerRequest = Message<"storefront.admin.v1.FindCustomerRequest"> & {
+  /**
+   * The store's slug or id; not needed with an id.
+   *
+   * @generated from field: string store = 1;
+   */
+  store: string;
+
+  /**
+   * UUID of the customer, or its e-mail or phone.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.FindCustomerRequest.
+ * Use `create(FindCustomerRequestSchema)` to create a new message.
+ */
+export const FindCustomerRequestSchema: GenMessage<FindCustomerRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_customer, 3);
+
+/**
  * Customers (buyers), by the rules of the public API.
  *
  * @generated from service storefront.admin.v1.CustomerService
@@ -165,6 +193,16 @@ export const CustomerService: GenService<{
   getCustomer: {
     methodKind: "unary";
     input: typeof GetCustomerRequestSchema;
+    output: typeof CustomerSchema;
+  },
+  /**
+   * Finds a customer of a store by its id or its e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
+   *
+   * @generated from rpc storefront.admin.v1.CustomerService.FindCustomer
+   */
+  findCustomer: {
+    methodKind: "unary";
+    input: typeof FindCustomerRequestSchema;
     output: typeof CustomerSchema;
   },
   /**
