@@ -37,7 +37,7 @@ func (c *activityListCmd) Run(s *session) error {
 	})
 }
 
-var activityTable = table[*adminv1.ActivityEntry]{"TIME,ACTOR,ACTION,RESOURCE,CHANGED", func(e *adminv1.ActivityEntry) []string {
+var activityTable = table[*adminv1.ActivityEntry]{"TIME,ACTOR~,ACTION,RESOURCE?,CHANGED~?", func(e *adminv1.ActivityEntry) []string {
 	return []string{when(e.GetCreatedAt()), e.GetActor().GetName(), e.GetAction(), e.GetResource().GetId(), changedFields(e.GetChanges())}
 }, func(e *adminv1.ActivityEntry) []byte {
 	return pick(e, map[string]json.RawMessage{"changes": json.RawMessage(e.GetChanges())}, "id", "actor", "action", "resource", "changes", "createdAt")

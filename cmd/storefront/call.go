@@ -33,7 +33,7 @@ func callAs[In, Out any](s *session, p place, in In, method func(operator.API, c
 
 // table is how a list is printed.
 type table[Item proto.Message] struct {
-	// header names the columns, separated by commas.
+	// header names the columns, separated by commas, each with its marks for narrow terminals.
 	header string
 	row    func(Item) []string
 	// object is an item of the JSON array.
@@ -50,16 +50,24 @@ func list[Item proto.Message](s *session, p place, l limit, t table[Item], page 
 		if err != nil {
 			return err
 		}
-		rows := make([][]string, len(items))
-		array := []byte{'['}
-		for i, item := range items {
-			if i > 0 {
-				array = append(array, ',')
-			}
-			rows[i], array = t.row(item), append(array, t.object(item)...)
-		}
-		return s.list(append(array, ']'), strings.Split(t.header, ","), rows)
+		return t.print(s, l, items)
 	})
+}
+
+// print prints the items of a list.
+func (t table[Item]) print(s *session, l limit, items []Item) error {
+	rows := make([][]string, len(items))
+	array := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			array = append(array, ',')
+		}
+		rows[i], array = t.row(item), append(array, t.object(item)...)
+	}
+	if l.Wide {
+		s.terminal.columns = 0
+	}
+	return s.list(append(array, ']'), strings.Split(t.header, ","), rows)
 }
 
 // whole is a message as the API returns it.

@@ -20,9 +20,10 @@ type cli struct {
 	Migrate    migrateCmd    `cmd:"" help:"Bring the database's schema up to date, or show how far it is."`
 	Store      storeCmd      `cmd:"" help:"Create, list, show and update stores."`
 	Key        keyCmd        `cmd:"" help:"Create, list and revoke a store's API keys."`
-	Product    productCmd    `cmd:"" help:"Create and update products."`
-	Order      orderCmd      `cmd:"" help:"Record orders, and mark them as paid, failed, cancelled or refunded."`
-	Link       linkCmd       `cmd:"" help:"Disable payment links."`
+	Product    productCmd    `cmd:"" help:"Create, list, show and update products."`
+	Customer   customerCmd   `cmd:"" help:"List and show customers."`
+	Order      orderCmd      `cmd:"" help:"Record and list orders, and mark them as paid, failed, cancelled or refunded."`
+	Link       linkCmd       `cmd:"" help:"Create, list, show, update, enable and disable payment links."`
 	Webhook    webhookCmd    `cmd:"" help:"Register, change and test the webhooks of a store."`
 	Delivery   deliveryCmd   `cmd:"" help:"Read the journal of deliveries, and send again."`
 	Event      eventCmd      `cmd:"" help:"Forward an event again."`
@@ -64,10 +65,13 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	var c cli
 	exited := false
 	s := &settings{env: env}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	parser, err := kong.New(&c,
 		kong.Name("storefront"), kong.Description(description), kong.Writers(out, errs),
 		kong.Exit(func(int) { exited = true }), kong.Resolvers(s), kong.Bind(s),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}), kong.ValueFormatter(describe),
 	)
 	if err != nil {
 		return complain(errs, fmt.Errorf("read the command line's grammar: %w", err), "")
@@ -82,8 +86,15 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	case err != nil:
 		return complain(errs, misread(err), "")
 	}
+	given, err := explicit(k)
+	if err != nil {
+		return complain(errs, err, "")
+	}
 	name, _, _ := strings.Cut(k.Command(), " <") // arguments
-	work := &session{ctx: ctx, in: in, out: out, errs: errs, json: c.Output == "json", command: name, env: env}
+	work := &session{
+		ctx: ctx, in: in, out: out, errs: errs, json: c.Output == "json", command: name, env: env,
+		given: given, changeable: changeable(k.Selected()), terminal: terminalOf(out, env),
+	}
 	work.dev = work.inDev(k, s.dev)
 	return complain(errs, k.Run(work), k.Command())
 }

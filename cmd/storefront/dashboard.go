@@ -26,7 +26,7 @@ type dashboardLinkCmd struct {
 	Member  string   `required:"" placeholder:"NAME" help:"The member's name, as the activity journal is to show it."`
 	Role    string   `required:"" enum:"owner,admin" placeholder:"ROLE" help:"owner or admin; no other role manages keys and webhooks."`
 	Expires signInIn `default:"10m" placeholder:"TIME" help:"How long the link can be used: 1s to 24h (default: 10m)."`
-	URL     baseAt   `name:"url" default:"http://127.0.0.1:8081" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
+	URL     baseAt   `name:"url" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
 }
 
 // Help shows an example.
@@ -36,6 +36,18 @@ func (dashboardLinkCmd) Help() string {
 
 // Run makes the link.
 func (c *dashboardLinkCmd) Run(s *session) error {
+	if c.URL == "" {
+		c.URL = "http://127.0.0.1:8081"
+		served := c.AdminURL
+		if served == "" && s.dev.serves(c.AdminToken) {
+			served = s.dev.AdminURL
+		}
+		if served != "" {
+			if err := c.URL.UnmarshalText([]byte(served)); err != nil {
+				return usage("--admin-url is not where members sign in: it %w; name the address with --url", err)
+			}
+		}
+	}
 	seconds := int32(math.Ceil(time.Duration(c.Expires).Seconds()))
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
 		link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
@@ -106,7 +118,7 @@ func (c *sessionsListCmd) Run(s *session) error {
 	})
 }
 
-var sessionTable = table[*adminv1.Session]{"ID,KIND,STORE,MEMBER,ROLE,LAST USED,CREATED,EXPIRES", func(m *adminv1.Session) []string {
+var sessionTable = table[*adminv1.Session]{"ID,KIND,STORE~?,MEMBER~,ROLE?,LAST USED?,CREATED?,EXPIRES?", func(m *adminv1.Session) []string {
 	return []string{
 		m.GetId(), m.GetKind().String(), m.GetStore().GetSlug(), m.GetMember(), m.GetRole().String(), when(m.GetLastUsedAt()),
 		when(m.GetCreatedAt()), when(m.GetExpiresAt()),

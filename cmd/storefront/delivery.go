@@ -8,9 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
-	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/operator"
 )
@@ -46,9 +43,9 @@ func lastOf(d *adminv1.Delivery) string {
 
 type deliveryListCmd struct {
 	place
-	Store   string `placeholder:"SLUG" help:"The store, by slug or id; deliveries to its deleted webhooks are shown too."`
-	Webhook string `placeholder:"ID" help:"The webhook's id; of a deleted one only with --store."`
-	Status  string `enum:"pending,succeeded,failed,cancelled," default:"" placeholder:"STATUS" help:"pending, succeeded, failed or cancelled."`
+	Store   string  `placeholder:"SLUG" help:"The store, by slug or id; deliveries to its deleted webhooks are shown too."`
+	Webhook string  `placeholder:"ID" help:"The webhook's id; of a deleted one only with --store."`
+	Status  *string `enum:"pending,succeeded,failed,cancelled" placeholder:"STATUS" help:"pending, succeeded, failed or cancelled."`
 	limit
 }
 
@@ -62,20 +59,16 @@ func (c *deliveryListCmd) Run(s *session) error {
 	if c.Store == "" && c.Webhook == "" {
 		return usage("name whose deliveries to list: --store or --webhook")
 	}
-	var status *string
-	if c.Status != "" {
-		status = &c.Status
-	}
 	return list(s, c.place, c.limit, deliveryTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*adminv1.Delivery, string, error) {
 		out, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{
-			Store: c.Store, WebhookId: c.Webhook, Status: enumOf[adminv1.Delivery_Status](adminv1.Delivery_Status_value, status),
+			Store: c.Store, WebhookId: c.Webhook, Status: enumOf[adminv1.Delivery_Status](adminv1.Delivery_Status_value, c.Status),
 			PageSize: size, PageToken: token,
 		})
 		return out.GetDeliveries(), out.GetNextPageToken(), err
 	})
 }
 
-var deliveryTable = table[*adminv1.Delivery]{"ID,EVENT,STATUS,ATTEMPTS,LAST,NEXT ATTEMPT,CREATED,WEBHOOK", func(d *adminv1.Delivery) []string {
+var deliveryTable = table[*adminv1.Delivery]{"ID,EVENT,STATUS,ATTEMPTS?,LAST~?,NEXT ATTEMPT?,CREATED?,WEBHOOK?", func(d *adminv1.Delivery) []string {
 	return []string{
 		d.GetId(), d.GetEventType(), d.GetStatus().String(), strconv.Itoa(int(d.GetAttemptCount())), lastOf(d), when(d.GetNextAttemptAt()),
 		when(d.GetCreatedAt()), d.GetWebhookId(),
@@ -94,33 +87,32 @@ func (deliveryShowCmd) Help() string {
 
 // Run shows the delivery.
 func (c *deliveryShowCmd) Run(s *session) error {
-	return callAs(s, c.place, &adminv1.GetDeliveryRequest{Id: c.ID}, operator.API.GetDelivery, func(found *adminv1.GetDeliveryResponse) []byte {
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		found, err := o.GetDelivery(ctx, &adminv1.GetDeliveryRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
 		payload := json.RawMessage("null") // the event's retention has ended
 		if found.Payload != nil {
 			payload = json.RawMessage(found.GetPayload())
 		}
-		return pick(found.GetDelivery(), map[string]json.RawMessage{"payload": payload}, append(slices.Clone(deliveryMembers), "attempts", "payload")...)
+		members := append(slices.Clone(deliveryMembers), "attempts")
+		if s.json {
+			return s.print(pick(found.GetDelivery(), map[string]json.RawMessage{"payload": payload}, append(members, "payload")...))
+		}
+		if err := s.print(pick(found.GetDelivery(), nil, members...)); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.out, "payload:\n%s\n", indented(payload))
+		return err
 	})
-}
-
-// instant is a date-time.
-type instant time.Time
-
-// UnmarshalText reads an RFC 3339 date-time.
-func (i *instant) UnmarshalText(text []byte) error {
-	at, err := wire.ParseTime(string(text))
-	if err != nil {
-		return fmt.Errorf("must be a time such as 2026-10-01T12:00:00Z, not %q", text)
-	}
-	*i = instant(at)
-	return nil
 }
 
 type deliveryResendCmd struct {
 	place
 	ID      string   `arg:"" optional:"" help:"The delivery whose event to send again."`
 	Webhook string   `placeholder:"ID" help:"The webhook to send to again, with --since."`
-	Since   *instant `placeholder:"TIME" help:"Send every event since this time that the webhook subscribes to and that never succeeded there, also those that came while it was disabled."`
+	Since   *instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, also those that came while it was disabled."`
 }
 
 // Help shows an example.
@@ -132,7 +124,8 @@ func (deliveryResendCmd) Help() string {
 Example:
 
     storefront delivery resend 01936d2e-7a12-7c5e-9d0f-3a2b1c4d5e6f
-    storefront delivery resend --webhook 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --since 2026-10-01T12:00:00Z`
+    storefront delivery resend --webhook 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --since 2026-10-01T12:00:00Z
+    storefront delivery resend --webhook 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --since 1h`
 }
 
 // resendPoll is how often the command looks at a resend that another process works on.
@@ -150,7 +143,7 @@ func (c *deliveryResendCmd) Run(s *session) error {
 	}
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
 		bar := newProgress(s.errs, "resend", -1)
-		in := &adminv1.StartResendRequest{WebhookId: c.Webhook, Since: timestamppb.New(time.Time(*c.Since))}
+		in := &adminv1.StartResendRequest{WebhookId: c.Webhook, Since: c.Since.message()}
 		done, err := operator.Resend(ctx, o, in, resendPoll, func(so *adminv1.Resend) {
 			bar.draw(fmt.Sprintf("resend %d deliveries", so.GetResent()))
 		})

@@ -37,3 +37,30 @@ func TestHelpOnEveryLevelHasAnExample(t *testing.T) {
 		})
 	}
 }
+
+// The help of every command names the default of each flag and the values of each enum.
+func TestHelpNamesDefaultsAndValues(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(&cli{}, kong.Bind(&settings{}))
+	require.NoError(t, err)
+	for _, path := range levels(parser.Model.Node, nil) {
+		var out, errs bytes.Buffer
+		noEnv := func(string) (string, bool) { return "", false }
+		require.Equal(t, 0, run(t.Context(), append(path[:len(path):len(path)], "--help"), noEnv, strings.NewReader(""), &out, &errs))
+		help := strings.Join(strings.Fields(out.String()), " ")
+		node := parser.Model.Node
+		for _, name := range path {
+			node = childNamed(node, name)
+		}
+		for _, f := range node.Flags {
+			if f.HasDefault && f.Default != "" && !f.IsBool() && !f.Hidden {
+				require.Contains(t, help, "default: "+f.Default, "%s --%s", path, f.Name)
+			}
+			if f.Enum != "" && !f.Hidden {
+				for _, value := range f.EnumSlice() {
+					require.Contains(t, describe(f.Value), value, "%s --%s", path, f.Name)
+				}
+			}
+		}
+	}
+}

@@ -63,7 +63,7 @@ func (c *keyListCmd) Run(s *session) error {
 	})
 }
 
-var keyTable = table[*adminv1.Key]{"ID,NAME,HINT,STATUS,EXPIRES,LAST USED,CREATED,SCOPES", func(k *adminv1.Key) []string {
+var keyTable = table[*adminv1.Key]{"ID,NAME~,HINT?,STATUS,EXPIRES?,LAST USED?,CREATED?,SCOPES~?", func(k *adminv1.Key) []string {
 	return []string{
 		k.GetId(), k.GetName(), k.GetHint(), k.GetStatus().String(), when(k.GetExpiresAt()), when(k.GetLastUsedAt()), when(k.GetCreatedAt()),
 		strings.Join(k.GetScopes(), ","),

@@ -1,30 +1,151 @@
 package main
 
 import (
+	"context"
+	"strconv"
+
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/operator"
 )
 
 type linkCmd struct {
+	Create  linkCreateCmd  `cmd:"" help:"Create a payment link."`
+	List    linkListCmd    `cmd:"" help:"List a store's payment links, newest first."`
+	Show    linkShowCmd    `cmd:"" help:"Show a payment link."`
+	Update  linkUpdateCmd  `cmd:"" help:"Change a payment link."`
+	Enable  linkEnableCmd  `cmd:"" help:"Make a disabled payment link take payments again."`
 	Disable linkDisableCmd `cmd:"" help:"Make a payment link take no payments until it is enabled again."`
 }
 
 // Help shows an example.
 func (linkCmd) Help() string {
-	return "Example:\n\n    storefront link disable 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
+	return "Example:\n\n    storefront link create --store douala --title \"Atelier du samedi\" --amount 5000"
 }
 
-type linkDisableCmd struct {
+// pricings are the values of --pricing.
+var pricings = storefrontv1.PaymentLink_Pricing_value
+
+type linkCreateCmd struct {
 	place
-	ID string `arg:"" help:"The payment link's id."`
+	Store           string         `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	Title           string         `required:"" placeholder:"TITLE" help:"Title, 1 to 200 characters."`
+	Pricing         *string        `enum:"FIXED,OPEN" placeholder:"PRICING" help:"FIXED, the link sets --amount, or OPEN, the buyer chooses from --min-amount up (default: the one whose amount is given)."`
+	Amount          *amount        `placeholder:"N" help:"What a FIXED link asks for, in minor units of the store's currency, from 1."`
+	MinAmount       *amount        `placeholder:"N" help:"The least that an OPEN link takes, in minor units, from 1."`
+	Description     *string        `clears:"" placeholder:"TEXT" help:"At most 5000 characters."`
+	CoverURL        *string        `name:"cover-url" clears:"" placeholder:"URL" help:"Address of the cover picture."`
+	ThankYouMessage *string        `clears:"" placeholder:"TEXT" help:"Shown to the buyer after paying, at most 2000 characters."`
+	ExpiresAt       *instantOrNone `placeholder:"TIME" help:"When the link stops taking payments, such as 2026-12-31T23:59:59Z (default: never)."`
+	MaxPayments     *countOrNone   `placeholder:"N" help:"How many payments it takes at most (default: no cap)."`
 }
 
 // Help shows an example.
+func (linkCreateCmd) Help() string {
+	return "Prints the Payment link.\n\nExample:\n\n    storefront link create --store douala --title \"Atelier du samedi\" --amount 5000 --max-payments 12\n    storefront link create --store douala --title Soutien --pricing OPEN --min-amount 500"
+}
+
+// Run creates the link.
+func (c *linkCreateCmd) Run(s *session) error {
+	in := &adminv1.CreatePaymentLinkRequest{
+		Store: c.Store, Title: c.Title, Amount: (*int64)(c.Amount), MinAmount: (*int64)(c.MinAmount), Description: c.Description,
+		CoverUrl: c.CoverURL, ThankYouMessage: c.ThankYouMessage,
+	}
+	switch {
+	case c.Pricing != nil:
+		in.Pricing = storefrontv1.PaymentLink_Pricing(pricings[*c.Pricing])
+	case c.Amount != nil && c.MinAmount == nil:
+		in.Pricing = storefrontv1.PaymentLink_FIXED
+	case c.MinAmount != nil && c.Amount == nil:
+		in.Pricing = storefrontv1.PaymentLink_OPEN
+	default:
+		return usage("name the price: --amount for a FIXED link, or --min-amount for an OPEN one")
+	}
+	if c.ExpiresAt != nil {
+		in.ExpiresAt = c.ExpiresAt.value
+	}
+	if c.MaxPayments != nil {
+		in.MaxPayments = c.MaxPayments.value
+	}
+	return call(s, c.place, in, operator.API.CreatePaymentLink)
+}
+
+type linkListCmd struct {
+	paged
+	Status *string `enum:"active,inactive" placeholder:"STATUS" help:"active, only links that take payments now, or inactive, only those that are disabled, expired or exhausted."`
+}
+
+// Help shows an example.
+func (linkListCmd) Help() string {
+	return "Example:\n\n    storefront link list --store douala --status active"
+}
+
+// Run lists the links.
+func (c *linkListCmd) Run(s *session) error {
+	return listPages(s, c.paged, linkTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) ([]*storefrontv1.PaymentLink, int64, error) {
+		out, err := o.ListPaymentLinks(ctx, &adminv1.ListPaymentLinksRequest{
+			Store: store, Page: page, PageSize: size,
+			Status: enumOf[storefrontv1.ListPaymentLinksRequest_Status](storefrontv1.ListPaymentLinksRequest_Status_value, c.Status),
+		})
+		return out.GetData(), out.GetTotal(), err
+	})
+}
+
+var linkTable = table[*storefrontv1.PaymentLink]{"CODE,TITLE~,AVAILABILITY,PRICE?,PAYMENTS?,PAID?,CREATED?,ID", func(l *storefrontv1.PaymentLink) []string {
+	price := money(l.GetAmount(), l.GetCurrency())
+	if l.GetPricing() == storefrontv1.PaymentLink_OPEN {
+		price = "from " + money(l.GetMinAmount(), l.GetCurrency())
+	}
+	return []string{
+		l.GetCode(), l.GetTitle(), l.GetAvailability().String(), price, strconv.Itoa(int(l.GetPaidCount())), money(l.GetPaidAmount(), l.GetCurrency()),
+		when(l.GetCreatedAt()), l.GetId(),
+	}
+}, whole[*storefrontv1.PaymentLink]}
+
+// linkNamed is a command that needs nothing but a payment link.
+type linkNamed struct {
+	owned
+	Name string `arg:"" help:"The payment link's id or code."`
+}
+
+func findLink(ctx context.Context, o operator.API, store, name string) (*storefrontv1.PaymentLink, error) {
+	return o.FindPaymentLink(ctx, &adminv1.FindPaymentLinkRequest{Store: store, Name: name})
+}
+
+type linkShowCmd struct{ linkNamed }
+
+// Help shows an example.
+func (linkShowCmd) Help() string {
+	return "Prints the Payment link as the API returns it.\n\nExample:\n\n    storefront link show k7m2q9xw4a --store douala"
+}
+
+// Run shows the link.
+func (c *linkShowCmd) Run(s *session) error { return show(s, c.owned, c.Name, findLink) }
+
+type linkEnableCmd struct{ linkNamed }
+
+// Help shows an example.
+func (linkEnableCmd) Help() string {
+	return "Prints the Payment link, which stays expired or exhausted if it is. An enabled one stays as it is.\n\nExample:\n\n    storefront link enable k7m2q9xw4a --store douala"
+}
+
+// Run enables the link.
+func (c *linkEnableCmd) Run(s *session) error {
+	return callNamed(s, c.owned, c.Name, findLink, func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
+		return o.EnablePaymentLink(ctx, &storefrontv1.EnablePaymentLinkRequest{Id: id})
+	})
+}
+
+type linkDisableCmd struct{ linkNamed }
+
+// Help shows an example.
 func (linkDisableCmd) Help() string {
-	return "Prints the Payment link. The API's POST /v1/payment-links/{id}/enable takes it back.\n\nExample:\n\n    storefront link disable 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
+	return "Prints the Payment link. storefront link enable, or the API, takes it back.\n\nExample:\n\n    storefront link disable k7m2q9xw4a --store douala"
 }
 
 // Run disables the link.
 func (c *linkDisableCmd) Run(s *session) error {
-	return call(s, c.place, &adminv1.DisablePaymentLinkRequest{Id: c.ID}, operator.API.DisablePaymentLink)
+	return callNamed(s, c.owned, c.Name, findLink, func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
+		return o.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: id})
+	})
 }

@@ -15,7 +15,7 @@ import (
 
 // monitored is the setting of a command that shows how it is on a listener of its own.
 type monitored struct {
-	AdminAddr  string `placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics and, with --admin-token, /debug/pprof. Off without one."`
+	AdminAddr  string `clears:"" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics and, with --admin-token, /debug/pprof. Off without one."`
 	AdminToken string `name:"admin-token" placeholder:"TOKEN" help:"Lets the operator see profiles, at least 32 characters. Better set as STOREFRONT_ADMIN_TOKEN."`
 }
 

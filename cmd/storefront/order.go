@@ -1,12 +1,18 @@
 package main
 
 import (
+	"cmp"
+	"context"
+
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/operator"
 )
 
 type orderCmd struct {
 	Create orderCreateCmd `cmd:"" help:"Record a PENDING order."`
+	List   orderListCmd   `cmd:"" help:"List a store's orders, newest first."`
+	Show   orderShowCmd   `cmd:"" help:"Show an order."`
 	Pay    orderPayCmd    `cmd:"" help:"Mark an order as paid."`
 	Fail   orderFailCmd   `cmd:"" help:"Mark the payment of an order as failed."`
 	Cancel orderCancelCmd `cmd:"" help:"Cancel an order."`
@@ -15,26 +21,26 @@ type orderCmd struct {
 
 // Help shows an example.
 func (orderCmd) Help() string {
-	return "PENDING becomes PAID, FAILED or CANCELLED; FAILED becomes PAID by a late payment; PAID becomes REFUNDED.\n\nExample:\n\n    storefront order pay 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
+	return "PENDING becomes PAID, FAILED or CANCELLED; FAILED becomes PAID by a late payment; PAID becomes REFUNDED.\n\nExample:\n\n    storefront order pay ORD-7K2M9QXW4A --store douala"
 }
 
 type orderCreateCmd struct {
 	place
 	Store         string      `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	Customer      string      `placeholder:"ID" help:"The customer's id; or describe the buyer with the next three."`
-	CustomerName  string      `placeholder:"NAME" help:"Name of the buyer."`
+	Customer      string      `placeholder:"NAME" help:"The customer's id, e-mail or phone; or describe the buyer with the next three."`
+	CustomerName  string      `clears:"" placeholder:"NAME" help:"Name of the buyer."`
 	CustomerEmail *string     `placeholder:"EMAIL" help:"E-mail of the buyer; a new buyer is a new customer."`
 	CustomerPhone *string     `placeholder:"PHONE" help:"Phone of the buyer."`
-	Product       []orderLine `sep:"none" placeholder:"ID[:QTY]" help:"A product and how many of it; repeat for more."`
-	PaymentLink   string      `placeholder:"ID" help:"The payment link that the order comes through, in place of products."`
+	Product       []orderLine `sep:"none" placeholder:"NAME[:QTY]" help:"A product, by id or slug, and how many of it; repeat for more."`
+	PaymentLink   string      `placeholder:"NAME" help:"The payment link that the order comes through, by id or code, in place of products."`
 	Amount        *amount     `placeholder:"N" help:"What the buyer chose to pay through an OPEN payment link, in minor units."`
-	Note          *string     `placeholder:"TEXT" help:"What the buyer left."`
+	Note          *string     `clears:"" placeholder:"TEXT" help:"What the buyer left."`
 	once
 }
 
 // Help shows an example.
 func (orderCreateCmd) Help() string {
-	return "Prints the Order.\n\nExample:\n\n    storefront order create --store douala --customer-name \"Awa Ngo\" --customer-phone 670000001 --product 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f:2\n    storefront order create --store douala --customer-email awa@example.com --payment-link 01936d2e-7a11-7c5e-9d0f-3a2b1c4d5e6f --amount 5000"
+	return "Prints the Order.\n\nExample:\n\n    storefront order create --store douala --customer-name \"Awa Ngo\" --customer-phone 670000001 --product guide-du-marche:2\n    storefront order create --store douala --customer-email awa@example.com --payment-link k7m2q9xw4a --amount 5000"
 }
 
 // Run records the order.
@@ -53,14 +59,94 @@ func (c *orderCreateCmd) Run(s *session) error {
 		return usage("--amount goes with --payment-link only")
 	}
 	in := &adminv1.CreateOrderRequest{
-		Store: c.Store, CustomerId: c.Customer, Name: c.CustomerName, Email: c.CustomerEmail, Phone: c.CustomerPhone,
-		PaymentLinkId: c.PaymentLink, Amount: (*int64)(c.Amount), Note: c.Note, IdempotencyKey: c.IdempotencyKey,
+		Store: c.Store, Name: c.CustomerName, Email: c.CustomerEmail, Phone: c.CustomerPhone,
+		Amount: (*int64)(c.Amount), Note: c.Note, IdempotencyKey: c.IdempotencyKey,
+	}
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		if err := c.name(ctx, o, in); err != nil {
+			return err
+		}
+		made, err := o.CreateOrder(ctx, in)
+		if err != nil {
+			return err
+		}
+		return s.print(whole(made))
+	})
+}
+
+// name puts the ids of what the command names into the request.
+func (c *orderCreateCmd) name(ctx context.Context, o operator.API, in *adminv1.CreateOrderRequest) (err error) {
+	within := owned{c.place, c.Store}
+	if c.Customer != "" {
+		if in.CustomerId, err = idOf(ctx, o, within, c.Customer, findCustomer); err != nil {
+			return err
+		}
+	}
+	if c.PaymentLink != "" {
+		if in.PaymentLinkId, err = idOf(ctx, o, within, c.PaymentLink, findLink); err != nil {
+			return err
+		}
 	}
 	for _, line := range c.Product {
-		in.Items = append(in.Items, &adminv1.CreateOrderRequest_Item{ProductId: line.id, Quantity: line.quantity})
+		id, err := idOf(ctx, o, within, line.product, findProduct)
+		if err != nil {
+			return err
+		}
+		in.Items = append(in.Items, &adminv1.CreateOrderRequest_Item{ProductId: id, Quantity: line.quantity})
 	}
-	return call(s, c.place, in, operator.API.CreateOrder)
+	return nil
 }
+
+func findOrder(ctx context.Context, o operator.API, store, name string) (*storefrontv1.Order, error) {
+	return o.FindOrder(ctx, &adminv1.FindOrderRequest{Store: store, Name: name})
+}
+
+type orderListCmd struct {
+	paged
+	Status *string  `enum:"PENDING,PAID,FAILED,CANCELLED,REFUNDED" placeholder:"STATUS" help:"Only orders of this status: PENDING, PAID, FAILED, CANCELLED or REFUNDED."`
+	From   *instant `placeholder:"TIME" help:"Only orders created at this time or later; also how long ago, such as 1h or 7d."`
+	To     *instant `placeholder:"TIME" help:"Only orders created before this time, in the same forms."`
+}
+
+// Help shows an example.
+func (orderListCmd) Help() string {
+	return "Example:\n\n    storefront order list --store douala --status PAID --from 7d\n    storefront order list --store douala --from 2026-10-01T00:00:00Z --to 2026-11-01T00:00:00Z -o json"
+}
+
+// Run lists the orders.
+func (c *orderListCmd) Run(s *session) error {
+	return listPages(s, c.paged, orderTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) ([]*storefrontv1.Order, int64, error) {
+		out, err := o.ListOrders(ctx, &adminv1.ListOrdersRequest{
+			Store: store, Page: page, PageSize: size, Status: enumOf[storefrontv1.Order_Status](storefrontv1.Order_Status_value, c.Status),
+			From: c.From.message(), To: c.To.message(),
+		})
+		return out.GetData(), out.GetTotal(), err
+	})
+}
+
+var orderTable = table[*storefrontv1.Order]{"REFERENCE,STATUS,AMOUNT,CUSTOMER~?,CREATED?,ID", func(o *storefrontv1.Order) []string {
+	return []string{
+		o.GetReference(), o.GetStatus().String(), money(o.GetAmount(), o.GetCurrency()), buyerOf(o.GetCustomer()), when(o.GetCreatedAt()), o.GetId(),
+	}
+}, whole[*storefrontv1.Order]}
+
+// buyerOf names the buyer of an order.
+func buyerOf(c *storefrontv1.Order_Customer) string {
+	return cmp.Or(c.GetName(), c.GetEmail(), c.GetPhone())
+}
+
+type orderShowCmd struct {
+	owned
+	Name string `arg:"" help:"The order's id or reference."`
+}
+
+// Help shows an example.
+func (orderShowCmd) Help() string {
+	return "Prints the Order as the API returns it.\n\nExample:\n\n    storefront order show ORD-7K2M9QXW4A --store douala"
+}
+
+// Run shows the order.
+func (c *orderShowCmd) Run(s *session) error { return show(s, c.owned, c.Name, findOrder) }
 
 // once is the setting of what a checkout would repeat.
 type once struct {
@@ -69,9 +155,14 @@ type once struct {
 
 // orderMove is a command that moves an order.
 type orderMove struct {
-	place
-	ID string `arg:"" help:"The order's id."`
+	owned
+	Name string `arg:"" help:"The order's id or reference."`
 	once
+}
+
+// move calls the method that moves the order.
+func (c *orderMove) move(s *session, method func(ctx context.Context, o operator.API, id string) (*storefrontv1.Order, error)) error {
+	return callNamed(s, c.owned, c.Name, findOrder, method)
 }
 
 type (
@@ -82,7 +173,7 @@ type (
 )
 
 func moveHelpOf(verb, what string) string {
-	return what + " Repeating it changes nothing and sends nothing; prints the Order.\n\nExample:\n\n    storefront order " + verb + " 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
+	return what + " Repeating it changes nothing and sends nothing; prints the Order.\n\nExample:\n\n    storefront order " + verb + " ORD-7K2M9QXW4A --store douala"
 }
 
 // Help shows an example.
@@ -103,20 +194,28 @@ func (orderRefundCmd) Help() string {
 
 // Run marks the order as paid.
 func (c *orderPayCmd) Run(s *session) error {
-	return call(s, c.place, &adminv1.PayOrderRequest{Id: c.ID, IdempotencyKey: c.IdempotencyKey}, operator.API.PayOrder)
+	return c.move(s, func(ctx context.Context, o operator.API, id string) (*storefrontv1.Order, error) {
+		return o.PayOrder(ctx, &adminv1.PayOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
+	})
 }
 
 // Run marks the order as failed.
 func (c *orderFailCmd) Run(s *session) error {
-	return call(s, c.place, &adminv1.FailOrderRequest{Id: c.ID, IdempotencyKey: c.IdempotencyKey}, operator.API.FailOrder)
+	return c.move(s, func(ctx context.Context, o operator.API, id string) (*storefrontv1.Order, error) {
+		return o.FailOrder(ctx, &adminv1.FailOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
+	})
 }
 
 // Run cancels the order.
 func (c *orderCancelCmd) Run(s *session) error {
-	return call(s, c.place, &adminv1.CancelOrderRequest{Id: c.ID, IdempotencyKey: c.IdempotencyKey}, operator.API.CancelOrder)
+	return c.move(s, func(ctx context.Context, o operator.API, id string) (*storefrontv1.Order, error) {
+		return o.CancelOrder(ctx, &adminv1.CancelOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
+	})
 }
 
 // Run marks the order as refunded.
 func (c *orderRefundCmd) Run(s *session) error {
-	return call(s, c.place, &adminv1.RefundOrderRequest{Id: c.ID, IdempotencyKey: c.IdempotencyKey}, operator.API.RefundOrder)
+	return c.move(s, func(ctx context.Context, o operator.API, id string) (*storefrontv1.Order, error) {
+		return o.RefundOrder(ctx, &adminv1.RefundOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
+	})
 }

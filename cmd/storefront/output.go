@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf16"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -43,6 +44,19 @@ func when(t *timestamppb.Timestamp) string {
 	return moment{&at}.String()
 }
 
+// money is an amount in minor units for a table.
+func money(amount int64, currency string) string {
+	return strconv.FormatInt(amount, 10) + " " + currency
+}
+
+// orDash is a text that may be absent, for a table.
+func orDash(text *string) string {
+	if text == nil {
+		return "-"
+	}
+	return *text
+}
+
 // value prints a value: in JSON, else a line for each field.
 func (s *session) value(v any) error {
 	text, err := plainJSON(v)
@@ -61,7 +75,7 @@ func (s *session) print(object []byte) error {
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.UseNumber()
-	if err := fieldLines(w, d, ""); err != nil {
+	if err := s.fieldLines(w, d, ""); err != nil {
 		return err
 	}
 	return w.Flush()
@@ -73,17 +87,12 @@ func (s *session) list(array []byte, header []string, rows [][]string) error {
 		_, err := s.out.Write(append(array, '\n'))
 		return err
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{header}, rows...) {
-		cells := make([]string, len(row))
+	for _, row := range rows {
 		for i, cell := range row {
-			cells[i] = visible(cell)
-		}
-		if _, err := fmt.Fprintln(w, strings.Join(cells, "\t")); err != nil {
-			return err
+			row[i] = visible(cell)
 		}
 	}
-	return w.Flush()
+	return s.writeTable(fit(header, rows, s.terminal.columns), rows)
 }
 
 // plainJSON encodes a value without the escapes that only a browser needs.
@@ -97,16 +106,41 @@ func plainJSON(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// fieldLines writes a line for each plain value inside the next one, named by its path.
-func fieldLines(w *tabwriter.Writer, d *json.Decoder, path string) error {
+// indented is JSON for a reader, with escapes for what a terminal would not show as it is.
+func indented(text []byte) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, text, "", "  "); err != nil {
+		return visible(string(text))
+	}
+	var shown strings.Builder
+	for _, r := range b.String() {
+		if unicode.IsPrint(r) || r == '\n' {
+			shown.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&shown, "\\u%04x", unit)
+		}
+	}
+	return shown.String()
+}
+
+// fieldLines writes a line for each plain value inside the next one, named by its path, and for what
+// is empty.
+func (s *session) fieldLines(w *tabwriter.Writer, d *json.Decoder, path string) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
 	}
 	delim, nested := token.(json.Delim)
 	if !nested {
-		_, err := fmt.Fprintf(w, "%s:\t%s\n", path, plainText(token))
+		_, err := fmt.Fprintf(w, "%s:\t%s\n", path, s.terminal.paint(plainText(token)))
 		return err
+	}
+	if !d.More() {
+		if _, err := fmt.Fprintf(w, "%s:\t-\n", path); err != nil {
+			return err
+		}
 	}
 	for i := 0; d.More(); i++ {
 		at := path + "[" + strconv.Itoa(i) + "]"
@@ -117,7 +151,7 @@ func fieldLines(w *tabwriter.Writer, d *json.Decoder, path string) error {
 			}
 			at = strings.TrimPrefix(path+"."+name.(string), ".")
 		}
-		if err := fieldLines(w, d, at); err != nil {
+		if err := s.fieldLines(w, d, at); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/operator"
@@ -8,6 +10,8 @@ import (
 
 type productCmd struct {
 	Create productCreateCmd `cmd:"" help:"Create a product."`
+	List   productListCmd   `cmd:"" help:"List a store's products, newest first."`
+	Show   productShowCmd   `cmd:"" help:"Show a product."`
 	Update productUpdateCmd `cmd:"" help:"Change a product."`
 }
 
@@ -24,9 +28,9 @@ type productCreateCmd struct {
 	Price        amount  `required:"" placeholder:"N" help:"Price in minor units of the store's currency."`
 	CompareAt    *amount `placeholder:"N" help:"Reference price, above the price."`
 	Slug         string  `placeholder:"SLUG" help:"Short name in the address; made from the title if left out."`
-	Summary      *string `placeholder:"TEXT" help:"A few words, at most 500 characters."`
-	Description  *string `placeholder:"HTML" help:"The whole description; required to publish."`
-	CoverURL     *string `name:"cover-url" placeholder:"URL" help:"Address of the cover picture."`
+	Summary      *string `clears:"" placeholder:"TEXT" help:"A few words, at most 500 characters."`
+	Description  *string `clears:"" placeholder:"HTML" help:"The whole description; required to publish."`
+	CoverURL     *string `name:"cover-url" clears:"" placeholder:"URL" help:"Address of the cover picture."`
 	ContentReady bool    `help:"The product has something to deliver; required to publish."`
 	Status       string  `enum:"DRAFT,PUBLISHED,ARCHIVED" default:"DRAFT" placeholder:"STATUS" help:"DRAFT, PUBLISHED or ARCHIVED."`
 }
@@ -46,13 +50,13 @@ func (c *productCreateCmd) Run(s *session) error {
 }
 
 type productUpdateCmd struct {
-	place
-	ID           string        `arg:"" help:"The product's id."`
+	owned
+	Name         string        `arg:"" help:"The product's id or slug."`
 	Title        *string       `placeholder:"TITLE" help:"Title, 1 to 200 characters."`
 	Price        *amount       `placeholder:"N" help:"Price in minor units of the store's currency."`
 	CompareAt    *amountOrNone `placeholder:"N|none" help:"Reference price, above the price; none removes it."`
-	Summary      *string       `placeholder:"TEXT" help:"A few words, at most 500 characters."`
-	Description  *string       `placeholder:"HTML" help:"The whole description."`
+	Summary      *string       `clears:"" placeholder:"TEXT" help:"A few words, at most 500 characters."`
+	Description  *string       `clears:"" placeholder:"HTML" help:"The whole description."`
 	CoverURL     *textOrNone   `name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`
 	ContentReady *bool         `negatable:"" help:"Whether the product has something to deliver."`
 	Status       *string       `enum:"DRAFT,PUBLISHED,ARCHIVED" placeholder:"STATUS" help:"DRAFT, PUBLISHED or ARCHIVED."`
@@ -60,13 +64,13 @@ type productUpdateCmd struct {
 
 // Help shows an example.
 func (productUpdateCmd) Help() string {
-	return "Changes what a flag names and leaves the rest; prints the Product. A change of status sends product.published or product.archived.\n\nExample:\n\n    storefront product update 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --price 1200 --compare-at 1500\n    storefront product update 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --compare-at none --status ARCHIVED"
+	return "Changes what a flag names and leaves the rest; prints the Product. A change of status sends product.published or product.archived.\n\nExample:\n\n    storefront product update guide-du-marche --store douala --price 1200 --compare-at 1500\n    storefront product update 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --compare-at none --status ARCHIVED"
 }
 
 // Run changes the product.
 func (c *productUpdateCmd) Run(s *session) error {
 	in := &adminv1.UpdateProductRequest{
-		Id: c.ID, Title: c.Title, Summary: c.Summary, Description: c.Description, PriceAmount: (*int64)(c.Price), ContentReady: c.ContentReady,
+		Title: c.Title, Summary: c.Summary, Description: c.Description, PriceAmount: (*int64)(c.Price), ContentReady: c.ContentReady,
 		Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, c.Status),
 	}
 	var cleared []string
@@ -81,5 +85,57 @@ func (c *productUpdateCmd) Run(s *session) error {
 		}
 	}
 	in.UpdateMask = maskOf(in, "id", cleared...)
-	return call(s, c.place, in, operator.API.UpdateProduct)
+	if err := s.changes(in.UpdateMask); err != nil {
+		return err
+	}
+	return callNamed(s, c.owned, c.Name, findProduct, func(ctx context.Context, o operator.API, id string) (*storefrontv1.Product, error) {
+		in.Id = id
+		return o.UpdateProduct(ctx, in)
+	})
 }
+
+func findProduct(ctx context.Context, o operator.API, store, name string) (*storefrontv1.Product, error) {
+	return o.FindProduct(ctx, &adminv1.FindProductRequest{Store: store, Name: name})
+}
+
+type productListCmd struct {
+	paged
+	Q      *string `name:"q" clears:"" placeholder:"TEXT" help:"Text to find in the title."`
+	Status *string `enum:"DRAFT,PUBLISHED,ARCHIVED" placeholder:"STATUS" help:"Only products of this status: DRAFT, PUBLISHED or ARCHIVED."`
+	Type   *string `enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"Only products of this type: FILE, COURSE, LICENSE, MEETING or EVENT."`
+}
+
+// Help shows an example.
+func (productListCmd) Help() string {
+	return "Example:\n\n    storefront product list --store douala --status PUBLISHED\n    storefront product list --store douala --q guide --page 2 --page-size 100 -o json"
+}
+
+// Run lists the products.
+func (c *productListCmd) Run(s *session) error {
+	return listPages(s, c.paged, productTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) ([]*storefrontv1.Product, int64, error) {
+		out, err := o.ListProducts(ctx, &adminv1.ListProductsRequest{
+			Store: store, Page: page, PageSize: size, Q: c.Q, Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, c.Status),
+			Type: enumOf[storefrontv1.Product_Type](storefrontv1.Product_Type_value, c.Type),
+		})
+		return out.GetData(), out.GetTotal(), err
+	})
+}
+
+var productTable = table[*storefrontv1.Product]{"ID,TITLE~,TYPE?,STATUS,PRICE,SLUG~?,CREATED?", func(p *storefrontv1.Product) []string {
+	return []string{
+		p.GetId(), p.GetTitle(), p.GetType().String(), p.GetStatus().String(), money(p.GetPriceAmount(), p.GetCurrency()), p.GetSlug(), when(p.GetCreatedAt()),
+	}
+}, whole[*storefrontv1.Product]}
+
+type productShowCmd struct {
+	owned
+	Name string `arg:"" help:"The product's id or slug."`
+}
+
+// Help shows an example.
+func (productShowCmd) Help() string {
+	return "Prints the Product as the API returns it.\n\nExample:\n\n    storefront product show guide-du-marche --store douala"
+}
+
+// Run shows the product.
+func (c *productShowCmd) Run(s *session) error { return show(s, c.owned, c.Name, findProduct) }

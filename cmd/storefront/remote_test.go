@@ -59,7 +59,7 @@ func startServer(t *testing.T, args ...string) string {
 	return "http://" + line.AdminAddr
 }
 
-// The commands say and do the same through a server as on its database: the same scripts, with a
+// The commands print and do the same through a server as on its database: the same scripts, with a
 // database setting that leads nowhere.
 func TestCommandsThroughAServer(t *testing.T) {
 	t.Parallel()
@@ -69,7 +69,9 @@ func TestCommandsThroughAServer(t *testing.T) {
 			dbtest.EmptyURL(t, name) // skips here where there is no such database
 			scripts := []string{"testdata/remote/same.txtar", "testdata/remote/refused.txtar"}
 			// Not those of commands that work on the database itself.
-			for _, script := range []string{"store", "key", "product", "order", "webhook", "delivery", "dashboard"} {
+			for _, script := range []string{
+				"store", "key", "product", "order", "link", "name", "webhook", "delivery", "dashboard",
+			} {
 				scripts = append(scripts, "testdata/script/"+script+".txtar")
 			}
 			testscript.Run(t, testscript.Params{

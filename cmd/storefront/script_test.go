@@ -16,9 +16,6 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
-	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
 )
 
 func TestMain(m *testing.M) {
@@ -57,7 +54,6 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"json":    jsonIs,
 	"jsonenv": jsonEnv,
 	"rows":    rowsAre,
-	"link":    makeLink,
 	"ndjson":  makeLines,
 	"finding": findingIs,
 }
@@ -153,21 +149,6 @@ func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
 	if strconv.Itoa(n) != args[1] {
 		ts.Fatalf("%d rows, want %s: %s", n, args[1], query)
 	}
-}
-
-// makeLink creates an OPEN payment link from 500 up, which no command does, and keeps its id in
-// LINK: link STORE.
-func makeLink(ts *testscript.TestScript, _ bool, args []string) {
-	s := open(ts)
-	defer s.Close()
-	rules := service.New(s, service.Options{})
-	ctx, err := operator.New(s, rules).In(context.Background(), args[0])
-	ts.Check(err)
-	link, err := rules.CreatePaymentLink(ctx, &storefrontv1.CreatePaymentLinkRequest{
-		Title: "Soutien", Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(500)),
-	})
-	ts.Check(err)
-	ts.Setenv("LINK", link.GetId())
 }
 
 // makeLines writes customers of the API, one a line, the named one with a broken e-mail:

@@ -51,6 +51,9 @@ func (k secretKey) ring(d database) (*seal.Ring, error) {
 
 // older returns the keys of --old-secret-keys.
 func (k secretKey) older() ([]seal.Key, error) {
+	if len(k.OldSecretKeys) == 1 && k.OldSecretKeys[0] == none {
+		return nil, nil
+	}
 	keys := make([]seal.Key, len(k.OldSecretKeys))
 	for i, text := range k.OldSecretKeys {
 		var err error

@@ -20,11 +20,11 @@ type serverCmd struct {
 	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API."`
 	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard."`
 	adminToken
-	PublicURL      string    `name:"public-url" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug."`
+	PublicURL      string    `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug (default: http://localhost:3000)."`
 	DisableAfter   positive  `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as set for the worker."`
 	RequestTimeout timeout   `default:"10s" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock."`
 	Migrate        bool      `help:"Bring the schema up to date first."`
-	TrustedProxies []network `placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is trusted for the client's address."`
+	TrustedProxies []network `clears:"" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is trusted for the client's address (default: none)."`
 	PaymentLinks   onOff     `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
 	RequestLog     onOff     `name:"request-log" default:"on" placeholder:"on|off" help:"Whether the dashboard shows a key's refused requests of the last seven days, without bodies and values, and how many succeeded a day."`
 	DrainDelay     pause     `default:"1s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready and closing each connection after its response, so that a load balancer can move its requests."`
@@ -127,7 +127,9 @@ func (c *serverCmd) serve(s *session) error {
 		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog),
 	}
 	for _, n := range c.TrustedProxies {
-		config.TrustedProxies = append(config.TrustedProxies, n.prefix)
+		if n.prefix.IsValid() {
+			config.TrustedProxies = append(config.TrustedProxies, n.prefix)
+		}
 	}
 	return errors.Join(serve(s.ctx, config, func(*server.Server) error { return nil }), handle.Close())
 }

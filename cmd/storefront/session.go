@@ -25,6 +25,10 @@ type session struct {
 	options service.Options
 	// dev is the folder of dev that the command works in, nil if a database or a server is named.
 	dev *devFolder
+	// given are the flags that have a value, and changeable those that name what to change.
+	given      map[string]bool
+	changeable string
+	terminal   terminal
 }
 
 // database is the setting of every command that works on the database.
@@ -35,6 +39,7 @@ type database struct {
 // limit bounds a list.
 type limit struct {
 	Limit count `default:"50" placeholder:"N" help:"How many to show at most, newest first."`
+	Wide  bool  `help:"Show every column whole, however narrow the terminal is."`
 }
 
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 
+	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/operator"
@@ -24,15 +26,15 @@ func (storeCmd) Help() string {
 // storeFields are the fields that can be set when creating and updating a store.
 type storeFields struct {
 	URL              *string       `name:"url" placeholder:"URL" help:"Public address of the store."`
-	Description      *string       `placeholder:"TEXT" help:"What the store is about."`
-	SupportEmail     *string       `placeholder:"EMAIL" help:"Where buyers find help."`
-	Phone            *string       `placeholder:"PHONE" help:"In international form, or as dialled in the store's country."`
-	WhatsappPhone    *string       `placeholder:"PHONE" help:"As --phone."`
-	Social           []social      `sep:"none" placeholder:"NETWORK=URL" help:"Page of the store in a social network; repeat for more. Replaces all; none clears them."`
-	Status           *string       `enum:"open,suspended,closed" placeholder:"STATUS" help:"open, suspended or closed; keys of a store that is not open are refused."`
-	PaymentLinks     *onOff        `placeholder:"on|off" help:"Whether payment links may be created."`
-	UnavailableTypes []productType `placeholder:"TYPE,…" help:"Product types that may not be published. Replaces all; none clears them."`
-	PlatformFee      *percent      `placeholder:"PERCENT" help:"Fee of the platform, kept with each order recorded from now on."`
+	Description      *string       `clears:"" placeholder:"TEXT" help:"What the store is about."`
+	SupportEmail     *string       `clears:"" placeholder:"EMAIL" help:"Where buyers find help."`
+	Phone            *string       `clears:"" placeholder:"PHONE" help:"In international form, or as dialled in the store's country."`
+	WhatsappPhone    *string       `clears:"" placeholder:"PHONE" help:"As --phone."`
+	Social           []social      `sep:"none" clears:"" placeholder:"NETWORK=URL" help:"Page of the store in a social network; repeat for more. Replaces all; none clears them."`
+	Status           *string       `enum:"open,suspended,closed" placeholder:"STATUS" help:"open, suspended or closed; keys of a store that is not open are refused (default for a new store: open)."`
+	PaymentLinks     *onOff        `placeholder:"on|off" help:"Whether payment links may be created (default for a new store: on)."`
+	UnavailableTypes []productType `clears:"" placeholder:"TYPE,…" help:"Product types that may not be published: FILE, COURSE, LICENSE, MEETING, EVENT. Replaces all; none clears them (default for a new store: none)."`
+	PlatformFee      *percent      `placeholder:"PERCENT" help:"Fee of the platform in per cent, kept with each order recorded from now on (default for a new store: 0)."`
 }
 
 // socialLinks are the links that --social names, nil without any.
@@ -71,7 +73,7 @@ type storeCreateCmd struct {
 	Currency string `required:"" placeholder:"CODE" help:"ISO 4217 code, such as XAF; it cannot be changed."`
 	Country  string `required:"" placeholder:"CODE" help:"Two-letter country code, such as CM."`
 	storeFields
-	PublicURL string `name:"public-url" placeholder:"URL" help:"Public address setting: the address of a store without --url is this and its slug."`
+	PublicURL string `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without --url is this and its slug (default: http://localhost:3000)."`
 }
 
 // Help shows an example.
@@ -90,7 +92,16 @@ func (c *storeCreateCmd) Run(s *session) error {
 		address := service.StoreURL(c.PublicURL, c.Slug)
 		in.Url = &address
 	}
-	return call(s, c.place, in, operator.API.CreateStore)
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		made, err := o.CreateStore(ctx, in)
+		if err != nil {
+			return err
+		}
+		if made.GetUrl() == service.StoreURL(service.DefaultPublicURL, made.GetSlug()) {
+			s.say(fmt.Sprintf("warning: the store's public address is %s, which only this machine reaches; set it with `storefront store update %s --url`, or make stores with --public-url", made.GetUrl(), made.GetSlug()))
+		}
+		return s.print(whole(made))
+	})
 }
 
 type storeListCmd struct {
@@ -111,7 +122,7 @@ func (c *storeListCmd) Run(s *session) error {
 	})
 }
 
-var storeTable = table[*storefrontv1.Store]{"SLUG,NAME,STATUS,CURRENCY,COUNTRY,CREATED,ID", func(st *storefrontv1.Store) []string {
+var storeTable = table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY?,COUNTRY?,CREATED?,ID", func(st *storefrontv1.Store) []string {
 	return []string{st.GetSlug(), st.GetName(), st.GetStatus().String(), st.GetCurrency(), st.GetCountry(), when(st.GetCreatedAt()), st.GetId()}
 }, whole[*storefrontv1.Store]}
 
@@ -121,11 +132,25 @@ type storeShowCmd struct {
 }
 
 // Help shows an example.
-func (storeShowCmd) Help() string { return "Example:\n\n    storefront store show douala" }
+func (storeShowCmd) Help() string {
+	return "Shows the Store as the API returns it, and what the operator sets beside it.\n\nExample:\n\n    storefront store show douala"
+}
 
 // Run shows the store.
 func (c *storeShowCmd) Run(s *session) error {
-	return call(s, c.place, &adminv1.GetStoreRequest{Store: c.Store}, operator.API.GetStore)
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})
+		if err != nil {
+			return err
+		}
+		set, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{Store: c.Store})
+		if err != nil {
+			return err
+		}
+		settings := wire.Marshal(set)
+		object := whole(found)
+		return s.print(append(append(object[:len(object)-1], ','), settings[1:]...))
+	})
 }
 
 type storeUpdateCmd struct {
@@ -151,9 +176,12 @@ func (c *storeUpdateCmd) Run(s *session) error {
 	if len(c.Social) > 0 && in.SocialLinks == nil {
 		cleared = append(cleared, "social_links")
 	}
-	if len(c.UnavailableTypes) > 0 && in.UnavailableTypes == nil {
+	if s.given["unavailable-types"] && in.UnavailableTypes == nil {
 		cleared = append(cleared, "unavailable_types")
 	}
 	in.UpdateMask = maskOf(in, "store", cleared...)
+	if err := s.changes(in.UpdateMask); err != nil {
+		return err
+	}
 	return call(s, c.place, in, operator.API.UpdateStore)
 }

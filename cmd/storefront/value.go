@@ -13,6 +13,9 @@ import (
 // none is the word that clears a value that can be null or empty.
 const none = "none"
 
+// isNone reports whether a value clears what its flag sets: the word, or nothing.
+func isNone(text []byte) bool { return len(text) == 0 || string(text) == none }
+
 // amount is an amount of money in minor units.
 type amount int64
 
@@ -31,8 +34,8 @@ type amountOrNone struct{ value *int64 }
 
 // UnmarshalText reads an amount or none.
 func (a *amountOrNone) UnmarshalText(text []byte) error {
-	if string(text) == none {
-		a.value = nil
+	a.value = nil
+	if isNone(text) {
 		return nil
 	}
 	var n amount
@@ -49,9 +52,26 @@ type textOrNone struct{ value *string }
 // UnmarshalText reads a text or none.
 func (t *textOrNone) UnmarshalText(text []byte) error {
 	t.value = nil
-	if s := string(text); s != none {
+	if s := string(text); !isNone(text) {
 		t.value = &s
 	}
+	return nil
+}
+
+// countOrNone is a count, or none.
+type countOrNone struct{ value *int32 }
+
+// UnmarshalText reads a count or none.
+func (c *countOrNone) UnmarshalText(text []byte) error {
+	c.value = nil
+	if isNone(text) {
+		return nil
+	}
+	var n count
+	if err := n.UnmarshalText(text); err != nil {
+		return fmt.Errorf("%w, or none", err)
+	}
+	c.value = number[int32](&n)
 	return nil
 }
 
@@ -97,11 +117,15 @@ func (o *onOff) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// network is an address or a range of addresses.
+// network is an address or a range of addresses; none is the zero value.
 type network struct{ prefix netip.Prefix }
 
-// UnmarshalText reads a CIDR such as 10.0.0.0/8, or one address.
+// UnmarshalText reads a CIDR such as 10.0.0.0/8, one address, or none.
 func (n *network) UnmarshalText(text []byte) error {
+	n.prefix = netip.Prefix{}
+	if isNone(text) {
+		return nil
+	}
 	if address, err := netip.ParseAddr(string(text)); err == nil {
 		n.prefix = netip.PrefixFrom(address, address.BitLen())
 		return nil
@@ -114,22 +138,25 @@ func (n *network) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// orderLine is a product's id and how many of it.
+// orderLine is a product's id or slug and how many of it.
 type orderLine struct {
-	id       string
+	product  string
 	quantity int32
 }
 
-// UnmarshalText reads ID or ID:QTY.
+// UnmarshalText reads NAME or NAME:QTY.
 func (l *orderLine) UnmarshalText(text []byte) error {
-	id, quantity, many := strings.Cut(string(text), ":")
+	product, quantity, many := strings.Cut(string(text), ":")
+	if product == "" {
+		return fmt.Errorf("must be a product's id or slug, with :QTY after it for more than one, not %q", text)
+	}
 	n := count(1)
 	if many {
 		if err := n.UnmarshalText([]byte(quantity)); err != nil {
-			return fmt.Errorf("must be ID or ID:QTY; the quantity %w", err)
+			return fmt.Errorf("must be NAME or NAME:QTY; the quantity %w", err)
 		}
 	}
-	*l = orderLine{id, int32(n)}
+	*l = orderLine{product, int32(n)}
 	return nil
 }
 
@@ -139,7 +166,7 @@ type productType storefrontv1.Product_Type
 // UnmarshalText reads a type or none.
 func (t *productType) UnmarshalText(text []byte) error {
 	value := storefrontv1.Product_Type_value[string(text)]
-	if value == 0 && string(text) != none {
+	if value == 0 && !isNone(text) {
 		return fmt.Errorf("must be FILE, COURSE, LICENSE, MEETING, EVENT or none, not %q", text)
 	}
 	*t = productType(value)
@@ -152,8 +179,11 @@ type social struct{ network, address string }
 // UnmarshalText reads NETWORK=URL or none.
 func (s *social) UnmarshalText(text []byte) error {
 	name, address, ok := strings.Cut(string(text), "=")
-	if string(text) != none && (!ok || name == "") {
+	if !isNone(text) && (!ok || name == "") {
 		return fmt.Errorf("must be NETWORK=URL, such as facebook=https://facebook.com/shop, not %q", text)
+	}
+	if isNone(text) {
+		name = none
 	}
 	*s = social{name, address}
 	return nil

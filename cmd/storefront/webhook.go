@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -71,7 +72,7 @@ type webhookCreateCmd struct {
 	Store       string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	URL         string   `name:"url" required:"" placeholder:"URL" help:"Where events are sent: https, no private or local address, no user name."`
 	Events      []string `placeholder:"TYPE,…" help:"What it receives: order.paid, order.failed, customer.created, product.published, product.archived, payment_link.paid (default: all six)."`
-	Description string   `placeholder:"TEXT" help:"What it is for."`
+	Description string   `clears:"" placeholder:"TEXT" help:"What it is for."`
 }
 
 // Help shows an example.
@@ -125,7 +126,7 @@ func (c *webhookListCmd) Run(s *session) error {
 	})
 }
 
-var webhookTable = table[*adminv1.Webhook]{"ID,URL,STATE,EVENTS,CREATED,DESCRIPTION", func(w *adminv1.Webhook) []string {
+var webhookTable = table[*adminv1.Webhook]{"ID,URL~,STATE~,EVENTS~?,CREATED?,DESCRIPTION~?", func(w *adminv1.Webhook) []string {
 	return []string{w.GetId(), w.GetUrl(), stateOf(w), strings.Join(w.GetEvents(), ","), when(w.GetCreatedAt()), w.GetDescription()}
 }, webhookObject}
 
@@ -135,7 +136,7 @@ type webhookUpdateCmd struct {
 	ID          string   `arg:"" help:"The webhook's id."`
 	URL         *string  `name:"url" placeholder:"URL" help:"Where events are sent from now on, those that wait included."`
 	Events      []string `placeholder:"TYPE,…" help:"What it receives from now on, in place of what it received."`
-	Description *string  `placeholder:"TEXT" help:"What it is for."`
+	Description *string  `clears:"" placeholder:"TEXT" help:"What it is for."`
 }
 
 // Help shows an example.
@@ -148,6 +149,9 @@ func (c *webhookUpdateCmd) Run(s *session) error {
 	s.options.Targets = c.policy()
 	in := &adminv1.UpdateWebhookRequest{Id: c.ID, Url: c.URL, Description: c.Description, Events: c.Events}
 	in.UpdateMask = maskOf(in, "id")
+	if err := s.changes(in.UpdateMask); err != nil {
+		return err
+	}
 	return callAs(s, c.place, in, operator.API.UpdateWebhook, webhookObject)
 }
 
@@ -185,12 +189,22 @@ type webhookDeleteCmd struct{ webhookMove }
 
 // Help shows an example.
 func (webhookDeleteCmd) Help() string {
-	return "Prints what it was. Its deliveries stay in the journal for their time; storefront delivery list --store shows them.\n\nExample:\n\n    storefront webhook delete 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
+	return "With -o json it prints what the webhook was. Its deliveries stay in the journal for their time; storefront delivery list --store shows them.\n\nExample:\n\n    storefront webhook delete 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
 }
 
 // Run deletes the webhook.
 func (c *webhookDeleteCmd) Run(s *session) error {
-	return callAs(s, c.place, &adminv1.DeleteWebhookRequest{Id: c.ID}, operator.API.DeleteWebhook, webhookObject)
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		gone, err := o.DeleteWebhook(ctx, &adminv1.DeleteWebhookRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		if s.json {
+			return s.print(webhookObject(gone))
+		}
+		_, err = fmt.Fprintf(s.out, "deleted webhook %s, %s\n", gone.GetId(), visible(gone.GetUrl()))
+		return err
+	})
 }
 
 type webhookRotateCmd struct {

@@ -120,8 +120,12 @@ func (d *delays) UnmarshalText(text []byte) error {
 // proxyURL is the address of a proxy.
 type proxyURL struct{ url *url.URL }
 
-// UnmarshalText reads an http, https or socks5 address.
+// UnmarshalText reads an http, https or socks5 address, or none.
 func (p *proxyURL) UnmarshalText(text []byte) error {
+	p.url = nil
+	if isNone(text) {
+		return nil
+	}
 	// The text may hold a password and is not shown.
 	u, err := url.Parse(string(text))
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5") {

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/operator"
+)
+
+type customerCmd struct {
+	List customerListCmd `cmd:"" help:"List a store's customers, newest first."`
+	Show customerShowCmd `cmd:"" help:"Show a customer."`
+}
+
+// Help shows an example.
+func (customerCmd) Help() string {
+	return "Example:\n\n    storefront customer list --store douala --q awa"
+}
+
+type customerListCmd struct {
+	paged
+	Q *string `name:"q" clears:"" placeholder:"TEXT" help:"Text to find in name, e-mail or phone; a phone is also found by its digits."`
+}
+
+// Help shows an example.
+func (customerListCmd) Help() string {
+	return "Example:\n\n    storefront customer list --store douala --q \"670 333 301\"\n    storefront customer list --store douala --page 2 --page-size 100 -o json"
+}
+
+// Run lists the customers.
+func (c *customerListCmd) Run(s *session) error {
+	return listPages(s, c.paged, customerTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) ([]*storefrontv1.Customer, int64, error) {
+		out, err := o.ListCustomers(ctx, &adminv1.ListCustomersRequest{Store: store, Page: page, PageSize: size, Q: c.Q})
+		return out.GetData(), out.GetTotal(), err
+	})
+}
+
+var customerTable = table[*storefrontv1.Customer]{"ID,NAME~,EMAIL~,PHONE?,ORDERS?,PAID?,CREATED?", func(c *storefrontv1.Customer) []string {
+	return []string{
+		c.GetId(), c.GetName(), orDash(c.Email), orDash(c.Phone), strconv.Itoa(int(c.GetOrdersCount())), money(c.GetTotalPaid(), c.GetCurrency()), when(c.GetCreatedAt()),
+	}
+}, whole[*storefrontv1.Customer]}
+
+type customerShowCmd struct {
+	owned
+	Name string `arg:"" help:"The customer's id, e-mail or phone."`
+}
+
+// Help shows an example.
+func (customerShowCmd) Help() string {
+	return "Prints the Customer as the API returns it.\n\nExample:\n\n    storefront customer show awa@example.com --store douala"
+}
+
+// Run shows the customer.
+func (c *customerShowCmd) Run(s *session) error { return show(s, c.owned, c.Name, findCustomer) }
+
+func findCustomer(ctx context.Context, o operator.API, store, name string) (*storefrontv1.Customer, error) {
+	return o.FindCustomer(ctx, &adminv1.FindCustomerRequest{Store: store, Name: name})
+}

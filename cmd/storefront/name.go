@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/server/operator"
+)
+
+// owned is the setting of a command on what belongs to a store.
+type owned struct {
+	place
+	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is). Not needed with an id."`
+}
+
+// storeOf returns the store that a command works in: the one that it names, else the only one.
+func (c owned) storeOf(ctx context.Context, o operator.API) (string, error) {
+	if c.Store != "" {
+		return c.Store, nil
+	}
+	only, err := storeNamed(ctx, o, "")
+	return only.GetId(), err
+}
+
+// isID reports whether a name is an id, which needs no store.
+func isID(name string) bool {
+	_, err := uuid.Parse(name)
+	return err == nil && len(name) == len(uuid.Nil.String())
+}
+
+// finder returns what a name of a store is.
+type finder[Found any] func(ctx context.Context, o operator.API, store, name string) (Found, error)
+
+// find returns what a name is, in the store that the command works in.
+func find[Found any](ctx context.Context, o operator.API, c owned, name string, with finder[Found]) (found Found, err error) {
+	var store string
+	if !isID(name) {
+		if store, err = c.storeOf(ctx, o); err != nil {
+			return found, err
+		}
+	}
+	return with(ctx, o, store, name)
+}
+
+// idOf returns the id of what a name is; an id is its own.
+func idOf[Found interface{ GetId() string }](ctx context.Context, o operator.API, c owned, name string, with finder[Found]) (string, error) {
+	if isID(name) {
+		return name, nil
+	}
+	found, err := find(ctx, o, c, name, with)
+	if err != nil {
+		return "", err
+	}
+	return found.GetId(), nil
+}
+
+// show prints what a name is.
+func show[Found proto.Message](s *session, c owned, name string, with finder[Found]) error {
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		found, err := find(ctx, o, c, name, with)
+		if err != nil {
+			return err
+		}
+		return s.print(whole(found))
+	})
+}
+
+// callNamed is call for a method on what a name is.
+func callNamed[Found interface {
+	proto.Message
+	GetId() string
+}](s *session, c owned, name string, with finder[Found], method func(ctx context.Context, o operator.API, id string) (Found, error)) error {
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		id, err := idOf(ctx, o, c, name, with)
+		if err != nil {
+			return err
+		}
+		out, err := method(ctx, o, id)
+		if err != nil {
+			return err
+		}
+		return s.print(whole(out))
+	})
+}
