@@ -1,21 +1,31 @@
 package server
 
 import (
+	"net"
 	"net/http"
 
 	"go.storefront.example/server/docs"
 	"go.storefront.example/server/route"
 )
 
-// docsMounts is the reference of the public API.
-func docsMounts() []mount {
-	pages := docs.New()
+// docsMounts is the reference of the public API on the operator's listener.
+func (s *Server) docsMounts() []mount {
+	pages := docs.New(s.publicAddress)
 	return []mount{{docs.Path, pages}, {docs.Path + "/", pages}}
+}
+
+// publicAddress is the address of the public listener on this machine; "" if it is for others too, who reach it
+// by a name that this process does not have.
+func (s *Server) publicAddress(*http.Request) string {
+	if at, ok := s.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		return "http://" + at.String()
+	}
+	return ""
 }
 
 // withDocs puts the reference, under a guard of its own, beside what a listener serves.
 func withDocs(guarded func(http.Handler) http.Handler, rest route.Lister) http.Handler {
-	pages := docs.New()
+	pages := docs.New(docs.Own)
 	under, other := guarded(pages), rest.(http.Handler)
 	return route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if docs.Covers(r.URL.Path) {

@@ -31,7 +31,7 @@ func (s *Server) mounts() []mount {
 	for _, m := range monitor.Mounts(s.monitor()) {
 		mounts = append(mounts, mount{m.Pattern, m.Handler})
 	}
-	mounts = append(mounts, docsMounts()...)
+	mounts = append(mounts, s.docsMounts()...)
 	if s.operator != nil {
 		mounts = append(append(mounts, s.serviceMounts()...), s.dashboardMounts()...)
 	}

@@ -57,8 +57,8 @@ type Config struct {
 	Clock func() time.Time
 	// RequestLogOff turns the log off of refused requests, and of how many succeeded, that the dashboard shows.
 	RequestLogOff bool
-	// PublicDocs also serves the reference on the public listener, for development; the operator's
-	// listener always has it.
+	// PublicDocs also serves the reference on the public listener; the operator's listener always has
+	// it.
 	PublicDocs bool
 	// Metrics is the registry behind /metrics, to which the server adds its own metrics; nil makes
 	// one with those of the process.

@@ -26,6 +26,7 @@ type serverCmd struct {
 	Migrate        bool      `help:"Bring the schema up to date first."`
 	TrustedProxies []network `clears:"" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is trusted for the client's address (default: none)."`
 	PaymentLinks   onOff     `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
+	Docs           onOff     `default:"off" placeholder:"on|off" help:"Whether the public listener too serves the reference, at /docs, to anybody."`
 	RequestLog     onOff     `name:"request-log" default:"on" placeholder:"on|off" help:"Whether the dashboard shows a key's refused requests of the last seven days, without bodies and values, and how many succeeded a day."`
 	DrainDelay     pause     `default:"1s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready and closing each connection after its response, so that a load balancer can move its requests."`
 	LogFormat      string    `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
@@ -124,7 +125,7 @@ func (c *serverCmd) serve(s *session) error {
 	config := server.Config{
 		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, Store: handle, Logger: logger, Shop: options,
 		DrainDelay:     time.Duration(c.DrainDelay),
-		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog),
+		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog), PublicDocs: bool(c.Docs),
 	}
 	for _, n := range c.TrustedProxies {
 		if n.prefix.IsValid() {

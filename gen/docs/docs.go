@@ -11,4 +11,7 @@ import _ "embed"
 var Page string
 
 // Policy is the Content-Security-Policy under which the page works.
-const Policy = "default-src 'none'; script-src 'sha256-JeevBHRpG1ZVr96dKQoCVqgQu2aOZR7rT7f0hXdRxyA='; style-src 'unsafe-hashes' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' 'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc=' 'sha256-+WvZpnlLO9Nd1XVPWe8NUZ01Y5obh9KO4//5S4yWejM=' 'sha256-9d+7xdDrU4+ldOoX5Zp1cka51fbVwc07oysuViAdr9k=' 'sha256-nhO2i4XGe5RNKCsNf17iDrd1mIu+eDNz1CYwwFndCOY=' 'sha256-8ucB8MTp23X8MECIcsaiNrXLEt7UpKMNic5OTbS1okM=' 'sha256-CoDpaiUSuJicPa0xMK5lD27axXPjZtvwFTPpRUyKuxM=' 'sha256-WDf/fLQ6PzxXRV+bk36n2aS8busHimn8T4eYhnkl4YA=' 'sha256-n25w0ls9QTBd8yjUxYvB93C2u9ASI/GPieN601OBQlw=' 'sha256-u+Lh/o69jjVio9Z/cuSZiWRfB8SZZOtQw4QZEjv8t6o='; img-src data:; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const Policy = "default-src 'none'; script-src 'sha256-Wng/94naDMsILwfx1RbNMUi2UhAC9nF5Hw5O+0Tty4M='; style-src 'sha256-gUkNggEqAkWklHsAzEErjf0I0iISFc8DbS/9rzCmD9o='; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Address stands in the page and in the document for the address of the service.
+const Address = "https://storefront.example"

@@ -3,11 +3,14 @@
 // authentication.
 //
 //	server/openapi/guide.md ─┐
-//	protos ─► gen/openapi ──┴─► render.mjs (Redoc) ─► gen/docs ─► here
+//	protos ─► gen/openapi ──┴─► render.mjs ─► gen/docs ─► here
+//	samples.md, page.css, page.js ┘
+//
+// Both name the address of the service, so that a sample that is copied from the page runs.
 //
 // It answers only GET and HEAD, and its policy keeps the page from loading or sending anything:
-// only scripts listed by hash may run. There is no form to try a call, because that would bring
-// keys into a browser; the guide's snippets run in a shell.
+// only the script listed by hash may run. There is no form to try a call, because that would bring
+// keys into a browser; the samples run in a shell.
 package docs
 
 import (
@@ -15,7 +18,10 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"net"
 	"net/http"
+	"net/netip"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +32,7 @@ import (
 	"go.storefront.example/server/route"
 )
 
-//go:generate node render.mjs ../../gen/openapi/storefront.json ../../gen/docs
+//go:generate node render.mjs ../../gen/openapi/storefront.json samples.md ../../gen/docs
 
 // Path is the page's path; its files are below.
 const Path = "/docs"
@@ -37,16 +43,36 @@ const DocumentPath = Path + "/openapi.json"
 // closed is the policy for files other than the page.
 const closed = "default-src 'none'; frame-ancestors 'none'"
 
-// New returns the handler of Path and everything below. Goroutines may share it.
-func New() http.Handler {
+// New returns the handler of Path and everything below. address returns the service's own address, without a
+// path, for a request; "" leaves the example in its place. Goroutines may share the handler.
+func New(address func(*http.Request) string) http.Handler {
 	mux := route.NewMux()
-	mux.Handle("GET "+Path, newFile("text/html; charset=utf-8", docs.Policy, docs.Page))
-	mux.Handle("GET "+DocumentPath, newFile("application/json", closed, openapi.Document))
+	mux.Handle("GET "+Path, newFile("text/html; charset=utf-8", docs.Policy, docs.Page, address))
+	mux.Handle("GET "+DocumentPath, newFile("application/json", closed, openapi.Document, address))
 	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(Path, http.StatusMovedPermanently))
 	return route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protect(w.Header())
 		mux.ServeHTTP(w, r)
 	}), mux.Patterns())
+}
+
+// host is a name or an address with an optional port: nothing that HTML or JSON would escape.
+var host = regexp.MustCompile(`^[A-Za-z0-9.\-]+(:\d+)?$|^\[[0-9A-Fa-f:.]+\](:\d+)?$`)
+
+// Own is the address of the listener that a request came to, as its client named it. The service is called
+// over https everywhere but on the same machine.
+func Own(r *http.Request) string {
+	if !host.MatchString(r.Host) {
+		return ""
+	}
+	name := r.Host
+	if bare, _, err := net.SplitHostPort(r.Host); err == nil {
+		name = bare
+	}
+	if ip, err := netip.ParseAddr(strings.Trim(name, "[]")); r.TLS == nil && (name == "localhost" || err == nil && ip.IsLoopback()) {
+		return "http://" + r.Host
+	}
+	return "https://" + r.Host
 }
 
 // Covers reports whether a path belongs to the handler.
@@ -64,17 +90,42 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
+// maxAddresses bounds for how many addresses a file is kept ready: a client can name any host.
+const maxAddresses = 8
+
 // file is a text that is served plain or compressed.
 type file struct {
-	kind, policy, tag string
-	plain             string
-	// packed compresses the file on first use: most processes never serve it.
+	kind, policy, text string
+	address            func(*http.Request) string
+
+	mu    sync.Mutex
+	ready map[string]*version
+}
+
+// version is a file for one address of the service.
+type version struct {
+	tag, plain string
+	// packed compresses the text on first use: most processes never serve it.
 	packed func() []byte
 }
 
-func newFile(kind, policy, text string) *file {
+func newFile(kind, policy, text string, address func(*http.Request) string) *file {
+	return &file{kind: kind, policy: policy, text: text, address: address, ready: map[string]*version{}}
+}
+
+// version returns the file for an address.
+func (f *file) version(address string) *version {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if v, ok := f.ready[address]; ok {
+		return v
+	}
+	text := f.text
+	if address != "" {
+		text = strings.ReplaceAll(text, docs.Address, address)
+	}
 	sum := sha256.Sum256([]byte(text))
-	return &file{kind, policy, hex.EncodeToString(sum[:8]), text, sync.OnceValue(func() []byte {
+	v := &version{hex.EncodeToString(sum[:8]), text, sync.OnceValue(func() []byte {
 		var packed bytes.Buffer
 		w := gzip.NewWriter(&packed)
 		// A buffer cannot fail.
@@ -82,23 +133,28 @@ func newFile(kind, policy, text string) *file {
 		_ = w.Close()
 		return packed.Bytes()
 	})}
+	if len(f.ready) >= maxAddresses {
+		clear(f.ready)
+	}
+	f.ready[address] = v
+	return v
 }
 
 // ServeHTTP answers with the file, or with 304 if the client has it already.
 func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
+	v, h := f.version(f.address(r)), w.Header()
 	h.Set("Content-Type", f.kind)
 	h.Set("Content-Security-Policy", f.policy)
 	h.Set("Vary", "Accept-Encoding")
 	// Browsers may keep it but must revalidate: the next release has another.
 	h.Set("Cache-Control", "no-cache")
 	if !compress.Accepted(r.Header) {
-		h.Set("ETag", `"`+f.tag+`"`)
-		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(f.plain))
+		h.Set("ETag", `"`+v.tag+`"`)
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(v.plain))
 		return
 	}
 	// A different representation needs a different tag (RFC 9110, section 8.8.3.3).
-	h.Set("ETag", `"`+f.tag+`-gzip"`)
+	h.Set("ETag", `"`+v.tag+`-gzip"`)
 	h.Set("Content-Encoding", "gzip")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.packed()))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(v.packed()))
 }

@@ -57,6 +57,9 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	main, err := os.ReadFile(filepath.Join("testdata", "main.go"))
 	require.NoError(t, err)
 	write("parts/main.go", string(main))
+	for name, text := range together(samples(t, dev, "go")) {
+		write(name, text)
+	}
 	// This module's sums verify the same versions without a network.
 	sums, err := os.ReadFile(filepath.Join(devtest.Top(t), "go.sum"))
 	require.NoError(t, err)
@@ -74,6 +77,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	goes("vet", "./...")
 	require.Greater(t, strings.Count(goes("run", "./start"), "XAF\n"), 3, "the published products")
 	require.Equal(t, results, goes("run", "./parts"))
+	requireResults(t, goes("run", "./samples"))
 }
 
 // results is the output of the guide's functions, in Go and in TypeScript.

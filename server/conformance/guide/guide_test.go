@@ -107,6 +107,8 @@ func TestTheGuideRuns(t *testing.T) {
 		record(t, dev) // there is no shell here; the others need none
 	}
 	hook.wait(t)
+	hook.more = sampleVariables(t, dev)
+	t.Run("the reference's samples in curl", func(t *testing.T) { runCurl(t, dev, hook) })
 	t.Run("a delivery, in a shell", func(t *testing.T) { verifyInShell(t, all, dev, hook) })
 	t.Run("a delivery, in Python", func(t *testing.T) { verifyInPython(t, all, dev, hook) })
 	t.Run("in Go", func(t *testing.T) { runGo(t, all, dev, hook) })
@@ -129,8 +131,10 @@ func record(t *testing.T, dev devtest.Server) {
 // hook is a webhook that keeps its first delivery.
 type hook struct {
 	secret, signature string
-	body              []byte
-	arrived           chan struct{}
+	// more are the variables of the reference's samples.
+	more    []string
+	body    []byte
+	arrived chan struct{}
 }
 
 func newHook(t *testing.T, dev devtest.Server) *hook {
@@ -161,7 +165,7 @@ func (h *hook) wait(t *testing.T) {
 // variables are the environment of the guide's reader. They are no settings of the storefront
 // command, which reads STOREFRONT_URL as its flag --url.
 func variables(dev devtest.Server, h *hook) []string {
-	return []string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature}
+	return append([]string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature}, h.more...)
 }
 
 func needs(t *testing.T, programs ...string) {

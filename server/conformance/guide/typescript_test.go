@@ -2,6 +2,7 @@ package guide_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,6 +51,12 @@ func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	main, err := os.ReadFile(filepath.Join("testdata", "main.ts"))
 	require.NoError(t, err)
 	write("main.ts", string(main))
+	calls := ""
+	for _, s := range samples(t, dev, "ts") {
+		write("sample-"+s.operation+".ts", s.text)
+		calls += fmt.Sprintf("process.stdout.write(%q);\nawait import(%q);\n", s.operation+": ", "./sample-"+s.operation+".js")
+	}
+	write("samples.ts", calls+"export {};\n")
 
 	node := func(args ...string) string {
 		t.Helper()
@@ -61,4 +68,5 @@ func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	node(filepath.Join(modules, "typescript", "bin", "tsc"), "--project", folder)
 	require.Greater(t, strings.Count(node("start.js"), "XAF\n"), 3, "the published products")
 	require.Equal(t, results, node("main.js"))
+	requireResults(t, node("samples.js"))
 }

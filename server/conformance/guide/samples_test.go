@@ -1,0 +1,129 @@
+package guide_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/conformance/devtest"
+)
+
+// sample is the sample of an operation in one language, as the reference of the server shows it.
+type sample struct{ operation, text string }
+
+var (
+	shownSample = regexp.MustCompile(`(?s)<div data-language="(\w+)" data-sample="(\w+)"><div class="code"><pre[^>]*><code>(.*?)</code>`)
+	markup      = regexp.MustCompile(`<[^>]+>`)
+)
+
+// samples are those of the server's page in one language, as a reader copies them.
+func samples(t *testing.T, dev devtest.Server, language string) []sample {
+	t.Helper()
+	page := fetch(t, dev, "/docs")
+	var found []sample
+	for _, m := range shownSample.FindAllStringSubmatch(page, -1) {
+		if m[1] == language {
+			found = append(found, sample{m[2], html.UnescapeString(markup.ReplaceAllString(m[3], ""))})
+		}
+	}
+	var document struct {
+		Paths map[string]map[string]struct {
+			OperationID string `json:"operationId"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(fetch(t, dev, "/docs/openapi.json")), &document))
+	var operations, shown []string
+	for _, item := range document.Paths {
+		for _, one := range item {
+			operations = append(operations, one.OperationID)
+		}
+	}
+	for _, s := range found {
+		shown = append(shown, s.operation)
+		require.Contains(t, s.text, dev.URL, "it calls the server that shows it")
+	}
+	require.ElementsMatch(t, operations, shown)
+	return found
+}
+
+func fetch(t *testing.T, dev devtest.Server, path string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, dev.URL+path, nil)
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer "+dev.Key)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, answer.StatusCode, "%s", text)
+	return string(text)
+}
+
+// sampleVariables name what the samples read and change: a product, an order, a customer and a payment link.
+func sampleVariables(t *testing.T, dev devtest.Server) []string {
+	t.Helper()
+	var variables []string
+	for name, path := range map[string]string{
+		"PRODUCT_ID": "/v1/products?status=PUBLISHED", "ORDER_ID": "/v1/orders", "CUSTOMER_ID": "/v1/customers", "LINK_ID": "/v1/payment-links?status=active",
+	} {
+		var list struct {
+			Data []struct{ ID, Pricing string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(fetch(t, dev, path)), &list))
+		fixed := slices.IndexFunc(list.Data, func(one struct{ ID, Pricing string }) bool { return one.Pricing != "OPEN" })
+		require.NotEqual(t, -1, fixed, path)
+		variables = append(variables, name+"="+list.Data[fixed].ID)
+	}
+	return variables
+}
+
+// together makes one Go program of the samples, each of which is a program.
+func together(samples []sample) map[string]string {
+	files, calls := map[string]string{}, ""
+	for _, s := range samples {
+		files["samples/"+s.operation+".go"] = strings.Replace(s.text, "func main() {", "func "+s.operation+"() {", 1)
+		calls += fmt.Sprintf("\tfmt.Print(%q, \": \")\n\t%s()\n", s.operation, s.operation)
+	}
+	files["samples/main.go"] = "package main\n\nimport \"fmt\"\n\nfunc main() {\n" + calls + "}\n"
+	return files
+}
+
+// sampleResults are among what the samples print, in Go and in TypeScript.
+var sampleResults = []string{
+	"getStore: Atelier Mboa XAF ", "updateProduct: ", " 12000 PUBLISHED\n", "createCustomer: ", " +237670000001\n", "updateCustomer: Awa Ngo Bell\n",
+	"createPaymentLink: ", "updatePaymentLink: 30000 2027-12-31", "enablePaymentLink: ACTIVE\n",
+}
+
+func requireResults(t *testing.T, printed string) {
+	t.Helper()
+	for _, want := range sampleResults {
+		require.Contains(t, printed, want)
+	}
+}
+
+// runCurl runs the samples in curl, as a reader copies them.
+func runCurl(t *testing.T, dev devtest.Server, h *hook) {
+	needs(t, "sh", "curl")
+	var script strings.Builder
+	script.WriteString(prelude)
+	for _, s := range samples(t, dev, "sh") {
+		script.WriteString(s.text + "\necho\n")
+	}
+	answers := output(t, exec.CommandContext(t.Context(), "sh", "-c", script.String()), variables(dev, h)...)
+	for _, want := range []string{
+		`"name":"Atelier Mboa"`, `"priceAmount":12000,"compareAtAmount":15000,`, `"phone":"+237670000001"`, `"name":"Awa Ngo Bell"`,
+		`"title":"Workshop, June"`, `"expiresAt":"2027-12-31T22:00:00.000Z"`, `"availability":"ACTIVE"`,
+	} {
+		require.Contains(t, answers, want)
+	}
+}

@@ -1,0 +1,94 @@
+// The fields of requests and objects.
+
+import { marked } from "marked";
+import { escape } from "./html.mjs";
+
+export class Fields {
+  #schemas;
+  #errors;
+
+  constructor(document) {
+    this.#schemas = document.components.schemas;
+    // Codes are described where they are answered; requests where they are sent.
+    this.#errors = new Set(Object.entries(this.#schemas).filter(([, s]) => s.properties?.statusCode && s.properties?.code).map(([name]) => name));
+  }
+
+  // name is that of the schema that is referred to, also by an array or beside null.
+  name(schema) {
+    const ref = schema?.$ref ?? schema?.items?.$ref ?? schema?.oneOf?.find((one) => one.$ref)?.$ref;
+    return ref?.split("/").at(-1);
+  }
+
+  object(schema) {
+    return schema.$ref ? this.#schemas[this.name(schema)] : schema;
+  }
+
+  // objects are the named schemas with fields that stand in their own section.
+  objects() {
+    return Object.entries(this.#schemas).filter(([name, s]) => s.properties && !/(Request|Event)$/.test(name) && !this.#errors.has(name));
+  }
+
+  title(name) {
+    return name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ");
+  }
+
+  // reference links to an object.
+  reference(schema) {
+    const names = schema.oneOf && !schema.$ref ? schema.oneOf.map((one) => this.name(one)) : [this.name(schema)];
+    return names.filter(Boolean).map((name) => (this.#schemas[name].properties ? `<a href="#object-${name}">${escape(this.title(name))}</a>` : escape(name))).join(" or ");
+  }
+
+  #bounds(s) {
+    const words = [];
+    const whole = (n) => n.toLocaleString("en");
+    if (s.minLength !== undefined || s.maxLength !== undefined) {
+      words.push(`${s.minLength ? `${whole(s.minLength)} to ` : "at most "}${whole(s.maxLength)} characters`);
+    }
+    if (s.minimum !== undefined || s.maximum !== undefined) {
+      words.push(s.maximum === undefined ? `from ${s.minimum}` : `${s.minimum ?? "…"} to ${s.maximum}`);
+    }
+    if (s.default !== undefined) {
+      words.push(`default ${JSON.stringify(s.default)}`);
+    }
+    return words;
+  }
+
+  #type(s) {
+    const named = this.name(s);
+    const words = [];
+    if (named && this.#schemas[named].properties) {
+      words.push(`${s.items ? "array of " : ""}<a href="#object-${named}">${escape(this.title(named))}</a>`);
+    } else {
+      const own = named && !s.items ? this.#schemas[named] : s;
+      const types = [own.type ?? "string"].flat().filter((type) => type !== "null");
+      words.push(escape(types.join(" or ") + (own.format && !/^int/.test(own.format) ? ` (${own.format})` : "")));
+    }
+    if ([s.type].flat().includes("null") || s.oneOf?.some((one) => one.type === "null")) {
+      words.push("or null");
+    }
+    return words.join(" ");
+  }
+
+  // values are the words that a field can have, with their meanings.
+  #values(s) {
+    const named = this.name(s);
+    const own = named ? this.#schemas[named] : s;
+    const words = own.enum ?? (own.examples && own.type === "string" ? own.examples : undefined);
+    if (!words) {
+      return "";
+    }
+    const meanings = Object.fromEntries([...(own.description ?? "").matchAll(/^- `([^`]+)`: (.*)$/gm)].map(([, word, meaning]) => [word, meaning]));
+    return `<ul class="values">${words.map((word) => `<li><code class="value">${escape(word)}</code>${meanings[word] ? ` ${marked.parseInline(meanings[word])}` : ""}</li>`).join("")}</ul>`;
+  }
+
+  // list describes fields; each can be linked to and searched.
+  list(owner, all) {
+    return `<ul class="fields">${all.map(([name, s, required]) => {
+      const description = (s.description ?? this.object(s).description ?? "").split("\n\n- ")[0];
+      // What the words say already is not said twice.
+      const bounds = this.#bounds(s).filter((bound) => !description.includes(bound.match(/[\d,]+(?=\D*$)/)?.[0]));
+      const facts = [this.#type(s), ...bounds.map(escape)].join(" · ");
+      return `<li id="${owner}.${escape(name)}"><p><code class="field">${escape(name)}</code> <span class="facts">${facts}</span>${required ? ' <span class="required">required</span>' : ""}</p>${marked.parse(description)}${this.#values(s)}</li>`;
+    }).join("\n")}</ul>\n`;
+  }
+}

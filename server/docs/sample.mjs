@@ -1,0 +1,57 @@
+// The samples of operations.
+
+// samplesOf reads the file of samples: a heading with the operation's name, and a block in each language.
+export const samplesOf = (text) => {
+  const all = new Map();
+  for (const [, name, rest] of text.matchAll(/^## (\w+)\n([^]*?)(?=^## |$(?![^]))/gm)) {
+    const own = Object.fromEntries([...rest.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, language, block]) => [language, block.trimEnd()]));
+    for (const language of ["sh", "ts", "go"]) {
+      if (!own[language]) {
+        throw new Error(`the samples of ${name} have none in ${language}`);
+      }
+    }
+    all.set(name, own);
+  }
+  return all;
+};
+
+// address is what the server that serves the page replaces by its own (docs.Address).
+const address = "https://storefront.example";
+
+const indented = (text) => text.replaceAll(/^(?=.)/gm, "\t");
+
+// program makes a whole program of a sample, to be copied and run.
+export const program = (language, sample) => {
+  switch (language) {
+    case "sh":
+      return sample.replaceAll("$SHOP_URL", address);
+    case "ts":
+      return `import { createStorefront } from "storefront-client";
+
+const storefront = createStorefront({
+  baseUrl: "${address}",
+  apiKey: process.env.SHOP_KEY!,
+});
+
+${sample}`;
+    default:
+      return `package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+${sample.includes("time.") ? '\t"time"\n' : ""}
+	"go.storefront.example/client"
+)
+
+func main() {
+	shop, err := client.New("${address}", os.Getenv("SHOP_KEY"))
+	if err != nil {
+		log.Fatal(err)
+	}
+${indented(sample)}
+}`;
+  }
+};
