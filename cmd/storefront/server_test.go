@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 )
 
@@ -32,8 +33,12 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			t.Parallel()
 			url := dbtest.EmptyURL(t, name)
 			// The schema is brought up to date by the server itself.
-			server := exec.CommandContext(t.Context(), "storefront", "server", "--migrate",
-				"--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--payment-links", "off")
+			args := []string{"server", "--migrate", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--payment-links", "off"}
+			asked := name == dbtest.Postgres // one of the two with what is not the default
+			if asked {
+				args = append(args, "--docs", "on", "--request-log", "off")
+			}
+			server := exec.CommandContext(t.Context(), "storefront", args...)
 			server.Env = append(os.Environ(), "STOREFRONT_DATABASE_URL="+url)
 			logs, err := server.StderrPipe()
 			require.NoError(t, err)
@@ -75,9 +80,13 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			status, _ = get(t, "http://"+line.AdminAddr+"/readyz", "")
 			require.Equal(t, http.StatusOK, status)
 
-			// The reference is the operator's to show; the public API is what it was.
+			// The reference is the operator's to show, unless the public listener is asked to.
 			require.Equal(t, http.StatusOK, statusOf(t, "http://"+line.AdminAddr+"/docs"))
 			for _, path := range []string{"/docs", "/docs/openapi.json"} {
+				if asked {
+					require.Equal(t, http.StatusOK, statusOf(t, "http://"+line.Addr+path))
+					continue
+				}
 				status, body = get(t, "http://"+line.Addr+path, "")
 				require.Equal(t, http.StatusNotFound, status, path)
 				require.Equal(t, "not_found", body["code"], path)
@@ -95,6 +104,18 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			require.Contains(t, all.String(), `"msg":"stopped"`)
 			require.NotContains(t, all.String(), key.Key, "no key is logged")
 			require.Contains(t, all.String(), key.ID, "the key's id is")
+			s, err := db.Open(t.Context(), db.Config{URL: url})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, s.Close()) }()
+			var codes []string
+			for _, r := range s.Client().RefusedRequest.Query().AllX(t.Context()) {
+				codes = append(codes, r.Code)
+			}
+			if asked {
+				require.Empty(t, codes, "the log is off")
+				return
+			}
+			require.ElementsMatch(t, []string{"feature_disabled", "api_key_revoked"}, codes, "written at the end at the latest")
 		})
 	}
 }
