@@ -75,7 +75,7 @@ func (b *browser) examine(name string) {
 
 // What a caller's programmer does: reads, jumps, searches, copies, with a mouse, with the keys alone, on a phone, in
 // the dark, and without JavaScript.
-func TestDashboardInABrowserReference(t *testing.T) {
+func TestTheReferenceInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
 	dev := startCommand(t, "}", devArgs(t.TempDir(), "-o", "json")...)

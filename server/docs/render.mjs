@@ -35,7 +35,7 @@ const address = document.servers[0].variables.baseUrl.default;
 // The address of `storefront dev` in the guide is that of the server, as in the samples.
 document.info.description = document.info.description.replaceAll("SHOP_URL=http://127.0.0.1:8080", `SHOP_URL=${address}`);
 const markdown = (text = "") =>
-  marked.parse(text).replaceAll("<table>", '<div class="scrolled" tabindex="0" role="region" aria-label="Table"><table>').replaceAll("</table>", "</table></div>");
+  marked.parse(text).replaceAll("<table>", '<div class="scrolled" tabindex="0" role="group" aria-label="Table"><table>').replaceAll("</table>", "</table></div>");
 
 const languages = { sh: "curl", ts: "TypeScript", go: "Go" };
 
@@ -88,7 +88,7 @@ const answers = (op) => {
     }
   }
   const list = refusals.length
-    ? `<h4>Refusals</h4>\n<div class="scrolled" tabindex="0" role="region" aria-label="Refusals of ${escape(op.summary)}"><table><thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead><tbody>${refusals.join("")}</tbody></table></div>`
+    ? `<h4>Refusals</h4>\n<div class="scrolled" tabindex="0" role="group" aria-label="Refusals of ${escape(op.summary)}"><table><thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead><tbody>${refusals.join("")}</tbody></table></div>`
     : "";
   return `<h4>${op.security.length ? "Answer" : "What your server answers"}</h4>\n<ul>${rows.join("")}</ul>\n${list}`;
 };
