@@ -51,6 +51,15 @@ var _ = cases(
 		},
 	},
 	scenario{
+		name: "an item has the type of its product",
+		run: func(b *bench) {
+			for _, kind := range []product.Type{product.TypeFILE, product.TypeCOURSE, product.TypeLICENSE, product.TypeMEETING, product.TypeEVENT} {
+				got := b.call(&getOrder{Id: b.order(b.product("Guide", 100, of(kind)), 1, "ada@example.com")})
+				b.has(got["items"].([]any)[0].(map[string]any), object{"type": kind.String()})
+			}
+		},
+	},
+	scenario{
 		name: "an order of a payment link names it and may have no items",
 		run: func(b *bench) {
 			link := b.link("Atelier")

@@ -113,7 +113,7 @@ export class StorefrontError extends Error {
     return `${this.name}: ${this.operation}: ${this.code}: ${this.message}${list}${request}`;
   }
 
-  /** What `console.log` prints in Node, Deno and Bun: the text above, the caller's lines and the cause. */
+  /** What `console.log` prints in Node: the text above, the caller's lines and the cause. */
   [Symbol.for("nodejs.util.inspect.custom")](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
     const cause = this.cause === undefined ? "" : `\n  [cause]: ${inspect(this.cause, options)}`;
     return `${this.stack ?? String(this)}${cause}`;
