@@ -91,7 +91,7 @@ func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
 		case <-wait.C:
 			continue
 		case <-written:
-		case <-failed:
+		case <-failed: //nolint:errcheck // After lost reports it looks as after any other.
 		}
 		// Until the next receive the system joins the writes of a busy server into one report.
 		next = watchFirst / 2
