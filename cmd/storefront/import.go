@@ -2,52 +2,73 @@ package main
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 
-	"go.storefront.example/server/importing"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/operator"
 )
 
 type importCmd struct {
-	database
-	AdminURL string `name:"admin-url" hidden:""` // to be refused: the environment may have it for the others
-	Store    string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	Events   bool   `help:"Send the events that the same rows would send if they were new."`
-	Kind     string `arg:"" enum:"products,customers,orders" help:"What the lines hold: products, customers or orders."`
-	File     string `arg:"" help:"File with one object a line, as the API returns it; - reads standard input."`
+	place
+	Store  string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	From   string   `default:"storefront" enum:"shopify,woocommerce,gumroad,storefront" placeholder:"SHOP" help:"The shop whose export the file is: shopify, woocommerce, gumroad or storefront (default: storefront)."`
+	Map    []string `placeholder:"COLUMN=FIELD" help:"Read a column as a field, such as Preis=price; COLUMN= leaves the column out. May be repeated."`
+	Type   string   `default:"FILE" enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"The type of products for which the file has none: FILE, COURSE, LICENSE, MEETING or EVENT (default: FILE)."`
+	DryRun bool     `name:"dry-run" help:"Check every line and store nothing."`
+	Errors string   `placeholder:"FILE" help:"Write every bad line to this file, as CSV with the line, the column and the problem."`
+	Events bool     `help:"Send the events that the same rows would send if they were new."`
+	Kind   string   `arg:"" enum:"products,customers,orders" help:"What the file holds: products, customers or orders."`
+	File   string   `arg:"" help:"A CSV file, or one with a JSON object a line; - reads standard input."`
 }
 
 // Help shows an example.
 func (importCmd) Help() string {
-	return `Loads whole objects of the API, one a line: ids, dates, statuses, references and counters are kept. What the store has already, by its id, is left as it is, so that running it again adds nothing twice.
+	return `A product needs a title and a price, a customer an e-mail or a phone, an order a reference, a status, an amount and a customer. Everything else has a default. Prices such as 12.50 are in the store's currency.
 
-500 lines are stored at a time. A bad line ends the load: it is reported with its number and nothing of its 500 is stored; those before it are.
+The columns of a CSV file are those of the shop's export, the names of the fields, or what --map says. Objects of the API, one a line, are taken whole: ids, dates, statuses, references and counters are kept. An id that is no UUID is one of your own: the same id is always the same object. What the store has already is left as it is, so that running it again changes nothing, and continues an import that was broken off.
 
-It works on the database itself and not through a server.
+500 rows are stored at a time. Behind a bad line nothing more is stored, but every line is checked: up to 50 bad ones are shown. With --dry-run first, nothing is ever stored in part.
 
-An order's payment link must be in the store. Its customer is taken from the store by its id, or created from the order. The counters of the customers of loaded orders are computed again from all their orders.
+An order's payment link must be in the store. Its customer is the store's with that id, e-mail or phone, or is created from the order. The counters of the customers of imported orders are computed again from all their orders.
 
 Example:
 
-    storefront import --store douala customers customers.ndjson
+    storefront import --store douala --from shopify --dry-run products products_export.csv
+    storefront import --store douala --map Preis=price --map Titel=title products liste.csv
     gunzip -c orders.ndjson.gz | storefront import --store douala orders -`
 }
 
-// loaded is what a load did, as it is shown.
+// loaded is what an import did, as it is shown.
 type loaded struct {
 	Lines   int `json:"lines"`
 	Stored  int `json:"stored"`
 	Skipped int `json:"skipped"`
 }
 
-// Run loads the file.
+// maxShown is how many bad lines are shown; --errors has them all.
+const maxShown = 50
+
+// Run imports the file.
 func (c *importCmd) Run(s *session) error {
-	if c.AdminURL != "" {
-		return usage("import works on the database itself and not through a server; leave --admin-url out, or unset STOREFRONT_ADMIN_URL, and say --database-url")
+	options := file.Options{
+		Kind: file.Kind(c.Kind), From: c.From, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]),
+		Events: c.Events, DryRun: c.DryRun, Columns: map[string]string{},
 	}
-	lines, size := s.in, int64(-1)
+	for _, m := range c.Map {
+		column, field, found := strings.Cut(m, "=")
+		if !found || column == "" {
+			return usage("--map %s: must be COLUMN=FIELD, or COLUMN= to leave the column out", m)
+		}
+		options.Columns[column] = field
+	}
+	in, size := s.in, int64(-1)
 	if c.File != "-" {
 		f, err := os.Open(c.File)
 		if err != nil {
@@ -57,31 +78,108 @@ func (c *importCmd) Run(s *session) error {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			size = info.Size()
 		}
-		lines = f
+		in = f
 	}
-	return s.onDatabase(c.database, func(ctx context.Context, o *operator.Operator) error {
+	bad, err := newBadLines(c.Errors)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	options.Bad = bad.add
+	err = s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		if options.Store, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store}); err != nil {
+			return err
+		}
 		bar := newProgress(s.errs, c.Kind, size)
-		done, err := o.Import(ctx, c.Store, lines, importing.Options{
-			Kind: importing.Kind(c.Kind), Events: c.Events,
-			Progress: bar.show,
-		})
+		options.Progress = bar.show
+		done, err := file.Load(ctx, o, in, options)
 		bar.end()
 		if err != nil {
-			return stopped(err, done)
+			return c.stopped(s, err, done, bad)
 		}
 		if s.json {
 			return s.value(loaded{done.Lines, done.Stored, done.Skipped})
 		}
-		_, err = fmt.Fprintf(s.out, "%d lines: %d %s stored, %d there before\n", done.Lines, done.Stored, c.Kind, done.Skipped)
+		verb := "stored"
+		if c.DryRun {
+			verb = "can be stored"
+		}
+		_, err = fmt.Fprintf(s.out, "%d lines: %d %s %s, %d there before\n", done.Lines, done.Stored, c.Kind, verb, done.Skipped)
 		return err
 	})
+	return errors.Join(err, bad.close())
 }
 
-// stopped adds to an error how much is stored in spite of it.
-func stopped(err error, done importing.Progress) error {
-	var bad *importing.LineError
-	if errors.As(err, &bad) || done.Lines > 0 {
+// stopped names the bad lines, and how much is stored in spite of them: on a terminal in a line each,
+// elsewhere in the one line of the error.
+func (c *importCmd) stopped(s *session, err error, done file.Progress, bad *badLines) error {
+	var refused *file.BadLinesError
+	switch {
+	case errors.Is(err, file.ErrOptions):
+		return usage("%w", err)
+	case errors.As(err, &refused) && refused.Count > 1:
+		shown := bad.first
+		if more := refused.Count - maxShown; more > 0 {
+			shown = append(shown, fmt.Sprintf("and %d more; --errors FILE writes them all", more))
+		}
+		if isTerminal(s.errs) {
+			_, _ = fmt.Fprintln(s.errs, strings.Join(shown, "\n"))
+			shown = nil
+		}
+		err = errors.New(strings.Join(append([]string{fmt.Sprintf("%d lines cannot be imported", refused.Count)}, shown...), "; "))
+	}
+	switch {
+	case c.DryRun:
+		return fmt.Errorf("%w; nothing is stored", err)
+	case refused != nil || done.Lines > 0:
 		return fmt.Errorf("%w; %d lines before it are done, nothing after", err, done.Lines)
 	}
 	return err
+}
+
+// badLines keeps the first bad lines, and writes all to a file.
+type badLines struct {
+	first []string
+	lines int
+	last  int
+	file  *os.File
+	csv   *csv.Writer
+}
+
+// newBadLines begins the file with that name; an empty name is none.
+func newBadLines(name string) (*badLines, error) {
+	b := &badLines{}
+	if name == "" {
+		return b, nil
+	}
+	var err error
+	if b.file, err = os.Create(name); err != nil {
+		return nil, fmt.Errorf("--errors: %w", err)
+	}
+	b.csv = csv.NewWriter(b.file)
+	return b, b.csv.Write([]string{"line", "column", "problem"})
+}
+
+func (b *badLines) add(e file.LineError) {
+	if e.Line != b.last {
+		b.last = e.Line
+		b.lines++
+	}
+	if b.lines <= maxShown {
+		b.first = append(b.first, e.Error())
+	}
+	if b.csv != nil {
+		_ = b.csv.Write([]string{strconv.Itoa(e.Line), e.Column, e.Problem}) // close reports it
+	}
+}
+
+// close completes the file.
+func (b *badLines) close() error {
+	if b.csv == nil {
+		return nil
+	}
+	b.csv.Flush()
+	if err := errors.Join(b.csv.Error(), b.file.Close()); err != nil {
+		return fmt.Errorf("--errors: %w", err)
+	}
+	return nil
 }

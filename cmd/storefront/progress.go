@@ -8,7 +8,7 @@ import (
 
 	"github.com/mattn/go-isatty"
 
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/file"
 )
 
 // progress shows on a terminal how far long work has come, and nothing elsewhere.
@@ -19,10 +19,16 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, what string, size int64) progress {
-	if f, ok := w.(*os.File); !ok || !(isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())) {
+	if !isTerminal(w) {
 		w = nil
 	}
 	return progress{w, what, size}
+}
+
+// isTerminal reports whether people read what is written.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
 }
 
 // barWidth is the length of the bar in columns.
@@ -32,7 +38,7 @@ const barWidth = 40
 const eraseLine = "\r\x1b[K"
 
 // show draws the bar anew.
-func (p progress) show(so importing.Progress) {
+func (p progress) show(so file.Progress) {
 	if p.w == nil {
 		return
 	}

@@ -7,14 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/file"
 )
 
 func TestProgressIsForTerminals(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	p := newProgress(&out, "orders", 100)
-	p.show(importing.Progress{Lines: 1, Bytes: 50})
+	p.show(file.Progress{Lines: 1, Bytes: 50})
 	p.end()
 	require.Empty(t, out.String())
 }
@@ -36,7 +36,7 @@ func TestProgressDrawsWhatIsDone(t *testing.T) {
 		t.Run(row.reason, func(t *testing.T) {
 			var out bytes.Buffer
 			p := progress{&out, "orders", row.size}
-			p.show(importing.Progress{Lines: 7, Bytes: row.bytes})
+			p.show(file.Progress{Lines: 7, Bytes: row.bytes})
 			require.Equal(t, eraseLine+row.want, out.String())
 			p.end()
 			require.True(t, strings.HasSuffix(out.String(), eraseLine))

@@ -70,7 +70,7 @@ func TestCommandsThroughAServer(t *testing.T) {
 			scripts := []string{"testdata/remote/same.txtar", "testdata/remote/refused.txtar"}
 			// Not those of commands that work on the database itself.
 			for _, script := range []string{
-				"store", "key", "product", "order", "link", "name", "webhook", "delivery", "dashboard",
+				"store", "key", "product", "order", "link", "name", "webhook", "delivery", "dashboard", "import", "import_bad", "import_files",
 			} {
 				scripts = append(scripts, "testdata/script/"+script+".txtar")
 			}

@@ -2,101 +2,136 @@ package importing
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
+	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/server/validate"
 )
 
-// countForCustomers sets the counters of a batch's customers from the store's orders: how many
-// there are in any status, and the sum of those that are PAID. They are computed from the rows,
-// under the customers' locks, so that a counter loaded with its customer does not count orders
-// twice, and none drifts.
+// countForCustomers counts the orders of each customer of the batch: how many there are in any status,
+// and the sum of those that are PAID. They are counted from the rows, under the customers' locks, so
+// that a counter imported with its customer does not count orders twice, and none drifts.
 //
-// It refuses the first line that takes a customer's totalPaid past validate.MaxAmount.
-func (b *orderBatch) countForCustomers(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, lines []importLine[orderRow]) error {
+// It refuses the first row that takes a customer's totalPaid past validate.MaxAmount.
+func (b *orders) countForCustomers(ctx context.Context, tx *ent.Tx) error {
+	counts := map[uuid.UUID]*ent.Customer{}
+	ids := make([]uuid.UUID, 0, len(b.buyers))
+	for id, c := range b.buyers {
+		counts[id], c.OrdersCount, c.TotalPaid = c, 0, 0
+		ids = append(ids, id)
+	}
+	for i := range b.created {
+		counts[b.created[i].row.ID] = &b.created[i].row
+	}
 	var counted []struct {
 		CustomerID uuid.UUID `sql:"customer_id"`
 		Orders     int32     `sql:"orders"`
 		Paid       int64     `sql:"paid"`
 	}
-	err := tx.Order.Query().Where(order.StoreID(b.t.ID), order.CustomerIDIn(ids...)).
-		GroupBy(order.FieldCustomerID).
-		Aggregate(
-			func(s *sql.Selector) string { return sql.As(sql.Count("*"), "orders") },
-			func(s *sql.Selector) string {
-				return sql.As(sql.Sum("CASE WHEN "+s.C(order.FieldStatus)+" = '"+order.StatusPAID.String()+"' THEN "+s.C(order.FieldAmount)+" ELSE 0 END"), "paid")
-			},
-		).Scan(ctx, &counted)
-	if err != nil {
-		return fmt.Errorf("count the customers' orders: %w", err)
-	}
-	paid := func(o *orderRow) (uuid.UUID, bool) { return o.buyer.ID, o.order.Status == order.StatusPAID }
-	before := map[uuid.UUID]int64{}
-	for _, c := range counted {
-		before[c.CustomerID] = c.Paid
-	}
-	for _, l := range lines {
-		if buyer, counts := paid(&l.row); counts {
-			before[buyer] -= l.row.order.Amount
-		}
-	}
-	if err := withinTotal(lines, "customer's totalPaid", before, paid); err != nil {
-		return err
-	}
-	for _, c := range counted {
-		err := tx.Customer.UpdateOneID(c.CustomerID).Where(customer.StoreID(b.t.ID)).
-			SetOrdersCount(c.Orders).SetTotalPaid(c.Paid).Exec(ctx)
+	if len(ids) > 0 {
+		err := tx.Order.Query().Where(order.StoreID(b.t.ID), order.CustomerIDIn(ids...)).
+			GroupBy(order.FieldCustomerID).
+			Aggregate(
+				func(s *sql.Selector) string { return sql.As(sql.Count("*"), "orders") },
+				func(s *sql.Selector) string {
+					return sql.As(sql.Sum("CASE WHEN "+s.C(order.FieldStatus)+" = '"+order.StatusPAID.String()+"' THEN "+s.C(order.FieldAmount)+" ELSE 0 END"), "paid")
+				},
+			).Scan(ctx, &counted)
 		if err != nil {
-			return fmt.Errorf("set a customer's counters: %w", err)
+			return fmt.Errorf("count the customers' orders: %w", err)
+		}
+	}
+	for _, c := range counted {
+		counts[c.CustomerID].OrdersCount, counts[c.CustomerID].TotalPaid = c.Orders, c.Paid
+	}
+	for _, l := range b.fresh {
+		c := counts[l.row.buyer.ID]
+		if c == nil {
+			continue // the row is refused
+		}
+		c.OrdersCount++
+		if l.row.order.Status == order.StatusPAID {
+			c.TotalPaid = b.within(l, "customer's totalPaid", c.TotalPaid)
 		}
 	}
 	return nil
 }
 
-// withinTotal refuses the first line whose order takes a total past validate.MaxAmount. before holds each
-// total without the lines, and counts returns the total to which an order is added.
-func withinTotal(lines []importLine[orderRow], total string, before map[uuid.UUID]int64, counts func(*orderRow) (uuid.UUID, bool)) error {
-	for _, l := range lines {
-		id, counted := counts(&l.row)
-		if !counted {
-			continue
-		}
-		if before[id] += l.row.order.Amount; before[id] > validate.MaxAmount {
-			return l.refuse("amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
-		}
+// within adds an order's amount to a total, and refuses the row that takes it past validate.MaxAmount.
+func (b *orders) within(l row[orderRow], total string, before int64) int64 {
+	if before > validate.MaxAmount-l.row.order.Amount {
+		b.refuse(l.index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
+		return before
 	}
-	return nil
+	return before + l.row.order.Amount
 }
 
-// countForLinks adds the payments of a batch to the counters of its payment links, as paying the
-// orders would have. The orders are new to the store, so none is counted twice. It refuses the
-// first line that takes a link's paidAmount past validate.MaxAmount.
-func (b *orderBatch) countForLinks(ctx context.Context, tx *ent.Tx, links map[uuid.UUID]*ent.PaymentLink, lines []importLine[orderRow]) error {
-	before := map[uuid.UUID]int64{}
-	for id, link := range links {
-		before[id] = link.PaidAmount
+// Statements that set the counters of customers of the store $1.
+const (
+	// countersOfMany sets those of $2, a JSON array of [id, orders, paid]: one round trip.
+	countersOfMany = `UPDATE customers SET orders_count = (v->>1)::int, total_paid = (v->>2)::bigint
+ FROM jsonb_array_elements($2::jsonb) v WHERE store_id = $1 AND id = (v->>0)::uuid`
+	// countersOfOne sets those of one. On SQLite a statement costs no round trip, and the join above
+	// would read every customer of the store.
+	countersOfOne = `UPDATE customers SET orders_count = $3, total_paid = $4 WHERE store_id = $1 AND id = $2`
+)
+
+// setCounters sets the counters of the customers whom the store had before; the others are created
+// with theirs.
+func (b *orders) setCounters(ctx context.Context, tx *ent.Tx) error {
+	counters := make([][3]any, 0, len(b.buyers))
+	for id, c := range b.buyers {
+		counters = append(counters, [3]any{id, c.OrdersCount, c.TotalPaid})
 	}
-	err := withinTotal(lines, "payment link's paidAmount", before, func(o *orderRow) (uuid.UUID, bool) {
-		if o.order.PaymentLinkID == nil {
-			return uuid.Nil, false
+	if len(counters) == 0 {
+		return nil
+	}
+	if b.db.Dialect() == dialect.SQLite {
+		for _, c := range counters {
+			if _, err := tx.ExecContext(ctx, countersOfOne, b.t.ID, c[0], c[1], c[2]); err != nil {
+				return fmt.Errorf("set a customer's counters: %w", err)
+			}
 		}
-		return *o.order.PaymentLinkID, o.taken()
-	})
+		return nil
+	}
+	text, err := json.Marshal(counters)
 	if err != nil {
-		return err
+		return fmt.Errorf("encode the counters: %w", err)
 	}
-	for _, link := range links {
+	if _, err := tx.ExecContext(ctx, countersOfMany, b.t.ID, string(text)); err != nil {
+		return fmt.Errorf("set the customers' counters: %w", err)
+	}
+	return nil
+}
+
+// withinLinks refuses the first row that takes a payment link's paidAmount past validate.MaxAmount.
+func (b *orders) withinLinks() {
+	paid := map[uuid.UUID]int64{}
+	for id, link := range b.links {
+		paid[id] = link.PaidAmount
+	}
+	for _, l := range b.fresh {
+		if id := l.row.order.PaymentLinkID; id != nil && l.row.taken() {
+			paid[*id] = b.within(l, "payment link's paidAmount", paid[*id])
+		}
+	}
+}
+
+// countForLinks adds the payments of the batch to the counters of its payment links, as paying the
+// orders would have. The orders are new to the store, so none is counted twice.
+func (b *orders) countForLinks(ctx context.Context, tx *ent.Tx) error {
+	for _, link := range b.links {
 		var count int32
 		var amount int64
 		last := link.LastPaidAt
-		for _, l := range lines {
+		for _, l := range b.fresh {
 			o := &l.row.order
 			if o.PaymentLinkID == nil || *o.PaymentLinkID != link.ID || !l.row.taken() {
 				continue

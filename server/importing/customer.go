@@ -7,52 +7,46 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
-	"go.storefront.example/gen/ent/predicate"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/validate"
 )
 
-// customerBatch loads customers. ordersCount and totalPaid are kept as they are given, until a
-// load of orders reckons them anew from the orders that the store has.
-type customerBatch struct {
-	db    *db.DB
-	t     tenant.Store
-	lines []importLine[ent.Customer]
+// customers is a batch of customers. ordersCount and totalPaid are kept as they are given, until an
+// import of orders counts them anew from the orders that the store has.
+type customers struct {
+	batch
+	rows, fresh []row[ent.Customer]
 }
 
 func customerID(c *ent.Customer) uuid.UUID { return c.ID }
 
-func (b *customerBatch) read(text []byte, line int) error {
-	in := &storefrontv1.Customer{}
-	p := lineProblems(wire.Unmarshal(text, in))
-	if !p.Broken() {
-		b.lines = append(b.lines, importLine[ent.Customer]{line, p.customerRow(in, b.t)})
+func (b *customers) read(index int, in *storefrontv1.Customer) {
+	p := &problems{}
+	if r := p.customerRow(in, b.t); b.add(index, p) {
+		b.rows = append(b.rows, row[ent.Customer]{index, r})
 	}
-	return p.lineError(line)
 }
 
 func (p *problems) customerRow(in *storefrontv1.Customer, t tenant.Store) ent.Customer {
 	p.storeCurrency(in.GetCurrency(), t.Currency)
-	row := ent.Customer{
+	r := ent.Customer{
 		ID:          p.id("id", in.GetId()),
 		Name:        p.Text("name", in.GetName(), validate.MaxCustomerNameRunes),
 		OrdersCount: int32(min(p.kept("ordersCount", int64(in.GetOrdersCount())), math.MaxInt32)),
 		TotalPaid:   p.kept("totalPaid", in.GetTotalPaid()),
 		CreatedAt:   p.pastMoment("createdAt", in.GetCreatedAt()),
 	}
-	row.Email, row.Phone = p.identifiers("", in.Email, in.Phone, t.Country)
-	if row.Email == nil && row.Phone == nil && !p.Any() {
+	r.Email, r.Phone = p.identifiers("", in.Email, in.Phone, t.Country)
+	if r.Email == nil && r.Phone == nil && !p.Any() {
 		p.Invalid("email", "is required, or a phone")
 	}
-	return row
+	return r
 }
 
 // identifiers brings an e-mail and a phone, of which either may be null, into their stored form.
@@ -66,30 +60,34 @@ func (p *problems) identifiers(prefix string, email, phone *string, country stri
 	return email, phone
 }
 
-func (b *customerBatch) save(ctx context.Context, tx *ent.Tx) (int, error) {
-	there, err := tx.Customer.Query().Where(customer.IDIn(idsOf(b.lines, customerID)...)).
+func (b *customers) plan(ctx context.Context, tx *ent.Tx, _ *ent.Store) (int, error) {
+	there, err := tx.Customer.Query().Where(customer.IDIn(idsOf(b.rows, customerID)...)).
 		Select(customer.FieldID, customer.FieldStoreID).All(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("look for the customers: %w", err)
 	}
 	known := owners{}
-	for _, row := range there {
-		known[row.ID] = row.StoreID
+	for _, r := range there {
+		known[r.ID] = r.StoreID
 	}
-	lines, err := fresh(b.lines, "id", customerID, known, b.t.ID)
+	b.fresh = fresh(&b.batch, b.rows, "id", customerID, known)
+	holders, err := b.holders(ctx, tx, b.fresh)
 	if err != nil {
 		return 0, err
 	}
-	if err := freeIdentifiers(ctx, tx, b.t, lines, ""); err != nil {
-		return 0, err
-	}
-	return len(lines), storeCustomers(ctx, tx, b.t, lines)
+	b.fresh = identified(&b.batch, b.fresh, "", holders)
+	return len(b.fresh), nil
 }
 
-// freeIdentifiers refuses a line whose e-mail or phone is another customer's.
-func freeIdentifiers(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []importLine[ent.Customer], prefix string) error {
+func (b *customers) store(ctx context.Context, tx *ent.Tx) error {
+	return storeCustomers(ctx, tx, b.t, b.fresh)
+}
+
+// holders maps each e-mail and phone of the rows that a customer of the store has to the customer.
+// E-mails contain an @ and phones start with +: one map holds both.
+func (b *batch) holders(ctx context.Context, tx *ent.Tx, rows []row[ent.Customer]) (map[string]uuid.UUID, error) {
 	var emails, phones []string
-	for _, l := range lines {
+	for _, l := range rows {
 		if l.row.Email != nil {
 			emails = append(emails, *l.row.Email)
 		}
@@ -97,46 +95,78 @@ func freeIdentifiers(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []im
 			phones = append(phones, *l.row.Phone)
 		}
 	}
-	taken := map[string]bool{}
-	for _, search := range []struct {
-		field string
-		where predicate.Customer
-	}{
-		{customer.FieldEmail, customer.EmailIn(emails...)},
-		{customer.FieldPhone, customer.PhoneIn(phones...)},
-	} {
-		used, err := tx.Customer.Query().Where(customer.StoreID(t.ID), search.where).Select(search.field).Strings(ctx)
+	held := map[string]uuid.UUID{}
+	if len(emails) > 0 {
+		found, err := tx.Customer.Query().Where(customer.StoreID(b.t.ID), customer.EmailIn(emails...)).
+			Select(customer.FieldID, customer.FieldEmail).All(ctx)
 		if err != nil {
-			return fmt.Errorf("look for each %s: %w", search.field, err)
+			return nil, fmt.Errorf("look for the e-mails: %w", err)
 		}
-		for _, text := range used {
-			taken[text] = true
-		}
-	}
-	for _, l := range lines {
-		// E-mails contain an @ and phones start with +: one map holds both.
-		for i, text := range []*string{l.row.Email, l.row.Phone} {
-			if text == nil {
-				continue
-			}
-			if taken[*text] {
-				return l.refuse(prefix+[]string{"email", "phone"}[i], "is another customer's")
-			}
-			taken[*text] = true
+		for _, c := range found {
+			held[*c.Email] = c.ID
 		}
 	}
-	return nil
+	if len(phones) > 0 {
+		found, err := tx.Customer.Query().Where(customer.StoreID(b.t.ID), customer.PhoneIn(phones...)).
+			Select(customer.FieldID, customer.FieldPhone).All(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("look for the phones: %w", err)
+		}
+		for _, c := range found {
+			held[*c.Phone] = c.ID
+		}
+	}
+	return held, nil
 }
 
-// storeCustomers stores the lines' customers.
-func storeCustomers(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []importLine[ent.Customer]) error {
-	create := make([]*ent.CustomerCreate, len(lines))
-	for i, l := range lines {
-		create[i] = tx.Customer.Create().SetID(l.row.ID).SetStoreID(t.ID).
-			SetSearch(resource.CustomerSearch(l.row.Name, l.row.Email, l.row.Phone)).
-			SetOrdersCount(l.row.OrdersCount).SetTotalPaid(l.row.TotalPaid).
-			SetCreatedAt(l.row.CreatedAt).SetUpdatedAt(hook.Time(ctx))
-		if err := field.Customer.Fill(create[i].Mutation(), &l.row); err != nil {
+// holder returns the customer who has the row's e-mail or else its phone, and which of them.
+func holder(c *ent.Customer, held map[string]uuid.UUID) (id uuid.UUID, field string, found bool) {
+	if c.Email != nil {
+		if id, found = held[*c.Email]; found {
+			return id, "email", true
+		}
+	}
+	if c.Phone != nil {
+		if id, found = held[*c.Phone]; found {
+			return id, "phone", true
+		}
+	}
+	return id, "", false
+}
+
+// identified leaves out the new customers whose e-mail or phone another customer has, of the store or
+// of an earlier row: they are that customer if customers are matched, and refused otherwise.
+func identified(b *batch, rows []row[ent.Customer], prefix string, held map[string]uuid.UUID) []row[ent.Customer] {
+	var left []row[ent.Customer]
+	for _, l := range rows {
+		if _, field, found := holder(&l.row, held); found {
+			if !b.match {
+				b.refuse(l.index, prefix+field, "is another customer's")
+			}
+			continue
+		}
+		for _, text := range []*string{l.row.Email, l.row.Phone} {
+			if text != nil {
+				held[*text] = l.row.ID
+			}
+		}
+		left = append(left, l)
+	}
+	return left
+}
+
+// storeCustomers stores customers.
+func storeCustomers(ctx context.Context, tx *ent.Tx, t tenant.Store, rows []row[ent.Customer]) error {
+	now := hook.Time(ctx)
+	create := make([]*ent.CustomerCreate, len(rows))
+	for i, l := range rows {
+		r := l.row
+		dated(&r.CreatedAt, now)
+		create[i] = tx.Customer.Create().SetID(r.ID).SetStoreID(t.ID).
+			SetSearch(resource.CustomerSearch(r.Name, r.Email, r.Phone)).
+			SetOrdersCount(r.OrdersCount).SetTotalPaid(r.TotalPaid).
+			SetCreatedAt(r.CreatedAt).SetUpdatedAt(now)
+		if err := field.Customer.Fill(create[i].Mutation(), &r); err != nil {
 			return fmt.Errorf("store the customers: %w", err)
 		}
 	}

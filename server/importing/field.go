@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// The fields of a line that the API itself never takes, since it makes them.
+// The fields of a row that the API itself never takes, since it makes them.
 
 // maxReferenceRunes bounds an order's reference.
 const maxReferenceRunes = 100
@@ -27,12 +27,8 @@ func (p *problems) id(field, text string) uuid.UUID {
 	return id
 }
 
-// pastMoment is a date-time that cannot be null.
+// pastMoment is a date-time; the zero time stands for one that is not given.
 func (p *problems) pastMoment(field string, at *timestamppb.Timestamp) time.Time {
-	if at == nil {
-		p.Invalid(field, "is required")
-		return time.Time{}
-	}
 	if t := p.Moment(field, at); t != nil {
 		return *t
 	}
@@ -41,7 +37,7 @@ func (p *problems) pastMoment(field string, at *timestamppb.Timestamp) time.Time
 
 // storeCurrency refuses amounts of another currency than the store's.
 func (p *problems) storeCurrency(currency, stores string) {
-	if currency != stores {
+	if currency != "" && currency != stores {
 		p.Invalid("currency", "must be "+stores+", the store's currency")
 	}
 }
@@ -63,20 +59,10 @@ func (p *problems) filled(field, value string, maxRunes int) string {
 	return value
 }
 
-// address is an http or https address that cannot be null.
-func (p *problems) address(field, value string) string {
-	address := p.URL(field, &value)
-	if address == nil {
-		p.Invalid(field, "is required")
-		return ""
-	}
-	return *address
-}
-
 // keptSlug is the short name of a product that lived elsewhere: whatever stands in an address as
-// it is. Changing it would break the product's address.
+// it is. Changing it would break the product's address. An empty one is made later.
 func (p *problems) keptSlug(field, value string) string {
-	value = p.filled(field, value, validate.MaxTitleRunes)
+	value = p.Text(field, value, validate.MaxTitleRunes)
 	if url.PathEscape(value) != value || strings.ContainsAny(value, "/?#") {
 		p.Invalid(field, "must stand in an address as it is")
 	}

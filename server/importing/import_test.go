@@ -21,12 +21,13 @@ import (
 	"go.storefront.example/gen/ent/event"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 )
 
-func (b bench) load(kind importing.Kind, objects ...importtest.Fields) importing.Progress {
+func (b bench) load(kind file.Kind, objects ...importtest.Fields) file.Progress {
 	b.t.Helper()
-	done, err := b.Import(b.ctx, importtest.Lines(objects...), importing.Options{Kind: kind})
+	done, err := importtest.Load(b.ctx, b.Importer, importtest.Lines(objects...), file.Options{Kind: kind})
 	require.NoError(b.t, err)
 	return done
 }
@@ -51,22 +52,22 @@ func TestImportKeepsEveryByte(t *testing.T) {
 		_, err = from.RefundOrder(from.ctx, refunded.Id)
 		require.NoError(t, err)
 
-		export := func(b bench) map[importing.Kind]string {
+		export := func(b bench) map[file.Kind]string {
 			products, err := b.ListProducts(b.ctx, &storefrontv1.ListProductsRequest{})
 			require.NoError(t, err)
 			customers, err := b.ListCustomers(b.ctx, &storefrontv1.ListCustomersRequest{})
 			require.NoError(t, err)
 			orders, err := b.ListOrders(b.ctx, &storefrontv1.ListOrdersRequest{})
 			require.NoError(t, err)
-			return map[importing.Kind]string{
-				importing.Products: joined(products.Data), importing.Customers: joined(customers.Data), importing.Orders: joined(orders.Data),
+			return map[file.Kind]string{
+				file.Products: joined(products.Data), file.Customers: joined(customers.Data), file.Orders: joined(orders.Data),
 			}
 		}
 		to := newBench(t, s)
 		want := export(from)
-		for _, kind := range []importing.Kind{importing.Products, importing.Customers, importing.Orders} {
+		for _, kind := range []file.Kind{file.Products, file.Customers, file.Orders} {
 			for _, again := range []bool{false, true} {
-				done, err := to.Import(to.ctx, strings.NewReader(want[kind]), importing.Options{Kind: kind})
+				done, err := importtest.Load(to.ctx, to.Importer, strings.NewReader(want[kind]), file.Options{Kind: kind})
 				require.NoError(t, err)
 				if again {
 					require.Zero(t, done.Stored, "nothing is stored twice")
@@ -101,11 +102,11 @@ func TestImportCountsNothingTwice(t *testing.T) {
 			return [2]int64{int64(c.OrdersCount), c.TotalPaid}
 		}
 		buyer := importtest.OneCustomer()
-		b.load(importing.Customers, buyer)
+		b.load(file.Customers, buyer)
 		require.Equal(t, [2]int64{3, 4500}, counters(buyer["id"]), "kept as given")
 
 		// Once its orders come, they are what counts.
-		b.load(importing.Orders, importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "REFUNDED"),
+		b.load(file.Orders, importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "REFUNDED"),
 			importtest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil))
 		require.Equal(t, [2]int64{3, 1000}, counters(buyer["id"]))
 
@@ -113,15 +114,15 @@ func TestImportCountsNothingTwice(t *testing.T) {
 		bought := b.buy(buyer["email"].(string), b.product("Guide", 100).Id, "")
 		_, err := b.PayOrder(b.ctx, bought.Id)
 		require.NoError(t, err)
-		b.load(importing.Orders, importtest.OneOrder(buyer))
+		b.load(file.Orders, importtest.OneOrder(buyer))
 		require.Equal(t, [2]int64{5, 2200}, counters(buyer["id"]))
 
 		// A payment link counts the payments taken, those paid back included.
 		link := b.link(nil)
 		through := importtest.OneOrder(buyer).With("paymentLink", importtest.Fields{"id": link.Id, "code": link.Code, "title": link.Title}).With("items", []importtest.Fields{})
-		b.load(importing.Orders, through, through.With("id", uuid.NewString()).With("reference", "R2").With("status", "REFUNDED").With("paidAt", "2025-03-01T00:00:00.000Z"),
+		b.load(file.Orders, through, through.With("id", uuid.NewString()).With("reference", "R2").With("status", "REFUNDED").With("paidAt", "2025-03-01T00:00:00.000Z"),
 			through.With("id", uuid.NewString()).With("reference", "R3").With("status", "FAILED").With("paidAt", nil))
-		b.load(importing.Orders, through)
+		b.load(file.Orders, through)
 		l, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
 		require.NoError(t, err)
 		require.EqualValues(t, 2, l.PaidCount)
@@ -140,7 +141,7 @@ func TestImportBesidePayments(t *testing.T) {
 		// Those who buy through the link wait for each other there already; the others meet at
 		// their customer's row alone.
 		linked, plain := importtest.OneCustomer(), importtest.OneCustomer()
-		b.load(importing.Customers, linked, plain)
+		b.load(file.Customers, linked, plain)
 		const each = 10
 		var group errgroup.Group
 		pay := func(o *storefrontv1.Order) {
@@ -151,7 +152,7 @@ func TestImportBesidePayments(t *testing.T) {
 		}
 		load := func(order importtest.Fields) {
 			group.Go(func() error {
-				_, err := b.Import(b.ctx, importtest.Lines(order), importing.Options{Kind: importing.Orders})
+				_, err := importtest.Load(b.ctx, b.Importer, importtest.Lines(order), file.Options{Kind: file.Orders})
 				return err
 			})
 		}
@@ -183,9 +184,9 @@ func TestImportWithEvents(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s)
 		buyer := importtest.OneCustomer()
-		_, err := b.Import(b.ctx, importtest.Lines(importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "FAILED").With("paidAt", nil)), importing.Options{Kind: importing.Orders, Events: true})
+		_, err := importtest.Load(b.ctx, b.Importer, importtest.Lines(importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "FAILED").With("paidAt", nil)), file.Options{Kind: file.Orders, Events: true})
 		require.NoError(t, err)
-		_, err = b.Import(b.ctx, importtest.Lines(importtest.OneProduct(), importtest.OneProduct().With("status", "DRAFT")), importing.Options{Kind: importing.Products, Events: true})
+		_, err = importtest.Load(b.ctx, b.Importer, importtest.Lines(importtest.OneProduct(), importtest.OneProduct().With("status", "DRAFT")), file.Options{Kind: file.Products, Events: true})
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{"customer.created", "order.paid", "order.failed", "product.published"}, b.events())
 
@@ -202,28 +203,29 @@ func TestImportStoresWholeBatchesOnly(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s)
-		objects := make([]importtest.Fields, importing.BatchLines+20)
+		objects := make([]importtest.Fields, importing.BatchRows+20)
 		for i := range objects {
 			objects[i] = importtest.OneCustomer()
 		}
-		objects[importing.BatchLines+10]["email"] = "nobody"
-		var told []importing.Progress
-		done, err := b.Import(b.ctx, importtest.Lines(objects...), importing.Options{Kind: importing.Customers, Progress: func(so importing.Progress) { told = append(told, so) }})
-		var bad *importing.LineError
+		objects[importing.BatchRows+10]["email"] = "nobody"
+		var told []file.Progress
+		done, err := importtest.Load(b.ctx, b.Importer, importtest.Lines(objects...), file.Options{Kind: file.Customers, Progress: func(so file.Progress) { told = append(told, so) }})
+		var bad *file.BadLinesError
 		require.ErrorAs(t, err, &bad)
-		require.Equal(t, importing.BatchLines+11, bad.Line)
-		require.Equal(t, importing.BatchLines, done.Stored)
-		require.Equal(t, []importing.Progress{done}, told)
+		require.Equal(t, importing.BatchRows+11, bad.First[0].Line)
+		require.Equal(t, importing.BatchRows, done.Stored)
+		require.Equal(t, done, told[len(told)-1])
+		require.Len(t, told, 2, "what stands behind a bad line is checked")
 		n, err := s.Client().Customer.Query().Count(b.ctx)
 		require.NoError(t, err)
-		require.Equal(t, importing.BatchLines, n)
+		require.Equal(t, importing.BatchRows, n)
 
 		// A line that only the database can refuse keeps its batch out too.
-		_, err = b.Import(b.ctx, importtest.Lines(importtest.OneCustomer(), importtest.OneCustomer().With("email", objects[0]["email"])), importing.Options{Kind: importing.Customers})
+		_, err = importtest.Load(b.ctx, b.Importer, importtest.Lines(importtest.OneCustomer(), importtest.OneCustomer().With("email", objects[0]["email"])), file.Options{Kind: file.Customers})
 		require.EqualError(t, err, "line 2: email: is another customer's")
 		n, err = s.Client().Customer.Query().Count(b.ctx)
 		require.NoError(t, err)
-		require.Equal(t, importing.BatchLines, n)
+		require.Equal(t, importing.BatchRows, n)
 	})
 }
 
@@ -234,7 +236,7 @@ func TestImportedTimesAreInMilliseconds(t *testing.T) {
 		line := `{"id":"01990000-0000-7000-8000-000000000001","reference":"R1","status":"PAID","amount":5,"currency":"XAF",` +
 			`"platformFeePercent":0,"customer":{"id":"01990000-0000-7000-8000-000000000002","name":"A","email":"a@example.com","phone":null},` +
 			`"items":[],"paymentLink":null,"note":null,"paidAt":"2026-09-01T12:00:00.0059Z","createdAt":"2026-09-01T12:00:00.0019Z"}`
-		done, err := b.Import(b.ctx, strings.NewReader(line), importing.Options{Kind: importing.Orders})
+		done, err := importtest.Load(b.ctx, b.Importer, strings.NewReader(line), file.Options{Kind: file.Orders})
 		require.NoError(t, err)
 		require.Equal(t, 1, done.Stored)
 		row := s.Client().Order.Query().OnlyX(b.ctx)
@@ -247,13 +249,13 @@ func TestImportOfATextThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	away := errors.New("the disk is gone")
-	_, err := b.Import(b.ctx, iotest.ErrReader(away), importing.Options{Kind: importing.Products})
+	_, err := importtest.Load(b.ctx, b.Importer, iotest.ErrReader(away), file.Options{Kind: file.Products})
 	require.ErrorIs(t, err, away)
-	_, err = b.Import(b.ctx, strings.NewReader("\n\n"+strings.Repeat("x", 2<<20)), importing.Options{Kind: importing.Products})
-	require.EqualError(t, err, "line 3: is longer than 1 MiB")
-	done, err := b.Import(b.ctx, strings.NewReader("\n  \r\n"), importing.Options{Kind: importing.Products})
+	_, err = importtest.Load(b.ctx, b.Importer, strings.NewReader("\n\n"+strings.Repeat("x", 2<<20)), file.Options{Kind: file.Products})
+	require.ErrorContains(t, err, "is longer than 1 MiB")
+	done, err := importtest.Load(b.ctx, b.Importer, strings.NewReader("\n  \r\n"), file.Options{Kind: file.Products})
 	require.NoError(t, err)
 	require.Zero(t, done)
-	_, err = b.Import(b.ctx, strings.NewReader("{}"), importing.Options{Kind: "stores"})
+	_, err = importtest.Load(b.ctx, b.Importer, strings.NewReader("{}"), file.Options{Kind: "stores"})
 	require.Error(t, err)
 }

@@ -2,121 +2,177 @@ package importing
 
 import (
 	"context"
+	"encoding/base32"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/field"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/validate"
 )
 
-// productBatch loads products. Whether a product has something to deliver is not in the API's
+// products is a batch of products. Whether a product has something to deliver is not in the API's
 // JSON: one that was published had.
-type productBatch struct {
-	t     tenant.Store
-	lines []importLine[ent.Product]
+type products struct {
+	batch
+	rows, fresh []row[ent.Product]
 }
 
 func productID(p *ent.Product) uuid.UUID { return p.ID }
 
-func (b *productBatch) read(text []byte, line int) error {
-	in := &storefrontv1.Product{}
-	p := lineProblems(wire.Unmarshal(text, in))
-	if !p.Broken() {
-		b.lines = append(b.lines, importLine[ent.Product]{line, p.productRow(in, b.t)})
+func (b *products) read(index int, in *storefrontv1.Product) {
+	p := &problems{}
+	if r := p.productRow(in, b.t); b.add(index, p) {
+		b.rows = append(b.rows, row[ent.Product]{index, r})
 	}
-	return p.lineError(line)
 }
 
 func (p *problems) productRow(in *storefrontv1.Product, t tenant.Store) ent.Product {
-	p.given("type", in.GetType())
-	p.given("status", in.GetStatus())
+	p.Known("type", in.GetType())
+	p.Known("status", in.GetStatus())
 	p.storeCurrency(in.GetCurrency(), t.Currency)
 	p.Amount("compareAtAmount", in.CompareAtAmount, validate.PriceBound)
-	row := ent.Product{
+	r := ent.Product{
 		ID:              p.id("id", in.GetId()),
 		Title:           p.Title("title", in.GetTitle()),
 		Slug:            p.keptSlug("slug", in.GetSlug()),
-		Type:            product.Type(in.GetType().String()),
-		Status:          product.Status(in.GetStatus().String()),
+		Type:            product.TypeFILE,
+		Status:          product.StatusDRAFT,
 		Summary:         p.Text("summary", in.GetSummary(), validate.MaxSummaryRunes),
 		Description:     p.Text("description", in.GetDescription(), validate.MaxDescriptionRunes),
 		PriceAmount:     p.kept("priceAmount", in.GetPriceAmount()),
 		CompareAtAmount: in.CompareAtAmount,
-		URL:             p.address("url", in.GetUrl()),
 		CoverURL:        p.URL("coverUrl", in.CoverUrl),
 		PublishedAt:     p.Moment("publishedAt", in.GetPublishedAt()),
-		ContentReady:    in.GetPublishedAt() != nil,
 		CreatedAt:       p.pastMoment("createdAt", in.GetCreatedAt()),
 		UpdatedAt:       p.pastMoment("updatedAt", in.GetUpdatedAt()),
 	}
-	if row.CompareAtAmount != nil && *row.CompareAtAmount <= row.PriceAmount {
+	if in.GetType() != 0 {
+		r.Type = product.Type(in.GetType().String())
+	}
+	if in.GetStatus() != 0 {
+		r.Status = product.Status(in.GetStatus().String())
+	}
+	if address := p.URL("url", &in.Url); address != nil {
+		r.URL = *address
+	}
+	if r.CompareAtAmount != nil && *r.CompareAtAmount <= r.PriceAmount {
 		p.Invalid("compareAtAmount", "must be above priceAmount, or null")
 	}
-	if row.Status == product.StatusPUBLISHED && row.PublishedAt == nil {
-		p.Invalid("publishedAt", "is required for a PUBLISHED product")
-	}
-	return row
+	return r
 }
 
-func (b *productBatch) save(ctx context.Context, tx *ent.Tx) (int, error) {
-	there, err := tx.Product.Query().Where(product.IDIn(idsOf(b.lines, productID)...)).
+func (b *products) plan(ctx context.Context, tx *ent.Tx, s *ent.Store) (int, error) {
+	there, err := tx.Product.Query().Where(product.IDIn(idsOf(b.rows, productID)...)).
 		Select(product.FieldID, product.FieldStoreID).All(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("look for the products: %w", err)
 	}
 	known := owners{}
-	for _, row := range there {
-		known[row.ID] = row.StoreID
+	for _, r := range there {
+		known[r.ID] = r.StoreID
 	}
-	lines, err := fresh(b.lines, "id", productID, known, b.t.ID)
-	if err != nil {
-		return 0, err
+	b.fresh = fresh(&b.batch, b.rows, "id", productID, known)
+	if len(b.fresh) == 0 {
+		return 0, nil
 	}
-	if err := b.freeSlugs(ctx, tx, lines); err != nil {
-		return 0, err
-	}
-	create := make([]*ent.ProductCreate, len(lines))
-	for i, l := range lines {
-		create[i] = tx.Product.Create().SetID(l.row.ID).SetStoreID(b.t.ID).
-			SetTitleFolded(resource.Fold(l.row.Title)).SetSlug(l.row.Slug).SetType(l.row.Type).SetURL(l.row.URL).
-			SetNillablePublishedAt(l.row.PublishedAt).SetCreatedAt(l.row.CreatedAt).SetUpdatedAt(l.row.UpdatedAt)
-		if err := field.Product.Fill(create[i].Mutation(), &l.row); err != nil {
-			return 0, fmt.Errorf("store the products: %w", err)
-		}
-	}
-	if err := tx.Product.CreateBulk(create...).Exec(ctx); err != nil {
-		return 0, fmt.Errorf("store the products: %w", err)
-	}
-	return len(lines), nil
+	return len(b.fresh), b.slugs(ctx, tx, strings.TrimSuffix(s.URL, "/"))
 }
 
-// freeSlugs refuses a line whose slug is another product's.
-func (b *productBatch) freeSlugs(ctx context.Context, tx *ent.Tx, lines []importLine[ent.Product]) error {
-	slugs := make([]string, len(lines))
-	for i, l := range lines {
-		slugs[i] = l.row.Slug
+// slugs makes the slugs and addresses that are not given, and refuses a slug that is another
+// product's. A slug that is taken gets an end that follows from the product's id.
+func (b *products) slugs(ctx context.Context, tx *ent.Tx, address string) error {
+	made := make([][2]string, len(b.fresh)) // from the title, and from the title and the id
+	var wanted []string
+	for i := range b.fresh {
+		r := &b.fresh[i].row
+		if r.Slug != "" {
+			wanted = append(wanted, r.Slug)
+			continue
+		}
+		made[i] = slugsOf(r.Title, r.ID)
+		wanted = append(wanted, made[i][:]...)
 	}
-	used, err := tx.Product.Query().Where(product.StoreID(b.t.ID), product.SlugIn(slugs...)).
+	used, err := tx.Product.Query().Where(product.StoreID(b.t.ID), product.SlugIn(wanted...)).
 		Select(product.FieldSlug).Strings(ctx)
 	if err != nil {
 		return fmt.Errorf("look for the slugs: %w", err)
 	}
-	taken := map[string]bool{}
+	taken := map[string]bool{"": true}
 	for _, slug := range used {
 		taken[slug] = true
 	}
-	for _, l := range lines {
-		if taken[l.row.Slug] {
-			return l.refuse("slug", "is another product's")
+	for _, l := range b.fresh {
+		if slug := l.row.Slug; slug != "" {
+			if taken[slug] {
+				b.refuse(l.index, "slug", "is another product's")
+			}
+			taken[slug] = true
 		}
-		taken[l.row.Slug] = true
+	}
+	for i := range b.fresh {
+		r := &b.fresh[i].row
+		if r.Slug == "" {
+			if r.Slug = made[i][0]; taken[r.Slug] {
+				r.Slug = made[i][1]
+			}
+			if taken[r.Slug] {
+				b.refuse(b.fresh[i].index, "slug", "is another product's")
+			}
+			taken[r.Slug] = true
+		}
+		if r.URL == "" {
+			r.URL = address + "/products/" + r.Slug
+		}
 	}
 	return nil
+}
+
+// slugsOf returns the slug of a title, which may be empty, and the one that is told apart by the id.
+func slugsOf(title string, id uuid.UUID) [2]string {
+	slug := validate.SlugOf(title)
+	end := strings.ToLower(base32.HexEncoding.EncodeToString(id[8:])[:8])
+	if slug == "" {
+		return [2]string{"", end}
+	}
+	return [2]string{slug, strings.TrimRight(slug[:min(len(slug), validate.MaxSlugBytes-len(end)-1)], "-") + "-" + end}
+}
+
+func (b *products) store(ctx context.Context, tx *ent.Tx) error {
+	now := hook.Time(ctx)
+	create := make([]*ent.ProductCreate, len(b.fresh))
+	for i, l := range b.fresh {
+		r := l.row
+		dated(&r.CreatedAt, now)
+		dated(&r.UpdatedAt, r.CreatedAt)
+		if r.Status == product.StatusPUBLISHED && r.PublishedAt == nil {
+			r.PublishedAt = &r.CreatedAt
+		}
+		r.ContentReady = r.PublishedAt != nil
+		create[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).
+			SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).SetType(r.Type).SetURL(r.URL).
+			SetNillablePublishedAt(r.PublishedAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
+		if err := field.Product.Fill(create[i].Mutation(), &r); err != nil {
+			return fmt.Errorf("store the products: %w", err)
+		}
+	}
+	if err := tx.Product.CreateBulk(create...).Exec(ctx); err != nil {
+		return fmt.Errorf("store the products: %w", err)
+	}
+	return nil
+}
+
+// dated sets a time that was not given.
+func dated(at *time.Time, otherwise time.Time) {
+	if at.IsZero() {
+		*at = otherwise
+	}
 }

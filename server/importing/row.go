@@ -1,34 +1,53 @@
 package importing
 
-import (
-	"github.com/google/uuid"
-)
+import "github.com/google/uuid"
+
+// row is a row of a batch that was read, with its place in the batch.
+type row[R any] struct {
+	index int
+	row   R
+}
 
 // owners maps each existing row with an id of the batch to its store.
 type owners map[uuid.UUID]uuid.UUID
 
-// fresh leaves out the lines whose row the store has already, and those that repeat an earlier
-// line's id. It refuses an id, by the name of its field, that belongs to another store.
-func fresh[R any](lines []importLine[R], field string, idOf func(*R) uuid.UUID, known owners, store uuid.UUID) ([]importLine[R], error) {
-	var left []importLine[R]
-	for _, l := range lines {
+// fresh leaves out the rows that the store has already, and those that repeat an earlier row's id. It
+// refuses an id, by the name of its field, that belongs to another store.
+func fresh[R any](b *batch, rows []row[R], field string, idOf func(*R) uuid.UUID, known owners) []row[R] {
+	var left []row[R]
+	for _, l := range rows {
 		id := idOf(&l.row)
 		switch owner, there := known[id]; {
-		case there && owner != store:
-			return nil, l.refuse(field, "belongs to another store")
+		case there && owner != b.t.ID:
+			b.refuse(l.index, field, "belongs to another store")
 		case !there:
-			known[id] = store
+			known[id] = b.t.ID
 			left = append(left, l)
 		}
 	}
-	return left, nil
+	return left
 }
 
-// idsOf returns the ids of the lines' rows.
-func idsOf[R any](lines []importLine[R], idOf func(*R) uuid.UUID) []uuid.UUID {
-	ids := make([]uuid.UUID, len(lines))
-	for i := range lines {
-		ids[i] = idOf(&lines[i].row)
+// idsOf returns the ids of the rows.
+func idsOf[R any](rows []row[R], idOf func(*R) uuid.UUID) []uuid.UUID {
+	ids := make([]uuid.UUID, len(rows))
+	for i := range rows {
+		ids[i] = idOf(&rows[i].row)
 	}
 	return ids
+}
+
+// refuseTaken refuses each row whose text is that of an existing row or of an earlier one of the batch.
+func refuseTaken[R any](b *batch, rows []row[R], field, message string, used []string, textOf func(*R) string) {
+	taken := make(map[string]bool, len(used)+len(rows))
+	for _, text := range used {
+		taken[text] = true
+	}
+	for _, l := range rows {
+		text := textOf(&l.row)
+		if taken[text] {
+			b.refuse(l.index, field, message)
+		}
+		taken[text] = true
+	}
 }

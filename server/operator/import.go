@@ -2,17 +2,25 @@ package operator
 
 import (
 	"context"
-	"io"
 
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/importing"
 )
 
-// Import loads existing data into a store. It refuses with store_not_found and as importing.Import
-// does; what it answers with is stored even then.
-func (o *Operator) Import(ctx context.Context, storeName string, lines io.Reader, options importing.Options) (importing.Progress, error) {
-	ctx, err := o.In(ctx, storeName)
-	if err != nil {
-		return importing.Progress{}, err
-	}
-	return importing.New(o.store).Import(ctx, lines, options)
+// ImportProducts imports a batch of products into a store. It refuses with store_not_found or
+// validation_failed.
+func (o *Operator) ImportProducts(ctx context.Context, in *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error) {
+	return inStore(ctx, o, in.GetStore(), in, importing.New(o.store).Products)
+}
+
+// ImportCustomers imports a batch of customers into a store. It refuses with store_not_found or
+// validation_failed.
+func (o *Operator) ImportCustomers(ctx context.Context, in *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error) {
+	return inStore(ctx, o, in.GetStore(), in, importing.New(o.store).Customers)
+}
+
+// ImportOrders imports a batch of orders into a store. It refuses with store_not_found or
+// validation_failed.
+func (o *Operator) ImportOrders(ctx context.Context, in *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error) {
+	return inStore(ctx, o, in.GetStore(), in, importing.New(o.store).Orders)
 }

@@ -41,6 +41,7 @@ type API interface {
 	adminv1connect.DeliveryServiceHandler
 	adminv1connect.ActivityServiceHandler
 	adminv1connect.DashboardServiceHandler
+	adminv1connect.ImportServiceHandler
 
 	ListEvents(context.Context, *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error)
 	GetEvent(context.Context, *adminv1.GetEventRequest) (*adminv1.Event, error)

@@ -15,7 +15,6 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/importing"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
@@ -169,7 +168,7 @@ func TestOperatorRefusesAnUnknownStore(t *testing.T) {
 			return err
 		},
 		"import": func() error {
-			_, err := o.Import(ctx, "nowhere", strings.NewReader(""), importing.Options{Kind: importing.Orders})
+			_, err := o.ImportOrders(ctx, &adminv1.ImportOrdersRequest{Store: "nowhere"})
 			return err
 		},
 	} {

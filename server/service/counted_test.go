@@ -21,6 +21,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service"
 )
@@ -134,8 +135,8 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 		_, err = h.PayOrder(h.ctx, o.GetId())
 		return err
 	default:
-		_, err := importing.New(h.bench.store).Import(h.ctx, importtest.Lines(importtest.OneOrder(importtest.OneCustomer()).With("createdAt", moment(r)),
-			importtest.OneOrder(importtest.OneCustomer())), importing.Options{Kind: importing.Orders})
+		_, err := importtest.Load(h.ctx, importing.New(h.bench.store), importtest.Lines(importtest.OneOrder(importtest.OneCustomer()).With("createdAt", moment(r)),
+			importtest.OneOrder(importtest.OneCustomer())), file.Options{Kind: file.Orders})
 		return err
 	}
 }

@@ -22,6 +22,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service"
 )
@@ -206,7 +207,7 @@ func (w *world) load(ctx context.Context, s *service.Shop, r *rand.Rand) error {
 	buyer := importtest.Fields{"id": w.customers[i], "name": "", "email": w.emails[i], "phone": nil}
 	one := importtest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil).With("paymentLink", importtest.Fields{"id": pick(w.links, r), "code": "", "title": ""})
 	other := importtest.OneOrder(importtest.OneCustomer()).With("status", "PENDING").With("paidAt", nil)
-	_, err := w.importers[s].Import(ctx, importtest.Lines(one, other), importing.Options{Kind: importing.Orders, Events: true})
+	_, err := importtest.Load(ctx, w.importers[s], importtest.Lines(one, other), file.Options{Kind: file.Orders, Events: true})
 	if err == nil {
 		w.seen(one["id"].(string))
 	}

@@ -14,6 +14,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service"
 )
@@ -125,7 +126,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		{"a key", "api_keys", key.ID.String(), func(string) error { _, err := w.RevokeKey(w.ctx, key.ID.String()); return err }},
 		{"a webhook", "webhooks", hook, func(string) error { _, err := w.DisableWebhook(w.ctx, hook); return err }},
 		{"a load behind the store", "stores", inStore.ID.String(), func(string) error {
-			_, err := importing.New(w.store).Import(w.ctx, importtest.Lines(importtest.OneCustomer()), importing.Options{Kind: importing.Customers, Events: true})
+			_, err := importtest.Load(w.ctx, importing.New(w.store), importtest.Lines(importtest.OneCustomer()), file.Options{Kind: file.Customers, Events: true})
 			return err
 		}},
 	} {

@@ -12,6 +12,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service"
 	"go.storefront.example/server/validate"
@@ -72,7 +73,7 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 
 		// As many orders as can be counted.
 		full := importtest.OneCustomer().With("ordersCount", math.MaxInt32)
-		_, err = importing.New(s).Import(b.ctx, importtest.Lines(full), importing.Options{Kind: importing.Customers})
+		_, err = importtest.Load(b.ctx, importing.New(s), importtest.Lines(full), file.Options{Kind: file.Customers})
 		require.NoError(t, err)
 		_, err = b.RecordOrder(b.ctx, service.OrderDraft{CustomerID: full["id"].(string), Lines: []service.OrderLine{{ProductID: one.GetId(), Quantity: 1}}})
 		refused(t, err, apierr.TotalLimit)

@@ -34,6 +34,7 @@ type Client struct {
 	adminv1connect.ActivityServiceClient
 	adminv1connect.EventServiceClient
 	adminv1connect.DashboardServiceClient
+	adminv1connect.ImportServiceClient
 
 	base    string
 	streams adminv1connect.EventServiceClient
@@ -87,6 +88,7 @@ func NewClient(address, token string) (*Client, error) {
 		ActivityServiceClient:    adminv1connect.NewActivityServiceClient(plain, base, options),
 		EventServiceClient:       adminv1connect.NewEventServiceClient(plain, base, options),
 		DashboardServiceClient:   adminv1connect.NewDashboardServiceClient(plain, base, options),
+		ImportServiceClient:      adminv1connect.NewImportServiceClient(plain, base, options),
 	}, nil
 }
 

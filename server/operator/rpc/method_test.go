@@ -92,6 +92,7 @@ func TestEveryMethod(t *testing.T) {
 				c.keys()
 				c.hooks(product)
 				c.journals()
+				c.imports()
 				for _, procedure := range procedures(t) {
 					require.True(t, c.called[procedure], "%s was not called", procedure)
 				}

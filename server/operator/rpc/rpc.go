@@ -75,6 +75,7 @@ func Services(o operator.Handlers, c Config) []Service {
 		behind(adminv1connect.NewActivityServiceHandler(o, options...)),
 		behind(adminv1connect.NewEventServiceHandler(o, options...)),
 		behind(adminv1connect.NewDashboardServiceHandler(o, options...)),
+		behind(adminv1connect.NewImportServiceHandler(o, options...)),
 		behind(grpcreflect.NewHandlerV1(reflector, reflection...)),
 		behind(grpcreflect.NewHandlerV1Alpha(reflector, reflection...)),
 	}
@@ -87,5 +88,6 @@ func Names() []string {
 		adminv1connect.CustomerServiceName, adminv1connect.PaymentLinkServiceName, adminv1connect.KeyServiceName,
 		adminv1connect.WebhookServiceName, adminv1connect.DeliveryServiceName, adminv1connect.ActivityServiceName,
 		adminv1connect.EventServiceName, adminv1connect.DashboardServiceName,
+		adminv1connect.ImportServiceName,
 	}
 }

@@ -1,0 +1,256 @@
+package file
+
+import (
+	"fmt"
+	"html"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// builder makes a message of the API from a record.
+type builder struct {
+	*record
+	entry    *entry
+	currency string
+	decimals int
+}
+
+// fieldsOf are the fields of a record that a field of a message is made from, where the names differ.
+var fieldsOf = map[string][]string{
+	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
+	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
+	"name": {"name", "firstName"}, "customer.name": {"name", "firstName"}, "customer.email": {"email"}, "customer.phone": {"phone"},
+	"customer.id": {"customer", "email"}, "customer": {"email"},
+	"productId": {"itemProduct"}, "type": {"itemType"}, "title": {"itemTitle"}, "quantity": {"itemQuantity"}, "unitAmount": {"itemPrice", "itemTotal"},
+}
+
+var itemField = regexp.MustCompile(`^items\[(\d+)\]\.(\w+)$`)
+
+// place returns the column and the line of a message's field.
+func (b *builder) place(field string) (column string, line int) {
+	at := 0
+	names := fieldsOf[field]
+	if item := itemField.FindStringSubmatch(field); item != nil {
+		n, _ := strconv.Atoi(item[1])
+		at, names = b.itemLine(n), fieldsOf[item[2]]
+	} else if _, order := b.entry.message.(*storefrontv1.Order); !order && slices.Contains([]string{"type", "title"}, field) {
+		names = nil
+	}
+	for _, name := range append(names, field) {
+		if value, column := b.on(at, name); value != "" || len(b.table.columnsOf(name)) > 0 {
+			return column, b.lines[at].number
+		}
+	}
+	_, column = b.on(at, append(names, field)[0])
+	return column, b.lines[at].number
+}
+
+// itemLine returns the line of an order's item.
+func (b *builder) itemLine(n int) int {
+	for i := range b.lines {
+		if title, _ := b.on(i, "itemTitle"); title != "" {
+			if n == 0 {
+				return i
+			}
+			n--
+		}
+	}
+	return 0
+}
+
+func (b *builder) optional(field string) *string {
+	if value := b.value(field); value != "" {
+		return &value
+	}
+	return nil
+}
+
+// amount reads an amount from a field in units of the currency, such as 12.50, or one in minor units.
+// target is the field of the message.
+func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
+	if text, _ := b.on(line, units); text != "" {
+		n, err := minorOf(text, b.decimals)
+		if err != nil {
+			b.entry.refuse(target, err.Error())
+		}
+		return n, true
+	}
+	text, _ := b.on(line, minor)
+	if text == "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		b.entry.refuse(target, "must be a whole number of minor units")
+	}
+	return n, true
+}
+
+func (b *builder) moment(field string) *timestamppb.Timestamp {
+	text := b.value(field)
+	if text == "" {
+		return nil
+	}
+	if clock := b.value("time"); clock != "" && field == "createdAt" {
+		text += " " + clock
+	}
+	at, err := momentOf(text)
+	if err != nil {
+		b.entry.refuse(field, err.Error())
+		return nil
+	}
+	return timestamppb.New(at)
+}
+
+// count reads a whole number.
+func (b *builder) count(line int, field, target string) int64 {
+	text, _ := b.on(line, field)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n != float64(int32(n)) {
+		b.entry.refuse(target, "must be a whole number")
+		return 0
+	}
+	return int64(n)
+}
+
+// word reads one of an enum's words.
+func (b *builder) word(line int, field, target string, values map[string]int32) int32 {
+	text, _ := b.on(line, field)
+	if text == "" {
+		return 0
+	}
+	word, known := b.table.words[field][strings.TrimPrefix(strings.ToLower(text), "wc-")]
+	if !known {
+		word = strings.ToUpper(text)
+	}
+	n, known := values[word]
+	if !known || n == 0 {
+		names := slices.Sorted(maps.Keys(b.table.words[field]))
+		if len(names) == 0 {
+			names = slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool { return values[name] == 0 })
+		}
+		b.entry.refuse(target, fmt.Sprintf("must be one of %s, not %q", strings.Join(names, ", "), text))
+	}
+	return n
+}
+
+// money is the currency of the record's amounts; empty stands for the store's.
+func (b *builder) money() string {
+	return first(strings.ToUpper(b.value("currency")), b.table.currency)
+}
+
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+func (b *builder) product() *storefrontv1.Product {
+	m := &storefrontv1.Product{
+		Id: b.value("id"), Title: b.value("title"), Slug: b.value("slug"), Currency: b.money(), Url: b.value("url"), CoverUrl: b.optional("coverUrl"),
+		// A summary is plain text, a description HTML. WooCommerce writes line breaks as \n.
+		Summary:     strings.TrimSpace(html.UnescapeString(tag.ReplaceAllString(strings.ReplaceAll(b.value("summary"), `\n`, "\n"), ""))),
+		Description: strings.ReplaceAll(b.value("description"), `\n`, "\n"),
+		Type:        storefrontv1.Product_Type(b.word(0, "type", "type", storefrontv1.Product_Type_value)),
+		Status:      storefrontv1.Product_Status(b.word(0, "status", "status", storefrontv1.Product_Status_value)),
+		PublishedAt: b.moment("publishedAt"), CreatedAt: b.moment("createdAt"), UpdatedAt: b.moment("updatedAt"),
+	}
+	if m.CoverUrl != nil { // WooCommerce lists all images
+		cover, _, _ := strings.Cut(*m.CoverUrl, ", ")
+		m.CoverUrl = &cover
+	}
+	var given bool
+	if m.PriceAmount, given = b.amount(0, "priceAmount", "price", "priceAmount"); !given {
+		b.entry.refuse("priceAmount", "is required")
+	}
+	// The exports have reference prices that a shop does not show, since they are not above the price.
+	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() || !b.table.known) {
+		m.CompareAtAmount = &before
+	}
+	return m
+}
+
+// fullName is the name, or the first and the last name.
+func (b *builder) fullName() string {
+	return first(b.value("name"), strings.TrimSpace(b.value("firstName")+" "+b.value("lastName")))
+}
+
+func (b *builder) customer() *storefrontv1.Customer {
+	m := &storefrontv1.Customer{
+		Id: b.value("id"), Name: b.fullName(), Email: b.optional("email"), Phone: b.optional("phone"), Currency: b.money(),
+		OrdersCount: int32(b.count(0, "ordersCount", "ordersCount")), //nolint:gosec // Bounded by count.
+		CreatedAt:   b.moment("createdAt"),
+	}
+	m.TotalPaid, _ = b.amount(0, "totalPaid", "total", "totalPaid")
+	return m
+}
+
+func (b *builder) order() *storefrontv1.Order {
+	m := &storefrontv1.Order{
+		Id: b.value("id"), Reference: b.value("reference"), Currency: b.money(), Note: b.optional("note"),
+		Status: storefrontv1.Order_Status(b.word(0, "status", "status", storefrontv1.Order_Status_value)),
+		PaidAt: b.moment("paidAt"), CreatedAt: b.moment("createdAt"),
+		Customer: &storefrontv1.Order_Customer{Id: b.value("customer"), Name: b.fullName(), Email: b.optional("email"), Phone: b.optional("phone")},
+	}
+	switch {
+	case yes(b.value("refunded")):
+		m.Status = storefrontv1.Order_REFUNDED
+	case b.table.columns["status"] == nil:
+		m.Status = storefrontv1.Order_PAID // an export of sales
+	case b.value("cancelledAt") != "" && m.GetStatus() == storefrontv1.Order_PENDING:
+		m.Status = storefrontv1.Order_CANCELLED
+	}
+	if b.table.known && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
+		m.PaidAt = nil // an authorization, or a part of the amount
+	}
+	if text := b.value("platformFeePercent"); text != "" {
+		percent, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			b.entry.refuse("platformFeePercent", "must be a percentage from 0 to 100")
+		}
+		m.PlatformFeePercent = percent
+	}
+	var sum int64
+	for i := range b.lines {
+		if item := b.item(i, len(m.GetItems())); item != nil {
+			m.Items = append(m.Items, item)
+			sum += item.GetUnitAmount() * int64(item.GetQuantity())
+		}
+	}
+	var given bool
+	if m.Amount, given = b.amount(0, "amount", "total", "amount"); !given {
+		if m.Amount = sum; len(m.GetItems()) == 0 {
+			b.entry.refuse("amount", "is required")
+		}
+	}
+	return m
+}
+
+// item reads the item of one line; nil if the line has none.
+func (b *builder) item(line, n int) *storefrontv1.Order_Item {
+	title, _ := b.on(line, "itemTitle")
+	if title == "" {
+		return nil
+	}
+	field := func(name string) string { return fmt.Sprintf("items[%d].%s", n, name) }
+	item := &storefrontv1.Order_Item{
+		Title: title, Quantity: 1,
+		Type: storefrontv1.Product_Type(b.word(line, "itemType", field("type"), storefrontv1.Product_Type_value)),
+	}
+	item.ProductId, _ = b.on(line, "itemProduct")
+	if text, _ := b.on(line, "itemQuantity"); text != "" {
+		item.Quantity = int32(b.count(line, "itemQuantity", field("quantity"))) //nolint:gosec // Bounded by count.
+	}
+	var given bool
+	if item.UnitAmount, given = b.amount(line, field("unitAmount"), "itemPrice", ""); !given && item.GetQuantity() > 0 {
+		total, _ := b.amount(line, field("unitAmount"), "itemTotal", "")
+		item.UnitAmount = total / int64(item.GetQuantity())
+	}
+	return item
+}

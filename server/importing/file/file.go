@@ -1,0 +1,297 @@
+// Package file reads the files that stores bring along when they move in, and imports them in batches:
+// CSV of other shops' exports or of one's own, and JSON lines. It knows the columns of the exports, makes
+// the ids that a file does not have, and names the line and the column of what is refused.
+//
+//	file ──► lines ──► records ──► messages of the API ──► batches ──► API: a database, or a server
+//	            └─ columns: --from, --map       └─ ids from the store and one's own ids
+//
+// One's own ids become UUIDs of version 5 (RFC 9562, 5.5) of the store, the kind, the source and the own id.
+// So the same row is the same object whenever it is imported, and importing a file again changes nothing.
+//
+// A batch is stored whole or not at all. Behind a bad line nothing is stored any more, but everything is
+// checked, so that all bad lines are known. An import that dies is continued by running it again.
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/proto"
+
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// BatchRows and maxBatchBytes bound a batch: how many rows a request may hold, and what stays below the
+// largest request that a server reads.
+const (
+	BatchRows     = 500
+	maxBatchBytes = 900 << 10
+)
+
+// Kind is a kind of resource that can be imported.
+type Kind string
+
+// The kinds of resource that can be imported.
+const (
+	Products  Kind = "products"
+	Customers Kind = "customers"
+	Orders    Kind = "orders"
+)
+
+// API is where rows are imported: the methods of storefront.admin.v1.ImportService.
+type API interface {
+	ImportProducts(context.Context, *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error)
+	ImportCustomers(context.Context, *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error)
+	ImportOrders(context.Context, *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error)
+}
+
+// Options configure an import.
+type Options struct {
+	// Store is the store that the rows go to; required.
+	Store *storefrontv1.Store
+	// Kind is what the lines hold.
+	Kind Kind
+	// From is the shop whose export the file is; empty means storefront.
+	From string
+	// Columns maps columns to fields, before those of From; a column without a field is left out.
+	Columns map[string]string
+	// Type is the type of products whose line has none; FILE unless set.
+	Type storefrontv1.Product_Type
+	// Events sends the events that the same rows would send if they were new.
+	Events bool
+	// DryRun checks everything and stores nothing.
+	DryRun bool
+	// Progress, when not nil, is called after each batch with all that was read so far.
+	Progress func(Progress)
+	// Bad, when not nil, is called for each bad line, in the file's order.
+	Bad func(LineError)
+}
+
+// Progress is how far an import is.
+type Progress struct {
+	// Lines is how many rows of the file are done.
+	Lines int
+	// Stored is how many of them are new, Skipped how many were in the store before. In a dry run
+	// nothing is stored; these are the numbers that would be.
+	Stored, Skipped int
+	// Bad is how many lines cannot be imported.
+	Bad int
+	// Bytes is how much of the file was read.
+	Bytes int64
+}
+
+// LineError is a line that cannot be imported.
+type LineError struct {
+	// Line counts from 1.
+	Line int
+	// Column is the column, or the field of a JSON object; empty for the whole line.
+	Column string
+	// Problem is why.
+	Problem string
+}
+
+// Error returns the line's number, its column and its problem.
+func (e *LineError) Error() string {
+	if e.Column == "" {
+		return fmt.Sprintf("line %d: %s", e.Line, e.Problem)
+	}
+	return fmt.Sprintf("line %d: %s: %s", e.Line, e.Column, e.Problem)
+}
+
+// fatalError is a line behind which nothing can be read.
+type fatalError struct{ LineError }
+
+// BadLinesError is the error of an import with bad lines.
+type BadLinesError struct {
+	// First are all problems of the first bad line.
+	First []LineError
+	// Count is how many lines are bad.
+	Count int
+}
+
+// Error returns the first bad line, and how many there are if there are more.
+func (e *BadLinesError) Error() string {
+	text := e.First[0].Error()
+	for _, other := range e.First[1:] {
+		if text += "; "; other.Column != "" {
+			text += other.Column + ": "
+		}
+		text += other.Problem
+	}
+	if e.Count > 1 {
+		return fmt.Sprintf("%d lines cannot be imported; the first is %s", e.Count, text)
+	}
+	return text
+}
+
+// Load imports a file. Bad lines are a *BadLinesError; what was done is returned with an error too.
+func Load(ctx context.Context, api API, in io.Reader, o Options) (Progress, error) {
+	l := &load{Options: o, api: api, in: &counted{Reader: in}, seen: map[identity]bool{}}
+	next, err := l.open()
+	for err == nil {
+		var e *entry
+		if e, err = next(); err == nil {
+			err = l.add(ctx, e)
+		}
+		var bad *LineError
+		if errors.As(err, &bad) {
+			err = l.add(ctx, &entry{line: bad.Line, bad: []LineError{*bad}})
+		}
+	}
+	var fatal *fatalError
+	if errors.As(err, &fatal) {
+		l.batch = append(l.batch, &entry{line: fatal.Line, bad: []LineError{fatal.LineError}})
+		err = io.EOF
+	}
+	if errors.Is(err, io.EOF) {
+		err = l.send(ctx)
+	}
+	if err == nil && l.done.Bad > 0 {
+		err = &BadLinesError{l.first, l.done.Bad}
+	}
+	return l.done, err
+}
+
+// entry is a row of the file on its way into the store.
+type entry struct {
+	line    int
+	message proto.Message // nil if the line cannot be read
+	// derived is true for a row whose id was made: its e-mail and phone then identify its customer.
+	derived bool
+	bad     []LineError
+	// place returns the column of a field and its line; nil for a JSON object, whose fields are its
+	// columns.
+	place func(field string) (column string, line int)
+}
+
+// refuse adds a problem of a field, unless the field has one.
+func (e *entry) refuse(field, problem string) {
+	column, line := field, e.line
+	if e.place != nil {
+		column, line = e.place(field)
+	}
+	for _, b := range e.bad {
+		if b.Column == column {
+			return
+		}
+	}
+	e.bad = append(e.bad, LineError{line, column, problem})
+}
+
+type load struct {
+	Options
+	api   API
+	in    *counted
+	batch []*entry
+	bytes int
+	done  Progress
+	first []LineError
+	// seen are what identifies the rows that were only checked, since the store does not have them.
+	seen map[identity]bool
+}
+
+// checking reports whether rows are only checked.
+func (l *load) checking() bool { return l.DryRun || l.done.Bad > 0 }
+
+// add adds a row to the batch, which is sent when it is full or the row is of another sort.
+func (l *load) add(ctx context.Context, e *entry) error {
+	size := 0
+	if e.message != nil {
+		size = proto.Size(e.message)
+	}
+	full := len(l.batch) >= BatchRows || l.bytes+size > maxBatchBytes
+	if len(l.batch) > 0 && (full || l.batch[0].derived != e.derived) {
+		if err := l.send(ctx); err != nil {
+			return err
+		}
+	}
+	l.batch = append(l.batch, e)
+	l.bytes += size
+	return nil
+}
+
+// send imports the batch.
+func (l *load) send(ctx context.Context) error {
+	batch := l.batch
+	l.batch, l.bytes = nil, 0
+	if len(batch) == 0 {
+		return nil
+	}
+	options := &adminv1.ImportOptions{Events: l.Events, DryRun: l.checking(), MatchCustomers: batch[0].derived}
+	var sent []*entry
+	repeated := 0
+	for _, e := range batch {
+		options.DryRun = options.DryRun || len(e.bad) > 0
+		if e.message == nil {
+			continue
+		}
+		if l.checking() && l.repeats(e) {
+			repeated++
+			continue
+		}
+		sent = append(sent, e)
+	}
+	stored, skipped := 0, repeated
+	if len(sent) > 0 {
+		out, err := l.call(ctx, sent, options)
+		if err != nil {
+			return err
+		}
+		stored, skipped = int(out.GetStored()), repeated+int(out.GetSkipped())
+		for _, r := range out.GetRefused() {
+			sent[r.GetIndex()].refuse(r.GetField(), r.GetMessage())
+		}
+	}
+	bad := 0
+	for _, e := range batch {
+		if len(e.bad) == 0 {
+			if options.GetDryRun() {
+				l.checked(e)
+			}
+			continue
+		}
+		if l.first == nil {
+			l.first = e.bad
+		}
+		if bad++; l.Bad != nil {
+			for _, b := range e.bad {
+				l.Bad(b)
+			}
+		}
+	}
+	if l.done.Bad == 0 && bad == 0 || l.DryRun {
+		l.done.Lines += len(batch)
+		l.done.Stored += stored
+		l.done.Skipped += skipped
+	}
+	l.done.Bad += bad
+	l.done.Bytes = l.in.bytes
+	if l.Progress != nil {
+		l.Progress(l.done)
+	}
+	return nil
+}
+
+// call sends rows to the API.
+func (l *load) call(ctx context.Context, rows []*entry, options *adminv1.ImportOptions) (*adminv1.ImportResponse, error) {
+	store := l.Store.GetId()
+	switch l.Kind {
+	case Products:
+		return l.api.ImportProducts(ctx, &adminv1.ImportProductsRequest{Store: store, Products: messages[*storefrontv1.Product](rows), Options: options})
+	case Customers:
+		return l.api.ImportCustomers(ctx, &adminv1.ImportCustomersRequest{Store: store, Customers: messages[*storefrontv1.Customer](rows), Options: options})
+	default:
+		return l.api.ImportOrders(ctx, &adminv1.ImportOrdersRequest{Store: store, Orders: messages[*storefrontv1.Order](rows), Options: options})
+	}
+}
+
+func messages[M proto.Message](rows []*entry) []M {
+	out := make([]M, len(rows))
+	for i, e := range rows {
+		out[i] = e.message.(M)
+	}
+	return out
+}

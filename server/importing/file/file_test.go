@@ -1,0 +1,75 @@
+package file_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/importing/file"
+	"go.storefront.example/server/operator"
+	"go.storefront.example/server/service"
+)
+
+// store is a store of a shop in Cameroon, and what imports into it.
+type store struct {
+	*operator.Operator
+	*storefrontv1.Store
+	t  testing.TB
+	db *db.DB
+}
+
+func newStore(t testing.TB, s *db.DB) store {
+	t.Helper()
+	rules := service.New(s, service.Options{})
+	made, err := rules.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator}, &adminv1.CreateStoreRequest{
+		Name: "S", Slug: "s", Currency: "XAF", Country: "CM",
+	})
+	require.NoError(t, err)
+	return store{operator.New(s, rules), made, t, s}
+}
+
+// try imports a text.
+func (s store) try(o file.Options, text []byte) (file.Progress, error) {
+	o.Store = s.Store
+	return file.Load(context.Background(), s, bytes.NewReader(text), o)
+}
+
+// load imports a text that has no bad line.
+func (s store) load(o file.Options, text []byte) file.Progress {
+	s.t.Helper()
+	done, err := s.try(o, text)
+	require.NoError(s.t, err)
+	return done
+}
+
+func (s store) products() []*storefrontv1.Product {
+	s.t.Helper()
+	out, err := s.ListProducts(context.Background(), &adminv1.ListProductsRequest{Store: "s"})
+	require.NoError(s.t, err)
+	return out.GetData()
+}
+
+func (s store) customers() []*storefrontv1.Customer {
+	s.t.Helper()
+	var all []*storefrontv1.Customer
+	for page := int64(1); ; page++ {
+		out, err := s.ListCustomers(context.Background(), &adminv1.ListCustomersRequest{Store: "s", Page: &page, PageSize: new(int32(100))})
+		require.NoError(s.t, err)
+		if all = append(all, out.GetData()...); len(out.GetData()) == 0 {
+			return all
+		}
+	}
+}
+
+func (s store) orders() []*storefrontv1.Order {
+	s.t.Helper()
+	out, err := s.ListOrders(context.Background(), &adminv1.ListOrdersRequest{Store: "s"})
+	require.NoError(s.t, err)
+	return out.GetData()
+}

@@ -1,0 +1,207 @@
+package file_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/importing/file"
+	"go.storefront.example/server/operator"
+	"go.storefront.example/server/service"
+)
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	require.NoError(t, err)
+	return text
+}
+
+// twice imports an export two times, of which the second changes nothing, after a dry run.
+func (s store) twice(from string, kind file.Kind, text []byte, stored int) {
+	s.t.Helper()
+	o := file.Options{Kind: kind, From: from, DryRun: true}
+	dry := s.load(o, text)
+	o.DryRun = false
+	first := s.load(o, text)
+	require.Equal(s.t, first, dry, "a dry run reports what the run does")
+	require.Equal(s.t, stored, first.Stored)
+	before := s.state()
+	again := s.load(o, text)
+	require.Zero(s.t, again.Stored)
+	require.Equal(s.t, first.Lines, again.Skipped)
+	require.Equal(s.t, before, s.state(), "nothing is changed")
+}
+
+// state is all that a reader sees, and the journal.
+func (s store) state() []any {
+	entries, err := s.db.Client().ActivityEntry.Query().Count(context.Background())
+	require.NoError(s.t, err)
+	events, err := s.db.Client().Event.Query().Count(context.Background())
+	require.NoError(s.t, err)
+	return []any{texts(s.products()), texts(s.customers()), texts(s.orders()), entries, events}
+}
+
+func texts[M interface{ String() string }](messages []M) []string {
+	all := make([]string, len(messages))
+	for i, m := range messages {
+		all[i] = m.String()
+	}
+	return all
+}
+
+func by[M any](all []M, key func(M) string) map[string]M {
+	found := map[string]M{}
+	for _, m := range all {
+		found[key(m)] = m
+	}
+	return found
+}
+
+func TestShopify(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		s := newStore(t, d)
+		s.twice("shopify", file.Products, read(t, "shopify_products.csv"), 3)
+		products := by(s.products(), (*storefrontv1.Product).GetSlug)
+		guide := products["guide-du-marche"]
+		require.Equal(t, "Guide du marché", guide.GetTitle())
+		require.Equal(t, "<p>All of it,\non two lines</p>", guide.GetDescription())
+		require.EqualValues(t, 5000, guide.GetPriceAmount(), "the first variant's")
+		require.EqualValues(t, 9000, guide.GetCompareAtAmount())
+		require.Equal(t, "https://cdn.example/guide.png", guide.GetCoverUrl())
+		require.Equal(t, storefrontv1.Product_PUBLISHED, guide.GetStatus())
+		require.NotNil(t, guide.GetPublishedAt())
+		require.Nil(t, products["cours"].CompareAtAmount, "0.00 is none")
+		require.Equal(t, storefrontv1.Product_ARCHIVED, products["old"].GetStatus())
+
+		s.twice("shopify", file.Customers, read(t, "shopify_customers.csv"), 2)
+		customers := by(s.customers(), (*storefrontv1.Customer).GetName)
+		require.Equal(t, "awa@example.com", customers["Awa Ngo"].GetEmail())
+		require.Equal(t, "+237670000001", customers["Awa Ngo"].GetPhone())
+		require.EqualValues(t, 7000, customers["Awa Ngo"].GetTotalPaid())
+		require.Equal(t, "+237670000002", customers["Ben"].GetPhone())
+
+		s.twice("shopify", file.Orders, read(t, "shopify_orders.csv"), 3)
+		orders := by(s.orders(), (*storefrontv1.Order).GetReference)
+		first := orders["#1001"]
+		require.Equal(t, customers["Awa Ngo"].GetId(), first.GetCustomer().GetId(), "found by the e-mail")
+		require.EqualValues(t, 6000, first.GetAmount())
+		require.Len(t, first.GetItems(), 2)
+		require.EqualValues(t, 2, first.GetItems()[1].GetQuantity())
+		require.Equal(t, "2026-01-31T14:04:05Z", first.GetPaidAt().AsTime().Format("2006-01-02T15:04:05Z07:00"))
+		require.Equal(t, storefrontv1.Order_REFUNDED, orders["#1002"].GetStatus())
+		require.Equal(t, storefrontv1.Order_CANCELLED, orders["#1003"].GetStatus())
+		customers = by(s.customers(), (*storefrontv1.Customer).GetName)
+		require.EqualValues(t, 1, customers["Awa Ngo"].GetOrdersCount())
+		require.EqualValues(t, 6000, customers["Awa Ngo"].GetTotalPaid())
+		require.EqualValues(t, 2, customers["New Buyer"].GetOrdersCount(), "one customer for two orders")
+		require.Zero(t, customers["New Buyer"].GetTotalPaid())
+		require.Len(t, customers, 3)
+	})
+}
+
+func TestWooCommerce(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
+	s.twice("woocommerce", file.Products, read(t, "woocommerce_products.csv"), 3)
+	products := by(s.products(), (*storefrontv1.Product).GetTitle)
+	require.EqualValues(t, 4000, products["Guide"].GetPriceAmount())
+	require.EqualValues(t, 5000, products["Guide"].GetCompareAtAmount())
+	require.Equal(t, "Short & sweet", products["Guide"].GetSummary())
+	require.Equal(t, "<p>Long</p>\n<p>text</p>", products["Guide"].GetDescription())
+	require.Equal(t, "https://cdn.example/a.png", products["Guide"].GetCoverUrl())
+	require.Nil(t, products["Draft"].CompareAtAmount)
+	s.twice("woocommerce", file.Customers, read(t, "woocommerce_customers.csv"), 1)
+	s.twice("woocommerce", file.Orders, []byte(string(read(t, "woocommerce_orders.csv"))), 2)
+	orders := by(s.orders(), (*storefrontv1.Order).GetReference)
+	require.Equal(t, storefrontv1.Order_FAILED, orders["56"].GetStatus())
+	require.EqualValues(t, 4000, orders["55"].GetItems()[0].GetUnitAmount())
+	require.Equal(t, products["Guide"].GetId(), orders["55"].GetItems()[0].GetProductId(), "one's own ids link the files")
+	require.Equal(t, "Awa Ngo", orders["55"].GetCustomer().GetName())
+	require.Len(t, s.customers(), 1)
+}
+
+func TestGumroad(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	rules := service.New(d, service.Options{})
+	made, err := rules.CreateStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator}, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "USD", Country: "US"})
+	require.NoError(t, err)
+	s := store{operator.New(d, rules), made, t, d}
+	sales := read(t, "gumroad_sales.csv")
+	s.twice("gumroad", file.Products, sales, 1)
+	s.twice("gumroad", file.Customers, sales, 1)
+	s.twice("gumroad", file.Orders, sales, 2)
+	require.EqualValues(t, 1000, s.products()[0].GetPriceAmount())
+	orders := by(s.orders(), (*storefrontv1.Order).GetReference)
+	require.Equal(t, storefrontv1.Order_REFUNDED, orders["def=="].GetStatus())
+	require.EqualValues(t, 1950, orders["def=="].GetAmount())
+	require.Equal(t, "2026-01-02T10:11:12Z", orders["abc=="].GetCreatedAt().AsTime().Format("2006-01-02T15:04:05Z07:00"))
+	require.Equal(t, s.products()[0].GetId(), orders["abc=="].GetItems()[0].GetProductId())
+	require.EqualValues(t, 1000, s.customers()[0].GetTotalPaid())
+}
+
+// A file of two columns, with or without an id, under names of its own.
+func TestColumnsOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		s := newStore(t, d)
+		s.twice("", file.Products, []byte("title,price\nGuide,500\nGuide !,700\n日本,9\n"), 3)
+		slugs := by(s.products(), (*storefrontv1.Product).GetSlug)
+		require.Contains(t, slugs, "guide")
+		require.Len(t, slugs, 3, "a slug that is taken gets an end")
+		done := s.load(file.Options{
+			Kind: file.Products, Columns: map[string]string{"Preis": "price", "Titel": "title", "Nr": "id", "status": ""}, Type: storefrontv1.Product_COURSE,
+		}, []byte("Nr;Titel;Preis;status\n1;Guide;500;sold\n2;Guide;600;sold\n1;Guide;500;sold\n"))
+		require.Equal(t, 2, done.Stored)
+		require.Equal(t, 1, done.Skipped)
+		require.Equal(t, storefrontv1.Product_COURSE, s.products()[0].GetType())
+
+		s.twice("", file.Orders, []byte("reference,status,email,itemTitle,itemPrice,itemQuantity\nR1,PAID,a@example.com,Guide,500,2\nR1,,,Guide !,700,\nR2,PENDING,a@example.com,Guide,500,1\n"), 2)
+		first := by(s.orders(), (*storefrontv1.Order).GetReference)["R1"]
+		require.EqualValues(t, 1700, first.GetAmount(), "the sum of its items")
+		require.Equal(t, slugs["guide"].GetId(), first.GetItems()[0].GetProductId(), "a title is the product without an id")
+	})
+}
+
+// away is an API that breaks off at a call.
+type away struct {
+	file.API
+	left int
+}
+
+var errAway = errors.New("the server is away")
+
+func (a *away) ImportCustomers(ctx context.Context, in *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error) {
+	if a.left--; a.left < 0 {
+		return nil, errAway
+	}
+	return a.API.ImportCustomers(ctx, in)
+}
+
+// An import that dies is continued by running it again.
+func TestAnImportIsContinued(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		s := newStore(t, d)
+		text := tables(1200)[file.Customers]
+		o := file.Options{Store: s.Store, Kind: file.Customers}
+		done, err := file.Load(t.Context(), &away{s, 2}, bytes.NewReader(text), o)
+		require.ErrorIs(t, err, errAway)
+		require.Equal(t, 1000, done.Stored)
+		require.Len(t, s.customers(), 1000)
+		done = s.load(o, text)
+		require.Equal(t, file.Progress{Lines: 1200, Stored: 200, Skipped: 1000, Bytes: int64(len(text))}, done)
+		require.Len(t, s.customers(), 1200)
+	})
+}

@@ -1,0 +1,271 @@
+package file
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// line is one line of a table: its number and its values, in the order of the columns.
+type line struct {
+	number int
+	values []string
+	table  *table
+}
+
+// column returns a column's value, "" if there is no such column.
+func (l line) column(name string) string {
+	if i, ok := l.table.places[fold(name)]; ok && i < len(l.values) {
+		return strings.TrimSpace(l.values[i])
+	}
+	return ""
+}
+
+// table reads a CSV file, or JSON lines of flat objects, as lines of columns.
+type table struct {
+	source
+	header []string
+	places map[string]int   // by fold of the name
+	of     map[string][]int // the columns of each field that the file has
+	read   func() (line, error)
+	ahead  *line // a line that was read, of the next record
+	failed error // of the line after the record
+}
+
+var gaps = strings.NewReplacer(" ", "", "_", "", "-", "")
+
+// fold makes the names of columns comparable: Cover URL, cover_url and coverUrl are one.
+func fold(name string) string { return strings.ToLower(gaps.Replace(strings.TrimSpace(name))) }
+
+// newCSV reads the header of a CSV file. The separator is the one of , ; and tab that the header has
+// most of.
+func newCSV(text *bufio.Reader, s source) (*table, error) {
+	t := &table{source: s}
+	limit := &bounded{Reader: text}
+	limit.next()
+	head, _ := text.Peek(4096)
+	if end := bytes.IndexByte(head, '\n'); end >= 0 {
+		head = head[:end]
+	}
+	records := csv.NewReader(limit)
+	records.FieldsPerRecord = -1
+	for _, mark := range ",;\t" {
+		if bytes.Count(head, []byte(string(mark))) > bytes.Count(head, []byte(string(records.Comma))) {
+			records.Comma = mark
+		}
+	}
+	header, err := records.Read()
+	if err != nil {
+		var bad *LineError
+		if err = csvError(err, 0); errors.As(err, &bad) {
+			err = &fatalError{*bad}
+		}
+		return nil, err
+	}
+	t.name(header)
+	at := 1
+	t.read = func() (line, error) {
+		limit.next()
+		values, err := records.Read()
+		if err != nil {
+			return line{}, csvError(err, at)
+		}
+		at, _ = records.FieldPos(0)
+		if len(values) != len(t.header) {
+			return line{}, &LineError{at, "", fmt.Sprintf("has %d columns, but the header has %d", len(values), len(t.header))}
+		}
+		return line{at, values, t}, nil
+	}
+	return t, nil
+}
+
+// csvError is the error of a line that cannot be read; io.EOF stays as it is.
+func csvError(err error, at int) error {
+	var malformed *csv.ParseError
+	switch {
+	case errors.Is(err, io.EOF):
+		return err
+	case errors.Is(err, errTooLong):
+		return &fatalError{LineError{at + 1, "", errTooLong.Error() + "; a quote may not be closed"}}
+	case errors.As(err, &malformed):
+		return &LineError{malformed.StartLine, "", fmt.Sprintf("is no CSV: %v in character %d of line %d", malformed.Err, malformed.Column, malformed.Line)}
+	}
+	return fmt.Errorf("read the file: %w", err)
+}
+
+// newObjects reads JSON lines as a table whose columns are the members' names.
+func newObjects(lines *lines, s source) *table {
+	t := &table{source: s, places: map[string]int{}, of: map[string][]int{}}
+	t.read = func() (line, error) {
+		text, at, err := lines.next()
+		if err != nil {
+			return line{}, err
+		}
+		var object map[string]any
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		if err := decoder.Decode(&object); err != nil || decoder.More() {
+			return line{}, &LineError{at, "", "must be one JSON object"}
+		}
+		l := line{number: at, table: t, values: make([]string, len(t.header))}
+		for name, value := range object {
+			i, known := t.places[fold(name)]
+			if !known {
+				i = len(t.header)
+				t.places[fold(name)] = i
+				t.header = append(t.header, name)
+				clear(t.of)
+			}
+			for len(l.values) <= i {
+				l.values = append(l.values, "")
+			}
+			if value != nil {
+				l.values[i] = fmt.Sprint(value)
+			}
+		}
+		return l, nil
+	}
+	return t
+}
+
+// name keeps the names of the columns.
+func (t *table) name(header []string) {
+	t.header, t.places, t.of = header, map[string]int{}, map[string][]int{}
+	for i, name := range header {
+		if _, twice := t.places[fold(name)]; !twice {
+			t.places[fold(name)] = i
+		}
+	}
+}
+
+// mapped adds the columns of --map, and for a file of one's own each column that is named as a field.
+func (s source) mapped(fields []string, columns map[string]string) (source, error) {
+	all := map[string][]string{}
+	for field, names := range s.columns {
+		all[field] = names
+	}
+	if s.columns == nil {
+		for _, field := range fields {
+			all[field] = []string{field}
+		}
+	}
+	for column, field := range columns {
+		for other, names := range all { // a mapped column counts for nothing else
+			all[other] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fold(name) == fold(column) })
+		}
+		if field == "" {
+			continue
+		}
+		if !slices.Contains(fields, field) {
+			return s, fmt.Errorf("--map %s=%s: must be one of %s", column, field, strings.Join(fields, ", "))
+		}
+		all[field] = append([]string{column}, all[field]...)
+	}
+	s.columns = all
+	return s, nil
+}
+
+// next returns the next record: a line, or consecutive lines of one group.
+func (t *table) next() (*record, error) {
+	for {
+		first, err := t.take()
+		if err != nil {
+			return nil, err
+		}
+		if t.skip != nil && t.skip(first) {
+			continue
+		}
+		r := &record{lines: []line{first}, table: t}
+		key := r.value(t.group)
+		for t.group != "" && key != "" {
+			more, err := t.take()
+			if err != nil {
+				t.failed = err
+				break
+			}
+			further := &record{lines: []line{more}, table: t}
+			if other := further.value(t.group); other != "" && other != key {
+				t.ahead = &more
+				break
+			}
+			r.lines = append(r.lines, more)
+		}
+		return r, nil
+	}
+}
+
+// take returns the next line that is not blank.
+func (t *table) take() (line, error) {
+	if err := t.failed; err != nil {
+		t.failed = nil
+		return line{}, err
+	}
+	if t.ahead != nil {
+		l := *t.ahead
+		t.ahead = nil
+		return l, nil
+	}
+	for {
+		l, err := t.read()
+		if err != nil || slices.ContainsFunc(l.values, func(v string) bool { return strings.TrimSpace(v) != "" }) {
+			return l, err
+		}
+	}
+}
+
+// record is what is known of one object: a line, or several.
+type record struct {
+	lines []line
+	table *table
+}
+
+// value returns a field's value on the first line.
+func (r *record) value(field string) string {
+	value, _ := r.on(0, field)
+	return value
+}
+
+// on returns a field's value on one of the lines, and the column that it is in.
+func (r *record) on(n int, field string) (value, column string) {
+	places := r.table.columnsOf(field)
+	if len(places) == 0 {
+		return "", field
+	}
+	for _, i := range places {
+		if i >= len(r.lines[n].values) {
+			continue
+		}
+		if value := strings.TrimSpace(r.lines[n].values[i]); value != "" {
+			return unquoted(value), r.table.header[i]
+		}
+	}
+	return "", r.table.header[places[0]]
+}
+
+// columnsOf returns the places of the columns of a field.
+func (t *table) columnsOf(field string) []int {
+	places, known := t.of[field]
+	if !known {
+		for _, name := range t.columns[field] {
+			if i, there := t.places[fold(name)]; there {
+				places = append(places, i)
+			}
+		}
+		t.of[field] = places
+	}
+	return places
+}
+
+// unquoted leaves out the apostrophe by which spreadsheets keep a number a text.
+func unquoted(value string) string {
+	if len(value) > 1 && value[0] == '\'' && strings.ContainsRune("+0123456789", rune(value[1])) {
+		return value[1:]
+	}
+	return value
+}

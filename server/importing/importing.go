@@ -1,0 +1,154 @@
+// Package importing loads existing data into a store, by the rules that the API has for single values
+// (server/validate): ids, dates, statuses, references and counters are kept. It sends no events unless
+// asked, and writes one journal entry a batch.
+//
+//	batch ──► read: rules of each row ──► plan: what the store has ──► store: rows, one journal entry
+//	             └──────── a refused row: nothing is stored ◄─┘
+//
+// A row whose id the store has already is left as it is, so that sending a batch again stores nothing
+// twice. Package file reads the files that batches come from.
+package importing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/store"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+// BatchRows is how many rows a batch has at most.
+const BatchRows = 500
+
+// Importer loads existing data into stores. Goroutines may share it.
+type Importer struct{ db *db.DB }
+
+// New returns an importer into the stores of a database.
+func New(s *db.DB) *Importer { return &Importer{s} }
+
+// Products imports a batch of products. It refuses with validation_failed.
+func (m *Importer) Products(ctx context.Context, in *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error) {
+	return load(ctx, m, "products", in.GetProducts(), in.GetOptions(), func(b batch) loader {
+		l := &products{batch: b}
+		for i, p := range in.GetProducts() {
+			l.read(i, p)
+		}
+		return l
+	})
+}
+
+// Customers imports a batch of customers. It refuses with validation_failed.
+func (m *Importer) Customers(ctx context.Context, in *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error) {
+	return load(ctx, m, "customers", in.GetCustomers(), in.GetOptions(), func(b batch) loader {
+		l := &customers{batch: b}
+		for i, c := range in.GetCustomers() {
+			l.read(i, c)
+		}
+		return l
+	})
+}
+
+// Orders imports a batch of orders. It refuses with validation_failed.
+func (m *Importer) Orders(ctx context.Context, in *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error) {
+	return load(ctx, m, "orders", in.GetOrders(), in.GetOptions(), func(b batch) loader {
+		l := &orders{batch: b}
+		for i, o := range in.GetOrders() {
+			l.read(i, o)
+		}
+		return l
+	})
+}
+
+// loader is a batch whose rows are read. Both steps may run more than once.
+type loader interface {
+	// plan holds the rows that the batch changes, refuses what the store cannot take, and returns how
+	// many rows are new.
+	plan(ctx context.Context, tx *ent.Tx, s *ent.Store) (fresh int, err error)
+	// store stores the new rows.
+	store(ctx context.Context, tx *ent.Tx) error
+	refusals() *refusedRows
+}
+
+// batch is what all kinds of batch have.
+type batch struct {
+	db    *db.DB
+	t     tenant.Store
+	match bool
+	refusedRows
+}
+
+// errNothing ends a transaction that stores nothing.
+var errNothing = errors.New("nothing to store")
+
+func load[M any](ctx context.Context, m *Importer, kind string, messages []M, options *adminv1.ImportOptions, read func(batch) loader) (*adminv1.ImportResponse, error) {
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return nil, errors.New("the context names no store")
+	}
+	if n := len(messages); n == 0 || n > BatchRows {
+		return nil, apierr.Invalid("The batch is empty or too large.", wire.Field{Name: kind, Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
+	}
+	l := read(batch{db: m.db, t: t, match: options.GetMatchCustomers()})
+	invalid := len(l.refusals().rows)
+	fresh := 0
+	err := m.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		hook.Silence(ctx, options.GetEvents())
+		l.refusals().rows = l.refusals().rows[:invalid]
+		// The entry is the store's. Its row is taken first, so that two imports into it take turns.
+		s, err := db.Take(ctx, m.db, tx.Store.Query().Where(store.ID(t.ID)))
+		if err != nil {
+			return fmt.Errorf("read store: %w", err)
+		}
+		if fresh, err = l.plan(ctx, tx, s); err != nil {
+			return err
+		}
+		if fresh == 0 || options.GetDryRun() || len(l.refusals().rows) > 0 {
+			return errNothing
+		}
+		if err := l.store(ctx, tx); err != nil {
+			return err
+		}
+		if err := s.Update().SetUpdatedAt(hook.Time(ctx)).Exec(ctx); err != nil {
+			return fmt.Errorf("update store: %w", err)
+		}
+		hook.Record(ctx, "store.imported", "store", t.ID, hook.Change{Field: kind, To: int64(fresh)})
+		return nil
+	})
+	if err != nil && !errors.Is(err, errNothing) {
+		return nil, err
+	}
+	out := &adminv1.ImportResponse{Refused: l.refusals().rows}
+	if len(out.Refused) == 0 {
+		out.Stored, out.Skipped = int32(fresh), int32(len(messages)-fresh) //nolint:gosec // At most BatchRows.
+	}
+	return out, nil
+}
+
+// refusedRows gathers the refused fields of a batch.
+type refusedRows struct{ rows []*adminv1.RefusedRow }
+
+func (r *refusedRows) refusals() *refusedRows { return r }
+
+// refuse refuses a field of a row.
+func (r *refusedRows) refuse(index int, field, message string) {
+	r.rows = append(r.rows, &adminv1.RefusedRow{Index: int32(index), Field: field, Message: message}) //nolint:gosec // Below BatchRows.
+}
+
+// add refuses all that is wrong with a row, and reports whether the row is sound.
+func (r *refusedRows) add(index int, p *problems) bool {
+	for _, f := range p.Fields() {
+		r.refuse(index, f.Name, f.Message)
+	}
+	return !p.Any()
+}
+
+// problems gathers everything that is wrong with a row.
+type problems struct{ validate.Problems }
