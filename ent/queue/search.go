@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// searchStep is how many events one statement of a search looks at, MaxSearched how many a search does.
-	searchStep  = 1000
+	// searchStep is how many events one statement of a search looks at.
+	searchStep = 1000
+	// MaxSearched is how many events a search looks at.
 	MaxSearched = 10 * searchStep
 	// searchTime is how long a search goes on to the next step.
 	searchTime = 2 * time.Second

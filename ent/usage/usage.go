@@ -30,15 +30,17 @@ import (
 )
 
 const (
-	// Retention is how long refused requests are kept, and TallyRetention how long tallies are.
-	Retention      = 7 * 24 * time.Hour
+	// Retention is how long refused requests are kept.
+	Retention = 7 * 24 * time.Hour
+	// TallyRetention is how long tallies are kept.
 	TallyRetention = 8 * 24 * time.Hour
 	// MaxKept is how many refused requests of one key are kept: the newest.
 	MaxKept = 200
 
-	// Hour and Day are the periods of tallies, which begin at whole hours and days in UTC.
+	// Hour is a period of tallies; it begins at a whole hour.
 	Hour = time.Hour
-	Day  = 24 * time.Hour
+	// Day is a period of tallies; it begins at midnight in UTC.
+	Day = 24 * time.Hour
 )
 
 const (
