@@ -27,7 +27,7 @@ type doctorCmd struct {
 
 // Help shows an example.
 func (doctorCmd) Help() string {
-	return `Looks at what a server and a worker would meet here, with the same flags, environment and settings file: settings, database, schema, clock, secret key, addresses, the way out, what waits. Prints what it finds and what to do about it, and ends with 1 when something fails. It changes nothing and can be run at any time, also while the service runs.
+	return `Looks at what a server and a worker would meet here, with the same flags, environment and settings file: settings, database, schema, clock, secret key, addresses, the way out, what waits, counts. Prints what it finds and what to do about it, and ends with 1 when something fails. It changes nothing and can be run at any time, also while the service runs.
 
 Example:
 
@@ -104,7 +104,7 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 			return append(found, doctor.Secrets(ctx, nil, keys)) // what follows reads its tables
 		}
 	}
-	found = append(found, doctor.Secrets(ctx, handle, keys), doctor.Outbox(ctx, handle, used), doctor.Sweeps(ctx, handle))
+	found = append(found, doctor.Secrets(ctx, handle, keys), doctor.Outbox(ctx, handle, used), doctor.Sweeps(ctx, handle), doctor.Counts(ctx, handle))
 	if handle.Dialect() == dialect.Postgres {
 		found = append(found, doctor.Transactions(ctx, handle, doctor.LongTransaction))
 	}

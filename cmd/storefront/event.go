@@ -34,13 +34,12 @@ Example:
 
 // resent is what became of an event that was forwarded again.
 type resent struct {
-	ID         string  `json:"id"`
-	Type       string  `json:"type"`
-	ForwardTo  string  `json:"forwardTo"`
-	Secret     string  `json:"secret"`
-	StatusCode int     `json:"statusCode"`
-	DurationMs int64   `json:"durationMs"`
-	Error      *string `json:"error"`
+	ID         string `json:"id"`
+	Type       string `json:"type"`
+	ForwardTo  string `json:"forwardTo"`
+	Secret     string `json:"secret"`
+	StatusCode int    `json:"statusCode"`
+	DurationMs int64  `json:"durationMs"`
 }
 
 // Run forwards the event.
@@ -65,7 +64,7 @@ func (c *eventResendCmd) Run(s *session) error {
 			return fmt.Errorf("forward %s to %s: %s", e.GetId(), target, r.Problem)
 		}
 		if s.json {
-			return s.value(resent{e.GetId(), e.GetType(), target, secret, r.Status, r.Duration.Milliseconds(), nil})
+			return s.value(resent{e.GetId(), e.GetType(), target, secret, r.Status, r.Duration.Milliseconds()})
 		}
 		_, err = fmt.Fprintf(s.out, "%s\nsigning secret: %s\n", forwarded(e, r), secret)
 		return err

@@ -102,6 +102,7 @@ var flagNames = map[string]string{
 	"compareAtAmount": "--compare-at",
 	"items":           "--product",
 	"socialLinks":     "--social",
+	"types":           "--events", // of a stream
 }
 
 // flagOf is the flag that sets a field.

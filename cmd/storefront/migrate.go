@@ -12,6 +12,8 @@ import (
 type migrateCmd struct {
 	Up     migrateUpCmd     `cmd:"" default:"withargs" help:"Bring the schema up to date (default)."`
 	Status migrateStatusCmd `cmd:"" help:"Show which migrations are applied."`
+
+	Recount migrateRecountCmd `cmd:"" help:"Count the rows of stores anew, where totals of lists are wrong."`
 }
 
 // Help shows an example.

@@ -175,3 +175,35 @@ func (c *Counts) Wrong(ctx context.Context, store uuid.UUID, kind string) (bucke
 	}
 	return buckets, nil
 }
+
+// Store is a store as operators name it.
+type Store struct {
+	ID   uuid.UUID
+	Slug string
+}
+
+// Sample returns up to n stores at random.
+func (c *Counts) Sample(ctx context.Context, n int) ([]Store, error) {
+	return c.stores(ctx, "SELECT id, slug FROM stores ORDER BY random() LIMIT $1", n)
+}
+
+// StoresAfter returns up to n stores in the order of their ids, after the one with this id.
+func (c *Counts) StoresAfter(ctx context.Context, id uuid.UUID, n int) ([]Store, error) {
+	return c.stores(ctx, "SELECT id, slug FROM stores WHERE id > $1 ORDER BY id LIMIT $2", id, n)
+}
+
+func (c *Counts) stores(ctx context.Context, query string, args ...any) (stores []Store, err error) {
+	rows, err := c.store.Reader().QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list stores: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var s Store
+		if err := rows.Scan(&s.ID, &s.Slug); err != nil {
+			return nil, fmt.Errorf("list stores: %w", err)
+		}
+		stores = append(stores, s)
+	}
+	return stores, rows.Err()
+}

@@ -15,6 +15,9 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/service"
 )
 
 func requireFinding(t *testing.T, f Finding, status Status, message, remedy string) {
@@ -210,5 +213,21 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), Fail, "^1 secret that the right key does not open.*"+moved.String(), "webhook rotate")
 		register(keys[2], 2)
 		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), Fail, "of 1004 secrets, .*: "+keys[2].ID()+` \(2\)$`, "STOREFRONT_OLD_SECRET_KEYS")
+	})
+}
+
+func TestCountsThatAreWrong(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		rules := service.New(s, service.Options{})
+		made, err := rules.CreateStore(t.Context(), tenant.Actor{}, &adminv1.CreateStoreRequest{Name: "S", Slug: "shop", Currency: "XAF", Country: "CM"})
+		require.NoError(t, err)
+		requireFinding(t, Counts(t.Context(), s), OK, "^of 1 store compared", "")
+		_, err = s.Writer().Exec("INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total) VALUES ($1, 'orders', 1, 20000, 'PAID', '', 7)", made.GetId())
+		require.NoError(t, err)
+		requireFinding(t, Counts(t.Context(), s), Fail, "^1 wrong count of orders in the store shop", "`storefront migrate recount --store shop`")
+		_, err = s.Writer().Exec("UPDATE row_count_fills SET done = false WHERE kind = 'orders'")
+		require.NoError(t, err)
+		requireFinding(t, Counts(t.Context(), s), Warn, `still being counted \(orders\)`, "running")
 	})
 }
