@@ -135,7 +135,6 @@ func TestDoctorTriesTheWayOut(t *testing.T) {
 		"https://nowhere.invalid":       {"cannot be looked up", "offline"},
 		"http://127.0.0.1":              {"no https address", "--check-url"},
 		"https://ada:hunter2@127.0.0.1": {"no https address", "--check-url"},
-		"":                              {"not checked", "--check-url none"},
 	} {
 		f := untrusting.examine("--check-url", target)["outbound-https"]
 		require.NotEqual(t, doctor.OK, f.Status, target)

@@ -162,9 +162,9 @@ func TestATraceOfAPayment(t *testing.T) {
 			require.Equal(t, []string{"1", "200"}, []string{
 				valueOf(attempt.GetAttributes(), "storefront.attempt"), valueOf(attempt.GetAttributes(), "http.response.status_code"),
 			})
-			update := to.find(trace, "UPDATE orders")
-			require.Equal(t, []string{"storefront order pay", call, "transaction", "UPDATE orders"}, to.path(update))
-			require.Regexp(t, `= (\?|\$\d)`, valueOf(update.GetAttributes(), "db.query.text"))
+			read := to.find(trace, "SELECT orders")
+			require.Equal(t, []string{"storefront order pay", call, "transaction", "SELECT orders"}, to.path(read))
+			require.Regexp(t, `= (\?|\$\d)`, valueOf(read.GetAttributes(), "db.query.text"))
 			require.Equal(t, []string{"storefront order pay", call, "transaction", "outbox", "INSERT outbox"}, to.path(to.find(trace, "INSERT outbox")))
 			require.Equal(t, "COMMIT", to.find(trace, "COMMIT").GetName())
 

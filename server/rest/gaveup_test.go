@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -68,9 +69,13 @@ func TestCallersDeadline(t *testing.T) {
 		client := storefrontv1connect.NewStoreServiceClient(row.client, w.url, append(row.options, withKey(fullKey), set)...)
 		_, err := client.GetStore(t.Context(), &storefrontv1.GetStoreRequest{})
 		requireCallError(t, err, connect.CodeDeadlineExceeded, apierr.DeadlineExceeded)
+		got := <-seen
+		require.NotEqual(t, uuid.Nil, got.RequestID)
+		got.RequestID = uuid.Nil
 		require.Equal(t, rest.Request{
 			Protocol: row.protocol, Method: "POST", Route: "/storefront.v1.StoreService/GetStore", Status: 499, Code: "deadline_exceeded",
-		}, <-seen)
+			StoreID: uuid.MustParse(productID), KeyID: uuid.MustParse(productID),
+		}, got)
 		require.Equal(t, 499.0, w.lastLine(t)["status"])
 	}
 	require.NotContains(t, w.log.String(), "ERROR")

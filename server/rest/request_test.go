@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
@@ -42,7 +43,11 @@ func TestLogLine(t *testing.T) {
 	for _, secret := range []string{fullKey, "asked", "written", productID + "?"} {
 		require.NotContains(t, w.log.String(), `"`+secret)
 	}
-	require.Equal(t, rest.Request{Protocol: rest.ProtocolREST, Method: "PATCH", Route: "/v1/products/{id}", Status: 400, Code: "validation_failed"}, w.requests()[0])
+	require.Equal(t, rest.Request{
+		Protocol: rest.ProtocolREST, Method: "PATCH", Route: "/v1/products/{id}", Status: 400, Code: "validation_failed",
+		StoreID: uuid.MustParse(productID), KeyID: uuid.MustParse(productID), RequestID: uuid.MustParse(a.header.Get("X-Request-Id")),
+		Fields: []string{"q", "nope"},
+	}, w.requests()[0])
 
 	w.do(t, "GET", "/v1/products/fails", "")
 	line = w.lastLine(t)
@@ -52,6 +57,7 @@ func TestLogLine(t *testing.T) {
 
 	w.do(t, "BREW", "/coffee", "")
 	last := w.requests()[2]
+	last.RequestID = uuid.Nil
 	require.Equal(t, rest.Request{Protocol: rest.ProtocolNone, Method: "OTHER", Route: "unmatched", Status: 404, Code: "not_found"}, last)
 	require.NotContains(t, w.log.String(), "coffee", "what a client makes up is not in the log")
 }
