@@ -14,6 +14,8 @@ import (
 	"errors"
 	"fmt"
 
+	"entgo.io/ent/dialect"
+
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
@@ -102,6 +104,12 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 	err := m.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		hook.Silence(ctx, options.GetEvents())
 		l.refusals().rows = l.refusals().rows[:invalid]
+		if m.db.Dialect() == dialect.Postgres {
+			// A plan kept from the time when the table was small reads all of it for each batch.
+			if _, err := tx.ExecContext(ctx, "SET LOCAL plan_cache_mode = force_custom_plan"); err != nil {
+				return fmt.Errorf("plan each statement anew: %w", err)
+			}
+		}
 		// The entry is the store's. Its row is taken first, so that two imports into it take turns.
 		s, err := db.Take(ctx, m.db, tx.Store.Query().Where(store.ID(t.ID)))
 		if err != nil {
