@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -259,12 +260,21 @@ Try it:
 %s
 In this folder or below, forward events to a program of yours, and make some:
 
-  storefront listen --forward-to http://localhost:3000/webhooks
-  storefront trigger order.paid
+  %[12]s listen --forward-to http://localhost:3000/webhooks
+  %[12]s trigger order.paid
 
 Ctrl-C stops it.
-`, demo.GetName(), demo.GetSlug(), g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event())
+`, demo.GetName(), demo.GetSlug(), g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event(), typed(os.Args[0]))
 	return err
+}
+
+// typed is how this program was called, for a command to copy: with go run its file is in a folder
+// that will be deleted.
+func typed(program string) string {
+	if strings.Contains(program, "go-build") {
+		return "go run ./cmd/storefront"
+	}
+	return program
 }
 
 // dashboard is the link, or why there is none.

@@ -206,3 +206,14 @@ func TestBaseURLIsOneThatThisMachineReaches(t *testing.T) {
 		require.Equal(t, url, baseURL(address))
 	}
 }
+
+func TestTheCommandsOfTheGreetingAreTypedAsDevWas(t *testing.T) {
+	t.Parallel()
+	for program, want := range map[string]string{
+		"storefront":                            "storefront",
+		"./storefront":                          "./storefront",
+		"/tmp/go-build2748/b001/exe/storefront": "go run ./cmd/storefront",
+	} {
+		require.Equal(t, want, typed(program))
+	}
+}

@@ -43,7 +43,7 @@ func Flush(ctx context.Context, tx *ent.Tx, database string) (queued bool, err e
 	if database == dialect.SQLite || len(r.entries) == 0 && len(r.events) == 0 {
 		for _, b := range r.beside {
 			if _, err := exec(ctx, tx, b.statement, b.args); err != nil {
-				return false, err
+				return false, fmt.Errorf("run what was left to the end: %w", err)
 			}
 		}
 		r.beside = nil
