@@ -48,9 +48,9 @@ type Config struct {
 	// MaxConns bounds the connections to PostgreSQL, or SQLite's reading connections beside its
 	// single writer. 0 chooses by the number of processors.
 	MaxConns int
-	// AdmissionConns is how many connections to PostgreSQL are reserved for admissions, so that no
-	// other work delays them; 0 means none, and admissions share the others. On SQLite they go
-	// through the single writer.
+	// AdmissionConns is how many connections are reserved for admissions, so that no other work
+	// delays them; 0 means none, and admissions share the others. SQLite reserves as many as it has
+	// for other reads.
 	AdmissionConns int
 	// StatementTimeout bounds each statement on PostgreSQL; 0 means the server's own setting.
 	StatementTimeout time.Duration
@@ -75,7 +75,7 @@ type DB struct {
 	dialect        *dialect
 	reader, writer *sql.DB
 	prober         *sql.DB     // on SQLite the reader, on PostgreSQL one connection of its own
-	admissions     *sql.DB     // the same as writer, unless connections are reserved
+	admissions     *sql.DB     // the same as reader, unless connections are reserved
 	client, tx     *ent.Client // on reader and writer
 	clock          *clock
 	moments        hook.Clock // of transactions
@@ -166,13 +166,13 @@ func (s *DB) Reader() *sql.DB { return s.reader }
 // a transaction: that waits for a second connection while holding one.
 func (s *DB) Writer() *sql.DB { return s.writer }
 
-// Admissions is the pool for the statement that admits a request. On PostgreSQL it has its own
-// connections if Config reserves some.
+// Admissions is the pool for the statement that admits a request, with connections of its own if Config
+// reserves some. On SQLite they only read.
 func (s *DB) Admissions() *sql.DB { return s.admissions }
 
 // AdmissionConns is how many connections are reserved for admissions; 0 means none.
 func (s *DB) AdmissionConns() int {
-	if s.admissions == s.writer {
+	if s.admissions == s.reader {
 		return 0
 	}
 	return s.admissions.Stats().MaxOpenConnections

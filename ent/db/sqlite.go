@@ -83,6 +83,14 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	}
 	reader.SetMaxOpenConns(conns)
 	reader.SetMaxIdleConns(conns)
+	admissions := reader
+	if c.AdmissionConns > 0 {
+		if admissions, err = c.openFile(path, "deferred", reads, "query_only(1)"); err != nil {
+			return nil, errors.Join(err, reader.Close(), writer.Close())
+		}
+		admissions.SetMaxOpenConns(conns)
+		admissions.SetMaxIdleConns(conns)
+	}
 	// The writer is first: it creates the write-ahead log of a new file.
 	for _, db := range []*sql.DB{writer, reader} {
 		if err := db.PingContext(ctx); err != nil {
@@ -95,7 +103,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		path:       path,
 		reader:     reader,
 		writer:     writer,
-		admissions: writer,
+		admissions: admissions,
 		prober:     reader,
 		announcer:  &watcher{path: path, open: func() (*sql.DB, error) { return c.openFile(path, "deferred", reads, "query_only(1)") }},
 		clock:      newClock(c),

@@ -25,6 +25,9 @@ type asker interface {
 	askAll(ctx context.Context, questions []question) ([]finding, error)
 	// writeUses moves the last use of keys forward, never back.
 	writeUses(ctx context.Context, list []use) error
+	// writeCounts writes the counters that are held in memory, if any are. What it cannot write stays for
+	// the next time.
+	writeCounts(ctx context.Context) error
 	// sweep removes the clients' counters of minutes before the last one. A nil time asks the
 	// database's clock.
 	sweep(ctx context.Context, now *time.Time) error
@@ -54,20 +57,15 @@ type finding struct {
 // statements are the queries of a gate for one database. Their parameters have the same numbers in
 // both.
 type statements struct {
-	// known counts a request on its key and returns the time in Unix milliseconds, the count and the
-	// subject. It returns no row when the key does not exist or the client is beyond its limit.
+	// known returns the time in Unix milliseconds, the key's counter and the subject. It returns no row
+	// when the key does not exist or the client is beyond its limit. On PostgreSQL it counts the request.
 	// Parameters: fingerprint, client, time or null, limit of unknown keys.
 	known string
 	// unknown counts a request on its client and returns the time, the count, and whether the key
 	// exists after all. It takes the same parameters except the limit.
 	unknown string
-	// writeUses takes uses in JSON; sweep takes the time or null.
-	writeUses, sweep string
-}
-
-// querier is a pool or a transaction.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	// writeUses takes uses in JSON, writeCounts counters in JSON and their minute, sweep the time or null.
+	writeUses, writeCounts, sweep string
 }
 
 // database runs the statements on the service's database.
@@ -80,25 +78,22 @@ func newAsker(s *db.DB) asker {
 	if s.Dialect() == dialect.Postgres {
 		return postgresAsker{database{s.Admissions(), postgres}}
 	}
-	return sqliteAsker{database{s.Admissions(), sqlite}}
+	return newSQLiteAsker(s)
 }
 
-func (d database) ask(ctx context.Context, q question) (finding, error) {
-	return d.statements.ask(ctx, d.DB, q)
-}
-
-func (s statements) ask(ctx context.Context, on querier, q question) (finding, error) {
+// ask finds a key, or counts a request on its client, in one statement or two.
+func (q question) ask(known func() (finding, error), unknown func() (found finding, exists bool, err error)) (finding, error) {
 	if q.malformed {
-		found, _, err := s.askUnknown(ctx, on, q)
+		found, _, err := unknown()
 		return found, err
 	}
 	// At most twice: between the two statements the minute may change, or the key may be created.
 	for range 2 {
-		found, err := s.askKnown(ctx, on, q)
+		found, err := known()
 		if !errors.Is(err, sql.ErrNoRows) {
 			return found, err
 		}
-		found, exists, err := s.askUnknown(ctx, on, q)
+		found, exists, err := unknown()
 		if err != nil || !exists || ratelimit.TooManyUnknown(found.unknown) {
 			return found, err
 		}
@@ -106,7 +101,7 @@ func (s statements) ask(ctx context.Context, on querier, q question) (finding, e
 	return finding{}, errors.New("the key is found and not found")
 }
 
-func (s statements) askKnown(ctx context.Context, on querier, q question) (finding, error) {
+func (s statements) askKnown(ctx context.Context, on *sql.DB, q question) (finding, error) {
 	var (
 		now  int64
 		text string
@@ -134,7 +129,7 @@ func (f *finding) setKnown(now int64, text string) error {
 	return nil
 }
 
-func (s statements) askUnknown(ctx context.Context, on querier, q question) (f finding, exists bool, err error) {
+func (s statements) askUnknown(ctx context.Context, on *sql.DB, q question) (f finding, exists bool, err error) {
 	var now int64
 	err = on.QueryRowContext(ctx, s.unknown, q.fingerprint[:], q.client, q.now).Scan(&now, &f.unknown, &exists)
 	f.now = time.UnixMilli(now).UTC()

@@ -33,7 +33,7 @@ func TestAskAgainForAKeyThatExists(t *testing.T) {
 			SetHint(Hint(text)).SetScopes(Scopes()).SetCreatedAt(now).Exec(ctx)
 	}))
 
-	blind := database{s.Writer(), sqlite}
+	blind := newSQLiteAsker(s)
 	blind.known = "SELECT ?1, ?2, ?3 WHERE ?4 IS NULL"
 	_, err := blind.ask(ctx, q)
 	require.ErrorContains(t, err, "found and not found")
@@ -41,7 +41,7 @@ func TestAskAgainForAKeyThatExists(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, row.Count, "it asked twice")
 
-	found, err := database{s.Writer(), sqlite}.ask(ctx, q)
+	found, err := newSQLiteAsker(s).ask(ctx, q)
 	require.NoError(t, err)
 	require.True(t, found.known)
 }

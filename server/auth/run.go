@@ -13,22 +13,28 @@ import (
 // How often the data in memory is written, and how long one write may take.
 const (
 	flushEvery   = 30 * time.Second
+	countsEvery  = 5 * time.Second // more often: a server that is killed forgets what it counted since
 	flushTimeout = 5 * time.Second
 	batchSize    = 1000 // rows of one statement
 )
 
-// Run writes the last use of keys every half a minute until ctx ends, and then once more. It
-// returns the error of that last write; earlier errors are logged and the write is repeated.
+// Run writes the counters that are held in memory every five seconds and the last use of keys every half
+// a minute until ctx ends, and then both once more. It returns the error of that last write; earlier
+// errors are logged and the write is repeated.
 func (g *Gate) Run(ctx context.Context) error {
-	ticker := time.NewTicker(flushEvery)
+	ticker, counts := time.NewTicker(flushEvery), time.NewTicker(countsEvery)
 	defer ticker.Stop()
+	defer counts.Stop()
 	for {
+		write := g.Flush
 		select {
 		case <-ctx.Done():
 			return g.Flush(context.WithoutCancel(ctx))
 		case <-ticker.C:
+		case <-counts.C:
+			write = g.flushCounts
 		}
-		if err := g.Flush(ctx); err != nil && ctx.Err() == nil {
+		if err := write(ctx); err != nil && ctx.Err() == nil {
 			g.log.LogAttrs(ctx, slog.LevelWarn, "write what the gate counted", slog.Any("error", err))
 		}
 	}
@@ -38,7 +44,19 @@ func (g *Gate) Run(ctx context.Context) error {
 // minutes. What it cannot write within five seconds stays for the next time. Goroutines may call it
 // at once, and while requests are admitted.
 func (g *Gate) Flush(ctx context.Context) error {
-	return errors.Join(g.flushUses(ctx), g.sweep(ctx))
+	return errors.Join(g.flushCounts(ctx), g.flushUses(ctx), g.sweep(ctx))
+}
+
+// flushCounts writes the counters that are held in memory.
+func (g *Gate) flushCounts(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
+	defer cancel()
+	g.flushing.Lock()
+	defer g.flushing.Unlock()
+	if err := g.asker.writeCounts(ctx); err != nil {
+		return fmt.Errorf("write the counters of keys: %w", err)
+	}
+	return nil
 }
 
 // flushUses writes the last uses noted since the previous flush.

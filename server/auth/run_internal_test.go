@@ -25,7 +25,9 @@ type fakeAsker struct {
 	asked int
 	used  []int // the uses of each call
 	swept int
-	err   error
+	// counts is how often the counters in memory were to be written.
+	counts int
+	err    error
 }
 
 // fail makes writing fail from now on, or work again.
@@ -63,6 +65,13 @@ func (a *fakeAsker) writeUses(_ context.Context, list []use) error {
 	return nil
 }
 
+func (a *fakeAsker) writeCounts(context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.counts++
+	return a.err
+}
+
 func (a *fakeAsker) sweep(context.Context, *time.Time) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,6 +103,9 @@ func TestRunWritesNowAndThen(t *testing.T) {
 		}
 		used, _ := pass(flushEvery - time.Millisecond)
 		require.Empty(t, used)
+		a.mu.Lock()
+		require.Equal(t, int((flushEvery-time.Millisecond)/countsEvery), a.counts, "counters more often")
+		a.mu.Unlock()
 		used, swept := pass(2 * time.Millisecond)
 		require.Equal(t, []int{1}, used, "last use after half a minute")
 		require.Equal(t, 1, swept)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"entgo.io/ent/dialect"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/server/apierr"
@@ -28,7 +29,11 @@ func TestFlushWritesLastUse(t *testing.T) {
 
 		before := f.trips.Load()
 		require.NoError(f, f.gate.Flush(f.Context()))
-		require.EqualValues(f, 2, f.trips.Load()-before, "one statement for all keys, one to sweep")
+		want := int64(2)
+		if f.store.Dialect() == dialect.SQLite {
+			want++ // the counters that it held in memory
+		}
+		require.Equal(f, want, f.trips.Load()-before, "one statement for all keys, one to sweep")
 		require.Equal(f, noon.Add(1234*time.Millisecond), f.lastUse(used).UTC())
 		require.Nil(f, f.lastUse(idle))
 		require.Nil(f, f.lastUse(expired), "a key that is refused is not in use")
