@@ -60,6 +60,7 @@ event: product.archived true true
 // This module has the same requirements, so the module cache holds everything.
 func buildProgram(t *testing.T) string {
 	t.Helper()
+	devtest.NeedModules(t)
 	top := devtest.Top(t)
 	folder := t.TempDir()
 	text, err := os.ReadFile(filepath.Join("testdata", "main.go"))

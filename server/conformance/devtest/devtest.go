@@ -77,6 +77,18 @@ func NeedNode(t testing.TB, packages ...string) (modules string) {
 	return modules
 }
 
+// NeedModules requires the modules that go.mod names, also those that only the tests of others need, and
+// downloads those that are not in the module cache, so that a module of a test's own finds all it
+// needs there.
+func NeedModules(t testing.TB) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", "mod", "download")
+	command.Dir = Top(t)
+	if output, err := command.CombinedOutput(); err != nil {
+		Missing(t, "this needs all modules of go.mod, which go mod download gets: %v\n%s", err, output)
+	}
+}
+
 // watch reads every file that a run depends on. The go command repeats an old result until a file
 // that the test itself has read changes; other processes read these.
 func watch(t testing.TB) {

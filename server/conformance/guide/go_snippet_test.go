@@ -71,6 +71,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 		command.Dir, command.Stdin = folder, bytes.NewReader(h.body)
 		return output(t, command, append(variables(dev, h), "GOFLAGS=", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0")...)
 	}
+	devtest.NeedModules(t)
 	goes("mod", "init", "guide.example")
 	goes("mod", "edit", "-require=go.storefront.example@v0.0.0", "-replace=go.storefront.example="+devtest.Top(t))
 	goes("mod", "tidy")
