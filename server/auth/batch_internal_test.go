@@ -20,12 +20,23 @@ import (
 	"go.storefront.example/server/ratelimit"
 )
 
+// strange is a key that is not known.
+const strange = 250
+
 // slowAsker answers each statement after a second, or when it is let go.
 type slowAsker struct {
 	fakeAsker
 	batches [][]string // the clients of each statement
 	err     error
-	hold    chan struct{} // non-nil: the first statement waits for it
+	took    time.Duration // of a statement
+	hold    chan struct{} // non-nil: statements wait for it
+}
+
+// letGo ends all statements that wait.
+func (a *slowAsker) letGo() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.hold)
 }
 
 func (a *slowAsker) ask(ctx context.Context, q question) (finding, error) {
@@ -41,17 +52,15 @@ func (a *slowAsker) askAll(_ context.Context, questions []question) ([]finding, 
 	found := make([]finding, len(questions))
 	for i, q := range questions {
 		clients[i] = q.client
-		found[i].unknown = int(q.fingerprint[0])
+		found[i].count, found[i].known = int(q.fingerprint[0]), q.fingerprint[0] != strange
 	}
 	a.mu.Lock()
-	first := len(a.batches) == 0
 	a.batches = append(a.batches, clients)
 	a.mu.Unlock()
-	if first && a.hold != nil {
+	if a.hold != nil {
 		<-a.hold
-	} else {
-		time.Sleep(time.Second)
 	}
+	time.Sleep(a.took)
 	return found, a.err
 }
 
@@ -61,8 +70,8 @@ func asks(ctx context.Context, t *testing.T, b *batches, n int) func() []error {
 	for i := range n {
 		go func() {
 			found, err := b.ask(ctx, question{fingerprint: [32]byte{byte(i)}, client: fmt.Sprint(i)})
-			if err == nil && found.unknown != i {
-				err = fmt.Errorf("question %d got the answer of %d", i, found.unknown)
+			if err == nil && found.count != i {
+				err = fmt.Errorf("question %d got the answer of %d", i, found.count)
 			}
 			errs[i] = err
 		}()
@@ -75,39 +84,84 @@ func asks(ctx context.Context, t *testing.T, b *batches, n int) func() []error {
 	}
 }
 
+// shared are batches of a slow asker.
+func shared(a *slowAsker, most int) *batches { return &batches{alone: a, all: a.askAll, most: most} }
+
 func TestRequestsThatWaitShareAStatement(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAsker{}
-		errs := asks(t.Context(), t, &batches{asker: a, most: 1}, 5)()
-		require.Equal(t, make([]error, 5), errs)
-		require.Equal(t, [][]string{{"0"}, {"1", "2", "3", "4"}}, a.batches)
+		a := &slowAsker{took: time.Millisecond}
+		errs := asks(t.Context(), t, shared(a, 10), 6)()
+		require.Equal(t, make([]error, 6), errs)
+		require.Equal(t, [][]string{{"0"}, {"1"}, {"2", "3", "4", "5"}}, a.batches)
 	})
 }
 
 func TestABatchIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAsker{}
-		require.Equal(t, make([]error, 200), asks(t.Context(), t, &batches{asker: a, most: 1}, 200)())
+		a := &slowAsker{took: time.Millisecond}
+		require.Equal(t, make([]error, 200), asks(t.Context(), t, shared(a, 10), 200)())
 		lengths := []int{}
 		for _, batch := range a.batches {
 			lengths = append(lengths, len(batch))
 		}
-		require.Equal(t, []int{1, maxBatch, 200 - 1 - maxBatch}, lengths)
+		require.Equal(t, []int{1, 1, maxBatch, 200 - 2 - maxBatch}, lengths)
 	})
 }
 
+// A statement that takes long gives up its place, as long as there are connections.
 func TestAStatementThatIsHeldUpHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAsker{hold: make(chan struct{})}
-		wait := asks(t.Context(), t, &batches{asker: a, most: 2}, 3)
-		time.Sleep(3 * time.Second)
+		a := &slowAsker{took: time.Millisecond, hold: make(chan struct{})}
+		b := shared(a, 4)
+		held := asks(t.Context(), t, b, 3)
+		quick := asks(t.Context(), t, b, 3)
+		time.Sleep(keeps)
 		synctest.Wait()
-		require.Equal(t, [][]string{{"0"}, {"1"}, {"2"}}, a.batches)
-		close(a.hold)
+		require.Len(t, a.batches, 3, "those that waited for the first two share the third, which is held up too")
+		time.Sleep(keeps)
+		a.letGo()
+		require.Equal(t, make([]error, 3), quick())
+		require.Equal(t, make([]error, 3), held())
+		require.Zero(t, b.underWay)
+		require.Zero(t, b.taken)
+	})
+}
+
+func TestNoMoreStatementsThanConnections(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &slowAsker{hold: make(chan struct{})}
+		b := shared(a, 3)
+		var waits []func() []error
+		for range 5 {
+			waits = append(waits, asks(t.Context(), t, b, 1))
+			time.Sleep(2 * keeps)
+		}
+		synctest.Wait()
+		require.Len(t, a.batches, 3)
+		a.letGo()
+		for _, wait := range waits {
+			require.Equal(t, make([]error, 1), wait())
+		}
+		require.Len(t, a.batches, 4)
+	})
+}
+
+func TestAnUnknownKeyIsAskedAloneAfterTheBatch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &slowAsker{took: time.Millisecond}
+		b := shared(a, 10)
+		wait := asks(t.Context(), t, b, 3)
+		go func() { _, _ = b.ask(t.Context(), question{fingerprint: [32]byte{strange}, client: "stranger"}) }()
+		synctest.Wait()
+		go func() { _, _ = b.ask(t.Context(), question{malformed: true, client: "malformed"}) }()
+		synctest.Wait()
 		require.Equal(t, make([]error, 3), wait())
+		require.Equal(t, [][]string{{"0"}, {"1"}, {"malformed"}, {"2", "stranger"}, {"stranger"}}, a.batches)
 	})
 }
 
@@ -115,7 +169,7 @@ func TestAnErrorIsThatOfAllWhoShareTheStatement(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		away := errors.New("away")
-		require.Equal(t, []error{away, away, away}, asks(t.Context(), t, &batches{asker: &slowAsker{err: away}, most: 1}, 3)())
+		require.Equal(t, []error{away, away, away}, asks(t.Context(), t, shared(&slowAsker{err: away}, 1), 3)())
 	})
 }
 
@@ -123,7 +177,7 @@ func TestWhoLeavesWhileWaitingIsNotAskedAbout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &slowAsker{hold: make(chan struct{})}
-		b := &batches{asker: a, most: 1}
+		b := shared(a, 1)
 		first := asks(t.Context(), t, b, 1)
 		cause := errors.New("left")
 		ctx, leave := context.WithCancelCause(t.Context())
@@ -137,67 +191,69 @@ func TestWhoLeavesWhileWaitingIsNotAskedAbout(t *testing.T) {
 	})
 }
 
-// One database answers random questions one by one, another the same ones in batches.
+// One database answers random questions one by one, another the same ones in batches, but for those about unknown keys.
 func TestABatchIsAnsweredAsOneByOne(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 9, 1, 12, 0, 15, 0, time.UTC)
-	for _, name := range dbtest.Databases() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			stores := [2]*db.DB{dbtest.New(t, name, db.Config{}), dbtest.New(t, name, db.Config{})}
-			shop := tenant.Store{ID: uuid.Must(uuid.NewV7())}
-			var questions []question // what may be asked
-			for i := range 3 {
-				text, key := NewKey(), uuid.Must(uuid.NewV7())
-				fingerprint := Fingerprint(text)
-				for _, s := range stores {
-					ctx := tenant.With(t.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
-					require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-						if i == 0 {
-							err := tx.Store.Create().SetID(shop.ID).SetName("Kiosk").SetSlug("kiosk").SetURL("https://example.com").
-								SetCurrency("XAF").SetCountry("CM").SetCreatedAt(noon).SetUpdatedAt(noon).Exec(ctx)
-							if err != nil {
-								return err
-							}
-						}
-						return tx.ApiKey.Create().SetID(key).SetStoreID(shop.ID).SetName("Till").SetFingerprint(fingerprint[:]).
-							SetHint(Hint(text)).SetScopes(Scopes()).SetCreatedAt(noon).Exec(ctx)
-					}))
+	stores := [2]*db.DB{dbtest.New(t, dbtest.Postgres, db.Config{}), dbtest.New(t, dbtest.Postgres, db.Config{})}
+	shop := tenant.Store{ID: uuid.Must(uuid.NewV7())}
+	var questions []question // what may be asked
+	for i := range 3 {
+		text, key := NewKey(), uuid.Must(uuid.NewV7())
+		fingerprint := Fingerprint(text)
+		for _, s := range stores {
+			ctx := tenant.With(t.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
+			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+				if i == 0 {
+					err := tx.Store.Create().SetID(shop.ID).SetName("Kiosk").SetSlug("kiosk").SetURL("https://example.com").
+						SetCurrency("XAF").SetCountry("CM").SetCreatedAt(noon).SetUpdatedAt(noon).Exec(ctx)
+					if err != nil {
+						return err
+					}
 				}
-				// The last client is beyond its limit before it first uses a key.
-				for _, client := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.9"} {
-					questions = append(questions, question{fingerprint: fingerprint, client: client, now: &noon})
-				}
-			}
-			for i := range 3 {
-				for _, client := range []string{"10.0.1.1", "10.0.1.2", "10.0.0.9"} {
-					questions = append(questions, question{fingerprint: [32]byte{byte(i)}, malformed: i == 0, client: client, now: &noon})
-				}
-			}
-			one, all := newAsker(stores[0]), newAsker(stores[1])
-			for range ratelimit.UnknownKeysPerMinute + 1 {
-				for _, a := range []asker{one, all} {
-					_, err := a.ask(t.Context(), question{malformed: true, client: "10.0.0.9", now: &noon})
-					require.NoError(t, err)
-				}
-			}
-			seed := rand.Uint64()
-			random := rand.New(rand.NewPCG(seed, 0))
-			for range 40 {
-				batch := make([]question, 1+random.IntN(20))
-				for i := range batch {
-					batch[i] = questions[random.IntN(len(questions))]
-				}
-				want := make([]finding, len(batch))
-				for i, q := range batch {
-					var err error
-					want[i], err = one.ask(t.Context(), q)
-					require.NoError(t, err)
-				}
-				got, err := all.askAll(t.Context(), slices.Clone(batch))
+				return tx.ApiKey.Create().SetID(key).SetStoreID(shop.ID).SetName("Till").SetFingerprint(fingerprint[:]).
+					SetHint(Hint(text)).SetScopes(Scopes()).SetCreatedAt(noon).Exec(ctx)
+			}))
+		}
+		// The last client is beyond its limit before it first uses a key.
+		for _, client := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.9"} {
+			questions = append(questions, question{fingerprint: fingerprint, client: client, now: &noon})
+		}
+	}
+	for i := range 3 {
+		for _, client := range []string{"10.0.1.1", "10.0.1.2", "10.0.0.9"} {
+			questions = append(questions, question{fingerprint: [32]byte{byte(i)}, client: client, now: &noon})
+		}
+	}
+	one, all := newPostgresAsker(stores[0]), newPostgresAsker(stores[1])
+	for range ratelimit.UnknownKeysPerMinute + 1 {
+		for _, a := range []postgresAsker{one, all} {
+			_, err := a.ask(t.Context(), question{malformed: true, client: "10.0.0.9", now: &noon})
+			require.NoError(t, err)
+		}
+	}
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 40 {
+		batch := make([]question, 1+random.IntN(20))
+		for i := range batch {
+			batch[i] = questions[random.IntN(len(questions))]
+		}
+		want := make([]finding, len(batch))
+		for i, q := range batch {
+			var err error
+			want[i], err = one.ask(t.Context(), q)
+			require.NoError(t, err)
+		}
+		got, err := all.askAll(t.Context(), slices.Clone(batch))
+		require.NoError(t, err)
+		for i, q := range batch {
+			if !got[i].known {
+				require.Equal(t, finding{}, got[i])
+				got[i], err = all.ask(t.Context(), q)
 				require.NoError(t, err)
-				require.Equal(t, want, got, "seed %d", seed)
 			}
-		})
+		}
+		require.Equal(t, want, got, "seed %d", seed)
 	}
 }

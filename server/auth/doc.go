@@ -10,12 +10,14 @@
 //	                                 api_key_expired
 //
 // A request with a known key always counts on the key's counter. One with an unknown key, malformed
-// or not, counts on its client: its IPv4 address or IPv6 /64. One statement reads and updates the
-// client's limit, the key, its store and its counter.
+// or not, counts on its client: its IPv4 address or IPv6 /64. One statement reads the client's limit,
+// the key, its store and its counter.
 //
-// Only the database counts, so that any number of servers count together. Memory holds the clients
-// already beyond the limit, until the minute ends, and the last use of each key, which Gate.Run
-// writes from time to time (a killed process loses at most half a minute's worth).
+// On PostgreSQL the same statement counts, and only the database does, so that any number of servers
+// count together. An SQLite file has one server: it counts the requests of known keys in memory, and
+// its requests only read. Gate.Run writes those counters and the last use of each key from time to
+// time; a killed process loses at most five seconds of the one and half a minute of the other. Memory
+// holds the clients already beyond the limit, too, until the minute ends.
 //
 // The package never keeps, logs or returns the text of a key: after NewKey there are only
 // fingerprints and hints. It does not create, list or revoke keys, and writes no responses.

@@ -47,7 +47,10 @@ func NewGate(s *db.DB, o Options) *Gate {
 		g.log = slog.Default()
 	}
 	g.clock.init(s, o.Clock)
-	g.batches = batches{asker: g.asker, most: max(s.Admissions().Stats().MaxOpenConnections, 1)}
+	g.batches = batches{alone: g.asker, most: max(s.Admissions().Stats().MaxOpenConnections, 1)}
+	if shared, ok := g.asker.(postgresAsker); ok {
+		g.batches.all = shared.askAll
+	}
 	return g
 }
 

@@ -19,10 +19,6 @@ type asker interface {
 	// ask looks up a key with its store and counts the request: on the key's counter if the key
 	// exists, on its client's if not, or if the client is beyond its limit.
 	ask(ctx context.Context, q question) (finding, error)
-	// askAll answers at least one question, all of them in one transaction and in their order. Each is
-	// counted as if they were asked one after the other; a client that passes its limit meanwhile may
-	// still use a known key.
-	askAll(ctx context.Context, questions []question) ([]finding, error)
 	// writeUses moves the last use of keys forward, never back.
 	writeUses(ctx context.Context, list []use) error
 	// writeCounts writes the counters that are held in memory, if any are. What it cannot write stays for
@@ -76,7 +72,7 @@ type database struct {
 
 func newAsker(s *db.DB) asker {
 	if s.Dialect() == dialect.Postgres {
-		return postgresAsker{database{s.Admissions(), postgres}}
+		return newPostgresAsker(s)
 	}
 	return newSQLiteAsker(s)
 }

@@ -2,11 +2,12 @@ package auth
 
 import (
 	"context"
-	"fmt"
-	"time"
+	"slices"
 
+	"github.com/google/uuid"
 	"github.com/lib/pq"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/server/ratelimit"
 )
 
@@ -76,99 +77,83 @@ DELETE FROM address_counters WHERE id IN (
 	FOR UPDATE SKIP LOCKED)`,
 }
 
-// postgresAll does what known and unknown do, for several questions. It locks counters in the order of their ids, the
-// keys' before the clients', so that the statements of two servers cannot deadlock; the
-// subquery on keys_counted in clients_counted keeps that order. Keys and stores are looked up in scalar
-// subqueries, one by one: a join was planned as a hash of all keys. The arrays are in subqueries so that a plan
-// for their actual lengths is no cheaper, and PostgreSQL stops planning anew, which took longer than all else. Parameters: fingerprints, empty for a
-// malformed key; clients; time or null; limit of unknown keys.
+// postgresAll does what known does, for several questions: for each whose key exists and whose client is
+// within its limit it returns the time, its position from 1, the key's counter after all of them, and the
+// subject. It locks counters in the order of their ids, so that the statements of two servers cannot
+// deadlock. Keys and stores are looked up in scalar subqueries, one by one: a join was planned as a hash of
+// all keys. The arrays are in subqueries so that a plan for their actual lengths is no cheaper, and
+// PostgreSQL stops planning anew, which took longer than all else. Parameters: fingerprints; clients; time
+// or null; limit of unknown keys.
 const postgresAll = `
-WITH clock AS MATERIALIZED (
-	SELECT coalesce($3::timestamptz, now()) AS at, floor(extract(epoch FROM coalesce($3::timestamptz, now())) / 60)::bigint AS minute
-), asked AS MATERIALIZED (
-	SELECT q.position, q.client, (
+WITH asked AS MATERIALIZED (
+	SELECT q.position, t.minute, (
 		SELECT k.id FROM api_keys AS k
 		WHERE k.fingerprint = q.fingerprint AND NOT EXISTS (
 			SELECT FROM address_counters AS a
-			WHERE a.id = q.client AND a.minute IN (clock.minute, clock.minute + 1) AND a.count > $4::integer)
+			WHERE a.id = q.client AND a.minute IN (t.minute, t.minute + 1) AND a.count > $4::integer)
 	) AS key
-	FROM clock, unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS q (fingerprint, client, position)
-), keys_counted AS (
+	FROM (SELECT floor(extract(epoch FROM coalesce($3::timestamptz, now())) / 60)::bigint AS minute) AS t,
+		unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS q (fingerprint, client, position)
+), counted AS (
 	INSERT INTO rate_counters AS r (id, minute, count)
-	SELECT key, (SELECT minute FROM clock), count(*) FROM asked WHERE key IS NOT NULL GROUP BY key ORDER BY key
+	SELECT key, min(minute), count(*) FROM asked WHERE key IS NOT NULL GROUP BY key ORDER BY key
 	ON CONFLICT (id) DO UPDATE SET
 		minute = CASE WHEN r.minute = excluded.minute + 1 THEN r.minute ELSE excluded.minute END,
 		count = CASE WHEN r.minute - excluded.minute IN (0, 1) THEN r.count ELSE 0 END + excluded.count
-	RETURNING id, count
-), clients_counted AS (
-	INSERT INTO address_counters AS a (id, minute, count)
-	SELECT client, (SELECT minute FROM clock), count(*) FROM asked
-	WHERE key IS NULL AND (SELECT count(*) FROM keys_counted) >= 0 GROUP BY client ORDER BY client
-	ON CONFLICT (id) DO UPDATE SET
-		minute = CASE WHEN a.minute = excluded.minute + 1 THEN a.minute ELSE excluded.minute END,
-		count = CASE WHEN a.minute - excluded.minute IN (0, 1) THEN a.count ELSE 0 END + excluded.count
-	RETURNING id, count
+	RETURNING id, count, (SELECT ` + postgresSubject + ` FROM api_keys AS k JOIN stores AS s ON s.id = k.store_id WHERE k.id = r.id) AS subject
 )
-SELECT
-	floor(extract(epoch FROM (SELECT at FROM clock)) * 1000)::bigint,
-	coalesce(r.count, a.count) - count(*) OVER together + row_number() OVER (together ORDER BY q.position),
-	(SELECT ` + postgresSubject + ` FROM api_keys AS k JOIN stores AS s ON s.id = k.store_id WHERE k.id = q.key)
-FROM asked AS q
-LEFT JOIN keys_counted AS r ON r.id = q.key
-LEFT JOIN clients_counted AS a ON q.key IS NULL AND a.id = q.client
-WINDOW together AS (PARTITION BY q.key, CASE WHEN q.key IS NULL THEN q.client END)
-ORDER BY q.position`
+SELECT floor(extract(epoch FROM coalesce($3::timestamptz, now())) * 1000)::bigint, asked.position, counted.count, counted.subject
+FROM counted JOIN asked ON asked.key = counted.id`
 
-// postgresAsker counts all questions in one statement.
+// postgresAsker counts on the database alone, which several servers share.
 type postgresAsker struct{ database }
+
+func newPostgresAsker(s *db.DB) postgresAsker {
+	return postgresAsker{database{s.Admissions(), postgres}}
+}
 
 func (d postgresAsker) ask(ctx context.Context, q question) (finding, error) {
 	return q.ask(func() (finding, error) { return d.askKnown(ctx, d.DB, q) },
 		func() (finding, bool, error) { return d.askUnknown(ctx, d.DB, q) })
 }
 
-// writeCounts has nothing to do: several servers share the database, so that it alone counts.
-func (d postgresAsker) writeCounts(context.Context) error { return nil }
-
+// askAll answers questions about known keys, all in one statement and each as if they were asked one after the
+// other. It returns zero findings for the others, which it does not count.
 func (d postgresAsker) askAll(ctx context.Context, questions []question) ([]finding, error) {
 	fingerprints, clients := make(pq.ByteaArray, len(questions)), make(pq.StringArray, len(questions))
 	for i, q := range questions {
-		clients[i] = q.client
-		if !q.malformed {
-			fingerprints[i] = q.fingerprint[:]
-		}
+		fingerprints[i], clients[i] = q.fingerprint[:], q.client
 	}
 	rows, err := d.QueryContext(ctx, postgresAll, fingerprints, clients, questions[0].now, ratelimit.UnknownKeysPerMinute)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	found := make([]finding, 0, len(questions))
+	found := make([]finding, len(questions))
 	for rows.Next() {
 		var (
-			now     int64
-			count   int
-			subject *string
-			f       finding
+			now             int64
+			position, count int
+			subject         string
 		)
-		if err := rows.Scan(&now, &count, &subject); err != nil {
+		if err := rows.Scan(&now, &position, &count, &subject); err != nil {
 			return nil, err
 		}
-		if subject == nil {
-			f.now, f.unknown = time.UnixMilli(now).UTC(), count
-		} else {
-			f.count = count
-			if err := f.setKnown(now, *subject); err != nil {
-				return nil, err
-			}
+		f := &found[position-1]
+		f.count = count
+		if err := f.setKnown(now, subject); err != nil {
+			return nil, err
 		}
-		found = append(found, f)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
+	later := make(map[uuid.UUID]int, len(questions)) // how many of a key's questions come after the one at hand
+	for i := range slices.Backward(found) {
+		if key := found[i].principal.KeyID; found[i].known {
+			found[i].count -= later[key]
+			later[key]++
+		}
 	}
-	if len(found) != len(questions) {
-		return nil, fmt.Errorf("%d answers to %d questions", len(found), len(questions))
-	}
-	return found, nil
+	return found, rows.Err()
 }
+
+// writeCounts has nothing to do: nothing is counted in memory.
+func (d postgresAsker) writeCounts(context.Context) error { return nil }

@@ -44,10 +44,6 @@ func (a *fakeAsker) written() (used []int, swept int) {
 	return slices.Clone(a.used), a.swept
 }
 
-func (a *fakeAsker) askAll(context.Context, []question) ([]finding, error) {
-	return nil, errors.New("one request at a time")
-}
-
 func (a *fakeAsker) ask(_ context.Context, q question) (finding, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,7 +76,7 @@ func (a *fakeAsker) sweep(context.Context, *time.Time) error {
 }
 
 func fakeGate(a *fakeAsker, log *bytes.Buffer) *Gate {
-	return &Gate{asker: a, batches: batches{asker: a, most: 1}, clock: clock{given: time.Now}, log: slog.New(slog.NewTextHandler(log, nil))}
+	return &Gate{asker: a, batches: batches{alone: a, most: 1}, clock: clock{given: time.Now}, log: slog.New(slog.NewTextHandler(log, nil))}
 }
 
 func TestRunWritesNowAndThen(t *testing.T) {

@@ -77,17 +77,6 @@ func (d sqliteAsker) ask(ctx context.Context, q question) (finding, error) {
 	}, func() (finding, bool, error) { return d.askUnknown(ctx, d.DB, q) })
 }
 
-func (d sqliteAsker) askAll(ctx context.Context, questions []question) ([]finding, error) {
-	found := make([]finding, len(questions))
-	var err error
-	for i, q := range questions {
-		if found[i], err = d.ask(ctx, q); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
-}
-
 func (d sqliteAsker) writeCounts(ctx context.Context) error {
 	minute, list := d.counters.take()
 	for len(list) > 0 {
