@@ -19,20 +19,20 @@ func (activityCmd) Help() string {
 }
 
 type activityListCmd struct {
-	place
-	Store string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	inStore
+	Since *instant `placeholder:"TIME" help:"Only changes made at this time or later; also how long ago, such as 1h or 7d."`
 	limit
 }
 
 // Help shows an example.
 func (activityListCmd) Help() string {
-	return "Each entry names who made a change, what it was and the fields that it changed, with their old and new values.\n\nExample:\n\n    storefront activity list --store douala --limit 20 -o json"
+	return "Each entry names who made a change, what it was and the fields that it changed, with their old and new values.\n\nExample:\n\n    storefront activity list --store douala --since 1h\n    storefront activity list --store douala --limit 20 -o json"
 }
 
 // Run lists the activity.
 func (c *activityListCmd) Run(s *session) error {
-	return list(s, c.place, c.limit, activityTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*adminv1.ActivityEntry, string, error) {
-		out, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: c.Store, PageSize: size, PageToken: token})
+	return listOf(s, c.inStore, c.limit, activityTable, func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]*adminv1.ActivityEntry, string, error) {
+		out, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: store, Since: c.Since.message(), PageSize: size, PageToken: token})
 		return out.GetEntries(), out.GetNextPageToken(), err
 	})
 }

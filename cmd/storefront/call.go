@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -50,7 +51,13 @@ func list[Item proto.Message](s *session, p place, l limit, t table[Item], page 
 		if err != nil {
 			return err
 		}
-		return t.print(s, l, items)
+		if err := t.print(s, l, items); err != nil {
+			return err
+		}
+		if len(items) == int(l.Limit) && !s.json {
+			s.say(fmt.Sprintf("these are the newest %d; --limit shows more", len(items)))
+		}
+		return nil
 	})
 }
 

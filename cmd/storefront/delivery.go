@@ -43,27 +43,38 @@ func lastOf(d *adminv1.Delivery) string {
 
 type deliveryListCmd struct {
 	place
-	Store   string  `placeholder:"SLUG" help:"The store, by slug or id; deliveries to its deleted webhooks are shown too."`
-	Webhook string  `placeholder:"ID" help:"The webhook's id; of a deleted one only with --store."`
-	Status  *string `enum:"pending,succeeded,failed,cancelled" placeholder:"STATUS" help:"pending, succeeded, failed or cancelled."`
+	Store   string   `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is); deliveries to its deleted webhooks are shown too. Not needed with a webhook's id."`
+	Webhook string   `placeholder:"NAME" help:"Only deliveries to this webhook, by id or URL; to a deleted one by its id with --store."`
+	Since   *instant `placeholder:"TIME" help:"Only deliveries made at this time or later; also how long ago, such as 1h or 7d."`
+	Status  *string  `enum:"pending,succeeded,failed,cancelled" placeholder:"STATUS" help:"pending, succeeded, failed or cancelled."`
 	limit
 }
 
 // Help shows an example.
 func (deliveryListCmd) Help() string {
-	return "Example:\n\n    storefront delivery list --store douala --status failed\n    storefront delivery list --webhook 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --limit 10 -o json"
+	return "Example:\n\n    storefront delivery list --store douala --status failed\n    storefront delivery list --webhook https://shop.example.com/webhooks --since 1h --limit 10 -o json"
 }
 
 // Run lists the deliveries.
 func (c *deliveryListCmd) Run(s *session) error {
-	if c.Store == "" && c.Webhook == "" {
-		return usage("name whose deliveries to list: --store or --webhook")
+	in := &adminv1.ListDeliveriesRequest{
+		Store: c.Store, WebhookId: c.Webhook, Status: enumOf[adminv1.Delivery_Status](adminv1.Delivery_Status_value, c.Status), Since: c.Since.message(),
 	}
-	return list(s, c.place, c.limit, deliveryTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*adminv1.Delivery, string, error) {
-		out, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{
-			Store: c.Store, WebhookId: c.Webhook, Status: enumOf[adminv1.Delivery_Status](adminv1.Delivery_Status_value, c.Status),
-			PageSize: size, PageToken: token,
-		})
+	return list(s, c.place, c.limit, deliveryTable, func(ctx context.Context, o operator.API, size *int32, token string) (_ []*adminv1.Delivery, _ string, err error) {
+		from := owned{c.place, in.GetStore()}
+		if in.GetStore() == "" && !isID(in.GetWebhookId()) {
+			if in.Store, err = from.storeOf(ctx, o); err != nil {
+				return nil, "", err
+			}
+			from.Store = in.GetStore()
+		}
+		if in.GetWebhookId() != "" {
+			if in.WebhookId, err = idOf(ctx, o, from, in.GetWebhookId(), findWebhook); err != nil {
+				return nil, "", err
+			}
+		}
+		in.PageSize, in.PageToken = size, token
+		out, err := o.ListDeliveries(ctx, in)
 		return out.GetDeliveries(), out.GetNextPageToken(), err
 	})
 }
@@ -109,9 +120,9 @@ func (c *deliveryShowCmd) Run(s *session) error {
 }
 
 type deliveryResendCmd struct {
-	place
+	owned
 	ID      string   `arg:"" optional:"" help:"The delivery whose event to send again."`
-	Webhook string   `placeholder:"ID" help:"The webhook to send to again, with --since."`
+	Webhook string   `placeholder:"NAME" help:"The webhook to send to again, by id or URL, with --since."`
 	Since   *instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, also those that came while it was disabled."`
 }
 
@@ -125,7 +136,7 @@ Example:
 
     storefront delivery resend 01936d2e-7a12-7c5e-9d0f-3a2b1c4d5e6f
     storefront delivery resend --webhook 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --since 2026-10-01T12:00:00Z
-    storefront delivery resend --webhook 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --since 1h`
+    storefront delivery resend --webhook https://shop.example.com/webhooks --since 1h`
 }
 
 // resendPoll is how often the command looks at a resend that another process works on.
@@ -142,8 +153,12 @@ func (c *deliveryResendCmd) Run(s *session) error {
 		return usage("name what to send again: a delivery's id, or --webhook and --since")
 	}
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		id, err := idOf(ctx, o, c.owned, c.Webhook, findWebhook)
+		if err != nil {
+			return err
+		}
 		bar := newProgress(s.errs, "resend", -1)
-		in := &adminv1.StartResendRequest{WebhookId: c.Webhook, Since: c.Since.message()}
+		in := &adminv1.StartResendRequest{WebhookId: id, Since: c.Since.message()}
 		done, err := operator.Resend(ctx, o, in, resendPoll, func(so *adminv1.Resend) {
 			bar.draw(fmt.Sprintf("resend %d deliveries", so.GetResent()))
 		})

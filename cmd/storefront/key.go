@@ -24,7 +24,7 @@ type keyCreateCmd struct {
 	place
 	Store   string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	Name    string   `required:"" placeholder:"NAME" help:"The tool that uses the key; it appears in the activity journal."`
-	Scopes  []string `required:"" placeholder:"SCOPE,…" help:"What the key may do: store:read, products:read, products:write, orders:read, customers:read, customers:write, payment_links:read, payment_links:write. Write implies read."`
+	Scopes  []string `required:"" placeholder:"SCOPE" help:"What the key may do: store:read, products:read, products:write, orders:read, customers:read, customers:write, payment_links:read, payment_links:write. Write implies read."`
 	Expires string   `required:"" enum:"30d,90d,1y,never" placeholder:"WHEN" help:"30d, 90d, 1y or never."`
 }
 
@@ -47,8 +47,7 @@ func (c *keyCreateCmd) Run(s *session) error {
 }
 
 type keyListCmd struct {
-	place
-	Store string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	inStore
 	limit
 }
 
@@ -57,8 +56,8 @@ func (keyListCmd) Help() string { return "Example:\n\n    storefront key list --
 
 // Run lists the keys.
 func (c *keyListCmd) Run(s *session) error {
-	return list(s, c.place, c.limit, keyTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*adminv1.Key, string, error) {
-		out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: c.Store, PageSize: size, PageToken: token})
+	return listOf(s, c.inStore, c.limit, keyTable, func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]*adminv1.Key, string, error) {
+		out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: store, PageSize: size, PageToken: token})
 		return out.GetKeys(), out.GetNextPageToken(), err
 	})
 }
@@ -71,16 +70,18 @@ var keyTable = table[*adminv1.Key]{"ID,NAME~,HINT?,STATUS,EXPIRES?,LAST USED?,CR
 }, whole[*adminv1.Key]}
 
 type keyRevokeCmd struct {
-	place
-	ID string `arg:"" help:"The key's id, as key list shows it."`
+	owned
+	Name string `arg:"" help:"The key's id, name or hint, as key list shows them."`
 }
 
 // Help shows an example.
 func (keyRevokeCmd) Help() string {
-	return "A revoked key is refused from the next request on, on every server.\n\nExample:\n\n    storefront key revoke 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
+	return "A revoked key is refused from the next request on, on every server. Of several keys with one name, the only active one is meant.\n\nExample:\n\n    storefront key revoke 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f\n    storefront key revoke crm --store douala"
 }
 
 // Run revokes the key.
 func (c *keyRevokeCmd) Run(s *session) error {
-	return call(s, c.place, &adminv1.RevokeKeyRequest{Id: c.ID}, operator.API.RevokeKey)
+	return callNamed(s, c.owned, c.Name, findKey, func(ctx context.Context, o operator.API, id string) (*adminv1.Key, error) {
+		return o.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})
+	})
 }

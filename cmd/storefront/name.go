@@ -15,13 +15,32 @@ type owned struct {
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is). Not needed with an id."`
 }
 
+// inStore is the setting of a list of what belongs to a store.
+type inStore struct {
+	place
+	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is)."`
+}
+
+// listOf is list for what belongs to a store.
+func listOf[Item proto.Message](s *session, c inStore, l limit, t table[Item], page func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]Item, string, error)) error {
+	store := ""
+	return list(s, c.place, l, t, func(ctx context.Context, o operator.API, size *int32, token string) (items []Item, next string, err error) {
+		if store == "" {
+			if store, err = (owned(c)).storeOf(ctx, o); err != nil {
+				return nil, "", err
+			}
+		}
+		return page(ctx, o, store, size, token)
+	})
+}
+
 // storeOf returns the store that a command works in: the one that it names, else the only one.
 func (c owned) storeOf(ctx context.Context, o operator.API) (string, error) {
 	if c.Store != "" {
 		return c.Store, nil
 	}
 	only, err := storeNamed(ctx, o, "")
-	return only.GetId(), err
+	return only.GetSlug(), err
 }
 
 // isID reports whether a name is an id, which needs no store.

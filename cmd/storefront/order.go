@@ -104,7 +104,7 @@ func findOrder(ctx context.Context, o operator.API, store, name string) (*storef
 type orderListCmd struct {
 	paged
 	Status *string  `enum:"PENDING,PAID,FAILED,CANCELLED,REFUNDED" placeholder:"STATUS" help:"Only orders of this status: PENDING, PAID, FAILED, CANCELLED or REFUNDED."`
-	From   *instant `placeholder:"TIME" help:"Only orders created at this time or later; also how long ago, such as 1h or 7d."`
+	From   *instant `aliases:"since" placeholder:"TIME" help:"Only orders created at this time or later; also how long ago, such as 1h or 7d. --since means the same."`
 	To     *instant `placeholder:"TIME" help:"Only orders created before this time, in the same forms."`
 }
 

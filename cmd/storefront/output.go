@@ -30,7 +30,7 @@ func (m moment) MarshalJSON() ([]byte, error) {
 // String formats the moment for a table.
 func (m moment) String() string {
 	if m.at == nil {
-		return "-"
+		return absent
 	}
 	return strings.Trim(string(wire.AppendTime(nil, *m.at)), `"`)
 }
@@ -52,7 +52,7 @@ func money(amount int64, currency string) string {
 // orDash is a text that may be absent, for a table.
 func orDash(text *string) string {
 	if text == nil {
-		return "-"
+		return absent
 	}
 	return *text
 }
@@ -125,46 +125,72 @@ func indented(text []byte) string {
 	return shown.String()
 }
 
-// fieldLines writes a line for each plain value inside the next one, named by its path, and for what
-// is empty.
+// fieldLines writes a line for each plain value inside the next one, named by its path, for each list of plain
+// values, and for what is empty.
 func (s *session) fieldLines(w *tabwriter.Writer, d *json.Decoder, path string) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
 	}
+	return s.fieldLine(w, d, path, token)
+}
+
+// fieldLine is fieldLines for the value that begins with a token.
+func (s *session) fieldLine(w *tabwriter.Writer, d *json.Decoder, path string, token json.Token) error {
 	delim, nested := token.(json.Delim)
 	if !nested {
-		_, err := fmt.Fprintf(w, "%s:\t%s\n", path, s.terminal.paint(plainText(token)))
-		return err
+		return s.line(w, path, plainText(token))
 	}
 	if !d.More() {
-		if _, err := fmt.Fprintf(w, "%s:\t-\n", path); err != nil {
+		if err := s.line(w, path, absent); err != nil {
 			return err
 		}
 	}
+	var plain []string
 	for i := 0; d.More(); i++ {
-		at := path + "[" + strconv.Itoa(i) + "]"
-		if delim == '{' {
-			name, err := d.Token()
-			if err != nil {
-				return err
-			}
-			at = strings.TrimPrefix(path+"."+name.(string), ".")
+		next, err := d.Token()
+		if err != nil {
+			return err
 		}
-		if err := s.fieldLines(w, d, at); err != nil {
+		_, object := next.(json.Delim)
+		switch {
+		case delim == '{':
+			err = s.fieldLines(w, d, strings.TrimPrefix(path+"."+next.(string), "."))
+		case object:
+			err = s.fieldLine(w, d, path+"["+strconv.Itoa(i)+"]", next)
+		default:
+			plain = append(plain, plainText(next))
+		}
+		if err != nil {
 			return err
 		}
 	}
-	_, err = d.Token()
+	if len(plain) > 0 {
+		if err := s.line(w, path, strings.Join(plain, ", ")); err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
 	return err
 }
+
+func (s *session) line(w *tabwriter.Writer, path, text string) error {
+	_, err := fmt.Fprintf(w, "%s:\t%s\n", path, s.terminal.paint(text))
+	return err
+}
+
+// absent stands for what is null or empty.
+const absent = "-"
 
 // plainText is a plain JSON value for a reader.
 func plainText(token json.Token) string {
 	switch v := token.(type) {
 	case nil:
-		return "-"
+		return absent
 	case string:
+		if v == "" {
+			return absent
+		}
 		return visible(v)
 	default:
 		return fmt.Sprint(v)

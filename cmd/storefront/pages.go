@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
@@ -36,28 +37,36 @@ func listPages[Item entry](s *session, c paged, t table[Item], read onePage[Item
 			return err
 		}
 		var items []Item
+		var total int64
+		more := "--limit"
 		if c.Page != nil || c.PageSize != nil {
-			items, _, err = read(ctx, o, store, number[int64](c.Page), number[int32](c.PageSize))
+			more = "--page"
+			items, total, err = read(ctx, o, store, number[int64](c.Page), number[int32](c.PageSize))
 		} else {
-			items, err = firstOf(ctx, o, store, int(c.Limit), read)
+			items, total, err = firstOf(ctx, o, store, int(c.Limit), read)
 		}
 		if err != nil {
 			return err
 		}
-		return t.print(s, c.limit, items)
+		if err := t.print(s, c.limit, items); err != nil {
+			return err
+		}
+		if int64(len(items)) < total && !s.json {
+			s.say(fmt.Sprintf("these are %d of %d; %s shows others", len(items), total, more))
+		}
+		return nil
 	})
 }
 
 // firstOf reads pages until it has as many entries as the limit. What is added meanwhile moves the
-// rest towards the end, so that an entry may come twice; it is shown once.
-func firstOf[Item entry](ctx context.Context, o operator.API, store string, limit int, read onePage[Item]) ([]Item, error) {
-	var all []Item
+// rest towards the end, so that an entry may come twice; it is shown once. total is how many there are.
+func firstOf[Item entry](ctx context.Context, o operator.API, store string, limit int, read onePage[Item]) (all []Item, total int64, err error) {
 	seen := map[string]bool{}
 	size := int32(min(limit, maxPageSize)) //nolint:gosec // At most a page.
 	for page := int64(1); ; page++ {
-		items, total, err := read(ctx, o, store, &page, &size)
-		if err != nil {
-			return nil, err
+		var items []Item
+		if items, total, err = read(ctx, o, store, &page, &size); err != nil {
+			return nil, 0, err
 		}
 		for _, item := range items {
 			if !seen[item.GetId()] && len(all) < limit {
@@ -66,7 +75,7 @@ func firstOf[Item entry](ctx context.Context, o operator.API, store string, limi
 			}
 		}
 		if len(all) == limit || page*int64(size) >= total {
-			return all, nil
+			return all, total, nil
 		}
 	}
 }

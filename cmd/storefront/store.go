@@ -33,7 +33,7 @@ type storeFields struct {
 	Social           []social      `sep:"none" clears:"" placeholder:"NETWORK=URL" help:"Page of the store in a social network; repeat for more. Replaces all; none clears them."`
 	Status           *string       `enum:"open,suspended,closed" placeholder:"STATUS" help:"open, suspended or closed; keys of a store that is not open are refused (default for a new store: open)."`
 	PaymentLinks     *onOff        `placeholder:"on|off" help:"Whether payment links may be created (default for a new store: on)."`
-	UnavailableTypes []productType `clears:"" placeholder:"TYPE,…" help:"Product types that may not be published: FILE, COURSE, LICENSE, MEETING, EVENT. Replaces all; none clears them (default for a new store: none)."`
+	UnavailableTypes []productType `clears:"" placeholder:"TYPE" help:"Product types that may not be published: FILE, COURSE, LICENSE, MEETING, EVENT. Replaces all; none clears them (default for a new store: none)."`
 	PlatformFee      *percent      `placeholder:"PERCENT" help:"Fee of the platform in per cent, kept with each order recorded from now on (default for a new store: 0)."`
 }
 
@@ -143,14 +143,19 @@ func (c *storeShowCmd) Run(s *session) error {
 		if err != nil {
 			return err
 		}
-		set, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{Store: c.Store})
-		if err != nil {
-			return err
-		}
-		settings := wire.Marshal(set)
-		object := whole(found)
-		return s.print(append(append(object[:len(object)-1], ','), settings[1:]...))
+		return s.printStore(ctx, o, found)
 	})
+}
+
+// printStore prints a store, and what the operator sets beside it.
+func (s *session) printStore(ctx context.Context, o operator.API, found *storefrontv1.Store) error {
+	set, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{Store: found.GetId()})
+	if err != nil {
+		return err
+	}
+	settings := wire.Marshal(set)
+	object := whole(found)
+	return s.print(append(append(object[:len(object)-1], ','), settings[1:]...))
 }
 
 type storeUpdateCmd struct {
@@ -162,7 +167,7 @@ type storeUpdateCmd struct {
 
 // Help shows an example.
 func (storeUpdateCmd) Help() string {
-	return "Changes what a flag names and leaves the rest; prints the Store.\n\nExample:\n\n    storefront store update douala --status suspended\n    storefront store update douala --unavailable-types MEETING,EVENT --payment-links off"
+	return "Changes what a flag names and leaves the rest; prints what store show prints.\n\nExample:\n\n    storefront store update douala --status suspended\n    storefront store update douala --unavailable-types MEETING,EVENT --payment-links off"
 }
 
 // Run changes the store.
@@ -183,5 +188,11 @@ func (c *storeUpdateCmd) Run(s *session) error {
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return call(s, c.place, in, operator.API.UpdateStore)
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		changed, err := o.UpdateStore(ctx, in)
+		if err != nil {
+			return err
+		}
+		return s.printStore(ctx, o, changed)
+	})
 }

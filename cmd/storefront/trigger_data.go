@@ -87,7 +87,8 @@ func (d *demoData) override(text string) error {
 	}
 	field := name[strings.LastIndexByte(name, '.')+1:]
 	member := wire.AppendString([]byte{'{'}, field)
-	switch f := m.ProtoReflect().Descriptor().Fields().ByJSONName(field); {
+	f := m.ProtoReflect().Descriptor().Fields().ByJSONName(field)
+	switch {
 	case (f.Kind() == protoreflect.Int32Kind || f.Kind() == protoreflect.Int64Kind) && json.Valid([]byte(value)):
 		member = append(append(member, ':'), value...)
 	default:
@@ -101,7 +102,12 @@ func (d *demoData) override(text string) error {
 		}
 		return usage("--override: %s cannot be %q", name, value)
 	}
-	proto.Merge(m, set)
+	// An empty or null value is one too: proto.Merge would leave the demo's.
+	if value := set.ProtoReflect(); f.HasPresence() && !value.Has(f) {
+		m.ProtoReflect().Clear(f)
+	} else {
+		m.ProtoReflect().Set(f, value.Get(f))
+	}
 	return nil
 }
 

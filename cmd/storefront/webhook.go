@@ -71,7 +71,7 @@ type webhookCreateCmd struct {
 	targets
 	Store       string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	URL         string   `name:"url" required:"" placeholder:"URL" help:"Where events are sent: https, no private or local address, no user name."`
-	Events      []string `placeholder:"TYPE,…" help:"What it receives: order.paid, order.failed, customer.created, product.published, product.archived, payment_link.paid (default: all six)."`
+	Events      []string `placeholder:"TYPE" help:"What it receives: order.paid, order.failed, customer.created, product.published, product.archived, payment_link.paid (default: all six)."`
 	Description string   `clears:"" placeholder:"TEXT" help:"What it is for."`
 }
 
@@ -102,8 +102,7 @@ func (s *session) seal(p place, k secretKey) (err error) {
 }
 
 type webhookListCmd struct {
-	place
-	Store        string    `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	inStore
 	DisableAfter *positive `placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is set (default: 72h, or what the server is set to)."`
 	limit
 }
@@ -115,8 +114,8 @@ func (webhookListCmd) Help() string {
 
 // Run lists the webhooks.
 func (c *webhookListCmd) Run(s *session) error {
-	return list(s, c.place, c.limit, webhookTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*adminv1.Webhook, string, error) {
-		out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: c.Store, PageSize: size, PageToken: token})
+	return listOf(s, c.inStore, c.limit, webhookTable, func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]*adminv1.Webhook, string, error) {
+		out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: store, PageSize: size, PageToken: token})
 		for _, w := range out.GetWebhooks() {
 			if c.DisableAfter != nil && w.GetFailingSince() != nil {
 				w.DisablesAt = timestamppb.New(w.GetFailingSince().AsTime().Add(time.Duration(*c.DisableAfter)))
@@ -131,34 +130,37 @@ var webhookTable = table[*adminv1.Webhook]{"ID,URL~,STATE~,EVENTS~?,CREATED?,DES
 }, webhookObject}
 
 type webhookUpdateCmd struct {
-	place
+	owned
 	targets
-	ID          string   `arg:"" help:"The webhook's id."`
+	Name        string   `arg:"" help:"The webhook's id or URL."`
 	URL         *string  `name:"url" placeholder:"URL" help:"Where events are sent from now on, those that wait included."`
-	Events      []string `placeholder:"TYPE,…" help:"What it receives from now on, in place of what it received."`
+	Events      []string `placeholder:"TYPE" help:"What it receives from now on, in place of what it received."`
 	Description *string  `clears:"" placeholder:"TEXT" help:"What it is for."`
 }
 
 // Help shows an example.
 func (webhookUpdateCmd) Help() string {
-	return "Example:\n\n    storefront webhook update 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --events order.paid,payment_link.paid"
+	return "Example:\n\n    storefront webhook update 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --events order.paid,payment_link.paid\n    storefront webhook update https://shop.example.com/webhooks --store douala --url https://shop.example.com/events"
 }
 
 // Run changes the webhook.
 func (c *webhookUpdateCmd) Run(s *session) error {
 	s.options.Targets = c.policy()
-	in := &adminv1.UpdateWebhookRequest{Id: c.ID, Url: c.URL, Description: c.Description, Events: c.Events}
+	in := &adminv1.UpdateWebhookRequest{Url: c.URL, Description: c.Description, Events: c.Events}
 	in.UpdateMask = maskOf(in, "id")
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return callAs(s, c.place, in, operator.API.UpdateWebhook, webhookObject)
+	return withWebhook(s, c.owned, c.Name, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
+		in.Id = id
+		return o.UpdateWebhook(ctx, in)
+	})
 }
 
 // webhookMove is a command that needs nothing but a webhook.
 type webhookMove struct {
-	place
-	ID string `arg:"" help:"The webhook's id."`
+	owned
+	Name string `arg:"" help:"The webhook's id or URL."`
 }
 
 type webhookEnableCmd struct{ webhookMove }
@@ -170,19 +172,23 @@ func (webhookEnableCmd) Help() string {
 
 // Run enables the webhook.
 func (c *webhookEnableCmd) Run(s *session) error {
-	return callAs(s, c.place, &adminv1.EnableWebhookRequest{Id: c.ID}, operator.API.EnableWebhook, webhookObject)
+	return withWebhook(s, c.owned, c.Name, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
+		return o.EnableWebhook(ctx, &adminv1.EnableWebhookRequest{Id: id})
+	})
 }
 
 type webhookDisableCmd struct{ webhookMove }
 
 // Help shows an example.
 func (webhookDisableCmd) Help() string {
-	return "Example:\n\n    storefront webhook disable 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
+	return "Example:\n\n    storefront webhook disable 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f\n    storefront webhook disable https://shop.example.com/webhooks --store douala"
 }
 
 // Run disables the webhook.
 func (c *webhookDisableCmd) Run(s *session) error {
-	return callAs(s, c.place, &adminv1.DisableWebhookRequest{Id: c.ID}, operator.API.DisableWebhook, webhookObject)
+	return withWebhook(s, c.owned, c.Name, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
+		return o.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: id})
+	})
 }
 
 type webhookDeleteCmd struct{ webhookMove }
@@ -195,7 +201,11 @@ func (webhookDeleteCmd) Help() string {
 // Run deletes the webhook.
 func (c *webhookDeleteCmd) Run(s *session) error {
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
-		gone, err := o.DeleteWebhook(ctx, &adminv1.DeleteWebhookRequest{Id: c.ID})
+		id, err := idOf(ctx, o, c.owned, c.Name, findWebhook)
+		if err != nil {
+			return err
+		}
+		gone, err := o.DeleteWebhook(ctx, &adminv1.DeleteWebhookRequest{Id: id})
 		if err != nil {
 			return err
 		}
@@ -208,9 +218,8 @@ func (c *webhookDeleteCmd) Run(s *session) error {
 }
 
 type webhookRotateCmd struct {
-	place
+	webhookMove
 	secretKey
-	ID string `arg:"" help:"The webhook's id."`
 }
 
 // Help shows an example.
@@ -223,22 +232,24 @@ func (c *webhookRotateCmd) Run(s *session) error {
 	if err := s.seal(c.place, c.secretKey); err != nil {
 		return err
 	}
-	return callAs(s, c.place, &adminv1.RotateSecretRequest{Id: c.ID}, operator.API.RotateSecret, func(made *adminv1.RotateSecretResponse) []byte {
+	secret := func(made *adminv1.RotateSecretResponse) []byte {
 		return pick(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())}, "id", "secret")
+	}
+	return withWebhook(s, c.owned, c.Name, secret, func(ctx context.Context, o operator.API, id string) (*adminv1.RotateSecretResponse, error) {
+		return o.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id})
 	})
 }
 
-type webhookPingCmd struct {
-	place
-	ID string `arg:"" help:"The webhook's id."`
-}
+type webhookPingCmd struct{ webhookMove }
 
 // Help shows an example.
 func (webhookPingCmd) Help() string {
-	return "Prints the delivery, which a worker makes in one attempt; storefront delivery show shows its result.\n\nExample:\n\n    storefront webhook ping 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
+	return "Prints the delivery, which a worker makes in one attempt; storefront delivery show shows its result.\n\nExample:\n\n    storefront webhook ping https://shop.example.com/webhooks --store douala"
 }
 
 // Run sends the ping.
 func (c *webhookPingCmd) Run(s *session) error {
-	return callAs(s, c.place, &adminv1.PingWebhookRequest{Id: c.ID}, operator.API.PingWebhook, deliveryObject)
+	return withWebhook(s, c.owned, c.Name, deliveryObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Delivery, error) {
+		return o.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: id})
+	})
 }

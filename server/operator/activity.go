@@ -40,7 +40,11 @@ func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityReq
 		return nil, err
 	}
 	t, _, _ := tenant.From(ctx)
-	rows, err := o.store.Client().ActivityEntry.Query().Where(activityentry.StoreID(t.ID), p.older).Order(newest).Limit(p.size + 1).All(ctx)
+	query := o.store.Client().ActivityEntry.Query().Where(activityentry.StoreID(t.ID), p.older)
+	if in.GetSince() != nil {
+		query.Where(activityentry.CreatedAtGTE(in.GetSince().AsTime()))
+	}
+	rows, err := query.Order(newest).Limit(p.size + 1).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the activity journal: %w", err)
 	}

@@ -49,7 +49,11 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 // webhooks, or of a webhook that is not deleted. It refuses with store_not_found or webhook_not_found
 // and as service.ListDeliveries does.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse, error) {
-	found, err := o.SearchDeliveries(ctx, DeliverySearch{ListDeliveriesRequest: in})
+	search := DeliverySearch{ListDeliveriesRequest: in}
+	if in.GetSince() != nil {
+		search.Since = in.GetSince().AsTime()
+	}
+	found, err := o.SearchDeliveries(ctx, search)
 	if err != nil {
 		return nil, err
 	}

@@ -182,7 +182,9 @@ type ListActivityRequest struct {
 	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
 	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
 	// The `nextPageToken` of the page before; empty for the first page.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only changes of this moment or later; null for all.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -236,6 +238,13 @@ func (x *ListActivityRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListActivityRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
 }
 
 // Entries of a journal.
@@ -438,12 +447,13 @@ const file_storefront_admin_v1_activity_proto_rawDesc = "" +
 	"\x03_id\x1a.\n" +
 	"\bResource\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\tR\x02id\"z\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\xac\x01\n" +
 	"\x13ListActivityRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
 	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageTokenB\f\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05sinceB\f\n" +
 	"\n" +
 	"_page_size\"|\n" +
 	"\x14ListActivityResponse\x12<\n" +
@@ -479,15 +489,16 @@ var file_storefront_admin_v1_activity_proto_depIdxs = []int32{
 	4, // 0: storefront.admin.v1.ActivityEntry.actor:type_name -> storefront.admin.v1.ActivityEntry.Actor
 	5, // 1: storefront.admin.v1.ActivityEntry.resource:type_name -> storefront.admin.v1.ActivityEntry.Resource
 	6, // 2: storefront.admin.v1.ActivityEntry.created_at:type_name -> google.protobuf.Timestamp
-	1, // 3: storefront.admin.v1.ListActivityResponse.entries:type_name -> storefront.admin.v1.ActivityEntry
-	0, // 4: storefront.admin.v1.ActivityEntry.Actor.type:type_name -> storefront.admin.v1.ActivityEntry.Actor.Type
-	2, // 5: storefront.admin.v1.ActivityService.ListActivity:input_type -> storefront.admin.v1.ListActivityRequest
-	3, // 6: storefront.admin.v1.ActivityService.ListActivity:output_type -> storefront.admin.v1.ListActivityResponse
-	6, // [6:7] is the sub-list for method output_type
-	5, // [5:6] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	6, // 3: storefront.admin.v1.ListActivityRequest.since:type_name -> google.protobuf.Timestamp
+	1, // 4: storefront.admin.v1.ListActivityResponse.entries:type_name -> storefront.admin.v1.ActivityEntry
+	0, // 5: storefront.admin.v1.ActivityEntry.Actor.type:type_name -> storefront.admin.v1.ActivityEntry.Actor.Type
+	2, // 6: storefront.admin.v1.ActivityService.ListActivity:input_type -> storefront.admin.v1.ListActivityRequest
+	3, // 7: storefront.admin.v1.ActivityService.ListActivity:output_type -> storefront.admin.v1.ListActivityResponse
+	7, // [7:8] is the sub-list for method output_type
+	6, // [6:7] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_activity_proto_init() }

@@ -321,7 +321,9 @@ type ListDeliveriesRequest struct {
 	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
 	PageSize *int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
 	// The `nextPageToken` of the page before; empty for the first page.
-	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only deliveries created at this moment or later; null for all.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -396,6 +398,13 @@ func (x *ListDeliveriesRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListDeliveriesRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
 }
 
 // Deliveries.
@@ -928,7 +937,7 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\x06failed\x10\x03\x12\r\n" +
 	"\tcancelled\x10\x04B\x13\n" +
 	"\x11_last_status_codeB\r\n" +
-	"\v_last_error\"\x88\x02\n" +
+	"\v_last_error\"\xba\x02\n" +
 	"\x15ListDeliveriesRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x1d\n" +
 	"\n" +
@@ -938,7 +947,8 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"event_type\x18\x04 \x01(\tR\teventType\x12 \n" +
 	"\tpage_size\x18\x05 \x01(\x05H\x01R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x06 \x01(\tR\tpageTokenB\t\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\x120\n" +
+	"\x05since\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05sinceB\t\n" +
 	"\a_statusB\f\n" +
 	"\n" +
 	"_page_size\"\x7f\n" +
@@ -1020,27 +1030,28 @@ var file_storefront_admin_v1_delivery_proto_depIdxs = []int32{
 	12, // 3: storefront.admin.v1.Delivery.finished_at:type_name -> google.protobuf.Timestamp
 	11, // 4: storefront.admin.v1.Delivery.attempts:type_name -> storefront.admin.v1.Delivery.Attempt
 	0,  // 5: storefront.admin.v1.ListDeliveriesRequest.status:type_name -> storefront.admin.v1.Delivery.Status
-	2,  // 6: storefront.admin.v1.ListDeliveriesResponse.deliveries:type_name -> storefront.admin.v1.Delivery
-	2,  // 7: storefront.admin.v1.GetDeliveryResponse.delivery:type_name -> storefront.admin.v1.Delivery
-	12, // 8: storefront.admin.v1.StartResendRequest.since:type_name -> google.protobuf.Timestamp
-	12, // 9: storefront.admin.v1.Resend.since:type_name -> google.protobuf.Timestamp
-	1,  // 10: storefront.admin.v1.Resend.state:type_name -> storefront.admin.v1.Resend.State
-	12, // 11: storefront.admin.v1.Delivery.Attempt.started_at:type_name -> google.protobuf.Timestamp
-	3,  // 12: storefront.admin.v1.DeliveryService.ListDeliveries:input_type -> storefront.admin.v1.ListDeliveriesRequest
-	5,  // 13: storefront.admin.v1.DeliveryService.GetDelivery:input_type -> storefront.admin.v1.GetDeliveryRequest
-	7,  // 14: storefront.admin.v1.DeliveryService.ResendDelivery:input_type -> storefront.admin.v1.ResendDeliveryRequest
-	8,  // 15: storefront.admin.v1.DeliveryService.StartResend:input_type -> storefront.admin.v1.StartResendRequest
-	9,  // 16: storefront.admin.v1.DeliveryService.ContinueResend:input_type -> storefront.admin.v1.ContinueResendRequest
-	4,  // 17: storefront.admin.v1.DeliveryService.ListDeliveries:output_type -> storefront.admin.v1.ListDeliveriesResponse
-	6,  // 18: storefront.admin.v1.DeliveryService.GetDelivery:output_type -> storefront.admin.v1.GetDeliveryResponse
-	2,  // 19: storefront.admin.v1.DeliveryService.ResendDelivery:output_type -> storefront.admin.v1.Delivery
-	10, // 20: storefront.admin.v1.DeliveryService.StartResend:output_type -> storefront.admin.v1.Resend
-	10, // 21: storefront.admin.v1.DeliveryService.ContinueResend:output_type -> storefront.admin.v1.Resend
-	17, // [17:22] is the sub-list for method output_type
-	12, // [12:17] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	12, // 6: storefront.admin.v1.ListDeliveriesRequest.since:type_name -> google.protobuf.Timestamp
+	2,  // 7: storefront.admin.v1.ListDeliveriesResponse.deliveries:type_name -> storefront.admin.v1.Delivery
+	2,  // 8: storefront.admin.v1.GetDeliveryResponse.delivery:type_name -> storefront.admin.v1.Delivery
+	12, // 9: storefront.admin.v1.StartResendRequest.since:type_name -> google.protobuf.Timestamp
+	12, // 10: storefront.admin.v1.Resend.since:type_name -> google.protobuf.Timestamp
+	1,  // 11: storefront.admin.v1.Resend.state:type_name -> storefront.admin.v1.Resend.State
+	12, // 12: storefront.admin.v1.Delivery.Attempt.started_at:type_name -> google.protobuf.Timestamp
+	3,  // 13: storefront.admin.v1.DeliveryService.ListDeliveries:input_type -> storefront.admin.v1.ListDeliveriesRequest
+	5,  // 14: storefront.admin.v1.DeliveryService.GetDelivery:input_type -> storefront.admin.v1.GetDeliveryRequest
+	7,  // 15: storefront.admin.v1.DeliveryService.ResendDelivery:input_type -> storefront.admin.v1.ResendDeliveryRequest
+	8,  // 16: storefront.admin.v1.DeliveryService.StartResend:input_type -> storefront.admin.v1.StartResendRequest
+	9,  // 17: storefront.admin.v1.DeliveryService.ContinueResend:input_type -> storefront.admin.v1.ContinueResendRequest
+	4,  // 18: storefront.admin.v1.DeliveryService.ListDeliveries:output_type -> storefront.admin.v1.ListDeliveriesResponse
+	6,  // 19: storefront.admin.v1.DeliveryService.GetDelivery:output_type -> storefront.admin.v1.GetDeliveryResponse
+	2,  // 20: storefront.admin.v1.DeliveryService.ResendDelivery:output_type -> storefront.admin.v1.Delivery
+	10, // 21: storefront.admin.v1.DeliveryService.StartResend:output_type -> storefront.admin.v1.Resend
+	10, // 22: storefront.admin.v1.DeliveryService.ContinueResend:output_type -> storefront.admin.v1.Resend
+	18, // [18:23] is the sub-list for method output_type
+	13, // [13:18] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_delivery_proto_init() }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
+)
+
+// findWebhook returns the webhook that an id or a URL names. Two webhooks of a store may have one URL: then only an id
+// tells them apart.
+func findWebhook(ctx context.Context, o operator.API, store, name string) (*adminv1.Webhook, error) {
+	if isID(name) {
+		return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: name})
+	}
+	all, err := operator.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Webhook, string, error) {
+		out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: store, PageSize: size, PageToken: token})
+		return out.GetWebhooks(), out.GetNextPageToken(), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return only("webhook", "id or URL", store, name, all, func(w *adminv1.Webhook) bool { return w.GetUrl() == name })
+}
+
+// findKey returns the key that an id, a name or a hint names. Names can be used again: the only active key with one
+// is meant before those that are revoked or expired.
+func findKey(ctx context.Context, o operator.API, store, name string) (*adminv1.Key, error) {
+	if isID(name) {
+		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: name})
+	}
+	all, err := operator.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Key, string, error) {
+		out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: store, PageSize: size, PageToken: token})
+		return out.GetKeys(), out.GetNextPageToken(), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var active []*adminv1.Key
+	named := func(k *adminv1.Key) bool { return k.GetName() == name || k.GetHint() == name }
+	for _, k := range all {
+		if k.GetStatus() == adminv1.Key_active && named(k) {
+			active = append(active, k)
+		}
+	}
+	if len(active) > 0 {
+		all = active
+	}
+	return only("key", "id, name or hint", store, name, all, named)
+}
+
+// only returns the one item that a name means. Two or more are refused with their ids.
+func only[Item interface{ GetId() string }](kind, by, store, name string, all []Item, named func(Item) bool) (found Item, err error) {
+	var ids []string
+	for _, item := range all {
+		if named(item) {
+			found, ids = item, append(ids, item.GetId())
+		}
+	}
+	switch len(ids) {
+	case 0:
+		return found, fmt.Errorf("there is no %s with the %s %q in the store %s", kind, by, name, store)
+	case 1:
+		return found, nil
+	}
+	return found, fmt.Errorf("the store %s has %d %ss with the %s %q; name one by its id: %s", store, len(ids), kind, by, name, strings.Join(ids, ", "))
+}
+
+// withWebhook calls a method on the webhook that a name means, and prints what it returns.
+func withWebhook[Out any](s *session, c owned, name string, object func(Out) []byte, method func(ctx context.Context, o operator.API, id string) (Out, error)) error {
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		id, err := idOf(ctx, o, c, name, findWebhook)
+		if err != nil {
+			return err
+		}
+		out, err := method(ctx, o, id)
+		if err != nil {
+			return err
+		}
+		return s.print(object(out))
+	})
+}
