@@ -225,7 +225,7 @@ func TestEachAttemptIsWhole(t *testing.T) {
 		for _, r := range service.requests {
 			require.Equal(t, "https://api.example.com/storefront.v1.CustomerService/CreateCustomer", r.URL.String())
 			require.Equal(t, []string{"Bearer " + key}, r.Header["Authorization"])
-			require.Equal(t, []string{"crm/1.4 storefront-go"}, r.Header["User-Agent"])
+			require.Regexp(t, `^crm/1\.4 storefront-go/\S+$`, r.Header.Get("User-Agent"))
 		}
 	})
 }

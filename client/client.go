@@ -68,7 +68,7 @@ const DefaultTimeout = 2 * time.Minute
 // It does not connect yet. The error names the argument that cannot be used, and never contains the
 // key.
 func New(baseURL, key string, options ...Option) (*Client, error) {
-	s := settings{maxRetries: DefaultMaxRetries, timeout: DefaultTimeout, userAgent: agent}
+	s := settings{maxRetries: DefaultMaxRetries, timeout: DefaultTimeout, userAgent: agent()}
 	for _, set := range options {
 		set(&s)
 	}

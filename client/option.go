@@ -21,9 +21,6 @@ type settings struct {
 	plainHTTP  bool
 }
 
-// agent is this package's name in User-Agent.
-const agent = "storefront-go"
-
 // WithHTTPClient sends requests through your HTTP client, for a proxy, certificates, connection
 // pools or traces. It is copied, and the copy follows no redirect. Without this option, or with
 // nil, the standard connections are used.
@@ -47,10 +44,10 @@ func WithTimeout(d time.Duration) Option {
 	return func(s *settings) { s.timeout = d }
 }
 
-// WithUserAgent puts your program's name, such as crm/1.4, before this package's own in the
+// WithUserAgent puts your program's name, such as crm/1.4, before this package's own and its version in the
 // User-Agent header.
 func WithUserAgent(program string) Option {
-	return func(s *settings) { s.userAgent = program + " " + agent }
+	return func(s *settings) { s.userAgent = program + " " + agent() }
 }
 
 // WithPlainHTTP accepts a base URL of http:// on any host. The key then crosses the network in
