@@ -74,6 +74,7 @@ func (d *dashboard) activity(v *visit) error {
 	if err != nil {
 		return err
 	}
+	gone := urlsOf(found.GetEntries(), changed)
 	for i, e := range found.GetEntries() {
 		for j, c := range changed[i] {
 			if _, ok := referred[c.Field]; ok {
@@ -82,7 +83,7 @@ func (d *dashboard) activity(v *visit) error {
 		}
 		body.Entries = append(body.Entries, entry{
 			ActivityEntry: e, Who: actors[e.GetActor().GetType()], What: spaced(e.GetAction()),
-			Kind: spaced(e.GetResource().GetType()), Name: cut(names[e.GetResource().GetId()]), To: pageOf(e.GetResource(), names), Changes: changed[i],
+			Kind: spaced(e.GetResource().GetType()), Name: cut(cmp.Or(names[e.GetResource().GetId()], gone[e.GetResource().GetId()])), To: pageOf(e.GetResource(), names), Changes: changed[i],
 		})
 	}
 	d.show(v, http.StatusOK, view{Title: "Activity", Section: "activity", Template: "activity", Body: body})
@@ -91,6 +92,20 @@ func (d *dashboard) activity(v *visit) error {
 
 // referred are the kinds of resource whose ids are the values of a field.
 var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link"}
+
+// urlsOf returns the URLs of webhooks by their ids, as the newest of the entries tell them: a deleted webhook has no
+// other name.
+func urlsOf(entries []*adminv1.ActivityEntry, changed [][]change) map[string]string {
+	urls := map[string]string{}
+	for i, e := range entries {
+		for _, c := range changed[i] {
+			if known := urls[e.GetResource().GetId()]; known == "" && c.Field == "url" && e.GetResource().GetType() == "webhook" {
+				urls[e.GetResource().GetId()] = cmp.Or(c.To.Text, c.From.Text)
+			}
+		}
+	}
+	return urls
+}
 
 // pageOf is the page about a resource: its own or, where the dashboard has none, the deliveries of its
 // events. It is empty if the resource is gone.

@@ -91,6 +91,12 @@ func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 			require.Contains(t, a.text, want)
 		}
 		require.Empty(t, bareID.FindString(a.text))
+
+		_, err = p.operator.DeleteWebhook(ctx, &adminv1.DeleteWebhookRequest{Id: o.webhook})
+		require.NoError(t, err)
+		a = p.signedIn("one").get("/activity")
+		require.Contains(t, a.text, `</span> https://one.example.com/hooks</p>`, "a deleted webhook has no page, and keeps its name")
+		require.NotContains(t, a.text, `/webhooks/`+o.webhook)
 	})
 }
 

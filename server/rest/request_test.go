@@ -55,8 +55,15 @@ func TestLogLine(t *testing.T) {
 	require.Equal(t, "secret in an error", line["error"])
 	require.Equal(t, "internal_error", line["code"])
 
+	w.do(t, "HEAD", "/v1/payment-links/coffee", "", "Authorization", "Bearer limited")
+	require.Equal(t, "/v1/payment-links/{id}", w.lastLine(t)["route"], "the owner of a key finds out what was refused")
+	for _, path := range []string{"/v1/payment-links", "/v1/payment-links/coffee/enable", "/v1/payment-links/..", "/v1/payment-links//", "/v1"} {
+		w.do(t, "PATCH", path, "", "Authorization", "Bearer limited")
+		require.Equal(t, "unmatched", w.lastLine(t)["route"], path)
+	}
+
 	w.do(t, "BREW", "/coffee", "")
-	last := w.requests()[2]
+	last := w.requests()[8]
 	last.RequestID = uuid.Nil
 	require.Equal(t, rest.Request{Protocol: rest.ProtocolNone, Method: "OTHER", Route: "unmatched", Status: 404, Code: "not_found"}, last)
 	require.NotContains(t, w.log.String(), "coffee", "what a client makes up is not in the log")

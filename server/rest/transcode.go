@@ -56,6 +56,7 @@ var literally = strings.NewReplacer("%", "%25", ":", "%3A")
 func (e *Edge) serveREST(x *exchange, r *http.Request, where string) error {
 	ctx, err := e.admit(x, r)
 	if err != nil {
+		x.route = e.templateOf(r.Method, where)
 		return err
 	}
 	if path.Clean(where) != where {
@@ -93,6 +94,31 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, where string) error {
 	default:
 		return nil
 	}
+}
+
+// templateOf returns the template of a request that is refused before vanguard sees it, so that the owner of its key
+// finds out which request it was.
+func (e *Edge) templateOf(verb, where string) string {
+	if verb == http.MethodHead {
+		verb = http.MethodGet
+	}
+	for _, m := range e.methods {
+		if m.verb == verb && matches(m.template, where) {
+			return m.template
+		}
+	}
+	return unmatched
+}
+
+// matches reports whether a path has the form of a template: the same segments, and anything but nothing for {id}.
+func matches(template, where string) bool {
+	if path.Clean(where) != where {
+		return false
+	}
+	want, segments := strings.Split(template, "/"), strings.Split(where, "/")
+	return slices.EqualFunc(want, segments, func(one, given string) bool {
+		return one == given || strings.HasPrefix(one, "{") && given != ""
+	})
 }
 
 // routed is the handler that vanguard calls once it has found the method, before it reads the body.
