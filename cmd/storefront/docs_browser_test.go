@@ -3,7 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"html"
+	"io"
 	"math"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +79,56 @@ func (b *browser) examine(name string) {
 	}
 }
 
+// copyAll presses every copy button of the samples and returns the copied texts by operation and language.
+const copyAll = `(async () => {
+  const texts = {};
+  let last;
+  navigator.clipboard.writeText = async (text) => { last = text; };
+  for (const sample of document.querySelectorAll("[data-sample]")) {
+    sample.querySelector("button.copy").click();
+    await 0;
+    texts[sample.dataset.sample + " " + sample.dataset.language] = last;
+    last = undefined;
+  }
+  return JSON.stringify(texts);
+})()`
+
+var shownSample = regexp.MustCompile(`(?s)data-language="(\w+)" data-sample="(\w+)"><div class="code"><pre[^>]*><code>(.*?)</code>`)
+
+// copiesAndRuns copies all samples with their buttons. What is copied is what the page holds, which the tests of
+// the guide run in curl, TypeScript and Go; here the samples in curl that need nothing but a key run as copied.
+func (b *browser) copiesAndRuns(docs, key string) {
+	b.t.Helper()
+	copied := map[string]string{}
+	require.NoError(b.t, json.Unmarshal([]byte(value[string](b, copyAll)), &copied))
+	request, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, docs, nil)
+	require.NoError(b.t, err)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(b.t, err)
+	defer answer.Body.Close()
+	page, err := io.ReadAll(answer.Body)
+	require.NoError(b.t, err)
+	held := map[string]string{}
+	for _, m := range shownSample.FindAllStringSubmatch(string(page), -1) {
+		held[m[2]+" "+m[1]] = html.UnescapeString(regexp.MustCompile(`<[^>]+>`).ReplaceAllString(m[3], ""))
+	}
+	require.Greater(b.t, len(held), 30)
+	require.Equal(b.t, held, copied)
+	ran := 0
+	for name, text := range copied {
+		if !strings.HasSuffix(name, " sh") || strings.Contains(text, "_ID") {
+			continue
+		}
+		c := exec.CommandContext(b.t.Context(), "sh", "-c", text)
+		c.Env = append(os.Environ(), "SHOP_KEY="+key)
+		out, err := c.Output()
+		require.NoError(b.t, err, name)
+		require.True(b.t, json.Valid(out) && !strings.Contains(string(out), `"statusCode"`), "%s: %s", name, out)
+		ran++
+	}
+	require.GreaterOrEqual(b.t, ran, 6)
+}
+
 // What a caller's programmer does: reads, jumps, searches, copies, with a mouse, with the keys alone, on a phone, in
 // the dark, and without JavaScript.
 func TestTheReferenceInABrowser(t *testing.T) {
@@ -80,7 +136,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	dev := startCommand(t, "}", devArgs(t.TempDir(), "-o", "json")...)
 	defer func() { require.Equal(t, 0, dev.stop()) }()
-	var said struct{ URL, AdminURL, Docs string }
+	var said struct{ URL, AdminURL, Docs, Key string }
 	require.NoError(t, json.Unmarshal([]byte(dev.said), &said))
 	require.Equal(t, said.URL+"/docs", said.Docs)
 	b.keepsToItself(said.URL, said.AdminURL)
@@ -140,6 +196,8 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	b.shows(`//button[normalize-space(.)="Copied"] | //*[@id="live"][contains(., "copy keys")]`)
 	b.window("docs-go")
 	require.Contains(t, value[string](b, `document.querySelector("#getProduct .beside > .code code").textContent`), `"status": "PUBLISHED"`)
+
+	b.copiesAndRuns(said.Docs, said.Key)
 
 	b.run(chromedp.EmulateViewport(390, 900))
 	b.open("about:blank")
