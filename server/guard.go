@@ -27,6 +27,12 @@ type guard struct {
 	next   http.Handler
 }
 
+// NewGuard returns a handler that bounds what next reads of a request, and answers and logs its panics. now is the
+// clock for the dates of errors.
+func NewGuard(logger *slog.Logger, now func() time.Time, next http.Handler) http.Handler {
+	return guard{logger, now, next}
+}
+
 // ServeHTTP answers a body that is declared too large with payload_too_large, too long a query with
 // validation_failed, and a panic with internal_error.
 func (g guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
+	"go.storefront.example/server"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/rest"
@@ -35,7 +37,8 @@ func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context
 		return fmt.Errorf("listen on %s: %w", m.AdminAddr, err)
 	}
 	shown := &http.Server{
-		Handler: monitor.Handler(c), ReadHeaderTimeout: rest.ReadHeaderTimeout, ReadTimeout: rest.ReadTimeout, IdleTimeout: rest.IdleTimeout,
+		Handler:           server.NewGuard(c.Logger, time.Now, monitor.Handler(c)),
+		ReadHeaderTimeout: rest.ReadHeaderTimeout, ReadTimeout: rest.ReadTimeout, IdleTimeout: rest.IdleTimeout, MaxHeaderBytes: rest.MaxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 	}
 	c.Logger.InfoContext(ctx, "listening", "admin_addr", listener.Addr().String())

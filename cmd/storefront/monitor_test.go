@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +28,33 @@ func TestDevShowsServerAndWorkerTogether(t *testing.T) {
 	require.Contains(t, metrics, "\nstorefront_outbox_rows ")
 	require.Equal(t, http.StatusNotFound, status(t, address+"/debug/pprof/heap", ""), "there is no token to ask for")
 	require.Equal(t, 0, dev.stop())
+}
+
+// The worker's own listener answers a panic and logs it, and reads no more than it needs.
+func TestAWorkersListenerOutlivesAPanic(t *testing.T) {
+	t.Parallel()
+	var logged bytes.Buffer
+	c := monitor.Config{
+		Metrics: prometheus.NewRegistry(), Logger: slog.New(slog.NewJSONHandler(&logged, nil)),
+		Ready: func(context.Context) error { panic("the check broke") },
+	}
+	require.NoError(t, monitored{AdminAddr: "127.0.0.1:0"}.beside(t.Context(), c, func(ctx context.Context) error {
+		address := "http://" + regexp.MustCompile(`"admin_addr":"([^"]+)"`).FindStringSubmatch(logged.String())[1]
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/readyz", nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusInternalServerError, answer.StatusCode)
+		require.Contains(t, string(body), `"code":"internal_error"`)
+		require.NotContains(t, string(body), "the check broke")
+		require.Equal(t, http.StatusOK, status(t, address+"/healthz", ""), "it goes on")
+		require.Equal(t, http.StatusBadRequest, status(t, address+"/healthz?"+strings.Repeat("a", 9<<10), ""))
+		return nil
+	}))
+	require.Regexp(t, `"level":"ERROR","msg":"a request broke",.*"route":"/readyz".*panic: the check broke`, logged.String())
 }
 
 func TestAListenerThatCannotBe(t *testing.T) {
