@@ -24,6 +24,7 @@ func (s *Server) dashboardMounts() []mount {
 	rules := service.New(s.config.Store, s.config.Shop)
 	pages := dashboard.New(dashboard.Config{
 		Operator: operator.New(s.config.Store, rules), Now: s.config.Store.Now, Unreachable: db.IsUnreachable, Logger: s.config.Logger,
+		Slots: s.config.Store.Conns() / 2,
 	})
 	timed := s.timed(pages)
 	prompt := route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

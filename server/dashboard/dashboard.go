@@ -39,7 +39,7 @@ const Path = "/dashboard"
 // maxFormBytes bounds a form: the longest is a webhook's URL, description and events.
 const maxFormBytes = 64 << 10
 
-// Config is what the dashboard works with. Every field is required.
+// Config is what the dashboard works with. Every field but Slots is required.
 type Config struct {
 	// Operator signs members in, and carries out what their pages ask for in their store.
 	Operator *operator.Operator
@@ -49,19 +49,23 @@ type Config struct {
 	Unreachable func(error) bool
 	// Logger gets a line a request, sign-ins, refused forms and failures; never a secret.
 	Logger *slog.Logger
+	// Slots is how many requests are served at a time, at least two, and at most half as many of one store. More
+	// wait for a moment, or are refused with 503.
+	Slots int
 }
 
 type dashboard struct {
 	Config
+	door *door
 }
 
 // New returns the dashboard, to be mounted at Path and below. Goroutines may share it.
 func New(c Config) http.Handler {
-	d := &dashboard{c}
+	d := &dashboard{c, newDoor(c.Slots)}
 	mux := route.NewMux()
 	mux.HandleFunc("GET "+Path+"/static/{name}", serveAsset)
-	mux.HandleFunc("GET "+Path+"/sign-in", d.signInPage)
-	mux.HandleFunc("POST "+Path+"/sign-in", d.signIn)
+	mux.HandleFunc("GET "+Path+"/sign-in", d.bounded(d.signInPage))
+	mux.HandleFunc("POST "+Path+"/sign-in", d.bounded(d.signIn))
 	for pattern, do := range map[string]func(*visit) error{
 		"GET /{$}":       func(v *visit) error { return v.to("/keys", "") },
 		"POST /sign-out": d.signOut,
@@ -140,7 +144,7 @@ type visit struct {
 
 // member lets a member in, and a change only with the token of the member's session.
 func (d *dashboard) member(do func(*visit) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return d.bounded(func(w http.ResponseWriter, r *http.Request, p *place) {
 		ctx, member, secret, err := d.session(r)
 		switch {
 		case errors.Is(err, operator.ErrNoSession):
@@ -151,14 +155,18 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 			return
 		}
 		in, _, _ := tenant.From(ctx)
+		if err := p.learn(r, secret, in.ID); err != nil {
+			d.turnAway(w, r, err)
+			return
+		}
 		v := &visit{Context: ctx, w: w, r: r.WithContext(ctx), now: d.Now(), member: member, store: in, session: secret}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			if foreign(r, member.Origin) {
 				d.refuseForeign(w, r)
 				return
 			}
-			if err := v.r.ParseForm(); err != nil {
-				status, title := unreadable(err)
+			if p.malformed != nil {
+				status, title := unreadable(p.malformed)
 				d.show(v, status, message(title, "Go back, reload the page and try again."))
 				return
 			}

@@ -87,7 +87,7 @@ type signInBody struct {
 
 // signInPage asks the owner of a link to use it. The page itself does not consume the link: chat
 // link previews and mail scanners fetch pages but send no forms.
-func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
+func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request, _ *place) {
 	token := r.URL.Query().Get("token")
 	if token == "" {
 		switch r.URL.Query().Get("done") {
@@ -118,9 +118,9 @@ func (d *dashboard) linkIsOver(w http.ResponseWriter, r *http.Request) {
 
 // signIn uses a link up and begins a session. The browser's session before it ends: nobody could sign
 // out of it any more.
-func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
-	if err := r.ParseForm(); err != nil {
-		status, title := unreadable(err)
+func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request, p *place) {
+	if p.malformed != nil {
+		status, title := unreadable(p.malformed)
 		d.notify(w, r, status, title, "Open the sign-in link again.")
 		return
 	}
