@@ -13,6 +13,7 @@ import (
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
+	"go.storefront.example/server/overload"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/route"
 	"go.storefront.example/server/service"
@@ -117,10 +118,15 @@ func newOperatorGate(c Config, listens net.Addr) *rpc.Gate {
 	return nil
 }
 
+// waitingCalls is how many calls of the operator's services may wait: half of them of one party, and the operator is
+// the only one.
+const waitingCalls = 1024
+
 // serviceMounts is the operator's services, behind the gate.
 func (s *Server) serviceMounts() []mount {
 	services := rpc.Services(operator.New(s.config.Store, service.New(s.config.Store, s.config.Shop)), rpc.Config{
 		Gate: s.operator, Logger: s.config.Logger, Unreachable: db.IsUnreachable, Now: s.config.Store.Now,
+		Limiter: overload.New(s.config.Store.Conns(), s.config.Store.Conns(), waitingCalls),
 	})
 	mounts := make([]mount, len(services))
 	for i, one := range services {

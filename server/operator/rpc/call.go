@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
+	"go.storefront.example/server/overload"
 	"go.storefront.example/server/service"
 )
 
@@ -40,7 +42,7 @@ type exchangeKey struct{}
 // serve puts the gate, the request's identifier and its line in the log before a service of the
 // procedures.
 func (c Config) serve(procedures map[string]procedure, next http.Handler) http.Handler {
-	errors := connect.NewErrorWriter()
+	refusals := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{request: tenant.Request{ID: uuid.New()}, route: "unmatched"}
 		if _, known := procedures[r.URL.Path]; known {
@@ -57,7 +59,7 @@ func (c Config) serve(procedures map[string]procedure, next http.Handler) http.H
 		if err := c.answer(x, w, r, procedures, malformed, next); err != nil {
 			x.refusal = apierr.In(r.Context(), err, c.Unreachable)
 			challenge(w, x.refusal)
-			_ = errors.Write(w, r, x.refusal.Connect(x.request.ID.String(), c.Now()))
+			_ = refusals.Write(w, r, x.refusal.Connect(x.request.ID.String(), c.Now()))
 		}
 	})
 }
@@ -80,11 +82,34 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, proc
 		return err
 	}
 	defer release()
-	if p.kind == message.ServerStream {
+	switch p.kind {
+	case message.ServerStream:
 		defer outlast(w)()
+	case message.Unary:
+		leave, err := c.enter(inner.Context())
+		if err != nil {
+			w.Header().Set("Retry-After", "1")
+			return err
+		}
+		defer leave()
 	}
 	next.ServeHTTP(w, inner)
 	return nil
+}
+
+// enter waits for a slot and returns a function that gives it back. All callers are the operator: none has a share.
+func (c Config) enter(ctx context.Context) (leave func(), err error) {
+	if c.Limiter == nil {
+		return func() {}, nil
+	}
+	switch err := c.Limiter.Enter(ctx, overload.Party{}); {
+	case errors.Is(err, overload.ErrRefused):
+		return nil, apierr.New(apierr.Unavailable, "The service has more requests than it can answer in time; try again later.")
+	case err != nil:
+		return nil, err
+	}
+	since := time.Now()
+	return func() { c.Limiter.Leave(overload.Party{}, time.Since(since)) }, nil
 }
 
 // outlast lets a stream outlast the time in which a request must be read, and ends it a while after

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/google/uuid"
@@ -21,6 +22,7 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
+	"go.storefront.example/server/overload"
 )
 
 // post calls a method in Connect's JSON without a client, and returns the answer and its refusal.
@@ -221,4 +223,35 @@ func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	require.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
 	require.NotContains(t, b.log.String(), "Hunter2")
 	require.Contains(t, b.log.String(), `"route":"unmatched"`)
+}
+
+// Calls beyond the slots and the places to wait are refused at once; who has no token takes neither, and a stream no slot.
+func TestTooManyCallsAreRefusedEarly(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, dbtest.SQLite, db.Config{})
+	for range benchSlots {
+		require.NoError(t, b.limiter.Enter(t.Context(), overload.Party{}))
+	}
+	waiting := make(chan error, benchSlots)
+	for range benchSlots {
+		go func() { waiting <- b.limiter.Enter(t.Context(), overload.Party{}) }()
+	}
+	require.Eventually(t, func() bool { return b.limiter.Load().Waiting == benchSlots }, 5*time.Second, time.Millisecond)
+	answer, _, refused := b.post("StoreService/GetStore", `{"store":"s"}`)
+	require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
+	require.Equal(t, string(apierr.Unavailable), refused.GetCode())
+	require.Equal(t, "1", answer.Header.Get("Retry-After"))
+	answer, _, _ = b.post("StoreService/GetStore", `{"store":"s"}`, "Authorization", "Bearer x")
+	require.Equal(t, http.StatusUnauthorized, answer.StatusCode)
+
+	for range benchSlots {
+		b.limiter.Leave(overload.Party{}, time.Millisecond)
+	}
+	for range benchSlots {
+		require.NoError(t, <-waiting)
+		b.limiter.Leave(overload.Party{}, time.Millisecond)
+	}
+	answer, _, _ = b.post("StoreService/GetStore", `{"store":"s"}`)
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	require.Zero(t, b.limiter.Load().Running, "the slot is given back")
 }

@@ -21,6 +21,7 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
+	"go.storefront.example/server/overload"
 	"go.storefront.example/server/service"
 )
 
@@ -46,6 +47,7 @@ type bench struct {
 	store    *db.DB
 	url      string
 	log      *journal
+	limiter  *overload.Limiter
 }
 
 // journal is what was logged. Goroutines share it.
@@ -71,15 +73,19 @@ func newBench(t *testing.T, database string, config db.Config) *bench {
 	return newBenchOn(t, dbtest.New(t, database, config))
 }
 
+// benchSlots is how many calls are carried out at a time.
+const benchSlots = 16
+
 func newBenchOn(t *testing.T, s *db.DB) *bench {
 	t.Helper()
-	b := &bench{T: t, store: s, log: &journal{}}
+	b := &bench{T: t, store: s, log: &journal{}, limiter: overload.New(benchSlots, benchSlots, 2*benchSlots)}
 	key, err := seal.ParseKey("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	require.NoError(t, err)
 	b.operator = operator.New(b.store, service.New(b.store, service.Options{Secrets: seal.NewRing(key)}))
 	mux := http.NewServeMux()
 	for _, s := range rpc.Services(b.operator, rpc.Config{
 		Gate: rpc.NewGate(token), Logger: slog.New(slog.NewJSONHandler(b.log, nil)), Unreachable: db.IsUnreachable, Now: b.store.Now,
+		Limiter: b.limiter,
 	}) {
 		mux.Handle(s.Path, s.Handler)
 	}

@@ -21,6 +21,7 @@ import (
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
+	"go.storefront.example/server/overload"
 )
 
 // Config is how the services answer. Every field is required.
@@ -33,6 +34,9 @@ type Config struct {
 	Unreachable func(error) bool
 	// Now is the clock that refusals are dated by.
 	Now func() time.Time
+	// Limiter bounds how many calls are carried out at a time; more wait for a moment, or are refused with
+	// unavailable. Streams take no slot. Nil means no bound.
+	Limiter *overload.Limiter
 }
 
 // Service is a handler and the prefix of the paths that it is served at, such as
