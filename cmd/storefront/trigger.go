@@ -37,9 +37,6 @@ Example:
 
 // Run makes the event.
 func (c *triggerCmd) Run(s *session) error {
-	if !c.Yes && !c.isDev(s) {
-		return errors.New("trigger makes real data, and this is not the database of `storefront dev`; say --yes to do it all the same")
-	}
 	d := newDemoData(c.Type)
 	for _, text := range c.Override {
 		if err := d.override(text); err != nil {
@@ -47,6 +44,9 @@ func (c *triggerCmd) Run(s *session) error {
 		}
 	}
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		if !c.Yes && !c.isDev(s) {
+			return errors.New("trigger makes real data, and this is not the database of `storefront dev`; say --yes to do it all the same")
+		}
 		store, err := storeNamed(ctx, o, c.Store)
 		if err != nil {
 			return err
