@@ -157,4 +157,34 @@ func Moved(ctx context.Context, before, after *ent.Order, shown proto.Message) e
 	return nil
 }
 
+// Loaded notes the events of a new row that a load stores by a statement of its own instead of a
+// mutation. Journal entries of the load's rows are silenced (Silence).
+func Loaded(ctx context.Context, row ent.Value) error {
+	r := from(ctx)
+	var k kind
+	var id uuid.UUID
+	var changes []Change
+	switch row := row.(type) {
+	case *ent.Product:
+		k, id, changes = kinds[ent.TypeProduct], row.ID, []Change{{Field: "status", To: plain(row.Status)}}
+	case *ent.Customer:
+		k, id = kinds[ent.TypeCustomer], row.ID
+	case *ent.Order:
+		k, id, changes = kinds[ent.TypeOrder], row.ID, []Change{{Field: "status", To: plain(row.Status)}}
+	default:
+		return fmt.Errorf("load a %T: its events are not known", row)
+	}
+	if !r.silent {
+		return fmt.Errorf("load a %s: the journal is not silenced (hook.Silence)", k.resource)
+	}
+	if r.mute {
+		return nil
+	}
+	r.rows[id] = row
+	for _, name := range k.events(ent.OpCreate, changes, row) {
+		r.events = append(r.events, event{name, id})
+	}
+	return nil
+}
+
 var errForeignTransaction = errors.New("the transaction was not begun with its own context")

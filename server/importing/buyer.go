@@ -30,7 +30,7 @@ func (b *orders) holdBuyers(ctx context.Context, tx *ent.Tx) error {
 		}
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-	there, err := db.TakeAll(ctx, b.db, tx.Customer.Query().Where(customer.IDIn(slices.Compact(ids)...)).Order(customer.ByID()))
+	there, err := db.TakeAll(ctx, b.db, tx.Customer.Query().Where(among(customer.FieldID, slices.Compact(ids))).Order(customer.ByID()))
 	if err != nil {
 		return fmt.Errorf("read the customers: %w", err)
 	}
@@ -82,7 +82,7 @@ func (b *orders) holdLinks(ctx context.Context, tx *ent.Tx) error {
 		return nil
 	}
 	rows, err := db.TakeAll(ctx, b.db, tx.PaymentLink.Query().
-		Where(paymentlink.StoreID(b.t.ID), paymentlink.IDIn(ids...)).Order(paymentlink.ByID()))
+		Where(paymentlink.StoreID(b.t.ID), among(paymentlink.FieldID, ids)).Order(paymentlink.ByID()))
 	if err != nil {
 		return fmt.Errorf("read the payment links: %w", err)
 	}

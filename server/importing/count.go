@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"go.storefront.example/gen/ent"
@@ -30,26 +29,8 @@ func (b *orders) countForCustomers(ctx context.Context, tx *ent.Tx) error {
 	for i := range b.created {
 		counts[b.created[i].row.ID] = &b.created[i].row
 	}
-	var counted []struct {
-		CustomerID uuid.UUID `sql:"customer_id"`
-		Orders     int32     `sql:"orders"`
-		Paid       int64     `sql:"paid"`
-	}
-	if len(ids) > 0 {
-		err := tx.Order.Query().Where(order.StoreID(b.t.ID), order.CustomerIDIn(ids...)).
-			GroupBy(order.FieldCustomerID).
-			Aggregate(
-				func(s *sql.Selector) string { return sql.As(sql.Count("*"), "orders") },
-				func(s *sql.Selector) string {
-					return sql.As(sql.Sum("CASE WHEN "+s.C(order.FieldStatus)+" = '"+order.StatusPAID.String()+"' THEN "+s.C(order.FieldAmount)+" ELSE 0 END"), "paid")
-				},
-			).Scan(ctx, &counted)
-		if err != nil {
-			return fmt.Errorf("count the customers' orders: %w", err)
-		}
-	}
-	for _, c := range counted {
-		counts[c.CustomerID].OrdersCount, counts[c.CustomerID].TotalPaid = c.Orders, c.Paid
+	if err := b.countThere(ctx, tx, ids, counts); err != nil {
+		return err
 	}
 	for _, l := range b.fresh {
 		c := counts[l.row.buyer.ID]
@@ -64,6 +45,38 @@ func (b *orders) countForCustomers(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
+// countThere counts the orders that the store has of each of the customers.
+func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	list, of := listOf(b.db.Dialect(), ids, "$2")
+	const sums = "count(*) AS orders, sum(CASE WHEN status = 'PAID' THEN amount END) AS paid FROM orders WHERE store_id = $1 AND customer_id "
+	query := "SELECT customer_id, " + sums + "IN " + of + " GROUP BY customer_id"
+	if b.db.Dialect() == dialect.Postgres {
+		// A look-up for each customer, as in holding.
+		query = "SELECT v, r.orders, r.paid FROM " + of + " t CROSS JOIN LATERAL (SELECT " + sums + "= v) r WHERE r.orders > 0"
+	}
+	rows, err := tx.QueryContext(ctx, query, b.t.ID, list)
+	if err != nil {
+		return fmt.Errorf("count the customers' orders: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id uuid.UUID
+		var orders int32
+		var paid *int64
+		if err := rows.Scan(&id, &orders, &paid); err != nil {
+			return fmt.Errorf("count the customers' orders: %w", err)
+		}
+		counts[id].OrdersCount = orders
+		if paid != nil {
+			counts[id].TotalPaid = *paid
+		}
+	}
+	return rows.Err()
+}
+
 // within adds an order's amount to a total, and refuses the row that takes it past validate.MaxAmount.
 func (b *orders) within(l row[orderRow], total string, before int64) int64 {
 	if before > validate.MaxAmount-l.row.order.Amount {
@@ -73,39 +86,27 @@ func (b *orders) within(l row[orderRow], total string, before int64) int64 {
 	return before + l.row.order.Amount
 }
 
-// Statements that set the counters of customers of the store $1.
-const (
-	// countersOfMany sets those of $2, a JSON array of [id, orders, paid]: one round trip.
-	countersOfMany = `UPDATE customers SET orders_count = (v->>1)::int, total_paid = (v->>2)::bigint
- FROM jsonb_array_elements($2::jsonb) v WHERE store_id = $1 AND id = (v->>0)::uuid`
-	// countersOfOne sets those of one. On SQLite a statement costs no round trip, and the join above
-	// would read every customer of the store.
-	countersOfOne = `UPDATE customers SET orders_count = $3, total_paid = $4 WHERE store_id = $1 AND id = $2`
-)
-
 // setCounters sets the counters of the customers whom the store had before; the others are created
 // with theirs.
 func (b *orders) setCounters(ctx context.Context, tx *ent.Tx) error {
+	if len(b.buyers) == 0 {
+		return nil
+	}
 	counters := make([][3]any, 0, len(b.buyers))
 	for id, c := range b.buyers {
 		counters = append(counters, [3]any{id, c.OrdersCount, c.TotalPaid})
 	}
-	if len(counters) == 0 {
-		return nil
-	}
-	if b.db.Dialect() == dialect.SQLite {
-		for _, c := range counters {
-			if _, err := tx.ExecContext(ctx, countersOfOne, b.t.ID, c[0], c[1], c[2]); err != nil {
-				return fmt.Errorf("set a customer's counters: %w", err)
-			}
-		}
-		return nil
-	}
-	text, err := json.Marshal(counters)
+	list, err := json.Marshal(counters)
 	if err != nil {
 		return fmt.Errorf("encode the counters: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, countersOfMany, b.t.ID, string(text)); err != nil {
+	// The plus keeps SQLite from looking at all customers of the store instead of at each one's id.
+	set := `UPDATE customers SET orders_count = value ->> 1, total_paid = value ->> 2 FROM json_each($2) WHERE +store_id = $1 AND customers.id = value ->> 0`
+	if b.db.Dialect() == dialect.Postgres {
+		set = `UPDATE customers SET orders_count = (v->>1)::int, total_paid = (v->>2)::bigint
+ FROM jsonb_array_elements($2::jsonb) v WHERE store_id = $1 AND id = (v->>0)::uuid`
+	}
+	if _, err := tx.ExecContext(ctx, set, b.t.ID, string(list)); err != nil {
 		return fmt.Errorf("set the customers' counters: %w", err)
 	}
 	return nil
@@ -118,7 +119,7 @@ func (b *orders) withinLinks() {
 		paid[id] = link.PaidAmount
 	}
 	for _, l := range b.fresh {
-		if id := l.row.order.PaymentLinkID; id != nil && l.row.taken() {
+		if id := l.row.order.PaymentLinkID; id != nil && taken(&l.row.order) {
 			paid[*id] = b.within(l, "payment link's paidAmount", paid[*id])
 		}
 	}
@@ -131,9 +132,8 @@ func (b *orders) countForLinks(ctx context.Context, tx *ent.Tx) error {
 		var count int32
 		var amount int64
 		last := link.LastPaidAt
-		for _, l := range b.fresh {
-			o := &l.row.order
-			if o.PaymentLinkID == nil || *o.PaymentLinkID != link.ID || !l.row.taken() {
+		for _, o := range b.stored {
+			if o.PaymentLinkID == nil || *o.PaymentLinkID != link.ID || !taken(o) {
 				continue
 			}
 			count++

@@ -3,11 +3,11 @@ package importing
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
@@ -61,7 +61,7 @@ func (p *problems) identifiers(prefix string, email, phone *string, country stri
 }
 
 func (b *customers) plan(ctx context.Context, tx *ent.Tx, _ *ent.Store) (int, error) {
-	there, err := tx.Customer.Query().Where(customer.IDIn(idsOf(b.rows, customerID)...)).
+	there, err := tx.Customer.Query().Where(among(customer.FieldID, idsOf(b.rows, customerID))).
 		Select(customer.FieldID, customer.FieldStoreID).All(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("look for the customers: %w", err)
@@ -80,7 +80,7 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx, _ *ent.Store) (int, er
 }
 
 func (b *customers) store(ctx context.Context, tx *ent.Tx) error {
-	return storeCustomers(ctx, tx, b.t, b.fresh)
+	return b.storeCustomers(ctx, tx, b.fresh)
 }
 
 // holders maps each e-mail and phone of the rows that a customer of the store has to the customer.
@@ -95,28 +95,13 @@ func (b *batch) holders(ctx context.Context, tx *ent.Tx, rows []row[ent.Customer
 			phones = append(phones, *l.row.Phone)
 		}
 	}
-	held := map[string]uuid.UUID{}
-	if len(emails) > 0 {
-		found, err := tx.Customer.Query().Where(customer.StoreID(b.t.ID), customer.EmailIn(emails...)).
-			Select(customer.FieldID, customer.FieldEmail).All(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("look for the e-mails: %w", err)
-		}
-		for _, c := range found {
-			held[*c.Email] = c.ID
-		}
+	held, err := b.holding(ctx, tx, customer.Table, customer.FieldEmail, emails)
+	if err != nil {
+		return nil, err
 	}
-	if len(phones) > 0 {
-		found, err := tx.Customer.Query().Where(customer.StoreID(b.t.ID), customer.PhoneIn(phones...)).
-			Select(customer.FieldID, customer.FieldPhone).All(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("look for the phones: %w", err)
-		}
-		for _, c := range found {
-			held[*c.Phone] = c.ID
-		}
-	}
-	return held, nil
+	called, err := b.holding(ctx, tx, customer.Table, customer.FieldPhone, phones)
+	maps.Copy(held, called)
+	return held, err
 }
 
 // holder returns the customer who has the row's e-mail or else its phone, and which of them.
@@ -156,22 +141,15 @@ func identified(b *batch, rows []row[ent.Customer], prefix string, held map[stri
 }
 
 // storeCustomers stores customers.
-func storeCustomers(ctx context.Context, tx *ent.Tx, t tenant.Store, rows []row[ent.Customer]) error {
+func (b *batch) storeCustomers(ctx context.Context, tx *ent.Tx, rows []row[ent.Customer]) error {
 	now := hook.Time(ctx)
-	create := make([]*ent.CustomerCreate, len(rows))
-	for i, l := range rows {
-		r := l.row
+	stored := make([]*ent.Customer, len(rows))
+	for i := range rows {
+		r := rows[i].row
 		dated(&r.CreatedAt, now)
-		create[i] = tx.Customer.Create().SetID(r.ID).SetStoreID(t.ID).
-			SetSearch(resource.CustomerSearch(r.Name, r.Email, r.Phone)).
-			SetOrdersCount(r.OrdersCount).SetTotalPaid(r.TotalPaid).
-			SetCreatedAt(r.CreatedAt).SetUpdatedAt(now)
-		if err := field.Customer.Fill(create[i].Mutation(), &r); err != nil {
-			return fmt.Errorf("store the customers: %w", err)
-		}
+		r.StoreID, r.UpdatedAt = b.t.ID, now
+		r.Search = resource.CustomerSearch(r.Name, r.Email, r.Phone)
+		stored[i] = &r
 	}
-	if err := tx.Customer.CreateBulk(create...).Exec(ctx); err != nil {
-		return fmt.Errorf("store the customers: %w", err)
-	}
-	return nil
+	return storeRows(ctx, tx, b, customersTable, stored)
 }

@@ -129,6 +129,13 @@ func TestImportCountsNothingTwice(t *testing.T) {
 		require.EqualValues(t, 2000, l.PaidAmount)
 		require.Equal(t, "2025-03-01T00:00:00Z", l.LastPaidAt.AsTime().Format("2006-01-02T15:04:05Z07:00"))
 		require.Equal(t, link.UpdatedAt.AsTime(), l.UpdatedAt.AsTime())
+
+		// Without a date of payment, an order was paid when it was created.
+		b.load(file.Orders, through.With("id", uuid.NewString()).With("reference", "R4").With("paidAt", nil).With("createdAt", "2025-04-01T00:00:00.000Z"))
+		l, err = b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
+		require.NoError(t, err)
+		require.EqualValues(t, 3, l.PaidCount)
+		require.Equal(t, "2025-04-01T00:00:00Z", l.LastPaidAt.AsTime().Format("2006-01-02T15:04:05Z07:00"))
 	})
 }
 

@@ -104,11 +104,8 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 	err := m.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		hook.Silence(ctx, options.GetEvents())
 		l.refusals().rows = l.refusals().rows[:invalid]
-		if m.db.Dialect() == dialect.Postgres {
-			// A plan kept from the time when the table was small reads all of it for each batch.
-			if _, err := tx.ExecContext(ctx, "SET LOCAL plan_cache_mode = force_custom_plan"); err != nil {
-				return fmt.Errorf("plan each statement anew: %w", err)
-			}
+		if err := m.settle(ctx, tx, dialect.Postgres, lookingUp); err != nil {
+			return err
 		}
 		// The entry is the store's. Its row is taken first, so that two imports into it take turns.
 		s, err := db.Take(ctx, m.db, tx.Store.Query().Where(store.ID(t.ID)))
@@ -121,6 +118,9 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 		if fresh == 0 || options.GetDryRun() || len(l.refusals().rows) > 0 {
 			return errNothing
 		}
+		if err := errors.Join(m.settle(ctx, tx, dialect.Postgres, storing), m.settle(ctx, tx, dialect.SQLite, manyPages)); err != nil {
+			return err
+		}
 		if err := l.store(ctx, tx); err != nil {
 			return err
 		}
@@ -130,6 +130,9 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 		hook.Record(ctx, "store.imported", "store", t.ID, hook.Change{Field: kind, To: int64(fresh)})
 		return nil
 	})
+	if m.db.Dialect() == dialect.SQLite {
+		_, _ = m.db.Writer().ExecContext(context.WithoutCancel(ctx), usualPages) // a matter of speed alone
+	}
 	if err != nil && !errors.Is(err, errNothing) {
 		return nil, err
 	}
@@ -138,6 +141,31 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 		out.Stored, out.Skipped = int32(fresh), int32(len(messages)-fresh) //nolint:gosec // At most BatchRows.
 	}
 	return out, nil
+}
+
+// Settings of a batch's transaction.
+const (
+	// lookingUp plans each look-up anew: a plan that was kept from the time when a table was small
+	// reads all of it for each batch. Everything that a batch looks for is in an index.
+	lookingUp = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
+	// storing keeps plans again: that of a foreign key's check would else be made anew for each row.
+	storing = "SET LOCAL plan_cache_mode = auto"
+	// manyPages lets the log of SQLite grow to 32 MB before its pages are copied to the file. A batch
+	// writes to pages all over the indexes, so that by default each commit would copy thousands of them,
+	// which the next batch writes again. usualPages is SQLite's default.
+	manyPages  = "PRAGMA wal_autocheckpoint = 8000"
+	usualPages = "PRAGMA wal_autocheckpoint = 1000"
+)
+
+// settle applies a setting of one of the databases.
+func (m *Importer) settle(ctx context.Context, tx *ent.Tx, database, setting string) error {
+	if m.db.Dialect() != database {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, setting); err != nil {
+		return fmt.Errorf("settle how a batch is stored: %w", err)
+	}
+	return nil
 }
 
 // refusedRows gathers the refused fields of a batch.

@@ -27,6 +27,8 @@ type orders struct {
 	buyers  map[uuid.UUID]*ent.Customer
 	created []row[ent.Customer]
 	links   map[uuid.UUID]*ent.PaymentLink
+	// stored are the fresh orders as they are stored.
+	stored []*ent.Order
 }
 
 // orderRow is an order with what stands inside it.
@@ -39,8 +41,8 @@ type orderRow struct {
 func orderID(o *orderRow) uuid.UUID { return o.order.ID }
 
 // taken reports whether money was taken for the order, even if it was paid back since.
-func (o *orderRow) taken() bool {
-	return o.order.Status == order.StatusPAID || o.order.Status == order.StatusREFUNDED
+func taken(o *ent.Order) bool {
+	return o.Status == order.StatusPAID || o.Status == order.StatusREFUNDED
 }
 
 func (b *orders) read(index int, in *storefrontv1.Order) {
@@ -66,7 +68,7 @@ func (p *problems) orderRow(in *storefrontv1.Order, t tenant.Store) orderRow {
 	if !(r.order.PlatformFeePercent >= 0 && r.order.PlatformFeePercent <= 100) {
 		p.Invalid("platformFeePercent", "must be a percentage from 0 to 100")
 	}
-	if !r.taken() && r.order.PaidAt != nil {
+	if !taken(&r.order) && r.order.PaidAt != nil {
 		p.Invalid("paidAt", "must be null for an order that was not paid")
 	}
 	if in.Customer == nil {
@@ -106,7 +108,7 @@ func (p *problems) itemRow(field string, position int32, item *storefrontv1.Orde
 }
 
 func (b *orders) plan(ctx context.Context, tx *ent.Tx, _ *ent.Store) (int, error) {
-	there, err := tx.Order.Query().Where(order.IDIn(idsOf(b.rows, orderID)...)).
+	there, err := tx.Order.Query().Where(among(order.FieldID, idsOf(b.rows, orderID))).
 		Select(order.FieldID, order.FieldStoreID).All(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("look for the orders: %w", err)
@@ -131,7 +133,7 @@ func (b *orders) plan(ctx context.Context, tx *ent.Tx, _ *ent.Store) (int, error
 }
 
 func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
-	if err := storeCustomers(ctx, tx, b.t, b.created); err != nil {
+	if err := b.storeCustomers(ctx, tx, b.created); err != nil {
 		return err
 	}
 	if err := b.storeOrders(ctx, tx); err != nil {
@@ -149,10 +151,9 @@ func (b *orders) freeReferences(ctx context.Context, tx *ent.Tx) error {
 	for i, l := range b.fresh {
 		references[i] = l.row.order.Reference
 	}
-	used, err := tx.Order.Query().Where(order.StoreID(b.t.ID), order.ReferenceIn(references...)).
-		Select(order.FieldReference).Strings(ctx)
+	used, err := b.holding(ctx, tx, order.Table, order.FieldReference, references)
 	if err != nil {
-		return fmt.Errorf("look for the references: %w", err)
+		return err
 	}
 	refuseTaken(&b.batch, b.fresh, "reference", "is another order's", used, func(o *orderRow) string { return o.order.Reference })
 	return nil

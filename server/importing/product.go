@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
@@ -71,7 +70,7 @@ func (p *problems) productRow(in *storefrontv1.Product, t tenant.Store) ent.Prod
 }
 
 func (b *products) plan(ctx context.Context, tx *ent.Tx, s *ent.Store) (int, error) {
-	there, err := tx.Product.Query().Where(product.IDIn(idsOf(b.rows, productID)...)).
+	there, err := tx.Product.Query().Where(among(product.FieldID, idsOf(b.rows, productID))).
 		Select(product.FieldID, product.FieldStoreID).All(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("look for the products: %w", err)
@@ -101,13 +100,12 @@ func (b *products) slugs(ctx context.Context, tx *ent.Tx, address string) error 
 		made[i] = slugsOf(r.Title, r.ID)
 		wanted = append(wanted, made[i][:]...)
 	}
-	used, err := tx.Product.Query().Where(product.StoreID(b.t.ID), product.SlugIn(wanted...)).
-		Select(product.FieldSlug).Strings(ctx)
+	used, err := b.holding(ctx, tx, product.Table, product.FieldSlug, wanted)
 	if err != nil {
-		return fmt.Errorf("look for the slugs: %w", err)
+		return err
 	}
 	taken := map[string]bool{"": true}
-	for _, slug := range used {
+	for slug := range used {
 		taken[slug] = true
 	}
 	for _, l := range b.fresh {
@@ -148,26 +146,18 @@ func slugsOf(title string, id uuid.UUID) [2]string {
 
 func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 	now := hook.Time(ctx)
-	create := make([]*ent.ProductCreate, len(b.fresh))
-	for i, l := range b.fresh {
-		r := l.row
+	stored := make([]*ent.Product, len(b.fresh))
+	for i := range b.fresh {
+		r := b.fresh[i].row
 		dated(&r.CreatedAt, now)
 		dated(&r.UpdatedAt, r.CreatedAt)
 		if r.Status == product.StatusPUBLISHED && r.PublishedAt == nil {
 			r.PublishedAt = &r.CreatedAt
 		}
-		r.ContentReady = r.PublishedAt != nil
-		create[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).
-			SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).SetType(r.Type).SetURL(r.URL).
-			SetNillablePublishedAt(r.PublishedAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
-		if err := field.Product.Fill(create[i].Mutation(), &r); err != nil {
-			return fmt.Errorf("store the products: %w", err)
-		}
+		r.StoreID, r.TitleFolded, r.ContentReady = b.t.ID, resource.Fold(r.Title), r.PublishedAt != nil
+		stored[i] = &r
 	}
-	if err := tx.Product.CreateBulk(create...).Exec(ctx); err != nil {
-		return fmt.Errorf("store the products: %w", err)
-	}
-	return nil
+	return storeRows(ctx, tx, &b.batch, productsTable, stored)
 }
 
 // dated sets a time that was not given.

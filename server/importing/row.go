@@ -38,9 +38,9 @@ func idsOf[R any](rows []row[R], idOf func(*R) uuid.UUID) []uuid.UUID {
 }
 
 // refuseTaken refuses each row whose text is that of an existing row or of an earlier one of the batch.
-func refuseTaken[R any](b *batch, rows []row[R], field, message string, used []string, textOf func(*R) string) {
+func refuseTaken[R any](b *batch, rows []row[R], field, message string, used map[string]uuid.UUID, textOf func(*R) string) {
 	taken := make(map[string]bool, len(used)+len(rows))
-	for _, text := range used {
+	for text := range used {
 		taken[text] = true
 	}
 	for _, l := range rows {
