@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/cmd/storefront/doctor"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/gen/ent/activityentry"
+)
+
+// stuckTitle is the title of an item at which the database stands still: the item's order is stored
+// by then, its batch is not complete.
+const stuckTitle = "Stuck here"
+
+// stick makes a database stand still at an item with that title, until the function it returns is called.
+var stick = map[string]func(t *testing.T, s *db.DB) (stuck func() bool, loosen func()){
+	dbtest.SQLite: func(t *testing.T, s *db.DB) (func() bool, func()) {
+		// It counts for hours, but ends with its process.
+		_, err := s.Writer().ExecContext(t.Context(), `CREATE TRIGGER stuck AFTER INSERT ON order_items WHEN NEW.title = '`+stuckTitle+`' BEGIN
+ SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 1000000000000); END`)
+		require.NoError(t, err)
+		// The journal of statements, which SQLite writes beside its log, does not show the moment. But no batch
+		// takes as long as this.
+		var since time.Time
+		stuck := func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			if _, err := s.Writer().ExecContext(ctx, "UPDATE stores SET name = name WHERE false"); err == nil {
+				since = time.Now()
+			}
+			return time.Since(since) > time.Second
+		}
+		return stuck, func() {
+			_, err := s.Writer().ExecContext(t.Context(), "DROP TRIGGER stuck")
+			require.NoError(t, err)
+		}
+	},
+	dbtest.Postgres: func(t *testing.T, s *db.DB) (func() bool, func()) {
+		conn, err := s.Writer().Conn(t.Context())
+		require.NoError(t, err)
+		exec := func(statement string) {
+			_, err := conn.ExecContext(t.Context(), statement)
+			require.NoError(t, err)
+		}
+		exec("SELECT pg_advisory_lock(5)")
+		exec(`CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(5); RETURN NULL; END $$;
+ CREATE TRIGGER stuck AFTER INSERT ON order_items FOR EACH ROW WHEN (NEW.title = '` + stuckTitle + `') EXECUTE FUNCTION stuck()`)
+		stuck := func() bool {
+			return counted(t, s, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())") == 1
+		}
+		return stuck, func() {
+			// The killed import's server process still waits, and finds its client gone.
+			exec("SELECT pg_advisory_unlock(5)")
+			require.NoError(t, conn.Close())
+		}
+	},
+}
+
+// counted reads one number.
+func counted(t *testing.T, s *db.DB, query string) int {
+	t.Helper()
+	var n sql.NullInt64
+	require.NoError(t, s.Reader().QueryRowContext(t.Context(), query).Scan(&n))
+	return int(n.Int64)
+}
+
+// journaled is how many orders the journal's entries of imports name.
+func journaled(t *testing.T, s *db.DB) int {
+	t.Helper()
+	entries, err := s.Client().ActivityEntry.Query().Where(activityentry.Action("store.imported")).All(t.Context())
+	require.NoError(t, err)
+	sum := 0
+	for _, e := range entries {
+		var changes struct{ Orders struct{ To int } }
+		require.NoError(t, json.Unmarshal(e.Changes, &changes))
+		sum += changes.Orders.To
+	}
+	return sum
+}
+
+// TestAnImportThatIsKilledIsContinued kills imports, once in the middle of a batch and then wherever it
+// meets them, and runs them again.
+func TestAnImportThatIsKilledIsContinued(t *testing.T) {
+	t.Parallel()
+	for _, database := range dbtest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			const rows, stuckAt, buyers = 6000, 2750, 700
+			url := dbtest.URL(t, database)
+			s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 4, LockTimeout: 10 * time.Second})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, s.Close()) }()
+			i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": url}}
+			i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
+			var lines bytes.Buffer
+			lines.WriteString("reference,status,total,email,createdAt,itemTitle,itemQuantity,itemPrice\n")
+			for n := range rows {
+				title := "Guide"
+				if n == stuckAt {
+					title = stuckTitle
+				}
+				_, _ = fmt.Fprintf(&lines, "R-%d,PAID,500,buyer%d@example.com,2026-0%d-01,%s,2,250\n", n, n%buyers, n%9+1, title)
+			}
+			file := filepath.Join(t.TempDir(), "orders.csv")
+			require.NoError(t, os.WriteFile(file, lines.Bytes(), 0o600))
+
+			// kill starts the import, kills it at a moment and returns how many orders are stored whole.
+			kill := func(at func()) int {
+				t.Helper()
+				c := i.command("storefront", "import", "--store", "s", "orders", file)
+				var said bytes.Buffer
+				c.Stderr = &said
+				require.NoError(t, c.Start())
+				at()
+				_ = c.Process.Kill() // unless it has ended
+				_ = c.Wait()
+				require.Empty(t, said.String())
+				orders := counted(t, s, "SELECT count(*) FROM orders")
+				require.Equal(t, orders, counted(t, s, "SELECT count(*) FROM order_items"), "an order has its item")
+				require.Equal(t, orders, counted(t, s, "SELECT sum(orders_count) FROM customers"), "a customer counts the orders")
+				require.Equal(t, 500*orders, counted(t, s, "SELECT sum(total_paid) FROM customers"))
+				require.Equal(t, orders, counted(t, s, `SELECT sum(total) FROM (SELECT total, days, kind FROM row_counts
+ UNION ALL SELECT change, 1, kind FROM row_deltas) c WHERE days = 1 AND kind = 'orders'`), "a list counts them")
+				require.Equal(t, orders, journaled(t, s), "the journal has an entry for each batch that is stored")
+				require.Equal(t, min(orders, buyers), counted(t, s, "SELECT count(*) FROM customers"))
+				return orders
+			}
+			stuck, loosen := stick[database](t, s)
+			before := kill(func() { require.Eventually(t, stuck, time.Minute, 10*time.Millisecond) })
+			require.Positive(t, before, "batches before it are stored")
+			require.Less(t, before, stuckAt, "nothing of the batch that was under way is")
+			loosen()
+			for range 3 {
+				now := kill(func() {
+					require.Eventually(t, func() bool { return counted(t, s, "SELECT count(*) FROM orders") > before }, time.Minute, time.Millisecond)
+					time.Sleep(rand.N(50 * time.Millisecond))
+				})
+				require.Greater(t, now, before, "an import goes on where the killed one was")
+				if before = now; before == rows {
+					break
+				}
+			}
+			var done loaded
+			i.run(&done, "import", "--store", "s", "orders", file)
+			require.Equal(t, loaded{Lines: rows, Stored: rows - before, Skipped: before}, done)
+			require.Equal(t, rows, kill(func() { time.Sleep(time.Second) }))
+			require.Equal(t, rows, counted(t, s, "SELECT count(DISTINCT reference) FROM orders"))
+			for page, want := range map[string]int{"60": 100, "61": 0} {
+				var list []struct{ Reference string }
+				i.run(&list, "order", "list", "--store", "s", "--page", page, "--page-size", "100")
+				require.Len(t, list, want, "page %s", page)
+			}
+			found := i.examine()
+			require.Equal(t, doctor.OK, found["counts"].Status, found["counts"].Message)
+		})
+	}
+}
