@@ -32,7 +32,7 @@ type importCmd struct {
 func (importCmd) Help() string {
 	return `A product needs a title and a price, a customer an e-mail or a phone, an order a reference, a status, an amount and a customer. Everything else has a default. Prices such as 12.50 are in the store's currency.
 
-The columns of a CSV file are those of the shop's export, the names of the fields, or what --map says. Objects of the API, one a line, are taken whole: ids, dates, statuses, references and counters are kept. An id that is no UUID is one of your own: the same id is always the same object. What the store has already is left as it is, so that running it again changes nothing, and continues an import that was broken off.
+The columns of a CSV file are those of the shop's export, the names of the fields, or what --map says. Objects of the API, one a line, are taken whole: ids, dates, statuses, references and counters are kept. An id that is no UUID is one of your own: the same id is always the same object. What the store has already is left as it is, also where the file has changed since: running it again changes nothing, and continues an import that was broken off. How many there were is counted, but they are not compared with the file; to change them, use product update or the API.
 
 500 rows are stored at a time. Behind a bad line nothing more is stored, but every line is checked: up to 50 bad ones are shown. With --dry-run first, nothing is ever stored in part.
 
@@ -103,7 +103,11 @@ func (c *importCmd) Run(s *session) error {
 		if c.DryRun {
 			verb = "can be stored"
 		}
-		_, err = fmt.Fprintf(s.out, "%d lines: %d %s %s, %d there before\n", done.Lines, done.Stored, c.Kind, verb, done.Skipped)
+		left := ""
+		if done.Skipped > 0 {
+			left = " and left as they are"
+		}
+		_, err = fmt.Fprintf(s.out, "%d lines: %d %s %s, %d there before%s\n", done.Lines, done.Stored, c.Kind, verb, done.Skipped, left)
 		return err
 	})
 	return errors.Join(err, bad.close())
