@@ -17,12 +17,14 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/keys"
 	"go.storefront.example/server/service"
 )
 
 // installation is the real server over a fresh database, with one store.
 type installation struct {
 	rules   *service.Shop
+	keys    *keys.Keys
 	ctx     context.Context // in which the operator acts on the store
 	baseURL string
 }
@@ -48,13 +50,13 @@ func install(t *testing.T, database string) *installation {
 	require.NoError(t, err)
 	owner, err := rules.FindStore(ctx, "atelier")
 	require.NoError(t, err)
-	return &installation{rules, tenant.With(ctx, owner, operator), "http://" + running.Addr().String()}
+	return &installation{rules, keys.New(opened), tenant.With(ctx, owner, operator), "http://" + running.Addr().String()}
 }
 
 // open returns a client with a new key of these scopes.
 func (i *installation) open(t *testing.T, scopes ...string) *client.Client {
 	t.Helper()
-	made, err := i.rules.CreateKey(i.ctx, service.KeyDraft{Name: "program", Scopes: scopes, Lifetime: adminv1.Key_NEVER})
+	made, err := i.keys.CreateKey(i.ctx, keys.Draft{Name: "program", Scopes: scopes, Lifetime: adminv1.Key_NEVER})
 	require.NoError(t, err)
 	opened, err := client.New(i.baseURL, made.Text)
 	require.NoError(t, err)

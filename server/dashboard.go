@@ -9,7 +9,6 @@ import (
 	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/route"
-	"go.storefront.example/server/service"
 )
 
 // formTime is how long a form may take to arrive: anyone may send that of the sign-in.
@@ -21,9 +20,8 @@ func (s *Server) HasDashboard() bool { return s.operator != nil }
 
 // dashboardMounts returns the stores' dashboard, which authenticates members by itself.
 func (s *Server) dashboardMounts() []mount {
-	rules := service.New(s.config.Store, s.config.Shop)
 	pages := dashboard.New(dashboard.Config{
-		Operator: operator.New(s.config.Store, rules), Now: s.config.Store.Now, Unreachable: db.IsUnreachable, Logger: s.config.Logger,
+		Operator: operator.New(s.config.Store, s.config.Options), Now: s.config.Store.Now, Unreachable: db.IsUnreachable, Logger: s.config.Logger,
 		Slots: s.config.Store.Conns() / 2,
 	})
 	timed := s.timed(pages)

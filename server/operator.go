@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/server/overload"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/route"
-	"go.storefront.example/server/service"
 )
 
 // mount is a handler of the operator's listener with its pattern for http.ServeMux.
@@ -124,7 +123,7 @@ const waitingCalls = 1024
 
 // serviceMounts is the operator's services, behind the gate.
 func (s *Server) serviceMounts() []mount {
-	services := rpc.Services(operator.New(s.config.Store, service.New(s.config.Store, s.config.Shop)), rpc.Config{
+	services := rpc.Services(operator.New(s.config.Store, s.config.Options), rpc.Config{
 		Gate: s.operator, Logger: s.config.Logger, Unreachable: db.IsUnreachable, Now: s.config.Store.Now,
 		Limiter: overload.New(s.config.Store.Conns(), s.config.Store.Conns(), waitingCalls),
 	})

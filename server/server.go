@@ -23,6 +23,7 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/monitor"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/service"
@@ -45,8 +46,8 @@ type Config struct {
 	AdminOpen bool
 	// Store is the database; its schema must be current. The caller closes it.
 	Store *db.DB
-	// Shop are the platform's choices.
-	Shop service.Options
+	// Options are the platform's choices.
+	Options operator.Options
 	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	// RequestTimeout is how long a request may take until it is answered, with 503 if necessary; 0
@@ -106,7 +107,7 @@ func New(c Config) (*Server, error) {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
-	rules := service.New(c.Store, c.Shop)
+	rules := service.New(c.Store, c.Options.Shop)
 	names := []string{
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
 		storefrontv1connect.CustomerServiceName, storefrontv1connect.PaymentLinkServiceName,

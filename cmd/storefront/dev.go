@@ -28,6 +28,7 @@ import (
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker"
 )
 
@@ -117,13 +118,13 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 	}
 	config := server.Config{
 		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, Store: handle, Metrics: registry, Traces: t.to(), Logger: logger,
-		Shop: service.Options{Secrets: ring, Targets: targets}, PublicDocs: true,
+		Options: operator.Options{Webhooks: webhooks.Options{Secrets: ring, Targets: targets}}, PublicDocs: true,
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
 	// The key is made once the addresses are taken: a dev that cannot serve revokes no key.
 	group.Go(func() error {
 		return serve(ctx, config, func(running *server.Server) error {
-			o := operator.New(handle, service.New(handle, config.Shop))
+			o := operator.New(handle, config.Options)
 			demo, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: demoSlug})
 			if err != nil {
 				return err
@@ -310,7 +311,7 @@ func makeDemo(ctx context.Context, url string) error {
 		return err
 	}
 	rules := service.New(handle, service.Options{})
-	o := operator.New(handle, rules)
+	o := operator.New(handle, operator.Options{})
 	_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: demoSlug})
 	var r *apierr.Refusal
 	if errors.As(err, &r) && r.Code == apierr.StoreNotFound {

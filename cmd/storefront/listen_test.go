@@ -20,7 +20,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
 )
 
@@ -168,7 +167,7 @@ func TestListenOnAServer(t *testing.T) {
 			}
 			require.ElementsMatch(t, forwarded, strings.Split(strings.TrimSpace(some.printed.String()), "\n"), "each event on a line")
 			// What was forwarded is what is kept, byte for byte.
-			kept, err := operator.New(handle, service.New(handle, service.Options{})).ListEvents(t.Context(), &adminv1.ListEventsRequest{Store: "shop"})
+			kept, err := operator.New(handle, operator.Options{}).ListEvents(t.Context(), &adminv1.ListEventsRequest{Store: "shop"})
 			require.NoError(t, err)
 			payloads := map[string]string{}
 			for _, e := range kept.GetEvents() {

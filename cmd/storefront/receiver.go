@@ -13,7 +13,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker/signature"
 )
 
@@ -82,7 +82,7 @@ func (r *receiver) register(ctx context.Context, o operator.API, storeName strin
 			return err
 		}
 	}
-	if others == service.MaxWebhooks {
+	if others == webhooks.Max {
 		return nil // all five are the user's own
 	}
 	made, err := o.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{Store: storeName, Url: r.url(), Description: receiverName})

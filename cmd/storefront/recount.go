@@ -55,7 +55,7 @@ func (c *migrateRecountCmd) Run(s *session) error {
 func (r *recounted) count(s *session, handle *db.DB, name string) error {
 	counts := counting.On(handle)
 	if name != "" {
-		store, err := service.New(handle, s.options).FindStore(s.ctx, name)
+		store, err := service.New(handle, s.options.Shop).FindStore(s.ctx, name)
 		if err != nil {
 			return err
 		}

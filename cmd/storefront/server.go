@@ -9,8 +9,10 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 type serverCmd struct {
@@ -68,15 +70,16 @@ func (t adminToken) check() error {
 
 // options are the platform's choices. A secret key is needed only where webhooks are registered, and
 // on PostgreSQL what needs it refuses while there is none.
-func (c *serverCmd) options() (service.Options, error) {
-	o := service.Options{
-		PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: c.PublicURL, Targets: c.policy(), DisableAfter: time.Duration(c.DisableAfter),
+func (c *serverCmd) options() (operator.Options, error) {
+	o := operator.Options{
+		Shop:     service.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: c.PublicURL},
+		Webhooks: webhooks.Options{Targets: c.policy(), DisableAfter: time.Duration(c.DisableAfter)},
 	}
 	if _, embedded := keyFile(c.DatabaseURL); c.AdminToken == "" || c.SecretKey == "" && !embedded {
 		return o, nil
 	}
 	var err error
-	o.Secrets, err = c.ring(c.database)
+	o.Webhooks.Secrets, err = c.ring(c.database)
 	return o, err
 }
 
@@ -123,7 +126,7 @@ func (c *serverCmd) serve(s *session) error {
 	}
 	defer t.flush(s.ctx)
 	config := server.Config{
-		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, Store: handle, Logger: logger, Shop: options,
+		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, Store: handle, Logger: logger, Options: options,
 		DrainDelay:     time.Duration(c.DrainDelay),
 		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog), PublicDocs: bool(c.Docs),
 	}

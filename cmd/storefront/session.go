@@ -9,7 +9,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
-	"go.storefront.example/server/service"
 )
 
 // session is what every command is carried out with.
@@ -22,7 +21,7 @@ type session struct {
 	command string
 	env     func(string) (string, bool)
 	// options are the operator's rules where the command works on the database; a server has its own.
-	options service.Options
+	options operator.Options
 	// dev is the folder of dev that the command works in, nil if a database or a server is named.
 	dev *devFolder
 	// given are the flags that have a value, and changeable those that name what to change.
@@ -124,7 +123,7 @@ func (s *session) onDatabase(d database, do func(ctx context.Context, o *operato
 		return err
 	}
 	if d.ofDev() {
-		s.options.Targets = devTargets
+		s.options.Webhooks.Targets = devTargets
 	}
-	return errors.Join(do(s.ctx, operator.New(handle, service.New(handle, s.options))), handle.Close())
+	return errors.Join(do(s.ctx, operator.New(handle, s.options)), handle.Close())
 }

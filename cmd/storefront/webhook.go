@@ -82,7 +82,7 @@ func (webhookCreateCmd) Help() string {
 
 // Run registers the webhook.
 func (c *webhookCreateCmd) Run(s *session) error {
-	s.options.Targets = c.policy()
+	s.options.Webhooks.Targets = c.policy()
 	if err := s.seal(c.place, c.secretKey); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (c *webhookCreateCmd) Run(s *session) error {
 // seal gives the operator's rules the key that secrets are sealed with, where they work on the database.
 func (s *session) seal(p place, k secretKey) (err error) {
 	if p.AdminURL == "" {
-		s.options.Secrets, err = k.ring(p.database)
+		s.options.Webhooks.Secrets, err = k.ring(p.database)
 	}
 	return err
 }
@@ -145,7 +145,7 @@ func (webhookUpdateCmd) Help() string {
 
 // Run changes the webhook.
 func (c *webhookUpdateCmd) Run(s *session) error {
-	s.options.Targets = c.policy()
+	s.options.Webhooks.Targets = c.policy()
 	in := &adminv1.UpdateWebhookRequest{Url: c.URL, Description: c.Description, Events: c.Events}
 	in.UpdateMask = maskOf(in, "id")
 	if err := s.changes(in.UpdateMask); err != nil {

@@ -20,6 +20,11 @@ const (
 	PaymentLinkPaid  = "payment_link.paid"
 )
 
+// EventTypes lists the types that a webhook can subscribe to, in the order of the specification.
+func EventTypes() []string {
+	return []string{OrderPaid, OrderFailed, CustomerCreated, ProductPublished, ProductArchived, PaymentLinkPaid}
+}
+
 // Ping is the type of the event that the test button sends. No webhook can subscribe to it.
 const Ping = "ping"
 

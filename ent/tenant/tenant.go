@@ -5,6 +5,7 @@ package tenant
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 )
@@ -56,4 +57,15 @@ func With(ctx context.Context, store Store, actor Actor) context.Context {
 func From(ctx context.Context) (Store, Actor, bool) {
 	v, ok := ctx.Value(contextKey{}).(value)
 	return v.store, v.actor, ok
+}
+
+var errNoStore = errors.New("the context names no store")
+
+// StoreOf returns the store of the context, or an error if it has none: a mistake of the service.
+func StoreOf(ctx context.Context) (Store, error) {
+	store, _, ok := From(ctx)
+	if !ok {
+		return store, errNoStore
+	}
+	return store, nil
 }

@@ -3,6 +3,9 @@ package apierr
 import (
 	"context"
 	"errors"
+	"fmt"
+
+	"go.storefront.example/gen/ent"
 )
 
 // StatusGone is the HTTP status of a request whose caller gave up. It is never received, but logged
@@ -60,4 +63,17 @@ func Of(err error, unreachable func(error) bool) *Refusal {
 
 func unavailable(cause error) *Refusal {
 	return &Refusal{Code: Unavailable, Message: "The service cannot answer just now; try again later.", Cause: cause}
+}
+
+// OfRow is what the read of one row of a resource ends with: nil, the refusal of a row that is not
+// there, or a failure.
+func OfRow(resource string, err error, missing func() error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ent.IsNotFound(err):
+		return missing()
+	default:
+		return fmt.Errorf("read %s: %w", resource, err)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/keys"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
@@ -137,13 +138,13 @@ var _ = cases(
 				b.newKey(fmt.Sprint("tool ", i), "never", auth.ScopeStoreRead)
 			}
 			_, tenth := b.newKey("tenth", "30d", auth.ScopeStoreRead)
-			_, err := b.CreateKey(b.ctx, service.KeyDraft{Name: "eleventh", Scopes: auth.Scopes(), Lifetime: adminv1.Key_NEVER})
+			_, err := b.CreateKey(b.ctx, keys.Draft{Name: "eleventh", Scopes: auth.Scopes(), Lifetime: adminv1.Key_NEVER})
 			require.ErrorContains(b, err, "api_key_limit")
 			_, err = b.RevokeKey(b.ctx, tenth)
 			require.NoError(b, err)
 			text, _ := b.newKey("eleventh", "never", auth.ScopeStoreRead)
 			b.with(text).call(&getStore{})
-			listed, err := operator.New(b.installation.store, b.Shop).ListKeys(b.ctx, &adminv1.ListKeysRequest{})
+			listed, err := operator.New(b.installation.store, operator.Options{}).ListKeys(b.ctx, &adminv1.ListKeysRequest{})
 			require.NoError(b, err)
 			keys := listed.GetKeys()
 			require.Len(b, keys, 11)
@@ -174,26 +175,26 @@ func TestKeyExpiry(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{})
 			b := s.newBench(t, restProtocol{})
-			keys := map[string]string{}
+			texts := map[string]string{}
 			for _, row := range rows {
-				keys[row.lifetime], _ = b.newKey(row.lifetime, row.lifetime, auth.ScopeStoreRead)
+				texts[row.lifetime], _ = b.newKey(row.lifetime, row.lifetime, auth.ScopeStoreRead)
 			}
-			_, err := b.CreateKey(b.ctx, service.KeyDraft{Name: "x", Scopes: auth.Scopes(), Lifetime: adminv1.Key_LIFETIME_UNSPECIFIED})
+			_, err := b.CreateKey(b.ctx, keys.Draft{Name: "x", Scopes: auth.Scopes(), Lifetime: adminv1.Key_LIFETIME_UNSPECIFIED})
 			require.ErrorContains(t, err, "validation_failed")
 			var at time.Duration
 			for _, row := range rows[:3] {
 				s.gate.advance(row.last - at - time.Millisecond)
 				for _, f := range protocols() {
-					b.with(keys[row.lifetime]).on(f).call(&getStore{})
+					b.with(texts[row.lifetime]).on(f).call(&getStore{})
 				}
 				s.gate.advance(time.Millisecond)
 				at = row.last
 				for _, f := range protocols() {
-					b.with(keys[row.lifetime]).on(f).challenged("api_key_expired")
+					b.with(texts[row.lifetime]).on(f).challenged("api_key_expired")
 				}
 			}
 			s.gate.advance(100 * 365 * day)
-			b.with(keys["never"]).call(&getStore{})
+			b.with(texts["never"]).call(&getStore{})
 		})
 	}
 }
@@ -203,7 +204,7 @@ func TestPaymentLinksClosedForAllStores(t *testing.T) {
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			s := newService(t, database, settings{shop: service.Options{PaymentLinksOff: true}})
+			s := newService(t, database, settings{options: operator.Options{Shop: service.Options{PaymentLinksOff: true}}})
 			for _, f := range protocols() {
 				b := s.newBench(t, f)
 				b.refused(&createLink{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))}, 422, "feature_disabled")

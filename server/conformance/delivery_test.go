@@ -24,7 +24,7 @@ import (
 
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
 )
@@ -172,8 +172,8 @@ func TestDelivery(t *testing.T) {
 func (b *bench) register(secretKey, url string) string {
 	key, err := seal.ParseKey(secretKey)
 	require.NoError(b, err)
-	rules := service.New(b.installation.store, service.Options{Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true}})
-	made, err := rules.CreateWebhook(b.ctx, service.WebhookDraft{URL: url})
+	registry := webhooks.New(b.installation.store, webhooks.Options{Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true}})
+	made, err := registry.CreateWebhook(b.ctx, webhooks.Draft{URL: url})
 	require.NoError(b, err)
 	return made.Secret
 }

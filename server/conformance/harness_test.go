@@ -21,7 +21,10 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/keys"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 // opening is when every clock of the tests starts: half a minute into a minute, so that the
@@ -46,9 +49,20 @@ func (c *clock) advance(d time.Duration) time.Time {
 	return time.UnixMilli(c.milliseconds.Add(d.Milliseconds())).UTC()
 }
 
+// rules are what can be done to a store, beside and beyond the public API.
+type rules struct {
+	*service.Shop
+	*webhooks.Webhooks
+	*keys.Keys
+}
+
+func newRules(s *db.DB, o operator.Options) rules {
+	return rules{service.New(s, o.Shop), webhooks.New(s, o.Webhooks), keys.New(s)}
+}
+
 // installation is the real server over one database.
 type installation struct {
-	*service.Shop
+	rules
 	database string
 	store    *db.DB
 	// databaseURL is the database's, for a test that connects itself.
@@ -67,7 +81,7 @@ type installation struct {
 
 // settings are the options of a service; the zero value is that of the suite.
 type settings struct {
-	shop    service.Options
+	options operator.Options
 	step    time.Duration // of the database's clock
 	observe func(query string)
 	// url is a database to use instead of a fresh one; it may go away.
@@ -102,9 +116,9 @@ func newService(t *testing.T, database string, o settings) *installation {
 	s.store, err = db.Open(context.Background(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
-	s.Shop = service.New(s.store, o.shop)
+	s.rules = newRules(s.store, o.options)
 	running, err := server.New(server.Config{
-		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: o.token, Store: s.store, Shop: o.shop, Clock: clocks,
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: o.token, Store: s.store, Options: o.options, Clock: clocks,
 		RequestTimeout: o.timeout,
 		// Each store of the tests calls from its own address, which it puts in the header.
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
@@ -228,7 +242,7 @@ func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string
 	lifetimes := map[string]adminv1.Key_Lifetime{
 		"30d": adminv1.Key_DAYS_30, "90d": adminv1.Key_DAYS_90, "1y": adminv1.Key_YEAR_1, "never": adminv1.Key_NEVER,
 	}
-	key, err := b.CreateKey(b.ctx, service.KeyDraft{Name: name, Scopes: scopes, Lifetime: lifetimes[lifetime]})
+	key, err := b.CreateKey(b.ctx, keys.Draft{Name: name, Scopes: scopes, Lifetime: lifetimes[lifetime]})
 	require.NoError(b, err)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 // The metrics of a server follow its work, and contain nothing of a store.
@@ -19,7 +19,7 @@ func TestMetrics(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := hooked(t, database, "")
-			_, err := b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/hook", Events: []string{"customer.created"}})
+			_, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/hook", Events: []string{"customer.created"}})
 			require.NoError(t, err)
 			a := b.json("POST", "/v1/customers", `{"name":"Awa Ngo","email":"awa@example.com"}`)
 			require.Equal(t, 201, a.status)

@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/gen/ent/outboxentry"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 // hooked starts a service that can store signing secrets.
@@ -24,7 +24,7 @@ func hooked(t *testing.T, database, url string) *bench {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return newService(t, database, settings{shop: service.Options{Secrets: seal.NewRing(key)}, url: url}).newBench(t, restProtocol{})
+	return newService(t, database, settings{options: operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}}, url: url}).newBench(t, restProtocol{})
 }
 
 // The webhooks that the dashboard's rules allow.
@@ -36,7 +36,7 @@ func TestWebhookRegistration(t *testing.T) {
 			b := hooked(t, database, "")
 			refused := func(url, because string) {
 				b.leavesNothing(func() {
-					_, err := b.CreateWebhook(b.ctx, service.WebhookDraft{URL: url})
+					_, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: url})
 					require.ErrorContains(t, err, "webhook_url_invalid: The webhook's URL "+because, url)
 				})
 			}
@@ -46,13 +46,13 @@ func TestWebhookRegistration(t *testing.T) {
 			}
 			refused("https://ada:secret@receiver.example.com/", "must not contain a user name or a password")
 
-			w, err := b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/", Description: "Compta"})
+			w, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/", Description: "Compta"})
 			require.NoError(t, err)
 			require.Equal(t, "Compta", w.Description)
 			require.Equal(t, []string{
 				"order.paid", "order.failed", "customer.created", "product.published", "product.archived", "payment_link.paid",
 			}, w.Events)
-			_, err = b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/", Events: []string{"ping"}})
+			_, err = b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/", Events: []string{"ping"}})
 			require.ErrorContains(t, err, "validation_failed", "ping cannot be subscribed to")
 
 			// A change of its subscription, or disabling it, applies to later events.
@@ -67,11 +67,11 @@ func TestWebhookRegistration(t *testing.T) {
 			id := w.ID.String()
 			sends(true, func() error { return nil })
 			sends(false, func() error {
-				_, err := b.UpdateWebhook(b.ctx, id, service.WebhookChange{Events: []string{"order.paid"}})
+				_, err := b.UpdateWebhook(b.ctx, id, webhooks.Change{Events: []string{"order.paid"}})
 				return err
 			})
 			sends(true, func() error {
-				_, err := b.UpdateWebhook(b.ctx, id, service.WebhookChange{Events: []string{"product.published"}})
+				_, err := b.UpdateWebhook(b.ctx, id, webhooks.Change{Events: []string{"product.published"}})
 				return err
 			})
 			sends(false, func() error { _, err := b.DisableWebhook(b.ctx, id); return err })
@@ -79,10 +79,10 @@ func TestWebhookRegistration(t *testing.T) {
 			sends(false, func() error { _, err := b.DeleteWebhook(b.ctx, id); return err })
 
 			for range 5 {
-				_, err = b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/"})
+				_, err = b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/"})
 				require.NoError(t, err)
 			}
-			_, err = b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/"})
+			_, err = b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/"})
 			require.ErrorContains(t, err, "webhook_limit")
 
 			key, _ := b.newKey("other", "never", "store:read")
@@ -110,7 +110,7 @@ func TestWebhookSecretIsShownOnce(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t, database)
 			b := hooked(t, database, url)
-			made, err := b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/"})
+			made, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/"})
 			require.NoError(t, err)
 			require.Regexp(t, `^whsec_`, made.Secret)
 			again, err := b.RotateSecret(b.ctx, made.ID.String())
@@ -119,7 +119,7 @@ func TestWebhookSecretIsShownOnce(t *testing.T) {
 			require.NotEqual(t, made.Secret, again.Secret)
 			_, err = b.PingWebhook(b.ctx, made.ID.String())
 			require.NoError(t, err)
-			listed, err := operator.New(b.installation.store, b.Shop).ListWebhooks(b.ctx, &adminv1.ListWebhooksRequest{})
+			listed, err := operator.New(b.installation.store, operator.Options{}).ListWebhooks(b.ctx, &adminv1.ListWebhooksRequest{})
 			require.NoError(t, err)
 			require.Contains(t, listed.String(), "https://receiver.example.com/")
 			require.NotContains(t, listed.String(), "whsec_")
@@ -171,7 +171,7 @@ func TestPing(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := hooked(t, database, "")
-			w, err := b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/", Events: []string{"order.paid"}})
+			w, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/", Events: []string{"order.paid"}})
 			require.NoError(t, err)
 			ping, err := b.PingWebhook(b.ctx, w.ID.String())
 			require.NoError(t, err)

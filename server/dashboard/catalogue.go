@@ -10,7 +10,6 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/openapi"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/service"
 )
 
 // described is a type of event in the catalogue.
@@ -42,7 +41,7 @@ var catalogue = sync.OnceValues(func() ([]described, error) {
 		return nil, fmt.Errorf("read the API's document: %w", err)
 	}
 	var all []described
-	for _, name := range append(service.EventTypes(), hook.Ping) {
+	for _, name := range append(hook.EventTypes(), hook.Ping) {
 		sent, known := document.Webhooks[name]
 		example := sent.Post.RequestBody.Content["application/json"].Examples[name].Value
 		if !known || example == nil {

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/gen/ent/event"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 func TestSessionReachesItsStoreOnly(t *testing.T) {
@@ -260,7 +260,7 @@ func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 			require.Contains(t, a.text, row.want)
 		})
 	}
-	for len(mustList(t, p)) < service.MaxWebhooks {
+	for len(mustList(t, p)) < webhooks.Max {
 		require.Equal(t, http.StatusOK, r.post("/webhooks", "url", "https://shop.example.com/", "events", "order.paid").status)
 	}
 	a := r.post("/webhooks", "url", "https://shop.example.com/", "events", "order.paid")

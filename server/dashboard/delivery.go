@@ -17,7 +17,6 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
 )
 
@@ -57,7 +56,7 @@ func (d *dashboard) deliveries(v *visit) error {
 	body := deliveriesBody{
 		Text:    strings.TrimSpace(asked.Get("q")),
 		Webhook: asked.Get("webhook"), Type: asked.Get("type"), Status: asked.Get("status"), Later: asked.Get("before") != "",
-		Types: append(service.EventTypes(), hook.Ping), Statuses: queue.Statuses(),
+		Types: append(hook.EventTypes(), hook.Ping), Statuses: queue.Statuses(),
 	}
 	search := operator.DeliverySearch{Text: body.Text}
 	var err error

@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
 )
 
 func TestDeliveriesAreSearched(t *testing.T) {
@@ -108,7 +107,7 @@ func TestTheCatalogueShowsEveryTypeAndTestsAWebhook(t *testing.T) {
 	r := p.signedIn("one")
 	a := r.get("/events")
 	require.Equal(t, http.StatusOK, a.status)
-	for _, name := range append(service.EventTypes(), hook.Ping) {
+	for _, name := range append(hook.EventTypes(), hook.Ping) {
 		require.Contains(t, a.text, `<h2 id="`+name+`"`)
 		require.Contains(t, a.text, `&#34;type&#34;: &#34;`+name+`&#34;`, "an example")
 	}

@@ -8,8 +8,8 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/keys"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
 )
 
 // keysBody is the page of a store's keys: those that are in use, and those that are over.
@@ -32,7 +32,7 @@ func (d *dashboard) keys(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := keysBody{Limit: service.MaxActiveKeys}
+	body := keysBody{Limit: keys.MaxActive}
 	for _, k := range all {
 		if k.GetStatus() == adminv1.Key_active {
 			body.Active = append(body.Active, k)

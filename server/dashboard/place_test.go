@@ -19,7 +19,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/dashboard"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 // place is a dashboard over two stores, one and two.
@@ -53,8 +53,7 @@ func newPlace(t *testing.T, s *db.DB) place {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	rules := service.New(s, service.Options{Secrets: seal.NewRing(key)})
-	p := place{t: t, store: s, operator: operator.New(s, rules), logs: &log{}}
+	p := place{t: t, store: s, operator: operator.New(s, operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}}), logs: &log{}}
 	for slug, currency := range map[string]string{"one": "XAF", "two": "EUR"} {
 		_, err := p.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Store " + slug, Slug: slug, Currency: currency, Country: "CM"})
 		require.NoError(t, err)

@@ -19,7 +19,6 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/dashboard"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
 )
 
 // public is the address under which members reach the dashboard of proxied. The certificate of a test
@@ -169,7 +168,7 @@ func TestSigningInReplacesTheSession(t *testing.T) {
 // second is another server on the same database.
 func (p place) second() place {
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: operator.New(p.store, service.New(p.store, service.Options{})), Now: p.store.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
+		Operator: operator.New(p.store, operator.Options{}), Now: p.store.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
 	}))
 	p.t.Cleanup(server.Close)
 	p.url = server.URL

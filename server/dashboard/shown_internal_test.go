@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
 )
 
@@ -135,7 +134,7 @@ func TestChangesAreShownToReaders(t *testing.T) {
 
 func TestEveryScopeAndEventHasAMeaning(t *testing.T) {
 	t.Parallel()
-	for _, name := range append(append(auth.Scopes(), service.EventTypes()...), hook.Ping) {
+	for _, name := range append(append(auth.Scopes(), hook.EventTypes()...), hook.Ping) {
 		require.NotEmpty(t, meanings[name], name)
 	}
 }

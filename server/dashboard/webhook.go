@@ -5,10 +5,11 @@ import (
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 // webhooksBody is the page of a store's webhooks.
@@ -25,7 +26,7 @@ func (d *dashboard) webhooks(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := webhooksBody{all.GetWebhooks(), service.MaxWebhooks, map[string]picture{}}
+	body := webhooksBody{all.GetWebhooks(), webhooks.Max, map[string]picture{}}
 	ids := make([]string, len(body.Webhooks))
 	for i, w := range body.Webhooks {
 		ids[i] = w.GetId()
@@ -95,7 +96,7 @@ func (d *dashboard) showWebhookForm(v *visit, status int, f webhookForm) error {
 	if f.ID != "" {
 		title = "Edit the webhook"
 	}
-	f.Events = service.EventTypes()
+	f.Events = hook.EventTypes()
 	d.show(v, status, view{Title: title, Section: "webhooks", Template: "webhook_form", Body: f})
 	return nil
 }
@@ -103,7 +104,7 @@ func (d *dashboard) showWebhookForm(v *visit, status int, f webhookForm) error {
 // newWebhook shows the form of a new webhook; all events are chosen at first (specification,
 // Webhook registration).
 func (d *dashboard) newWebhook(v *visit) error {
-	return d.showWebhookForm(v, http.StatusOK, webhookForm{Chosen: set(service.EventTypes())})
+	return d.showWebhookForm(v, http.StatusOK, webhookForm{Chosen: set(hook.EventTypes())})
 }
 
 // editWebhook shows the form of a webhook to change.

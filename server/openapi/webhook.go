@@ -12,7 +12,6 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
 	"go.storefront.example/worker/signature"
 )
 
@@ -74,7 +73,7 @@ func (c *completion) addWebhooks() error {
 	for _, e := range events {
 		names = append(names, e.name)
 	}
-	if sent := append(service.EventTypes(), hook.Ping); !equalSets(names, sent) {
+	if sent := append(hook.EventTypes(), hook.Ping); !equalSets(names, sent) {
 		return fmt.Errorf("the document has the events %v, and the service sends %v", names, sent)
 	}
 	c.addDeliveryHeaders(names)

@@ -47,7 +47,7 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 
 // ListDeliveries returns a page of the deliveries of a store that match, also those to deleted
 // webhooks, or of a webhook that is not deleted. It refuses with store_not_found or webhook_not_found
-// and as service.ListDeliveries does.
+// and as webhooks.ListDeliveries does.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse, error) {
 	search := DeliverySearch{ListDeliveriesRequest: in}
 	if in.GetSince() != nil {
@@ -81,7 +81,7 @@ func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryReque
 	if err != nil {
 		return nil, err
 	}
-	d, err := o.rules.GetDelivery(ctx, in.GetId())
+	d, err := o.webhooks.GetDelivery(ctx, in.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -94,13 +94,13 @@ func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryReque
 }
 
 // ResendDelivery sends the event of a delivery that has ended again and returns the new delivery.
-// It refuses as service.ResendDelivery does.
+// It refuses as webhooks.ResendDelivery does.
 func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {
 	ctx, err := o.inDelivery(ctx, in.GetId())
 	if err != nil {
 		return nil, err
 	}
-	return deliveryOr(o.rules.ResendDelivery(ctx, in.GetId()))
+	return deliveryOr(o.webhooks.ResendDelivery(ctx, in.GetId()))
 }
 
 // inDelivery is In for the store that owns the delivery. A delivery that has ended refers to no other

@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/gen/ent/event"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/service"
 )
 
 // eventMessage is an event with its payload, whose bytes are JSON and so the UTF-8 of a text.
@@ -31,8 +30,8 @@ func eventMessage(row *ent.Event) *adminv1.Event {
 func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error) {
 	var f fields
 	p := f.page(in.PageSize, in.GetPageToken())
-	if in.GetType() != "" && in.GetType() != hook.Ping && !slices.Contains(service.EventTypes(), in.GetType()) {
-		f.refuse("type", "must be ping or one of "+strings.Join(service.EventTypes(), ", "))
+	if in.GetType() != "" && in.GetType() != hook.Ping && !slices.Contains(hook.EventTypes(), in.GetType()) {
+		f.refuse("type", "must be ping or one of "+strings.Join(hook.EventTypes(), ", "))
 	}
 	if err := f.err(); err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func (o *Operator) CreatePing(ctx context.Context, in *adminv1.CreatePingRequest
 	if err != nil {
 		return nil, err
 	}
-	row, err := o.rules.CreatePing(ctx)
+	row, err := o.webhooks.CreatePing(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,9 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/keys"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 // API is every method of storefront.admin.v1 with one answer. An Operator carries them out in this
@@ -58,14 +60,22 @@ var _ Handlers = (*Operator)(nil)
 
 // Operator carries out the operator's methods. Goroutines may share it.
 type Operator struct {
-	rules   *service.Shop
-	store   *db.DB
-	watches watches
+	rules    *service.Shop
+	webhooks *webhooks.Webhooks
+	keys     *keys.Keys
+	store    *db.DB
+	watches  watches
 }
 
-// New returns the operator of the stores on a database; the rules work on the same one.
-func New(s *db.DB, rules *service.Shop) *Operator {
-	return &Operator{rules: rules, store: s}
+// Options are the platform's choices for all stores.
+type Options struct {
+	Shop     service.Options
+	Webhooks webhooks.Options
+}
+
+// New returns the operator of the stores on a database.
+func New(s *db.DB, o Options) *Operator {
+	return &Operator{rules: service.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), keys: keys.New(s), store: s}
 }
 
 // operator is the actor that the activity journal names unless there is a member.
@@ -74,7 +84,7 @@ var operator = tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
 type memberKey struct{}
 
 // As returns a context in which the operator works on behalf of a member of the store: the activity
-// journal names the member. The name is one that service.MemberName returned.
+// journal names the member. The name is one that MemberName returned.
 func As(ctx context.Context, member string) context.Context {
 	return context.WithValue(ctx, memberKey{}, member)
 }

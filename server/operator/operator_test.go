@@ -16,7 +16,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
 )
 
 // two is an operator of two stores, with a product, an order, a payment link and a key in each.
@@ -32,7 +31,7 @@ type owned struct {
 func newTwo(t *testing.T, s *db.DB) two {
 	t.Helper()
 	ctx := t.Context()
-	w := two{Operator: operator.New(s, service.New(s, service.Options{}))}
+	w := two{Operator: operator.New(s, operator.Options{})}
 	for i, slug := range []string{"one", "two"} {
 		created, err := w.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: slug, Slug: slug, Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
@@ -151,7 +150,7 @@ func TestOperatorFindsTheOwner(t *testing.T) {
 func TestOperatorRefusesAnUnknownStore(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	o := operator.New(s, service.New(s, service.Options{}))
+	o := operator.New(s, operator.Options{})
 	ctx := t.Context()
 	for name, do := range map[string]func() error{
 		"show":   func() error { _, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: "nowhere"}); return err },

@@ -11,6 +11,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/service"
 )
 
@@ -24,7 +25,7 @@ func (o *Operator) CreateOrder(ctx context.Context, in *adminv1.CreateOrderReque
 	for _, item := range in.GetItems() {
 		d.Lines = append(d.Lines, service.OrderLine{ProductID: item.GetProductId(), Quantity: item.GetQuantity()})
 	}
-	return inStore(service.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, in.GetStore(), d, o.rules.RecordOrder)
+	return inStore(idempotency.With(ctx, in.GetIdempotencyKey()), o, in.GetStore(), d, o.rules.RecordOrder)
 }
 
 // ListOrders returns a page of a store's orders, newest first. It refuses with store_not_found or
@@ -92,7 +93,7 @@ func (o *Operator) move(ctx context.Context, in orderMove, to func(context.Conte
 	if err != nil {
 		return nil, err
 	}
-	return to(service.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
+	return to(idempotency.With(ctx, in.GetIdempotencyKey()), in.GetId())
 }
 
 // inOrder is In for the store that owns the order.

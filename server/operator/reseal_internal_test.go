@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
@@ -22,7 +22,7 @@ func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
 			return k
 		}
 		older, current := key(), key()
-		late := New(s, service.New(s, service.Options{Secrets: seal.NewRing(older)}))
+		late := New(s, Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(older)}})
 		ctx := t.Context()
 		_, err := late.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)

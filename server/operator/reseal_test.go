@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/ent/seal"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 func newSecretKey(t *testing.T) seal.Key {
@@ -68,7 +68,7 @@ type vault struct {
 
 func newVault(t *testing.T, s *db.DB, ring *seal.Ring) vault {
 	t.Helper()
-	b := vault{operator.New(s, service.New(s, service.Options{Secrets: ring})), s, t.Context(), t}
+	b := vault{operator.New(s, operator.Options{Webhooks: webhooks.Options{Secrets: ring}}), s, t.Context(), t}
 	_, err := b.CreateStore(b.ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	return b

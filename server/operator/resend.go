@@ -52,7 +52,7 @@ func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendReque
 	if err != nil {
 		return nil, err
 	}
-	job, err := o.rules.ResendSince(ctx, in.GetWebhookId(), in.GetSince().AsTime())
+	job, err := o.webhooks.ResendSince(ctx, in.GetWebhookId(), in.GetSince().AsTime())
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 			return nil, resendNotFound(in.GetId())
 		}
 	}
-	job, err := o.rules.ContinueResend(ctx, job)
+	job, err := o.webhooks.ContinueResend(ctx, job)
 	if errors.Is(err, queue.ErrNoResend) {
 		return nil, resendNotFound(in.GetId())
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 // DeliverySearch is what ListDeliveries can look for, and more that only the dashboard asks for.
@@ -36,7 +36,7 @@ func (o *Operator) SearchDeliveries(ctx context.Context, in DeliverySearch) (*Fo
 	f.known("status", in.GetStatus())
 	// The id of the last delivery is enough to go on: the journal is sorted by it.
 	p := f.page(in.PageSize, "")
-	search := service.DeliverySearch{
+	search := webhooks.Search{
 		WebhookID: in.GetWebhookId(), EventType: in.GetEventType(), Text: in.Text, Since: in.Since, Until: in.Until, Before: in.GetPageToken(), Limit: p.size + 1,
 	}
 	if in.GetStatus() != 0 {
@@ -53,7 +53,7 @@ func (o *Operator) SearchDeliveries(ctx context.Context, in DeliverySearch) (*Fo
 	if in.Text != "" {
 		return o.findText(ctx, search, p)
 	}
-	found, err := o.rules.ListDeliveries(ctx, search)
+	found, err := o.webhooks.ListDeliveries(ctx, search)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +66,8 @@ func (o *Operator) SearchDeliveries(ctx context.Context, in DeliverySearch) (*Fo
 	return out, nil
 }
 
-func (o *Operator) findText(ctx context.Context, search service.DeliverySearch, p page) (*FoundDeliveries, error) {
-	found, err := o.rules.FindDeliveries(ctx, search, p.at, p.id)
+func (o *Operator) findText(ctx context.Context, search webhooks.Search, p page) (*FoundDeliveries, error) {
+	found, err := o.webhooks.FindDeliveries(ctx, search, p.at, p.id)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,6 @@ import (
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/service"
 )
 
 // sessionOf is the access of a member who is signed in to the store with this slug.
@@ -190,7 +189,7 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 	ofStore, linksOfStore := []predicate.Session{session.StoreID(t.ID)}, []predicate.SignInLink{signinlink.StoreID(t.ID)}
 	var whose []hook.Change
 	if in.GetMember() != "" {
-		member, err := service.MemberName("member", in.GetMember())
+		member, err := MemberName("member", in.GetMember())
 		if err != nil {
 			return nil, err
 		}

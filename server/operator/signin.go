@@ -102,7 +102,7 @@ func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignI
 	if err != nil {
 		return nil, err
 	}
-	member, err := service.MemberName("member", in.GetMember())
+	member, err := MemberName("member", in.GetMember())
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,6 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
 )
 
 // handClock stands still until it is advanced.
@@ -42,7 +41,7 @@ func signingIn(t *testing.T, test func(t *testing.T, o *operator.Operator, s *db
 			t.Parallel()
 			c := newHandClock()
 			s := dbtest.New(t, name, db.Config{Clock: c.now})
-			o := operator.New(s, service.New(s, service.Options{}))
+			o := operator.New(s, operator.Options{})
 			_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Atelier", Slug: "atelier", Currency: "XAF", Country: "CM"})
 			require.NoError(t, err)
 			test(t, o, s, c)

@@ -22,7 +22,6 @@ import (
 	"go.storefront.example/gen/ent/event"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/service"
 )
 
 const (
@@ -94,8 +93,8 @@ func (w *watches) close(store uuid.UUID) {
 func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsRequest, stream *connect.ServerStream[adminv1.WatchEventsResponse]) error {
 	var f fields
 	for _, name := range in.GetTypes() {
-		if name != hook.Ping && !slices.Contains(service.EventTypes(), name) {
-			f.refuse("types", "must be ping or one of "+strings.Join(service.EventTypes(), ", "))
+		if name != hook.Ping && !slices.Contains(hook.EventTypes(), name) {
+			f.refuse("types", "must be ping or one of "+strings.Join(hook.EventTypes(), ", "))
 		}
 	}
 	if in.GetSince() != nil && in.GetSince().CheckValid() != nil {

@@ -14,7 +14,8 @@ import (
 	"go.storefront.example/gen/ent/webhook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/idempotency"
+	"go.storefront.example/server/webhooks"
 )
 
 // webhook is a webhook without its secret.
@@ -28,19 +29,19 @@ func (o *Operator) webhook(row *ent.Webhook) *adminv1.Webhook {
 		w.State, w.DisabledAt, w.DisabledAutomatically = adminv1.Webhook_disabled, wire.OptionalTimestamp(row.DisabledAt), row.DisabledAutomatically
 	case row.FailingSince != nil:
 		w.State, w.FailingSince = adminv1.Webhook_failing, wire.Timestamp(*row.FailingSince)
-		w.DisablesAt = wire.Timestamp(row.FailingSince.Add(o.rules.DisableAfter()))
+		w.DisablesAt = wire.Timestamp(row.FailingSince.Add(o.webhooks.DisableAfter()))
 	}
 	return w
 }
 
 // CreateWebhook registers a webhook of a store; its secret is in the answer this once. It refuses
-// with store_not_found and as service.CreateWebhook does.
+// with store_not_found and as webhooks.CreateWebhook does.
 func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookRequest) (*adminv1.CreateWebhookResponse, error) {
 	ctx, err := o.In(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
-	made, err := o.rules.CreateWebhook(service.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), service.WebhookDraft{
+	made, err := o.webhooks.CreateWebhook(idempotency.With(ctx, in.GetIdempotencyKey()), webhooks.Draft{
 		URL: in.GetUrl(), Description: in.GetDescription(), Events: in.GetEvents(),
 	})
 	if err != nil {
@@ -72,13 +73,13 @@ func (o *Operator) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksReq
 
 // GetWebhook returns a webhook. It refuses with webhook_not_found.
 func (o *Operator) GetWebhook(ctx context.Context, in *adminv1.GetWebhookRequest) (*adminv1.Webhook, error) {
-	return o.changeWebhook(ctx, in.GetId(), o.rules.GetWebhook)
+	return o.changeWebhook(ctx, in.GetId(), o.webhooks.GetWebhook)
 }
 
-// UpdateWebhook changes the named fields of a webhook. It refuses as service.UpdateWebhook does.
+// UpdateWebhook changes the named fields of a webhook. It refuses as webhooks.UpdateWebhook does.
 func (o *Operator) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
 	c := changesOf(in, "id")
-	change := service.WebhookChange{URL: value(c, "url", in.Url), Description: value(c, "description", in.Description)}
+	change := webhooks.Change{URL: value(c, "url", in.Url), Description: value(c, "description", in.Description)}
 	if c.names("events") {
 		change.Events = append([]string{}, in.GetEvents()...)
 	}
@@ -86,25 +87,25 @@ func (o *Operator) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookR
 		return nil, err
 	}
 	return o.changeWebhook(ctx, in.GetId(), func(ctx context.Context, id string) (*ent.Webhook, error) {
-		return o.rules.UpdateWebhook(ctx, id, change)
+		return o.webhooks.UpdateWebhook(ctx, id, change)
 	})
 }
 
 // EnableWebhook makes a webhook receive events again. It refuses with webhook_not_found.
 func (o *Operator) EnableWebhook(ctx context.Context, in *adminv1.EnableWebhookRequest) (*adminv1.Webhook, error) {
-	return o.changeWebhook(ctx, in.GetId(), o.rules.EnableWebhook)
+	return o.changeWebhook(ctx, in.GetId(), o.webhooks.EnableWebhook)
 }
 
 // DisableWebhook makes a webhook receive nothing until it is enabled again. It refuses with
 // webhook_not_found.
 func (o *Operator) DisableWebhook(ctx context.Context, in *adminv1.DisableWebhookRequest) (*adminv1.Webhook, error) {
-	return o.changeWebhook(ctx, in.GetId(), o.rules.DisableWebhook)
+	return o.changeWebhook(ctx, in.GetId(), o.webhooks.DisableWebhook)
 }
 
 // DeleteWebhook deletes a webhook for good and returns what it was. It refuses with
 // webhook_not_found.
 func (o *Operator) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookRequest) (*adminv1.Webhook, error) {
-	return o.changeWebhook(ctx, in.GetId(), o.rules.DeleteWebhook)
+	return o.changeWebhook(ctx, in.GetId(), o.webhooks.DeleteWebhook)
 }
 
 // RotateSecret gives a webhook a new signing secret, which is in the answer this once. It refuses as
@@ -114,7 +115,7 @@ func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretReq
 	if err != nil {
 		return nil, err
 	}
-	made, err := o.rules.RotateSecret(service.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
+	made, err := o.webhooks.RotateSecret(idempotency.With(ctx, in.GetIdempotencyKey()), in.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (o *Operator) PingWebhook(ctx context.Context, in *adminv1.PingWebhookReque
 	if err != nil {
 		return nil, err
 	}
-	return deliveryOr(o.rules.PingWebhook(ctx, in.GetId()))
+	return deliveryOr(o.webhooks.PingWebhook(ctx, in.GetId()))
 }
 
 // deliveryOr is the answer of a method that creates a delivery.

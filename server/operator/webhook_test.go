@@ -23,7 +23,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 // newHooked is an operator of two stores with one webhook each, whose ids it returns.
@@ -31,7 +31,7 @@ func newHooked(t *testing.T, s *db.DB) (o *operator.Operator, one, two string) {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	o = operator.New(s, service.New(s, service.Options{Secrets: seal.NewRing(key)}))
+	o = operator.New(s, operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}})
 	ids := make([]string, 2)
 	for i, slug := range []string{"one", "two"} {
 		_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: slug, Slug: slug, Currency: "XAF", Country: "CM"})
@@ -162,7 +162,7 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 			}
 			return tx.Event.CreateBulk(many...).Exec(ctx)
 		}))
-		other := service.New(s, service.Options{})
+		other := webhooks.New(s, webhooks.Options{})
 		since := time.Unix(0, 0)
 		var taken queue.Resend
 		var seen []*adminv1.Resend

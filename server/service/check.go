@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/validate"
@@ -18,7 +19,7 @@ import (
 // It refuses with validation_failed, phone_invalid, payment_link_expiry_invalid,
 // customer_identifier_required or feature_disabled.
 func (s *Shop) Check(ctx context.Context, m proto.Message, invalid *wire.Invalid) error {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return err
 	}

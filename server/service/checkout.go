@@ -23,6 +23,7 @@ import (
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/validate"
 )
 
@@ -60,14 +61,14 @@ type OrderLine struct {
 // customer_not_found, customer_conflict, product_not_found, payment_link_not_found,
 // payment_link_unavailable, payment_link_amount_invalid or total_limit.
 func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Order, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := d.check(t); err != nil {
 		return nil, err
 	}
-	return s.once(ctx, t, "order.create", d, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
+	return idempotency.Once(ctx, s.store, t.ID, "order.create", d, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
 		// All rows are taken before the time is, that of the link too: a new buyer's row has one.
 		buyer, err := s.takeBuyer(ctx, tx, t, d)
 		if err != nil {
@@ -158,7 +159,7 @@ func (s *Shop) takeBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 		return nil, customerNotFound()
 	}
 	row, err := db.Take(ctx, s.store, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
-	if err := readError("customer", err, customerNotFound); err != nil {
+	if err := apierr.OfRow("customer", err, customerNotFound); err != nil {
 		return nil, err
 	}
 	return row, nil
@@ -171,7 +172,7 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 		return nil, 0, paymentLinkNotFound()
 	}
 	link, err := db.Take(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
-	if err := readError("payment link", err, paymentLinkNotFound); err != nil {
+	if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
 		return nil, 0, err
 	}
 	// The link's row is the last that is taken.

@@ -49,7 +49,7 @@ func (p *problems) listCustomers(in *storefrontv1.ListCustomersRequest) (custome
 // ListCustomers returns a page of the store's customers, newest first; resource.Customers
 // documents the cost. It refuses with validation_failed.
 func (s *Shop) ListCustomers(ctx context.Context, in *storefrontv1.ListCustomersRequest) (*storefrontv1.ListCustomersResponse, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (s *Shop) ListCustomers(ctx context.Context, in *storefrontv1.ListCustomers
 
 // GetCustomer returns a customer of the store. It refuses with customer_not_found.
 func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (p *problems) buyer(in *storefrontv1.CreateCustomerRequest, country string)
 // It refuses with validation_failed, phone_invalid, customer_identifier_required or
 // customer_conflict.
 func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomerRequest) (c *storefrontv1.Customer, created bool, err error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -217,7 +217,7 @@ func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, countr
 // It refuses with validation_failed, phone_invalid, customer_not_found,
 // customer_identifier_required or customer_conflict.
 func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 	var row *ent.Customer
 	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err = db.Take(ctx, s.store, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
-		if err := readError("customer", err, customerNotFound); err != nil {
+		if err := apierr.OfRow("customer", err, customerNotFound); err != nil {
 			return err
 		}
 		next := c.applied(row)

@@ -21,10 +21,13 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/importing"
 	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
+	"go.storefront.example/server/keys"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 // operations is how many changes TestMomentsFollowTheCommits makes on each database.
@@ -67,8 +70,8 @@ func head(found []string) []string {
 // world is one store of one database with several servers before it.
 type world struct {
 	t                                  *testing.T
-	shops                              []*service.Shop
-	importers                          map[*service.Shop]*importing.Importer
+	shops                              []*rules
+	importers                          map[*rules]*importing.Importer
 	ctx                                context.Context
 	audit                              audit
 	products, links, customers, emails []string
@@ -82,8 +85,7 @@ type world struct {
 func newWorld(t *testing.T, database string) *world {
 	t.Helper()
 	url := dbtest.URL(t, database)
-	w := &world{t: t, refused: map[apierr.Code]int{}, importers: map[*service.Shop]*importing.Importer{}}
-	options := sealing(t)
+	w := &world{t: t, refused: map[apierr.Code]int{}, importers: map[*rules]*importing.Importer{}}
 	var first *db.DB
 	for _, ahead := range []time.Duration{0, 3 * time.Millisecond, -250 * time.Millisecond} {
 		clock := func() time.Time { return time.Now().Add(ahead) }
@@ -93,14 +95,14 @@ func newWorld(t *testing.T, database string) *world {
 		s, err := db.Open(context.Background(), db.Config{URL: url, Clock: clock, MaxConns: 6})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
-		shop := service.New(s, options)
+		shop := newRules(t, s, service.Options{})
 		w.shops, w.importers[shop] = append(w.shops, shop), importing.New(s)
 		if first == nil {
 			first = s
 		}
 	}
 	w.audit = newAudit(t, first)
-	b := newBench(t, first, options)
+	b := newBench(t, first, service.Options{})
 	w.ctx = b.ctx
 	for i := range momentObjects {
 		w.products = append(w.products, b.product("Guide", 1000).GetId())
@@ -109,7 +111,9 @@ func newWorld(t *testing.T, database string) *world {
 		o := b.buy(w.emails[i], w.products[i], "")
 		w.customers, w.orders = append(w.customers, o.GetCustomer().GetId()), append(w.orders, o.GetId())
 	}
-	w.webhook = b.hook().ID.String()
+	made, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
+	require.NoError(t, err)
+	w.webhook = made.ID.String()
 	return w
 }
 
@@ -120,7 +124,7 @@ func (w *world) write(writer, n int) error {
 		s := w.shops[(writer+i)%len(w.shops)]
 		ctx := w.ctx
 		if random.IntN(8) == 0 {
-			ctx = service.WithIdempotencyKey(ctx, strconv.Itoa(random.IntN(n)))
+			ctx = idempotency.With(ctx, strconv.Itoa(random.IntN(n)))
 		}
 		err := w.change(ctx, s, random)
 		var r *apierr.Refusal
@@ -139,7 +143,7 @@ func (w *world) write(writer, n int) error {
 func pick(from []string, r *rand.Rand) string { return from[r.IntN(len(from))] }
 
 // change makes one change that is drawn.
-func (w *world) change(ctx context.Context, s *service.Shop, r *rand.Rand) error {
+func (w *world) change(ctx context.Context, s *rules, r *rand.Rand) error {
 	text := strconv.FormatUint(r.Uint64(), 36)
 	var err error
 	switch r.IntN(20) {
@@ -172,11 +176,11 @@ func (w *world) change(ctx context.Context, s *service.Shop, r *rand.Rand) error
 	return err
 }
 
-func (w *world) changeWebhook(ctx context.Context, s *service.Shop, r *rand.Rand, text string) error {
+func (w *world) changeWebhook(ctx context.Context, s *rules, r *rand.Rand, text string) error {
 	var err error
 	switch r.IntN(3) {
 	case 0:
-		_, err = s.UpdateWebhook(ctx, w.webhook, service.WebhookChange{Description: &text})
+		_, err = s.UpdateWebhook(ctx, w.webhook, webhooks.Change{Description: &text})
 	case 1:
 		_, err = s.DisableWebhook(ctx, w.webhook)
 	default:
@@ -186,8 +190,8 @@ func (w *world) changeWebhook(ctx context.Context, s *service.Shop, r *rand.Rand
 }
 
 // key makes a key that two callers revoke.
-func (w *world) key(ctx context.Context, s *service.Shop, name string) error {
-	k, err := s.CreateKey(ctx, service.KeyDraft{Name: name, Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
+func (w *world) key(ctx context.Context, s *rules, name string) error {
+	k, err := s.CreateKey(ctx, keys.Draft{Name: name, Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
 	if err != nil {
 		return err
 	}
@@ -202,7 +206,7 @@ func (w *world) key(ctx context.Context, s *service.Shop, name string) error {
 }
 
 // load imports an order of a known customer through a link, and a customer of its own.
-func (w *world) load(ctx context.Context, s *service.Shop, r *rand.Rand) error {
+func (w *world) load(ctx context.Context, s *rules, r *rand.Rand) error {
 	i := r.IntN(momentObjects)
 	buyer := importtest.Fields{"id": w.customers[i], "name": "", "email": w.emails[i], "phone": nil}
 	one := importtest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil).With("paymentLink", importtest.Fields{"id": pick(w.links, r), "code": "", "title": ""})
@@ -215,7 +219,7 @@ func (w *world) load(ctx context.Context, s *service.Shop, r *rand.Rand) error {
 }
 
 // record records an order by a known buyer or a new one, from the catalogue or through a link.
-func (w *world) record(ctx context.Context, s *service.Shop, r *rand.Rand, text string) error {
+func (w *world) record(ctx context.Context, s *rules, r *rand.Rand, text string) error {
 	d := service.OrderDraft{}
 	switch r.IntN(4) {
 	case 0:
@@ -246,7 +250,7 @@ func (w *world) seen(orderID string) {
 }
 
 // move moves one of the last orders.
-func (w *world) move(ctx context.Context, s *service.Shop, r *rand.Rand) error {
+func (w *world) move(ctx context.Context, s *rules, r *rand.Rand) error {
 	w.mu.Lock()
 	id := pick(slices.Clone(w.orders), r)
 	w.mu.Unlock()

@@ -13,10 +13,13 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/importing"
 	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
+	"go.storefront.example/server/keys"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 // waiting is a bench on PostgreSQL whose clock is set by hand, and whose changes can be made to
@@ -33,7 +36,7 @@ func newWaiting(t *testing.T) waiting {
 	now.Store(time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
 	s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: func() time.Time { return time.UnixMilli(now.Load()) }})
 	a := newAudit(t, s)
-	return waiting{newBench(t, s, sealing(t)), a, now}
+	return waiting{newBench(t, s, service.Options{}), a, now}
 }
 
 // behind makes a change wait for a row, runs meanwhile beside it, lets a minute pass and the row
@@ -77,9 +80,11 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 	product, link := w.product("Guide", 1000).GetId(), w.link(nil).GetId()
 	pending := func() *storefrontv1.Order { return w.buy("ada@example.com", "", link) }
 	ada := pending().GetCustomer().GetId()
-	key, err := w.CreateKey(w.ctx, service.KeyDraft{Name: "k", Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
+	key, err := w.CreateKey(w.ctx, keys.Draft{Name: "k", Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
 	require.NoError(t, err)
-	hook := w.hook().ID.String()
+	made, err := w.CreateWebhook(w.ctx, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
+	require.NoError(t, err)
+	hook := made.ID.String()
 	inStore, err := w.FindStore(w.ctx, "atelier")
 	require.NoError(t, err)
 	pay := func(ctx context.Context) func(string) error {
@@ -102,7 +107,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		{"a payment behind its order", "orders", "", pay(w.ctx)},
 		{"a payment behind its customer", "customers", ada, pay(w.ctx)},
 		{"a payment behind its link", "payment_links", link, pay(w.ctx)},
-		{"a payment under a key of its own", "customers", ada, pay(service.WithIdempotencyKey(w.ctx, "once"))},
+		{"a payment under a key of its own", "customers", ada, pay(idempotency.With(w.ctx, "once"))},
 		{"a failure behind its customer", "customers", ada, fail},
 		{"a failure behind its link", "payment_links", link, fail},
 		{"a cancellation behind its customer", "customers", ada, cancel},
@@ -185,7 +190,7 @@ func TestAStoresOrdersDoNotWaitForItsKeys(t *testing.T) {
 	require.NoError(t, err)
 	made := make(chan error, 1)
 	go func() {
-		_, err := w.CreateKey(w.ctx, service.KeyDraft{Name: "k", Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
+		_, err := w.CreateKey(w.ctx, keys.Draft{Name: "k", Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
 		made <- err
 	}()
 	w.untilWaiting(made)

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
@@ -46,7 +47,7 @@ func (p *problems) bound(field string, at *timestamppb.Timestamp) *time.Time {
 // ListOrders returns a page of the store's orders, newest first; resource.Orders documents the
 // cost. It refuses with validation_failed.
 func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersReques
 
 // GetOrder returns an order of the store. It refuses with order_not_found.
 func (s *Shop) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}

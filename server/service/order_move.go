@@ -21,6 +21,7 @@ import (
 	"go.storefront.example/gen/ent/paymentlink"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/validate"
 )
 
@@ -104,7 +105,7 @@ func (o takenOrder) addPaid(ctx context.Context, amount int64) {
 // moveOrder moves an order to a status from one of those that lead there, and does what goes
 // with it. An order that is there already stays as it is.
 func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from []order.Status, with func(context.Context, takenOrder) error) (*storefrontv1.Order, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from [
 	if !ok {
 		return nil, orderNotFound()
 	}
-	return s.once(ctx, t, "order."+strings.ToLower(to.String()), orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
+	return idempotency.Once(ctx, s.store, t.ID, "order."+strings.ToLower(to.String()), orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
 		o, err := s.takeOrder(ctx, tx, t, orderID)
 		if err != nil {
 			return nil, err

@@ -41,7 +41,7 @@ func (p *problems) listPaymentLinks(in *storefrontv1.ListPaymentLinksRequest) (p
 // ListPaymentLinks returns a page of the store's payment links, newest first; resource.PaymentLinks
 // documents the cost. It refuses with validation_failed.
 func (s *Shop) ListPaymentLinks(ctx context.Context, in *storefrontv1.ListPaymentLinksRequest) (*storefrontv1.ListPaymentLinksResponse, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (s *Shop) ListPaymentLinks(ctx context.Context, in *storefrontv1.ListPaymen
 
 // GetPaymentLink returns a payment link of the store. It refuses with payment_link_not_found.
 func (s *Shop) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *Shop) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLi
 		return nil, paymentLinkNotFound()
 	}
 	row, err := s.store.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)).Only(ctx)
-	if err := readError("payment link", err, paymentLinkNotFound); err != nil {
+	if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
 		return nil, err
 	}
 	return resource.PaymentLink(row, t.Currency, s.store.Now()), nil

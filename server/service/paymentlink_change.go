@@ -13,6 +13,7 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/paymentlink"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -67,7 +68,7 @@ func sellable(row, next *ent.PaymentLink, now time.Time) error {
 // It refuses with feature_disabled, validation_failed, payment_link_expiry_invalid,
 // payment_link_invalid_pricing or payment_link_expiry_past, in this order.
 func (s *Shop) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +148,7 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 
 // changePaymentLink saves what a link becomes, or nothing when it stays as it is.
 func (s *Shop) changePaymentLink(ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error)) (*storefrontv1.PaymentLink, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (s *Shop) changePaymentLink(ctx context.Context, id string, after func(cont
 	var row *ent.PaymentLink
 	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err = db.Take(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(linkID)))
-		if err := readError("payment link", err, paymentLinkNotFound); err != nil {
+		if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
 			return err
 		}
 		next, err := after(ctx, row)

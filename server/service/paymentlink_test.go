@@ -185,53 +185,6 @@ func TestPaymentLinkAvailabilityAndFilter(t *testing.T) {
 	}
 }
 
-func TestKeys(t *testing.T) {
-	t.Parallel()
-	for _, database := range dbtest.Databases() {
-		t.Run(database, func(t *testing.T) {
-			t.Parallel()
-			clock := &ticker{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
-			b := newBench(t, dbtest.New(t, database, db.Config{Clock: clock.Now}), service.Options{})
-			draft := service.KeyDraft{Name: "till", Scopes: []string{"products:write", "orders:read", "orders:read"}, Lifetime: adminv1.Key_DAYS_30}
-			for _, wrong := range []service.KeyDraft{
-				{Name: " ", Scopes: draft.Scopes, Lifetime: adminv1.Key_DAYS_30}, {Name: "a", Lifetime: adminv1.Key_DAYS_30},
-				{Name: "a", Scopes: []string{"orders:write"}, Lifetime: adminv1.Key_DAYS_30}, {Name: "a", Scopes: draft.Scopes, Lifetime: adminv1.Key_LIFETIME_UNSPECIFIED},
-			} {
-				_, err := b.CreateKey(b.ctx, wrong)
-				refused(t, err, apierr.ValidationFailed)
-			}
-			first, err := b.CreateKey(b.ctx, draft)
-			require.NoError(t, err)
-			require.Equal(t, []string{"orders:read", "products:write"}, first.Scopes)
-			require.Equal(t, clock.now.Add(30*24*time.Hour), first.ExpiresAt.UTC())
-			for range service.MaxActiveKeys - 1 {
-				_, err = b.CreateKey(b.ctx, service.KeyDraft{Name: "more", Scopes: draft.Scopes, Lifetime: adminv1.Key_NEVER})
-				require.NoError(t, err)
-			}
-			_, err = b.CreateKey(b.ctx, draft)
-			refused(t, err, apierr.APIKeyLimit)
-
-			clock.now = clock.now.Add(30 * 24 * time.Hour)
-			second, err := b.CreateKey(b.ctx, draft)
-			require.NoError(t, err, "an expired key is not active")
-			_, err = b.CreateKey(b.ctx, draft)
-			refused(t, err, apierr.APIKeyLimit)
-			for range 2 {
-				revoked, err := b.RevokeKey(b.ctx, second.ID.String())
-				require.NoError(t, err)
-				require.NotNil(t, revoked.RevokedAt)
-			}
-			_, err = b.CreateKey(b.ctx, draft)
-			require.NoError(t, err, "a revoked key is not active")
-			_, err = b.RevokeKey(b.newStore("other"), first.ID.String())
-			refused(t, err, apierr.APIKeyNotFound)
-			for _, e := range b.journal() {
-				require.NotContains(t, string(e.Changes), first.Text)
-			}
-		})
-	}
-}
-
 func TestStores(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
@@ -32,7 +33,7 @@ func (p *problems) listProducts(in *storefrontv1.ListProductsRequest) (productLi
 // ListProducts returns a page of the store's products, newest first; resource.Products documents
 // the cost. It refuses with validation_failed.
 func (s *Shop) ListProducts(ctx context.Context, in *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func (s *Shop) ListProducts(ctx context.Context, in *storefrontv1.ListProductsRe
 
 // GetProduct returns a product of the store. It refuses with product_not_found.
 func (s *Shop) GetProduct(ctx context.Context, in *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (s *Shop) GetProduct(ctx context.Context, in *storefrontv1.GetProductReques
 		return nil, productNotFound()
 	}
 	row, err := s.store.Client().Product.Query().Where(product.StoreID(t.ID), product.ID(id)).Only(ctx)
-	if err := readError("product", err, productNotFound); err != nil {
+	if err := apierr.OfRow("product", err, productNotFound); err != nil {
 		return nil, err
 	}
 	return resource.Product(row, t.Currency), nil

@@ -44,7 +44,7 @@ type ProductUpdate interface {
 // ChangeProduct changes the fields of a product that either request names. It refuses as UpdateProduct
 // does.
 func (s *Shop) ChangeProduct(ctx context.Context, in ProductUpdate) (*storefrontv1.Product, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *Shop) ChangeProduct(ctx context.Context, in ProductUpdate) (*storefront
 	var row *ent.Product
 	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err = db.Take(ctx, s.store, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(productID)))
-		if err := readError("product", err, productNotFound); err != nil {
+		if err := apierr.OfRow("product", err, productNotFound); err != nil {
 			return err
 		}
 		row, err = saveProduct(ctx, t, row, c)
@@ -140,7 +140,7 @@ func publishable(t tenant.Store, p *ent.Product) error {
 // It refuses with validation_failed, slug_taken, compare_at_invalid, product_type_unavailable or
 // product_incomplete.
 func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
@@ -15,12 +16,28 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/keys"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
-// bench is a shop with one open store, whose context is that of a key called "tests".
-type bench struct {
+// rules are what can be done to a store through one server.
+type rules struct {
 	*service.Shop
+	*webhooks.Webhooks
+	*keys.Keys
+}
+
+func newRules(t *testing.T, s *db.DB, o service.Options) *rules {
+	t.Helper()
+	key, err := seal.ParseKey(seal.NewKey())
+	require.NoError(t, err)
+	return &rules{service.New(s, o), webhooks.New(s, webhooks.Options{Secrets: seal.NewRing(key)}), keys.New(s)}
+}
+
+// bench is the rules with one open store, whose context is that of a key called "tests".
+type bench struct {
+	*rules
 	store *db.DB
 	ctx   context.Context
 	t     *testing.T
@@ -30,7 +47,7 @@ func ptr[T any](v T) *T { return &v }
 
 func newBench(t *testing.T, s *db.DB, o service.Options) bench {
 	t.Helper()
-	b := bench{Shop: service.New(s, o), store: s, t: t}
+	b := bench{rules: newRules(t, s, o), store: s, t: t}
 	b.ctx = b.newStore("atelier")
 	return b
 }

@@ -44,7 +44,7 @@ func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error)
 		where = store.ID(id)
 	}
 	row, err := s.store.Client().Store.Query().Where(where).Only(ctx)
-	if err := readError("store", err, func() error { return storeNotFound(name) }); err != nil {
+	if err := apierr.OfRow("store", err, func() error { return storeNotFound(name) }); err != nil {
 		return tenant.Store{}, err
 	}
 	return TenantOf(row), nil
@@ -122,7 +122,7 @@ func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.
 // UpdateStore changes the named fields of the store of the context. It refuses with
 // validation_failed or phone_invalid.
 func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 	var row *ent.Store
 	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err = db.Take(ctx, s.store, tx.Store.Query().Where(store.ID(t.ID)))
-		if err := readError("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
+		if err := apierr.OfRow("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
 			return err
 		}
 		u, next := row.Update(), c.applied(row)

@@ -31,7 +31,7 @@ func newStore(t testing.TB, s *db.DB) store {
 		Name: "S", Slug: "s", Currency: "XAF", Country: "CM",
 	})
 	require.NoError(t, err)
-	return store{operator.New(s, rules), made, t, s}
+	return store{operator.New(s, operator.Options{}), made, t, s}
 }
 
 // try imports a text.

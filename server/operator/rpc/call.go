@@ -20,7 +20,6 @@ import (
 	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/overload"
-	"go.storefront.example/server/service"
 )
 
 // MaxBodyBytes is the size of the largest request that is read: 1 MiB.
@@ -136,7 +135,7 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		if err != nil {
 			break
 		}
-		if x.member, err = service.MemberName(memberHeader, name); err != nil {
+		if x.member, err = operator.MemberName(memberHeader, name); err != nil {
 			return nil, err
 		}
 		return operator.As(ctx, x.member), nil

@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/overload"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 // codeOf is the code of a refusal, and empty for no error.
@@ -81,7 +81,7 @@ func newBenchOn(t *testing.T, s *db.DB) *bench {
 	b := &bench{T: t, store: s, log: &journal{}, limiter: overload.New(benchSlots, benchSlots, 2*benchSlots)}
 	key, err := seal.ParseKey("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	require.NoError(t, err)
-	b.operator = operator.New(b.store, service.New(b.store, service.Options{Secrets: seal.NewRing(key)}))
+	b.operator = operator.New(b.store, operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}})
 	mux := http.NewServeMux()
 	for _, s := range rpc.Services(b.operator, rpc.Config{
 		Gate: rpc.NewGate(token), Logger: slog.New(slog.NewJSONHandler(b.log, nil)), Unreachable: db.IsUnreachable, Now: b.store.Now,

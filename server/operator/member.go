@@ -1,4 +1,6 @@
-package service
+package operator
+
+import "go.storefront.example/server/validate"
 
 // maxMemberRunes bounds a member's name.
 const maxMemberRunes = 100
@@ -7,7 +9,7 @@ const maxMemberRunes = 100
 // spaces around it. It refuses with validation_failed on field, which is what the caller calls the
 // name.
 func MemberName(field, name string) (string, error) {
-	p := &problems{}
+	p := &validate.Problems{}
 	name = p.Text(field, name, maxMemberRunes)
 	if name == "" {
 		p.Invalid(field, "must name the member")

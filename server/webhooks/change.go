@@ -1,4 +1,4 @@
-package service
+package webhooks
 
 import (
 	"context"
@@ -8,14 +8,17 @@ import (
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/validate"
 	"go.storefront.example/worker/signature"
 )
 
-// WebhookChange is what to change of a webhook; a nil field stays as it is.
-type WebhookChange struct {
+// Change is what to change of a webhook; a nil field stays as it is.
+type Change struct {
 	URL, Description *string
 	// Events replaces the types that it subscribes to.
 	Events []string
@@ -23,21 +26,21 @@ type WebhookChange struct {
 
 // UpdateWebhook changes the named fields of a webhook, with effect from the next attempt of every
 // delivery. It refuses with webhook_not_found, validation_failed or webhook_url_invalid.
-func (s *Shop) UpdateWebhook(ctx context.Context, id string, c WebhookChange) (*ent.Webhook, error) {
-	p := &problems{}
+func (w *Webhooks) UpdateWebhook(ctx context.Context, id string, c Change) (*ent.Webhook, error) {
+	p := &validate.Problems{}
 	if c.Description != nil {
-		description := p.Text("description", *c.Description, MaxWebhookDescriptionRunes)
+		description := p.Text("description", *c.Description, maxDescriptionRunes)
 		c.Description = &description
 	}
 	if c.Events != nil {
-		c.Events = p.eventTypes("events", c.Events)
+		c.Events = eventTypes(p, "events", c.Events)
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return s.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+	return w.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if c.URL != nil && *c.URL != row.URL {
-			if err := s.target(*c.URL); err != nil {
+			if err := w.target(*c.URL); err != nil {
 				return nil, err
 			}
 		}
@@ -61,8 +64,8 @@ func (s *Shop) UpdateWebhook(ctx context.Context, id string, c WebhookChange) (*
 
 // EnableWebhook makes a disabled webhook receive events again from now on, and forgets its
 // failures. Enabling an enabled one changes nothing. It refuses with webhook_not_found.
-func (s *Shop) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
-	return s.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
+	return w.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if row.Enabled {
 			return row, nil
 		}
@@ -74,8 +77,8 @@ func (s *Shop) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, erro
 // DisableWebhook makes a webhook receive nothing until it is enabled again; what waits for it is
 // cancelled with the commit, but for an attempt that is being made just now, however much that is:
 // workers move it to the journal later. Disabling a disabled one changes nothing. It refuses with webhook_not_found.
-func (s *Shop) DisableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
-	return s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
+	return w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if !row.Enabled {
 			return row, nil
 		}
@@ -85,15 +88,15 @@ func (s *Shop) DisableWebhook(ctx context.Context, id string) (*ent.Webhook, err
 		if err != nil {
 			return nil, err
 		}
-		return row, queue.Cancel(ctx, tx, s.store, row.StoreID, row.ID)
+		return row, queue.Cancel(ctx, tx, w.store, row.StoreID, row.ID)
 	})
 }
 
 // DeleteWebhook deletes a webhook for good and returns what it was; what waits for it is cancelled
 // as by DisableWebhook, and its deliveries stay in the journal for their time. It refuses with
 // webhook_not_found.
-func (s *Shop) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
-	return s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
+	return w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		// Bypasses the hooks, which can record changes but not deletions.
 		_, err := tx.ExecContext(ctx, "DELETE FROM webhooks WHERE store_id = $1 AND id = $2", row.StoreID, row.ID)
 		if err != nil {
@@ -102,22 +105,22 @@ func (s *Shop) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, erro
 		hook.Record(ctx, "webhook.deleted", "webhook", row.ID,
 			hook.Change{Field: "url", From: row.URL}, hook.Change{Field: "description", From: row.Description},
 			hook.Change{Field: "events", From: row.Events}, hook.Change{Field: "enabled", From: row.Enabled})
-		return row, queue.Cancel(ctx, tx, s.store, row.StoreID, row.ID)
+		return row, queue.Cancel(ctx, tx, w.store, row.StoreID, row.ID)
 	})
 }
 
-// RotateSecret gives a webhook a new signing secret, once under WithIdempotencyKey; the old one signs
+// RotateSecret gives a webhook a new signing secret, once under idempotency.With; the old one signs
 // nothing from the next attempt on. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
-func (s *Shop) RotateSecret(ctx context.Context, id string) (SecretWebhook, error) {
-	if s.options.Secrets == nil {
+func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, error) {
+	if w.options.Secrets == nil {
 		return SecretWebhook{}, secretKeyMissing()
 	}
 	secret := signature.NewSecret()
-	row, err := s.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		if err := s.claim(ctx, tx, "webhook.rotate"); err != nil {
+	row, err := w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+		if err := idempotency.Claim(ctx, w.store, tx, row.StoreID, "webhook.rotate"); err != nil {
 			return nil, err
 		}
-		sealed, key := s.options.Secrets.Seal(secret, row.ID[:])
+		sealed, key := w.options.Secrets.Seal(secret, row.ID[:])
 		hook.Record(ctx, "webhook.secret_rotated", "webhook", row.ID)
 		return row.Update().SetSecret(sealed).SetSecretKey(key).SetUpdatedAt(hook.Time(ctx)).Save(ctx)
 	})
@@ -129,8 +132,8 @@ func (s *Shop) RotateSecret(ctx context.Context, id string) (SecretWebhook, erro
 
 // changeWebhook runs a change of the store's webhook with this id, whose row the transaction has
 // taken. It refuses with webhook_not_found and as the change does.
-func (s *Shop) changeWebhook(ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error)) (*ent.Webhook, error) {
-	t, err := tenantOf(ctx)
+func (w *Webhooks) changeWebhook(ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error)) (*ent.Webhook, error) {
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +142,9 @@ func (s *Shop) changeWebhook(ctx context.Context, id string, change func(context
 		return nil, webhookNotFound()
 	}
 	var row *ent.Webhook
-	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.Take(ctx, s.store, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
-		if err := readError("webhook", err, webhookNotFound); err != nil {
+	err = w.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.Take(ctx, w.store, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
+		if err := apierr.OfRow("webhook", err, webhookNotFound); err != nil {
 			return err
 		}
 		if row, err = change(ctx, tx, row); err != nil {

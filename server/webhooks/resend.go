@@ -1,4 +1,4 @@
-package service
+package webhooks
 
 import (
 	"context"
@@ -18,59 +18,12 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// pingMessage is the message of a ping.
-const pingMessage = "This is a test event."
-
-// PingWebhook sends a ping to a webhook, signed like every event, in one attempt; it returns the
-// delivery, which a worker sees to. It refuses with webhook_not_found or webhook_disabled.
-func (s *Shop) PingWebhook(ctx context.Context, webhookID string) (queue.Entry, error) {
-	t, err := tenantOf(ctx)
-	if err != nil {
-		return queue.Entry{}, err
-	}
-	return s.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error) {
-		ping, err := createPing(ctx, tx, t)
-		if err != nil {
-			return uuid.Nil, "", err
-		}
-		return ping.ID, hook.Ping, nil
-	})
-}
-
-// CreatePing records a ping of the store that is sent to no webhook: listeners follow the events.
-func (s *Shop) CreatePing(ctx context.Context) (row *ent.Event, err error) {
-	t, err := tenantOf(ctx)
-	if err != nil {
-		return nil, err
-	}
-	err = s.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = createPing(ctx, tx, t)
-		return err
-	})
-	return row, err
-}
-
-// createPing records a ping in a transaction.
-func createPing(ctx context.Context, tx *ent.Tx, t tenant.Store) (*ent.Event, error) {
-	now := hook.Time(ctx)
-	eventID := id.At(now)
-	request, trace := hook.Cause(ctx)
-	row, err := tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(hook.Ping).
-		SetPayload(hook.PingEnvelope(eventID, now, t.ID, t.Slug, pingMessage)).SetCreatedAt(now).
-		SetNillableRequestID(request).SetNillableTrace(trace).Save(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("create event: %w", err)
-	}
-	hook.Made(ctx, eventID)
-	return row, nil
-}
-
 // ResendDelivery sends the event of a delivery that has ended to its webhook again: a new delivery
 // of the same event with the full schedule before it. It refuses with delivery_not_found,
 // delivery_pending when one of this event to this webhook has not ended yet, webhook_not_found when
 // the webhook was deleted, webhook_disabled, or event_expired when the event is kept no longer.
-func (s *Shop) ResendDelivery(ctx context.Context, deliveryID string) (queue.Entry, error) {
-	t, err := tenantOf(ctx)
+func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue.Entry, error) {
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return queue.Entry{}, err
 	}
@@ -78,16 +31,16 @@ func (s *Shop) ResendDelivery(ctx context.Context, deliveryID string) (queue.Ent
 	if !ok {
 		return queue.Entry{}, deliveryNotFound()
 	}
-	first, err := s.entryOf(ctx, t.ID, ended)
+	first, err := w.entryOf(ctx, t.ID, ended)
 	if err != nil {
 		return queue.Entry{}, err
 	}
 	if first.Status == queue.Pending {
 		return queue.Entry{}, deliveryPending(first.ID)
 	}
-	again, err := s.deliver(ctx, first.WebhookID.String(), func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
+	again, err := w.deliver(ctx, first.WebhookID.String(), func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
 		// The webhook's row is held, and with it every other resend to it.
-		waiting, err := queue.FindPending(ctx, tx, s.store, t.ID, row.ID, first.EventID)
+		waiting, err := queue.FindPending(ctx, tx, w.store, t.ID, row.ID, first.EventID)
 		if err == nil {
 			return uuid.Nil, "", deliveryPending(waiting)
 		}
@@ -116,11 +69,11 @@ func deliveryPending(deliveryID uuid.UUID) error {
 
 // deliver adds a delivery of one event to a webhook, whose row the transaction has taken. It
 // refuses with webhook_not_found, webhook_disabled and as which does.
-func (s *Shop) deliver(ctx context.Context, webhookID string,
+func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	which func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
 ) (queue.Entry, error) {
 	var entry queue.Entry
-	_, err := s.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+	_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if !row.Enabled {
 			return nil, webhookDisabled()
 		}
@@ -129,16 +82,16 @@ func (s *Shop) deliver(ctx context.Context, webhookID string,
 			return nil, err
 		}
 		added := queue.Draft{ID: id.At(hook.Time(ctx)), StoreID: row.StoreID, WebhookID: row.ID, EventID: eventID, EventType: eventType}
-		if err := queue.Add(ctx, tx, s.store, []queue.Draft{added}); err != nil {
+		if err := queue.Add(ctx, tx, w.store, []queue.Draft{added}); err != nil {
 			return nil, err
 		}
-		entry, err = queue.FindEntry(ctx, s.store, tx, added.ID)
+		entry, err = queue.FindEntry(ctx, w.store, tx, added.ID)
 		return row, err
 	})
 	if err != nil {
 		return queue.Entry{}, err
 	}
-	s.store.Announce()
+	w.store.Announce()
 	return entry, nil
 }
 
@@ -146,17 +99,17 @@ func (s *Shop) deliver(ctx context.Context, webhookID string,
 // and that never succeeded there, those included that came while it was disabled. What it returns
 // is still to be carried out, by ContinueResend or, after a while without it, by a worker. One that
 // is not finished yet is gone on with. It refuses with webhook_not_found or webhook_disabled.
-func (s *Shop) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
+func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
 	// Events are stored in milliseconds: one of them is at or after a moment between two exactly
 	// when it is at or after the later of the two.
 	since = since.Add(time.Millisecond - time.Nanosecond).UTC().Truncate(time.Millisecond)
 	var job queue.Resend
-	_, err := s.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+	_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if !row.Enabled {
 			return nil, webhookDisabled()
 		}
 		var err error
-		job, err = queue.OrderResend(ctx, tx, s.store, row.StoreID, row.ID, since)
+		job, err = queue.OrderResend(ctx, tx, w.store, row.StoreID, row.ID, since)
 		return row, err
 	})
 	return job, err
@@ -164,6 +117,6 @@ func (s *Shop) ResendSince(ctx context.Context, webhookID string, since time.Tim
 
 // ContinueResend does the next part of a resend, a bounded number of events, and returns its
 // progress. If another process works on it, it does nothing and reports that.
-func (s *Shop) ContinueResend(ctx context.Context, job queue.Resend) (queue.Resend, error) {
-	return queue.StepResend(ctx, s.store, job.ID, job.Hold)
+func (w *Webhooks) ContinueResend(ctx context.Context, job queue.Resend) (queue.Resend, error) {
+	return queue.StepResend(ctx, w.store, job.ID, job.Hold)
 }

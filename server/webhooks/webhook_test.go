@@ -1,4 +1,4 @@
-package service_test
+package webhooks_test
 
 import (
 	"context"
@@ -22,22 +22,22 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker/egress"
 )
 
 // sealing are options with a secret key.
-func sealing(t *testing.T) service.Options {
+func sealing(t *testing.T) webhooks.Options {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return service.Options{Secrets: seal.NewRing(key)}
+	return webhooks.Options{Secrets: seal.NewRing(key)}
 }
 
 // hook registers a webhook for all events.
-func (b bench) hook() service.SecretWebhook {
+func (b bench) hook() webhooks.SecretWebhook {
 	b.t.Helper()
-	w, err := b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com/hooks"})
+	w, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
 	require.NoError(b.t, err)
 	return w
 }
@@ -47,7 +47,7 @@ func TestWebhookIsRegisteredAndItsSecretShownOnce(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := sealing(t)
 		b := newBench(t, s, o)
-		made, err := b.CreateWebhook(b.ctx, service.WebhookDraft{
+		made, err := b.CreateWebhook(b.ctx, webhooks.Draft{
 			URL: "https://receiver.example.com/hooks?x=1", Description: "  Compta ", Events: []string{"payment_link.paid", "order.paid", "order.paid"},
 		})
 		require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestWebhookIsRegisteredAndItsSecretShownOnce(t *testing.T) {
 		require.Equal(t, "Compta", made.Description)
 		require.Equal(t, []string{"order.paid", "payment_link.paid"}, made.Events, "in the order of the specification, each once")
 		require.True(t, made.Enabled)
-		require.Equal(t, service.EventTypes(), b.hook().Events, "all six without a choice")
+		require.Equal(t, hook.EventTypes(), b.hook().Events, "all six without a choice")
 
 		row := s.Client().Webhook.GetX(b.ctx, made.ID)
 		require.NotContains(t, string(row.Secret), "whsec_")
@@ -85,21 +85,21 @@ func TestWebhookRegistrationRefusals(t *testing.T) {
 	const url = "https://receiver.example.com"
 	rows := []struct {
 		reason string
-		draft  service.WebhookDraft
+		draft  webhooks.Draft
 		want   apierr.Code
 	}{
-		{"plain http", service.WebhookDraft{URL: "http://receiver.example.com"}, apierr.WebhookURLInvalid},
-		{"loopback by name", service.WebhookDraft{URL: "https://localhost/x"}, apierr.WebhookURLInvalid},
-		{"loopback", service.WebhookDraft{URL: "https://127.0.0.1/x"}, apierr.WebhookURLInvalid},
-		{"a private address", service.WebhookDraft{URL: "https://10.1.2.3/"}, apierr.WebhookURLInvalid},
-		{"a private address", service.WebhookDraft{URL: "https://192.168.1.1:8443/"}, apierr.WebhookURLInvalid},
-		{"a private address as one number", service.WebhookDraft{URL: "https://2130706433/"}, apierr.WebhookURLInvalid},
-		{"a password", service.WebhookDraft{URL: "https://ada:canary@receiver.example.com"}, apierr.WebhookURLInvalid},
-		{"no URL", service.WebhookDraft{}, apierr.WebhookURLInvalid},
-		{"nothing can subscribe to a ping", service.WebhookDraft{URL: url, Events: []string{"ping"}}, apierr.ValidationFailed},
-		{"an unknown type", service.WebhookDraft{URL: url, Events: []string{"order.paid", "order.lost"}}, apierr.ValidationFailed},
-		{"a description too long", service.WebhookDraft{URL: url, Description: strings.Repeat("é", 501)}, apierr.ValidationFailed},
-		{"a control character", service.WebhookDraft{URL: url, Description: "a\x00b"}, apierr.ValidationFailed},
+		{"plain http", webhooks.Draft{URL: "http://receiver.example.com"}, apierr.WebhookURLInvalid},
+		{"loopback by name", webhooks.Draft{URL: "https://localhost/x"}, apierr.WebhookURLInvalid},
+		{"loopback", webhooks.Draft{URL: "https://127.0.0.1/x"}, apierr.WebhookURLInvalid},
+		{"a private address", webhooks.Draft{URL: "https://10.1.2.3/"}, apierr.WebhookURLInvalid},
+		{"a private address", webhooks.Draft{URL: "https://192.168.1.1:8443/"}, apierr.WebhookURLInvalid},
+		{"a private address as one number", webhooks.Draft{URL: "https://2130706433/"}, apierr.WebhookURLInvalid},
+		{"a password", webhooks.Draft{URL: "https://ada:canary@receiver.example.com"}, apierr.WebhookURLInvalid},
+		{"no URL", webhooks.Draft{}, apierr.WebhookURLInvalid},
+		{"nothing can subscribe to a ping", webhooks.Draft{URL: url, Events: []string{"ping"}}, apierr.ValidationFailed},
+		{"an unknown type", webhooks.Draft{URL: url, Events: []string{"order.paid", "order.lost"}}, apierr.ValidationFailed},
+		{"a description too long", webhooks.Draft{URL: url, Description: strings.Repeat("é", 501)}, apierr.ValidationFailed},
+		{"a control character", webhooks.Draft{URL: url, Description: "a\x00b"}, apierr.ValidationFailed},
 	}
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
@@ -109,21 +109,21 @@ func TestWebhookRegistrationRefusals(t *testing.T) {
 			require.NotContains(t, err.Error(), "canary", row.reason)
 		}
 		w := b.hook()
-		_, err := b.UpdateWebhook(b.ctx, w.ID.String(), service.WebhookChange{URL: new("https://[::1]/")})
+		_, err := b.UpdateWebhook(b.ctx, w.ID.String(), webhooks.Change{URL: new("https://[::1]/")})
 		refused(t, err, apierr.WebhookURLInvalid)
-		_, err = b.UpdateWebhook(b.ctx, w.ID.String(), service.WebhookChange{Events: []string{}})
+		_, err = b.UpdateWebhook(b.ctx, w.ID.String(), webhooks.Change{Events: []string{}})
 		refused(t, err, apierr.ValidationFailed)
 		require.Equal(t, 1, s.Client().Webhook.Query().CountX(b.ctx))
 		require.Equal(t, []string{"store.created", "webhook.created"}, actions(b.journal()))
 
-		without := service.New(s, service.Options{})
-		_, err = without.CreateWebhook(b.ctx, service.WebhookDraft{URL: url})
+		without := webhooks.New(s, webhooks.Options{})
+		_, err = without.CreateWebhook(b.ctx, webhooks.Draft{URL: url})
 		require.Contains(t, refused(t, err, apierr.SecretKeyMissing).Message, "storefront secret generate")
 		_, err = without.RotateSecret(b.ctx, w.ID.String())
 		refused(t, err, apierr.SecretKeyMissing)
 		open := sealing(t)
 		open.Targets = egress.Policy{AllowPrivate: true}
-		_, err = service.New(s, open).CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://127.0.0.1:8443/x"})
+		_, err = webhooks.New(s, open).CreateWebhook(b.ctx, webhooks.Draft{URL: "https://127.0.0.1:8443/x"})
 		require.NoError(t, err, "a platform for tests may allow it")
 	})
 }
@@ -141,7 +141,7 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 			for i := range results {
 				group.Go(func() {
 					<-start
-					_, results[i] = b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com"})
+					_, results[i] = b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com"})
 				})
 			}
 			close(start)
@@ -157,13 +157,13 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 			require.Equal(t, 5, made)
 		}
 		owner, _, _ := tenant.From(b.ctx)
-		webhooks := s.Client().Webhook.Query().Where(webhook.StoreID(owner.ID)).AllX(b.ctx)
-		require.Len(t, webhooks, 5)
-		_, err := b.DisableWebhook(b.ctx, webhooks[0].ID.String())
+		registered := s.Client().Webhook.Query().Where(webhook.StoreID(owner.ID)).AllX(b.ctx)
+		require.Len(t, registered, 5)
+		_, err := b.DisableWebhook(b.ctx, registered[0].ID.String())
 		require.NoError(t, err)
-		_, err = b.CreateWebhook(b.ctx, service.WebhookDraft{URL: "https://receiver.example.com"})
+		_, err = b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com"})
 		refused(t, err, apierr.WebhookLimit) // a disabled one counts
-		_, err = b.DeleteWebhook(b.ctx, webhooks[0].ID.String())
+		_, err = b.DeleteWebhook(b.ctx, registered[0].ID.String())
 		require.NoError(t, err)
 		b.hook()
 		other := b
@@ -179,19 +179,19 @@ func TestWebhookChanges(t *testing.T) {
 		w := b.hook()
 		id := w.ID.String()
 		before := len(b.journal())
-		for reason, same := range map[string]service.WebhookChange{
+		for reason, same := range map[string]webhooks.Change{
 			"nothing is named":       {},
-			"what it is":             {URL: &w.URL, Description: new(""), Events: service.EventTypes()},
-			"what it is, otherwise":  {Description: new("  "), Events: append(service.EventTypes()[3:], service.EventTypes()[:4]...)},
+			"what it is":             {URL: &w.URL, Description: new(""), Events: hook.EventTypes()},
+			"what it is, otherwise":  {Description: new("  "), Events: append(hook.EventTypes()[3:], hook.EventTypes()[:4]...)},
 			"the URL that it has":    {URL: &w.URL},
-			"the events that it has": {Events: service.EventTypes()},
+			"the events that it has": {Events: hook.EventTypes()},
 		} {
 			unchanged, err := b.UpdateWebhook(b.ctx, id, same)
 			require.NoError(t, err, reason)
 			require.True(t, w.UpdatedAt.Equal(unchanged.UpdatedAt), reason)
 		}
 		require.Len(t, b.journal(), before, "and no entry")
-		changed, err := b.UpdateWebhook(b.ctx, id, service.WebhookChange{URL: new("https://b.example.com"), Events: []string{"order.failed"}})
+		changed, err := b.UpdateWebhook(b.ctx, id, webhooks.Change{URL: new("https://b.example.com"), Events: []string{"order.failed"}})
 		require.NoError(t, err)
 		require.Equal(t, "https://b.example.com", changed.URL)
 		require.Equal(t, []string{"order.failed"}, changed.Events)
@@ -236,6 +236,23 @@ func TestWebhookChanges(t *testing.T) {
 	})
 }
 
+func TestAWebhookIsFoundInItsStoreOnly(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBench(t, s, sealing(t))
+		w := b.hook()
+		found, err := b.GetWebhook(b.ctx, w.ID.String())
+		require.NoError(t, err)
+		require.Equal(t, w.URL, found.URL)
+		_, err = b.GetWebhook(b.newStore("other"), w.ID.String())
+		refused(t, err, apierr.WebhookNotFound)
+		for _, id := range []string{"", "x", uuid.NewString(), "{" + w.ID.String() + "}"} {
+			_, err = b.GetWebhook(b.ctx, id)
+			refused(t, err, apierr.WebhookNotFound)
+		}
+	})
+}
+
 // Whatever names a webhook names one of the store.
 func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 	t.Parallel()
@@ -248,7 +265,7 @@ func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 		for _, id := range []string{w.ID.String(), uuid.NewString(), "x", "", strings.ReplaceAll(w.ID.String(), "-", "")} {
 			for name, do := range map[string]func() error{
 				"update": func() error {
-					_, err := b.UpdateWebhook(other, id, service.WebhookChange{Description: new("x")})
+					_, err := b.UpdateWebhook(other, id, webhooks.Change{Description: new("x")})
 					return err
 				},
 				"enable":  func() error { _, err := b.EnableWebhook(other, id); return err },
@@ -265,7 +282,7 @@ func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 		refused(t, err, apierr.DeliveryNotFound)
 		_, err = b.ResendDelivery(other, ping.ID.String())
 		refused(t, err, apierr.DeliveryNotFound)
-		for _, which := range []service.DeliverySearch{{Limit: 50}, {Limit: 50, WebhookID: w.ID.String()}} {
+		for _, which := range []webhooks.Search{{Limit: 50}, {Limit: 50, WebhookID: w.ID.String()}} {
 			found, err := b.ListDeliveries(other, which)
 			require.NoError(t, err)
 			require.Empty(t, found)
@@ -299,7 +316,7 @@ func TestPingIsAnEventOfItsOwn(t *testing.T) {
 		require.NoError(t, err)
 		_, err = b.PingWebhook(b.ctx, w.ID.String())
 		refused(t, err, apierr.WebhookDisabled)
-		require.NotContains(t, service.EventTypes(), hook.Ping)
+		require.NotContains(t, hook.EventTypes(), hook.Ping)
 	})
 }
 
@@ -328,7 +345,7 @@ func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, queue.Cancelled, shown.Status, reason)
 			require.NotEmpty(t, shown.Payload, reason)
-			found, err := b.ListDeliveries(b.ctx, service.DeliverySearch{WebhookID: w.ID.String(), Limit: 5})
+			found, err := b.ListDeliveries(b.ctx, webhooks.Search{WebhookID: w.ID.String(), Limit: 5})
 			require.NoError(t, err)
 			require.Len(t, found, 1, "it stays in the journal")
 		}

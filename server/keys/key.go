@@ -1,4 +1,9 @@
-package service
+// Package keys holds the rules of a store's API keys: creating, reading and revoking them.
+// server/auth admits requests by them.
+//
+// Every method takes its store and its actor from the context (tenant.With) and refuses with an
+// *apierr.Refusal; any other error is a failure of the service.
+package keys
 
 import (
 	"context"
@@ -9,32 +14,40 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/validate"
 )
 
-// MaxActiveKeys is how many keys of a store may be active at once (specification, Limits).
-const MaxActiveKeys = 10
+// Keys carries out what is asked of a store's API keys. Goroutines may share it.
+type Keys struct{ store *db.DB }
 
-// maxKeyNameRunes bounds a key's name.
-const maxKeyNameRunes = 100
+// New returns the API keys of the stores on a database.
+func New(s *db.DB) *Keys { return &Keys{s} }
 
-// keyLifetimes are how long a key can be used (specification, Authentication); a year is 365 days, and
+// MaxActive is how many keys of a store may be active at once (specification, Limits).
+const MaxActive = 10
+
+// maxNameRunes bounds a key's name.
+const maxNameRunes = 100
+
+// lifetimes are how long a key can be used (specification, Authentication); a year is 365 days, and
 // 0 is for ever.
-var keyLifetimes = map[adminv1.Key_Lifetime]time.Duration{
+var lifetimes = map[adminv1.Key_Lifetime]time.Duration{
 	adminv1.Key_DAYS_30: 30 * 24 * time.Hour,
 	adminv1.Key_DAYS_90: 90 * 24 * time.Hour,
 	adminv1.Key_YEAR_1:  365 * 24 * time.Hour,
 	adminv1.Key_NEVER:   0,
 }
 
-// KeyDraft is a key to create.
-type KeyDraft struct {
+// Draft is a key to create.
+type Draft struct {
 	// Name is the tool that uses the key; it appears in the activity journal.
 	Name string
 	// Scopes are at least one of auth.Scopes.
@@ -43,21 +56,21 @@ type KeyDraft struct {
 	Lifetime adminv1.Key_Lifetime
 }
 
-// CreatedKey is a new API key with its text, which is stored nowhere.
-type CreatedKey struct {
+// Created is a new API key with its text, which is stored nowhere.
+type Created struct {
 	*ent.ApiKey
 	Text string
 }
 
-// CreateKey creates an API key of the store, once under WithIdempotencyKey. It refuses with
+// CreateKey creates an API key of the store, once under idempotency.With. It refuses with
 // validation_failed, idempotency_key_reused, or with api_key_limit when the store has ten active keys.
-func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
-	t, err := tenantOf(ctx)
+func (k *Keys) CreateKey(ctx context.Context, d Draft) (Created, error) {
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
-		return CreatedKey{}, err
+		return Created{}, err
 	}
-	p := &problems{}
-	name := p.Text("name", d.Name, maxKeyNameRunes)
+	p := &validate.Problems{}
+	name := p.Text("name", d.Name, maxNameRunes)
 	if name == "" {
 		p.Invalid("name", "must name the tool that uses the key")
 	}
@@ -69,23 +82,23 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 			p.Invalid("scopes", fmt.Sprintf("must be one of %s, not %q", strings.Join(auth.Scopes(), ", "), scope))
 		}
 	}
-	lifetime, known := keyLifetimes[d.Lifetime]
+	lifetime, known := lifetimes[d.Lifetime]
 	if !known {
 		p.Invalid("lifetime", "must be 30 days, 90 days, 1 year or never")
 	}
 	if err := p.Err(); err != nil {
-		return CreatedKey{}, err
+		return Created{}, err
 	}
 	scopes := slices.Compact(slices.Sorted(slices.Values(d.Scopes)))
 	text := auth.NewKey()
 	fingerprint := auth.Fingerprint(text)
 	var row *ent.ApiKey
-	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		if err := s.claim(ctx, tx, "api_key.create"); err != nil {
+	err = k.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		if err := idempotency.Claim(ctx, k.store, tx, t.ID, "api_key.create"); err != nil {
 			return err
 		}
 		// The store's row is held, so that two creations cannot both be the tenth.
-		if _, err := db.Lock(s.store, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
+		if _, err := db.Lock(k.store, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
 		now := hook.Time(ctx)
@@ -94,7 +107,7 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 		if err != nil {
 			return fmt.Errorf("count keys: %w", err)
 		}
-		if active >= MaxActiveKeys {
+		if active >= MaxActive {
 			return apierr.New(apierr.APIKeyLimit, fmt.Sprintf("The store has %d active keys, which is the limit; revoke one first.", active))
 		}
 		create := tx.ApiKey.Create().SetStoreID(t.ID).SetName(name).SetFingerprint(fingerprint[:]).
@@ -109,14 +122,14 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 		return nil
 	})
 	if err != nil {
-		return CreatedKey{}, err
+		return Created{}, err
 	}
-	return CreatedKey{row, text}, nil
+	return Created{row, text}, nil
 }
 
 // GetKey returns a key of the store. It refuses with api_key_not_found.
-func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
-	t, err := tenantOf(ctx)
+func (k *Keys) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +137,8 @@ func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 	if !ok {
 		return nil, keyNotFound()
 	}
-	row, err := s.store.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)).Only(ctx)
-	if err := readError("key", err, keyNotFound); err != nil {
+	row, err := k.store.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)).Only(ctx)
+	if err := apierr.OfRow("key", err, keyNotFound); err != nil {
 		return nil, err
 	}
 	return row, nil
@@ -133,8 +146,8 @@ func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 
 // RevokeKey revokes a key of the store for good, with effect from the next request on every
 // server. Revoking a revoked key changes nothing. It refuses with api_key_not_found.
-func (s *Shop) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
-	t, err := tenantOf(ctx)
+func (k *Keys) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -143,9 +156,9 @@ func (s *Shop) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 		return nil, keyNotFound()
 	}
 	var row *ent.ApiKey
-	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.Take(ctx, s.store, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)))
-		if err := readError("key", err, keyNotFound); err != nil {
+	err = k.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.Take(ctx, k.store, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)))
+		if err := apierr.OfRow("key", err, keyNotFound); err != nil {
 			return err
 		}
 		if row.RevokedAt != nil {

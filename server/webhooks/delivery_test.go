@@ -1,4 +1,4 @@
-package service_test
+package webhooks_test
 
 import (
 	"context"
@@ -16,13 +16,15 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/webhooks"
 )
 
 // ended is a delivery of the newest event to a webhook that has ended as cancelled.
-func (b bench) ended(w service.SecretWebhook) queue.Entry {
+func (b bench) ended(w webhooks.SecretWebhook) queue.Entry {
 	b.t.Helper()
 	_, err := b.PingWebhook(b.ctx, w.ID.String())
 	require.NoError(b.t, err)
@@ -30,7 +32,7 @@ func (b bench) ended(w service.SecretWebhook) queue.Entry {
 	require.NoError(b.t, err)
 	_, err = b.EnableWebhook(b.ctx, w.ID.String())
 	require.NoError(b.t, err)
-	found, err := b.ListDeliveries(b.ctx, service.DeliverySearch{WebhookID: w.ID.String(), Limit: 1})
+	found, err := b.ListDeliveries(b.ctx, webhooks.Search{WebhookID: w.ID.String(), Limit: 1})
 	require.NoError(b.t, err)
 	require.Len(b.t, found, 1)
 	return found[0]
@@ -138,7 +140,7 @@ func TestADeliveryIsResentOnceHoweverManyAsk(t *testing.T) {
 			refused(t, err, apierr.DeliveryPending)
 		}
 		require.Equal(t, 1, made)
-		pending, err := b.ListDeliveries(b.ctx, service.DeliverySearch{Status: queue.Pending, Limit: 5})
+		pending, err := b.ListDeliveries(b.ctx, webhooks.Search{Status: queue.Pending, Limit: 5})
 		require.NoError(t, err)
 		require.Len(t, pending, 1)
 	})
@@ -154,9 +156,13 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 		_, err = b.DisableWebhook(b.ctx, w.ID.String())
 		require.NoError(t, err)
 		since := s.Now()
-		p := b.product("Guide", 5)
+		rules := service.New(s, service.Options{})
+		p, err := rules.CreateProduct(b.ctx, &adminv1.CreateProductRequest{
+			Title: "Guide", PriceAmount: new(int64(5)), Description: new("<p>text</p>"), ContentReady: new(true), Type: storefrontv1.Product_FILE,
+		})
+		require.NoError(t, err)
 		for _, status := range []storefrontv1.Product_Status{storefrontv1.Product_PUBLISHED, storefrontv1.Product_ARCHIVED} {
-			_, err := b.UpdateProduct(b.ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: status.Enum()})
+			_, err := rules.UpdateProduct(b.ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: status.Enum()})
 			require.NoError(t, err)
 		}
 		require.Zero(t, s.Client().OutboxEntry.Query().CountX(b.ctx), "nobody subscribes to them")
@@ -185,23 +191,23 @@ func TestDeliveriesAreListedByWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	b := newBench(t, s, sealing(t))
-	_, err := b.ListDeliveries(b.ctx, service.DeliverySearch{Status: "lost", Limit: 5})
+	_, err := b.ListDeliveries(b.ctx, webhooks.Search{Status: "lost", Limit: 5})
 	refused(t, err, apierr.ValidationFailed)
-	_, err = b.ListDeliveries(b.ctx, service.DeliverySearch{WebhookID: "x", Limit: 5})
+	_, err = b.ListDeliveries(b.ctx, webhooks.Search{WebhookID: "x", Limit: 5})
 	refused(t, err, apierr.WebhookNotFound)
-	for _, which := range []service.DeliverySearch{{EventType: "order.lost"}, {Before: "x"}} {
+	for _, which := range []webhooks.Search{{EventType: "order.lost"}, {Before: "x"}} {
 		_, err = b.ListDeliveries(b.ctx, which)
 		refused(t, err, apierr.ValidationFailed)
 	}
 	ended := b.ended(b.hook())
 	for _, row := range []struct {
-		which service.DeliverySearch
+		which webhooks.Search
 		want  int
 	}{
-		{service.DeliverySearch{EventType: hook.Ping}, 1},
-		{service.DeliverySearch{EventType: "order.paid"}, 0},
-		{service.DeliverySearch{Before: ended.ID.String()}, 0},
-		{service.DeliverySearch{Before: uuid.Max.String()}, 1},
+		{webhooks.Search{EventType: hook.Ping}, 1},
+		{webhooks.Search{EventType: "order.paid"}, 0},
+		{webhooks.Search{Before: ended.ID.String()}, 0},
+		{webhooks.Search{Before: uuid.Max.String()}, 1},
 	} {
 		row.which.Limit = 5
 		found, err := b.ListDeliveries(b.ctx, row.which)
@@ -209,7 +215,7 @@ func TestDeliveriesAreListedByWhatIsKnown(t *testing.T) {
 		require.Len(t, found, row.want, "%+v", row.which)
 	}
 	for status, want := range map[string]int{"": 1, queue.Cancelled: 1, queue.Pending: 0} {
-		found, err := b.ListDeliveries(b.ctx, service.DeliverySearch{Status: status, Limit: 5})
+		found, err := b.ListDeliveries(b.ctx, webhooks.Search{Status: status, Limit: 5})
 		require.NoError(t, err)
 		require.Len(t, found, want, status)
 	}

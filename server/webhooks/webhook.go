@@ -1,4 +1,4 @@
-package service
+package webhooks
 
 import (
 	"context"
@@ -10,35 +10,29 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/validate"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
 )
 
-// MaxWebhooks is how many webhooks a store may have, disabled ones included (specification,
+// Max is how many webhooks a store may have, disabled ones included (specification,
 // Limits).
-const MaxWebhooks = 5
+const Max = 5
 
-// MaxWebhookDescriptionRunes bounds a webhook's description.
-const MaxWebhookDescriptionRunes = 500
+// maxDescriptionRunes bounds a webhook's description.
+const maxDescriptionRunes = 500
 
-// EventTypes lists the types that a webhook can subscribe to, in the order of the specification.
-func EventTypes() []string {
-	return []string{
-		hook.OrderPaid, hook.OrderFailed, hook.CustomerCreated,
-		hook.ProductPublished, hook.ProductArchived, hook.PaymentLinkPaid,
-	}
-}
-
-// WebhookDraft is a webhook to create.
-type WebhookDraft struct {
+// Draft is a webhook to create.
+type Draft struct {
 	URL         string
 	Description string
-	// Events are some of EventTypes; none means all.
+	// Events are some of hook.EventTypes; none means all.
 	Events []string
 }
 
@@ -48,48 +42,49 @@ type SecretWebhook struct {
 	Secret string
 }
 
-// CreateWebhook registers a webhook with a new signing secret, once under WithIdempotencyKey. It refuses with validation_failed, webhook_url_invalid,
-// webhook_limit when the store has five, secret_key_missing or idempotency_key_reused.
-func (s *Shop) CreateWebhook(ctx context.Context, d WebhookDraft) (SecretWebhook, error) {
-	t, err := tenantOf(ctx)
+// CreateWebhook registers a webhook with a new signing secret, once under idempotency.With. It
+// refuses with validation_failed, webhook_url_invalid, webhook_limit when the store has five,
+// secret_key_missing or idempotency_key_reused.
+func (w *Webhooks) CreateWebhook(ctx context.Context, d Draft) (SecretWebhook, error) {
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return SecretWebhook{}, err
 	}
-	p := &problems{}
-	description := p.Text("description", d.Description, MaxWebhookDescriptionRunes)
-	events := EventTypes()
+	p := &validate.Problems{}
+	description := p.Text("description", d.Description, maxDescriptionRunes)
+	events := hook.EventTypes()
 	if len(d.Events) > 0 {
-		events = p.eventTypes("events", d.Events)
+		events = eventTypes(p, "events", d.Events)
 	}
 	if err := p.Err(); err != nil {
 		return SecretWebhook{}, err
 	}
-	if err := s.target(d.URL); err != nil {
+	if err := w.target(d.URL); err != nil {
 		return SecretWebhook{}, err
 	}
-	if s.options.Secrets == nil {
+	if w.options.Secrets == nil {
 		return SecretWebhook{}, secretKeyMissing()
 	}
 	secret := signature.NewSecret()
 	var row *ent.Webhook
-	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		if err := s.claim(ctx, tx, "webhook.create"); err != nil {
+	err = w.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		if err := idempotency.Claim(ctx, w.store, tx, t.ID, "webhook.create"); err != nil {
 			return err
 		}
 		// The store's row is held, so that two creations cannot both be the fifth.
-		if _, err := db.Lock(s.store, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
+		if _, err := db.Lock(w.store, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
 		count, err := tx.Webhook.Query().Where(webhook.StoreID(t.ID)).Count(ctx)
 		if err != nil {
 			return fmt.Errorf("count webhooks: %w", err)
 		}
-		if count >= MaxWebhooks {
+		if count >= Max {
 			return apierr.New(apierr.WebhookLimit, fmt.Sprintf("The store has %d webhooks, which is the limit; delete one first.", count))
 		}
 		now := hook.Time(ctx)
 		webhookID := id.At(now)
-		sealed, key := s.options.Secrets.Seal(secret, webhookID[:])
+		sealed, key := w.options.Secrets.Seal(secret, webhookID[:])
 		row, err = tx.Webhook.Create().SetID(webhookID).SetStoreID(t.ID).SetURL(d.URL).SetDescription(description).SetEvents(events).
 			SetSecret(sealed).SetSecretKey(key).SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
 		if err != nil {
@@ -104,8 +99,8 @@ func (s *Shop) CreateWebhook(ctx context.Context, d WebhookDraft) (SecretWebhook
 }
 
 // GetWebhook returns a webhook of the store. It refuses with webhook_not_found.
-func (s *Shop) GetWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
-	t, err := tenantOf(ctx)
+func (w *Webhooks) GetWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +108,8 @@ func (s *Shop) GetWebhook(ctx context.Context, id string) (*ent.Webhook, error) 
 	if !ok {
 		return nil, webhookNotFound()
 	}
-	row, err := s.store.Client().Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)).Only(ctx)
-	if err := readError("webhook", err, webhookNotFound); err != nil {
+	row, err := w.store.Client().Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)).Only(ctx)
+	if err := apierr.OfRow("webhook", err, webhookNotFound); err != nil {
 		return nil, err
 	}
 	return row, nil
@@ -122,21 +117,21 @@ func (s *Shop) GetWebhook(ctx context.Context, id string) (*ent.Webhook, error) 
 
 // eventTypes refuses what nothing can subscribe to, and returns the others in the order of the
 // specification, each once.
-func (p *problems) eventTypes(field string, named []string) []string {
+func eventTypes(p *validate.Problems, field string, named []string) []string {
 	for _, name := range named {
-		if !slices.Contains(EventTypes(), name) {
-			p.Invalid(field, fmt.Sprintf("must be one of %s, not %q", strings.Join(EventTypes(), ", "), name))
+		if !slices.Contains(hook.EventTypes(), name) {
+			p.Invalid(field, fmt.Sprintf("must be one of %s, not %q", strings.Join(hook.EventTypes(), ", "), name))
 		}
 	}
 	if len(named) == 0 {
-		p.Invalid(field, "must name at least one of "+strings.Join(EventTypes(), ", "))
+		p.Invalid(field, "must name at least one of "+strings.Join(hook.EventTypes(), ", "))
 	}
-	return slices.DeleteFunc(EventTypes(), func(name string) bool { return !slices.Contains(named, name) })
+	return slices.DeleteFunc(hook.EventTypes(), func(name string) bool { return !slices.Contains(named, name) })
 }
 
 // target refuses a URL that no webhook may have; its text alone is looked at.
-func (s *Shop) target(url string) error {
-	err := egress.CheckURL(url, s.options.Targets)
+func (w *Webhooks) target(url string) error {
+	err := egress.CheckURL(url, w.options.Targets)
 	if err == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package service
+package webhooks
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/webhook"
@@ -19,13 +20,13 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// DeliverySearch selects deliveries of the store.
-type DeliverySearch struct {
+// Search selects deliveries of the store.
+type Search struct {
 	// WebhookID is the id of one webhook, which may have been deleted since; empty means all.
 	WebhookID string
 	// Status is one of queue.Statuses; empty means all.
 	Status string
-	// EventType is one of EventTypes or ping; empty means all.
+	// EventType is one of hook.EventTypes or ping; empty means all.
 	EventType string
 	// Text is the id of an event or of a delivery, or a part of an event's payload; empty means all.
 	Text string
@@ -41,13 +42,13 @@ type DeliverySearch struct {
 // ListDeliveries returns the newest deliveries of the store that match; queue.Entries documents the
 // cost. It refuses with validation_failed, or with webhook_not_found if the webhook's id is not a
 // UUID.
-func (s *Shop) ListDeliveries(ctx context.Context, which DeliverySearch) ([]queue.Entry, error) {
-	t, err := tenantOf(ctx)
+func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) ([]queue.Entry, error) {
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &problems{}
-	search := s.deliverySearch(p, t.ID, which)
+	p := &validate.Problems{}
+	search := w.deliverySearch(p, t.ID, which)
 	if which.Before != "" {
 		before, ok := validate.ParseID(which.Before)
 		if !ok {
@@ -58,19 +59,19 @@ func (s *Shop) ListDeliveries(ctx context.Context, which DeliverySearch) ([]queu
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.ofWebhook(ctx, &search, which.WebhookID); err != nil {
+	if err := w.ofWebhook(ctx, &search, which.WebhookID); err != nil {
 		return nil, err
 	}
-	return queue.Entries(ctx, s.store, search)
+	return queue.Entries(ctx, w.store, search)
 }
 
 // deliverySearch is the search with everything but its webhook and its place in the list.
-func (s *Shop) deliverySearch(p *problems, storeID uuid.UUID, which DeliverySearch) queue.Search {
+func (w *Webhooks) deliverySearch(p *validate.Problems, storeID uuid.UUID, which Search) queue.Search {
 	if which.Status != "" && !slices.Contains(queue.Statuses(), which.Status) {
 		p.Invalid("status", "must be one of "+strings.Join(queue.Statuses(), ", "))
 	}
-	if which.EventType != "" && which.EventType != hook.Ping && !slices.Contains(EventTypes(), which.EventType) {
-		p.Invalid("eventType", "must be ping or one of "+strings.Join(EventTypes(), ", "))
+	if which.EventType != "" && which.EventType != hook.Ping && !slices.Contains(hook.EventTypes(), which.EventType) {
+		p.Invalid("eventType", "must be ping or one of "+strings.Join(hook.EventTypes(), ", "))
 	}
 	if !which.Since.IsZero() && !which.Until.IsZero() && !which.Since.Before(which.Until) {
 		p.Invalid("until", "must be later than the time before it")
@@ -81,7 +82,7 @@ func (s *Shop) deliverySearch(p *problems, storeID uuid.UUID, which DeliverySear
 }
 
 // ofWebhook restricts a search to a webhook, if one is named.
-func (s *Shop) ofWebhook(ctx context.Context, search *queue.Search, webhookID string) error {
+func (w *Webhooks) ofWebhook(ctx context.Context, search *queue.Search, webhookID string) error {
 	if webhookID == "" {
 		return nil
 	}
@@ -90,7 +91,7 @@ func (s *Shop) ofWebhook(ctx context.Context, search *queue.Search, webhookID st
 		return webhookNotFound()
 	}
 	search.WebhookID = id
-	row, err := s.store.Client().Webhook.Query().Where(webhook.StoreID(search.StoreID), webhook.ID(id)).Only(ctx)
+	row, err := w.store.Client().Webhook.Query().Where(webhook.StoreID(search.StoreID), webhook.ID(id)).Only(ctx)
 	switch {
 	case err == nil:
 		search.From = row.CreatedAt
@@ -110,22 +111,22 @@ type FoundDeliveries struct {
 // FindDeliveries looks for the text of a search: the id of an event or of a delivery or, from the event on
 // that was at that place in time, a part of a payload; queue.FindEvents documents the bounds. It refuses as
 // ListDeliveries does.
-func (s *Shop) FindDeliveries(ctx context.Context, which DeliverySearch, at time.Time, before uuid.UUID) (FoundDeliveries, error) {
+func (w *Webhooks) FindDeliveries(ctx context.Context, which Search, at time.Time, before uuid.UUID) (FoundDeliveries, error) {
 	var none FoundDeliveries
-	t, err := tenantOf(ctx)
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return none, err
 	}
-	p := &problems{}
-	search := s.deliverySearch(p, t.ID, which)
+	p := &validate.Problems{}
+	search := w.deliverySearch(p, t.ID, which)
 	if err := p.Err(); err != nil {
 		return none, err
 	}
-	if err := s.ofWebhook(ctx, &search, which.WebhookID); err != nil {
+	if err := w.ofWebhook(ctx, &search, which.WebhookID); err != nil {
 		return none, err
 	}
 	if id, ok := validate.ParseID(which.Text); ok {
-		entry, err := s.entryOf(ctx, t.ID, id)
+		entry, err := w.entryOf(ctx, t.ID, id)
 		if err == nil {
 			return FoundDeliveries{Entries: []queue.Entry{entry}}, nil
 		}
@@ -133,7 +134,7 @@ func (s *Shop) FindDeliveries(ctx context.Context, which DeliverySearch, at time
 		if !errors.As(err, &missing) {
 			return none, err
 		}
-		entries, err := queue.EntriesOf(ctx, s.store, search, []uuid.UUID{id})
+		entries, err := queue.EntriesOf(ctx, w.store, search, []uuid.UUID{id})
 		if err != nil || len(entries) > 0 {
 			return FoundDeliveries{Entries: entries}, err
 		}
@@ -141,13 +142,13 @@ func (s *Shop) FindDeliveries(ctx context.Context, which DeliverySearch, at time
 	if at.IsZero() {
 		at = which.Until
 	}
-	events, err := queue.FindEvents(ctx, s.store, queue.EventSearch{
+	events, err := queue.FindEvents(ctx, w.store, queue.EventSearch{
 		StoreID: t.ID, Text: which.Text, EventType: which.EventType, From: which.Since, BeforeAt: at, BeforeID: before, Limit: which.Limit,
 	})
 	if err != nil {
 		return none, err
 	}
-	entries, err := queue.EntriesOf(ctx, s.store, search, events.IDs)
+	entries, err := queue.EntriesOf(ctx, w.store, search, events.IDs)
 	return FoundDeliveries{entries, &events}, err
 }
 
@@ -159,8 +160,8 @@ type Delivery struct {
 }
 
 // GetDelivery returns a delivery of the store. It refuses with delivery_not_found.
-func (s *Shop) GetDelivery(ctx context.Context, id string) (Delivery, error) {
-	t, err := tenantOf(ctx)
+func (w *Webhooks) GetDelivery(ctx context.Context, id string) (Delivery, error) {
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return Delivery{}, err
 	}
@@ -168,11 +169,11 @@ func (s *Shop) GetDelivery(ctx context.Context, id string) (Delivery, error) {
 	if !ok {
 		return Delivery{}, deliveryNotFound()
 	}
-	entry, err := s.entryOf(ctx, t.ID, deliveryID)
+	entry, err := w.entryOf(ctx, t.ID, deliveryID)
 	if err != nil {
 		return Delivery{}, err
 	}
-	row, err := s.store.Client().Event.Query().Where(event.ID(entry.EventID), event.StoreID(t.ID)).Only(ctx)
+	row, err := w.store.Client().Event.Query().Where(event.ID(entry.EventID), event.StoreID(t.ID)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return Delivery{Entry: entry}, nil
 	}
@@ -183,8 +184,8 @@ func (s *Shop) GetDelivery(ctx context.Context, id string) (Delivery, error) {
 }
 
 // entryOf reads a delivery of the store. It refuses with delivery_not_found.
-func (s *Shop) entryOf(ctx context.Context, storeID, deliveryID uuid.UUID) (queue.Entry, error) {
-	entry, err := queue.FindEntry(ctx, s.store, s.store.Reader(), deliveryID)
+func (w *Webhooks) entryOf(ctx context.Context, storeID, deliveryID uuid.UUID) (queue.Entry, error) {
+	entry, err := queue.FindEntry(ctx, w.store, w.store.Reader(), deliveryID)
 	if errors.Is(err, queue.ErrNoDelivery) || err == nil && entry.StoreID != storeID {
 		return queue.Entry{}, deliveryNotFound()
 	}

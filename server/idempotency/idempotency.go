@@ -1,0 +1,195 @@
+// Package idempotency carries out a change once under an idempotency key: who asks again under the
+// same key gets the first answer, or is refused where the answer holds a secret.
+//
+// What a key was used for is remembered in the transaction of the change, so that a process that
+// dies leaves both or neither. A key belongs to one store and one operation; an empty one is none.
+// What was refused is not remembered.
+package idempotency
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/idempotencykey"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+const (
+	// MaxKeyRunes bounds an idempotency key.
+	MaxKeyRunes = 255
+	// Window is for how long an answer is remembered under its key.
+	Window = 24 * time.Hour
+)
+
+type contextKey struct{}
+
+// With returns a context under which Once and Claim carry out a change once for the key.
+func With(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, contextKey{}, key)
+}
+
+// KeyOf returns the key that With put into the context, or "".
+func KeyOf(ctx context.Context) string {
+	key, _ := ctx.Value(contextKey{}).(string)
+	return key
+}
+
+// Once carries out a change of a store in a transaction, unless it was carried out under the
+// context's key within Window: then it returns what that answered, whatever became of the rows
+// since. asked distinguishes requests. It refuses with idempotency_key_reused when the key was used
+// for another request, with validation_failed when the key is too long or holds control characters,
+// and as the change does.
+func Once[M proto.Message](ctx context.Context, s *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error)) (answer M, err error) {
+	if key := KeyOf(ctx); key != "" {
+		u := use{s, storeID, operation, key}
+		if change, err = remembering(u, asked, change); err != nil {
+			return answer, err
+		}
+	}
+	err = s.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		answer, err = change(ctx, tx)
+		return err
+	})
+	return answer, err
+}
+
+// remembering is a change that asks first whether it is remembered.
+func remembering[M proto.Message](u use, asked any, change func(context.Context, *ent.Tx) (M, error)) (func(context.Context, *ent.Tx) (M, error), error) {
+	if err := u.check(); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(asked)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	request := sha256.Sum256(text)
+	return func(ctx context.Context, tx *ent.Tx) (M, error) {
+		var answer M
+		row, err := u.remembered(ctx, tx)
+		switch {
+		case err != nil:
+			return answer, err
+		case row == nil:
+		case !bytes.Equal(row.Request, request[:]):
+			return answer, apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
+		default:
+			answer = answer.ProtoReflect().New().Interface().(M)
+			if err := proto.Unmarshal(row.Answer, answer); err != nil {
+				return answer, fmt.Errorf("read the remembered answer: %w", err)
+			}
+			return answer, nil
+		}
+		answer, err = change(ctx, tx)
+		if err != nil {
+			return answer, err
+		}
+		bytes, err := proto.Marshal(answer)
+		if err != nil {
+			return answer, fmt.Errorf("remember the answer: %w", err)
+		}
+		return answer, u.remember(ctx, tx, request, bytes)
+	}, nil
+}
+
+// Claim uses up the context's key in the transaction of a change of a store whose answer holds a
+// secret, which is shown once and remembered nowhere. It refuses with idempotency_key_reused when
+// the key was used up, and with validation_failed as Once does.
+func Claim(ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
+	key := KeyOf(ctx)
+	if key == "" {
+		return nil
+	}
+	u := use{s, storeID, operation, key}
+	if err := u.check(); err != nil {
+		return err
+	}
+	row, err := u.remembered(ctx, tx)
+	switch {
+	case err != nil:
+		return err
+	case row != nil:
+		return apierr.New(apierr.IdempotencyKeyReused, "This was done already under the same idempotency key. The secret that it made is shown once.")
+	}
+	return u.remember(ctx, tx, sha256.Sum256(nil), nil)
+}
+
+// use is the use of a key for an operation on a store.
+type use struct {
+	db        *db.DB
+	storeID   uuid.UUID
+	operation string
+	key       string
+}
+
+func (u use) check() error {
+	p := &validate.Problems{}
+	if !utf8.ValidString(u.key) || strings.ContainsFunc(u.key, unicode.IsControl) || utf8.RuneCountInString(u.key) > MaxKeyRunes {
+		p.Invalid("idempotencyKey", fmt.Sprintf("must be at most %d characters long and hold no control characters", MaxKeyRunes))
+	}
+	return p.Err()
+}
+
+// remembered returns what was remembered under a key, or nil. Transactions that ask for the same key
+// run one after the other from here on.
+func (u use) remembered(ctx context.Context, tx *ent.Tx) (*ent.IdempotencyKey, error) {
+	if err := u.takeTurn(ctx, tx); err != nil {
+		return nil, err
+	}
+	row, err := tx.IdempotencyKey.Query().
+		Where(idempotencykey.StoreID(u.storeID), idempotencykey.Operation(u.operation), idempotencykey.Key(u.key)).Only(ctx)
+	switch {
+	case ent.IsNotFound(err):
+		return nil, nil //nolint:nilnil // There is none, which is no error.
+	case err != nil:
+		return nil, fmt.Errorf("look for the idempotency key: %w", err)
+	case row.CreatedAt.After(u.db.Now().Add(-Window)):
+		return row, nil
+	}
+	if err := tx.IdempotencyKey.DeleteOne(row).Exec(ctx); err != nil {
+		return nil, fmt.Errorf("forget the idempotency key: %w", err)
+	}
+	return nil, nil //nolint:nilnil // There is none any more, which is no error.
+}
+
+// remember keeps an answer under a key, from now on: the transaction's own time (hook.Time) may wait
+// for rows that are still to be taken.
+func (u use) remember(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte, answer []byte) error {
+	now := u.db.Now()
+	err := tx.IdempotencyKey.Create().SetID(id.At(now)).SetStoreID(u.storeID).SetOperation(u.operation).SetKey(u.key).
+		SetRequest(request[:]).SetAnswer(append([]byte{}, answer...)).SetCreatedAt(now).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("remember the answer: %w", err)
+	}
+	return nil
+}
+
+// takeTurn makes transactions under the same key run one after the other, from their beginning: the
+// second then sees what the first remembered, and is not refused for what the first has done. SQLite
+// has a single writer, where they do so anyway.
+func (u use) takeTurn(ctx context.Context, tx *ent.Tx) error {
+	if u.db.Dialect() != dialect.Postgres {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(u.storeID.String() + "\n" + u.operation + "\n" + u.key))
+	number := int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // Any 64 bits name the lock.
+	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", number); err != nil {
+		return fmt.Errorf("take the idempotency key's turn: %w", err)
+	}
+	return nil
+}

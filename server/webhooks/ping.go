@@ -1,0 +1,61 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+)
+
+// pingMessage is the message of a ping.
+const pingMessage = "This is a test event."
+
+// PingWebhook sends a ping to a webhook, signed like every event, in one attempt; it returns the
+// delivery, which a worker sees to. It refuses with webhook_not_found or webhook_disabled.
+func (w *Webhooks) PingWebhook(ctx context.Context, webhookID string) (queue.Entry, error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return queue.Entry{}, err
+	}
+	return w.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error) {
+		ping, err := createPing(ctx, tx, t)
+		if err != nil {
+			return uuid.Nil, "", err
+		}
+		return ping.ID, hook.Ping, nil
+	})
+}
+
+// CreatePing records a ping of the store that is sent to no webhook: listeners follow the events.
+func (w *Webhooks) CreatePing(ctx context.Context) (row *ent.Event, err error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = w.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = createPing(ctx, tx, t)
+		return err
+	})
+	return row, err
+}
+
+// createPing records a ping in a transaction.
+func createPing(ctx context.Context, tx *ent.Tx, t tenant.Store) (*ent.Event, error) {
+	now := hook.Time(ctx)
+	eventID := id.At(now)
+	request, trace := hook.Cause(ctx)
+	row, err := tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(hook.Ping).
+		SetPayload(hook.PingEnvelope(eventID, now, t.ID, t.Slug, pingMessage)).SetCreatedAt(now).
+		SetNillableRequestID(request).SetNillableTrace(trace).Save(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("create event: %w", err)
+	}
+	hook.Made(ctx, eventID)
+	return row, nil
+}
