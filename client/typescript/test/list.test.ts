@@ -90,18 +90,18 @@ describe("lists", () => {
     let slow = false;
     const baseUrl = await serve(t, (request, response) => {
       const number = Number(new URL(request.url ?? "", "http://x").searchParams.get("page"));
-      setTimeout(() => page(number)(response, request), slow ? 60 : 0);
+      setTimeout(() => page(number)(response, request), slow ? 300 : 0);
     });
     const { products } = createStorefront({ baseUrl, apiKey });
     let seen = 0;
-    for await (const _ of products.list({}, { timeoutMs: 150 })) {
+    for await (const _ of products.list({}, { timeoutMs: 700 })) {
       seen++;
-      await new Promise((resolve) => setTimeout(resolve, 60));
+      await new Promise((resolve) => setTimeout(resolve, 150));
     }
     assert.equal(seen, 6);
     slow = true;
-    assert.equal((await refusal(products.list({}, { timeoutMs: 150 }).toArray({ limit: 6 }))).code, "timeout", "three pages of 60 ms");
-    assert.equal((await createStorefront({ baseUrl, apiKey, timeoutMs: 150 }).products.list().toArray({ limit: 6 })).length, 6, "each page has the client's");
+    assert.equal((await refusal(products.list({}, { timeoutMs: 700 }).toArray({ limit: 6 }))).code, "timeout", "three pages of 300 ms");
+    assert.equal((await createStorefront({ baseUrl, apiKey, timeoutMs: 700 }).products.list().toArray({ limit: 6 })).length, 6, "each page has the client's");
   });
 });
 
