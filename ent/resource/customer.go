@@ -74,17 +74,18 @@ var customerList = list{table: "customers", alias: "c", columns: customerColumns
 
 // customerFilter matches the store's customers, or those whose name, e-mail or phone contains the
 // text; the phone also by the digits of a text that is written as a phone.
-func customerFilter(store tenant.Store, text string) *filter {
+func customerFilter(l Lists, store tenant.Store, text string) *filter {
 	f := &filter{args: []any{store.ID}}
 	if text == "" {
 		return f
 	}
-	matches := func(pattern string) string { return "search LIKE " + f.parameter(pattern) + ` ESCAPE '\'` }
+	column := l.compared("search", text)
+	matches := func(pattern string) string { return column + " LIKE " + f.parameter(pattern) + ` ESCAPE '\'` }
 	condition := matches(contains(text))
 	if phone, ok := phonePattern(text); ok {
 		condition = "(" + condition + " OR " + matches(phone) + ")"
 	}
-	f.and(condition)
+	f.search(condition)
 	return f
 }
 
@@ -92,10 +93,10 @@ func customerFilter(store tenant.Store, text string) *filter {
 // match; empty text matches all, which costs the same for every page and size of the store
 // (statement). With text of three characters or more PostgreSQL looks the text's trigrams up in an
 // index that starts with the store, so that the cost follows the matches; shorter text, and any text
-// on SQLite, is compared along the store's part of an index. The page costs as much again, and one
-// look-up for each of its rows.
+// on SQLite, is compared along the store's part of an index. The page costs as much again at most, and
+// one look-up for each of its rows.
 func Customers(ctx context.Context, l Lists, store tenant.Store, text string, page Page) (customers []*storefrontv1.Customer, total int64, err error) {
-	err = l.read(ctx, customerList, customerFilter(store, text), page, &total, func(rows *sql.Rows) error {
+	err = l.read(ctx, customerList, customerFilter(l, store, text), page, &total, func(rows *sql.Rows) error {
 		c := &ent.Customer{StoreID: store.ID}
 		err := rows.Scan(&total, &c.ID, &c.Name, &c.Email, &c.Phone, &c.OrdersCount, &c.TotalPaid, &c.CreatedAt, &c.UpdatedAt)
 		customers = append(customers, Customer(c, store.Currency))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // Lists reads lists and their totals. Goroutines may share it.
@@ -36,6 +37,8 @@ type filter struct {
 	counted string
 	// plain is whether there are others, so that the rows must be counted one by one.
 	plain bool
+	// text is whether one of these is a search for a text.
+	text bool
 	// from is inclusive, to exclusive, both on createdAt.
 	from, to *time.Time
 }
@@ -57,6 +60,25 @@ func (f *filter) facet(column string, value any) {
 func (f *filter) and(condition string) {
 	f.where += " AND " + condition
 	f.plain = true
+}
+
+// search adds the condition that a text is in a column that an index of trigrams has.
+func (f *filter) search(condition string) {
+	f.and(condition)
+	f.text = true
+}
+
+// trigram is how many characters a text has at least that an index of trigrams helps to find.
+const trigram = 3
+
+// compared is a column as a search compares it with a text. PostgreSQL keeps one plan for all texts,
+// and that reads the column's index of trigrams: for a shorter text all of it, and then every row. So
+// such a text is compared with something that the index does not have.
+func (l Lists) compared(column, text string) string {
+	if l.Postgres && utf8.RuneCountInString(Fold(text)) < trigram {
+		return "(" + column + " || '')"
+	}
+	return column
 }
 
 // read reads a page of the store's rows that match, newest first, and sets the total to how many

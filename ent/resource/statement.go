@@ -85,19 +85,56 @@ func (s *statement) plain(page Page) string {
 	if page.Offset > 0 {
 		limit += " OFFSET " + offset
 	}
-	return "WITH counted AS MATERIALIZED (" + total + ")\n" + s.rows("counted", where, limit, page.Offset > 0)
+	counted := "WITH counted AS MATERIALIZED (" + total + ")\n"
+	switch {
+	case s.text && s.postgres:
+		return counted + s.rows("counted", s.searched(where, limit), true)
+	case s.text: // which the index has; looking a row up for each text would take longer
+		return counted + s.rows("counted", s.inOrder("id", where, limit), true)
+	}
+	return counted + s.rows("counted", s.page(where, limit, page), page.Offset > 0)
+}
+
+// fewMatches is up to how many matches of a search are all looked up and sorted, instead of being met
+// on the way down the list.
+var fewMatches = 20_000
+
+// searched is the query of the ids of a page of a search on PostgreSQL. A text that matches little is
+// met after most of the store's rows on the way down the list, so its matches are looked up by their
+// trigrams. PostgreSQL cannot choose: it keeps one plan for all texts.
+func (s *statement) searched(where, limit string) string {
+	const many = " AND (SELECT total FROM counted) "
+	bound := strconv.Itoa(fewMatches)
+	// OFFSET 0 keeps the order out of the look-up.
+	few := "(SELECT id, created_at FROM " + s.table + " WHERE " + store + where + many + "<= " + bound + " OFFSET 0) few"
+	return "(SELECT id FROM " + few + newestFirst + limit + ")\n  UNION ALL (" + s.inOrder("id", where+many+"> "+bound, limit) + ")"
+}
+
+// newestFirst is the order of a list.
+const newestFirst = "\n  ORDER BY created_at DESC, id DESC LIMIT "
+
+// inOrder is the query of a page that is read down the list's index.
+func (s *statement) inOrder(columns, where, limit string) string {
+	return "SELECT " + columns + " FROM " + s.table + " WHERE " + store + where + newestFirst + limit
+}
+
+// page is inOrder with all columns for a first page, which is read straight down the index. For any
+// other page the ids come from the index alone.
+func (s *statement) page(where, limit string, page Page) string {
+	if page.Offset > 0 {
+		return s.inOrder("id", where, limit)
+	}
+	return s.inOrder("*", where, limit)
 }
 
 // rows is the statement of a page: at least one row, which holds the total alone if the page is
-// empty. A first page is read straight down the index. For any other page the ids come from the
-// index alone, and the page's rows are then looked up by id.
-func (s *statement) rows(total, where, limit string, byID bool) string {
-	columns, join := "*", ") "+s.alias+" ON true"
+// empty. If the page's query has ids alone, the page's rows are then looked up by id.
+func (s *statement) rows(total, page string, byID bool) string {
+	join := ") " + s.alias + " ON true"
 	if byID {
-		columns, join = "id", ") page ON true\n LEFT JOIN "+s.table+" "+s.alias+" ON "+s.alias+".id = page.id AND "+s.alias+"."+store
+		join = ") page ON true\n LEFT JOIN " + s.table + " " + s.alias + " ON " + s.alias + ".id = page.id AND " + s.alias + "." + store
 	}
-	return "SELECT total, " + s.columns + "\n FROM " + total + " LEFT JOIN (SELECT " + columns + " FROM " + s.table + " WHERE " + store + where +
-		"\n  ORDER BY created_at DESC, id DESC LIMIT " + limit + join + s.joins +
+	return "SELECT total, " + s.columns + "\n FROM " + total + " LEFT JOIN (" + page + join + s.joins +
 		"\n ORDER BY " + s.alias + ".created_at DESC, " + s.alias + ".id DESC" + s.order
 }
 
@@ -113,7 +150,7 @@ func (s *statement) summed(page Page) string {
 	const total = "(SELECT COALESCE(CAST(sum(total) AS bigint), 0) AS total FROM pieces) t"
 	limit := strconv.Itoa(page.Size)
 	if page.Offset == 0 {
-		return pieces + "\n" + s.rows(total, s.where+s.before(), limit, false)
+		return pieces + "\n" + s.rows(total, s.page(s.where+s.before(), limit, page), false)
 	}
 	offset := s.number(page.Offset)
 	// Once for the pieces, once for the days of the piece if it is wide.
@@ -132,7 +169,8 @@ func (s *statement) summed(page Page) string {
 	default: // SQLite begins at one bound and compares each row with another
 		where += " AND created_at < min(" + s.upto + ", " + end + " * 86400000)"
 	}
-	return query + s.rows(total, where, limit+" OFFSET COALESCE(CAST((SELECT skip FROM spot) AS bigint), 0)", true)
+	limit += " OFFSET COALESCE(CAST((SELECT skip FROM spot) AS bigint), 0)"
+	return query + s.rows(total, s.page(where, limit, page), true)
 }
 
 // before is the condition of to.

@@ -1,0 +1,88 @@
+package resource_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+)
+
+// TestASearchIsTheSameWhateverItMatches compares pages and totals of searches with those of a plain
+// look at the texts, for searches that match few rows and for those that match many.
+// It changes a bound of the package, so it runs alone.
+func TestASearchIsTheSameWhateverItMatches(t *testing.T) {
+	for _, database := range dbtest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			s := dbtest.New(t, database, db.Config{})
+			shop, all := crowd(t, s, 80)
+			lists := resource.Lists{Querier: s.Reader(), Postgres: s.Dialect() == dialect.Postgres}
+			for _, few := range []int{0, 20, 20_000} {
+				restore := resource.SetFewMatches(few)
+				for _, text := range []string{"a", "an", "ann", "anna 6", "nobody", "0017", "é"} {
+					want := []string{}
+					for _, c := range all {
+						if strings.Contains(c.Search, text) {
+							want = append(want, c.ID.String())
+						}
+					}
+					for _, offset := range []int{0, 10, 75} {
+						found, total, err := resource.Customers(t.Context(), lists, shop, text, resource.Page{Size: 10, Offset: int64(offset)})
+						require.NoError(t, err)
+						require.EqualValues(t, len(want), total, "%q", text)
+						var ids []string
+						for _, c := range found {
+							ids = append(ids, c.GetId())
+						}
+						require.Equal(t, want[min(offset, len(want)):min(offset+10, len(want))], append([]string{}, ids...), "%q from %d, few are %d", text, offset, few)
+					}
+				}
+				restore()
+			}
+		})
+	}
+}
+
+// crowd creates a store with customers, and returns them newest first. Another store has the same.
+func crowd(t *testing.T, s *db.DB, n int) (shop tenant.Store, all []*ent.Customer) {
+	t.Helper()
+	for _, slug := range []string{"other", "ours"} {
+		shop, all = tenant.Store{ID: uuid.New(), Currency: "XAF"}, nil
+		ctx := tenant.With(t.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
+		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			if err := tx.Store.Create().SetID(shop.ID).SetName("S").SetSlug(slug).SetURL("https://s.example").SetCurrency("XAF").SetCountry("CM").
+				SetSocialLinks(map[string]string{}).SetUnavailableTypes([]string{}).SetCreatedAt(at).SetUpdatedAt(at).Exec(ctx); err != nil {
+				return err
+			}
+			for i := range n {
+				name, email := []string{"Anna", "Ben", "Anné"}[i%3]+fmt.Sprintf(" %d", i%9), fmt.Sprintf("%04d@example.com", i)
+				c, err := tx.Customer.Create().SetStoreID(shop.ID).SetName(name).SetEmail(email).SetSearch(resource.CustomerSearch(name, &email, nil)).
+					SetCreatedAt(at.Add(time.Duration(i%17) * time.Hour)).SetUpdatedAt(at).Save(ctx)
+				if err != nil {
+					return err
+				}
+				all = append(all, c)
+			}
+			return nil
+		}))
+	}
+	slices.SortFunc(all, func(a, b *ent.Customer) int {
+		if order := b.CreatedAt.Compare(a.CreatedAt); order != 0 {
+			return order
+		}
+		return strings.Compare(b.ID.String(), a.ID.String())
+	})
+	return shop, all
+}
