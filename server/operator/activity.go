@@ -32,6 +32,7 @@ func activityEntry(row *ent.ActivityEntry) *adminv1.ActivityEntry {
 func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityRequest) (*adminv1.ListActivityResponse, error) {
 	var f fields
 	p := f.page(in.PageSize, in.GetPageToken())
+	since := f.moment("since", in.GetSince())
 	if err := f.err(); err != nil {
 		return nil, err
 	}
@@ -41,8 +42,8 @@ func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityReq
 	}
 	t, _, _ := tenant.From(ctx)
 	query := o.store.Client().ActivityEntry.Query().Where(activityentry.StoreID(t.ID), p.older)
-	if in.GetSince() != nil {
-		query.Where(activityentry.CreatedAtGTE(in.GetSince().AsTime()))
+	if !since.IsZero() {
+		query.Where(activityentry.CreatedAtGTE(since))
 	}
 	rows, err := query.Order(newest).Limit(p.size + 1).All(ctx)
 	if err != nil {

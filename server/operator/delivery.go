@@ -49,9 +49,10 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 // webhooks, or of a webhook that is not deleted. It refuses with store_not_found or webhook_not_found
 // and as webhooks.ListDeliveries does.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse, error) {
-	search := DeliverySearch{ListDeliveriesRequest: in}
-	if in.GetSince() != nil {
-		search.Since = in.GetSince().AsTime()
+	var f fields
+	search := DeliverySearch{ListDeliveriesRequest: in, Since: f.moment("since", in.GetSince())}
+	if err := f.err(); err != nil {
+		return nil, err
 	}
 	found, err := o.SearchDeliveries(ctx, search)
 	if err != nil {

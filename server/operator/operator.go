@@ -27,6 +27,7 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/keys"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/validate"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -158,8 +159,12 @@ func (o *Operator) named(ctx context.Context, store, name string, missing apierr
 		return nil, "", err
 	}
 	t, _, _ := tenant.From(ctx)
-	id, err := find(ctx, t)
-	if ent.IsNotFound(err) {
+	var id uuid.UUID
+	storable := validate.Storable(name)
+	if storable {
+		id, err = find(ctx, t)
+	}
+	if !storable || ent.IsNotFound(err) {
 		return nil, "", apierr.New(missing, fmt.Sprintf("There is no %s %q in the store %s.", kinds[missing], name, t.Slug))
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 const (
@@ -45,7 +46,22 @@ func (f *fields) page(size *int32, token string) page {
 	}
 	p.at = time.UnixMilli(int64(binary.BigEndian.Uint64(text))).UTC() //nolint:gosec // Any 64 bits are a time.
 	p.id = uuid.UUID(text[8:])
+	if timestamppb.New(p.at).CheckValid() != nil { // a database may not hold such a time
+		f.refuse("pageToken", "must be the nextPageToken of an answer")
+	}
 	return p
+}
+
+// moment reads a time that a request may name; the zero time is none.
+func (f *fields) moment(name string, at *timestamppb.Timestamp) time.Time {
+	switch {
+	case at == nil:
+		return time.Time{}
+	case at.CheckValid() != nil:
+		f.refuse(name, "must be an RFC 3339 date-time of the years 1 to 9999")
+		return time.Time{}
+	}
+	return at.AsTime()
 }
 
 // older restricts a query to what follows the page before. Its table has created_at and id.

@@ -39,6 +39,9 @@ func TenantOf(row *ent.Store) tenant.Store {
 
 // FindStore returns the store with this slug or id. It refuses with store_not_found.
 func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error) {
+	if !validate.Storable(name) {
+		return tenant.Store{}, storeNotFound(name)
+	}
 	where := store.Slug(name)
 	if id, ok := validate.ParseID(name); ok {
 		where = store.ID(id)
@@ -55,6 +58,10 @@ func (p *problems) storeFields(in proto.Message, country string) change[ent.Stor
 	c := changeOf(p, field.Store, in, country)
 	for _, network := range slices.Sorted(maps.Keys(c.to.SocialLinks)) {
 		address := c.to.SocialLinks[network]
+		if !validate.Storable(network) {
+			p.Invalid("socialLinks", "must have names that are UTF-8 text without control characters")
+			continue
+		}
 		if p.URL("socialLinks."+network, &address) == nil || network == "" {
 			p.Invalid("socialLinks."+network, "must be a network's name and an http or https address")
 		}

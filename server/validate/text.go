@@ -37,9 +37,13 @@ var (
 // exactly (ECMA-262, Number.MAX_SAFE_INTEGER).
 const MaxAmount = 1<<53 - 1
 
-// Text trims a text and refuses it when it is longer than max or holds a control character
-// other than newline and tab.
+// Text trims a text and refuses it when it is longer than max, holds a control character other than
+// newline and tab, or is not UTF-8.
 func (p *Problems) Text(field, value string, maxRunes int) string {
+	if !utf8.ValidString(value) {
+		p.Invalid(field, "must be UTF-8 text")
+		return value
+	}
 	for _, r := range value {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			p.Invalid(field, "must not hold control characters other than newline and tab")
@@ -48,10 +52,14 @@ func (p *Problems) Text(field, value string, maxRunes int) string {
 	}
 	value = strings.TrimSpace(value)
 	if utf8.RuneCountInString(value) > maxRunes {
-		p.Invalid(field, fmt.Sprintf("must be at Most %d characters long", maxRunes))
+		p.Invalid(field, fmt.Sprintf("must be at most %d characters long", maxRunes))
 	}
 	return value
 }
+
+// Storable reports whether a text can be that of a stored row: PostgreSQL holds UTF-8 without NUL, and
+// refuses to look for anything else.
+func Storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
 // Title is a text that must not be empty.
 func (p *Problems) Title(field, value string) string {

@@ -112,6 +112,7 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 		"a member of no name":              {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", " "}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
 		"a member of too long a name":      {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", strings.Repeat("x", 101)}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
 		"a member with a line feed":        {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A%0D%0AB"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
+		"a member that is no text":         {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A%FF"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
 		"a member that does not decode":    {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "100%"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
 		"two members":                      {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A", "Storefront-Member", "B"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
 		"a body of more than one megabyte": {"StoreService/GetStore", `{"store":"` + strings.Repeat("s", rpc.MaxBodyBytes) + `"}`, nil, 429, apierr.PayloadTooLarge, nil},
