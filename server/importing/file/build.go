@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"maps"
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/validate"
 )
 
 // builder makes a message of the API from a record.
@@ -216,30 +218,34 @@ func (b *builder) order() *storefrontv1.Order {
 		}
 		m.PlatformFeePercent = percent
 	}
-	var sum int64
+	sum := new(big.Int)
 	for i := range b.lines {
-		if item := b.item(i, len(m.GetItems())); item != nil {
+		if item, total := b.item(i, len(m.GetItems())); item != nil {
 			m.Items = append(m.Items, item)
-			sum += item.GetUnitAmount() * int64(item.GetQuantity())
+			sum.Add(sum, total)
 		}
 	}
 	var given bool
 	if m.Amount, given = b.amount(0, "amount", "total", "amount"); !given {
-		if m.Amount = sum; len(m.GetItems()) == 0 {
+		m.Amount = sum.Int64()
+		switch {
+		case len(m.GetItems()) == 0:
 			b.entry.refuse("amount", "is required")
+		case !sum.IsInt64() || m.Amount > validate.MaxAmount:
+			b.entry.refuse("amount", "is required: the sum of the items is no amount")
 		}
 	}
 	return m
 }
 
-// item reads the item of one line; nil if the line has none.
-func (b *builder) item(line, n int) *storefrontv1.Order_Item {
+// item reads the item of one line and what it costs in all; nil if the line has none.
+func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.Int) {
 	title, _ := b.on(line, "itemTitle")
 	if title == "" {
-		return nil
+		return nil, nil
 	}
 	field := func(name string) string { return fmt.Sprintf("items[%d].%s", n, name) }
-	item := &storefrontv1.Order_Item{
+	item = &storefrontv1.Order_Item{
 		Title: title, Quantity: 1,
 		Type: storefrontv1.Product_Type(b.word(line, "itemType", field("type"), storefrontv1.Product_Type_value)),
 	}
@@ -249,8 +255,11 @@ func (b *builder) item(line, n int) *storefrontv1.Order_Item {
 	}
 	var given bool
 	if item.UnitAmount, given = b.amount(line, field("unitAmount"), "itemPrice", ""); !given && item.GetQuantity() > 0 {
+		// The total may be no multiple of the quantity.
 		total, _ := b.amount(line, field("unitAmount"), "itemTotal", "")
 		item.UnitAmount = total / int64(item.GetQuantity())
+		return item, big.NewInt(total)
 	}
-	return item
+	cost = big.NewInt(int64(item.GetQuantity()))
+	return item, cost.Mul(cost, big.NewInt(item.GetUnitAmount()))
 }

@@ -70,6 +70,12 @@ func TestBadLines(t *testing.T) {
 		{"a record is not endless", file.Options{Kind: file.Products}, "title,price\nA,5\n\"" + strings.Repeat("x\n", 1<<20), "is longer than 1 MiB"},
 		{"a word is one of the set", file.Options{Kind: file.Products}, "title,price,status\nA,5,sold\n", `line 2: status: must be one of ARCHIVED, DRAFT, PUBLISHED, not "sold"`},
 		{"a date has one meaning", file.Options{Kind: file.Products}, "title,price,createdAt\nA,5,01/02/2026\n", "line 2: createdAt: must be a date such as 2026-01-31"},
+		{"the abbreviation of a zone has several meanings", file.Options{Kind: file.Products}, "title,price,createdAt\nA,5,2026-01-31 15:04:05 EST\n", "line 2: createdAt: must be a date such as 2026-01-31"},
+		{"a mapped column is there", file.Options{Kind: file.Products, Columns: map[string]string{"Notiz": "summary"}}, "title,price,Notitz\nA,5,x\n", "line 1: no column Notiz, which --map names; the columns are title, price, Notitz"},
+		{"lines of one order stand together", file.Options{Kind: file.Orders}, "reference,status,email,itemTitle,itemPrice\n1,PAID,a@example.com,A,1\n2,PAID,a@example.com,A,1\n1,PAID,a@example.com,B,2\n", "line 4: reference: 1 stands further up too"},
+		{"a reference is of one order", file.Options{Kind: file.Orders}, "id,reference,status,email,total\n1,R,PAID,a@example.com,1\n2,R,PAID,b@example.com,2\n", "line 3: reference: R stands further up too"},
+		{"an order has an end", file.Options{Kind: file.Orders}, "reference,status,email,total,itemTitle\n1,PAID,a@example.com,1,A\n" + strings.Repeat(",,,,A\n", 10_000), "line 10002: belongs to a record of more than 10000 lines; reference may be empty"},
+		{"a sum is an amount", file.Options{Kind: file.Orders}, "reference,status,email,itemTitle,itemPrice,itemQuantity\n1,PAID,a@example.com,A,4503599627370496,4096\n", "line 2: total: is required: the sum of the items is no amount"},
 		{"a customer is identified", file.Options{Kind: file.Customers}, "name,email\nAwa,\n", "line 2: email: is required, or a phone"},
 		{"an e-mail is one", file.Options{Kind: file.Customers}, "E-Mail,name\nawa,x\n", "line 2: E-Mail: must be an e-mail address"},
 		{"amounts are in the store's currency", file.Options{Kind: file.Products, From: "gumroad"}, "Item Name,Item Price ($)\nA,5\n", "line 2: currency: must be XAF, the store's currency"},
@@ -77,6 +83,7 @@ func TestBadLines(t *testing.T) {
 		{"an order has an amount", file.Options{Kind: file.Orders}, "reference,status,email\n1,PAID,a@example.com\n", "line 2: total: is required"},
 		{"JSON lines with columns", file.Options{Kind: file.Products, Columns: map[string]string{"cost": "price"}}, "{\"title\":\"A\",\"cost\":\"x\"}", "line 1: cost: must be an amount"},
 		{"JSON is an object a line", file.Options{Kind: file.Products, Columns: map[string]string{"cost": "price"}}, "{\"title\":\"A\"", "line 1: must be one JSON object"},
+		{"JSON with columns is flat", file.Options{Kind: file.Products, Columns: map[string]string{"cost": "price"}}, "{\"title\":{\"de\":\"A\"},\"cost\":5,\"images\":[]}", "line 1: title: must be a text, a number, true or false"},
 		{"JSON is no array", file.Options{Kind: file.Products}, "[\n{}]", "line 1: "},
 	} {
 		for _, dry := range []bool{true, false} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -171,6 +172,27 @@ func TestColumnsOfOnesOwn(t *testing.T) {
 		first := by(s.orders(), (*storefrontv1.Order).GetReference)["R1"]
 		require.EqualValues(t, 1700, first.GetAmount(), "the sum of its items")
 		require.Equal(t, slugs["guide"].GetId(), first.GetItems()[0].GetProductId(), "a title is the product without an id")
+	})
+}
+
+// A row is never taken for another one's further line, and a value never for a number in a text.
+func TestRowsThatLookLikeOthers(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		s := newStore(t, d)
+		s.twice("", file.Products, []byte("title,price,createdAt\n'90s Hits,500,2026-01-31 15:04:05 UTC\n"), 1)
+		require.Equal(t, "'90s Hits", s.products()[0].GetTitle())
+		require.Equal(t, "2026-01-31T15:04:05Z", s.products()[0].GetCreatedAt().AsTime().Format(time.RFC3339))
+		s.twice("", file.Orders, []byte("id,reference,status,email,phone,total,itemTitle,itemTotal,itemQuantity\n"+
+			"1,R1,PAID,a@example.com,'+237670000001,,Guide,1000,3\n1,,,,,,Box,7,\n2,,PAID,b@example.com,,20,,,\n"), 2)
+		orders := by(s.orders(), (*storefrontv1.Order).GetReference)
+		require.EqualValues(t, 1007, orders["R1"].GetAmount(), "the sum of what its items cost")
+		require.Len(t, orders["R1"].GetItems(), 2)
+		require.EqualValues(t, 20, orders["2"].GetAmount(), "an id of its own makes a line another order")
+		// Two exports of overlapping months, one behind the other.
+		again := s.load(file.Options{Kind: file.Orders}, []byte("reference,status,email,total\nA,PAID,a@example.com,5\nB,PAID,a@example.com,6\nA,PAID,a@example.com,5\n"))
+		require.Equal(t, 2, again.Stored)
+		require.Equal(t, 1, again.Skipped)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"slices"
 	"strings"
@@ -34,8 +35,14 @@ type table struct {
 	places map[string]int   // by fold of the name
 	of     map[string][]int // the columns of each field that the file has
 	read   func() (line, error)
-	ahead  *line // a line that was read, of the next record
-	failed error // of the line after the record
+	ahead  *line             // a line that was read, of the next record
+	failed error             // of the line after the record
+	groups map[uint64]uint64 // hashes of the groups that were read, and of their lines
+	seed   maphash.Seed
+}
+
+func newTable(s source) *table {
+	return &table{source: s, places: map[string]int{}, of: map[string][]int{}, groups: map[uint64]uint64{}, seed: maphash.MakeSeed()}
 }
 
 var gaps = strings.NewReplacer(" ", "", "_", "", "-", "")
@@ -46,7 +53,7 @@ func fold(name string) string { return strings.ToLower(gaps.Replace(strings.Trim
 // newCSV reads the header of a CSV file. The separator is the one of , ; and tab that the header has
 // most of.
 func newCSV(text *bufio.Reader, s source) (*table, error) {
-	t := &table{source: s}
+	t := newTable(s)
 	limit := &bounded{Reader: text}
 	limit.next()
 	head, _ := text.Peek(4096)
@@ -101,7 +108,7 @@ func csvError(err error, at int) error {
 
 // newObjects reads JSON lines as a table whose columns are the members' names.
 func newObjects(lines *lines, s source) *table {
-	t := &table{source: s, places: map[string]int{}, of: map[string][]int{}}
+	t := newTable(s)
 	t.read = func() (line, error) {
 		text, at, err := lines.next()
 		if err != nil {
@@ -125,7 +132,13 @@ func newObjects(lines *lines, s source) *table {
 			for len(l.values) <= i {
 				l.values = append(l.values, "")
 			}
-			if value != nil {
+			switch value.(type) {
+			case nil:
+			case map[string]any, []any:
+				if t.isRead(name) {
+					return line{}, &LineError{at, name, "must be a text, a number, true or false"}
+				}
+			default:
 				l.values[i] = fmt.Sprint(value)
 			}
 		}
@@ -136,7 +149,7 @@ func newObjects(lines *lines, s source) *table {
 
 // name keeps the names of the columns.
 func (t *table) name(header []string) {
-	t.header, t.places, t.of = header, map[string]int{}, map[string][]int{}
+	t.header = header
 	for i, name := range header {
 		if _, twice := t.places[fold(name)]; !twice {
 			t.places[fold(name)] = i
@@ -189,15 +202,59 @@ func (t *table) next() (*record, error) {
 				t.failed = err
 				break
 			}
-			further := &record{lines: []line{more}, table: t}
-			if other := further.value(t.group); other != "" && other != key {
+			if !r.goesOn(&record{lines: []line{more}, table: t}) {
 				t.ahead = &more
 				break
 			}
+			if len(r.lines) == maxRecordLines {
+				return nil, &fatalError{LineError{more.number, "", fmt.Sprintf("belongs to a record of more than %d lines; %s may be empty", maxRecordLines, r.columnOf(t.group))}}
+			}
 			r.lines = append(r.lines, more)
 		}
-		return r, nil
+		return r, t.apart(key, r)
 	}
+}
+
+// maxRecordLines bounds the lines of one record, and with them what is held in memory.
+const maxRecordLines = 10_000
+
+// goesOn reports whether a line is one of the same record: it has the group's value, or none, and no
+// other id.
+func (r *record) goesOn(further *record) bool {
+	for _, field := range []string{r.table.group, "id"} {
+		if other := further.value(field); other != "" && other != r.value(field) {
+			return false
+		}
+	}
+	return true
+}
+
+// columnOf returns the column that a field is read from.
+func (r *record) columnOf(field string) string {
+	_, column := r.on(0, field)
+	return column
+}
+
+// apart refuses a record of a group that stood further up with other lines: it would be taken for the one
+// that is there already, and its lines would be lost. The same lines again are.
+func (t *table) apart(key string, r *record) error {
+	if t.group == "" || key == "" {
+		return nil
+	}
+	var whole maphash.Hash
+	whole.SetSeed(t.seed)
+	for _, l := range r.lines {
+		for _, value := range l.values {
+			_, _ = whole.WriteString(value)
+			_ = whole.WriteByte(0)
+		}
+	}
+	group := maphash.String(t.seed, key)
+	if before, again := t.groups[group]; again && before != whole.Sum64() {
+		return &LineError{r.lines[0].number, r.columnOf(t.group), fmt.Sprintf("%s stands further up too; all lines of one record must follow each other", key)}
+	}
+	t.groups[group] = whole.Sum64()
+	return nil
 }
 
 // take returns the next line that is not blank.
@@ -262,9 +319,20 @@ func (t *table) columnsOf(field string) []int {
 	return places
 }
 
-// unquoted leaves out the apostrophe by which spreadsheets keep a number a text.
+// isRead reports whether a field is read from a column of this name.
+func (t *table) isRead(name string) bool {
+	for _, names := range t.columns {
+		if slices.ContainsFunc(names, func(other string) bool { return fold(other) == fold(name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// unquoted leaves out the apostrophe by which spreadsheets keep a number a text; that of a title such as
+// '90s Hits belongs to it.
 func unquoted(value string) string {
-	if len(value) > 1 && value[0] == '\'' && strings.ContainsRune("+0123456789", rune(value[1])) {
+	if len(value) > 1 && value[0] == '\'' && strings.Trim(value[1:], "+0123456789 ().,/-") == "" {
 		return value[1:]
 	}
 	return value

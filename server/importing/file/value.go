@@ -50,9 +50,10 @@ func minorOf(text string, decimals int) (int64, error) {
 
 var errAmount = fmt.Errorf("must be an amount such as 12.50, from 0 up")
 
-// layouts are the forms of moments in exports. Without a zone a moment is UTC.
+// layouts are the forms of moments in exports. Without a zone a moment is UTC. The abbreviations of other
+// zones are none: time.Parse would take each that it does not know for UTC.
 var layouts = []string{
-	time.RFC3339Nano, "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02T15:04:05",
+	time.RFC3339Nano, "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 UTC", "2006-01-02 15:04:05 GMT", "2006-01-02 15:04:05", "2006-01-02T15:04:05",
 	"2006-01-02 15:04", "2006-01-02", "2006/01/02", "2006/01/02 15:04:05",
 }
 
