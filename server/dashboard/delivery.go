@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -20,8 +21,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// maxTextBytes bounds a text to look for.
-const maxTextBytes = 200
+// maxTextRunes bounds a text to look for.
+const maxTextRunes = 200
 
 // pageSize is how many entries of a journal a page shows.
 const pageSize = 25
@@ -74,8 +75,8 @@ func (d *dashboard) deliveries(v *visit) error {
 	}
 	body.Filtered = cmp.Or(body.Text, body.Webhook, body.Type, body.Status, body.Since, body.Until) != ""
 	body.Live = body.Text == "" && body.Until == "" && !body.Later
-	if len(body.Text) > maxTextBytes {
-		return apierr.Invalid("The text is too long.", wire.Field{Name: "q", Message: "must have at most " + strconv.Itoa(maxTextBytes) + " characters"})
+	if utf8.RuneCountInString(body.Text) > maxTextRunes {
+		return apierr.Invalid("The text is too long.", wire.Field{Name: "q", Message: "must have at most " + strconv.Itoa(maxTextRunes) + " characters"})
 	}
 	if body.Status != "" && !slices.Contains(body.Statuses, body.Status) {
 		return apierr.Invalid("There is no such status.", wire.Field{Name: "status", Message: "must be one of " + strings.Join(body.Statuses, ", ")})

@@ -42,6 +42,7 @@ func TestDeliveriesAreSearched(t *testing.T) {
 			{"a part and a type", url.Values{"q": {"test event"}, "type": {"ping"}}, true},
 			{"another type", url.Values{"q": {"test event"}, "type": {"order.paid"}}, false},
 			{"a part and a status", url.Values{"q": {"test event"}, "status": {"failed"}}, false},
+			{"a text of two hundred characters", url.Values{"q": {strings.Repeat("é", 200)}}, false},
 			{"a text that is nowhere", url.Values{"q": {"ORD-7K2M9QXW"}}, false},
 			{"another store's event", url.Values{"q": {foreign}}, false},
 			{"another store's delivery", url.Values{"q": {theirs.delivery}}, false},
@@ -65,6 +66,22 @@ func TestDeliveriesAreSearched(t *testing.T) {
 			require.NotContains(t, a.text, "details.fields", "the API's own words")
 		}
 	})
+}
+
+// The script that follows new deliveries replaces the list: “Older” goes on from where the list then ends.
+func TestTheFollowedListHasItsNextPage(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
+	o := p.fill("one")
+	for range 30 {
+		_, err := p.operator.PingWebhook(t.Context(), &adminv1.PingWebhookRequest{Id: o.webhook})
+		require.NoError(t, err)
+	}
+	_, list, found := strings.Cut(p.signedIn("one").get("/deliveries").text, `<section id="list"`)
+	require.True(t, found)
+	list, _, _ = strings.Cut(list, "</section>")
+	require.Contains(t, list, "data-live=")
+	require.Contains(t, list, `rel="next"`)
 }
 
 var bareID = regexp.MustCompile(`>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}<`)

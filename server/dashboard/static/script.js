@@ -129,11 +129,12 @@
           const fresh = (await pageOf(location.href)).getElementById("list");
           if (!fresh) return;
           news = fresh.dataset.live !== shown.dataset.live;
-          const held = shown.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+          const held = shown.contains(document.activeElement) ? document.activeElement : null;
           const next = document.importNode(fresh, true);
           showTimes(next);
           shown.replaceWith(next);
-          if (held) next.querySelector(`[href="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
+          // “Older” leads elsewhere once there is more.
+          if (held) next.querySelector(held.rel ? `[rel="${held.rel}"]` : `[href="${CSS.escape(held.getAttribute("href"))}"]`)?.focus({ preventScroll: true });
           if (news) announce("There are new deliveries.");
         } catch {
           // The next look may find the service again.
