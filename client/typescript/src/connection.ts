@@ -74,6 +74,7 @@ const systemClock: Clock = {
   now: () => performance.now(),
   pause: (milliseconds, signal) =>
     new Promise<void>((resolve, reject) => {
+      signal.throwIfAborted(); // as by onAttempt, before this listens
       const abort = (): void => {
         clearTimeout(timer);
         reject(signal.reason as Error);

@@ -141,6 +141,15 @@ describe("the end of a call", () => {
     assert.equal((await refusal(call)).code, "canceled");
   });
 
+  it("by the caller's signal before it waits", async (t) => {
+    const controller = new AbortController();
+    const baseUrl = await serve(t, (request, response) => refused(429, "rate_limited", { "Retry-After": "30" })(response, request));
+    const late = setTimeout(() => assert.fail("it waits all the same"), 5_000);
+    const call = createStorefront({ baseUrl, apiKey, onAttempt: () => controller.abort() }).products.get("1", { signal: controller.signal });
+    assert.equal((await refusal(call)).code, "canceled");
+    clearTimeout(late);
+  });
+
   it("by a signal that was aborted before", async (t) => {
     const { connection, requests } = await scripted(t, [good]);
     assert.equal((await refusal(connection.call(get.method, get.input, { signal: AbortSignal.abort() }))).code, "canceled");
