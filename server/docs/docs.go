@@ -59,10 +59,13 @@ func New(address func(*http.Request) string) http.Handler {
 // host is a name or an address with an optional port: nothing that HTML or JSON would escape.
 var host = regexp.MustCompile(`^[A-Za-z0-9.\-]+(:\d+)?$|^\[[0-9A-Fa-f:.]+\](:\d+)?$`)
 
+// maxHostBytes is the length of the longest name (RFC 1035, section 2.3.4) with a port: the page repeats it often.
+const maxHostBytes = 253 + len(":65535")
+
 // Own is the address of the listener that a request came to, as its client named it. The service is called
 // over https everywhere but on the same machine.
 func Own(r *http.Request) string {
-	if !host.MatchString(r.Host) {
+	if len(r.Host) > maxHostBytes || !host.MatchString(r.Host) {
 		return ""
 	}
 	name := r.Host

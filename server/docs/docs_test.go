@@ -159,7 +159,7 @@ func TestThePageAndTheDocumentNameTheServersAddress(t *testing.T) {
 	for host, want := range map[string]string{
 		"127.0.0.1:8080": "http://127.0.0.1:8080", "localhost:8080": "http://localhost:8080", "[::1]:8080": "http://[::1]:8080", "[::1]": "http://[::1]",
 		"api.shop.example": "https://api.shop.example", "api.shop.example:8443": "https://api.shop.example:8443", "10.0.0.1:8080": "https://10.0.0.1:8080",
-		"localhost.evil.example": "https://localhost.evil.example", `evil"><script>`: page.Address, "a b": page.Address, "": page.Address,
+		"localhost.evil.example": "https://localhost.evil.example", `evil"><script>`: page.Address, strings.Repeat("a", 300): page.Address, "a b": page.Address, "": page.Address,
 	} {
 		for path, before := range map[string]string{docs.Path: page.Page, docs.DocumentPath: openapi.Document} {
 			for range 2 {
