@@ -63,12 +63,14 @@ func findDev() *devFolder {
 }
 
 // readDev reads the file of dev in a folder, nil if it is none. Like git, it passes over what another
-// user has put there: commands would send their token to where it says.
+// user has put there, also where it is a link to a file of this user's: commands would send their token to
+// where the file says, and store in the database beside it.
 func readDev(path string) *devFolder {
 	file := filepath.Join(path, devFile)
-	info, err := os.Stat(file)
-	if err != nil || !isOwn(info) || !exists(filepath.Join(path, devDatabase)) {
-		return nil
+	for _, part := range []string{file, filepath.Join(path, devDatabase)} {
+		if info, err := os.Lstat(part); err != nil || !isOwn(info) {
+			return nil
+		}
 	}
 	text, err := os.ReadFile(file)
 	d := &devFolder{path: path}

@@ -39,7 +39,17 @@ func TestFindDev(t *testing.T) {
 	require.NotNil(t, findDev(), "in the folder itself")
 
 	if runtime.GOOS != "windows" && os.Geteuid() == 0 {
-		require.NoError(t, os.Chown(filepath.Join(folder, devFile), 65534, 65534))
+		const nobody = 65534
+		require.NoError(t, os.Chown(filepath.Join(folder, devFile), nobody, nobody))
 		require.Nil(t, findDev(), "what another user put there is passed over")
+		require.NoError(t, os.Rename(filepath.Join(folder, devFile), filepath.Join(deep, devFile)))
+		require.NoError(t, os.Chown(filepath.Join(deep, devFile), 0, 0))
+		require.NoError(t, os.Symlink(filepath.Join(deep, devFile), filepath.Join(folder, devFile)))
+		require.NotNil(t, findDev(), "a link of one's own")
+		require.NoError(t, os.Chown(file, nobody, nobody))
+		require.Nil(t, findDev(), "another user's database")
+		require.NoError(t, os.Chown(file, 0, 0))
+		require.NoError(t, os.Lchown(filepath.Join(folder, devFile), nobody, nobody))
+		require.Nil(t, findDev(), "another user's link to a file of one's own")
 	}
 }

@@ -77,6 +77,9 @@ func (c *importCmd) Run(s *session) error {
 		defer func() { _ = f.Close() }()
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			size = info.Size()
+			if other, err := os.Stat(c.Errors); err == nil && os.SameFile(info, other) {
+				return usage("--errors %s: is the file to import, which it would overwrite", c.Errors)
+			}
 		}
 		in = f
 	}
