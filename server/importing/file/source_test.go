@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -194,6 +196,19 @@ func TestRowsThatLookLikeOthers(t *testing.T) {
 		require.Equal(t, 2, again.Stored)
 		require.Equal(t, 1, again.Skipped)
 	})
+}
+
+// One number or address in two spellings is one customer, also in a dry run of more rows than a batch has.
+func TestADryRunReadsIdentifiersAsTheImportDoes(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
+	var text strings.Builder
+	text.WriteString("id,email,phone\n1,Élodie@example.com,670000001\n")
+	for i := range file.BatchRows {
+		_, _ = fmt.Fprintf(&text, "%d,buyer%d@example.com,\n", i+2, i)
+	}
+	text.WriteString("a,,+237 670 00 00 01\nb,E\u0301LODIE@example.com,\n")
+	s.twice("", file.Customers, []byte(text.String()), file.BatchRows+1)
 }
 
 // away is an API that breaks off at a call.
