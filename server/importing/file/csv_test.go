@@ -28,6 +28,8 @@ func TestFormsOfCSV(t *testing.T) {
 		"other columns": "Colour,price,title\nred,12,\"Café, „Été“\"\n,,\n",
 		"Windows-1252":  "title;price\nCaf\xe9, \x84\xc9t\xe9\x93;12\n",
 		"UTF-16":        "\xff\xfet\x00i\x00t\x00l\x00e\x00;\x00p\x00r\x00i\x00c\x00e\x00\n\x00C\x00a\x00f\x00\xe9\x00,\x00 \x00\x1e\x20\xc9\x00t\x00\xe9\x00\x1c\x20;\x001\x002\x00\n\x00",
+		"quoted header": "\"Colour, size, weight\";title;price\n;Café, „Été“;12\n",
+		"CR":            "title;price\rCafé, „Été“;12\r",
 		"JSON lines":    "{\"title\":\"Café, „Été“\",\"priceAmount\":12}\n",
 	} {
 		t.Run(name, func(t *testing.T) {

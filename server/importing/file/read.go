@@ -40,11 +40,11 @@ func (l *load) open() (func() (*entry, error), error) {
 	if mark, _ := text.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
 		_, _ = text.Discard(3)
 	}
-	head, err := text.Peek(4096)
+	head, err := text.Peek(headBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read the file: %w", err)
 	}
-	if len(bytes.TrimSpace(head)) == 0 && len(head) < 4096 {
+	if len(bytes.TrimSpace(head)) == 0 && len(head) < headBytes {
 		return func() (*entry, error) { return nil, io.EOF }, nil
 	}
 	switch first := bytes.TrimSpace(head); {

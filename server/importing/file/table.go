@@ -51,22 +51,19 @@ var gaps = strings.NewReplacer(" ", "", "_", "", "-", "")
 func fold(name string) string { return strings.ToLower(gaps.Replace(strings.TrimSpace(name))) }
 
 // newCSV reads the header of a CSV file. The separator is the one of , ; and tab that the header has
-// most of.
+// most of outside quotes.
 func newCSV(text *bufio.Reader, s source) (*table, error) {
 	t := newTable(s)
+	head, _ := text.Peek(headBytes)
+	mark, ending := formOf(head)
 	limit := &bounded{Reader: text}
-	limit.next()
-	head, _ := text.Peek(4096)
-	if end := bytes.IndexByte(head, '\n'); end >= 0 {
-		head = head[:end]
+	if ending == '\r' {
+		limit.Reader = crAsLF{text}
 	}
+	limit.next()
 	records := csv.NewReader(limit)
 	records.FieldsPerRecord = -1
-	for _, mark := range ",;\t" {
-		if bytes.Count(head, []byte(string(mark))) > bytes.Count(head, []byte(string(records.Comma))) {
-			records.Comma = mark
-		}
-	}
+	records.Comma = mark
 	header, err := records.Read()
 	if err != nil {
 		var bad *LineError
@@ -90,6 +87,48 @@ func newCSV(text *bufio.Reader, s source) (*table, error) {
 		return line{at, values, t}, nil
 	}
 	return t, nil
+}
+
+// headBytes is how much of a file is looked at before it is read.
+const headBytes = 4096
+
+// formOf returns the separator of a header and what ends it, \n or \r; what stands in quotes is neither.
+func formOf(head []byte) (separator, ending rune) {
+	const separators = ",;\t"
+	counts, quoted, ending := [len(separators)]int{}, false, '\n'
+	for i, c := range head {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '\n', c == '\r':
+			if c == '\r' && !bytes.HasPrefix(head[i+1:], []byte("\n")) && i+1 < headBytes {
+				ending = '\r'
+			}
+			return most(separators, counts[:]), ending
+		default:
+			if at := strings.IndexByte(separators, c); at >= 0 {
+				counts[at]++
+			}
+		}
+	}
+	return most(separators, counts[:]), ending
+}
+
+// most returns the byte with the highest count, the first of several.
+func most(of string, counts []int) rune { return rune(of[slices.Index(counts, slices.Max(counts))]) }
+
+// crAsLF reads the lines of a file of which each ends with a carriage return.
+type crAsLF struct{ io.Reader }
+
+func (r crAsLF) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	for i, c := range p[:n] {
+		if c == '\r' {
+			p[i] = '\n'
+		}
+	}
+	return n, err
 }
 
 // csvError is the error of a line that cannot be read; io.EOF stays as it is.
