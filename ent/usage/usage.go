@@ -22,6 +22,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -134,11 +135,13 @@ func (l *Log) Refuse(r Refused) {
 	l.refused = append(l.refused, r)
 }
 
-// short bounds the names of fields, and keeps each in a line.
+// short bounds the names of fields, and keeps each in a line without control characters: PostgreSQL would
+// refuse a zero byte, and with it all rows of its statement.
 func short(names []string) []string {
 	kept := make([]string, 0, min(len(names), maxFields))
+	apart := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	for _, name := range names[:min(len(names), maxFields)] {
-		kept = append(kept, strings.ToValidUTF8(strings.Join(strings.Fields(name[:min(len(name), maxFieldBytes)]), " "), ""))
+		kept = append(kept, strings.ToValidUTF8(strings.Join(strings.FieldsFunc(name[:min(len(name), maxFieldBytes)], apart), " "), ""))
 	}
 	return kept
 }

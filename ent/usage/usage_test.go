@@ -119,3 +119,23 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	require.EqualValues(t, 15, l.Dropped())
 }
+
+// A caller chooses the names of unknown parameters, such as ?a%00b=1.
+func TestNoNameKeepsOtherRefusedRequestsFromBeingWritten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		store, key := uuid.New(), uuid.New()
+		l := usage.New(s, slog.Default())
+		for _, name := range []string{"a\x00b", "\x1b[2J", "pageSize"} {
+			l.Refuse(usage.Refused{StoreID: store, KeyID: key, RequestID: uuid.New(), Method: "GET", Route: "/v1/orders", Fields: []string{name}, At: s.Now()})
+		}
+		require.NoError(t, l.Flush(t.Context()))
+		kept, err := usage.RefusedOf(t.Context(), s, store, key, 10)
+		require.NoError(t, err)
+		names := []string{}
+		for _, r := range kept {
+			names = append(names, r.Fields...)
+		}
+		require.ElementsMatch(t, []string{"a b", "[2J", "pageSize"}, names)
+	})
+}
