@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"go.storefront.example/ent/db"
 )
 
 // maxBatch is the most requests that share a statement.
@@ -22,7 +24,9 @@ const (
 //
 // So a busy database runs fewer statements: four requests that share one cost it little more than half of
 // four, sixteen a third. An idle one answers without delay. A statement that takes long, because somebody
-// holds a lock, gives up its place, so that it holds up nobody else. Goroutines may share it.
+// holds a lock, gives up its place, so that it holds up nobody else; a shared one soon gives up altogether.
+// Those who shared a statement that failed are asked alone, unless the database is away: what is wrong with
+// one key stays its own. Goroutines may share it.
 type batches struct {
 	alone asker
 	all   func(context.Context, []question) ([]finding, error) // nil if nothing is shared
@@ -62,7 +66,7 @@ func (b *batches) ask(ctx context.Context, q question) (finding, error) {
 	b.mu.Unlock()
 	select {
 	case <-w.answered:
-		if w.err == nil && !w.found.known {
+		if w.err == nil && !w.found.known || w.err != nil && (db.IsLocked(w.err) || !db.IsUnreachable(w.err)) {
 			return b.alone.ask(ctx, q)
 		}
 		return w.found, w.err
@@ -103,7 +107,7 @@ func (b *batches) next() {
 	batch := make([]*waiter, 0, min(len(b.waiting), maxBatch))
 	for len(b.waiting) > 0 && len(batch) < maxBatch {
 		w := b.waiting[0]
-		b.waiting = b.waiting[1:]
+		b.waiting[0], b.waiting = nil, b.waiting[1:]
 		if w.ctx.Err() == nil { // else nobody waits for the answer
 			batch = append(batch, w)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -165,12 +166,19 @@ func TestAnUnknownKeyIsAskedAloneAfterTheBatch(t *testing.T) {
 	})
 }
 
-func TestAnErrorIsThatOfAllWhoShareTheStatement(t *testing.T) {
+func TestWhoSharesAStatementThatFailsIsAskedAlone(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		away := errors.New("away")
-		require.Equal(t, []error{away, away, away}, asks(t.Context(), t, shared(&slowAsker{err: away}, 1), 3)())
-	})
+	for err, want := range map[error][][]string{
+		io.ErrUnexpectedEOF:          {{"0"}, {"1", "2"}}, // the database is away
+		errors.New("wrong with one"): {{"0"}, {"1", "2"}, {"1"}, {"2"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &slowAsker{err: err, took: time.Millisecond}
+			require.Equal(t, []error{err, err, err}, asks(t.Context(), t, shared(a, 1), 3)())
+			slices.SortFunc(a.batches[2:], slices.Compare)
+			require.Equal(t, want, a.batches)
+		})
+	}
 }
 
 func TestWhoLeavesWhileWaitingIsNotAskedAbout(t *testing.T) {

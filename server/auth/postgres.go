@@ -82,8 +82,9 @@ DELETE FROM address_counters WHERE id IN (
 // subject. It locks counters in the order of their ids, so that the statements of two servers cannot
 // deadlock. Keys and stores are looked up in scalar subqueries, one by one: a join was planned as a hash of
 // all keys. The arrays are in subqueries so that a plan for their actual lengths is no cheaper, and
-// PostgreSQL stops planning anew, which took longer than all else. Parameters: fingerprints; clients; time
-// or null; limit of unknown keys.
+// PostgreSQL stops planning anew, which took longer than all else. It waits for a lock for a tenth of a
+// second at most: who holds one counter's row holds up all questions otherwise. Parameters: fingerprints;
+// clients; time or null; limit of unknown keys.
 const postgresAll = `
 WITH asked AS MATERIALIZED (
 	SELECT q.position, t.minute, (
@@ -92,7 +93,8 @@ WITH asked AS MATERIALIZED (
 			SELECT FROM address_counters AS a
 			WHERE a.id = q.client AND a.minute IN (t.minute, t.minute + 1) AND a.count > $4::integer)
 	) AS key
-	FROM (SELECT floor(extract(epoch FROM coalesce($3::timestamptz, now())) / 60)::bigint AS minute) AS t,
+	FROM (SELECT floor(extract(epoch FROM coalesce($3::timestamptz, now())) / 60)::bigint AS minute,
+			set_config('lock_timeout', '100ms', true)) AS t,
 		unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS q (fingerprint, client, position)
 ), counted AS (
 	INSERT INTO rate_counters AS r (id, minute, count)
