@@ -71,11 +71,29 @@ func (s *DB) makeLater(ctx context.Context, table string, days []Partition) (err
 	return nil
 }
 
+// hasConstraint reports whether laterConstraint is there.
+func (s *DB) hasConstraint(ctx context.Context, table string) (there bool, err error) {
+	err = s.writer.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass($1) AND conname = $2)",
+		table+"_default", laterConstraint).Scan(&there)
+	return there, err
+}
+
+// dropLeftConstraint drops laterConstraint if a dead process has left it. One that lives has its turn.
+func (s *DB) dropLeftConstraint(ctx context.Context, table string) error {
+	there, err := s.hasConstraint(ctx, table)
+	if err != nil || !there {
+		return err
+	}
+	turn, free, err := s.takeTurn(ctx)
+	if err != nil || !free {
+		return err
+	}
+	return errors.Join(s.dropConstraint(ctx, table), turn.Close())
+}
+
 // dropConstraint drops laterConstraint, if it is there.
 func (s *DB) dropConstraint(ctx context.Context, table string) error {
-	var there bool
-	err := s.writer.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass($1) AND conname = $2)",
-		table+"_default", laterConstraint).Scan(&there)
+	there, err := s.hasConstraint(ctx, table)
 	if err != nil || !there {
 		return err
 	}

@@ -85,7 +85,7 @@ func (s *DB) MakePartitions(ctx context.Context) error {
 	today := s.Now().Truncate(24 * time.Hour)
 	var putOff error
 	for _, table := range s.dialect.partitioned {
-		err := s.dropConstraint(ctx, table)
+		err := s.dropLeftConstraint(ctx, table)
 		var later []Partition
 		for n := 0; n < daysAhead && err == nil; n++ {
 			p := Partition{table, today.AddDate(0, 0, n)}

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -215,6 +216,28 @@ func TestRowsOfDaysToComeBarNobody(t *testing.T) {
 	require.True(t, db.IsPutOff(s.MakePartitions(ctx)))
 	require.Zero(t, count(t, s, "SELECT count(*) FROM pg_constraint WHERE conname = 'storefront_days_to_come'"))
 	addEvent(t, s, now.AddDate(0, 0, 4))
+}
+
+// The constraint of a process that is still making partitions stays.
+func TestOnlyTheConstraintOfADeadProcessIsDropped(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.Postgres, db.Config{})
+	living, err := s.Writer().Conn(t.Context())
+	require.NoError(t, err)
+	for _, statement := range []string{
+		"SELECT pg_advisory_lock(hashtext('partitions of days to come'))",
+		"ALTER TABLE events_default ADD CONSTRAINT storefront_days_to_come CHECK (id < 'ffffffff-0000-0000-0000-000000000000') NOT VALID",
+	} {
+		_, err = living.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	const constraints = "SELECT count(*) FROM pg_constraint WHERE conname = 'storefront_days_to_come'"
+	require.NoError(t, s.MakePartitions(t.Context()))
+	require.Equal(t, 1, count(t, s, constraints))
+	_, err = living.ExecContext(t.Context(), "SELECT pg_advisory_unlock_all()")
+	require.NoError(t, errors.Join(err, living.Close()))
+	require.NoError(t, s.MakePartitions(t.Context()))
+	require.Zero(t, count(t, s, constraints))
 }
 
 // Whoever writes while partitions are made and dropped waits for no lock longer than a moment, also
