@@ -75,7 +75,8 @@ func (c *Counts) isComplete(ctx context.Context) bool {
 		return true
 	}
 	now := time.Now().UnixMilli()
-	if asked := c.asked.Load(); now-asked < interval.Milliseconds() || !c.asked.CompareAndSwap(asked, now) {
+	asked := c.asked.Load() // later than now if the clock was set back
+	if asked <= now && now-asked < interval.Milliseconds() || !c.asked.CompareAndSwap(asked, now) {
 		return false
 	}
 	left, err := c.Unfilled(ctx)

@@ -125,6 +125,13 @@ func TestAnExistingDatabaseIsCountedWhileItIsUsed(t *testing.T) {
 	})
 }
 
+func TestAClockThatWasSetBackDoesNotKeepListsFromTheCounts(t *testing.T) {
+	t.Parallel()
+	c := On(dbtest.New(t, dbtest.SQLite, db.Config{}))
+	c.asked.Store(time.Now().Add(time.Hour).UnixMilli())
+	require.True(t, c.isComplete(t.Context()))
+}
+
 // A trigger that was disabled, or a part that was restored, leaves the counts wrong.
 func TestARecountRepairsWrongCounts(t *testing.T) {
 	t.Parallel()
