@@ -171,8 +171,8 @@ func (c *Counts) atomically(ctx context.Context, do func(tx *sql.Tx) error) erro
 		return err
 	}
 	if c.postgres() {
-		// The snapshot is taken after the lock is.
-		_, err = tx.ExecContext(ctx, "LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE")
+		// The bounds of requests are not those of counting. The snapshot is taken after the lock is.
+		_, err = tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE")
 	}
 	if err == nil {
 		err = do(tx)

@@ -132,6 +132,22 @@ func TestAClockThatWasSetBackDoesNotKeepListsFromTheCounts(t *testing.T) {
 	require.True(t, c.isComplete(t.Context()))
 }
 
+// A day may have any number of rows, and counting them takes its time.
+func TestCountingIsNoStatementThatTimesOut(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.Postgres, db.Config{StatementTimeout: 500 * time.Millisecond})
+	store := newStore(t, s, 1)
+	forget(t, s)
+	exec(t, s, `CREATE FUNCTION count_slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END'`)
+	exec(t, s, "CREATE TRIGGER slow BEFORE INSERT ON row_counts FOR EACH ROW EXECUTE FUNCTION count_slowly()")
+	for done := false; !done; {
+		var err error
+		done, err = On(s).Fill(t.Context())
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 1, total(t, On(s), store))
+}
+
 // A trigger that was disabled, or a part that was restored, leaves the counts wrong.
 func TestARecountRepairsWrongCounts(t *testing.T) {
 	t.Parallel()
