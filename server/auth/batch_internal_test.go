@@ -107,7 +107,8 @@ func TestABatchIsBounded(t *testing.T) {
 		for _, batch := range a.batches {
 			lengths = append(lengths, len(batch))
 		}
-		require.Equal(t, []int{1, 1, maxBatch, 200 - 2 - maxBatch}, lengths)
+		slices.Sort(lengths) // the last two run at once
+		require.Equal(t, []int{1, 1, 200 - 2 - maxBatch, maxBatch}, lengths)
 	})
 }
 
