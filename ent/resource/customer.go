@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -79,20 +80,22 @@ func customerFilter(l Lists, store tenant.Store, text string) *filter {
 	if text == "" {
 		return f
 	}
-	column := l.compared("search", text)
-	matches := func(pattern string) string { return column + " LIKE " + f.parameter(pattern) + ` ESCAPE '\'` }
-	condition := matches(contains(text))
-	if phone, ok := phonePattern(text); ok {
-		condition = "(" + condition + " OR " + matches(phone) + ")"
+	column, patterns := l.compared("search", Fold(text)), []string{contains(text)}
+	if digits, ok := phoneDigits(text); ok {
+		column, patterns = l.compared("search", Fold(text), digits), append(patterns, phonePattern(digits))
 	}
+	for i, pattern := range patterns {
+		patterns[i] = column + " LIKE " + f.parameter(pattern) + ` ESCAPE '\'`
+	}
+	condition := "(" + strings.Join(patterns, " OR ") + ")"
 	f.search(condition)
 	return f
 }
 
 // Customers reads a page of the customers that match the text, newest first, and counts all that
 // match; empty text matches all, which costs the same for every page and size of the store
-// (statement). With text of three characters or more PostgreSQL looks the text's trigrams up in an
-// index that starts with the store, so that the cost follows the matches; shorter text, and any text
+// (statement). With text that has a trigram, three characters of a word, PostgreSQL looks its trigrams up in an
+// index that starts with the store, so that the cost follows the matches; any other text, and any text
 // on SQLite, is compared along the store's part of an index. The page costs as much again at most, and
 // one look-up for each of its rows.
 func Customers(ctx context.Context, l Lists, store tenant.Store, text string, page Page) (customers []*storefrontv1.Customer, total int64, err error) {

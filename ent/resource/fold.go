@@ -38,10 +38,9 @@ func CustomerSearch(name string, email, phone *string) string {
 	return b.String()
 }
 
-// phonePattern returns the LIKE pattern that finds a phone by its digits, if the text is made of
-// digits and the separators of phone numbers alone and differs from its digits. The phone is the part
-// of a customer's search text that follows two separators.
-func phonePattern(text string) (pattern string, ok bool) {
+// phoneDigits returns the digits of a text that is made of digits and the separators of phone numbers
+// alone, if it differs from them.
+func phoneDigits(text string) (found string, ok bool) {
 	digits := make([]byte, 0, len(text))
 	for _, r := range norm.NFKC.String(text) {
 		switch {
@@ -54,7 +53,13 @@ func phonePattern(text string) (pattern string, ok bool) {
 	if len(digits) == 0 || string(digits) == text {
 		return "", false
 	}
-	return "%" + separator + "%" + separator + "%" + string(digits) + "%", true
+	return string(digits), true
+}
+
+// phonePattern returns the LIKE pattern that finds a phone by its digits. The phone is the part of a
+// customer's search text that follows two separators.
+func phonePattern(digits string) string {
+	return "%" + separator + "%" + separator + "%" + digits + "%"
 }
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)

@@ -4,9 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
+	"unicode"
 )
 
 // Lists reads lists and their totals. Goroutines may share it.
@@ -68,17 +69,40 @@ func (f *filter) search(condition string) {
 	f.text = true
 }
 
-// trigram is how many characters a text has at least that an index of trigrams helps to find.
-const trigram = 3
-
-// compared is a column as a search compares it with a text. PostgreSQL keeps one plan for all texts,
-// and that reads the column's index of trigrams: for a shorter text all of it, and then every row. So
-// such a text is compared with something that the index does not have.
-func (l Lists) compared(column, text string) string {
-	if l.Postgres && utf8.RuneCountInString(Fold(text)) < trigram {
+// compared is a column as a search compares it with patterns that have these texts in them. PostgreSQL
+// keeps one plan for all texts, and that reads the column's index of trigrams: for a text without a trigram
+// all of it, every store's part, and then every row. So such a text is compared with something that the
+// index does not have.
+func (l Lists) compared(column string, texts ...string) string {
+	if l.Postgres && slices.ContainsFunc(texts, hasNoTrigram) {
 		return "(" + column + " || '')"
 	}
 	return column
+}
+
+// hasNoTrigram reports whether pg_trgm finds no trigram that each text with this one in it has. It takes
+// words alone, each with two spaces before it and one after it, but for those at an end of the text, which
+// may go on.
+func hasNoTrigram(text string) bool {
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	length := 0
+	for i, r := range text {
+		switch {
+		case inWord(r):
+			if length == 0 && i > 0 {
+				length = 2
+			}
+			length++
+		case length > 0:
+			if length++; length < 3 {
+				length = 0
+			}
+		}
+		if length >= 3 {
+			return false
+		}
+	}
+	return true
 }
 
 // read reads a page of the store's rows that match, newest first, and sets the total to how many

@@ -53,7 +53,7 @@ var productList = list{
 func Products(ctx context.Context, l Lists, store tenant.Store, which ProductFilter, page Page) (products []*storefrontv1.Product, total int64, err error) {
 	f := &filter{args: []any{store.ID}}
 	if which.Title != "" {
-		f.search(l.compared("title_folded", which.Title) + " LIKE " + f.parameter(contains(which.Title)) + ` ESCAPE '\'`)
+		f.search(l.compared("title_folded", Fold(which.Title)) + " LIKE " + f.parameter(contains(which.Title)) + ` ESCAPE '\'`)
 	}
 	if which.Status != 0 {
 		f.facet("status", which.Status.String())

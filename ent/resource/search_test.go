@@ -30,7 +30,7 @@ func TestASearchIsTheSameWhateverItMatches(t *testing.T) {
 			lists := resource.Lists{Querier: s.Reader(), Postgres: s.Dialect() == dialect.Postgres}
 			for _, few := range []int{0, 20, 20_000} {
 				restore := resource.SetFewMatches(few)
-				for _, text := range []string{"a", "an", "ann", "anna 6", "nobody", "0017", "é"} {
+				for _, text := range []string{"a", "an", "...", "a..", "+00", "ann", "anna 6", "nobody", "0017", "é"} {
 					want := []string{}
 					for _, c := range all {
 						if strings.Contains(c.Search, text) {

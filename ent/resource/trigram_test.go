@@ -1,0 +1,24 @@
+package resource
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/tenant"
+)
+
+// As pg_trgm has it: an index scan with these patterns was looked at in PostgreSQL 15.
+func TestHasNoTrigram(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"": true, "ab": true, "...": true, "a..": true, "a.": true, "é..": true, "12": true,
+		"abc": false, "ééé": false, "ab.": false, ".ab": false, "a.b": false, ".a": false, "_a": false, ".1.": false, "+2 3": false, "12.": false,
+	} {
+		require.Equal(t, want, hasNoTrigram(text), text)
+	}
+	search := func(text string) string { return customerFilter(Lists{Postgres: true}, tenant.Store{}, text).where }
+	require.Contains(t, search("+237"), "(search LIKE $2")
+	require.Contains(t, search("+23"), "(search || '') LIKE", "the phone's digits have none")
+	require.Contains(t, search("..."), "(search || '') LIKE")
+}
