@@ -48,7 +48,7 @@ var productList = list{
 
 // Products reads a page of the matching products, newest first, and counts all that match. Without
 // a search it costs the same for every page and size of the store (statement). A search looks the
-// text's trigrams up on PostgreSQL (three characters or more), else it compares the titles along the
+// text's trigrams up on PostgreSQL (three characters of a word), else it compares the titles along the
 // store's part of an index.
 func Products(ctx context.Context, l Lists, store tenant.Store, which ProductFilter, page Page) (products []*storefrontv1.Product, total int64, err error) {
 	f := &filter{args: []any{store.ID}}
