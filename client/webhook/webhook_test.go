@@ -50,6 +50,7 @@ func TestVerifyReadsEveryType(t *testing.T) {
 	t.Parallel()
 	customer := &storefrontv1.Customer{Id: "c", Phone: new("+237670000001"), TotalPaid: 12, Currency: "XAF", CreatedAt: timestamppb.New(noon)}
 	product := &storefrontv1.Product{Id: "p", Title: "x", Type: storefrontv1.Product_EVENT, Status: storefrontv1.Product_ARCHIVED, CreatedAt: timestamppb.New(noon), UpdatedAt: timestamppb.New(noon)}
+	var read []string
 	for _, row := range []struct {
 		kind webhook.Type
 		// theirs is the service's own name for it.
@@ -64,6 +65,7 @@ func TestVerifyReadsEveryType(t *testing.T) {
 		{webhook.ProductArchived, hook.ProductArchived, product},
 	} {
 		require.Equal(t, row.theirs, string(row.kind))
+		read = append(read, row.theirs)
 		data := string(wire.Marshal(row.data))
 		body := envelope(string(row.kind), data)
 		event, err := webhook.Verify(body, webhook.Sign(body, secret, noon), secret, atNoon())
@@ -77,6 +79,7 @@ func TestVerifyReadsEveryType(t *testing.T) {
 		require.True(t, is, "%T", event.Data)
 		require.True(t, proto.Equal(row.data, got), "%s: %v", row.kind, got)
 	}
+	require.ElementsMatch(t, hook.EventTypes(), read, "every type that the service sends")
 
 	body := envelope("ping", `{"message":"hello","sentAt":"2026-11-21T12:00:00.123Z"}`)
 	event, err := webhook.Verify(body, webhook.Sign(body, secret, noon), secret, atNoon())

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"go.storefront.example/ent/hook"
 )
 
 // cli is the command line.
@@ -58,6 +60,11 @@ func (c *cli) BeforeResolve(k *kong.Context, s *settings) error {
 	return s.load(k)
 }
 
+// newParser returns the parser of the command line, whose help may name ${events}.
+func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(c, append(options, kong.Vars{"events": strings.Join(hook.EventTypes(), ", ")})...)
+}
+
 // run carries out one command line and returns the exit status: 0, 1 when a well-formed command
 // was refused or failed, 2 when the command line is wrong. Results go to out; errors, logs and
 // progress to errs. It serves until the context ends when the command is one that serves.
@@ -68,7 +75,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	parser, err := kong.New(&c,
+	parser, err := newParser(&c,
 		kong.Name("storefront"), kong.Description(description), kong.Writers(out, errs),
 		kong.Exit(func(int) { exited = true }), kong.Resolvers(s), kong.Bind(s),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}), kong.ValueFormatter(describe),

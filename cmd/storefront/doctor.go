@@ -66,7 +66,7 @@ func (c *doctorCmd) Run(s *session, set *settings, k *kong.Context) error {
 // readable returns a command's error about the settings, without running it.
 func readable(set *settings, command string) error {
 	exited := false
-	parser, err := kong.New(&cli{}, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard),
+	parser, err := newParser(&cli{}, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard),
 		kong.Exit(func(int) { exited = true }), kong.Resolvers(set), kong.Bind(set))
 	if err != nil {
 		return err

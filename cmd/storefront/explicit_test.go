@@ -30,7 +30,7 @@ var emptyable = map[string][]string{
 // refused.
 func TestEmptyValuesAreNeverIgnored(t *testing.T) {
 	t.Parallel()
-	parser, err := kong.New(&cli{}, kong.Bind(&settings{}))
+	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
 	require.NoError(t, err)
 	seen := 0
 	for _, path := range levels(parser.Model.Node, nil) {

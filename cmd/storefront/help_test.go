@@ -20,7 +20,7 @@ func levels(n *kong.Node, path []string) [][]string {
 
 func TestHelpOnEveryLevelHasAnExample(t *testing.T) {
 	t.Parallel()
-	parser, err := kong.New(&cli{}, kong.Bind(&settings{}))
+	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
 	require.NoError(t, err)
 	all := levels(parser.Model.Node, nil)
 	require.Greater(t, len(all), 30)
@@ -41,7 +41,7 @@ func TestHelpOnEveryLevelHasAnExample(t *testing.T) {
 // The help of every command names the default of each flag and the values of each enum.
 func TestHelpNamesDefaultsAndValues(t *testing.T) {
 	t.Parallel()
-	parser, err := kong.New(&cli{}, kong.Bind(&settings{}))
+	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
 	require.NoError(t, err)
 	for _, path := range levels(parser.Model.Node, nil) {
 		var out, errs bytes.Buffer

@@ -23,7 +23,7 @@ type listenCmd struct {
 	admin
 	forwarding
 	Store     string   `placeholder:"SLUG" help:"The store, by slug or id; not needed if there is only one."`
-	Events    []string `placeholder:"TYPE" help:"What to forward: order.paid, order.failed, customer.created, product.published, product.archived, payment_link.paid, ping (default: all of them)."`
+	Events    []string `placeholder:"TYPE" help:"What to forward: ${events}, ping (default: all of them)."`
 	PrintJSON bool     `name:"print-json" help:"Print each event on standard output, one a line, in the bytes that are forwarded; everything else goes to standard error."`
 }
 

@@ -23,7 +23,7 @@ const grace = 10 * time.Second
 func requireCommand(t *testing.T, args ...string) {
 	t.Helper()
 	none := &settings{env: func(string) (string, bool) { return "", false }}
-	parser, err := kong.New(&cli{}, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard), kong.Resolvers(none), kong.Bind(none))
+	parser, err := newParser(&cli{}, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard), kong.Resolvers(none), kong.Bind(none))
 	require.NoError(t, err)
 	_, err = parser.Parse(args)
 	require.NoError(t, err, "%v", args)
@@ -32,7 +32,7 @@ func requireCommand(t *testing.T, args ...string) {
 // requireVariable makes sure that a variable is one that a flag reads.
 func requireVariable(t *testing.T, name string) {
 	t.Helper()
-	parser, err := kong.New(&cli{}, kong.Bind(&settings{}))
+	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
 	require.NoError(t, err)
 	known := flagNamesOf(parser.Model.Node)
 	require.True(t, slices.ContainsFunc(known, func(flag string) bool { return variable(flag) == name }), "%s is read by nothing", name)

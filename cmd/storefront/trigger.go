@@ -15,7 +15,7 @@ import (
 
 type triggerCmd struct {
 	place
-	Type     string   `arg:"" enum:"order.paid,order.failed,customer.created,product.published,product.archived,payment_link.paid,ping" help:"order.paid, order.failed, customer.created, product.published, product.archived, payment_link.paid or ping."`
+	Type     string   `arg:"" enum:"${events}, ping" help:"${events} or ping."`
 	Store    string   `placeholder:"SLUG" help:"The store, by slug or id; not needed if there is only one."`
 	Override []string `sep:"none" placeholder:"FIELD=VALUE" help:"Sets a field of the demo data, such as title=Soap or customer.email=awa@example.com; may be repeated."`
 	Yes      bool     `help:"Do it in a store that is not of storefront dev too."`

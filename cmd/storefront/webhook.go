@@ -71,7 +71,7 @@ type webhookCreateCmd struct {
 	targets
 	Store       string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	URL         string   `name:"url" required:"" placeholder:"URL" help:"Where events are sent: https, no private or local address, no user name."`
-	Events      []string `placeholder:"TYPE" help:"What it receives: order.paid, order.failed, customer.created, product.published, product.archived, payment_link.paid (default: all six)."`
+	Events      []string `placeholder:"TYPE" help:"What it receives: ${events} (default: all of them)."`
 	Description string   `clears:"" placeholder:"TEXT" help:"What it is for."`
 }
 
