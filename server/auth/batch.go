@@ -11,20 +11,17 @@ import (
 // maxBatch is the most requests that share a statement.
 const maxBatch = 128
 
-// Statements that run at a time before requests share, and how long one keeps its place among them.
-const (
-	places = 2
-	keeps  = 5 * time.Millisecond
-)
+// keeps is how long a statement keeps others waiting.
+const keeps = 5 * time.Millisecond
 
-// batches lets the requests that arrive while statements are under way share the next one:
+// batches lets the requests that arrive while a statement is under way share the next one:
 //
-//	a place is free ──► asked alone, at once
-//	none is ──────────► waits ──► a statement returns ──► all that wait are asked in one
+//	none is under way ──► asked alone, at once
+//	one is ─────────────► waits ──► it returns ──► all that wait are asked in one
 //
 // So a busy database runs fewer statements: four requests that share one cost it little more than half of
 // four, sixteen a third. An idle one answers without delay. A statement that takes long, because somebody
-// holds a lock, gives up its place, so that it holds up nobody else; a shared one soon gives up altogether.
+// holds a lock, does not keep others waiting; a shared one soon gives up altogether.
 // Those who shared a statement that failed are asked alone, unless the database is away: what is wrong with
 // one key stays its own. Goroutines may share it.
 type batches struct {
@@ -34,7 +31,7 @@ type batches struct {
 
 	mu       sync.Mutex
 	underWay int
-	taken    int // places
+	busy     bool // with a statement that keeps others waiting
 	waiting  []*waiter
 }
 
@@ -76,16 +73,16 @@ func (b *batches) ask(ctx context.Context, q question) (finding, error) {
 }
 
 // free reports whether a statement may start. Callers hold mu.
-func (b *batches) free() bool { return b.taken < places && b.underWay < b.most }
+func (b *batches) free() bool { return !b.busy && b.underWay < b.most }
 
 // enter starts a statement; leave ends it. Callers of enter hold mu.
 func (b *batches) enter() (leave func()) {
 	b.underWay++
-	b.taken++
+	b.busy = true
 	late := time.AfterFunc(keeps, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.taken--
+		b.busy = false
 		b.next()
 	})
 	return func() {
@@ -93,7 +90,7 @@ func (b *batches) enter() (leave func()) {
 		defer b.mu.Unlock()
 		b.underWay--
 		if late.Stop() {
-			b.taken--
+			b.busy = false
 		}
 		b.next()
 	}

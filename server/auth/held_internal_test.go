@@ -48,7 +48,7 @@ func TestALockedCounterHoldsUpNoOtherKey(t *testing.T) {
 	_, err = tx.Exec("SELECT 1 FROM rate_counters WHERE id = $1 FOR UPDATE", ids[0])
 	require.NoError(t, err)
 
-	b := &batches{alone: a, all: a.askAll, most: 4, taken: places}
+	b := &batches{alone: a, all: a.askAll, most: 4, busy: true}
 	type answer struct {
 		found finding
 		err   error
@@ -64,7 +64,7 @@ func TestALockedCounterHoldsUpNoOtherKey(t *testing.T) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if len(b.waiting) == 2 {
-			b.taken = 0
+			b.busy = false
 			b.next()
 			return true
 		}
