@@ -127,20 +127,38 @@ func (e *BadLinesError) Error() string {
 	return text
 }
 
-// Load imports a file. Bad lines are a *BadLinesError; what was done is returned with an error too.
+// Load imports a file. Bad lines are a *BadLinesError; what was done is returned with an error too. It reads
+// ahead: a read that waits when Load returns with an error goes on until it returns.
 func Load(ctx context.Context, api API, in io.Reader, o Options) (Progress, error) {
 	l := &load{Options: o, api: api, in: &counted{Reader: in}, seen: map[identity]bool{}}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	next, err := l.open()
-	for err == nil {
-		var e *entry
-		if e, err = next(); err == nil {
-			err = l.add(ctx, e)
+	if err != nil {
+		return l.finish(ctx, err)
+	}
+	for r := range l.ahead(ctx, next) {
+		l.read = r.bytes
+		if err = r.err; err == nil {
+			err = l.add(ctx, r.entry)
 		}
 		var bad *LineError
 		if errors.As(err, &bad) {
 			err = l.add(ctx, &entry{line: bad.Line, bad: []LineError{*bad}})
 		}
+		if err != nil {
+			break
+		}
 	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return l.finish(ctx, err)
+}
+
+// finish stores the last batch if the file was read to its end, or to a line behind which nothing can be
+// read, and returns what was done.
+func (l *load) finish(ctx context.Context, err error) (Progress, error) {
 	var fatal *fatalError
 	if errors.As(err, &fatal) {
 		l.batch = append(l.batch, &entry{line: fatal.Line, bad: []LineError{fatal.LineError}})
@@ -153,6 +171,33 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (Progress, erro
 		err = &BadLinesError{l.first, l.done.Bad}
 	}
 	return l.done, err
+}
+
+// row is what was read of the file next: an entry, or an error.
+type row struct {
+	entry *entry
+	err   error
+	bytes int64 // of the file so far
+}
+
+// ahead reads a batch ahead of what is stored, until the file or the context ends.
+func (l *load) ahead(ctx context.Context, next func() (*entry, error)) <-chan row {
+	rows := make(chan row, BatchRows)
+	go func() {
+		defer close(rows)
+		for {
+			e, err := next()
+			select {
+			case rows <- row{e, err, l.in.bytes}:
+			case <-ctx.Done():
+				return
+			}
+			if bad := new(LineError); err != nil && !errors.As(err, &bad) {
+				return
+			}
+		}
+	}()
+	return rows
 }
 
 // entry is a row of the file on its way into the store.
@@ -187,6 +232,7 @@ type load struct {
 	in    *counted
 	batch []*entry
 	bytes int
+	read  int64 // bytes of the file up to the row at hand
 	done  Progress
 	first []LineError
 	// seen are what identifies the rows that were only checked, since the store does not have them.
@@ -268,7 +314,7 @@ func (l *load) send(ctx context.Context) error {
 		l.done.Skipped += skipped
 	}
 	l.done.Bad += bad
-	l.done.Bytes = l.in.bytes
+	l.done.Bytes = l.read
 	if l.Progress != nil {
 		l.Progress(l.done)
 	}
