@@ -20,6 +20,7 @@ import (
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/importing"
 	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
@@ -132,7 +133,9 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 		if err != nil {
 			return err
 		}
-		_, err = h.PayOrder(h.ctx, o.GetId())
+		if _, err = h.PayOrder(h.ctx, o.GetId()); refusalCode(err) == apierr.OrderTransition {
+			return nil // another writer has moved it meanwhile
+		}
 		return err
 	default:
 		_, err := importtest.Load(h.ctx, importing.New(h.bench.store), importtest.Lines(importtest.OneOrder(importtest.OneCustomer()).With("createdAt", moment(r)),
