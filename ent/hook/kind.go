@@ -35,8 +35,8 @@ type kind struct {
 	// fields are the journaled columns in the order of an entry. Counters and times that follow from
 	// other changes are not journaled.
 	fields []field.Column
-	// action names a change; nil for the plain created and updated.
-	name func(op ent.Op, changes []Change) string
+	// verb ends the name of the journal's entry: paid in order.paid. Nil means created or updated.
+	verb func(op ent.Op, changes []Change) string
 	// events returns the types of event that a change sends.
 	events func(op ent.Op, changes []Change, row ent.Value) []string
 }
@@ -73,7 +73,7 @@ var kinds = map[string]kind{
 	ent.TypeOrder: {
 		resource: "order",
 		fields:   field.Order.Columns(),
-		name: func(op ent.Op, changes []Change) string {
+		verb: func(op ent.Op, changes []Change) string {
 			if op.Is(ent.OpCreate) {
 				return "created"
 			}
@@ -95,7 +95,7 @@ var kinds = map[string]kind{
 	ent.TypePaymentLink: {
 		resource: "payment_link",
 		fields:   field.PaymentLink.Columns(),
-		name: func(op ent.Op, changes []Change) string {
+		verb: func(op ent.Op, changes []Change) string {
 			switch {
 			case op.Is(ent.OpCreate):
 				return "created"
@@ -110,7 +110,7 @@ var kinds = map[string]kind{
 	ent.TypeApiKey: {
 		resource: "api_key",
 		fields:   field.ApiKey.Columns(),
-		name: func(op ent.Op, _ []Change) string {
+		verb: func(op ent.Op, _ []Change) string {
 			if op.Is(ent.OpCreate) {
 				return "created"
 			}
@@ -120,7 +120,7 @@ var kinds = map[string]kind{
 	ent.TypeWebhook: {
 		resource: "webhook",
 		fields:   field.Webhook.Columns(),
-		name: func(op ent.Op, changes []Change) string {
+		verb: func(op ent.Op, changes []Change) string {
 			if op.Is(ent.OpCreate) {
 				return "created"
 			}
@@ -140,8 +140,8 @@ var kinds = map[string]kind{
 // action is the journal's name of a change, such as product.updated.
 func (k kind) action(op ent.Op, changes []Change) string {
 	switch {
-	case k.name != nil:
-		return k.resource + "." + k.name(op, changes)
+	case k.verb != nil:
+		return k.resource + "." + k.verb(op, changes)
 	case op.Is(ent.OpCreate):
 		return k.resource + ".created"
 	}

@@ -23,8 +23,8 @@ type Draft struct {
 }
 
 // Add puts deliveries into the queue, due now and with no attempt made, in one statement. The
-// caller makes sure that their webhooks are there and enabled, and that nobody disables them
-// before the commit; and announces them to the workers after it (store.Announce).
+// caller has locked their webhooks and found them enabled, and wakes the workers after the commit
+// (db.DB.Announce).
 func Add(ctx context.Context, tx *ent.Tx, s *db.DB, deliveries []Draft) error {
 	rows := make([]newRow, len(deliveries))
 	for i, d := range deliveries {

@@ -8,7 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// dueReach is how far behind the last one a search of what became due begins.
+// dueReach is how much a search of what became due overlaps the one before it, for rows that were
+// committed late.
 const dueReach = 2 * time.Second
 
 // Waiting is a lane in which something is due.
@@ -18,9 +19,9 @@ type Waiting struct {
 	Since time.Time
 }
 
-// Due returns the lanes in which something became due since it was last clock: retries whose time
-// has come, leases that ended, what other workers left waiting. At the first call, and from time to
-// time, it returns every lane in which anything is due, and all is true.
+// Due returns the lanes in which something became due since the call before: retries whose time has
+// come, leases that ended, what other workers left waiting. At the first call, every fullInterval and
+// after the clock was set back it returns every lane in which anything is due, and all is true.
 func (q *Queue) Due(ctx context.Context) (lanes []Waiting, all bool, err error) {
 	now := q.store.Now()
 	since := q.due.at.Add(-dueReach)

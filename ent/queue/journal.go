@@ -178,8 +178,8 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// FindEntry returns the delivery of the store's with this id, read by q, whichever tenant it belongs
-// to. It returns ErrNoDelivery when there is none, or none any more.
+// FindEntry reads the delivery with this id, of any store, through q. It returns ErrNoDelivery when there
+// is none, or none any more.
 func FindEntry(ctx context.Context, s *db.DB, q Querier, deliveryID uuid.UUID) (Entry, error) {
 	entries, err := scanEntries(q.QueryContext(ctx, dialectOf(s).findEntry(), deliveryID, s.Moment()))
 	if err != nil {

@@ -117,8 +117,8 @@ func DueResends(ctx context.Context, s *db.DB, limit int) ([]uuid.UUID, error) {
 var ErrNoResend = errors.New("no such resend")
 
 // StepResend does one step of a resend: it adds a delivery for each of the next events that the
-// webhook subscribes to and that neither is on its way there nor ever succeeded there. hold is
-// what the step before returned; zero is a process that takes the resend up. It returns
+// webhook subscribes to and that neither is on its way there nor ever succeeded there. held is the
+// Hold that the caller's step before returned, or zero if the caller has made none. It returns
 // ErrNoResend when there is none with this id, and does nothing when it is finished.
 func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID, held time.Time) (Resend, error) {
 	var (

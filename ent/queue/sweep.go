@@ -36,8 +36,8 @@ type Swept struct {
 // database's clock, and makes room for those of the days to come. What deliveries under way still
 // need is kept. On PostgreSQL a whole day is dropped at once, once all of it is too old; otherwise
 // rows are deleted in the order of their ids, in small transactions. Idempotency keys go by their
-// own age. It is safe from several processes at once. It returns store.ErrClock, and deletes nothing,
-// while this process's clock and the database's differ by more than store.ClockLimit, and ErrLeapt for a
+// own age. It is safe from several processes at once. It returns db.ErrClock, and deletes nothing,
+// while this process's clock and the database's differ by more than db.ClockLimit, and ErrLeapt for a
 // day after the database's clock has leapt.
 func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (Swept, error) {
 	var done Swept

@@ -9,9 +9,10 @@
 //	                                 api_key_revoked
 //	                                 api_key_expired
 //
-// A request with a known key always counts on the key's counter. One with an unknown key, malformed
-// or not, counts on its client: its IPv4 address or IPv6 /64. One statement reads the client's limit,
-// the key, its store and its counter.
+// A request with a known key counts on the key's counter, one with an unknown key, malformed or not,
+// on its client: its IPv4 address or IPv6 /64. A client beyond its limit is refused for the rest of
+// the minute, whatever its key, and counts on no key. One statement reads the client's limit, the key,
+// its store and its counter.
 //
 // On PostgreSQL the same statement counts, and only the database does, so that any number of servers
 // count together. An SQLite file has one server: it counts the requests of known keys in memory, and
