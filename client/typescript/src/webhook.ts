@@ -71,7 +71,7 @@ export async function verifyWebhook(
   if (body === undefined) {
     throw new TypeError("rawBody must be the text or the bytes as they came, before anything parsed them");
   }
-  const secrets = [secret].flat().filter((text) => text !== "" && text !== undefined);
+  const secrets = [secret].flat().filter(isSecret);
   const now = (options.now ?? new Date()).getTime() / 1000;
   const tolerance = options.toleranceSeconds ?? defaultToleranceSeconds;
   const text = [header ?? ""].flat().join(",");
@@ -92,6 +92,11 @@ export async function verifyWebhook(
   return event;
 }
 
+/** Whether a value is a secret: null, say, of a setting that is missing, would become the text "null", with which anybody could sign. */
+function isSecret(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
 /** What to sign. */
 export interface SignWebhookOptions {
   /** The body, byte for byte as it will be sent. */
@@ -105,7 +110,7 @@ export interface SignWebhookOptions {
 /** Returns the value of the signature's header as the service would make it: for tests of a receiver. */
 export async function signWebhook({ body, secret, timestamp = Math.floor(Date.now() / 1000) }: SignWebhookOptions): Promise<string> {
   const bytes = bytesOf(body);
-  if (bytes === undefined || secret === "") {
+  if (bytes === undefined || !isSecret(secret)) {
     throw new TypeError("body must be text or bytes, and secret must not be empty");
   }
   return `t=${timestamp},v1=${await sign(bytes, secret, String(timestamp))}`;

@@ -74,6 +74,14 @@ it("accepts one of several secrets, and never an empty one", async () => {
     assert.equal(await verdict(() => verifyWebhook(body, forged, none)), "no_secret");
   }
   assert.equal(await verdict(() => verifyWebhook(body, forged, ["", secret])), "mismatch");
+  const now = Math.floor(Date.now() / 1000);
+  for (const none of [null, false, 0, {}]) {
+    // A program without types passes what its settings hold; as text it would be a secret that anybody knows.
+    const guessed = `t=${now},v1=${createHmac("sha256", String(none)).update(`${now}.${body}`).digest("hex")}`;
+    assert.equal(await verdict(() => verifyWebhook(body, guessed, none as unknown as string)), "no_secret", String(none));
+    assert.equal(await verdict(() => verifyWebhook(body, guessed, [none as unknown as string, secret])), "mismatch", String(none));
+    await assert.rejects(signWebhook({ body, secret: none as unknown as string }), TypeError, String(none));
+  }
   await assert.rejects(signWebhook({ body, secret: "" }), TypeError);
 });
 
