@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/hook"
@@ -59,7 +60,8 @@ var worker = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling
 
 // Disable disables a webhook that is exhausted and cancels what waits for it, with the entry in
 // the activity journal, all in one transaction. It reports whether it did: a success in the
-// meantime, or somebody who was faster, leaves it as it is.
+// meantime, or somebody who was faster, leaves it as it is, and so does somebody who holds its row
+// just now, as nobody's results may wait for that: the next failure disables it.
 func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patience time.Duration) (disabled bool, err error) {
 	row, err := q.store.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
 	if err != nil {
@@ -68,7 +70,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 	ctx = tenant.With(ctx, tenant.Store{ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country}, worker)
 	err = q.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		disabled = false
-		w, err := lockWebhook(ctx, tx, q.store, storeID, webhookID)
+		w, err := lockWebhook(ctx, tx, q.store, storeID, webhookID, entsql.WithLockAction(entsql.SkipLocked))
 		if ent.IsNotFound(err) {
 			return nil
 		}

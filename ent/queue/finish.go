@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,12 +28,10 @@ type Outcome struct {
 }
 
 type endRow struct {
-	ID        uuid.UUID `json:"id"`
-	Lease     uuid.UUID `json:"lease"`
-	WebhookID uuid.UUID `json:"webhook_id"`
-	Status    string    `json:"status"`
-	Attempts  string    `json:"attempts"`
-	Healthy   bool      `json:"healthy"`
+	ID       uuid.UUID `json:"id"`
+	Lease    uuid.UUID `json:"lease"`
+	Status   string    `json:"status"`
+	Attempts string    `json:"attempts"`
 }
 
 type waitRow struct {
@@ -44,49 +41,16 @@ type waitRow struct {
 	Delay    int64     `json:"delay"`
 }
 
-// health is what outcomes mean for their webhooks.
-type health struct {
-	// failing are those with a failure that counts and no success, relapsed those with such a failure
-	// after their last success.
-	failing, relapsed []uuid.UUID
-}
-
-// healthOf goes by the order of the outcomes.
-func healthOf(outcomes []Outcome) health {
-	type history struct{ succeeded, failed bool }
-	webhooks := map[uuid.UUID]history{}
-	for _, o := range outcomes {
-		switch webhook := o.Delivery.WebhookID; {
-		case o.Attempt == nil:
-		case o.Status == Succeeded:
-			webhooks[webhook] = history{succeeded: true}
-		case o.Counts && o.Status != Cancelled:
-			webhooks[webhook] = history{succeeded: webhooks[webhook].succeeded, failed: true}
-		}
-	}
-	var h health
-	for webhook, is := range webhooks {
-		switch {
-		case is.failed && is.succeeded:
-			h.relapsed = append(h.relapsed, webhook)
-		case is.failed:
-			h.failing = append(h.failing, webhook)
-		}
-	}
-	return h
-}
-
 // Finish writes outcomes down, which are in the order in which their attempts ended: ends move to
 // the journal, the rest wait for their next attempt. An outcome whose lease was lost meanwhile
 // changes nothing; lost is how many were. A webhook whose last success nothing that counts has
 // followed fails no longer; one with a failure that counts fails from now on, unless it did without
-// a success in between.
+// a success in between. It waits for no lock on a webhook: see mark.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
 	var (
 		ends  []endRow
 		waits []waitRow
 	)
-	health := healthOf(outcomes)
 	for _, o := range outcomes {
 		attempts := o.Delivery.Attempts
 		if o.Attempt != nil {
@@ -97,28 +61,22 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 		if o.Status == "" {
 			waits = append(waits, waitRow{o.Delivery.ID, o.Delivery.Lease, string(attempts), o.Delay.Milliseconds()})
 		} else {
-			ends = append(ends, endRow{
-				o.Delivery.ID, o.Delivery.Lease, o.Delivery.WebhookID, o.Status, string(attempts),
-				o.Status == Succeeded && !slices.Contains(health.relapsed, o.Delivery.WebhookID),
-			})
+			ends = append(ends, endRow{o.Delivery.ID, o.Delivery.Lease, o.Status, string(attempts)})
 		}
 	}
 	var kept int64
 	err = q.dialect.together(ctx, q, func(on execer) error {
-		kept, err = q.writeOutcomes(ctx, on, ends, waits, health)
+		kept, err = q.writeOutcomes(ctx, on, ends, waits, healthOf(outcomes))
 		return err
 	})
 	return len(outcomes) - int(kept), wrap("finish", err)
 }
 
 // writeOutcomes returns how many of the rows were still under their lease.
-func (q *Queue) writeOutcomes(ctx context.Context, on execer, ends []endRow, waits []waitRow, health health) (kept int64, err error) {
+func (q *Queue) writeOutcomes(ctx context.Context, on execer, ends []endRow, waits []waitRow, webhooks map[uuid.UUID]history) (kept int64, err error) {
 	moment, now := q.store.Moment(), q.store.Now()
 	// A failure is written before a delivery that waits because of it can be claimed again.
-	if _, err := write(ctx, on, q.dialect.failing, moment, health.failing); err != nil {
-		return 0, err
-	}
-	if _, err := write(ctx, on, q.dialect.relapsed, moment, health.relapsed); err != nil {
+	if err := q.mark(ctx, on, webhooks); err != nil {
 		return 0, err
 	}
 	if kept, err = write(ctx, on, q.dialect.wait, moment, waits); err != nil {

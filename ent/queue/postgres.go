@@ -45,8 +45,19 @@ const held = `held AS (
  SELECT d.place, r.* FROM r CROSS JOIN LATERAL (SELECT ctid AS place FROM deliveries
   WHERE id >= r.id AND id <= r.id AND lease = r.lease ORDER BY id LIMIT 1 FOR UPDATE) d)`
 
-const relapsedPostgres = `UPDATE webhooks SET failing_since = date_trunc('milliseconds', ` + present + `)
- WHERE enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($2::jsonb))`
+// markStatement marks the webhooks that meet a condition, and returns those of them that it passed
+// by, since somebody else holds their rows.
+func markStatement(since, condition string) string {
+	row := " FROM webhooks WHERE id >= r.id AND id <= r.id AND " + condition + " ORDER BY id LIMIT 1"
+	return `WITH r AS (SELECT value::uuid AS id FROM jsonb_array_elements_text($2::jsonb)),
+asked AS (SELECT w.id FROM r CROSS JOIN LATERAL (SELECT id` + row + `) w),
+free AS (SELECT w.id, w.place FROM asked r CROSS JOIN LATERAL (SELECT id, ctid AS place` + row + ` FOR UPDATE SKIP LOCKED) w),
+marked AS (UPDATE webhooks w SET failing_since = ` + since + ` FROM free f WHERE w.ctid = f.place)
+SELECT id FROM asked EXCEPT SELECT id FROM free`
+}
+
+// markedSince is the present as the column has it.
+const markedSince = "date_trunc('milliseconds', " + present + ")"
 
 var postgres = &dialect{
 	moment:     "COALESCE($%d::timestamptz, now())",
@@ -95,16 +106,11 @@ SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
 SELECT n.at, d.* FROM (SELECT ` + present + ` AS at) n LEFT JOIN (SELECT * FROM lanes WHERE due_at <= ` + present + `) d ON true`,
 
 	end: []string{`WITH r AS (
- SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid, webhook_id uuid, status text, attempts text, healthy boolean)),
+ SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid, status text, attempts text)),
 ` + held + `,
 gone AS (
  DELETE FROM deliveries d USING held h WHERE d.ctid = h.place
- RETURNING d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, h.status, h.attempts, d.created_at),
-mended AS (
- SELECT w.place FROM (SELECT DISTINCT webhook_id FROM r WHERE healthy) h CROSS JOIN LATERAL (SELECT ctid AS place FROM webhooks
-  WHERE id >= h.webhook_id AND id <= h.webhook_id AND failing_since IS NOT NULL ORDER BY id LIMIT 1 FOR UPDATE) w),
-healthy AS (
- UPDATE webhooks w SET failing_since = NULL FROM mended m WHERE w.ctid = m.place)
+ RETURNING d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, h.status, h.attempts, d.created_at)
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
 SELECT id, store_id, webhook_id, event_id, event_type, status, convert_to(attempts, 'UTF8'), created_at, $1 FROM gone`},
 
@@ -121,8 +127,10 @@ UPDATE deliveries d SET lease = NULL, due_at = ` + present + ` FROM held h WHERE
 
 	health: `SELECT id, COALESCE(failing_since <= ` + present + ` - $2::bigint * interval '1 millisecond', false), epoch, epoch_since
  FROM webhooks WHERE enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($3::jsonb))`,
-	relapsed: relapsedPostgres,
-	failing:  relapsedPostgres + ` AND failing_since IS NULL`,
+	relapsed: markStatement(markedSince, "enabled"),
+	failing:  markStatement(markedSince, "enabled AND failing_since IS NULL"),
+	// It names the present all the same, as PostgreSQL refuses an argument that is not used.
+	healthy: markStatement("CASE WHEN false THEN "+markedSince+" END", "failing_since IS NOT NULL"),
 
 	missed: `WITH RECURSIVE lanes AS (
  (SELECT * FROM deliveries ORDER BY store_id, webhook_id, retry, due_at LIMIT 1)
@@ -171,6 +179,7 @@ SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
 	search:   searchPostgres,
 	claim:    claimPostgres,
 	movePage: movePagePostgres,
+	mark:     markPostgres,
 	together: func(_ context.Context, q *Queue, write func(execer) error) error { return write(q.store.Writer()) },
 }
 
@@ -214,6 +223,24 @@ SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_typ
  LEFT JOIN LATERAL (SELECT payload, request_id, trace FROM events
   WHERE id >= d.event_id AND id <= d.event_id AND store_id = d.store_id ORDER BY id LIMIT 1) e ON true
  ORDER BY d.was_due_at, d.id`
+
+func markPostgres(ctx context.Context, on execer, statement string, at any, webhooks []uuid.UUID) (passedBy []uuid.UUID, err error) {
+	if len(webhooks) == 0 {
+		return nil, nil
+	}
+	set, err := rowset(webhooks)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := on.QueryContext(ctx, statement, at, set)
+	err = each(rows, err, func() error {
+		var webhook uuid.UUID
+		err := rows.Scan(&webhook)
+		passedBy = append(passedBy, webhook)
+		return err
+	})
+	return passedBy, err
+}
 
 // wantRow is a Want as the statement reads it.
 type wantRow struct {

@@ -28,6 +28,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	entdialect "entgo.io/ent/dialect"
@@ -46,6 +47,10 @@ type Queue struct {
 		at   time.Time // by the database's clock: up to when Due has looked
 		full time.Time // when it last looked at everything
 	}
+
+	marking sync.Mutex
+	// unmarked are the webhooks with a success that is still to be marked, as somebody held their rows.
+	unmarked map[uuid.UUID]history
 }
 
 // On returns the queue of a database. Its connections should have Settings.
@@ -74,6 +79,7 @@ type dialect struct {
 	health        string
 	failing       string // marks webhooks that fail, unless they do already
 	relapsed      string // marks webhooks that fail, anew
+	healthy       string // marks webhooks that fail no longer
 	missed        string
 	hold          string // a resend
 	keepQueued    string // keeps a page's events in the outbox, "" where nobody else can take them
@@ -86,6 +92,8 @@ type dialect struct {
 	search   func(context.Context, *Queue) (after int64, found bool, err error)
 	claim    func(context.Context, *Queue, []Want, time.Duration, *Claimed) error
 	movePage func(ctx context.Context, tx *sql.Tx, now any, c cancellation) (looked, error)
+	// mark runs one of the statements that mark webhooks, and returns those that it passed by.
+	mark func(ctx context.Context, on execer, statement string, at any, webhooks []uuid.UUID) ([]uuid.UUID, error)
 	// together runs the statements of write one after the other: in one transaction on SQLite, each in
 	// its own on PostgreSQL.
 	together func(ctx context.Context, q *Queue, write func(execer) error) error
@@ -168,6 +176,7 @@ func (q *Queue) inTx(ctx context.Context, fn func(tx *sql.Tx) error) error {
 
 // execer is a *sql.DB or a transaction.
 type execer interface {
+	Querier
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
@@ -292,10 +293,10 @@ func (page pastEvents) missing(job *ent.Resend, subscribed []string, now time.Ti
 
 // lockWebhook takes a webhook's row for the rest of the transaction, so that it stays enabled or
 // disabled and that its resends take turns. SQLite has a single writer and needs no locks.
-func lockWebhook(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID) (*ent.Webhook, error) {
+func lockWebhook(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID, how ...entsql.LockOption) (*ent.Webhook, error) {
 	q := tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID))
 	if dialectOf(s).forUpdate != "" {
-		q.ForUpdate()
+		q.ForUpdate(how...)
 	}
 	w, err := q.Only(ctx)
 	if err != nil {

@@ -40,8 +40,8 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 	owner, webhook := uuid.New(), uuid.New()
 	want, err := rowset([]wantRow{{owner, webhook, true, 20, time.Unix(0, 0)}})
 	require.NoError(t, err)
-	one := fmt.Sprintf(`[{"id":%q,"lease":%q,"webhook_id":%q,"status":"failed","attempts":"[]","healthy":true,"delay":1}]`,
-		uuid.New(), uuid.New(), webhook)
+	one := fmt.Sprintf(`[{"id":%q,"lease":%q,"status":"failed","attempts":"[]","delay":1}]`, uuid.New(), uuid.New())
+	marked := fmt.Sprintf(`[%q]`, webhook)
 	const lane = "store_id_webhook_id_retry_due_at_id"
 	check := func(tables string) {
 		for _, q := range []struct {
@@ -54,7 +54,9 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 			{"claim", claimStatement, []any{nil, want, 12000}, []string{lane, "Tid Scan on deliveries"}, 0},
 			{"due in a span", postgres.dueSince, []any{nil, time.Now().Add(-time.Minute)}, []string{"delivery_due_at"}, 0},
 			{"all that is due", postgres.due, []any{nil}, []string{lane}, 1},
-			{"an end", postgres.end[0], []any{time.Now(), one}, []string{"deliveries_pkey", "webhooks_pkey", "Tid Scan on deliveries", "Tid Scan on webhooks"}, 0},
+			{"an end", postgres.end[0], []any{time.Now(), one}, []string{"deliveries_pkey", "Tid Scan on deliveries"}, 0},
+			{"a failure", postgres.failing, []any{nil, marked}, []string{"webhooks_pkey", "Tid Scan on webhooks"}, 0},
+			{"a success", postgres.healthy, []any{nil, marked}, []string{"webhooks_pkey", "Tid Scan on webhooks"}, 0},
 			{"a wait", postgres.wait, []any{nil, one}, []string{"deliveries_pkey", "Tid Scan on deliveries"}, 0},
 			{"a release", postgres.release, []any{nil, one}, []string{"deliveries_pkey", "Tid Scan on deliveries"}, 0},
 		} {

@@ -53,8 +53,6 @@ SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.value->>'stat
  FROM json_each($2) r JOIN deliveries d ON d.id = r.value->>'id' AND d.lease = r.value->>'lease'`,
 		`DELETE FROM deliveries WHERE id IN (
  SELECT d.id FROM json_each($2) r JOIN deliveries d ON d.id = r.value->>'id' AND d.lease = r.value->>'lease')`,
-		`UPDATE webhooks SET failing_since = NULL WHERE failing_since IS NOT NULL
- AND id IN (SELECT value->>'webhook_id' FROM json_each($2) WHERE value->>'healthy')`,
 	},
 	wait: `UPDATE deliveries SET retry = true, lease = NULL, attempts = CAST(r.value->>'attempts' AS BLOB),
  due_at = $1 + (r.value->>'delay')
@@ -66,6 +64,7 @@ SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.value->>'stat
  FROM webhooks WHERE enabled AND id IN (SELECT value FROM json_each($3))`,
 	relapsed: relapsedSQLite,
 	failing:  relapsedSQLite + ` AND failing_since IS NULL`,
+	healthy:  `UPDATE webhooks SET failing_since = NULL WHERE failing_since IS NOT NULL AND id IN (SELECT value FROM json_each($2))`,
 
 	missed: `WITH RECURSIVE ` + lanesSQLite + `
 SELECT d.store_id, d.webhook_id, d.epoch FROM lanes l JOIN deliveries d ON d.id = l.id WHERE (d.lease IS NULL OR d.due_at <= $1)` + andMissed,
@@ -94,6 +93,10 @@ SELECT d.store_id, d.webhook_id, d.epoch FROM lanes l JOIN deliveries d ON d.id 
 	search:   searchSQLite,
 	claim:    claimSQLite,
 	movePage: movePageSQLite,
+	mark: func(ctx context.Context, on execer, statement string, at any, webhooks []uuid.UUID) ([]uuid.UUID, error) {
+		_, err := write(ctx, on, statement, at, webhooks)
+		return nil, err // nobody else holds a row
+	},
 	together: func(ctx context.Context, q *Queue, write func(execer) error) error {
 		return q.inTx(ctx, func(tx *sql.Tx) error { return write(tx) })
 	},

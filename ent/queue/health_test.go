@@ -1,0 +1,63 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/gen/ent"
+)
+
+// hangGuard ends what waits in vain.
+const hangGuard = 20 * time.Second
+
+// A lock on one webhook's row holds up no results: neither of that webhook nor of others.
+func TestALockOnAWebhookHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.Postgres, db.Config{Settings: queue.Settings()})
+	o := newOutlet(t, s, "atelier")
+	q := queue.On(s)
+	began, other, relapsed := s.Now().Add(-100*time.Hour), o.newWebhook(), o.newWebhook()
+	for _, webhook := range []uuid.UUID{o.webhook, other, relapsed} {
+		o.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(began) })
+	}
+	success := func(webhook uuid.UUID) queue.Outcome {
+		return queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 204), Status: queue.Succeeded}
+	}
+	failure := func(webhook uuid.UUID) queue.Outcome {
+		return queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 500), Delay: time.Minute, Counts: true}
+	}
+	ctx, cancel := context.WithTimeout(o.ctx, hangGuard)
+	defer cancel()
+	holder, err := s.Writer().BeginTx(ctx, nil)
+	require.NoError(t, err)
+	_, err = holder.ExecContext(ctx, "SELECT 1 FROM webhooks WHERE id IN ($1, $2) FOR UPDATE", o.webhook, relapsed)
+	require.NoError(t, err)
+	finish := func(outcomes ...queue.Outcome) {
+		t.Helper()
+		lost, err := q.Finish(ctx, outcomes)
+		require.NoError(t, err)
+		require.Zero(t, lost)
+	}
+	finish(success(o.webhook), success(other), success(relapsed))
+	require.Nil(t, o.failingSince(other))
+	finish(failure(relapsed))
+	disabled, err := q.Disable(ctx, o.owner, o.webhook, patience)
+	require.NoError(t, err)
+	require.False(t, disabled, "the next failure does it")
+	require.NoError(t, holder.Rollback())
+
+	require.NotNil(t, o.failingSince(o.webhook), "its success is still to be marked")
+	finish(success(other))
+	require.Nil(t, o.failingSince(o.webhook), "the next results of any webhook do it")
+	require.WithinDuration(t, s.Now(), *o.failingSince(relapsed), time.Hour, "it has failed only since its success")
+	finish(failure(o.webhook), success(relapsed))
+	require.NotNil(t, o.failingSince(o.webhook), "and do it once")
+	require.Nil(t, o.failingSince(relapsed))
+}
