@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/hook"
@@ -115,6 +116,37 @@ func TestAWebhookThatFailsForThreeDays(t *testing.T) {
 			w.pass()
 			require.Empty(t, in.receiver.got(), "%s: a disabled webhook gets nothing", row.reason)
 		}
+	})
+}
+
+// What ended a delivery is written once, whatever becomes of its webhook's disabling, which the next
+// failure brings about.
+func TestADisablingThatFails(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		registry := prometheus.NewPedanticRegistry()
+		var log lines
+		w := in.worker(func(c *Config) { c.Metrics, c.Logger = registry, log.logger() })
+		m.failed(w)
+		in.clock.advance(DefaultDisableAfter)
+		in.exec("ALTER TABLE cancellations RENAME TO away")
+		m.emit(hook.OrderPaid, 1)
+		begun := w.begin()
+		require.Positive(t, begun)
+		var batch []result
+		for range begun {
+			batch = append(batch, w.one())
+		}
+		w.write(m.ctx, batch)
+		w.dispatcher.end(batch)
+		require.Contains(t, log.String(), "disable a webhook")
+		require.Zero(t, values(t, registry)["leases_lost_total"])
+		in.exec("ALTER TABLE away RENAME TO cancellations")
+		require.True(t, m.webhook(webhook).Enabled)
+		m.failed(w)
+		require.False(t, m.webhook(webhook).Enabled)
 	})
 }
 

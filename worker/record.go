@@ -101,17 +101,22 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 		w.count(outcomes)
 		w.lost(ctx, lost)
 	}
+	w.disable(ctx, exhausted)
+	return nil
+}
+
+// disable disables webhooks, given with their stores. If that fails the next failure does it: the
+// outcomes are written by now, and must not be written again.
+func (w *Worker) disable(ctx context.Context, exhausted map[uuid.UUID]uuid.UUID) {
 	for webhook, store := range exhausted {
-		disabled, err := w.queue.Disable(ctx, store, webhook, w.config.DisableAfter)
-		if err != nil {
-			return err
-		}
-		if disabled {
+		switch disabled, err := w.queue.Disable(ctx, store, webhook, w.config.DisableAfter); {
+		case err != nil:
+			w.config.Logger.ErrorContext(ctx, "disable a webhook", "webhook_id", webhook, "error", err)
+		case disabled:
 			w.metrics.disabled.Inc()
 			w.config.Logger.WarnContext(ctx, "webhook disabled: it failed for too long", "webhook_id", webhook, "store_id", store)
 		}
 	}
-	return nil
 }
 
 // count adds the attempts to what their webhooks' owners see.
