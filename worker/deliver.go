@@ -30,7 +30,8 @@ const (
 type result struct {
 	outcome queue.Outcome
 	verdict verdict
-	// released is true when the worker stopped before the attempt ended.
+	// released is true when nothing came of the lease: the worker stopped before the attempt ended, or
+	// the lease was over before it began.
 	released bool
 	// leased and ended are when the lease began and the attempt ended, by this process's clock. ended
 	// is zero when nothing was sent.
@@ -48,6 +49,12 @@ func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time
 // attempt makes one attempt. It never fails: any error becomes the attempt's outcome.
 func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time) result {
 	r := result{outcome: queue.Outcome{Delivery: d}, leased: leased}
+	if time.Since(leased) >= w.lease() {
+		// The database took longer to grant the lease than the lease lasts, for example because a commit
+		// waited for a standby. Another worker may have the delivery by now.
+		r.released = true
+		return r
+	}
 	made, err := queue.Attempts(d.Attempts)
 	number := len(made) + 1
 	switch {

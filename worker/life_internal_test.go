@@ -175,6 +175,32 @@ func TestALeaseThatEnds(t *testing.T) {
 	})
 }
 
+// The database answers whoever leased a delivery after the lease has ended, as when a commit waits for
+// a standby: by then another worker may have made the attempt.
+func TestALeaseThatEndsBeforeItsAttempt(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		event := m.emit(hook.OrderPaid, 1)[0]
+		slow, quick := in.worker(), in.worker()
+		asked := time.Now().Add(-slow.lease())
+		got, err := slow.queue.Relay(m.ctx, relayBatch, slow.lease(), func(queue.Lane) bool { return true })
+		require.NoError(t, err)
+		require.Len(t, got.Leased, 1)
+		in.clock.advance(slow.lease())
+		require.Equal(t, 1, quick.pass())
+		slow.deliver(m.ctx, got.Leased[0], asked)
+		late := slow.one()
+		require.True(t, late.released)
+		require.NoError(t, slow.writeOnce(m.ctx, []result{late}))
+		require.Len(t, in.receiver.got(), 1, "it is sent once")
+		status, attempts := in.journal(webhook, event)
+		require.Equal(t, "succeeded", status)
+		require.Len(t, attempts, 1)
+	})
+}
+
 func TestAWorkerThatIsKilled(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
