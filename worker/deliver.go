@@ -60,6 +60,9 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	switch {
 	case err != nil:
 		w.config.Logger.ErrorContext(ctx, "a delivery's attempts cannot be read", "delivery_id", d.ID, "error", err)
+		// In the journal they would make each list that they are in unreadable, and what is no text cannot
+		// be written: the outcomes of other deliveries would fail with it.
+		r.outcome.Delivery.Attempts = []byte("[]")
 		r.outcome.Status = queue.Failed
 		return r
 	case !d.Enabled, d.Payload == nil:

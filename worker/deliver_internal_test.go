@@ -237,6 +237,27 @@ func TestWhatCannotBeSentIsCancelled(t *testing.T) {
 	})
 }
 
+// A row that cannot be read ends alone: the outcomes of others are written with it, and lists can show it.
+func TestAttemptsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		webhook := m.newWebhook()
+		in.receiver.always(http.StatusInternalServerError)
+		events := m.emit(hook.OrderPaid, 2)
+		w := in.worker()
+		require.Equal(t, 2, w.pass())
+		in.exec("UPDATE deliveries SET attempts = $1 WHERE event_id = $2", []byte("[\x00\xff"), events[0])
+		in.clock.advance(2 * time.Minute)
+		in.receiver.always(http.StatusNoContent)
+		require.Equal(t, 2, w.pass())
+		for event, want := range map[uuid.UUID]string{events[0]: "failed", events[1]: "succeeded"} {
+			status, _ := in.journal(webhook, event)
+			require.Equal(t, want, status)
+		}
+	})
+}
+
 func TestASecretThatDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
