@@ -3,12 +3,12 @@
 // bounds of what requests may hold (protovalidate's options), its service, its HTTP binding and the
 // comments that become the reference. It imports nothing.
 //
-// Regenerating needs Go and Node: the plugins' versions are pinned in tools.mod and
-// package-lock.json, and none is fetched from buf's registry. google/api and buf/validate are the
-// parts of those vocabularies that are used here. The OpenAPI document comes last, because the
-// program that writes it is built with the messages.
+// Regenerating needs Go and Node: the versions of buf and of its plugins are pinned in
+// package-lock.json and tools.mod, and none is fetched from buf's registry. google/api and
+// buf/validate are the parts of those vocabularies that are used here. The OpenAPI document comes
+// last, because the program that writes it is built with the messages.
 package proto
 
 //go:generate npm --prefix .. ci --silent --no-audit --no-fund
-//go:generate sh -c "cd .. && go tool -modfile=tools.mod buf generate"
-//go:generate sh -c "cd .. && go tool -modfile=tools.mod buf generate --template server/openapi/buf.gen.yaml"
+//go:generate sh -c "cd .. && node_modules/.bin/buf generate"
+//go:generate sh -c "cd .. && node_modules/.bin/buf generate --template server/openapi/buf.gen.yaml"
