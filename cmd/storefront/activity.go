@@ -13,20 +13,10 @@ type activityCmd struct {
 	List activityListCmd `cmd:"" help:"List a store's activity, newest first."`
 }
 
-// Help shows an example.
-func (activityCmd) Help() string {
-	return "Example:\n\n    storefront activity list --store douala --limit 20"
-}
-
 type activityListCmd struct {
 	inStore
 	Since *instant `placeholder:"TIME" help:"Only changes made at this time or later; also how long ago, such as 1h or 7d."`
 	limit
-}
-
-// Help shows an example.
-func (activityListCmd) Help() string {
-	return "Each entry names who made a change, what it was and the fields that it changed, with their old and new values.\n\nExample:\n\n    storefront activity list --store douala --since 1h\n    storefront activity list --store douala --limit 20 -o json"
 }
 
 // Run lists the activity.

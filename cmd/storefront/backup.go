@@ -14,19 +14,6 @@ type backupCmd struct {
 	To string `required:"" placeholder:"FILE" help:"File to write; it must not be there yet."`
 }
 
-// Help shows an example.
-func (backupCmd) Help() string {
-	return `Copies a SQLite database into one file while servers and workers use it. The file gets its name once it is whole, and is readable by its owner only. For PostgreSQL it names the line of pg_dump to use.
-
-The secret key is not in it: keep a copy of <database file>.key, or of STOREFRONT_SECRET_KEY, in another place than the backups, for without it no signing secret in them can be read.
-
-To restore, stop what uses the database, remove <database file>-wal and -shm, and put the copy in the place of the database file and the key in that of the key file.
-
-Example:
-
-    storefront backup --to /var/backups/storefront-$(date +%F).db`
-}
-
 // backedUp is what a backup wrote, as it is shown.
 type backedUp struct {
 	File  string `json:"file"`

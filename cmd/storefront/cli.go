@@ -62,7 +62,11 @@ func (c *cli) BeforeResolve(k *kong.Context, s *settings) error {
 
 // newParser returns the parser of the command line, whose help may name ${events}.
 func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
-	return kong.New(c, append(options, kong.Vars{"events": strings.Join(hook.EventTypes(), ", ")})...)
+	parser, err := kong.New(c, append(options, kong.Vars{"events": strings.Join(hook.EventTypes(), ", ")})...)
+	if err != nil {
+		return nil, err
+	}
+	return parser, addHelp(parser.Model.Node)
 }
 
 // run carries out one command line and returns the exit status: 0, 1 when a well-formed command

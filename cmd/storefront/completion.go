@@ -13,11 +13,6 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Help shows an example.
-func (completionCmd) Help() string {
-	return "Example:\n\n    source <(storefront completion bash)\n    source <(storefront completion zsh)\n    storefront completion fish > ~/.config/fish/completions/storefront.fish"
-}
-
 // completeCommand is what the completion scripts call, with the words of the line up to the
 // cursor. It stands outside the grammar because words are still to become a command line.
 const completeCommand = "__complete"

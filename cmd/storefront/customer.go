@@ -14,19 +14,9 @@ type customerCmd struct {
 	Show customerShowCmd `cmd:"" help:"Show a customer."`
 }
 
-// Help shows an example.
-func (customerCmd) Help() string {
-	return "Example:\n\n    storefront customer list --store douala --q awa"
-}
-
 type customerListCmd struct {
 	paged
 	Q *string `name:"q" clears:"" placeholder:"TEXT" help:"Text to find in name, e-mail or phone; a phone is also found by its digits."`
-}
-
-// Help shows an example.
-func (customerListCmd) Help() string {
-	return "Example:\n\n    storefront customer list --store douala --q \"670 333 301\"\n    storefront customer list --store douala --page 2 --page-size 100 -o json"
 }
 
 // Run lists the customers.
@@ -46,11 +36,6 @@ var customerTable = table[*storefrontv1.Customer]{"ID,NAME~,EMAIL~,PHONE?,ORDERS
 type customerShowCmd struct {
 	owned
 	Name string `arg:"" help:"The customer's id, e-mail or phone."`
-}
-
-// Help shows an example.
-func (customerShowCmd) Help() string {
-	return "Prints the Customer as the API returns it.\n\nExample:\n\n    storefront customer show awa@example.com --store douala"
 }
 
 // Run shows the customer.

@@ -15,11 +15,6 @@ type dashboardCmd struct {
 	Sessions dashboardSessionsCmd `cmd:"" help:"List who is signed in to dashboards, and end it."`
 }
 
-// Help shows an example.
-func (dashboardCmd) Help() string {
-	return "The dashboard is served under /dashboard of the operator's listener: a store's API keys, webhooks, deliveries and activity.\n\nExample:\n\n    storefront dashboard link --store douala --member \"Awa Ngo\" --role owner"
-}
-
 type dashboardLinkCmd struct {
 	place
 	Store   string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
@@ -27,11 +22,6 @@ type dashboardLinkCmd struct {
 	Role    string   `required:"" enum:"owner,admin" placeholder:"ROLE" help:"owner or admin; no other role manages keys and webhooks."`
 	Expires signInIn `default:"10m" placeholder:"TIME" help:"How long the link can be used: 1s to 24h (default: 10m)."`
 	URL     baseAt   `name:"url" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
-}
-
-// Help shows an example.
-func (dashboardLinkCmd) Help() string {
-	return "Prints the link. It works once and for a short time; it signs in the person who opens it for 12 hours. Give it only to the member.\n\nExample:\n\n    storefront dashboard link --store douala --member \"Awa Ngo\" --role owner --url https://operator.example.com"
 }
 
 // Run makes the link.
@@ -94,20 +84,10 @@ type dashboardSessionsCmd struct {
 	Revoke sessionsRevokeCmd `cmd:"" help:"End a session or an unused link, or all of a store."`
 }
 
-// Help shows an example.
-func (dashboardSessionsCmd) Help() string {
-	return "A sign-in link becomes a session, under the same id, when the member uses it.\n\nExample:\n\n    storefront dashboard sessions list --store douala"
-}
-
 type sessionsListCmd struct {
 	place
 	Store string `placeholder:"SLUG" help:"The store, by slug or id; all stores unless named."`
 	limit
-}
-
-// Help shows an example.
-func (sessionsListCmd) Help() string {
-	return "Shows no link and no secret.\n\nExample:\n\n    storefront dashboard sessions list --store douala"
 }
 
 // Run lists the sessions and links.
@@ -131,11 +111,6 @@ type sessionsRevokeCmd struct {
 	All    bool   `help:"End all sessions and unused links of the store, or with --member those of one member."`
 	Store  string `placeholder:"SLUG" help:"The store, by slug or id, with --all."`
 	Member string `placeholder:"NAME" help:"The member's name, with --all."`
-}
-
-// Help shows an example.
-func (sessionsRevokeCmd) Help() string {
-	return "Takes effect with the next request, on every server. The id of a link that was used meanwhile ends the session that it began.\n\nExample:\n\n    storefront dashboard sessions revoke 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f\n    storefront dashboard sessions revoke --all --store douala --member \"Awa Ngo\""
 }
 
 // Run ends what is named.

@@ -18,11 +18,6 @@ type deliveryCmd struct {
 	Resend deliveryResendCmd `cmd:"" help:"Send an event again, or all since a time that never succeeded."`
 }
 
-// Help shows an example.
-func (deliveryCmd) Help() string {
-	return "The journal of what was sent to webhooks.\n\nExample:\n\n    storefront delivery list --store douala --status failed"
-}
-
 // deliveryMembers are what -o json prints of a delivery.
 var deliveryMembers = []string{
 	"id", "eventId", "eventType", "webhookId", "status", "attemptCount", "nextAttemptAt", "lastStatusCode", "lastError", "createdAt",
@@ -48,11 +43,6 @@ type deliveryListCmd struct {
 	Since   *instant `placeholder:"TIME" help:"Only deliveries made at this time or later; also how long ago, such as 1h or 7d."`
 	Status  *string  `enum:"pending,succeeded,failed,cancelled" placeholder:"STATUS" help:"pending, succeeded, failed or cancelled."`
 	limit
-}
-
-// Help shows an example.
-func (deliveryListCmd) Help() string {
-	return "Example:\n\n    storefront delivery list --store douala --status failed\n    storefront delivery list --webhook https://shop.example.com/webhooks --since 1h --limit 10 -o json"
 }
 
 // Run lists the deliveries.
@@ -91,11 +81,6 @@ type deliveryShowCmd struct {
 	ID string `arg:"" help:"The delivery's id."`
 }
 
-// Help shows an example.
-func (deliveryShowCmd) Help() string {
-	return "Example:\n\n    storefront delivery show 01936d2e-7a12-7c5e-9d0f-3a2b1c4d5e6f -o json"
-}
-
 // Run shows the delivery.
 func (c *deliveryShowCmd) Run(s *session) error {
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
@@ -124,19 +109,6 @@ type deliveryResendCmd struct {
 	ID      string   `arg:"" optional:"" help:"The delivery whose event to send again."`
 	Webhook string   `placeholder:"NAME" help:"The webhook to send to again, by id or URL, with --since."`
 	Since   *instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, also those that came while it was disabled."`
-}
-
-// Help shows an example.
-func (deliveryResendCmd) Help() string {
-	return `Prints the new delivery, which has the event's id and all attempts before it; or, with --since, how many there are.
-
---since can be repeated, interrupted and killed: it sends nothing twice, and a worker finishes what it began.
-
-Example:
-
-    storefront delivery resend 01936d2e-7a12-7c5e-9d0f-3a2b1c4d5e6f
-    storefront delivery resend --webhook 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --since 2026-10-01T12:00:00Z
-    storefront delivery resend --webhook https://shop.example.com/webhooks --since 1h`
 }
 
 // resendPoll is how often the command looks at a resend that another process works on.

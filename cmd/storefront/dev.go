@@ -41,11 +41,6 @@ type devCmd struct {
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
-// Help shows an example.
-func (devCmd) Help() string {
-	return "Makes a demo store the first time, and a new API key at each start; the key of the start before is revoked. Prints a curl line that works as it is. Delivers webhooks, to private and plain http addresses too, and shows what arrives at a receiver of its own. In its folder and below, other commands use its database by themselves. For development only.\n\nExample:\n\n    storefront dev\n    storefront dev --addr 127.0.0.1:9090 --data /tmp/storefront"
-}
-
 const (
 	// devKeyName is the name of the key that dev makes.
 	devKeyName = "dev"

@@ -25,15 +25,6 @@ type doctorCmd struct {
 	CheckURL    string   `name:"check-url" placeholder:"URL|none" help:"An https address that must be reachable from here, to which one TLS connection is made; none to skip that."`
 }
 
-// Help shows an example.
-func (doctorCmd) Help() string {
-	return `Looks at what a server and a worker would meet here, with the same flags, environment and settings file: settings, database, schema, clock, secret key, addresses, the way out, what waits, counts. Prints what it finds and what to do about it, and ends with 1 when something fails. It changes nothing and can be run at any time, also while the service runs.
-
-Example:
-
-    storefront doctor --check-url https://www.example.com`
-}
-
 // Run runs all checks.
 func (c *doctorCmd) Run(s *session, set *settings, k *kong.Context) error {
 	known := []string{variable("config")}

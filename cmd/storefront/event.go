@@ -12,24 +12,10 @@ type eventCmd struct {
 	Resend eventResendCmd `cmd:"" help:"Forward an event again, as storefront listen does."`
 }
 
-// Help shows an example.
-func (eventCmd) Help() string {
-	return "Example:\n\n    storefront event resend 01936d2e-7a11-7c5e-9d0f-3a2b1c4d5e6f --forward-to http://localhost:3000/hooks"
-}
-
 type eventResendCmd struct {
 	place
 	forwarding
 	ID string `arg:"" help:"The event's id."`
-}
-
-// Help shows an example.
-func (eventResendCmd) Help() string {
-	return `Posts an event to an address of this machine, with the bytes and headers that a webhook gets, signed with the secret of storefront listen. To send an event to a registered webhook again, use storefront delivery resend.
-
-Example:
-
-    storefront event resend 01936d2e-7a11-7c5e-9d0f-3a2b1c4d5e6f --forward-to http://localhost:3000/hooks`
 }
 
 // resent is what became of an event that was forwarded again.

@@ -1,10 +1,47 @@
 package main
 
 import (
+	"embed"
+	"fmt"
 	"strings"
 
 	"github.com/alecthomas/kong"
 )
+
+// helpFiles has what --help shows of each command before its flags. The file order.txt has the texts of
+// order and of its commands, each below a line with the command's path: # order pay.
+//
+//go:embed help
+var helpFiles embed.FS
+
+// addHelp gives each command its text of helpFiles. It fails on a text of no command.
+func addHelp(application *kong.Node) error {
+	for _, command := range application.Children {
+		file, err := helpFiles.ReadFile("help/" + command.Name + ".txt")
+		if err != nil {
+			return err
+		}
+		texts := map[string]string{}
+		for section := range strings.SplitSeq(strings.TrimPrefix(string(file), "# "), "\n# ") {
+			path, text, _ := strings.Cut(section, "\n")
+			texts[path] = strings.TrimSpace(text)
+		}
+		giveHelp(command, texts)
+		for path := range texts {
+			return fmt.Errorf("help/%s.txt: there is no command %s", command.Name, path)
+		}
+	}
+	return nil
+}
+
+// giveHelp gives a command and those below it their texts, which leave the map.
+func giveHelp(command *kong.Node, texts map[string]string) {
+	command.Detail = texts[command.Path()]
+	delete(texts, command.Path())
+	for _, child := range command.Children {
+		giveHelp(child, texts)
+	}
+}
 
 // describe is the help of a flag or an argument, with its default and the values that it can have.
 func describe(v *kong.Value) string {

@@ -28,23 +28,6 @@ type importCmd struct {
 	File   string   `arg:"" help:"A CSV file, or one with a JSON object a line; - reads standard input."`
 }
 
-// Help shows an example.
-func (importCmd) Help() string {
-	return `A product needs a title and a price, a customer an e-mail or a phone, an order a reference, a status, an amount and a customer. Everything else has a default. Prices such as 12.50 are in the store's currency.
-
-The columns of a CSV file are those of the shop's export, the names of the fields, or what --map says. Objects of the API, one a line, are taken whole: ids, dates, statuses, references and counters are kept. An id that is no UUID is one of your own: the same id is always the same object. What the store has already is left as it is, also where the file has changed since: running it again changes nothing, and continues an import that was broken off. How many there were is counted, but they are not compared with the file; to change them, use product update or the API.
-
-500 rows are stored at a time. Behind a bad line nothing more is stored, but every line is checked: up to 50 bad ones are shown. With --dry-run first, nothing is ever stored in part.
-
-An order's payment link must be in the store. Its customer is the store's with that id, e-mail or phone, or is created from the order. The counters of the customers of imported orders are computed again from all their orders.
-
-Example:
-
-    storefront import --store douala --from shopify --dry-run products products_export.csv
-    storefront import --store douala --map Preis=price --map Titel=title products liste.csv
-    gunzip -c orders.ndjson.gz | storefront import --store douala orders -`
-}
-
 // loaded is what an import did, as it is shown.
 type loaded struct {
 	Lines   int `json:"lines"`

@@ -15,22 +15,12 @@ type keyCmd struct {
 	Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key for good."`
 }
 
-// Help shows an example.
-func (keyCmd) Help() string {
-	return "Example:\n\n    storefront key create --store douala --name crm --scopes customers:write,orders:read --expires 90d"
-}
-
 type keyCreateCmd struct {
 	place
 	Store   string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	Name    string   `required:"" placeholder:"NAME" help:"The tool that uses the key; it appears in the activity journal."`
 	Scopes  []string `required:"" placeholder:"SCOPE" help:"What the key may do: store:read, products:read, products:write, orders:read, customers:read, customers:write, payment_links:read, payment_links:write. Write implies read."`
 	Expires string   `required:"" enum:"30d,90d,1y,never" placeholder:"WHEN" help:"30d, 90d, 1y or never."`
-}
-
-// Help shows an example.
-func (keyCreateCmd) Help() string {
-	return "Prints the key, this once: only its fingerprint is kept. A store has at most ten active keys.\n\nExample:\n\n    storefront key create --store douala --name crm --scopes customers:write,orders:read --expires 90d -o json"
 }
 
 // lifetimes are the values of --expires.
@@ -51,9 +41,6 @@ type keyListCmd struct {
 	limit
 }
 
-// Help shows an example.
-func (keyListCmd) Help() string { return "Example:\n\n    storefront key list --store douala" }
-
 // Run lists the keys.
 func (c *keyListCmd) Run(s *session) error {
 	return listOf(s, c.inStore, c.limit, keyTable, func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]*adminv1.Key, string, error) {
@@ -72,11 +59,6 @@ var keyTable = table[*adminv1.Key]{"ID,NAME~,HINT?,STATUS,EXPIRES?,LAST USED?,CR
 type keyRevokeCmd struct {
 	owned
 	Name string `arg:"" help:"The key's id, name or hint, as key list shows them."`
-}
-
-// Help shows an example.
-func (keyRevokeCmd) Help() string {
-	return "A revoked key is refused from the next request on, on every server. Of several keys with one name, the only active one is meant.\n\nExample:\n\n    storefront key revoke 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f\n    storefront key revoke crm --store douala"
 }
 
 // Run revokes the key.

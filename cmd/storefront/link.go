@@ -18,11 +18,6 @@ type linkCmd struct {
 	Disable linkDisableCmd `cmd:"" help:"Make a payment link take no payments until it is enabled again."`
 }
 
-// Help shows an example.
-func (linkCmd) Help() string {
-	return "Example:\n\n    storefront link create --store douala --title \"Atelier du samedi\" --amount 5000"
-}
-
 // pricings are the values of --pricing.
 var pricings = storefrontv1.PaymentLink_Pricing_value
 
@@ -38,11 +33,6 @@ type linkCreateCmd struct {
 	ThankYouMessage *string        `clears:"" placeholder:"TEXT" help:"Shown to the buyer after paying, at most 2000 characters."`
 	ExpiresAt       *instantOrNone `placeholder:"TIME" help:"When the link stops taking payments, such as 2026-12-31T23:59:59Z (default: never)."`
 	MaxPayments     *countOrNone   `placeholder:"N" help:"How many payments it takes at most (default: no cap)."`
-}
-
-// Help shows an example.
-func (linkCreateCmd) Help() string {
-	return "Prints the Payment link.\n\nExample:\n\n    storefront link create --store douala --title \"Atelier du samedi\" --amount 5000 --max-payments 12\n    storefront link create --store douala --title Soutien --pricing OPEN --min-amount 500"
 }
 
 // Run creates the link.
@@ -73,11 +63,6 @@ func (c *linkCreateCmd) Run(s *session) error {
 type linkListCmd struct {
 	paged
 	Status *string `enum:"active,inactive" placeholder:"STATUS" help:"active, only links that take payments now, or inactive, only those that are disabled, expired or exhausted."`
-}
-
-// Help shows an example.
-func (linkListCmd) Help() string {
-	return "Example:\n\n    storefront link list --store douala --status active"
 }
 
 // Run lists the links.
@@ -114,20 +99,10 @@ func findLink(ctx context.Context, o operator.API, store, name string) (*storefr
 
 type linkShowCmd struct{ linkNamed }
 
-// Help shows an example.
-func (linkShowCmd) Help() string {
-	return "Prints the Payment link as the API returns it.\n\nExample:\n\n    storefront link show k7m2q9xw4a --store douala"
-}
-
 // Run shows the link.
 func (c *linkShowCmd) Run(s *session) error { return show(s, c.owned, c.Name, findLink) }
 
 type linkEnableCmd struct{ linkNamed }
-
-// Help shows an example.
-func (linkEnableCmd) Help() string {
-	return "Prints the Payment link, which stays expired or exhausted if it is. An enabled one stays as it is.\n\nExample:\n\n    storefront link enable k7m2q9xw4a --store douala"
-}
 
 // Run enables the link.
 func (c *linkEnableCmd) Run(s *session) error {
@@ -137,11 +112,6 @@ func (c *linkEnableCmd) Run(s *session) error {
 }
 
 type linkDisableCmd struct{ linkNamed }
-
-// Help shows an example.
-func (linkDisableCmd) Help() string {
-	return "Prints the Payment link. storefront link enable, or the API, takes it back.\n\nExample:\n\n    storefront link disable k7m2q9xw4a --store douala"
-}
 
 // Run disables the link.
 func (c *linkDisableCmd) Run(s *session) error {

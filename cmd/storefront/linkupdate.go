@@ -20,11 +20,6 @@ type linkUpdateCmd struct {
 	MaxPayments     *countOrNone   `placeholder:"N|none" help:"How many payments it takes at most; none for no cap."`
 }
 
-// Help shows an example.
-func (linkUpdateCmd) Help() string {
-	return "Changes what a flag names and leaves the rest; prints the Payment link. Its code and its currency never change.\n\nExample:\n\n    storefront link update k7m2q9xw4a --store douala --amount 6000 --expires-at none\n    storefront link update k7m2q9xw4a --store douala --pricing OPEN --min-amount 1000"
-}
-
 // Run changes the link.
 func (c *linkUpdateCmd) Run(s *session) error {
 	in := &storefrontv1.UpdatePaymentLinkRequest{

@@ -27,20 +27,6 @@ type listenCmd struct {
 	PrintJSON bool     `name:"print-json" help:"Print each event on standard output, one a line, in the bytes that are forwarded; everything else goes to standard error."`
 }
 
-// Help shows an example.
-func (listenCmd) Help() string {
-	return `Receives the events of a store from a server's operator's listener as they happen, and posts each to an address of this machine, with the bytes and headers that a webhook gets. In the folder of ` + "`storefront dev`" + ` it finds the server by itself. The store needs no webhook, and nothing is left when the command ends.
-
-Prints the secret that the events are signed with. It stays the same from start to start, for each store and operator's token, and in the folder of dev. Each event is sent once, and what the receiver answers is shown; storefront event resend sends one again.
-
-When the connection is lost, it connects again and forwards what happened meanwhile.
-
-Example:
-
-    storefront listen --forward-to http://localhost:3000/hooks
-    storefront listen --forward-to localhost:3000/hooks --events order.paid,order.failed --print-json`
-}
-
 const (
 	// mostForwards is how many events are posted at a time.
 	mostForwards = 8

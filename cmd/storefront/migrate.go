@@ -16,11 +16,6 @@ type migrateCmd struct {
 	Recount migrateRecountCmd `cmd:"" help:"Count the rows of stores anew, where totals of lists are wrong."`
 }
 
-// Help shows an example.
-func (migrateCmd) Help() string {
-	return "Example:\n\n    storefront migrate up --database-url postgres://storefront@localhost/storefront"
-}
-
 // migration is a step of the schema as it is shown.
 type migration struct {
 	Version   int64  `json:"version"`
@@ -46,11 +41,6 @@ func (s *session) migrations(steps []db.Migration) error {
 
 type migrateUpCmd struct{ database }
 
-// Help shows an example.
-func (migrateUpCmd) Help() string {
-	return "Safe to run twice, and from several hosts at once. Prints the migrations that it applied.\n\nExample:\n\n    storefront migrate up --database-url postgres://storefront@localhost/storefront"
-}
-
 // Run migrates.
 func (c *migrateUpCmd) Run(s *session) error {
 	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL})
@@ -70,11 +60,6 @@ func (c *migrateUpCmd) Run(s *session) error {
 }
 
 type migrateStatusCmd struct{ database }
-
-// Help shows an example.
-func (migrateStatusCmd) Help() string {
-	return "Prints every migration of this binary, and when it was applied.\n\nExample:\n\n    storefront migrate status -o json"
-}
 
 // Run shows the migrations.
 func (c *migrateStatusCmd) Run(s *session) error {

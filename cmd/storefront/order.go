@@ -19,11 +19,6 @@ type orderCmd struct {
 	Refund orderRefundCmd `cmd:"" help:"Mark a paid order as refunded."`
 }
 
-// Help shows an example.
-func (orderCmd) Help() string {
-	return "PENDING becomes PAID, FAILED or CANCELLED; FAILED becomes PAID by a late payment; PAID becomes REFUNDED.\n\nExample:\n\n    storefront order pay ORD-7K2M9QXW4A --store douala"
-}
-
 type orderCreateCmd struct {
 	place
 	Store         string      `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
@@ -36,11 +31,6 @@ type orderCreateCmd struct {
 	Amount        *amount     `placeholder:"N" help:"What the buyer chose to pay through an OPEN payment link, in minor units."`
 	Note          *string     `clears:"" placeholder:"TEXT" help:"What the buyer left."`
 	once
-}
-
-// Help shows an example.
-func (orderCreateCmd) Help() string {
-	return "Prints the Order.\n\nExample:\n\n    storefront order create --store douala --customer-name \"Awa Ngo\" --customer-phone 670000001 --product guide-du-marche:2\n    storefront order create --store douala --customer-email awa@example.com --payment-link k7m2q9xw4a --amount 5000"
 }
 
 // Run records the order.
@@ -108,11 +98,6 @@ type orderListCmd struct {
 	To     *instant `placeholder:"TIME" help:"Only orders created before this time, in the same forms."`
 }
 
-// Help shows an example.
-func (orderListCmd) Help() string {
-	return "Example:\n\n    storefront order list --store douala --status PAID --from 7d\n    storefront order list --store douala --from 2026-10-01T00:00:00Z --to 2026-11-01T00:00:00Z -o json"
-}
-
 // Run lists the orders.
 func (c *orderListCmd) Run(s *session) error {
 	return listPages(s, c.paged, orderTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) ([]*storefrontv1.Order, int64, error) {
@@ -138,11 +123,6 @@ func buyerOf(c *storefrontv1.Order_Customer) string {
 type orderShowCmd struct {
 	owned
 	Name string `arg:"" help:"The order's id or reference."`
-}
-
-// Help shows an example.
-func (orderShowCmd) Help() string {
-	return "Prints the Order as the API returns it.\n\nExample:\n\n    storefront order show ORD-7K2M9QXW4A --store douala"
 }
 
 // Run shows the order.
@@ -171,26 +151,6 @@ type (
 	orderCancelCmd struct{ orderMove }
 	orderRefundCmd struct{ orderMove }
 )
-
-func moveHelpOf(verb, what string) string {
-	return what + " Repeating it changes nothing and sends nothing; prints the Order.\n\nExample:\n\n    storefront order " + verb + " ORD-7K2M9QXW4A --store douala"
-}
-
-// Help shows an example.
-func (orderPayCmd) Help() string {
-	return moveHelpOf("pay", "Sends order.paid, and payment_link.paid for an order through a payment link.")
-}
-
-// Help shows an example.
-func (orderFailCmd) Help() string { return moveHelpOf("fail", "Sends order.failed.") }
-
-// Help shows an example.
-func (orderCancelCmd) Help() string { return moveHelpOf("cancel", "Sends no event.") }
-
-// Help shows an example.
-func (orderRefundCmd) Help() string {
-	return moveHelpOf("refund", "Takes the amount out of what the customer paid; sends no event.")
-}
 
 // Run marks the order as paid.
 func (c *orderPayCmd) Run(s *session) error {

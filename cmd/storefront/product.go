@@ -15,11 +15,6 @@ type productCmd struct {
 	Update productUpdateCmd `cmd:"" help:"Change a product."`
 }
 
-// Help shows an example.
-func (productCmd) Help() string {
-	return "Example:\n\n    storefront product create --store douala --title \"Guide du marché\" --type FILE --price 1500"
-}
-
 type productCreateCmd struct {
 	place
 	Store        string  `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
@@ -33,11 +28,6 @@ type productCreateCmd struct {
 	CoverURL     *string `name:"cover-url" clears:"" placeholder:"URL" help:"Address of the cover picture."`
 	ContentReady bool    `help:"The product has something to deliver; required to publish."`
 	Status       string  `enum:"DRAFT,PUBLISHED,ARCHIVED" default:"DRAFT" placeholder:"STATUS" help:"DRAFT, PUBLISHED or ARCHIVED."`
-}
-
-// Help shows an example.
-func (productCreateCmd) Help() string {
-	return "Prints the Product. Created as PUBLISHED it sends product.published.\n\nExample:\n\n    storefront product create --store douala --title \"Guide du marché\" --type FILE --price 1500 --description \"<p>…</p>\" --content-ready --status PUBLISHED"
 }
 
 // Run creates the product.
@@ -60,11 +50,6 @@ type productUpdateCmd struct {
 	CoverURL     *textOrNone   `name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`
 	ContentReady *bool         `negatable:"" help:"Whether the product has something to deliver."`
 	Status       *string       `enum:"DRAFT,PUBLISHED,ARCHIVED" placeholder:"STATUS" help:"DRAFT, PUBLISHED or ARCHIVED."`
-}
-
-// Help shows an example.
-func (productUpdateCmd) Help() string {
-	return "Changes what a flag names and leaves the rest; prints the Product. A change of status sends product.published or product.archived.\n\nExample:\n\n    storefront product update guide-du-marche --store douala --price 1200 --compare-at 1500\n    storefront product update 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --compare-at none --status ARCHIVED"
 }
 
 // Run changes the product.
@@ -105,11 +90,6 @@ type productListCmd struct {
 	Type   *string `enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"Only products of this type: FILE, COURSE, LICENSE, MEETING or EVENT."`
 }
 
-// Help shows an example.
-func (productListCmd) Help() string {
-	return "Example:\n\n    storefront product list --store douala --status PUBLISHED\n    storefront product list --store douala --q guide --page 2 --page-size 100 -o json"
-}
-
 // Run lists the products.
 func (c *productListCmd) Run(s *session) error {
 	return listPages(s, c.paged, productTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) ([]*storefrontv1.Product, int64, error) {
@@ -130,11 +110,6 @@ var productTable = table[*storefrontv1.Product]{"ID,TITLE~,TYPE?,STATUS,PRICE,SL
 type productShowCmd struct {
 	owned
 	Name string `arg:"" help:"The product's id or slug."`
-}
-
-// Help shows an example.
-func (productShowCmd) Help() string {
-	return "Prints the Product as the API returns it.\n\nExample:\n\n    storefront product show guide-du-marche --store douala"
 }
 
 // Run shows the product.

@@ -16,15 +16,6 @@ type migrateRecountCmd struct {
 	Store string `placeholder:"SLUG" help:"The store, by slug or id; all stores without it."`
 }
 
-// Help shows an example.
-func (migrateRecountCmd) Help() string {
-	return `Totals and pages of lists come from counts that the database's triggers keep. Only what goes past the triggers makes them wrong, such as a TRUNCATE, a disabled trigger or a part that was restored; doctor compares some. Safe while the service runs, and to interrupt and repeat.
-
-Example:
-
-    storefront migrate recount --store douala`
-}
-
 // recounted is what was counted, as it is shown.
 type recounted struct {
 	Stores int   `json:"stores"`

@@ -14,15 +14,7 @@ type secretCmd struct {
 	Rotate   secretRotateCmd   `cmd:"" help:"Encrypt the signing secrets of all webhooks under the new secret key."`
 }
 
-// Help shows an example.
-func (secretCmd) Help() string { return "Example:\n\n    storefront secret generate" }
-
 type secretGenerateCmd struct{}
-
-// Help shows an example.
-func (secretGenerateCmd) Help() string {
-	return "Example:\n\n    export STOREFRONT_SECRET_KEY=$(storefront secret generate)"
-}
 
 // Run prints a secret.
 func (secretGenerateCmd) Run(s *session) error {
@@ -37,22 +29,6 @@ func (secretGenerateCmd) Run(s *session) error {
 type secretRotateCmd struct {
 	database
 	secretKey
-}
-
-// Help shows an example.
-func (secretRotateCmd) Help() string {
-	return `Replaces the secret key that webhooks' signing secrets are encrypted with. The signing secrets themselves stay, so receivers notice nothing.
-
-1. Make a key: storefront secret generate
-2. Everywhere, set STOREFRONT_SECRET_KEY to the new key and STOREFRONT_OLD_SECRET_KEYS to the old one, and restart: workers first, which only read, then servers.
-3. Run storefront secret rotate with the same two. Workers go on meanwhile; interrupted, it goes on where it was when it is run again.
-4. Once it reports that nothing is left, remove STOREFRONT_OLD_SECRET_KEYS and restart. Keep the old key for as long as there are backups from before.
-
-On SQLite without --secret-key, move <database file>.key aside and name its content in STOREFRONT_OLD_SECRET_KEYS: a new file is made.
-
-Example:
-
-    STOREFRONT_SECRET_KEY=$NEW STOREFRONT_OLD_SECRET_KEYS=$OLD storefront secret rotate --database-url postgres://storefront@localhost/storefront`
 }
 
 // rotated is what a rotation did, as it is shown.

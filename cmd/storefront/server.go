@@ -35,11 +35,6 @@ type serverCmd struct {
 	LogLevel       string    `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
-// Help shows an example.
-func (serverCmd) Help() string {
-	return "Serves until it is interrupted, then lets the requests in flight end. Any number of servers work on one PostgreSQL database. Refuses to start on a schema that is not current, unless --migrate.\n\nExample:\n\n    storefront server --addr :8080 --database-url postgres://storefront@localhost/storefront --trusted-proxies 10.0.0.0/8"
-}
-
 // pause is a time that may be nothing.
 type pause time.Duration
 

@@ -18,11 +18,6 @@ type storeCmd struct {
 	Update storeUpdateCmd `cmd:"" help:"Change a store."`
 }
 
-// Help shows an example.
-func (storeCmd) Help() string {
-	return "Example:\n\n    storefront store create --name \"Boutique Douala\" --slug douala --currency XAF --country CM"
-}
-
 // storeFields are the fields that can be set when creating and updating a store.
 type storeFields struct {
 	URL              *string       `name:"url" placeholder:"URL" help:"Public address of the store."`
@@ -76,11 +71,6 @@ type storeCreateCmd struct {
 	PublicURL string `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without --url is this and its slug (default: http://localhost:3000)."`
 }
 
-// Help shows an example.
-func (storeCreateCmd) Help() string {
-	return "Prints the Store as the API returns it.\n\nExample:\n\n    storefront store create --name \"Boutique Douala\" --slug douala --currency XAF --country CM --social facebook=https://facebook.com/douala"
-}
-
 // Run creates the store.
 func (c *storeCreateCmd) Run(s *session) error {
 	in := &adminv1.CreateStoreRequest{
@@ -109,11 +99,6 @@ type storeListCmd struct {
 	limit
 }
 
-// Help shows an example.
-func (storeListCmd) Help() string {
-	return "Example:\n\n    storefront store list --limit 10 -o json"
-}
-
 // Run lists the stores.
 func (c *storeListCmd) Run(s *session) error {
 	return list(s, c.place, c.limit, storeTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*storefrontv1.Store, string, error) {
@@ -129,11 +114,6 @@ var storeTable = table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY?,COUNTRY
 type storeShowCmd struct {
 	place
 	Store string `arg:"" name:"slug" help:"The store's slug or id."`
-}
-
-// Help shows an example.
-func (storeShowCmd) Help() string {
-	return "Shows the Store as the API returns it, and what the operator sets beside it.\n\nExample:\n\n    storefront store show douala"
 }
 
 // Run shows the store.
@@ -163,11 +143,6 @@ type storeUpdateCmd struct {
 	Store string  `arg:"" name:"slug" help:"The store's slug or id."`
 	Name  *string `placeholder:"NAME" help:"Name of the store."`
 	storeFields
-}
-
-// Help shows an example.
-func (storeUpdateCmd) Help() string {
-	return "Changes what a flag names and leaves the rest; prints what store show prints.\n\nExample:\n\n    storefront store update douala --status suspended\n    storefront store update douala --unavailable-types MEETING,EVENT --payment-links off"
 }
 
 // Run changes the store.

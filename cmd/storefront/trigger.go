@@ -21,20 +21,6 @@ type triggerCmd struct {
 	Yes      bool     `help:"Do it in a store that is not of storefront dev too."`
 }
 
-// Help shows an example.
-func (triggerCmd) Help() string {
-	return `Makes a real event: the customer, product, payment link and order that it needs are created by the operations that everyone uses, so that the API shows what the event shows, and webhooks receive it. An order's product is a draft, and its buyer is new only the first time, which is an event too. A ping is received by storefront listen, and by no webhook.
-
-Works on the database of storefront dev; anywhere else it needs --yes.
-
-Fields of --override: of products title, type, priceAmount, compareAtAmount, slug, summary, description and coverUrl; of customers name, email and phone; of orders note, items.quantity, and those of customer. and product.; of payment links title, amount, description, coverUrl, thankYouMessage, expiresAt and maxPayments, and those of customer.
-
-Example:
-
-    storefront trigger order.paid
-    storefront trigger order.paid --override product.priceAmount=7500 --override customer.name=Awa`
-}
-
 // Run makes the event.
 func (c *triggerCmd) Run(s *session) error {
 	d := newDemoData(c.Type)

@@ -11,9 +11,6 @@ var version, commit string
 
 type versionCmd struct{}
 
-// Help shows an example.
-func (versionCmd) Help() string { return "Example:\n\n    storefront version -o json" }
-
 // build is what is known of the binary.
 type build struct {
 	Version   string `json:"version"`

@@ -27,11 +27,6 @@ type webhookCmd struct {
 	Ping    webhookPingCmd    `cmd:"" help:"Send a webhook a test event."`
 }
 
-// Help shows an example.
-func (webhookCmd) Help() string {
-	return "A store has at most five webhooks, disabled ones included.\n\nExample:\n\n    storefront webhook create --store douala --url https://shop.example.com/webhooks"
-}
-
 // targets is the setting of what takes or calls a webhook's URL.
 type targets struct {
 	AllowPrivateTargets bool `help:"Accept private addresses too, for tests and development."`
@@ -75,11 +70,6 @@ type webhookCreateCmd struct {
 	Description string   `clears:"" placeholder:"TEXT" help:"What it is for."`
 }
 
-// Help shows an example.
-func (webhookCreateCmd) Help() string {
-	return "Prints the webhook with its signing secret, this once: it is kept encrypted. The text of the URL is checked here; the addresses of its host are checked at every connection.\n\nExample:\n\n    storefront webhook create --store douala --url https://shop.example.com/webhooks --events order.paid,order.failed -o json"
-}
-
 // Run registers the webhook.
 func (c *webhookCreateCmd) Run(s *session) error {
 	s.options.Webhooks.Targets = c.policy()
@@ -105,11 +95,6 @@ type webhookListCmd struct {
 	inStore
 	DisableAfter *positive `placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is set (default: 72h, or what the server is set to)."`
 	limit
-}
-
-// Help shows an example.
-func (webhookListCmd) Help() string {
-	return "Warns of a webhook that fails and will be disabled unless a delivery succeeds.\n\nExample:\n\n    storefront webhook list --store douala"
 }
 
 // Run lists the webhooks.
@@ -138,11 +123,6 @@ type webhookUpdateCmd struct {
 	Description *string  `clears:"" placeholder:"TEXT" help:"What it is for."`
 }
 
-// Help shows an example.
-func (webhookUpdateCmd) Help() string {
-	return "Example:\n\n    storefront webhook update 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f --events order.paid,payment_link.paid\n    storefront webhook update https://shop.example.com/webhooks --store douala --url https://shop.example.com/events"
-}
-
 // Run changes the webhook.
 func (c *webhookUpdateCmd) Run(s *session) error {
 	s.options.Webhooks.Targets = c.policy()
@@ -165,11 +145,6 @@ type webhookMove struct {
 
 type webhookEnableCmd struct{ webhookMove }
 
-// Help shows an example.
-func (webhookEnableCmd) Help() string {
-	return "What happened while it was disabled is not sent by itself; storefront delivery resend --since sends it.\n\nExample:\n\n    storefront webhook enable 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
-}
-
 // Run enables the webhook.
 func (c *webhookEnableCmd) Run(s *session) error {
 	return withWebhook(s, c.owned, c.Name, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
@@ -179,11 +154,6 @@ func (c *webhookEnableCmd) Run(s *session) error {
 
 type webhookDisableCmd struct{ webhookMove }
 
-// Help shows an example.
-func (webhookDisableCmd) Help() string {
-	return "Example:\n\n    storefront webhook disable 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f\n    storefront webhook disable https://shop.example.com/webhooks --store douala"
-}
-
 // Run disables the webhook.
 func (c *webhookDisableCmd) Run(s *session) error {
 	return withWebhook(s, c.owned, c.Name, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
@@ -192,11 +162,6 @@ func (c *webhookDisableCmd) Run(s *session) error {
 }
 
 type webhookDeleteCmd struct{ webhookMove }
-
-// Help shows an example.
-func (webhookDeleteCmd) Help() string {
-	return "With -o json it prints what the webhook was. Its deliveries stay in the journal for their time; storefront delivery list --store shows them.\n\nExample:\n\n    storefront webhook delete 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
-}
 
 // Run deletes the webhook.
 func (c *webhookDeleteCmd) Run(s *session) error {
@@ -222,11 +187,6 @@ type webhookRotateCmd struct {
 	secretKey
 }
 
-// Help shows an example.
-func (webhookRotateCmd) Help() string {
-	return "Prints the new secret, this once. The old one signs nothing from the next attempt on.\n\nExample:\n\n    storefront webhook rotate 01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f -o json"
-}
-
 // Run makes the secret.
 func (c *webhookRotateCmd) Run(s *session) error {
 	if err := s.seal(c.place, c.secretKey); err != nil {
@@ -241,11 +201,6 @@ func (c *webhookRotateCmd) Run(s *session) error {
 }
 
 type webhookPingCmd struct{ webhookMove }
-
-// Help shows an example.
-func (webhookPingCmd) Help() string {
-	return "Prints the delivery, which a worker makes in one attempt; storefront delivery show shows its result.\n\nExample:\n\n    storefront webhook ping https://shop.example.com/webhooks --store douala"
-}
 
 // Run sends the ping.
 func (c *webhookPingCmd) Run(s *session) error {

@@ -33,11 +33,6 @@ type workerCmd struct {
 	LogLevel            string   `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
-// Help shows an example.
-func (workerCmd) Help() string {
-	return "Delivers webhooks until it is interrupted, then lets the attempts under way end. Any number of workers share one PostgreSQL database. The authorities whose certificates are trusted are the system's; SSL_CERT_FILE names others.\n\nExample:\n\n    STOREFRONT_SECRET_KEY=… storefront worker --database-url postgres://storefront@localhost/storefront"
-}
-
 // workerConns is how many connections a worker needs: one for what it takes, one for what it
 // writes down, and a few for resends and sweeps.
 const workerConns = 6
