@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // bench measures operations on both sides in turns.
@@ -94,14 +96,14 @@ func (b *bench) profile(ctx context.Context, o operation) error {
 	}
 	for _, s := range b.sides {
 		path := filepath.Join(b.command.Profile, o.name+"."+s.kind+".pprof")
-		if err := s.startProfile(path); err != nil {
+		length := time.Duration(b.command.Seconds * float64(time.Second))
+		group, within := errgroup.WithContext(ctx)
+		group.Go(func() error { return s.profile(within, path, length) })
+		group.Go(func() error {
+			_, err := b.round(within, s, o, length)
 			return err
-		}
-		_, err := b.round(ctx, s, o, time.Duration(b.command.Seconds*float64(time.Second)))
-		if stopErr := s.stopProfile(); err == nil {
-			err = stopErr
-		}
-		if err != nil {
+		})
+		if err := group.Wait(); err != nil {
 			return err
 		}
 		b.progress("wrote %s", path)

@@ -52,13 +52,9 @@ func (c *checkoutCommand) Run(ctx context.Context, io streams) (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, end := context.WithCancel(ctx)
+	ctx, end := untilInputEnds(ctx, io.in)
 	defer end()
 	fmt.Fprintln(io.out, sayReady+"to check out")
-	go func() {
-		_, _ = stdio.Copy(stdio.Discard, io.in) // until whoever started it ends it
-		end()
-	}()
 	rules := service.New(s, service.Options{})
 	group, ctx := errgroup.WithContext(ctx)
 	for n := range c.Connections {

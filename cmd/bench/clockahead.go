@@ -116,7 +116,7 @@ func (p *play) sweepAhead(ctx context.Context, s *stage, r *receiver.Receiver, d
 // workAhead starts a worker whose clock is ahead.
 func (s *stage) workAhead(ctx context.Context, secret string) (*process, error) {
 	env := []string{subjectDatabase + "=" + s.db.url, workSecret + "=" + secret}
-	p, _, err := startSelfWith(ctx, append(env, s.environment()...), "work", "--ahead="+clockAhead.String())
+	p, _, err := startSelf(ctx, append(env, s.environment()...), "work", "--ahead="+clockAhead.String())
 	return p, err
 }
 

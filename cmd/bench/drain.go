@@ -1,16 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
-
-	"go.storefront.example/cmd/bench/receiver"
 )
 
 const (
@@ -36,17 +36,16 @@ func (l *workerLog) read(line string) {
 	l.claims, l.relays = max(l.claims, told.ClaimP99), max(l.relays, told.RelayP99)
 }
 
-// usage is the processor time of the database and of the processes beside the workers.
+// usage is the processor time of the database and of this process, which receives.
 type usage struct {
-	database, receiver, bench time.Duration
-	known                     bool
+	database, bench time.Duration
+	known           bool
 }
 
 func (b *webhookBench) usage() usage {
 	database, databaseErr := b.db.cpu()
-	receiver, receiverErr := b.receiver.cpu()
 	bench, benchErr := processCPU(os.Getpid())
-	return usage{database, receiver, bench, errors.Join(databaseErr, receiverErr, benchErr) == nil}
+	return usage{database, bench, errors.Join(databaseErr, benchErr) == nil}
 }
 
 // drains measures rounds of a drain, each beside one of the yardstick if that is wanted.
@@ -75,13 +74,11 @@ func (b *webhookBench) drains(ctx context.Context, measure string, yardstick boo
 // written down. It returns events in a second, from the first arrival to the last.
 func (b *webhookBench) drain(ctx context.Context, measure string) (float64, error) {
 	n := b.command.Events
-	payments, err := b.payAll(ctx, "--stores="+strconv.Itoa(b.command.Stores), "--events="+strconv.Itoa(n))
+	payments, err := b.payAll(ctx, toPay{stores: b.command.Stores, events: n})
 	if err != nil {
 		return 0, err
 	}
-	if err := b.receiver.forget(); err != nil {
-		return 0, err
-	}
+	b.receiver.Forget()
 	before, err := b.db.walPosition(ctx)
 	if err != nil {
 		return 0, err
@@ -124,8 +121,7 @@ func (b *webhookBench) drain(ctx context.Context, measure string) (float64, erro
 			b.report.add(measure, "worker", "CPU-ms/event", perEvent(busy))
 			b.report.add(measure, "database", "CPU-ms/event", perEvent(now.database-used.database))
 		}
-		b.report.add(measure, "receiver", "CPU-ms/event", perEvent(now.receiver-used.receiver))
-		b.report.add(measure, "bench itself", "CPU-ms/event", perEvent(now.bench-used.bench))
+		b.report.add(measure, "bench itself, which receives", "CPU-ms/event", perEvent(now.bench-used.bench))
 	}
 	if !b.db.inProcess() {
 		b.report.add(measure, "write-ahead log", "bytes/event", float64(wal)/float64(n))
@@ -136,9 +132,9 @@ func (b *webhookBench) drain(ctx context.Context, measure string) (float64, erro
 
 // span is the time over which the deliveries arrived.
 func (b *webhookBench) span() (first, last time.Time, err error) {
-	requests, err := b.receiver.requests()
-	if err != nil || len(requests) < 2 {
-		return first, last, errors.Join(err, errors.New("too few deliveries to tell a rate"))
+	requests := b.receiver.Requests()
+	if len(requests) < 2 {
+		return first, last, errors.New("too few deliveries to tell a rate")
 	}
 	first, last = requests[0].Arrived, requests[0].Arrived
 	for _, r := range requests {
@@ -154,55 +150,49 @@ func (b *webhookBench) span() (first, last time.Time, err error) {
 
 // yardstick posts as many events in a plain loop and returns posts in a second.
 func (b *webhookBench) yardstick(ctx context.Context) (float64, error) {
-	if err := b.receiver.forget(); err != nil {
-		return 0, err
-	}
+	b.receiver.Forget()
 	n := b.command.Events
-	p, _, err := startSelf(ctx, b.url, "post", "--authority", b.authority,
-		"--events="+strconv.Itoa(n), "--connections="+strconv.Itoa(yardstickConnections))
+	did, err := b.post(ctx, n)
 	if err != nil {
 		return 0, err
 	}
-	took, used, err := b.post(p)
-	if err = errors.Join(err, p.stop()); err != nil {
-		return 0, err
-	}
-	count, err := b.receiver.count()
+	count, err := b.receiver.Count()
 	if err != nil {
 		return 0, err
 	}
 	if count.Events != n {
 		return 0, fmt.Errorf("only %d of %d events have arrived", count.Events, n)
 	}
-	rate := float64(n) / took.Seconds()
+	rate := float64(n) / did.Took.Seconds()
 	b.report.add(measureYardstick, "posts, signed, nothing stored", "events/s", rate)
-	if used > 0 {
-		b.report.add(measureYardstick, "sender", "CPU-ms/event", used.Seconds()*1e3/float64(n))
+	if did.Used > 0 {
+		b.report.add(measureYardstick, "sender", "CPU-ms/event", did.Used.Seconds()*1e3/float64(n))
 	}
 	return rate, nil
 }
 
-// post lets a process of the yardstick go.
-func (b *webhookBench) post(p *process) (took, used time.Duration, err error) {
+// post runs the yardstick in a process of its own, so that its processor time is its own.
+func (b *webhookBench) post(ctx context.Context, events int) (posted, error) {
+	command, err := self(ctx, "post", "--authority", b.authority, "--events="+strconv.Itoa(events), "--connections="+strconv.Itoa(yardstickConnections))
+	if err != nil {
+		return posted{}, err
+	}
 	targets := make([]target, len(b.hooks))
 	for n, hook := range b.hooks {
-		targets[n] = target{b.stores[n].id, receiver.URL(b.receiver.address, n), hook.Secret}
+		targets[n] = target{b.stores[n].id, b.receiver.URL(n), hook.Secret}
 	}
 	text, err := json.Marshal(targets)
 	if err != nil {
-		return 0, 0, err
+		return posted{}, err
 	}
-	if _, err := p.ask(askHooks + string(text)); err != nil {
-		return 0, 0, err
+	var said bytes.Buffer
+	command.Env, command.Stdin, command.Stderr = environment(subjectDatabase+"="+b.url), bytes.NewReader(text), &said
+	out, err := command.Output()
+	if err != nil {
+		return posted{}, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
 	}
-	before, beforeErr := p.cpu()
-	if took, err = askFor[time.Duration](p, askGo); err != nil {
-		return 0, 0, err
-	}
-	if after, err := p.cpu(); err == nil && beforeErr == nil {
-		used = after - before
-	}
-	return took, used, nil
+	var did posted
+	return did, json.Unmarshal(out, &did)
 }
 
 // together measures writers and workers at once: events in a second from the first commit to the
@@ -210,16 +200,14 @@ func (b *webhookBench) post(p *process) (took, used time.Duration, err error) {
 func (b *webhookBench) together(ctx context.Context) (err error) {
 	n := b.command.Events
 	b.progress("%s: %d events", measureTogether, n)
-	if err := b.receiver.forget(); err != nil {
-		return err
-	}
+	b.receiver.Forget()
 	workers, err := b.startWorkers(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopAll(workers)) }()
 	started := time.Now()
-	payments, err := b.payAll(ctx, "--stores="+strconv.Itoa(b.command.Stores), "--events="+strconv.Itoa(n))
+	payments, err := b.payAll(ctx, toPay{stores: b.command.Stores, events: n})
 	if err != nil {
 		return err
 	}
@@ -234,13 +222,13 @@ func (b *webhookBench) together(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	first, paid := payments[0].At, payments[0].At
+	first, paid := payments[0].at, payments[0].at
 	for _, p := range payments {
-		if p.At.Before(first) {
-			first = p.At
+		if p.at.Before(first) {
+			first = p.at
 		}
-		if p.At.After(paid) {
-			paid = p.At
+		if p.at.After(paid) {
+			paid = p.at
 		}
 	}
 	b.report.add(measureTogether, "from the first commit to the last arrival", "events/s", float64(n)/last.Sub(first).Seconds())

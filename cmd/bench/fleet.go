@@ -72,7 +72,7 @@ func (f *fleet) start(ctx context.Context, part int) (*process, error) {
 		}
 		return p, err
 	case partCheckout:
-		p, _, err := startSelf(ctx, f.url, "checkout", fmt.Sprintf("--rate=%g", f.rate))
+		p, _, err := startSelf(ctx, []string{subjectDatabase + "=" + f.url}, "checkout", fmt.Sprintf("--rate=%g", f.rate))
 		if err == nil {
 			f.reading.Go(func() { f.readPaid(p.out) })
 		}

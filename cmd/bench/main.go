@@ -49,9 +49,7 @@ type commands struct {
 	Webhooks webhooksCommand `cmd:"" help:"Measure the way from a commit to the delivery of its event."`
 	Chaos    chaosCommand    `cmd:"" help:"Kill processes under load and account for every event."`
 	Subject  subjectCommand  `cmd:"" hidden:"" help:"Serve one of the two sides; started by api."`
-	Pay      payCommand      `cmd:"" hidden:"" help:"Pay orders; started by webhooks."`
 	Post     postCommand     `cmd:"" hidden:"" help:"Post events and store nothing; started by webhooks."`
-	Receive  receiveCommand  `cmd:"" hidden:"" help:"Receive deliveries; started by webhooks."`
 	Checkout checkoutCommand `cmd:"" hidden:"" help:"Record and pay orders until it is killed; started by chaos."`
 	Work     workCommand     `cmd:"" hidden:"" help:"Deliver by another clock until standard input ends; started by chaos."`
 }

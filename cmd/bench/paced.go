@@ -49,27 +49,10 @@ func stopAll(processes []*process) error {
 	return errors.Join(errs...)
 }
 
-// startPaying starts the process that pays.
-func (b *webhookBench) startPaying(ctx context.Context, flags ...string) (*process, error) {
-	flags = append([]string{"pay", "--connections=" + strconv.Itoa(b.command.Writers)}, flags...)
-	p, _, err := startSelf(ctx, b.url, flags...)
-	return p, err
-}
-
-// payAll pays in a process of its own, from start to end.
-func (b *webhookBench) payAll(ctx context.Context, flags ...string) ([]payment, error) {
-	p, err := b.startPaying(ctx, flags...)
-	if err != nil {
-		return nil, err
-	}
-	payments, err := askFor[[]payment](p, askGo)
-	return payments, errors.Join(err, p.stop())
-}
-
 // arrive waits until so many events have arrived.
 func (b *webhookBench) arrive(ctx context.Context, events int, workers []*process) error {
 	for deadline := time.Now().Add(arrivalTimeout); ; time.Sleep(arrivalPause) {
-		count, err := b.receiver.count()
+		count, err := b.receiver.Count()
 		switch {
 		case err != nil:
 			return err
@@ -94,19 +77,15 @@ func (b *webhookBench) latencies(ctx context.Context, payments []payment, counte
 	if len(payments) == 0 {
 		return nil, errors.New("nothing was paid")
 	}
-	if _, err := b.receiver.count(); err != nil {
+	if _, err := b.receiver.Count(); err != nil {
 		return nil, err
 	}
-	requests, err := b.receiver.requests()
+	earliest := slices.MinFunc(payments, func(x, y payment) int { return x.at.Compare(y.at) })
+	events, err := events(ctx, b.store, earliest.at.Add(-clockSlack))
 	if err != nil {
 		return nil, err
 	}
-	earliest := slices.MinFunc(payments, func(x, y payment) int { return x.At.Compare(y.At) })
-	events, err := events(ctx, b.store, earliest.At.Add(-clockSlack))
-	if err != nil {
-		return nil, err
-	}
-	return matched(payments, events, requests, counted)
+	return matched(payments, events, b.receiver.Requests(), counted)
 }
 
 // matched pairs payments with the arrivals of their events and returns the times between, sorted,
@@ -129,17 +108,17 @@ func matched(payments []payment, events []committed, requests []receiver.Request
 	}
 	var times []time.Duration
 	for _, p := range payments {
-		event, made := eventOf[p.Order]
+		event, made := eventOf[p.order]
 		if !made {
-			return nil, fmt.Errorf("the payment of the order %s has no event", p.Order)
+			return nil, fmt.Errorf("the payment of the order %s has no event", p.order)
 		}
 		at, ok := arrived[event]
 		if !ok {
 			return nil, fmt.Errorf("the event %s never arrived", event)
 		}
 		delete(arrived, event)
-		if !p.At.Before(counted) {
-			times = append(times, at.Sub(p.At))
+		if !p.at.Before(counted) {
+			times = append(times, at.Sub(p.at))
 		}
 	}
 	if len(arrived) > 0 {
@@ -166,21 +145,18 @@ func (b *webhookBench) pace(ctx context.Context, measure string, length time.Dur
 // paid pays at the given pace to the stores whose webhooks answer, waits until all has arrived, and
 // reports the times.
 func (b *webhookBench) paid(ctx context.Context, measure string, length time.Duration, workers []*process) error {
-	if err := b.receiver.forget(); err != nil {
-		return err
-	}
+	b.receiver.Forget()
 	n := b.command.paced(length)
 	b.progress("%s: %d payments, %g in a second", measure, n, b.command.Rate)
-	payments, err := b.payAll(ctx, "--stores="+strconv.Itoa(b.command.Stores), "--events="+strconv.Itoa(n),
-		fmt.Sprintf("--rate=%g", b.command.Rate))
+	payments, err := b.payAll(ctx, toPay{stores: b.command.Stores, events: n, rate: b.command.Rate})
 	if err != nil {
 		return err
 	}
 	if err := b.arrive(ctx, n, workers); err != nil {
 		return err
 	}
-	first := slices.MinFunc(payments, func(x, y payment) int { return x.At.Compare(y.At) })
-	times, err := b.latencies(ctx, payments, first.At.Add(pacedWarmUp))
+	first := slices.MinFunc(payments, func(x, y payment) int { return x.at.Compare(y.at) })
+	times, err := b.latencies(ctx, payments, first.at.Add(pacedWarmUp))
 	if err != nil {
 		return err
 	}
@@ -194,13 +170,10 @@ func (b *webhookBench) hanging(ctx context.Context) error {
 		return nil
 	}
 	b.progress("%s: %d deliveries for each of %d webhooks that hang", measureHanging, b.command.Waiting, b.command.Hanging)
-	if _, err := b.payAll(ctx, "--first="+strconv.Itoa(b.command.Stores), "--stores="+strconv.Itoa(b.command.Hanging),
-		"--each="+strconv.Itoa(b.command.Waiting)); err != nil {
+	if _, err := b.payAll(ctx, toPay{first: b.command.Stores, stores: b.command.Hanging, each: b.command.Waiting}); err != nil {
 		return err
 	}
-	if err := b.receiver.forget(); err != nil {
-		return err
-	}
+	b.receiver.Forget()
 	workers, err := b.startWorkers(ctx, nil)
 	if err != nil {
 		return err
@@ -214,12 +187,8 @@ func (b *webhookBench) hanging(ctx context.Context) error {
 	if err := b.paid(ctx, measureHanging, b.command.length(), workers); err != nil {
 		return err
 	}
-	requests, err := b.receiver.requests()
-	if err != nil {
-		return err
-	}
 	held := 0
-	for _, r := range requests {
+	for _, r := range b.receiver.Requests() {
 		if r.Status == 0 {
 			held++
 		}

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -18,25 +15,18 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// askGo starts what a process has prepared.
-const askGo = "go"
-
-// payCommand pays orders of the data set by the rules of the shop, as the payment provider's
-// answer does, and returns when each payment was committed.
-type payCommand struct {
-	First       int     `help:"Number of the first store whose orders are paid."`
-	Stores      int     `required:"" help:"How many stores, from the first."`
-	Each        int     `help:"Orders to pay of each store; 0 for any number."`
-	Events      int     `help:"Orders to pay in all; 0 for all that are pending."`
-	Rate        float64 `help:"Payments in a second; 0 for as many as there can be."`
-	Connections int     `default:"4" help:"How many pay at the same time."`
+// toPay selects pending orders of the data set.
+type toPay struct {
+	first, stores int     // the number of the first store, and how many from it
+	each          int     // orders of each store; 0 for any number
+	events        int     // orders in all; 0 for all that are pending
+	rate          float64 // payments in a second; 0 for as many as there can be
 }
 
 // payment is one that was committed.
 type payment struct {
-	Order uuid.UUID `json:"order"`
-	// At is the wall clock's time right after the commit returned.
-	At time.Time `json:"at"`
+	order uuid.UUID
+	at    time.Time // the wall clock's, right after the commit returned
 }
 
 // dueOrder is one to pay.
@@ -45,83 +35,32 @@ type dueOrder struct {
 	store tenant.Store
 }
 
-// Run prepares, waits for askGo, and pays.
-func (c *payCommand) Run(ctx context.Context, io streams) (err error) {
-	signal.Ignore(os.Interrupt)
-	s, err := db.Open(ctx, db.Config{URL: os.Getenv(subjectDatabase), MaxConns: c.Connections})
+// payAll pays orders by the rules of the shop, as the payment provider's answer does, and returns when
+// each payment was committed, in the order of the orders.
+func (b *webhookBench) payAll(ctx context.Context, what toPay) (_ []payment, err error) {
+	s, err := db.Open(ctx, db.Config{URL: b.url, MaxConns: b.command.Writers})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	rules := service.New(s, service.Options{})
-	orders, err := c.orders(ctx, s, rules)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(io.out, sayReady+strconv.Itoa(len(orders)))
-	answerLines(io, func(line string) (any, error) {
-		if line != askGo {
-			return nil, errors.New("unknown request")
-		}
-		return c.pay(ctx, rules, orders)
-	})
-	return nil
-}
-
-// orders finds what to pay, the stores in turns.
-func (c *payCommand) orders(ctx context.Context, s *db.DB, rules *service.Shop) ([]dueOrder, error) {
-	tenants := map[uuid.UUID]tenant.Store{}
-	for n := range c.Stores {
-		t, err := rules.FindStore(ctx, slugOf(c.First+n))
-		if err != nil {
-			return nil, err
-		}
-		tenants[t.ID] = t
-	}
-	// Their ids sort by time, and the orders of all stores were made over the same time.
-	rows, err := s.Reader().QueryContext(ctx, `SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id`)
+	orders, err := what.orders(ctx, s, rules)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }()
-	var orders []dueOrder
-	each := map[uuid.UUID]int{}
-	for rows.Next() && (c.Events == 0 || len(orders) < c.Events) {
-		var order, owner uuid.UUID
-		if err := rows.Scan(&order, &owner); err != nil {
-			return nil, err
-		}
-		t, wanted := tenants[owner]
-		if !wanted || (c.Each > 0 && each[owner] == c.Each) {
-			continue
-		}
-		each[owner]++
-		orders = append(orders, dueOrder{order, t})
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	if len(orders) < max(c.Events, c.Each*c.Stores) {
-		return nil, fmt.Errorf("there are only %d orders left to pay", len(orders))
-	}
-	return orders, nil
-}
-
-// pay pays the orders and returns the payments in the order of the orders.
-func (c *payCommand) pay(ctx context.Context, rules *service.Shop, orders []dueOrder) ([]payment, error) {
 	payments := make([]payment, len(orders))
 	var next atomic.Int64
 	start := time.Now()
 	group, ctx := errgroup.WithContext(ctx)
-	for range c.Connections {
+	for range b.command.Writers {
 		group.Go(func() error {
 			for {
 				i := int(next.Add(1) - 1)
 				if i >= len(orders) || ctx.Err() != nil {
 					return ctx.Err()
 				}
-				if c.Rate > 0 {
-					time.Sleep(time.Until(start.Add(time.Duration(float64(i) / c.Rate * float64(time.Second)))))
+				if what.rate > 0 {
+					time.Sleep(time.Until(start.Add(time.Duration(float64(i) / what.rate * float64(time.Second)))))
 				}
 				o := orders[i]
 				if _, err := rules.PayOrder(tenant.With(ctx, o.store, operator), o.id.String()); err != nil {
@@ -132,6 +71,45 @@ func (c *payCommand) pay(ctx context.Context, rules *service.Shop, orders []dueO
 		})
 	}
 	return payments, group.Wait()
+}
+
+// orders finds what to pay, the stores in turns.
+func (t toPay) orders(ctx context.Context, s *db.DB, rules *service.Shop) ([]dueOrder, error) {
+	tenants := map[uuid.UUID]tenant.Store{}
+	for n := range t.stores {
+		found, err := rules.FindStore(ctx, slugOf(t.first+n))
+		if err != nil {
+			return nil, err
+		}
+		tenants[found.ID] = found
+	}
+	// Their ids sort by time, and the orders of all stores were made over the same time.
+	rows, err := s.Reader().QueryContext(ctx, `SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var orders []dueOrder
+	each := map[uuid.UUID]int{}
+	for rows.Next() && (t.events == 0 || len(orders) < t.events) {
+		var order, owner uuid.UUID
+		if err := rows.Scan(&order, &owner); err != nil {
+			return nil, err
+		}
+		store, wanted := tenants[owner]
+		if !wanted || (t.each > 0 && each[owner] == t.each) {
+			continue
+		}
+		each[owner]++
+		orders = append(orders, dueOrder{order, store})
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if len(orders) < max(t.events, t.each*t.stores) {
+		return nil, fmt.Errorf("there are only %d orders left to pay", len(orders))
+	}
+	return orders, nil
 }
 
 // operator is who pays orders and registers webhooks.

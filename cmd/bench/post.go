@@ -12,8 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -41,9 +39,20 @@ type target struct {
 	Secret string    `json:"secret"`
 }
 
-// Run prepares, waits for the targets of askHooks, and posts.
+// posted is what it did: how long it took, and the processor time that it used, zero where that is not known.
+type posted struct{ Took, Used time.Duration }
+
+// Run reads the targets from its input, prepares, posts, and writes what it did.
 func (c *postCommand) Run(ctx context.Context, io streams) error {
 	signal.Ignore(os.Interrupt)
+	var list []target
+	if err := json.NewDecoder(io.in).Decode(&list); err != nil {
+		return err
+	}
+	targets := map[uuid.UUID]target{}
+	for _, t := range list {
+		targets[t.Store] = t
+	}
 	events, err := c.events(ctx)
 	if err != nil {
 		return err
@@ -54,26 +63,15 @@ func (c *postCommand) Run(ctx context.Context, io streams) error {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority)
-	targets := map[uuid.UUID]target{}
-	fmt.Fprintln(io.out, sayReady+strconv.Itoa(len(events)))
-	answerLines(io, func(line string) (any, error) {
-		text, set := strings.CutPrefix(line, askHooks)
-		if set {
-			var list []target
-			if err := json.Unmarshal([]byte(text), &list); err != nil {
-				return nil, err
-			}
-			for _, t := range list {
-				targets[t.Store] = t
-			}
-			return nil, nil
-		}
-		if line != askGo {
-			return nil, errors.New("unknown request")
-		}
-		return c.post(ctx, roots, events, targets)
-	})
-	return nil
+	var did posted
+	before, beforeErr := processCPU(os.Getpid())
+	if did.Took, err = c.post(ctx, roots, events, targets); err != nil {
+		return err
+	}
+	if after, err := processCPU(os.Getpid()); err == nil && beforeErr == nil {
+		did.Used = after - before
+	}
+	return json.NewEncoder(io.out).Encode(did)
 }
 
 func (c *postCommand) events(ctx context.Context) (_ []*ent.Event, err error) {

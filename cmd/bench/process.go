@@ -28,9 +28,9 @@ const (
 // errNotReady is of a process that was not ready within readyTimeout.
 var errNotReady = errors.New("it is not ready")
 
-// process is a program beside this one: the service's own, which logs when it
-// is ready, or this one under another command, which is asked and answers line by line. Goroutines
-// may share it, but for ask.
+// process is a program beside this one: the service's own, which logs when it is ready, or this one
+// under another command, which writes that on its standard output and ends when its input does.
+// Goroutines may share it.
 type process struct {
 	name    string
 	command *exec.Cmd
@@ -60,19 +60,35 @@ func startProcess(name string, command *exec.Cmd, onLine func(line string)) (*pr
 	return p, nil
 }
 
-// startSelf starts this program under one of its hidden commands and waits until it is ready. It
-// returns what follows sayReady.
-func startSelf(ctx context.Context, databaseURL string, args ...string) (*process, string, error) {
-	return startSelfWith(ctx, []string{subjectDatabase + "=" + databaseURL}, args...)
+// sayReady begins the first line of this program under another command, once it is ready.
+const sayReady = "ready "
+
+// untilInputEnds returns a context that ends when the input does: whoever started the process ends it so.
+func untilInputEnds(ctx context.Context, in io.Reader) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		end()
+	}()
+	return ctx, end
 }
 
-// startSelfWith is startSelf with more of an environment.
-func startSelfWith(ctx context.Context, env []string, args ...string) (*process, string, error) {
+// self is this program under one of its hidden commands.
+func self(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return exec.CommandContext(ctx, program, args...), nil //nolint:gosec // Ourselves.
+}
+
+// startSelf starts this program under one of its hidden commands, with more of an environment, and
+// waits until it is ready. It returns what follows sayReady.
+func startSelf(ctx context.Context, env []string, args ...string) (*process, string, error) {
+	command, err := self(ctx, args...)
 	if err != nil {
 		return nil, "", err
 	}
-	command := exec.CommandContext(ctx, program, args...) //nolint:gosec // Ourselves.
 	command.Env = environment(env...)
 	in, err := command.StdinPipe()
 	if err != nil {
@@ -152,27 +168,6 @@ func environment(more ...string) []string {
 		}
 	}
 	return append(env, more...)
-}
-
-// ask sends one line and returns what follows sayDone in the answer.
-func (p *process) ask(request string) (string, error) {
-	if _, err := fmt.Fprintln(p.in, request); err != nil {
-		return "", p.failure(err)
-	}
-	return p.answer()
-}
-
-// answer reads one answer.
-func (p *process) answer() (string, error) {
-	line, err := p.out.ReadString('\n')
-	if err != nil {
-		return "", p.failure(err)
-	}
-	line = strings.TrimSpace(line)
-	if text, done := strings.CutPrefix(line, sayDone); done {
-		return strings.TrimSpace(text), nil
-	}
-	return "", fmt.Errorf("%s: %s", p.name, strings.TrimPrefix(line, sayFailed))
 }
 
 // failure is why the process is of no more use: its own end, if it has ended.

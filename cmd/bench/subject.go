@@ -7,10 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	_ "net/http/pprof" //nolint:gosec // Its handlers are served to whoever started this, on a listener of their own.
 	"os"
 	"os/signal"
-	"runtime/pprof"
-	"strings"
 
 	"go.storefront.example/cmd/bench/yardstick"
 	"go.storefront.example/ent/db"
@@ -28,17 +27,6 @@ const (
 // in it, would be seen by everyone on the machine.
 const subjectDatabase = "STOREFRONT_BENCH_DATABASE_URL"
 
-// The lines between a subject and the process that started it. The subject begins
-// with sayReady and its address, answers each request with sayDone or sayFailed and the reason,
-// and ends when its standard input does.
-const (
-	sayReady  = "ready "
-	sayDone   = "done"
-	sayFailed = "failed "
-	askStart  = "profile "
-	askStop   = "stop"
-)
-
 // subjectCommand serves one side until its standard input ends.
 type subjectCommand struct {
 	Kind  string `arg:"" enum:"service,yardstick" help:"service or yardstick."`
@@ -49,8 +37,14 @@ type subjectCommand struct {
 func (c *subjectCommand) Run(ctx context.Context, io streams) error {
 	// An interrupt reaches all processes of a terminal; the one that started this one decides.
 	signal.Ignore(os.Interrupt)
-	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, end := untilInputEnds(context.WithoutCancel(ctx), io.in)
 	defer end()
+	profiles, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = profiles.Close() }()
+	go func() { _ = http.Serve(profiles, nil) }() //nolint:gosec // net/http/pprof, for whoever started this.
 	// The log costs what it costs a service whose log goes somewhere.
 	sink, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
@@ -63,14 +57,8 @@ func (c *subjectCommand) Run(ctx context.Context, io streams) error {
 		serve = c.service
 	}
 	ready := func(address net.Addr) error {
-		if _, err := fmt.Fprintln(io.out, sayReady+address.String()); err != nil {
-			return err
-		}
-		go func() {
-			answerLines(io, profiler())
-			end()
-		}()
-		return nil
+		_, err := fmt.Fprintln(io.out, sayReady+address.String(), profiles.Addr())
+		return err
 	}
 	return serve(ctx, os.Getenv(subjectDatabase), log, ready)
 }
@@ -117,25 +105,4 @@ func (c *subjectCommand) yardstick(ctx context.Context, url string, log *slog.Lo
 		return err
 	}
 	return nil
-}
-
-// profiler answers the requests of the starting process.
-func profiler() func(line string) (any, error) {
-	var profile *os.File
-	return func(line string) (_ any, err error) {
-		path, start := strings.CutPrefix(line, askStart)
-		switch {
-		case start:
-			if profile, err = os.Create(path); err == nil {
-				err = pprof.StartCPUProfile(profile)
-			}
-		case line == askStop && profile != nil:
-			pprof.StopCPUProfile()
-			err = profile.Close()
-			profile = nil
-		default:
-			err = errors.New("unknown request")
-		}
-		return nil, err
-	}
 }

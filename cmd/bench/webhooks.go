@@ -48,10 +48,10 @@ type webhooksCommand struct {
 func (webhooksCommand) Help() string {
 	return `Example: bench webhooks --database-url postgres://postgres@127.0.0.1:5432/postgres
 
-Writers pay orders by the rules of the shop, workers deliver the events, and a receiver verifies
-them: each a process of its own, on loopback addresses, over TLS. Latencies are from the moment a
-commit returned to the moment a delivery was there, by the wall clock that all processes of a
-machine share. A run fails unless every event committed was delivered once, rightly signed.
+Writers pay orders by the rules of the shop, workers deliver the events, each a process of its own,
+and a receiver verifies them, on loopback addresses, over TLS. Writers and receiver are in this
+process. Latencies are from the moment a commit returned to the moment a delivery was there. A run
+fails unless every event committed was delivered once, rightly signed.
 
 pace      payments at --rate: from commit to arrival
 poll      the same, with workers that hear no notification
@@ -131,7 +131,7 @@ func (c *webhooksCommand) orders() int {
 type webhookBench struct {
 	*stage
 	command  *webhooksCommand
-	receiver *remoteReceiver
+	receiver *receiver.Receiver
 	report   *webhookReport
 	progress func(format string, args ...any)
 }
@@ -161,11 +161,8 @@ func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.drop(context.WithoutCancel(ctx))) }()
-	r, err := startReceiver(ctx, folder)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.stop()) }()
+	r := receiver.Start(receiver.OK)
+	defer func() { err = errors.Join(err, r.Close()) }()
 
 	total := c.Stores + c.Hanging
 	progress("making the data set: %d stores with %d orders each", total, c.orders())
@@ -173,20 +170,20 @@ func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := st.registerAll(ctx, func(n int) string { return receiver.URL(r.address, n) }); err != nil {
+	if err := st.registerAll(ctx, r.URL); err != nil {
 		return err
 	}
 	if st.store, err = st.open(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.store.Close()) }()
-	st.authority = r.authority
+	if err := st.trust(r, folder); err != nil {
+		return err
+	}
 	for n := c.Stores; n < total; n++ {
 		st.hooks[n].Hangs = true
 	}
-	if err := r.setHooks(st.hooks); err != nil {
-		return err
-	}
+	r.SetHooks(st.hooks)
 	b := &webhookBench{stage: st, command: c, receiver: r, progress: progress}
 	if b.report, err = newWebhookReport(ctx, c, d); err != nil {
 		return err

@@ -76,7 +76,7 @@ func TestPaymentsAreMatchedWithTheirArrivals(t *testing.T) {
 	events := []committed{{id: uuid.New(), subject: orders[0]}, {id: uuid.New(), subject: orders[1]}, {id: uuid.New(), subject: orders[2]}}
 	payments := []payment{{orders[0], at}, {orders[1], at.Add(time.Second)}, {orders[2], at.Add(2 * time.Second)}}
 	arrival := func(n int, after time.Duration) receiver.Request {
-		return receiver.Request{Event: events[n].id, Arrived: payments[n].At.Add(after), Status: 204}
+		return receiver.Request{Event: events[n].id, Arrived: payments[n].at.Add(after), Status: 204}
 	}
 	all := []receiver.Request{arrival(2, 9*time.Millisecond), arrival(0, time.Millisecond), arrival(1, 20*time.Millisecond)}
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	stdio "io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -48,12 +47,8 @@ func (c *workCommand) Run(ctx context.Context, io streams) (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, end := context.WithCancel(ctx)
+	ctx, end := untilInputEnds(ctx, io.in)
 	defer end()
 	fmt.Fprintln(io.out, sayReady+"to work")
-	go func() {
-		_, _ = stdio.Copy(stdio.Discard, io.in) // until whoever started it ends it
-		end()
-	}()
 	return w.Run(ctx)
 }

@@ -33,24 +33,24 @@ var errBrokenOff = errors.New("the request was broken off")
 // Hook is one path of a receiver.
 type Hook struct {
 	// Secret is the signing secret of the webhook that leads there.
-	Secret string `json:"secret"`
+	Secret string
 	// Hangs makes it read a delivery and never answer.
-	Hangs bool `json:"hangs"`
+	Hangs bool
 }
 
 // Request is a delivery that was verified. Times are the wall clock's, which all processes of a
 // machine share.
 type Request struct {
-	Hook    int       `json:"hook"`
-	Event   uuid.UUID `json:"event"`
-	Type    string    `json:"type"`
-	Attempt int       `json:"attempt"`
+	Hook    int
+	Event   uuid.UUID
+	Type    string
+	Attempt int
 	// Arrived is when the whole of it was there.
-	Arrived time.Time `json:"arrived"`
+	Arrived time.Time
 	// Status is the answer's, and Answered the moment before it was written; zero while there is
 	// none.
-	Status   int       `json:"status"`
-	Answered time.Time `json:"answered"`
+	Status   int
+	Answered time.Time
 }
 
 // Succeeded reports whether the request was answered with success.
@@ -94,16 +94,8 @@ func (r *Receiver) Authority() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
 }
 
-// Addr is the network address that it serves at.
-func (r *Receiver) Addr() string { return r.server.Listener.Addr().String() }
-
 // URL is the address of a hook.
-func (r *Receiver) URL(hook int) string { return URL(r.Addr(), hook) }
-
-// URL is the address of a hook of the receiver at a network address.
-func URL(address string, hook int) string {
-	return "https://" + address + "/hooks/" + strconv.Itoa(hook)
-}
+func (r *Receiver) URL(hook int) string { return r.server.URL + "/hooks/" + strconv.Itoa(hook) }
 
 // SetHooks replaces all hooks: their numbers are their places in the list.
 func (r *Receiver) SetHooks(hooks []Hook) {
@@ -121,9 +113,9 @@ func (r *Receiver) Requests() []Request {
 
 // Count is how much arrived.
 type Count struct {
-	Requests int `json:"requests"`
+	Requests int
 	// Events is the number of different events that were answered with success.
-	Events int `json:"events"`
+	Events int
 }
 
 // Count returns how much arrived so far, and an error of what was wrong.
