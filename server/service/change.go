@@ -150,12 +150,12 @@ func (p *problems) value(fd protoreflect.FieldDescriptor, v protoreflect.Value, 
 		p.Amount(name, &n, b)
 		return n
 	case protoreflect.Int32Kind:
-		if n := v.Int(); n < b.Least || n > b.Most {
-			p.Invalid(name, fmt.Sprintf("must be a whole number from %d to %d, or null", b.Least, b.Most))
+		if n := v.Int(); n < b.Min || n > b.Max {
+			p.Invalid(name, fmt.Sprintf("must be a whole number from %d to %d, or null", b.Min, b.Max))
 		}
 	case protoreflect.DoubleKind:
-		if n := v.Float(); !(n >= float64(b.Least) && n <= float64(b.Most)) {
-			p.Invalid(name, fmt.Sprintf("must be a percentage from %d to %d", b.Least, b.Most))
+		if n := v.Float(); !(n >= float64(b.Min) && n <= float64(b.Max)) {
+			p.Invalid(name, fmt.Sprintf("must be a percentage from %d to %d", b.Min, b.Max))
 		}
 	case protoreflect.MessageKind:
 		at, _ := v.Message().Interface().(*timestamppb.Timestamp)
@@ -197,9 +197,9 @@ func (p *problems) formed(name, value string, b validate.Bound, form field.Form,
 		}
 		return address
 	}
-	text := p.Text(name, value, int(b.Most))
-	if text == "" && b.Least > 0 {
-		p.Invalid(name, fmt.Sprintf("must be %d to %d characters long", b.Least, b.Most))
+	text := p.Text(name, value, int(b.Max))
+	if text == "" && b.Min > 0 {
+		p.Invalid(name, fmt.Sprintf("must be %d to %d characters long", b.Min, b.Max))
 	}
 	return &text
 }

@@ -14,10 +14,10 @@ import (
 const DefaultPageSize = 25
 
 // maxPageSize is the largest size of a page.
-var maxPageSize = validate.Most("storefront.v1.ListProductsRequest.page_size")
+var maxPageSize = validate.MaxOf("storefront.v1.ListProductsRequest.page_size")
 
 // maxQueryRunes bounds a text to search for.
-var maxQueryRunes = validate.Most("storefront.v1.ListProductsRequest.q")
+var maxQueryRunes = validate.MaxOf("storefront.v1.ListProductsRequest.q")
 
 // page returns the page that a list request asks for, with its number and size, by the defaults
 // where it names none. number and size are nil where the request leaves them out.

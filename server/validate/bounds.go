@@ -13,20 +13,20 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Bound is what a request's proto declares of a field (protovalidate's options): the least and the
-// most of a number, or the least and the most characters of a text after trimming. Which characters a
-// text may hold is declared too, for callers; text refuses the others whatever is declared.
+// Bound is the range that a request's proto declares for a field (protovalidate's options): of a
+// number, or of the length of a text in characters, after trimming. The protos also declare which
+// characters a text may hold; those declarations are for callers only, and Text has its own rule.
 type Bound struct {
 	Required    bool
-	Least, Most int64
+	Min, Max int64
 }
 
-var unbounded = Bound{Least: math.MinInt64, Most: math.MaxInt64}
+var unbounded = Bound{Min: math.MinInt64, Max: math.MaxInt64}
 
 // bounds are all declared bounds, read once.
 var bounds = declaredBounds(storefrontv1.File_storefront_v1_product_proto.Package(), adminv1.File_storefront_admin_v1_product_proto.Package())
 
-// BoundOf returns what a field declares; a field without bounds is unbounded.
+// BoundOf returns the Bound that a field declares; one without is not limited.
 func BoundOf(fd protoreflect.FieldDescriptor) Bound {
 	if b, ok := bounds[fd.FullName()]; ok {
 		return b
@@ -34,17 +34,18 @@ func BoundOf(fd protoreflect.FieldDescriptor) Bound {
 	return unbounded
 }
 
-// MustBound returns what a field declares. It panics, at the start, when that is no upper Bound.
+// MustBound returns the Bound that a field declares. It panics if there is no maximum: callers are
+// package variables, so that a missing declaration ends every start.
 func MustBound(field protoreflect.FullName) Bound {
 	b, ok := bounds[field]
-	if !ok || b.Most == math.MaxInt64 {
-		panic("validate: " + field + " declares no upper Bound")
+	if !ok || b.Max == math.MaxInt64 {
+		panic("validate: " + field + " declares no maximum")
 	}
 	return b
 }
 
-// Most returns the upper Bound that a field declares.
-func Most(field protoreflect.FullName) int { return int(MustBound(field).Most) }
+// MaxOf returns the maximum that a field declares, and panics as MustBound does.
+func MaxOf(field protoreflect.FullName) int { return int(MustBound(field).Max) }
 
 // declaredBounds reads the bounds in packages. It panics on an option that nothing here evaluates.
 func declaredBounds(packages ...protoreflect.FullName) map[protoreflect.FullName]Bound {
@@ -72,26 +73,26 @@ func declared(fd protoreflect.FieldDescriptor) Bound {
 	switch of := rules.GetType().(type) {
 	case nil, *validate.FieldRules_Enum:
 	case *validate.FieldRules_String_:
-		b.Least = int64(of.String_.GetMinLen())
+		b.Min = int64(of.String_.GetMinLen())
 		if of.String_.MaxLen != nil {
-			b.Most = int64(of.String_.GetMaxLen())
+			b.Max = int64(of.String_.GetMaxLen())
 		}
 	case *validate.FieldRules_Int32:
 		if of.Int32.HasGte() {
-			b.Least = int64(of.Int32.GetGte())
+			b.Min = int64(of.Int32.GetGte())
 		}
 		if of.Int32.HasLte() {
-			b.Most = int64(of.Int32.GetLte())
+			b.Max = int64(of.Int32.GetLte())
 		}
 	case *validate.FieldRules_Int64:
 		if of.Int64.HasGte() {
-			b.Least = of.Int64.GetGte()
+			b.Min = of.Int64.GetGte()
 		}
 		if of.Int64.HasLte() {
-			b.Most = of.Int64.GetLte()
+			b.Max = of.Int64.GetLte()
 		}
 	case *validate.FieldRules_Double:
-		b.Least, b.Most = int64(of.Double.GetGte()), int64(of.Double.GetLte())
+		b.Min, b.Max = int64(of.Double.GetGte()), int64(of.Double.GetLte())
 	default:
 		panic(fmt.Sprintf("validate: %s declares bounds that no rule evaluates: %v", fd.FullName(), rules))
 	}
