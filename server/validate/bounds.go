@@ -17,7 +17,7 @@ import (
 // number, or of the length of a text in characters, after trimming. The protos also declare which
 // characters a text may hold; those declarations are for callers only, and Text has its own rule.
 type Bound struct {
-	Required    bool
+	Required bool
 	Min, Max int64
 }
 

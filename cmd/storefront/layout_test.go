@@ -104,15 +104,25 @@ func TestEveryFileIsShortEnoughToRead(t *testing.T) {
 
 func TestEveryPackageIsNamedAfterWhatItOwns(t *testing.T) {
 	t.Parallel()
-	rooms := []string{"client", "cmd", "ent", "proto", "server", "worker"}
+	folders := []string{"client", "cmd", "ent", "proto", "server", "worker"}
 	catchAll := []string{"common", "helpers", "misc", "models", "shared", "types", "util", "utils"}
 	for _, s := range sources(t) {
 		folder := path.Dir(s.path)
-		room, _, _ := strings.Cut(folder, "/")
-		require.Contains(t, rooms, room, "%s stands outside the rooms", s.path)
+		first, _, _ := strings.Cut(folder, "/")
+		require.Contains(t, folders, first, "%s stands outside the top-level folders", s.path)
 		for _, element := range strings.Split(folder, "/") {
 			require.NotContains(t, catchAll, element, "%s: name the package after what it owns", s.path)
 		}
+	}
+}
+
+func TestTheReadmeLinksToEveryPackage(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join(top, "README.md"))
+	require.NoError(t, err)
+	for _, s := range sources(t) {
+		folder := path.Dir(s.path)
+		require.True(t, strings.Contains(string(readme), "("+folder+")"), "the README's table of packages lacks %s", folder)
 	}
 }
 
