@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"go.storefront.example/server/apierr"
@@ -59,11 +60,12 @@ func (a *Arrival) End() {
 }
 
 // Why returns why the body could not be read, in our own words: the context's error if it ended, or
-// a refusal. A caller that ends the body too early may still read the response.
+// a refusal. A caller that ends the body too early, or sends it too slowly, may still read the response.
 func (a *Arrival) Why(err error) error {
 	ended := context.Cause(a.ctx)
 	switch {
-	case errors.Is(ended, errSlow):
+	case errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(ended, context.DeadlineExceeded):
+		// A limit of the bounds, the server or the service passed, not the caller's own deadline.
 		return apierr.Invalid("The body did not arrive in time.")
 	case ended == nil, errors.Is(ended, context.Canceled) && errors.Is(err, io.ErrUnexpectedEOF):
 		return apierr.Invalid("The body could not be read to its end.")

@@ -109,6 +109,24 @@ func TestSlowStranger(t *testing.T) {
 	require.Less(t, time.Since(began), rest.ReadTimeout/2, "it is not the server's own limit that ended it")
 }
 
+// A body that does not arrive in the server's own time is its caller's fault, and the caller is still there to read that.
+func TestSlowCaller(t *testing.T) {
+	t.Parallel()
+	w := start(t, func(c *rest.Config) { c.Timeout = 100 * time.Millisecond })
+	for _, row := range []struct{ target, headers string }{
+		{"/v1/customers", "Content-Type: application/json\r\nContent-Length: 9\r\n"},
+		{"/v1/customers", "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n"},
+		{"/storefront.v1.CustomerService/CreateCustomer", "Content-Type: application/json\r\nContent-Length: 9\r\n"},
+		{"/storefront.v1.CustomerService/CreateCustomer", "Content-Type: application/grpc-web\r\nContent-Length: 9\r\n"},
+	} {
+		a := w.raw(t, "POST "+row.target+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+fullKey+"\r\n"+row.headers+"\r\n")
+		require.Contains(t, a.body+a.header.Get("Grpc-Message"), "did not arrive in time", row)
+		line := w.lastLine(t)
+		require.Equal(t, "validation_failed", line["code"], row)
+		require.NotEqual(t, 499.0, line["status"], row)
+	}
+}
+
 // A caller who left is not an error of the service either, in any protocol.
 func TestCallerLeft(t *testing.T) {
 	t.Parallel()
