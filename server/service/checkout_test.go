@@ -3,6 +3,7 @@ package service_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -110,6 +111,20 @@ func TestRecordOrderRefusals(t *testing.T) {
 		}
 		require.Len(t, b.journal(), before, "a refused order leaves nothing, its new buyer included")
 		require.Empty(t, b.events())
+	})
+}
+
+// A request may name more lines than one statement takes.
+func TestOrderOfManyLines(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBench(t, s, service.Options{})
+		p := b.product("Guide", 2)
+		lines := slices.Repeat([]service.OrderLine{{ProductID: p.GetId(), Quantity: 1}}, 8000)
+		o, err := b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Email: ptr("a@example.com")}, Lines: lines})
+		require.NoError(t, err)
+		require.Len(t, o.GetItems(), len(lines))
+		require.EqualValues(t, 2*len(lines), o.GetAmount())
 	})
 }
 
