@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
+	"connectrpc.com/grpcreflect"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
@@ -183,4 +185,22 @@ func TestAServerThatDrainsIsNotReadyAndEndsItsConnections(t *testing.T) {
 	require.NoError(t, <-ended)
 	_, err := net.Dial("tcp", running.Addr().String())
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+}
+
+// Who keeps a stream open, which needs no key, does not hold a stopping server up.
+func TestAStreamDoesNotHoldUpTheEnd(t *testing.T) {
+	t.Parallel()
+	running := serve(t, dbtest.New(t, dbtest.SQLite, db.Config{}), 0)
+	stream := grpcreflect.NewClient(client(t, true), "http://"+running.Addr().String()).NewStream(t.Context())
+	names, err := stream.ListServices()
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	stopped := make(chan error, 1)
+	go func() { stopped <- running.stop() }()
+	for err == nil { // it lasts as long as its caller likes
+		_, err = stream.ListServices()
+	}
+	require.Equal(t, connect.CodeUnavailable, connect.CodeOf(err), "%v", err)
+	require.NoError(t, <-stopped)
+	_, _ = stream.Close()
 }

@@ -203,6 +203,7 @@ func (s *Server) Run(ctx context.Context) error {
 		defer cancel()
 		closed := listener.Close()
 		<-accepted
+		s.edge.EndStreams()
 		s.drain.settle(ending)
 		return errors.Join(closed, public.Shutdown(ending), admin.Shutdown(ending))
 	})

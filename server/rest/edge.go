@@ -114,6 +114,8 @@ type Edge struct {
 	methods    map[string]*method // by procedure
 	transcoder http.Handler
 	streams    atomic.Int64 // open streams without a key
+	streaming  context.Context
+	endStreams context.CancelFunc
 	errors     *connect.ErrorWriter
 	door       *door
 }
@@ -138,6 +140,7 @@ func New(config Config) (*Edge, error) {
 		config: config, methods: map[string]*method{},
 		errors: connect.NewErrorWriter(), door: newDoor(config.Capacity, config.Logger),
 	}
+	e.streaming, e.endStreams = context.WithCancel(context.Background())
 	if err := e.mountCalls(); err != nil {
 		return nil, err
 	}
@@ -147,6 +150,10 @@ func New(config Config) (*Edge, error) {
 	e.mountOpen()
 	return e, nil
 }
+
+// EndStreams ends all streams and refuses new ones with unavailable: the server stops, and a stream may last as long as
+// its caller likes.
+func (e *Edge) EndStreams() { e.endStreams() }
 
 // Patterns lists every address that the edge serves: the templates under /v1 and the procedures,
 // each with a method.

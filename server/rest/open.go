@@ -67,7 +67,13 @@ func (e *Edge) serveStream(x *exchange, r *http.Request, m *method) error {
 	if e.streams.Add(1) > maxOpenStreams {
 		return apierr.New(apierr.Unavailable, "Too many streams are open; try again later.")
 	}
-	m.handler.ServeHTTP(x, streamBounds.Stream(x.writer, r, func(err error) error {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(e.streaming, cancel)()
+	m.handler.ServeHTTP(x, streamBounds.Stream(x.writer, r.WithContext(ctx), func(err error) error {
+		if e.streaming.Err() != nil {
+			err = apierr.New(apierr.Unavailable, "The service is stopping; try again.")
+		}
 		x.refusal = apierr.In(r.Context(), err, e.config.Unreachable)
 		return x.callError()
 	}))
