@@ -19,24 +19,28 @@ import (
 // into a map many times its size.
 const maxQueryBytes = 8 << 10
 
-// guard wraps every handler outside the edge: it bounds what is read, and recovers from and logs
-// panics.
+// guard wraps every handler outside the edge: it bounds what is read and how long a client may take to
+// read, and recovers from and logs panics.
 type guard struct {
 	logger *slog.Logger
 	now    func() time.Time
 	next   http.Handler
+	// reading is how long the client may take to read each part of a response.
+	reading time.Duration
 }
 
-// NewGuard returns a handler that bounds what next reads of a request, and answers and logs its panics. now is the
-// clock for the dates of errors.
+// NewGuard returns a handler that bounds what next reads of a request and how long its client may take to read the
+// response, and answers and logs its panics. now is the clock for the dates of errors.
 func NewGuard(logger *slog.Logger, now func() time.Time, next http.Handler) http.Handler {
-	return guard{logger, now, next}
+	return guard{logger, now, next, rest.WriteTimeout}
 }
 
 // ServeHTTP answers a body that is declared too large with payload_too_large, too long a query with
 // validation_failed, and a panic with internal_error.
 func (g guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a := &answer{ResponseWriter: w, request: r}
+	a := &answer{ResponseWriter: w, request: r, reading: g.reading}
+	a.lift() // that of the connection's last response
+	defer a.await() // the server has yet to send the last part
 	defer g.recover(a, r)
 	switch {
 	case r.ContentLength > message.MaxEnvelopeBytes(rest.MaxBodyBytes):
@@ -83,11 +87,14 @@ func (g guard) refuse(a *answer, err error) {
 	rest.WriteError(a, apierr.Of(err, func(error) bool { return false }), g.now())
 }
 
-// answer records whether a response has begun. Before that, it skips the rest of the body.
+// answer records whether a response has begun. Before that, it skips the rest of the body. It allows
+// each part of the response its own time to be read: net/http would count from the request on, and streams and
+// profiles last long.
 type answer struct {
 	http.ResponseWriter
 	request *http.Request
 	begun   bool
+	reading time.Duration
 }
 
 func (a *answer) begin() {
@@ -95,6 +102,17 @@ func (a *answer) begin() {
 		a.begun = true
 		message.Drain(a.ResponseWriter, a.request)
 	}
+}
+
+// await bounds how long the server waits for the client to read what comes next, until lift.
+func (a *answer) await() { a.limit(time.Now().Add(a.reading)) }
+
+// lift lifts the bound: it would end a response on HTTP/2 even while there is nothing to send.
+func (a *answer) lift() { a.limit(time.Time{}) }
+
+func (a *answer) limit(until time.Time) {
+	// Only a test's writer cannot do it.
+	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(until)
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -108,12 +126,16 @@ func (a *answer) WriteHeader(status int) {
 // Write implements http.ResponseWriter.
 func (a *answer) Write(p []byte) (int, error) {
 	a.begin()
+	a.await()
+	defer a.lift()
 	return a.ResponseWriter.Write(p)
 }
 
 // Flush sends what was written so far, as streams need it.
 func (a *answer) Flush() {
 	a.begin()
+	a.await()
+	defer a.lift()
 	_ = http.NewResponseController(a.ResponseWriter).Flush()
 }
 

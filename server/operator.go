@@ -78,7 +78,7 @@ func (s *Server) publicHandler() http.Handler {
 }
 
 func (s *Server) guarded(next http.Handler) http.Handler {
-	return guard{s.config.Logger, s.config.Store.Now, next}
+	return NewGuard(s.config.Logger, s.config.Store.Now, next)
 }
 
 // timed ends the work for an operator's request when its time is over. No request is long: longer

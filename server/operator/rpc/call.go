@@ -83,7 +83,7 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, proc
 	defer release()
 	switch p.kind {
 	case message.ServerStream:
-		defer outlast(w)()
+		outlast(w)
 	case message.Unary:
 		leave, err := c.enter(inner.Context())
 		if err != nil {
@@ -111,14 +111,10 @@ func (c Config) enter(ctx context.Context) (leave func(), err error) {
 	return func() { c.Limiter.Leave(overload.Party{}, time.Since(since)) }, nil
 }
 
-// outlast lets a stream outlast the time in which a request must be read, and ends it a while after
-// the end of a watch if its client reads no more. It returns a function to call after the response.
-func outlast(w http.ResponseWriter) (end func()) {
-	c := http.NewResponseController(w)
+// outlast lets a stream outlast the time in which a request must be read.
+func outlast(w http.ResponseWriter) {
 	// Only a test's writer cannot do it.
-	_ = c.SetReadDeadline(time.Time{})
-	_ = c.SetWriteDeadline(time.Now().Add(operator.MaxWatch + time.Minute))
-	return func() { _ = c.SetWriteDeadline(time.Time{}) }
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 // admit lets the operator in, and names the member whom the journal is to show.
