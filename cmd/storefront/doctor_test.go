@@ -17,6 +17,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/seal"
+	"go.storefront.example/server/ratelimit"
 )
 
 // findingIs compares a finding, message and remedy as regular expressions:
@@ -58,6 +59,17 @@ func TestDoctorTellsServersOfOursFromOthers(t *testing.T) {
 	found := i.examine("--addr", server.Addr, "--admin-addr", server.AdminAddr)
 	require.Regexp(t, "taken by a server that runs", found["addr"].Message)
 	require.Regexp(t, "taken by a server that runs", found["admin-addr"].Message)
+
+	// Behind a proxy that is not trusted, every client's unknown keys count for this machine's address.
+	for range ratelimit.UnknownKeysPerMinute + 1 {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Addr+"/v1/store", nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer nobody's")
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+	}
+	require.Regexp(t, "taken by a server that runs", i.examine("--addr", server.Addr)["addr"].Message)
 
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()

@@ -7,12 +7,12 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
+	"go.storefront.example/cmd/storefront/doctor"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/apierr"
 )
@@ -65,7 +65,7 @@ func line(err error, command string) string {
 	switch {
 	case errors.As(err, &r):
 		text = refused(r, command)
-	case errors.Is(err, syscall.EADDRINUSE):
+	case doctor.IsTaken(err):
 		text += "; choose another with --addr or --admin-addr"
 	case errors.Is(err, context.Canceled):
 		text = "interrupted: " + text

@@ -49,13 +49,13 @@ func Open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	return s, ok(check, "reached")
 }
 
-// Database looks at an open database: its version, its extensions, its schema, its clock, and the
-// days that it is cut into.
+// Database looks at an open database: its version, whether it can be written, its extensions, its schema, its clock,
+// and the days that it is cut into.
 func Database(ctx context.Context, s *db.DB) []Finding {
 	if s.Dialect() == dialect.SQLite {
 		return []Finding{sqliteVersion(ctx, s), schema(ctx, s)}
 	}
-	return []Finding{postgresVersion(ctx, s), extensionsOf(ctx, s), schema(ctx, s), clock(ctx, s), partitions(ctx, s)}
+	return []Finding{postgresVersion(ctx, s), writable(ctx, s), extensionsOf(ctx, s), schema(ctx, s), clock(ctx, s), partitions(ctx, s)}
 }
 
 // broken is the finding of a check whose look at the database failed.
@@ -88,6 +88,24 @@ func versionFinding(major int) Finding {
 		return fail(check, fmt.Sprintf("upgrade the server to PostgreSQL %d or later", leastPostgres), "PostgreSQL %d", major)
 	}
 	return ok(check, "PostgreSQL %d", major)
+}
+
+// writable looks whether PostgreSQL's server writes. It asks, and writes nothing itself.
+func writable(ctx context.Context, s *db.DB) Finding {
+	const check = "writable"
+	var standby, reads bool
+	err := s.Reader().QueryRowContext(ctx, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean").Scan(&standby, &reads)
+	switch {
+	case err != nil:
+		return broken(check, err)
+	case standby:
+		return fail(check, "name the primary in STOREFRONT_DATABASE_URL, or all servers with commas between them, of which the primary is taken",
+			"the server is a standby: a service here can store nothing")
+	case reads:
+		return fail(check, "set default_transaction_read_only to off for the database and its user",
+			"transactions only read: a service here can store nothing")
+	}
+	return ok(check, "transactions can write")
 }
 
 func extensionsOf(ctx context.Context, s *db.DB) Finding {

@@ -2,8 +2,10 @@ package doctor
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,6 +50,26 @@ func TestExtensions(t *testing.T) {
 	requireFinding(t, extensionsOf(t.Context(), s), OK, "", "")
 	requireFinding(t, schema(t.Context(), s), OK, "", "")
 	requireFinding(t, postgresVersion(t.Context(), s), OK, "", "")
+}
+
+func TestADatabaseThatOnlyReads(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.Postgres, db.Config{})
+	requireFinding(t, writable(t.Context(), s), OK, "can write", "")
+	s = dbtest.New(t, dbtest.Postgres, db.Config{Settings: map[string]string{"default_transaction_read_only": "on"}})
+	requireFinding(t, writable(t.Context(), s), Fail, "only read", "default_transaction_read_only")
+}
+
+func TestErrorsOfSocketsOnWindows(t *testing.T) {
+	t.Parallel()
+	of := func(number syscall.Errno) error {
+		return &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", number)}
+	}
+	require.True(t, IsTaken(of(syscall.EADDRINUSE)))
+	require.True(t, IsTaken(of(10048)))
+	require.False(t, IsTaken(of(syscall.EACCES)))
+	require.True(t, isForbidden(of(syscall.EACCES)))
+	require.True(t, isForbidden(of(10013)))
 }
 
 func TestClocksThatDiffer(t *testing.T) {

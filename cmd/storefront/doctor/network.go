@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // patience is how long another process or host may take to answer.
@@ -21,14 +23,32 @@ const patience = 10 * time.Second
 // maxAnswerBytes bounds what is read of an answer.
 const maxAnswerBytes = 64 << 10
 
+// Windows has numbers of its own for the errors of sockets; package syscall's others never come there.
+const (
+	wsaAccess       = syscall.Errno(10013)
+	wsaAddressInUse = syscall.Errno(10048)
+)
+
+// IsTaken reports whether an address cannot be listened on because something else does.
+func IsTaken(err error) bool {
+	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaAddressInUse)
+}
+
+// isForbidden reports whether this user may not listen on an address.
+func isForbidden(err error) bool {
+	return errors.Is(err, syscall.EACCES) || errors.Is(err, wsaAccess)
+}
+
 // Addr looks whether the public API's address is free, or taken by a server of ours.
 func Addr(ctx context.Context, addr string) Finding {
 	return address(ctx, "addr", addr, "/v1/store", func(status int, body []byte) bool {
+		// It refuses a request without a key, and one of an address beyond its limit before that.
 		var refused struct {
-			Code      string
-			RequestID string `json:"requestId"`
+			StatusCode int       `json:"statusCode"`
+			Code       string    `json:"code"`
+			RequestID  uuid.UUID `json:"requestId"`
 		}
-		return status == http.StatusUnauthorized && json.Unmarshal(body, &refused) == nil && refused.Code == "api_key_missing" && refused.RequestID != ""
+		return json.Unmarshal(body, &refused) == nil && refused.StatusCode == status && refused.Code != "" && refused.RequestID != uuid.Nil
 	})
 }
 
@@ -48,9 +68,9 @@ func address(ctx context.Context, check, addr, path string, ours func(status int
 	case err == nil:
 		_ = l.Close()
 		return ok(check, "%s is free", addr)
-	case errors.Is(err, syscall.EACCES):
+	case isForbidden(err):
 		return fail(check, "choose a port from 1024 up with --"+check+", or give the service CAP_NET_BIND_SERVICE", "%v", err)
-	case !errors.Is(err, syscall.EADDRINUSE):
+	case !IsTaken(err):
 		return fail(check, "set --"+check+" to an address of this machine, such as 127.0.0.1:8081 or :8080", "%v", err)
 	}
 	status, body, err := ask(ctx, "http://"+reachable(addr)+path)
