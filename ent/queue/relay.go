@@ -79,6 +79,9 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 			if d.Epoch = epoch.Int64; began.Valid {
 				since[d.WebhookID] = &began.Time
 			}
+			if n := len(found); n > 0 && found[n-1].EventID == d.EventID {
+				d.Payload = found[n-1].Payload // a batch of long events holds each once, not once for each webhook
+			}
 			found = append(found, d)
 		}
 		return nil

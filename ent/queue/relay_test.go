@@ -122,6 +122,26 @@ func TestRelayFansOutToThoseWhoSubscribe(t *testing.T) {
 	})
 }
 
+// A batch of long events does not fill the memory: each is held once, however many webhooks get it.
+func TestAnEventIsHeldOnce(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		for range 4 {
+			o.newWebhook()
+		}
+		first, second := o.emit(hook.OrderPaid), o.emit(hook.OrderPaid)
+		held := map[uuid.UUID]map[*byte]bool{first: {}, second: {}}
+		leased := o.relay(queue.On(s), 10, everyLane).Leased
+		require.Len(t, leased, 10)
+		for _, d := range leased {
+			held[d.EventID][&d.Payload[0]] = true
+		}
+		require.Len(t, held[first], 1)
+		require.Len(t, held[second], 1)
+	})
+}
+
 func TestRelayLeasesWhatThereIsRoomFor(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
