@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os/exec"
 	"runtime"
@@ -96,6 +99,41 @@ func counts(t *testing.T, s *db.DB) map[string]int {
 		all[table] = n
 	}
 	return all
+}
+
+// What a receiver sends without being asked is printed nowhere, neither by listen nor by a worker.
+func TestUnaskedAnswersArePrintedNowhere(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted on Windows")
+	}
+	receiver, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, receiver.Close()) })
+	closed := make(chan struct{}, 10)
+	go func() {
+		for conn, err := receiver.Accept(); err == nil; conn, err = receiver.Accept() {
+			_, _ = http.ReadRequest(bufio.NewReader(conn))
+			_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\nunasked")
+			_, _ = io.Copy(io.Discard, conn)
+			closed <- struct{}{}
+		}
+	}()
+	on := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": dbtest.URL(t, dbtest.SQLite)}}
+	on.run(nil, "store", "create", "--name", "Shop", "--slug", "shop", "--currency", "XAF", "--country", "CM")
+	serving := on.with("STOREFRONT_ADMIN_TOKEN", remoteToken).start("storefront", "listening", "server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--drain-delay", "0s")
+	far := installation{t, map[string]string{"STOREFRONT_ADMIN_URL": "http://" + serving.AdminAddr, "STOREFRONT_ADMIN_TOKEN": remoteToken}}
+	ear := far.listen("--forward-to", receiver.Addr().String())
+	far.run(nil, "trigger", "ping", "--yes")
+	select {
+	case <-closed:
+	case <-time.After(30 * time.Second):
+		require.FailNow(t, "the connection is kept")
+	}
+	require.NoError(t, ear.Process.Signal(syscall.SIGINT))
+	require.NoError(t, ear.Wait())
+	require.NotContains(t, fmt.Sprint(ear.Stderr), "unasked")
+	serving.stop()
 }
 
 // Two listeners miss nothing while the server is away, also what is made meanwhile, and one that is

@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -16,6 +18,9 @@ func main() {
 // start runs the command line of the process, and ends it in good order on the first signal. A
 // second signal ends it at once.
 func start() int {
+	// What this program logs has loggers of its own. net/http prints here, unbounded, what a receiver of
+	// webhooks sends without being asked.
+	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
