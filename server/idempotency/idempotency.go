@@ -1,9 +1,9 @@
-// Package idempotency carries out a change once under an idempotency key: who asks again under the
-// same key gets the first answer, or is refused where the answer holds a secret.
+// Package idempotency carries out a change once under an idempotency key. A request that comes again
+// under the same key gets the first answer, or is refused if that answer held a secret.
 //
-// What a key was used for is remembered in the transaction of the change, so that a process that
-// dies leaves both or neither. A key belongs to one store and one operation; an empty one is none.
-// What was refused is not remembered.
+// The transaction of the change also stores the key with the request's fingerprint and the answer, so
+// that a process that dies leaves both or neither. A key belongs to one store and one operation; an
+// empty one is none. A refused request is not remembered.
 package idempotency
 
 import (
@@ -11,7 +11,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -51,10 +50,10 @@ func KeyOf(ctx context.Context) string {
 }
 
 // Once carries out a change of a store in a transaction, unless it was carried out under the
-// context's key within Window: then it returns what that answered, whatever became of the rows
-// since. asked distinguishes requests. It refuses with idempotency_key_reused when the key was used
-// for another request, with validation_failed when the key is too long or holds control characters,
-// and as the change does.
+// context's key within Window: then it returns the answer of that time, whatever became of the rows
+// since. asked is the request, as fingerprint reads it. Once refuses with idempotency_key_reused when the
+// key was used for another request, with validation_failed when the key is too long or holds control
+// characters, and as the change does.
 func Once[M proto.Message](ctx context.Context, s *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error)) (answer M, err error) {
 	if key := KeyOf(ctx); key != "" {
 		u := use{s, storeID, operation, key}
@@ -69,16 +68,15 @@ func Once[M proto.Message](ctx context.Context, s *db.DB, storeID uuid.UUID, ope
 	return answer, err
 }
 
-// remembering is a change that asks first whether it is remembered.
+// remembering returns the change preceded by a look for its remembered answer.
 func remembering[M proto.Message](u use, asked any, change func(context.Context, *ent.Tx) (M, error)) (func(context.Context, *ent.Tx) (M, error), error) {
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(asked)
+	request, err := fingerprint(asked)
 	if err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
+		return nil, err
 	}
-	request := sha256.Sum256(text)
 	return func(ctx context.Context, tx *ent.Tx) (M, error) {
 		var answer M
 		row, err := u.remembered(ctx, tx)
@@ -145,8 +143,8 @@ func (u use) check() error {
 	return p.Err()
 }
 
-// remembered returns what was remembered under a key, or nil. Transactions that ask for the same key
-// run one after the other from here on.
+// remembered returns the row of a key, or nil. Transactions under the same key run one after the other
+// from here on.
 func (u use) remembered(ctx context.Context, tx *ent.Tx) (*ent.IdempotencyKey, error) {
 	if err := u.takeTurn(ctx, tx); err != nil {
 		return nil, err
@@ -167,8 +165,8 @@ func (u use) remembered(ctx context.Context, tx *ent.Tx) (*ent.IdempotencyKey, e
 	return nil, nil //nolint:nilnil // There is none any more, which is no error.
 }
 
-// remember keeps an answer under a key, from now on: the transaction's own time (hook.Time) may wait
-// for rows that are still to be taken.
+// remember stores an answer under a key. It takes the present instead of the transaction's time
+// (hook.Time), which nothing may ask for before all rows are locked.
 func (u use) remember(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte, answer []byte) error {
 	now := u.db.Now()
 	err := tx.IdempotencyKey.Create().SetID(id.At(now)).SetStoreID(u.storeID).SetOperation(u.operation).SetKey(u.key).
@@ -180,8 +178,8 @@ func (u use) remember(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte
 }
 
 // takeTurn makes transactions under the same key run one after the other, from their beginning: the
-// second then sees what the first remembered, and is not refused for what the first has done. SQLite
-// has a single writer, where they do so anyway.
+// second then finds the answer that the first has stored. On SQLite, with its one writer, all
+// transactions do.
 func (u use) takeTurn(ctx context.Context, tx *ent.Tx) error {
 	if u.db.Dialect() != dialect.Postgres {
 		return nil
