@@ -138,13 +138,15 @@ func (d *demoData) object(ctx context.Context, o operator.API, store string) (st
 			return "", err
 		}
 		d.order.PaymentLinkId = link.GetId()
-	default:
+	case hook.OrderPaid, hook.OrderFailed:
 		product, err := o.CreateProduct(ctx, d.product)
 		if err != nil {
 			return "", err
 		}
 		d.item.ProductId = product.GetId()
 		d.order.Items = []*adminv1.CreateOrderRequest_Item{d.item}
+	default:
+		return "", fmt.Errorf("trigger cannot make %s yet", d.kind)
 	}
 	order, err := o.CreateOrder(ctx, d.order)
 	if err != nil {
