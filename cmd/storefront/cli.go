@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/worker"
 )
 
 // cli is the command line.
@@ -60,9 +61,13 @@ func (c *cli) BeforeResolve(k *kong.Context, s *settings) error {
 	return s.load(k)
 }
 
-// newParser returns the parser of the command line, whose help may name ${events}.
+// newParser returns the parser of the command line, whose help and defaults may name ${events} and
+// ${retryDelays}.
 func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
-	parser, err := kong.New(c, append(options, kong.Vars{"events": strings.Join(hook.EventTypes(), ", ")})...)
+	parser, err := kong.New(c, append(options, kong.Vars{
+		"events":      strings.Join(hook.EventTypes(), ", "),
+		"retryDelays": delays{worker.DefaultRetryDelays()}.String(),
+	})...)
 	if err != nil {
 		return nil, err
 	}
