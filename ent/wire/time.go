@@ -2,6 +2,8 @@ package wire
 
 import (
 	"errors"
+	"regexp"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -45,77 +47,22 @@ func AppendTime(b []byte, t time.Time) []byte {
 
 func digit(n int) byte { return '0' + byte(n%10) }
 
+// rfc3339 is the form of a date-time. time.Parse also reads others: an hour of one digit, a comma before
+// the fraction, an offset of 99 hours.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
 // ParseTime parses an RFC 3339 date-time (section 5.6) with any offset and returns it in UTC, cut
 // off to nanoseconds. Years run from 1 to 9999, in UTC too. Unlike the RFC it refuses second 60,
 // which no stored moment can have.
 func ParseTime(s string) (time.Time, error) {
-	const shortest = len("2006-01-02T15:04:05Z")
-	if len(s) < shortest ||
-		s[4] != '-' || s[7] != '-' || s[10]|0x20 != 't' || s[13] != ':' || s[16] != ':' {
+	if !rfc3339.MatchString(s) {
 		return time.Time{}, errTime
 	}
-	year := number(s[0:2])*100 + number(s[2:4])
-	if number(s[0:2]) < 0 || number(s[2:4]) < 0 {
-		return time.Time{}, errTime
-	}
-	month, day := number(s[5:7]), number(s[8:10])
-	hour, minute, second := number(s[11:13]), number(s[14:16]), number(s[17:19])
-	if year < 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) ||
-		hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 {
-		return time.Time{}, errTime
-	}
-	rest := s[19:]
-	nanos := 0
-	if rest[0] == '.' {
-		n := 1
-		for scale := int(100 * time.Millisecond); n < len(rest) && isDigit(rest[n]); n++ {
-			nanos += int(rest[n]-'0') * scale
-			scale /= 10
-		}
-		if n == 1 {
-			return time.Time{}, errTime
-		}
-		rest = rest[n:]
-	}
-	offset, ok := parseOffset(rest)
-	if !ok {
-		return time.Time{}, errTime
-	}
-	t := time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC).Add(-offset)
-	if y := t.Year(); y < 1 || y > 9999 {
+	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(s))
+	if t = t.UTC(); err != nil || t.Year() < 1 || t.Year() > 9999 {
 		return time.Time{}, errTime
 	}
 	return t, nil
 }
 
-func parseOffset(s string) (time.Duration, bool) {
-	if s == "Z" || s == "z" {
-		return 0, true
-	}
-	if len(s) != len("+00:00") || (s[0] != '+' && s[0] != '-') || s[3] != ':' {
-		return 0, false
-	}
-	hours, minutes := number(s[1:3]), number(s[4:6])
-	if hours < 0 || hours > 23 || minutes < 0 || minutes > 59 {
-		return 0, false
-	}
-	d := time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
-	if s[0] == '-' {
-		d = -d
-	}
-	return d, true
-}
-
-// number reads two decimal digits; anything else is -1.
-func number(s string) int {
-	if !isDigit(s[0]) || !isDigit(s[1]) {
-		return -1
-	}
-	return int(s[0]-'0')*10 + int(s[1]-'0')
-}
-
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-func daysIn(year, month int) int {
-	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
-}
