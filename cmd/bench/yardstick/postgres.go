@@ -67,28 +67,12 @@ const (
 SELECT o.id::text, o.reference, o.status, o.amount, o.platform_fee_percent, o.note, o.paid_at, o.created_at,
 	c.id::text, c.name, c.email, c.phone, l.id::text, l.code, l.title,
 	i.id::text, i.product_id::text, i.type, i.title, i.unit_amount, i.quantity::bigint`
-	postgresOrderJoins = `
-JOIN customers c ON c.id = o.customer_id
-LEFT JOIN payment_links l ON l.id = o.payment_link_id
-LEFT JOIN order_items i ON i.store_id = o.store_id AND i.order_id = o.id`
 
-	postgresOrder = postgresOrderColumns + `
-FROM orders o` + postgresOrderJoins + `
-WHERE o.store_id = $1 AND o.id = $2
-ORDER BY i.position`
-
-	postgresCountOrders = `SELECT count(*) FROM orders WHERE store_id = $1`
-
-	postgresOrders = postgresOrderColumns + `
-FROM (
-	SELECT * FROM orders WHERE store_id = $1
-	ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3
-) o` + postgresOrderJoins + `
-ORDER BY o.created_at DESC, o.id DESC, i.position`
+	postgresCustomerColumns = `SELECT id::text, name, email, phone, orders_count::bigint, total_paid, created_at FROM customers`
 )
 
 func (p *postgres) order(ctx context.Context, c *caller, id string) (*order, error) {
-	orders, err := p.readOrders(ctx, c, 1, postgresOrder, c.Store.ID, id)
+	orders, err := p.readOrders(ctx, c, 1, postgresOrderColumns+oneOrder, c.Store.ID, id)
 	if err == nil && len(orders) == 0 {
 		err = errNotFound
 	}
@@ -100,10 +84,10 @@ func (p *postgres) order(ctx context.Context, c *caller, id string) (*order, err
 
 func (p *postgres) orders(ctx context.Context, c *caller, size int, offset int64) ([]*order, int64, error) {
 	var total int64
-	if err := p.pool.QueryRow(ctx, postgresCountOrders, c.Store.ID).Scan(&total); err != nil {
+	if err := p.pool.QueryRow(ctx, countOrders, c.Store.ID).Scan(&total); err != nil {
 		return nil, 0, err
 	}
-	orders, err := p.readOrders(ctx, c, size, postgresOrders, c.Store.ID, size, offset)
+	orders, err := p.readOrders(ctx, c, size, postgresOrderColumns+pageOfOrders, c.Store.ID, size, offset)
 	return orders, total, err
 }
 
@@ -113,85 +97,21 @@ func (p *postgres) readOrders(ctx context.Context, c *caller, size int, query st
 		return nil, err
 	}
 	defer rows.Close()
-	var (
-		row                joined
-		paidAt             *time.Time
-		createdAt          time.Time
-		unitAmount, number *int64
-	)
-	fold := folded{orders: make([]*order, 0, size)}
-	for rows.Next() {
-		row = joined{}
-		if err := rows.Scan(append(row.leading(), &paidAt, &createdAt, &row.customer.ID, &row.customer.Name,
-			&row.customer.Email, &row.customer.Phone, &row.linkID, &row.linkCode, &row.linkTitle,
-			&row.itemID, &row.productID, &row.itemType, &row.itemTitle, &unitAmount, &number)...); err != nil {
-			return nil, err
-		}
-		if o := fold.add(&row, c.Store.Currency); o != nil {
-			o.CreatedAt = stamp(createdAt)
-			if paidAt != nil {
-				text := stamp(*paidAt)
-				o.PaidAt = &text
-			}
-		}
-		if row.itemID != nil {
-			fold.item(&row, *unitAmount, *number)
-		}
-	}
-	return fold.orders, rows.Err()
+	return readOrders(rows, c, size, stamp)
 }
-
-const (
-	postgresCustomerColumns = `SELECT id::text, name, email, phone, orders_count::bigint, total_paid, created_at FROM customers`
-
-	postgresCountCustomers = `SELECT count(*) FROM customers WHERE store_id = $1 AND search LIKE $2 ESCAPE '\'`
-
-	postgresCustomers = postgresCustomerColumns + `
-WHERE store_id = $1 AND search LIKE $2 ESCAPE '\'
-ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4`
-
-	postgresKnown = postgresCustomerColumns + `
-WHERE store_id = $1 AND (email = $2 OR phone = $3) ORDER BY id FOR UPDATE`
-
-	postgresInsertCustomer = `
-INSERT INTO customers (id, store_id, name, email, phone, search, orders_count, total_paid, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $7, $7)`
-
-	postgresInsertEntry = `
-INSERT INTO activity_entries
-	(id, store_id, actor_type, actor_id, actor_name, action, resource_type, resource_id, changes, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
-
-	postgresInsertEvent = `INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)`
-)
 
 func (p *postgres) customers(ctx context.Context, c *caller, pattern string, size int, offset int64) ([]*customer, int64, error) {
 	var total int64
-	if err := p.pool.QueryRow(ctx, postgresCountCustomers, c.Store.ID, pattern).Scan(&total); err != nil {
+	if err := p.pool.QueryRow(ctx, countCustomers, c.Store.ID, pattern).Scan(&total); err != nil {
 		return nil, 0, err
 	}
-	rows, err := p.pool.Query(ctx, postgresCustomers, c.Store.ID, pattern, size, offset)
+	rows, err := p.pool.Query(ctx, postgresCustomerColumns+pageOfCustomers, c.Store.ID, pattern, size, offset)
 	if err != nil {
 		return nil, 0, err
 	}
-	customers, err := scanPostgresCustomers(rows, c, size)
-	return customers, total, err
-}
-
-func scanPostgresCustomers(rows pgx.Rows, c *caller, size int) ([]*customer, error) {
 	defer rows.Close()
-	customers := make([]*customer, 0, size)
-	for rows.Next() {
-		found := &customer{Currency: c.Store.Currency}
-		var createdAt time.Time
-		if err := rows.Scan(&found.ID, &found.Name, &found.Email, &found.Phone,
-			&found.OrdersCount, &found.TotalPaid, &createdAt); err != nil {
-			return nil, err
-		}
-		found.CreatedAt = stamp(createdAt)
-		customers = append(customers, found)
-	}
-	return customers, rows.Err()
+	customers, err := readCustomers(rows, c, size, stamp)
+	return customers, total, err
 }
 
 // uniqueViolation is PostgreSQL's code for a row that another one forbids.
@@ -214,11 +134,12 @@ func (p *postgres) create(ctx context.Context, c *caller, in *newCustomer) (made
 }
 
 func createPostgres(ctx context.Context, tx pgx.Tx, c *caller, in *newCustomer) (*customer, bool, error) {
-	rows, err := tx.Query(ctx, postgresKnown, c.Store.ID, in.Email, in.Phone)
+	rows, err := tx.Query(ctx, postgresCustomerColumns+knownCustomers+" FOR UPDATE", c.Store.ID, in.Email, in.Phone)
 	if err != nil {
 		return nil, false, err
 	}
-	known, err := scanPostgresCustomers(rows, c, 0)
+	known, err := readCustomers(rows, c, 0, stamp)
+	rows.Close()
 	switch {
 	case err != nil:
 		return nil, false, err
@@ -231,14 +152,14 @@ func createPostgres(ctx context.Context, tx pgx.Tx, c *caller, in *newCustomer) 
 	if err != nil {
 		return nil, false, err
 	}
-	if _, err := tx.Exec(ctx, postgresInsertCustomer, r.id, c.Store.ID, in.Name, in.Email, in.Phone, r.search, r.at); err != nil {
+	if _, err := tx.Exec(ctx, insertCustomer, r.id, c.Store.ID, in.Name, in.Email, in.Phone, r.search, r.at); err != nil {
 		return nil, false, err
 	}
-	if _, err := tx.Exec(ctx, postgresInsertEntry, r.entry, c.Store.ID, actorType, c.ID, c.Name,
+	if _, err := tx.Exec(ctx, insertEntry, r.entry, c.Store.ID, actorType, c.ID, c.Name,
 		customerEvent, resourceType, r.id, r.changes, r.at); err != nil {
 		return nil, false, err
 	}
-	if _, err := tx.Exec(ctx, postgresInsertEvent, r.event, c.Store.ID, customerEvent, r.envelope, r.at); err != nil {
+	if _, err := tx.Exec(ctx, insertEvent, r.event, c.Store.ID, customerEvent, r.envelope, r.at); err != nil {
 		return nil, false, err
 	}
 	return r.made, true, nil

@@ -40,15 +40,15 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqlite, error) {
 		text      string
 	}{
 		{&s.admission, s.writer, sqliteAdmit},
-		{&s.byID, s.reader, sqliteOrder},
-		{&s.countOrders, s.reader, sqliteCountOrders},
-		{&s.pageOrders, s.reader, sqliteOrders},
-		{&s.countCustomers, s.reader, sqliteCountCustomers},
-		{&s.pageCustomers, s.reader, sqliteCustomers},
-		{&s.known, s.writer, sqliteKnown},
-		{&s.insertCustomer, s.writer, sqliteInsertCustomer},
-		{&s.insertEntry, s.writer, sqliteInsertEntry},
-		{&s.insertEvent, s.writer, sqliteInsertEvent},
+		{&s.byID, s.reader, sqliteOrderColumns + oneOrder},
+		{&s.countOrders, s.reader, countOrders},
+		{&s.pageOrders, s.reader, sqliteOrderColumns + pageOfOrders},
+		{&s.countCustomers, s.reader, countCustomers},
+		{&s.pageCustomers, s.reader, sqliteCustomerColumns + pageOfCustomers},
+		{&s.known, s.writer, sqliteCustomerColumns + knownCustomers},
+		{&s.insertCustomer, s.writer, insertCustomer},
+		{&s.insertEntry, s.writer, insertEntry},
+		{&s.insertEvent, s.writer, insertEvent},
 	} {
 		if *p.statement, err = p.db.PrepareContext(ctx, p.text); err != nil {
 			return nil, errors.Join(err, s.close())
@@ -109,25 +109,13 @@ SELECT o.id, o.reference, o.status, o.amount, o.platform_fee_percent, o.note,
 	CAST(o.paid_at AS INTEGER), CAST(o.created_at AS INTEGER),
 	c.id, c.name, c.email, c.phone, l.id, l.code, l.title,
 	i.id, i.product_id, i.type, i.title, i.unit_amount, i.quantity`
-	sqliteOrderJoins = `
-JOIN customers c ON c.id = o.customer_id
-LEFT JOIN payment_links l ON l.id = o.payment_link_id
-LEFT JOIN order_items i ON i.store_id = o.store_id AND i.order_id = o.id`
 
-	sqliteOrder = sqliteOrderColumns + `
-FROM orders o` + sqliteOrderJoins + `
-WHERE o.store_id = ?1 AND o.id = ?2
-ORDER BY i.position`
-
-	sqliteCountOrders = `SELECT count(*) FROM orders WHERE store_id = ?1`
-
-	sqliteOrders = sqliteOrderColumns + `
-FROM (
-	SELECT * FROM orders WHERE store_id = ?1
-	ORDER BY created_at DESC, id DESC LIMIT ?2 OFFSET ?3
-) o` + sqliteOrderJoins + `
-ORDER BY o.created_at DESC, o.id DESC, i.position`
+	sqliteCustomerColumns = `
+SELECT id, name, email, phone, orders_count, total_paid, CAST(created_at AS INTEGER) FROM customers`
 )
+
+// milliseconds spells a moment as the file has it.
+func milliseconds(at int64) string { return stamp(time.UnixMilli(at)) }
 
 func (s *sqlite) order(ctx context.Context, c *caller, id string) (*order, error) {
 	orders, err := readSQLiteOrders(ctx, s.byID, c, 1, c.Store.ID, id)
@@ -155,29 +143,5 @@ func readSQLiteOrders(ctx context.Context, statement *sql.Stmt, c *caller, size 
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	fold := folded{orders: make([]*order, 0, size)}
-	for rows.Next() {
-		var (
-			row                joined
-			paidAt             *int64
-			createdAt          int64
-			unitAmount, number *int64
-		)
-		if err := rows.Scan(append(row.leading(), &paidAt, &createdAt, &row.customer.ID, &row.customer.Name,
-			&row.customer.Email, &row.customer.Phone, &row.linkID, &row.linkCode, &row.linkTitle,
-			&row.itemID, &row.productID, &row.itemType, &row.itemTitle, &unitAmount, &number)...); err != nil {
-			return nil, err
-		}
-		if o := fold.add(&row, c.Store.Currency); o != nil {
-			o.CreatedAt = stamp(time.UnixMilli(createdAt))
-			if paidAt != nil {
-				text := stamp(time.UnixMilli(*paidAt))
-				o.PaidAt = &text
-			}
-		}
-		if row.itemID != nil {
-			fold.item(&row, *unitAmount, *number)
-		}
-	}
-	return fold.orders, rows.Err()
+	return readOrders(rows, c, size, milliseconds)
 }

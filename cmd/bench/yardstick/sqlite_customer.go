@@ -10,31 +10,6 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-const (
-	sqliteCustomerColumns = `
-SELECT id, name, email, phone, orders_count, total_paid, CAST(created_at AS INTEGER) FROM customers`
-
-	sqliteCountCustomers = `SELECT count(*) FROM customers WHERE store_id = ?1 AND search LIKE ?2 ESCAPE '\'`
-
-	sqliteCustomers = sqliteCustomerColumns + `
-WHERE store_id = ?1 AND search LIKE ?2 ESCAPE '\'
-ORDER BY created_at DESC, id DESC LIMIT ?3 OFFSET ?4`
-
-	sqliteKnown = sqliteCustomerColumns + `
-WHERE store_id = ?1 AND (email = ?2 OR phone = ?3) ORDER BY id`
-
-	sqliteInsertCustomer = `
-INSERT INTO customers (id, store_id, name, email, phone, search, orders_count, total_paid, created_at, updated_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, ?7, ?7)`
-
-	sqliteInsertEntry = `
-INSERT INTO activity_entries
-	(id, store_id, actor_type, actor_id, actor_name, action, resource_type, resource_id, changes, created_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
-
-	sqliteInsertEvent = `INSERT INTO events (id, store_id, type, payload, created_at) VALUES (?1, ?2, ?3, ?4, ?5)`
-)
-
 func (s *sqlite) customers(ctx context.Context, c *caller, pattern string, size int, offset int64) ([]*customer, int64, error) {
 	var total int64
 	if err := s.countCustomers.QueryRowContext(ctx, c.Store.ID, pattern).Scan(&total); err != nil {
@@ -50,18 +25,7 @@ func readSQLiteCustomers(ctx context.Context, statement *sql.Stmt, c *caller, si
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	customers := make([]*customer, 0, size)
-	for rows.Next() {
-		found := &customer{Currency: c.Store.Currency}
-		var createdAt int64
-		if err := rows.Scan(&found.ID, &found.Name, &found.Email, &found.Phone,
-			&found.OrdersCount, &found.TotalPaid, &createdAt); err != nil {
-			return nil, err
-		}
-		found.CreatedAt = stamp(time.UnixMilli(createdAt))
-		customers = append(customers, found)
-	}
-	return customers, rows.Err()
+	return readCustomers(rows, c, size, milliseconds)
 }
 
 func (s *sqlite) create(ctx context.Context, c *caller, in *newCustomer) (made *customer, created bool, err error) {
