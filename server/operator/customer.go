@@ -36,11 +36,7 @@ func (o *Operator) ListCustomers(ctx context.Context, in *adminv1.ListCustomersR
 
 // GetCustomer returns a customer. It refuses with customer_not_found.
 func (o *Operator) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
-	ctx, err := o.inCustomer(ctx, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return o.rules.GetCustomer(ctx, in)
+	return inRow(ctx, in, o.inCustomer, o.rules.GetCustomer)
 }
 
 // FindCustomer returns a customer by its id, or by its e-mail or phone in a store. It refuses with
@@ -64,11 +60,7 @@ func (o *Operator) FindCustomer(ctx context.Context, in *adminv1.FindCustomerReq
 
 // UpdateCustomer changes the named fields of a customer. It refuses as service.UpdateCustomer does.
 func (o *Operator) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
-	ctx, err := o.inCustomer(ctx, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return o.rules.UpdateCustomer(ctx, in)
+	return inRow(ctx, in, o.inCustomer, o.rules.UpdateCustomer)
 }
 
 // inCustomer is In for the store that owns the customer.

@@ -183,6 +183,17 @@ func inStore[In, Out any](ctx context.Context, o *Operator, name string, in In, 
 	return method(ctx, in)
 }
 
+// inRow calls a method of the rules in the store that owns the row with the id of a request; owner is one of
+// inProduct, inOrder and so on.
+func inRow[In interface{ GetId() string }, Out any](ctx context.Context, in In, owner func(context.Context, string) (context.Context, error), method func(context.Context, In) (Out, error)) (Out, error) {
+	ctx, err := owner(ctx, in.GetId())
+	if err != nil {
+		var none Out
+		return none, err
+	}
+	return method(ctx, in)
+}
+
 // kinds names the kinds of row that are found by their id alone.
 var kinds = map[apierr.Code]string{
 	apierr.ProductNotFound:     "product",

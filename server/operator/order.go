@@ -38,11 +38,7 @@ func (o *Operator) ListOrders(ctx context.Context, in *adminv1.ListOrdersRequest
 
 // GetOrder returns an order. It refuses with order_not_found.
 func (o *Operator) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
-	ctx, err := o.inOrder(ctx, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return o.rules.GetOrder(ctx, in)
+	return inRow(ctx, in, o.inOrder, o.rules.GetOrder)
 }
 
 // FindOrder returns an order by its id, or by its reference in a store. It refuses with store_not_found or

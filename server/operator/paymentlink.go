@@ -30,11 +30,7 @@ func (o *Operator) ListPaymentLinks(ctx context.Context, in *adminv1.ListPayment
 
 // GetPaymentLink returns a payment link. It refuses with payment_link_not_found.
 func (o *Operator) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	ctx, err := o.inPaymentLink(ctx, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return o.rules.GetPaymentLink(ctx, in)
+	return inRow(ctx, in, o.inPaymentLink, o.rules.GetPaymentLink)
 }
 
 // FindPaymentLink returns a payment link by its id, or by its code in a store. It refuses with store_not_found or
@@ -52,21 +48,13 @@ func (o *Operator) FindPaymentLink(ctx context.Context, in *adminv1.FindPaymentL
 // UpdatePaymentLink changes the named fields of a payment link. It refuses as
 // service.UpdatePaymentLink does.
 func (o *Operator) UpdatePaymentLink(ctx context.Context, in *storefrontv1.UpdatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	ctx, err := o.inPaymentLink(ctx, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return o.rules.UpdatePaymentLink(ctx, in)
+	return inRow(ctx, in, o.inPaymentLink, o.rules.UpdatePaymentLink)
 }
 
 // EnablePaymentLink enables a disabled payment link; an enabled one stays as it is. It refuses with
 // payment_link_not_found.
 func (o *Operator) EnablePaymentLink(ctx context.Context, in *storefrontv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	ctx, err := o.inPaymentLink(ctx, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return o.rules.EnablePaymentLink(ctx, in)
+	return inRow(ctx, in, o.inPaymentLink, o.rules.EnablePaymentLink)
 }
 
 // DisablePaymentLink makes a payment link take no payments until it is enabled again; a disabled one

@@ -29,11 +29,7 @@ func (o *Operator) ListProducts(ctx context.Context, in *adminv1.ListProductsReq
 
 // GetProduct returns a product. It refuses with product_not_found.
 func (o *Operator) GetProduct(ctx context.Context, in *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
-	ctx, err := o.inProduct(ctx, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return o.rules.GetProduct(ctx, in)
+	return inRow(ctx, in, o.inProduct, o.rules.GetProduct)
 }
 
 // FindProduct returns a product by its id, or by its slug in a store. It refuses with store_not_found or
