@@ -16,35 +16,36 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// A webhook counts epochs: disabling it begins a new one. A delivery carries the epoch in which it
-// was made, and once that is over it is cancelled for whoever looks, however many there are and
-// before anybody has touched its row. What is left to do is to move the rows to the journal:
+// Each webhook has an epoch, a number that grows when it is disabled. A delivery stores the epoch in
+// which it was made; once the webhook's is higher, every reader treats the delivery as cancelled. So one
+// change of the webhook's row cancels any number of deliveries at once. Workers then move their rows to
+// the journal:
 //
 //	Cancel: a new epoch, and an order in cancellations ──► StepCancellation, again and again ──► no order
 //	                                                          a few hundred rows a transaction
 //
-// Nobody attempts a cancelled delivery meanwhile: Claim takes nothing of a webhook that is disabled
-// or gone, and of one that was enabled again only what is due since its epoch began. Nothing of an
-// epoch is due before the epoch's beginning, so what is fresh is not behind what is cancelled.
+// Until then no worker attempts them: Claim leases nothing of a webhook that is disabled or deleted, and
+// of one that was enabled again only what became due since its epoch began. No delivery is due before its
+// epoch begins, so new deliveries do not wait behind cancelled ones.
 //
-// An attempt under way at that moment is left to its worker. When the worker has died, its
-// delivery is cancelled when the lease ends. What a relay adds that had read the webhook before is
-// of the old epoch and so cancelled too: the laps of StepCancellation or FindMissed find it.
+// A worker that is making an attempt when the webhook is disabled finishes it. If that worker dies, the
+// delivery is cancelled when its lease ends. A relay that read the webhook before adds deliveries of the
+// old epoch, which are cancelled too: later laps of StepCancellation, or FindMissed, find them.
 
-// current is the condition on a delivery d and its webhook w for it to be attempted. 0 is the
-// epoch of what a release without epochs has added: it goes by the time at which it was made.
+// current is the condition on a delivery d and its webhook w for an attempt. A delivery of epoch 0 was
+// added by a release without epochs; for it, the time at which it was made decides.
 const current = `w.enabled AND (d.epoch = w.epoch OR d.epoch = 0 AND COALESCE(d.created_at > w.epoch_since, true))`
 
-// Takes reports whether a delivery to the webhook may be attempted again: it is not when the webhook
-// is disabled, or was since the delivery was made.
+// Takes reports whether a delivery to the webhook may be attempted again: not if the webhook is
+// disabled, or has been since the delivery was made.
 func (h Health) Takes(d Delivery) bool {
 	return h.Enabled && (d.Epoch == h.epoch || d.Epoch == 0 && (h.since.IsZero() || d.CreatedAt.After(h.since)))
 }
 
-// Cancel cancels what waits for a webhook: everything that no worker makes an attempt of just now,
-// what its worker has died with included. It takes effect with the commit and is quick whatever
-// waits; workers move the deliveries to the journal later. Resends to the webhook end. The caller
-// has taken the webhook's row for this transaction and disables or deletes it.
+// Cancel cancels all deliveries to a webhook except those that a worker is attempting. It takes effect
+// with the commit and takes the same time however many wait; workers move them to the journal later.
+// Resends to the webhook end. The caller has locked the webhook's row and disables or deletes it in this
+// transaction.
 func Cancel(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID) error {
 	_, err := tx.ExecContext(ctx, "UPDATE webhooks SET epoch = epoch + 1, epoch_since = "+dialectOf(s).present(1)+" WHERE store_id = $2 AND id = $3",
 		s.Moment(), storeID, webhookID)
@@ -63,30 +64,30 @@ func Cancel(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.U
 	return nil
 }
 
-// orderCancellation inserts an order for what is of an earlier epoch than the given one, or when
-// there is none, than the webhook's; a deleted webhook's deliveries are all of an earlier one.
+// orderCancellation inserts an order to move deliveries of earlier epochs than the given one or, if that
+// is null, than the webhook's. All deliveries of a deleted webhook are of earlier ones.
 func orderCancellation(s *db.DB) string {
 	return `INSERT INTO cancellations (id, store_id, webhook_id, epoch, position_due_at, position_id, due_at, created_at)
  VALUES ($2, $3, $4, COALESCE(CAST($7 AS bigint), (SELECT epoch FROM webhooks WHERE store_id = $3 AND id = $4), $8), $5, $6, ` + dialectOf(s).present(1) + `, $9)
  ON CONFLICT DO NOTHING`
 }
 
-// order are the arguments of orderCancellation.
+// order returns the arguments of orderCancellation.
 func order(s *db.DB, storeID, webhookID uuid.UUID, now time.Time, epoch any) []any {
 	return []any{s.Moment(), id.At(now), storeID, webhookID, time.Unix(0, 0).UTC(), uuid.Nil, epoch, int64(math.MaxInt64), now}
 }
 
 const (
-	// cancelBatch is how many deliveries one step of a cancellation looks at: others wait for its
-	// transaction no longer than for a request of their own.
+	// cancelBatch is how many deliveries one step of a cancellation reads. Its transaction then takes
+	// no longer than a request.
 	cancelBatch = 400
-	// lapPause is how long a cancellation waits between two laps through what waits for its webhook.
+	// lapPause is the pause between two laps of a cancellation through the deliveries of its webhook.
 	lapPause = time.Second
 )
 
 // CancelStep is what one step of a cancellation did.
 type CancelStep struct {
-	// Worked is false when no cancellation is due, or other workers are at them.
+	// Worked is false when no cancellation is due, or other workers work on all that are.
 	Worked bool
 	// Cancelled is how many deliveries it moved to the journal.
 	Cancelled int
@@ -96,7 +97,7 @@ type CancelStep struct {
 type cancellation struct {
 	id, storeID, webhookID uuid.UUID
 	position               position
-	// found is how many cancelled deliveries this lap has met so far.
+	// found is how many cancelled deliveries this lap has read so far.
 	found int64
 	at    time.Time
 }
@@ -108,10 +109,10 @@ type position struct {
 	id    uuid.UUID
 }
 
-// looked is what a step found after its position.
+// looked is what a step has read after its position.
 type looked struct {
-	// rows is how many deliveries it looked at, cancelled how many of them are, moved how many of
-	// those it moved; the rest are under a lease or held by somebody.
+	// rows is how many deliveries it read, cancelled how many of them are cancelled, and moved how many
+	// of those it moved. The others have a lease or are locked.
 	rows, cancelled, moved int64
 	last                   position
 }
@@ -119,14 +120,14 @@ type looked struct {
 const dueCancellation = `SELECT id, store_id, webhook_id, position_retry, position_due_at, position_id, found, created_at FROM cancellations
  WHERE due_at <= `
 
-// cancelledAt is when delivery d, which is cancelled, was: with the first order after its epoch.
+// cancelledAt is when the cancelled delivery d was cancelled: at the first order after its epoch.
 const cancelledAt = `(SELECT c.created_at FROM cancellations c WHERE c.store_id = d.store_id AND c.webhook_id = d.webhook_id AND c.epoch > d.epoch ORDER BY c.epoch LIMIT 1)`
 
-// StepCancellation does the next step of the longest due cancellation, in a transaction of its own: it
-// moves cancelled deliveries, a batch at most, to the journal, and the position on. A lap that
-// meets none ends the cancellation. Several workers take turns; one that dies leaves nothing undone.
+// StepCancellation makes a step of the cancellation that has been due longest, in a transaction of its
+// own: it moves at most cancelBatch deliveries to the journal and stores its position. A lap that finds no
+// cancelled delivery ends the cancellation. Any worker can make the next step, also after one died.
 func (q *Queue) StepCancellation(ctx context.Context) (CancelStep, error) {
-	// On SQLite beginning to write makes others wait.
+	// Looking first costs a read; on SQLite a transaction that writes makes others wait.
 	var due bool
 	err := q.store.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM cancellations WHERE due_at <= "+q.dialect.present(1)+")", q.store.Moment()).Scan(&due)
 	if err != nil || !due {
@@ -160,9 +161,9 @@ func (q *Queue) takeCancellation(ctx context.Context, tx *sql.Tx) (c cancellatio
 	return c, err
 }
 
-// moveOn notes how far a cancellation is; it ends with a lap that has met nothing. While something
-// was under way there is another lap, and another one after what was moved, for what was added
-// behind the position meanwhile.
+// moveOn stores the position of a cancellation. At the end of a lap that has read cancelled deliveries,
+// moved or not, the next lap begins: some had a lease, or were added before the position. A lap that has
+// read none ends the cancellation.
 func (q *Queue) moveOn(ctx context.Context, tx *sql.Tx, c cancellation, found looked) error {
 	met := c.found + found.cancelled
 	switch {
@@ -179,18 +180,18 @@ func (q *Queue) moveOn(ctx context.Context, tx *sql.Tx, c cancellation, found lo
 	return err
 }
 
-// andMissed ends the statement that reads the first delivery of each lane, which it finds by leaping
-// from lane to lane along their index. Of a webhook that was enabled again, what is cancelled and was
-// missed is the first of its lane, or it became due since: then it is claimed, and cancelled by
-// whoever claimed it.
+// andMissed ends the statement that reads the first delivery of each lane, jumping from lane to lane
+// along their index. It keeps those that are cancelled and have no order. The first is enough: if the
+// webhook was enabled again, a missed delivery is either the first of its lane, or it became due since;
+// then a worker claims it and cancels it.
 const andMissed = `
  AND (SELECT 1 FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND ` + current + ` LIMIT 1) IS NULL
  AND (SELECT 1 FROM cancellations c WHERE c.store_id = d.store_id AND c.webhook_id = d.webhook_id LIMIT 1) IS NULL`
 
-// FindMissed orders a cancellation for each webhook for which cancelled deliveries wait and that
-// has none: a relay that had read the webhook before it was disabled added them after the last lap,
-// or a release without cancellations disabled it. It returns how many it ordered, and is safe
-// from several processes at once.
+// FindMissed orders a cancellation for each webhook that has cancelled deliveries and no order. That
+// happens when a relay had read the webhook before it was disabled and added them after the last lap, or
+// when a release without cancellations disabled it. It returns how many it ordered. Several processes
+// may call it at once.
 func (q *Queue) FindMissed(ctx context.Context) (int, error) {
 	rows, err := q.store.Reader().QueryContext(ctx, q.dialect.missed, q.store.Moment())
 	type webhook struct{ store, id uuid.UUID }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Want asks for deliveries of a lane.
+// Want is a request for deliveries of a lane.
 type Want struct {
 	Lane
 	// Max is how many to lease at most.
@@ -16,16 +16,16 @@ type Want struct {
 	After time.Time
 }
 
-// Claimed is what one claim got.
+// Claimed is the result of a claim.
 type Claimed struct {
 	Deliveries []Delivery
-	// Ends is where the next claim of each lane starts that had anything.
+	// Ends has, for each lane with a delivery, the After of its next claim.
 	Ends map[Lane]time.Time
 }
 
-// Claim leases what is due in the lanes, the longest due first, each up to its Max; nothing of a
-// webhook that is disabled or gone, or that became due before the webhook was last enabled again:
-// that is cancelled, and moved to the journal by StepCancellation.
+// Claim leases what is due in the lanes, what has been due longest first, and at most Max of each. It
+// leaves out what is cancelled: deliveries of a webhook that is disabled or deleted, and those that became
+// due before the webhook's epoch began. StepCancellation moves them to the journal.
 func (q *Queue) Claim(ctx context.Context, wants []Want, lease time.Duration) (Claimed, error) {
 	done := Claimed{Ends: map[Lane]time.Time{}}
 	if len(wants) == 0 {
@@ -55,10 +55,10 @@ func (c *Claimed) scan(rows *sql.Rows, err error) error {
 	})
 }
 
-// lookAgain looks once more for events that were not found. PostgreSQL plans a statement by the
-// partitions that there are; when one is being made just then, the statement waits for it and
-// looks for the events that moved there in their old place. Taken for gone, an event would be
-// lost. The next statement finds it; what that does not find is kept no longer.
+// lookAgain reads once more the events that a statement did not find. PostgreSQL plans a statement for
+// the partitions of that time. If one is being made meanwhile, the statement waits for that and then
+// looks for the events that moved there in their old partition. A second statement finds them; an event
+// that it does not find has been deleted.
 func lookAgain(ctx context.Context, db interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }, deliveries []Delivery,

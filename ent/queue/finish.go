@@ -7,23 +7,23 @@ import (
 	"github.com/google/uuid"
 )
 
-// The ends that a delivery can come to, in the journal's words.
+// The statuses with which a delivery can end, as stored in the journal.
 const (
 	Succeeded = "succeeded"
 	Failed    = "failed"
 	Cancelled = "cancelled"
 )
 
-// Outcome is what becomes of a delivery whose attempt was made.
+// Outcome is what follows for a delivery from its attempt.
 type Outcome struct {
 	Delivery Delivery
-	// Attempt is the attempt; nil when none was made, as for a webhook that was disabled meanwhile.
+	// Attempt is nil when none was made, for example because the webhook was disabled.
 	Attempt *Attempt
-	// Status is Succeeded, Failed or Cancelled; empty when there is to be another attempt.
+	// Status is Succeeded, Failed or Cancelled; empty when another attempt follows.
 	Status string
-	// Delay is how long after now that is due.
+	// Delay is the time from now to the next attempt.
 	Delay time.Duration
-	// Counts is whether a failure counts towards the disabling of the webhook.
+	// Counts reports whether a failure counts towards disabling the webhook.
 	Counts bool
 }
 
@@ -41,11 +41,13 @@ type waitRow struct {
 	Delay    int64     `json:"delay"`
 }
 
-// Finish writes outcomes down, which are in the order in which their attempts ended: ends move to
-// the journal, the rest wait for their next attempt. An outcome whose lease was lost meanwhile
-// changes nothing; lost is how many were. A webhook whose last success nothing that counts has
-// followed fails no longer; one with a failure that counts fails from now on, unless it did without
-// a success in between. It waits for no lock on a webhook: see mark.
+// Finish stores outcomes, given in the order in which their attempts ended. A delivery that has ended
+// moves to the journal; the others wait for their next attempt. An outcome whose lease has been lost
+// changes nothing, and lost is how many there were.
+//
+// It also keeps failing_since of the webhooks: a failure that counts sets it to now, unless it is set and
+// no success came between; a success clears it, unless a failure that counts came after. It waits for no
+// lock on a webhook: see mark.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
 	var (
 		ends  []endRow
@@ -75,7 +77,8 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 // writeOutcomes returns how many of the rows were still under their lease.
 func (q *Queue) writeOutcomes(ctx context.Context, on execer, ends []endRow, waits []waitRow, webhooks map[uuid.UUID]history) (kept int64, err error) {
 	moment, now := q.store.Moment(), q.store.Now()
-	// A failure is written before a delivery that waits because of it can be claimed again.
+	// Failures come first: once a delivery waits, another worker can claim it and must see that its webhook
+	// fails.
 	if err := q.mark(ctx, on, webhooks); err != nil {
 		return 0, err
 	}
@@ -94,7 +97,7 @@ func (q *Queue) writeOutcomes(ctx context.Context, on execer, ends []endRow, wai
 	return kept, nil
 }
 
-// Release gives leased deliveries back without an attempt; they are due at once.
+// Release ends the leases of deliveries without an attempt; they are due at once.
 func (q *Queue) Release(ctx context.Context, deliveries []Delivery) error {
 	rows := make([]waitRow, len(deliveries))
 	for i, d := range deliveries {

@@ -18,22 +18,22 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Pending is the state of a delivery that waits for an attempt, or of which one is being made. One
-// that waits for a webhook that was disabled or deleted since is cancelled, whether or not a worker
-// has moved it to the journal yet.
+// Pending is the status of a delivery that waits for an attempt or is being attempted. Once its webhook
+// has been disabled or deleted, a waiting delivery is cancelled, also before a worker moves it to the
+// journal.
 const Pending = "pending"
 
-// Statuses lists the states of a delivery: pending, or what it ended as.
+// Statuses lists all statuses of a delivery: Pending, and those with which it can end.
 func Statuses() []string { return []string{Pending, Succeeded, Failed, Cancelled} }
 
-// Entry is a delivery as the journal shows it.
+// Entry is a delivery in the journal.
 type Entry struct {
 	ID, StoreID, WebhookID, EventID uuid.UUID
 	EventType                       string
 	// Status is one of Statuses.
 	Status string
-	// NextAttemptAt is when a pending delivery's next attempt is due, by the database's clock; nil
-	// while one is being made, and when the delivery has ended.
+	// NextAttemptAt is when the next attempt is due, by the database's clock; nil during an attempt, and
+	// when the delivery has ended.
 	NextAttemptAt *time.Time
 	// Attempts are those made so far, oldest first.
 	Attempts  []Attempt
@@ -75,17 +75,18 @@ type Search struct {
 	StoreID uuid.UUID
 	// WebhookID is a webhook of the store, or uuid.Nil for all.
 	WebhookID uuid.UUID
-	// From is a time before which no delivery of the webhook was made, or zero. It spares the
-	// journal's days before it.
+	// From is a time before which no delivery of the webhook was made, or zero. The search then leaves out
+	// the journal's days before it.
 	From time.Time
-	// Since and Until are the times from which on, and before which, deliveries were made; zero for any.
+	// Since is the earliest time at which a delivery was made, and Until a time after the latest; zero for
+	// any.
 	Since, Until time.Time
 	// Status is one of Statuses, or empty for all.
 	Status string
 	// EventType is the type of the event delivered, or empty for all.
 	EventType string
-	// Before is a delivery's id: only those before it in the list, the older ones, are listed.
-	// uuid.Nil is before all of them.
+	// Before is a delivery's id: only older deliveries are listed. With uuid.Nil the list starts from the
+	// newest.
 	Before uuid.UUID
 	// Limit bounds how many are listed.
 	Limit int
@@ -94,10 +95,10 @@ type Search struct {
 	now any
 }
 
-// Entries lists the newest deliveries that match. It is one statement, so that a delivery that
-// ends meanwhile is seen once. It reads as many entries of the journal as it lists, of each
-// status, straight down the index; for one webhook or one type also the store's others between them.
-// What has not been moved to the journal it may read whole.
+// Entries lists the newest deliveries that match. It is one statement, so that a delivery that ends
+// meanwhile is listed once. For each status it reads Limit rows of the journal along an index; with a
+// webhook or a type in the search it also passes the store's other rows between them. Of the deliveries
+// that are not in the journal yet, it may read all of the store.
 func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
 	tx, err := s.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -105,8 +106,8 @@ func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
 	}
 	defer func() { _ = tx.Rollback() }() // it has changed nothing
 	d := dialectOf(s)
-	// A day that has no statistics yet, as every new one, looks so small to PostgreSQL that it would
-	// read all of the store's rows and sort them.
+	// PostgreSQL takes a day without statistics, which every new one is, for so small that it would read
+	// all of the store's rows and sort them.
 	if err := planSafely(ctx, tx, d); err != nil {
 		return nil, wrap("list deliveries", err)
 	}
@@ -116,10 +117,9 @@ func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
 	return entries[:min(len(entries), which.Limit)], wrap("list deliveries", err)
 }
 
-// statement is the search's text and arguments. Each status is a search of its own, since the
-// index that sorts by id starts with it; each of them may have all that is listed. The limit
-// stands in the text: as an argument it would make PostgreSQL plan the statement anew at every
-// call.
+// statement returns the search's text and arguments. It searches each status for itself, with the whole
+// limit, because the index that sorts by id has the status first. The limit is in the text: as an
+// argument it would make PostgreSQL plan the statement anew at every call.
 func (w Search) statement(d *dialect) (string, []any) {
 	args := []any{w.StoreID}
 	which := ""
@@ -153,14 +153,14 @@ func (w Search) statement(d *dialect) (string, []any) {
 	if w.Status == "" || w.Status == Pending || w.Status == Cancelled {
 		args = append(args, w.now)
 		now := len(args)
-		// On SQLite read by the ids, and not by the store and sorted.
+		// SQLite is to read in the order of ids, and not by store to sort afterwards.
 		part := d.live(now) + " WHERE " + d.byAnyColumn + "d.store_id = $1" +
 			strings.Replace(which, " d.webhook_id", " "+d.byAnyColumn+"d.webhook_id", 1) + older
 		switch w.Status {
 		case Pending:
 			part += " AND " + d.isPending(now)
 		case Cancelled:
-			// Without a cancellation under way there are none, however much is pending.
+			// If no cancellation is under way there are none, and the pending rows are not read.
 			part += " AND NOT " + d.isPending(now) + " AND EXISTS (SELECT 1 FROM cancellations WHERE store_id = $1)"
 		}
 		parts = append(parts, "SELECT * FROM ("+part+" ORDER BY d.id DESC"+limit+") AS live")
@@ -242,8 +242,8 @@ func scanEntries(rows *sql.Rows, err error) ([]Entry, error) {
 	return entries, nil
 }
 
-// storedTime reads a time that may be null and that SQLite, in a column made by an expression,
-// gives as the milliseconds that it stores.
+// storedTime scans a time that may be null. SQLite returns the time of an expression as the milliseconds
+// that it stores.
 type storedTime struct{ at *time.Time }
 
 // Scan implements sql.Scanner.

@@ -14,12 +14,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Settings are what a worker's connections to PostgreSQL should have. The tables are mostly empty
-// when statistics are taken and statements are planned, and the plans that are good for empty
-// tables are ruinous for full ones: to the planner all ways into a table of one row cost the
-// same. So the statements leave it one way only: a row is looked up for
-// itself by LATERAL with a LIMIT, by a range in the order of its id, which no index but the id's
-// gives without sorting, and is changed at the place where it was found and locked.
+// Settings are what a worker's connections to PostgreSQL should have. The tables are mostly empty when
+// PostgreSQL gathers statistics and plans statements, and in an empty table every plan costs the same,
+// also one that is ruinous in a full table. So settings and statements leave it one plan only: LATERAL
+// with a LIMIT looks up each row by itself; a range of one id, in the order of ids, makes it use the
+// id's index; and the row is then changed by its ctid.
 func Settings() map[string]string {
 	return map[string]string{
 		"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
@@ -36,11 +35,11 @@ func setLocally() string {
 	return set.String()
 }
 
-// present is the present by the database's clock, unless the store has a clock of its own.
+// present is the time of the database's clock, unless the db.DB has a clock of its own.
 const present = `COALESCE($1::timestamptz, now())`
 
-// held are the places of the rows whose lease still holds. Each is locked, and so stays where it
-// is until the statement's end.
+// held selects and locks the rows that still have the lease. A locked row keeps its ctid until the end
+// of the statement.
 const held = `held AS (
  SELECT d.place, r.* FROM r CROSS JOIN LATERAL (SELECT ctid AS place FROM deliveries
   WHERE id >= r.id AND id <= r.id AND lease = r.lease ORDER BY id LIMIT 1 FOR UPDATE) d)`
@@ -67,8 +66,8 @@ var postgres = &dialect{
 	planSafely: setLocally(),
 	leftover:   "_default", // whole days are dropped
 
-	// A store's webhooks are read in an order that their index by store alone gives: to the planner the
-	// whole primary key, which has the store behind the id, would do as well.
+	// The order of a store's webhooks is that of their index by store. Without it the planner might read
+	// the whole primary key, in which the id precedes the store.
 	take: `WITH taken AS (
  DELETE FROM outbox WHERE id = ANY (ARRAY(SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
  RETURNING id, event_id, store_id, type)
@@ -88,14 +87,14 @@ SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
  r.lease, '[]', $3, COALESCE(r.epoch, (SELECT w.epoch FROM webhooks w WHERE w.id = r.webhook_id), 0)
  FROM jsonb_to_recordset($4::jsonb) AS r(id uuid, store_id uuid, webhook_id uuid, event_id uuid, event_type text, lease uuid, epoch bigint, since timestamptz)`,
 
-	// What became due in a span is read off the index of due times.
+	// The index of due times has what became due in a span.
 	dueSince: `SELECT n.at, d.store_id, d.webhook_id, d.retry, NULL::timestamptz FROM (SELECT ` + present + ` AS at) n LEFT JOIN (
  SELECT DISTINCT store_id, webhook_id, retry FROM (
   SELECT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= ` + present + ` ORDER BY due_at OFFSET 0) s
  ) d ON true`,
 
-	// All lanes are found by leaping from the first of one to the first of the next along their
-	// index, however much is in each.
+	// Lanes are found by jumping along their index from the first row of one to the first of the next,
+	// however many rows each has.
 	due: `WITH RECURSIVE lanes AS (
  (SELECT store_id, webhook_id, retry, due_at FROM deliveries ORDER BY store_id, webhook_id, retry, due_at LIMIT 1)
  UNION ALL
@@ -144,18 +143,17 @@ SELECT d.store_id, d.webhook_id, d.epoch FROM lanes d WHERE (d.lease IS NULL OR 
   COALESCE($1::timestamptz, clock_timestamp()) + $2::bigint * interval '1 millisecond', due_at + interval '1 millisecond')
  WHERE id = $3 RETURNING due_at`,
 
-	// It waits for a relay that has taken entries of the page's events, which it may have begun to do
-	// before the webhook was enabled, and keeps those that are left from being taken until the step is
-	// committed. An event has one entry.
+	// It waits for a relay that has locked entries of the page's events, perhaps before the webhook was
+	// enabled, and locks those that are left until the step commits. An event has one entry.
 	keepQueued: `SELECT o.id FROM (SELECT id` + pageOfEvents + `) page CROSS JOIN LATERAL (SELECT id FROM outbox
  WHERE store_id = $1 AND event_id >= page.id AND event_id <= page.id ORDER BY event_id LIMIT 1 FOR SHARE) o`,
 
 	webhookOf: "LATERAL (SELECT w.id FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND " + current + " LIMIT 1) w ON true",
 	ended:     endedPostgres,
 
-	// The oldest entry names its event, and that the time. Deliveries are counted lane by lane, so
-	// that neither kind has to pass the rows of the other, and none those that were due before their
-	// webhook was disabled.
+	// The oldest entry has the id of its event, which contains the time. Deliveries are counted lane by
+	// lane, so that first attempts and retries do not read each other's rows, nor those that became due
+	// before their webhook was disabled.
 	backlog: `WITH RECURSIVE lanes AS (
  (SELECT store_id, webhook_id FROM deliveries ORDER BY store_id, webhook_id LIMIT 1)
  UNION ALL
@@ -183,11 +181,10 @@ SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
 	together: func(_ context.Context, q *Queue, write func(execer) error) error { return write(q.store.Writer()) },
 }
 
-// endedPostgres is the store's part of the journal of one status, below the delivery whose id is
-// argument before, or from the newest on. Said by equalities, PostgreSQL might read the rows of all
-// stores by their ids and leave out the others', which is quick when the store has many and lasts
-// when they are old: compared as rows, only the index that has the three columns is in the order
-// asked for.
+// endedPostgres selects the journal of a store in one status, newest first: below the delivery whose id is
+// argument number before, or all of it if that is 0. It compares the three columns as one row, so that only
+// the index with all three has the order. With equalities PostgreSQL might instead read the rows of all
+// stores by id and drop the others', which takes long if the store's rows are old.
 func endedPostgres(status, which string, before int) string {
 	last := "<= ($1, '" + status + "', '" + uuid.Max.String() + "')"
 	if before > 0 {
@@ -256,7 +253,7 @@ func claimPostgres(ctx context.Context, q *Queue, wants []Want, lease time.Durat
 	for i, w := range wants {
 		rows[i] = wantRow{w.StoreID, w.WebhookID, w.Retry, w.Max, w.After}
 		if w.After.IsZero() {
-			rows[i].After = time.Unix(0, 0) // the zero time is none of PostgreSQL's JSON
+			rows[i].After = time.Unix(0, 0) // PostgreSQL does not read Go's zero time from JSON
 		}
 	}
 	set, err := rowset(rows)
@@ -270,8 +267,8 @@ func claimPostgres(ctx context.Context, q *Queue, wants []Want, lease time.Durat
 	return lookAgain(ctx, q.store.Writer(), done.Deliveries)
 }
 
-// cancelStatement reads a page along the lanes' index and only then locks those of its rows that
-// are cancelled, so that no claim has to pass a row that this passes.
+// cancelStatement reads a page along the lanes' index and then locks only the cancelled rows, so that no
+// claim skips a row that this has only read.
 var cancelStatement = `WITH page AS (
  SELECT d.id, d.retry, d.due_at, w.id IS NULL AS cancelled FROM (
   SELECT * FROM deliveries d WHERE d.store_id = $2 AND d.webhook_id = $3 AND (d.retry, d.due_at, d.id) > ($4, $5, $6)

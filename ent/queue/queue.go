@@ -1,6 +1,6 @@
-// Package queue owns the tables that lead from an event to its deliveries: what there is to do,
-// who is doing it, and what became of it. Workers take work from it and give results back; the
-// operator's side adds to it and cancels.
+// Package queue owns the tables that lead from an event to its deliveries: the outbox, the deliveries
+// that wait or are being attempted, and the journal of finished ones. Workers claim deliveries and return
+// their outcomes; package webhooks adds deliveries and cancels them.
 //
 //	outbox ──Relay──► deliveries: waiting ◄────────────┐
 //	                    │                              │ Finish: another attempt, later
@@ -8,19 +8,18 @@
 //	                                                   │
 //	finished_deliveries: succeeded, failed, cancelled ◄┘ Finish, StepCancellation
 //
-// A lease is a token and a time by the database's clock. No transaction is open while an attempt
-// is made; what comes back counts only while its token is still on the row, so a worker that was
-// too slow overwrites nothing. A worker that dies loses nothing: its leases end, and the rows are
-// due again. A transaction that dies leaves everything as it was.
+// A lease is a token and an end by the database's clock. No transaction is open during an attempt. An
+// outcome counts only while its token is still on the row, so a worker that was too slow overwrites
+// nothing. When a worker dies, its leases end and the rows are due again.
 //
-// Relay leases at once what its worker has room for, so that an event on a quiet installation
-// needs one transaction until it is sent. What is claimed is claimed by lane: the first attempts,
-// or the retries, of one webhook. A worker asks for the lanes in which it has room, so however
-// much waits for a webhook that hangs is never looked at.
+// Relay leases at once as many deliveries as its worker has room for, so that on a quiet installation
+// one transaction lies between an event and its attempt. Claim leases by lane, which is the first
+// attempts, or the retries, of one webhook. A worker claims only from lanes in which it has room, so
+// nothing reads what waits for a webhook that hangs.
 //
-// PostgreSQL cannot forget deleted rows while any transaction is open that might see them, and a
-// search that starts at the oldest passes them all. So searches start where the last one ended or
-// a moment before, and the further back they look, the seldomer they do: for what was written late.
+// PostgreSQL keeps deleted rows while a transaction is open that might see them, and a search from the
+// oldest row on reads them all. So a search starts where the last one ended, or shortly before. For rows
+// that were committed late, some searches start further back, and the further the less often.
 package queue
 
 import (
@@ -37,15 +36,15 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// Queue is one worker's access to the work. One goroutine may call Relay, Claim and Due; any may
-// call the rest.
+// Queue is one worker's access to the tables. One goroutine may call Relay, Claim and Due; any may call
+// the other methods.
 type Queue struct {
 	store   *db.DB
 	dialect *dialect
 	outbox  floor
 	due     struct {
-		at   time.Time // by the database's clock: up to when Due has looked
-		full time.Time // when it last looked at everything
+		at   time.Time // by the database's clock: until when Due has read
+		full time.Time // when it last read everything
 	}
 
 	marking sync.Mutex
@@ -56,22 +55,22 @@ type Queue struct {
 // On returns the queue of a database. Its connections should have Settings.
 func On(s *db.DB) *Queue { return &Queue{store: s, dialect: dialectOf(s)} }
 
-// dialect is what differs between the databases: the statements, and three steps that are one
-// statement on PostgreSQL and several on SQLite. $1, $2, … are the same arguments on both; SQLite may
-// leave some of them unused, PostgreSQL refuses that.
+// dialect is what differs between the databases: the statements, and the steps that are one statement on
+// PostgreSQL and several on SQLite. $1, $2, … are the same arguments on both. SQLite accepts arguments
+// that a statement does not use, PostgreSQL refuses them.
 type dialect struct {
 	moment string // the present, given the store's Moment as argument %d
 	later  string // the present, $1, and $2 milliseconds
-	// What follows a SELECT of rows to take, and one that passes by those that others have taken.
+	// The clause of a SELECT that locks its rows, and of one that also skips rows locked by others.
 	forUpdate, skipLocked string
 	// planSafely is what a transaction on connections without Settings runs first, "" for nothing.
 	planSafely string
 	// leftover ends the names of the tables from which Sweep deletes row by row.
 	leftover string
-	// byAnyColumn stands before a column whose index is not to be used.
+	// byAnyColumn precedes a column to keep the database from using its index.
 	byAnyColumn string
 
-	take, drop    string // entries of the outbox, and the deletion of those taken, "" where taking deletes them
+	take, drop    string // reads entries of the outbox, and deletes them; drop is "" where take deletes them too
 	insert        string // deliveries
 	due, dueSince string
 	end           []string // the first moves deliveries to the journal
@@ -82,7 +81,7 @@ type dialect struct {
 	healthy       string // marks webhooks that fail no longer
 	missed        string
 	hold          string // a resend
-	keepQueued    string // keeps a page's events in the outbox, "" where nobody else can take them
+	keepQueued    string // locks the outbox entries of a page's events, "" where there is one writer
 	webhookOf     string // the join of a delivery d to its webhook w, which is null unless d is of its epoch
 	backlog       string
 	contains      string                                        // whether an event's payload contains text $5
@@ -109,8 +108,8 @@ func dialectOf(s *db.DB) *dialect {
 // present is the present in a statement whose argument n is the store's Moment.
 func (d *dialect) present(n int) string { return fmt.Sprintf(d.moment, n) }
 
-// planSafely gives a transaction on a connection without Settings, as the operator's side has them,
-// plans that stay good however full the tables become.
+// planSafely gives one transaction the Settings, on a connection of a server or a command, which lacks
+// them.
 func planSafely(ctx context.Context, tx execer, d *dialect) error {
 	if d.planSafely == "" {
 		return nil
@@ -138,14 +137,14 @@ type Delivery struct {
 	CreatedAt time.Time
 	// Epoch is that of the webhook when the delivery was made; 0 when a release without epochs made it.
 	Epoch int64
-	// Enabled is false when the webhook was disabled or deleted since, even if it was enabled again:
-	// the delivery is to be cancelled, and the fields below are empty.
+	// Enabled is false when the webhook has been disabled or deleted since, even if it was enabled again.
+	// The caller then cancels the delivery, and the fields below are empty.
 	Enabled bool
 	URL     string
 	// Secret is sealed with the key SecretKey under the webhook's id.
 	Secret    []byte
 	SecretKey string
-	// Payload is the body to send, in its exact bytes; nil when the event is kept no longer.
+	// Payload is the body to send, byte for byte; nil when the event has been deleted.
 	Payload []byte
 	// RequestID is the request that caused the event, the zero UUID when none did.
 	RequestID uuid.UUID
@@ -153,7 +152,7 @@ type Delivery struct {
 	Trace string
 }
 
-// cause is the part of an event that holds what led to it.
+// cause scans the request and the trace that led to an event.
 type cause struct {
 	request uuid.NullUUID
 	trace   sql.NullString
@@ -180,8 +179,8 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// write runs a statement whose arguments are a time and rows, if there are any, and returns how many
-// rows it changed.
+// write runs a statement whose arguments are a time and rows, and returns how many rows it changed. It
+// does nothing without rows.
 func write[T any](ctx context.Context, on execer, statement string, at any, rows []T) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
@@ -200,7 +199,7 @@ func affected(result sql.Result, err error) (int64, error) {
 	return result.RowsAffected()
 }
 
-// rowset is the one JSON argument that carries the rows of a statement.
+// rowset encodes rows as JSON, the one argument that carries them to a statement.
 func rowset[T any](rows []T) (string, error) {
 	text, err := json.Marshal(rows)
 	if err != nil {
@@ -223,7 +222,7 @@ func each(rows *sql.Rows, err error, scan func() error) error {
 	return rows.Err()
 }
 
-// wrap names the operation that an error ended; nil stays nil.
+// wrap adds the operation to an error; nil stays nil.
 func wrap(operation string, err error) error {
 	if err == nil {
 		return nil

@@ -22,56 +22,57 @@ import (
 const (
 	// resendStep is how many events one step of a resend looks at.
 	resendStep = 500
-	// resendHold is how long a step keeps a resend from other processes. Whoever works on one
-	// renews it with each step; when he dies another goes on after this time at the latest.
+	// resendHold is how long a step reserves a resend for its process. Each step renews it; if the
+	// process dies, another one continues after this time at the latest.
 	resendHold = 15 * time.Second
-	// clockSpread is how far the clocks of hosts may be apart that write events and deliveries: a
-	// delivery's id is no older than its event by more than this.
+	// clockSpread is how far the clocks of the hosts that write events and deliveries may differ. The
+	// time in a delivery's id is at most this much before that of its event.
 	clockSpread = 24 * time.Hour
-	// resendAhead is for how long after it is ordered a resend takes events: another host's clock
-	// may have been ahead when one happened that this order is to take. What happens later by every
-	// clock is on its way by itself, and so left alone.
+	// resendAhead is how far beyond the time of its order a resend takes events: an event that happened
+	// before the order has a later time if its host's clock was ahead. Events after the order need no
+	// resend.
 	resendAhead = time.Minute
 )
 
-// Resend is the order to send again to a webhook every event since a time that never succeeded
-// there, and how far it came.
+// Resend is the order to send a webhook again every event since a time that has not succeeded there,
+// and its progress.
 //
 //	OrderResend ──► unfinished ──► StepResend: the next events, position moves on ──┐
 //	                    ▲            │ killed: after 15 s any process goes on       │
 //	                    └────────────┴──────────────────────────────────────────────┤
 //	                                 finished: no event left, or its webhook was disabled or deleted
 //
-// A step and its deliveries are one transaction, and steps for one webhook take turns, so that
-// nothing is left out or doubled however many processes work on it and wherever they die.
+// One transaction contains a step and its deliveries, and steps for one webhook run one after the
+// other. So no event is left out or sent twice, however many processes take part and wherever they die.
 type Resend struct {
 	ID, StoreID, WebhookID uuid.UUID
-	// Since is from when on events are taken.
+	// Since is the earliest time of an event that it takes.
 	Since time.Time
 	// Resent is how many deliveries it made so far.
 	Resent int
 	// Finished means that there is nothing left to do.
 	Finished bool
-	// Stopped means that it has finished because its webhook was disabled or deleted, whatever was left.
+	// Stopped means that it ended early because its webhook was disabled or deleted.
 	Stopped bool
-	// Elsewhere means that another process is on it: the step did nothing.
+	// Elsewhere means that another process works on it: the step did nothing.
 	Elsewhere bool
-	// Hold is what the next step is to be given to go on at once. Zero holds nothing.
+	// Hold lets the caller's next step run at once: until this time, no other process takes the resend. Zero
+	// reserves nothing.
 	Hold time.Time
 }
 
-// OrderResend orders a resend; its first step is still to be made. One for the same webhook that
-// is not finished and takes events from no later a time is joined: it then takes in what happened
-// until now, looks again, once it is through, at what it has passed of the time ordered, since
-// deliveries may have failed meanwhile, and is the caller's to go on with. The caller has taken the webhook's row for this
-// transaction and checked that it is enabled.
+// OrderResend orders a resend, and makes no step of it. If the webhook has an unfinished resend that
+// covers the time, the order extends that one to events until now. Events that it has passed already are
+// read once more at its end, because their deliveries may have failed meanwhile. In both cases the
+// resend is reserved for the caller. The caller has locked the webhook's row in this transaction and
+// found the webhook enabled.
 func OrderResend(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID, since time.Time) (Resend, error) {
 	now := hook.Time(ctx)
 	job, err := tx.Resend.Query().Where(resend.StoreID(storeID), resend.WebhookID(webhookID), resend.FinishedAtIsNil(), resend.SinceLTE(since)).
 		Order(resend.ByCreatedAt(), resend.ByID()).First(ctx)
 	switch {
 	case err == nil:
-		// The steps of this webhook's resends wait for its row.
+		// No step of this resend runs meanwhile: each locks the webhook's row first.
 		var again *time.Time
 		if job.PositionAt.After(since) || job.PositionAt.Equal(since) && job.PositionID != uuid.Nil {
 			again = &since
@@ -81,7 +82,7 @@ func OrderResend(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID u
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE resends SET until = $1, again_since = $2 WHERE id = $3", now.Add(resendAhead), again, job.ID)
 	case ent.IsNotFound(err):
-		// Due by the clock of this host; hold sets it by the database's.
+		// By this host's clock for now: hold sets due_at by the database's.
 		job, err = tx.Resend.Create().SetID(id.At(now)).SetStoreID(storeID).SetWebhookID(webhookID).SetSince(since).SetUntil(now.Add(resendAhead)).
 			SetPositionAt(since).SetPositionID(uuid.Nil).SetDueAt(now).SetCreatedAt(now).Save(ctx)
 	}
@@ -100,7 +101,7 @@ func resendOf(row *ent.Resend) Resend {
 	}
 }
 
-// DueResends lists unfinished resends that nobody works on, those that wait longest first.
+// DueResends lists unfinished resends that no process has reserved, those that wait longest first.
 func DueResends(ctx context.Context, s *db.DB, limit int) ([]uuid.UUID, error) {
 	rows, err := s.Reader().QueryContext(ctx, "SELECT id FROM resends WHERE finished_at IS NULL AND due_at <= "+dialectOf(s).present(1)+
 		" ORDER BY due_at LIMIT $2", s.Moment(), limit)
@@ -134,7 +135,7 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID, held time.Tim
 		if err != nil {
 			return fmt.Errorf("read the resend: %w", err)
 		}
-		// The webhook's row first, as whoever disables the webhook or orders another resend does.
+		// Disabling a webhook and ordering a resend lock the webhook's row first too.
 		w, err := lockWebhook(ctx, tx, s, job.StoreID, job.WebhookID)
 		if err != nil && !ent.IsNotFound(err) {
 			return fmt.Errorf("read the webhook: %w", err)
@@ -164,13 +165,13 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID, held time.Tim
 		return Resend{}, fmt.Errorf("step of resend %s: %w", resendID, err)
 	}
 	if stepped {
-		// A relay may also have passed by what the step kept from it.
+		// A relay may have skipped entries of the outbox that the step had locked.
 		s.Announce()
 	}
 	return r, nil
 }
 
-// step carries out a step of a resend whose row and whose webhook's row this transaction has.
+// step carries out a step of a resend. This transaction has locked its row and its webhook's.
 func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend, subscribed []string, r *Resend) error {
 	if err := planSafely(ctx, tx, dialectOf(s)); err != nil {
 		return err
@@ -205,8 +206,8 @@ func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend, subscribed
 	return err
 }
 
-// lockResend takes the row of a resend and reports whether the caller may go on with it: because it
-// is the one who holds it, or because nobody does any more.
+// lockResend locks the row of a resend and reports whether the caller may make a step: held is the
+// present reservation, or the last one has ended.
 func lockResend(ctx context.Context, tx *ent.Tx, s *db.DB, resendID uuid.UUID, held time.Time) (bool, error) {
 	d := dialectOf(s)
 	rows, err := tx.QueryContext(ctx, "SELECT due_at <= "+d.present(1)+" OR due_at = $2 FROM resends WHERE id = $3"+d.forUpdate, s.Moment(), held.UTC(), resendID)
@@ -215,8 +216,8 @@ func lockResend(ctx context.Context, tx *ent.Tx, s *db.DB, resendID uuid.UUID, h
 	return free, wrap("take the resend", err)
 }
 
-// hold keeps a resend from other processes for a while, by the database's clock, and returns what
-// the holder shows to go on.
+// hold reserves a resend for resendHold, by the database's clock, and returns the Hold that the next step
+// needs.
 func hold(ctx context.Context, tx *ent.Tx, s *db.DB, resendID uuid.UUID) (time.Time, error) {
 	rows, err := tx.QueryContext(ctx, dialectOf(s).hold, s.Moment(), resendHold.Milliseconds(), resendID)
 	var until storedTime
@@ -232,8 +233,8 @@ type pastEvent struct {
 	id   uuid.UUID
 	kind string
 	at   time.Time
-	// settled means that it needs no resend: it has succeeded, is on its way, or is still in the
-	// outbox and about to be.
+	// settled means that it needs no resend: its delivery has succeeded or is pending, or it is still in
+	// the outbox.
 	settled bool
 }
 
@@ -243,12 +244,12 @@ var pageOfEvents = ` FROM events
  WHERE store_id = $1 AND (created_at, id) > ($2, $3) AND created_at < $4
  ORDER BY created_at, id LIMIT ` + strconv.Itoa(resendStep)
 
-// nextEventsOf reads the events after the position, with what became of each at the webhook. It
-// is one statement, so that an event that passes from the outbox to the queue and on to the
-// journal meanwhile is seen in one of them. Each event is looked up for itself, however much waits,
-// by the indexes that sort by events; an EXISTS a database might take for a reason to read all.
-// The lower bound on ids spares the journal's days before the position. What waits and is of an
-// earlier epoch of the webhook is cancelled, and so is to be sent again.
+// nextEventsOf reads the events after the position, and whether each is settled at the webhook. It is
+// one statement: an event that moves from the outbox to the deliveries or on to the journal meanwhile is
+// found in one of them. Scalar subqueries look up each event in the indexes by event, at the same cost
+// however much waits; for an EXISTS a database might read whole tables. The lower bound on ids leaves
+// out the journal's days before the position. A waiting delivery of an earlier epoch of the webhook is
+// cancelled, and so does not settle its event.
 var nextEventsOf = `WITH page AS (SELECT id, type, created_at` + pageOfEvents + `) SELECT page.id, page.type, page.created_at,
  (SELECT 1 FROM deliveries d WHERE d.store_id = $1 AND d.event_id >= page.id AND d.event_id <= page.id AND d.webhook_id = $5
   AND (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $5 AND ` + current + ` LIMIT 1) IS NOT NULL
@@ -277,8 +278,8 @@ func nextEvents(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend) (pas
 	return page, wrap("read events", err)
 }
 
-// missing are the deliveries to add for the page's events. A ping is never among them: nothing
-// subscribes to it.
+// missing returns the deliveries to add for the page's events. None is a ping: no webhook subscribes to
+// that.
 func (page pastEvents) missing(job *ent.Resend, subscribed []string, now time.Time) []Draft {
 	var due []Draft
 	for _, e := range page {
@@ -291,8 +292,8 @@ func (page pastEvents) missing(job *ent.Resend, subscribed []string, now time.Ti
 	return due
 }
 
-// lockWebhook takes a webhook's row for the rest of the transaction, so that it stays enabled or
-// disabled and that its resends take turns. SQLite has a single writer and needs no locks.
+// lockWebhook locks a webhook's row for the rest of the transaction, so that nobody enables or disables
+// it and its resends run one after the other. SQLite has a single writer and needs no locks.
 func lockWebhook(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID, how ...entsql.LockOption) (*ent.Webhook, error) {
 	q := tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID))
 	if dialectOf(s).forUpdate != "" {
