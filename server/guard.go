@@ -39,7 +39,7 @@ func NewGuard(logger *slog.Logger, now func() time.Time, next http.Handler) http
 // validation_failed, and a panic with internal_error.
 func (g guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := &answer{ResponseWriter: w, request: r, reading: g.reading}
-	a.lift() // that of the connection's last response
+	a.lift()        // that of the connection's last response
 	defer a.await() // the server has yet to send the last part
 	defer g.recover(a, r)
 	switch {
