@@ -29,6 +29,11 @@ const (
 	waitingPlaces = 1024
 	// knownKeys is how many keys the door keeps with their stores, some 100 bytes each.
 	knownKeys = 1 << 16
+	// largeBytes is the size of a message from which an answer counts as large: a page may have 20 MB. largeAnswers is
+	// how many of them are sent at a time, and storeAnswers how many of one store.
+	largeBytes   = 1 << 20
+	largeAnswers = 16
+	storeAnswers = largeAnswers / 4
 	// shedInterval is the least time between two log lines of requests that were refused early.
 	shedInterval = time.Second
 )
@@ -38,6 +43,8 @@ const (
 // one party may have. This affects only fairness, never access.
 type door struct {
 	limiter *overload.Limiter
+	// answers bounds the large answers that wait in memory for their readers, without a slot.
+	answers *overload.Limiter
 	stores  *lru.Cache[uint64, uuid.UUID]
 	seed    maphash.Seed
 
@@ -51,7 +58,7 @@ func newDoor(c Capacity, log *slog.Logger) *door {
 	c.StoreSlots = cmp.Or(c.StoreSlots, c.Slots/2)
 	stores, _ := lru.New[uint64, uuid.UUID](knownKeys) // fails only for a size below 1
 	return &door{
-		limiter: overload.New(c.Slots, c.StoreSlots, waitingPlaces), stores: stores, seed: maphash.MakeSeed(), log: log,
+		limiter: overload.New(c.Slots, c.StoreSlots, waitingPlaces), answers: overload.New(largeAnswers, storeAnswers, waitingPlaces), stores: stores, seed: maphash.MakeSeed(), log: log,
 	}
 }
 
@@ -82,6 +89,23 @@ func (d *door) pass(ctx context.Context, x *exchange, enter func(context.Context
 	if err == nil {
 		x.admitted = time.Now()
 	}
+	return d.refused(ctx, x, err)
+}
+
+// hold waits until an answer of so many bytes may be sent. Its request still has its slot, so that few of them wait.
+func (d *door) hold(ctx context.Context, x *exchange, bytes int) error {
+	if bytes < largeBytes {
+		return nil
+	}
+	err := d.answers.Enter(ctx, x.party)
+	if err == nil {
+		x.sending = time.Now()
+	}
+	return d.refused(ctx, x, err)
+}
+
+// refused returns the refusal of a request that a limiter refused, and any other error as it is.
+func (d *door) refused(ctx context.Context, x *exchange, err error) error {
 	if !errors.Is(err, overload.ErrRefused) {
 		return err
 	}
@@ -122,5 +146,13 @@ func (x *exchange) leave() {
 	if !x.admitted.IsZero() {
 		x.edge.door.limiter.Leave(x.party, time.Since(x.admitted))
 		x.admitted = time.Time{}
+	}
+}
+
+// release makes room for the next large answer, once, if the request's was one.
+func (x *exchange) release() {
+	if !x.sending.IsZero() {
+		x.edge.door.answers.Leave(x.party, time.Since(x.sending))
+		x.sending = time.Time{}
 	}
 }

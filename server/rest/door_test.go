@@ -3,6 +3,8 @@ package rest_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -192,4 +194,57 @@ func TestEverySlotIsGivenBack(t *testing.T) {
 			require.Eventually(t, func() bool { return w.edge.Load().Running == 0 }, 5*time.Second, time.Millisecond, "%s %s", row.method, row.path)
 		}
 	}
+}
+
+// Large answers that nobody reads are few in memory, and those of one store leave room to the others'.
+func TestLargeAnswersThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	large := &largeAPI{api: &api{}, text: strings.Repeat("x", 16<<20)} // more than the system takes for a reader
+	w := start(t, func(c *rest.Config) {
+		c.Services = func(opts ...connect.HandlerOption) []rest.Service {
+			services := large.services(opts...)
+			for i, s := range services {
+				if strings.Contains(s.Path, "ProductService") {
+					services[i].Path, services[i].Handler = storefrontv1connect.NewProductServiceHandler(large, opts...)
+				}
+			}
+			return services
+		}
+	})
+	const path, procedure = "/v1/products", "/storefront.v1.ProductService/ListProducts"
+	require.Equal(t, 200, w.do(t, "GET", path, "").status)
+	var idle []net.Conn
+	for _, request := range []string{
+		"GET " + path + " HTTP/1.1\r\n",
+		"POST " + procedure + " HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n",
+		"GET " + path + " HTTP/1.1\r\nAccept-Encoding: gzip;q=0\r\n",
+		"POST " + procedure + " HTTP/1.1\r\nContent-Type: application/proto\r\nContent-Length: 0\r\n",
+	} {
+		c, err := net.Dial("tcp", w.addr)
+		require.NoError(t, err)
+		defer c.Close()
+		_, err = io.WriteString(c, request+"Host: x\r\nAuthorization: Bearer "+fullKey+"\r\n\r\n{}")
+		require.NoError(t, err)
+		_, err = io.ReadFull(c, make([]byte, 15)) // the answer has begun
+		require.NoError(t, err)
+		idle = append(idle, c)
+	}
+	requireProblem(t, w.do(t, "GET", path, ""), 503, apierr.Unavailable, "", "Retry-After")
+	a := w.do(t, "POST", procedure, "{}", "Content-Type: application/json")
+	require.Equal(t, 503, a.status)
+	require.Contains(t, a.body, `"code":"unavailable"`)
+	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "").status, "small answers are sent")
+	require.Equal(t, 200, w.do(t, "GET", path, "", "Authorization: Bearer "+otherKey).status, "and those of another store")
+	require.NoError(t, idle[0].Close())
+	require.Eventually(t, func() bool { return w.do(t, "GET", path, "").status == 200 }, time.Minute, time.Millisecond)
+}
+
+// largeAPI is the API with a large product in its list.
+type largeAPI struct {
+	*api
+	text string
+}
+
+func (a *largeAPI) ListProducts(context.Context, *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
+	return &storefrontv1.ListProductsResponse{Data: []*storefrontv1.Product{{Description: a.text}}}, nil
 }

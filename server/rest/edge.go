@@ -176,6 +176,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer e.finish(x, r)
 	defer x.endWork()
 	defer x.leave()
+	defer x.release()
 	defer e.recover(x, r)
 	x.setID()
 	x.setRate(ratelimit.Free(e.config.Now()))

@@ -185,6 +185,9 @@ func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest,
 		ctx = tenant.WithRequest(ctx, &x.request)
 	}
 	answer, err = next(x.work(ctx), call)
+	if err == nil && x.method.safe { // a change is made already
+		err = e.door.hold(ctx, x, proto.Size(answer.Any().(proto.Message)))
+	}
 	// Only writing the answer remains, which a slow reader may prolong.
 	x.leave()
 	return answer, err
