@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -12,6 +13,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 )
 
 // guardedServer serves a handler behind a guard.
@@ -93,4 +97,30 @@ func keeps(t *testing.T, http2 bool) *http.Client {
 	transport := &http.Transport{Protocols: protocols, ExpectContinueTimeout: time.Minute}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
+}
+
+// A client that does not read its responses cannot turn the end of a server into a failure.
+func TestAServerEndsInGoodOrderWhoeverDoesNotRead(t *testing.T) {
+	t.Parallel()
+	running, err := New(Config{
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", PublicDocs: true, Store: dbtest.New(t, dbtest.SQLite, db.Config{}),
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	running.patience = 100 * time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- running.Run(ctx) }()
+	for _, address := range []net.Addr{running.Addr(), running.AdminAddr()} {
+		c, err := net.Dial("tcp", address.String())
+		require.NoError(t, err)
+		defer c.Close()
+		// More than the system takes for a reader.
+		_, err = io.WriteString(c, strings.Repeat("GET /docs HTTP/1.1\r\nHost: x\r\n\r\n", 200))
+		require.NoError(t, err)
+		_, err = io.ReadFull(c, make([]byte, 1))
+		require.NoError(t, err)
+	}
+	stop()
+	require.NoError(t, <-ended)
 }

@@ -83,6 +83,7 @@ type Server struct {
 	drain         *drain
 	readiness     *monitor.Readiness
 	public, admin net.Listener
+	patience      time.Duration   // with running requests once it stops
 	streaming     context.Context // ends when the streams of the operator's listener have to
 	endStreams    context.CancelFunc
 }
@@ -97,7 +98,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	s := &Server{config: c, drain: newDrain(c.DrainDelay), readiness: monitor.NewReadiness(c.Store), gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger})}
+	s := &Server{config: c, patience: shutdownTimeout, drain: newDrain(c.DrainDelay), readiness: monitor.NewReadiness(c.Store), gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger})}
 	s.streaming, s.endStreams = context.WithCancel(context.Background())
 	observe := m.observe
 	if !c.RequestLogOff {
@@ -162,8 +163,8 @@ func (s *Server) Addr() net.Addr { return s.public.Addr() }
 // AdminAddr is the address that the operator's listener is bound to.
 func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 
-// Run serves until the context ends and for the drain delay, then lets running requests end and
-// writes the last use of keys. It returns nil after an orderly end. It is called once.
+// Run serves until the context ends and for the drain delay, then lets running requests end, cuts off
+// those that take too long, and writes the last use of keys. It returns nil after such an end. It is called once.
 func (s *Server) Run(ctx context.Context) error {
 	public := s.edge.Server()
 	public.Handler, public.ConnState = s.drain.handler(s.publicHandler()), s.drain.note
@@ -199,17 +200,27 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error { count.On(s.config.Store).Keep(running, s.config.Logger); return nil })
 	group.Go(func() error {
 		s.drain.wait(running)
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
 		defer cancel()
 		closed := listener.Close()
 		<-accepted
 		s.edge.EndStreams()
 		s.drain.settle(ending)
-		return errors.Join(closed, public.Shutdown(ending), admin.Shutdown(ending))
+		return errors.Join(closed, s.shutdown(ending, public), s.shutdown(ending, admin))
 	})
 	err := group.Wait()
 	stopGate()
 	return errors.Join(err, <-gateDone, <-usageDone)
+}
+
+// shutdown ends a server once its requests have ended, or the context has: a client may take its time to read.
+func (s *Server) shutdown(ctx context.Context, server *http.Server) error {
+	err := server.Shutdown(ctx)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	s.config.Logger.WarnContext(ctx, "requests were cut off: they did not end in time", "after", s.patience.String())
+	return server.Close()
 }
 
 func serve(server *http.Server, l net.Listener) error {
