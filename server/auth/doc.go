@@ -14,11 +14,11 @@
 // the minute, whatever its key, and counts on no key. One statement reads the client's limit, the key,
 // its store and its counter.
 //
-// On PostgreSQL the same statement counts, and only the database does, so that any number of servers
-// count together. An SQLite file has one server: it counts the requests of known keys in memory, and
-// its requests only read. Gate.Run writes those counters and the last use of each key from time to
-// time; a killed process loses at most five seconds of the one and half a minute of the other. Memory
-// holds the clients already beyond the limit, too, until the minute ends.
+// On PostgreSQL that statement also counts, in the database alone, so that any number of servers count
+// together. A SQLite file has one server, which counts the requests of known keys in memory, so that
+// admitting them writes nothing. Gate.Run writes these counters every five seconds and the last use of
+// each key every half a minute; a killed process loses what it has not written. Memory also holds the
+// clients beyond their limit, until the minute ends.
 //
 // The package never keeps, logs or returns the text of a key: after NewKey there are only
 // fingerprints and hints. It does not create, list or revoke keys, and writes no responses.

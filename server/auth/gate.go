@@ -55,9 +55,9 @@ func NewGate(s *db.DB, o Options) *Gate {
 }
 
 // Admit identifies the caller of a request from the values of its Authorization header and its
-// client's address, and counts the request. It takes one round trip to the database, which requests that
-// arrive together share: none when the header is missing or the client is held as beyond its limit, two
-// for an unknown key that is well-formed and comes alone.
+// client's address, and counts the request. It makes one round trip to the database, which requests that
+// arrive together share. It makes none if the header is missing or memory holds the client as beyond its
+// limit, and two for an unknown but well-formed key that shares none.
 //
 // The error is an *apierr.Refusal (api_key_missing, api_key_invalid, api_key_revoked,
 // api_key_expired, rate_limited or store_unavailable), or a failure of the database. The Rate is
@@ -106,7 +106,7 @@ func (g *Gate) lookUp(ctx context.Context, key string, client ratelimit.Client) 
 // judge decides on a request with a known key, which is counted already.
 func (g *Gate) judge(found finding) (Principal, ratelimit.Rate, error) {
 	p, rate := found.principal, ratelimit.Counted(found.count, found.now)
-	// Permanent faults of the key come before limits, which waiting solves.
+	// A revoked or expired key is refused as such even beyond the limit: waiting would not help.
 	limited := rate.Limited
 	rate.Limited = false
 	switch {

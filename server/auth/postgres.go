@@ -83,7 +83,7 @@ DELETE FROM address_counters WHERE id IN (
 // deadlock. Keys and stores are looked up in scalar subqueries, one by one: a join was planned as a hash of
 // all keys. The arrays are in subqueries so that a plan for their actual lengths is no cheaper, and
 // PostgreSQL stops planning anew, which took longer than all else. It waits for a lock for a tenth of a
-// second at most: who holds one counter's row holds up all questions otherwise. Parameters: fingerprints;
+// second at most: otherwise one locked counter would delay all questions. Parameters: fingerprints;
 // clients; time or null; limit of unknown keys.
 const postgresAll = `
 WITH asked AS MATERIALIZED (
@@ -119,8 +119,8 @@ func (d postgresAsker) ask(ctx context.Context, q question) (finding, error) {
 		func() (finding, bool, error) { return d.askUnknown(ctx, d.DB, q) })
 }
 
-// askAll answers questions about known keys, all in one statement and each as if they were asked one after the
-// other. It returns zero findings for the others, which it does not count.
+// askAll answers questions about known keys in one statement, as if they were asked one after the other.
+// For unknown keys it returns zero findings and counts nothing.
 func (d postgresAsker) askAll(ctx context.Context, questions []question) ([]finding, error) {
 	fingerprints, clients := make(pq.ByteaArray, len(questions)), make(pq.StringArray, len(questions))
 	for i, q := range questions {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// uses holds when each key was last used, until that is written: a key in steady use costs one
-// write in half a minute instead of one a request. Goroutines may share it; the zero value is
+// uses holds when each key was last used, until that is written: a key in constant use then costs one
+// write in half a minute instead of one per request. Goroutines may share it; the zero value is
 // ready.
 type uses struct {
 	mu   sync.Mutex

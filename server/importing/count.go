@@ -15,8 +15,8 @@ import (
 )
 
 // countForCustomers counts the orders of each customer of the batch: how many there are in any status,
-// and the sum of those that are PAID. They are counted from the rows, under the customers' locks, so
-// that a counter imported with its customer does not count orders twice, and none drifts.
+// and the sum of those that are PAID. It counts the rows, with the customers locked, so that the counter
+// of a customer who was imported with one does not include orders twice.
 //
 // It refuses the first row that takes a customer's totalPaid past validate.MaxAmount.
 func (b *orders) countForCustomers(ctx context.Context, tx *ent.Tx) error {
@@ -86,8 +86,8 @@ func (b *orders) within(l row[orderRow], total string, before int64) int64 {
 	return before + l.row.order.Amount
 }
 
-// setCounters sets the counters of the customers whom the store had before; the others are created
-// with theirs.
+// setCounters updates the counters of customers whom the store had before; new ones are inserted with
+// theirs.
 func (b *orders) setCounters(ctx context.Context, tx *ent.Tx) error {
 	if len(b.buyers) == 0 {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// customers is a batch of customers. ordersCount and totalPaid are kept as they are given, until an
-// import of orders counts them anew from the orders that the store has.
+// customers is a batch of customers. ordersCount and totalPaid are stored as given; a later import of
+// orders sets them from the orders that the store has.
 type customers struct {
 	batch
 	rows, fresh []row[ent.Customer]
@@ -83,7 +83,7 @@ func (b *customers) store(ctx context.Context, tx *ent.Tx) error {
 	return b.storeCustomers(ctx, tx, b.fresh)
 }
 
-// holders maps each e-mail and phone of the rows that a customer of the store has to the customer.
+// holders maps those e-mails and phones of the rows that a customer of the store has to that customer.
 // E-mails contain an @ and phones start with +: one map holds both.
 func (b *batch) holders(ctx context.Context, tx *ent.Tx, rows []row[ent.Customer]) (map[string]uuid.UUID, error) {
 	var emails, phones []string
@@ -104,7 +104,7 @@ func (b *batch) holders(ctx context.Context, tx *ent.Tx, rows []row[ent.Customer
 	return held, err
 }
 
-// holder returns the customer who has the row's e-mail or else its phone, and which of them.
+// holder returns the customer who has the row's e-mail or else its phone, and which of the two it was.
 func holder(c *ent.Customer, held map[string]uuid.UUID) (id uuid.UUID, field string, found bool) {
 	if c.Email != nil {
 		if id, found = held[*c.Email]; found {
@@ -119,8 +119,8 @@ func holder(c *ent.Customer, held map[string]uuid.UUID) (id uuid.UUID, field str
 	return id, "", false
 }
 
-// identified leaves out the new customers whose e-mail or phone another customer has, of the store or
-// of an earlier row: they are that customer if customers are matched, and refused otherwise.
+// identified returns the new customers without those whose e-mail or phone another customer has, of the
+// store or of an earlier row. If customers are matched these are that customer; otherwise it refuses them.
 func identified(b *batch, rows []row[ent.Customer], prefix string, held map[string]uuid.UUID) []row[ent.Customer] {
 	var left []row[ent.Customer]
 	for _, l := range rows {

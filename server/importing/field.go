@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// The fields of a row that the API itself never takes, since it makes them.
+// The fields of a row that no request of the API has, because the service makes them.
 
 // maxReferenceRunes bounds an order's reference.
 const maxReferenceRunes = 100
@@ -42,7 +42,7 @@ func (p *problems) storeCurrency(currency, stores string) {
 	}
 }
 
-// given refuses an enum that was left out.
+// given refuses a missing enum.
 func (p *problems) given(field string, e protoreflect.Enum) {
 	if e.Number() == 0 {
 		p.Invalid(field, "is required")
@@ -59,8 +59,8 @@ func (p *problems) filled(field, value string, maxRunes int) string {
 	return value
 }
 
-// keptSlug is the short name of a product that lived elsewhere: whatever stands in an address as
-// it is. Changing it would break the product's address. An empty one is made later.
+// keptSlug is the slug of a product from another shop. It accepts any text that needs no escape in an
+// address, because changing it would break the product's address. An empty one is made later.
 func (p *problems) keptSlug(field, value string) string {
 	value = p.Text(field, value, validate.MaxTitleRunes)
 	if url.PathEscape(value) != value || strings.ContainsAny(value, "/?#") {
@@ -69,7 +69,7 @@ func (p *problems) keptSlug(field, value string) string {
 	return value
 }
 
-// kept is a counter or an amount from 0 up.
+// kept refuses a counter or an amount below 0 or beyond validate.MaxAmount.
 func (p *problems) kept(field string, value int64) int64 {
 	if value < 0 || value > validate.MaxAmount {
 		p.Invalid(field, fmt.Sprintf("must be a whole number from 0 to %d", int64(validate.MaxAmount)))

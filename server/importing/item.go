@@ -23,7 +23,7 @@ func (b *orders) storeOrders(ctx context.Context, tx *ent.Tx) error {
 		if o.PaidAt == nil && taken(&o) {
 			o.PaidAt = &o.CreatedAt
 		}
-		// The events of the load lie before those to come.
+		// Events of the import have earlier times than later events of the same orders.
 		o.StoreID, o.CustomerID, o.UpdatedAt = b.t.ID, l.buyer.ID, now
 		b.stored[i] = &o
 		for n := range l.items {

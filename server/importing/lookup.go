@@ -12,11 +12,11 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// What a batch looks for is one argument of a statement, an array on PostgreSQL and JSON on SQLite, so
-// that the statement's text is the same for each batch. With an argument for each value the database
-// takes longer to read the statement than to look the values up.
+// The values that a batch looks up are one argument of a statement, an array on PostgreSQL and JSON on
+// SQLite, so that the statement's text is the same for each batch. With one argument per value, parsing
+// the statement takes longer than looking up the values.
 
-// listOf is the list of values as an argument, and the table that it stands for, whose column is v.
+// listOf returns the values as an argument, and the SQL of a table that has them in its column v.
 func listOf[V any](database string, values []V, parameter string) (list, table string) {
 	if database == dialect.Postgres {
 		list, kind := arrayOf(values)
@@ -42,8 +42,8 @@ func among(column string, values []uuid.UUID) func(*sql.Selector) {
 	}
 }
 
-// holding maps those of the texts that a column of the store's rows holds to the rows' ids. The
-// column is the second one of a unique index, after the store.
+// holding maps texts to the ids of the store's rows that have them in a column. The column is the second
+// of a unique index, after the store.
 func (b *batch) holding(ctx context.Context, tx *ent.Tx, table, column string, texts []string) (map[string]uuid.UUID, error) {
 	held := map[string]uuid.UUID{}
 	if len(texts) == 0 {
@@ -52,8 +52,8 @@ func (b *batch) holding(ctx context.Context, tx *ent.Tx, table, column string, t
 	list, of := listOf(b.db.Dialect(), texts, "$2")
 	query := "SELECT id, " + column + " FROM " + table + " WHERE store_id = $1 AND " + column + " IN " + of
 	if b.db.Dialect() == dialect.Postgres {
-		// A look-up for each text. Asked for all at once, PostgreSQL would read the whole store as long as
-		// it has no statistics of a table that fills up.
+		// One look-up per text: with a single condition for all, PostgreSQL would read all rows of the store
+		// while it has no statistics of a growing table.
 		query = "SELECT r.id, v FROM " + of + " t CROSS JOIN LATERAL (SELECT id FROM " + table + " WHERE store_id = $1 AND " + column + " = v LIMIT 1) r"
 	}
 	rows, err := tx.QueryContext(ctx, query, b.t.ID, list)

@@ -14,16 +14,15 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// orders is a batch of orders with their items. A payment link must be in the store; a customer
-// that is not is created from the order. Products need not be there: an item keeps
-// what was bought, and the product may be gone.
+// orders is a batch of orders with their items. Their payment links must be in the store. A customer who
+// is not is created from the order. Products need not be: an item describes what was bought.
 //
-// Rows are taken in the order of customers, then payment links, as every payment takes them, and
-// new ones stored behind that.
+// It locks customers first and then payment links, the order of every payment, and inserts new rows
+// after that.
 type orders struct {
 	batch
 	rows, fresh []row[orderRow]
-	// buyers are the customers of the fresh orders whom the store has, created those whom it gets.
+	// buyers are the customers of the fresh orders whom the store has; created are new ones.
 	buyers  map[uuid.UUID]*ent.Customer
 	created []row[ent.Customer]
 	links   map[uuid.UUID]*ent.PaymentLink
@@ -31,7 +30,7 @@ type orders struct {
 	stored []*ent.Order
 }
 
-// orderRow is an order with what stands inside it.
+// orderRow is an order with its parsed values.
 type orderRow struct {
 	order ent.Order
 	buyer ent.Customer
@@ -40,7 +39,7 @@ type orderRow struct {
 
 func orderID(o *orderRow) uuid.UUID { return o.order.ID }
 
-// taken reports whether money was taken for the order, even if it was paid back since.
+// taken reports whether the order was paid, also if it has been refunded since.
 func taken(o *ent.Order) bool {
 	return o.Status == order.StatusPAID || o.Status == order.StatusREFUNDED
 }

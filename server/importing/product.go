@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// products is a batch of products. Whether a product has something to deliver is not in the API's
-// JSON: one that was published had.
+// products is a batch of products. The API's JSON does not say whether a product has content; one that
+// was ever published is taken to have some.
 type products struct {
 	batch
 	rows, fresh []row[ent.Product]
@@ -86,8 +86,8 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx, s *ent.Store) (int, err
 	return len(b.fresh), b.slugs(ctx, tx, strings.TrimSuffix(s.URL, "/"))
 }
 
-// slugs makes the slugs and addresses that are not given, and refuses a slug that is another
-// product's. A slug that is taken gets an end that follows from the product's id.
+// slugs makes missing slugs and addresses, and refuses a given slug that another product has. If a slug
+// that it makes is taken, it appends characters derived from the product's id.
 func (b *products) slugs(ctx context.Context, tx *ent.Tx, address string) error {
 	made := make([][2]string, len(b.fresh)) // from the title, and from the title and the id
 	var wanted []string
@@ -134,7 +134,7 @@ func (b *products) slugs(ctx context.Context, tx *ent.Tx, address string) error 
 	return nil
 }
 
-// slugsOf returns the slug of a title, which may be empty, and the one that is told apart by the id.
+// slugsOf returns the slug of a title, which may be empty, and the one with characters of the id.
 func slugsOf(title string, id uuid.UUID) [2]string {
 	slug := validate.SlugOf(title)
 	end := strings.ToLower(base32.HexEncoding.EncodeToString(id[8:])[:8])
@@ -160,7 +160,7 @@ func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 	return storeRows(ctx, tx, &b.batch, productsTable, stored)
 }
 
-// dated sets a time that was not given.
+// dated sets a missing time.
 func dated(at *time.Time, otherwise time.Time) {
 	if at.IsZero() {
 		*at = otherwise

@@ -11,8 +11,8 @@ type row[R any] struct {
 // owners maps each existing row with an id of the batch to its store.
 type owners map[uuid.UUID]uuid.UUID
 
-// fresh leaves out the rows that the store has already, and those that repeat an earlier row's id. It
-// refuses an id, by the name of its field, that belongs to another store.
+// fresh returns the rows without those that the store has and those that repeat an earlier row's id. It
+// refuses an id that another store has; field is the id's name in the refusal.
 func fresh[R any](b *batch, rows []row[R], field string, idOf func(*R) uuid.UUID, known owners) []row[R] {
 	var left []row[R]
 	for _, l := range rows {

@@ -163,9 +163,9 @@ func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// handle runs the handler and converts a panic to an error. An invalid request does not reach the
-// handler: first the rules may refuse it, since some come before the fields and others add to them;
-// otherwise it is refused for its fields.
+// handle runs the handler and converts a panic to an error. A request with fields that could not be
+// decoded does not reach the handler. It is refused by Config.Check, if that returns an error: one whose
+// code comes first, or one that lists further fields. Otherwise it is refused for its fields.
 func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
 	defer func() {
 		if v := recover(); v != nil {

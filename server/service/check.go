@@ -11,10 +11,9 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Check applies every rule that needs only the request and its store, and joins what the decoder
-// refused, so that one answer names everything that is wrong. A nil error lets the request go
-// on. The methods of the shop apply the same rules themselves; Check serves a request that
-// cannot reach them because it did not decode.
+// Check applies every rule that needs only the request and its store to a request with fields that
+// could not be decoded. Its error lists those fields too, so that one answer names everything that is
+// wrong. Requests that were decoded do not need it: the methods of Shop apply the same rules.
 //
 // It refuses with validation_failed, phone_invalid, payment_link_expiry_invalid,
 // customer_identifier_required or feature_disabled.

@@ -30,8 +30,8 @@ type Search struct {
 	EventType string
 	// Text is the id of an event or of a delivery, or a part of an event's payload; empty means all.
 	Text string
-	// Since and Until are the times from which on, and before which, deliveries were made, or events
-	// with the text happened; zero means any.
+	// Since is the earliest time, and Until a time after the latest, at which deliveries were made, or
+	// events with the text happened; zero means any.
 	Since, Until time.Time
 	// Before is the id of a delivery: only older ones are listed. Empty means from the newest on.
 	Before string
@@ -104,7 +104,7 @@ func (w *Webhooks) ofWebhook(ctx context.Context, search *queue.Search, webhookI
 // FoundDeliveries are the deliveries of the events in which a text was found.
 type FoundDeliveries struct {
 	Entries []queue.Entry
-	// Events is how far back the events were looked through; nil if the text was an id.
+	// Events is how far back the events were searched; nil if the text was an id.
 	Events *queue.FoundEvents
 }
 
@@ -152,10 +152,10 @@ func (w *Webhooks) FindDeliveries(ctx context.Context, which Search, at time.Tim
 	return FoundDeliveries{entries, &events}, err
 }
 
-// Delivery is a delivery with what it delivers.
+// Delivery is a delivery with its event.
 type Delivery struct {
 	queue.Entry
-	// Payload is the event envelope in its exact bytes; nil when the event is kept no longer.
+	// Payload is the event envelope, byte for byte; nil when the event has been deleted.
 	Payload []byte
 }
 

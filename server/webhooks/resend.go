@@ -18,10 +18,10 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// ResendDelivery sends the event of a delivery that has ended to its webhook again: a new delivery
-// of the same event with the full schedule before it. It refuses with delivery_not_found,
-// delivery_pending when one of this event to this webhook has not ended yet, webhook_not_found when
-// the webhook was deleted, webhook_disabled, or event_expired when the event is kept no longer.
+// ResendDelivery sends the event of a finished delivery to its webhook again, by a new delivery with all
+// its attempts. It refuses with delivery_not_found, delivery_pending if a delivery of this event to this
+// webhook is pending, webhook_not_found if the webhook was deleted, webhook_disabled, or event_expired if
+// the event was deleted after the retention.
 func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue.Entry, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -67,8 +67,8 @@ func deliveryPending(deliveryID uuid.UUID) error {
 	return apierr.New(apierr.DeliveryPending, "The delivery "+deliveryID.String()+" of this event to this webhook is still pending.")
 }
 
-// deliver adds a delivery of one event to a webhook, whose row the transaction has taken. It
-// refuses with webhook_not_found, webhook_disabled and as which does.
+// deliver locks a webhook and adds a delivery of the event that which returns. It refuses with
+// webhook_not_found, webhook_disabled and as which does.
 func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	which func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
 ) (queue.Entry, error) {
@@ -95,13 +95,12 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	return entry, nil
 }
 
-// ResendSince orders every event since a time to be sent to a webhook again that it subscribes to
-// and that never succeeded there, those included that came while it was disabled. What it returns
-// is still to be carried out, by ContinueResend or, after a while without it, by a worker. One that
-// is not finished yet is gone on with. It refuses with webhook_not_found or webhook_disabled.
+// ResendSince orders a resend: of all events since a time, those to which the webhook subscribes and
+// which have not succeeded there, also if they happened while it was disabled. It sends nothing itself.
+// The caller calls ContinueResend until the resend is finished; if it stops, a worker continues. An
+// unfinished resend of the webhook is extended. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
-	// Events are stored in milliseconds: one of them is at or after a moment between two exactly
-	// when it is at or after the later of the two.
+	// Events are stored in milliseconds, so a time between two of them means the later one.
 	since = since.Add(time.Millisecond - time.Nanosecond).UTC().Truncate(time.Millisecond)
 	var job queue.Resend
 	_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {

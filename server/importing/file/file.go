@@ -127,8 +127,9 @@ func (e *BadLinesError) Error() string {
 	return text
 }
 
-// Load imports a file. Bad lines are a *BadLinesError; what was done is returned with an error too. It reads
-// ahead: a read that waits when Load returns with an error goes on until it returns.
+// Load imports a file. It returns a *BadLinesError for bad lines, and the Progress also with an error.
+// Another goroutine reads ahead. If Load returns an error while that waits for in, the goroutine ends
+// once the read does.
 func Load(ctx context.Context, api API, in io.Reader, o Options) (Progress, error) {
 	l := &load{Options: o, api: api, in: &counted{Reader: in}, seen: map[identity]bool{}}
 	ctx, stop := context.WithCancel(ctx)
@@ -156,8 +157,8 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (Progress, erro
 	return l.finish(ctx, err)
 }
 
-// finish stores the last batch if the file was read to its end, or to a line behind which nothing can be
-// read, and returns what was done.
+// finish stores the last batch if the file was read to its end, or to a line after which nothing can be
+// read, and returns the progress.
 func (l *load) finish(ctx context.Context, err error) (Progress, error) {
 	var fatal *fatalError
 	if errors.As(err, &fatal) {
@@ -173,14 +174,14 @@ func (l *load) finish(ctx context.Context, err error) (Progress, error) {
 	return l.done, err
 }
 
-// row is what was read of the file next: an entry, or an error.
+// row is the next entry of the file, or the error of reading it.
 type row struct {
 	entry *entry
 	err   error
 	bytes int64 // of the file so far
 }
 
-// ahead reads a batch ahead of what is stored, until the file or the context ends.
+// ahead reads up to a batch ahead of what is stored, until the file or the context ends.
 func (l *load) ahead(ctx context.Context, next func() (*entry, error)) <-chan row {
 	rows := make(chan row, BatchRows)
 	go func() {
@@ -235,14 +236,15 @@ type load struct {
 	read  int64 // bytes of the file up to the row at hand
 	done  Progress
 	first []LineError
-	// seen are what identifies the rows that were only checked, since the store does not have them.
+	// seen identifies the rows that were only checked, and so are not in the store.
 	seen map[identity]bool
 }
 
 // checking reports whether rows are only checked.
 func (l *load) checking() bool { return l.DryRun || l.done.Bad > 0 }
 
-// add adds a row to the batch, which is sent when it is full or the row is of another sort.
+// add adds a row to the batch. It first sends the batch if that is full, or if its rows have ids of the
+// file and this row has a derived one, or the reverse.
 func (l *load) add(ctx context.Context, e *entry) error {
 	size := 0
 	if e.message != nil {
