@@ -11,12 +11,12 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// raceAttempts bounds how often a change is run anew after another one took the same unique
-// value first. The first repetition already sees the winner's row.
+// raceAttempts bounds how often a change is repeated after another one stored the same unique
+// value first. The first repetition already reads that row.
 const raceAttempts = 5
 
-// Change runs a change in a transaction (WithTx), and runs it anew when it lost a race for a unique
-// value.
+// Change runs a change in a transaction (WithTx), and repeats it if another transaction has stored the
+// same unique value first.
 func (s *DB) Change(ctx context.Context, change func(ctx context.Context, tx *ent.Tx) error) error {
 	var err error
 	for range raceAttempts {
@@ -27,9 +27,9 @@ func (s *DB) Change(ctx context.Context, change func(ctx context.Context, tx *en
 	return fmt.Errorf("lost the race for a unique value %d times: %w", raceAttempts, err)
 }
 
-// Lock makes a query take its rows for the rest of the transaction. SQLite has a single writer
-// and needs no locks of rows. No row's id changes, so new rows that refer to one need not wait for
-// whoever holds it: a key's creation, which holds its store, would else hold up every order.
+// Lock makes a query lock its rows for the rest of the transaction. SQLite has a single writer and
+// needs no row locks. The lock lets others insert rows that refer to a locked one, because no id ever
+// changes: otherwise creating a key, which locks its store, would make every order of the store wait.
 func Lock[Q interface {
 	ForUpdate(opts ...sql.LockOption) Q
 }](s *DB, q Q) Q {
@@ -39,18 +39,18 @@ func Lock[Q interface {
 	return q
 }
 
-// query is a query of rows of one type that can take them.
+// query is a query of rows of one type that can lock them.
 type query[Q any, R ent.Value] interface {
 	ForUpdate(opts ...sql.LockOption) Q
 	Only(ctx context.Context) (R, error)
 	All(ctx context.Context) ([]R, error)
 }
 
-// Take reads a row and holds it for the rest of the transaction, whose time then lies behind it.
-// Every row that a transaction changes is taken before it asks for its time (hook.Time), in the
-// order of store, order, customer, payment link; a product, a key and a webhook are taken alone. So
-// nobody waits in a circle, and the times of a row follow the order of the commits.
-func Take[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q) (R, error) {
+// LockRow locks a row for the rest of the transaction and reads it, and makes the transaction's time
+// later than the row's times. A transaction locks every row that it changes before it asks for its time
+// (hook.Time), in the order store, order, customer, payment link; it locks no other row beside a product,
+// a key or a webhook. So transactions never deadlock, and the times of a row follow the order of commits.
+func LockRow[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q) (R, error) {
 	row, err := Lock(s, q).Only(ctx)
 	if err != nil {
 		return row, err
@@ -58,8 +58,8 @@ func Take[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q) (R, error
 	return row, hook.Hold(ctx, row)
 }
 
-// TakeAll is Take for any number of rows, in the order of the query.
-func TakeAll[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q) ([]R, error) {
+// LockRows is LockRow for any number of rows, in the order of the query.
+func LockRows[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q) ([]R, error) {
 	rows, err := Lock(s, q).All(ctx)
 	if err != nil {
 		return nil, err

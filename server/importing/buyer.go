@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/gen/ent/paymentlink"
 )
 
-// holdBuyers holds the rows of the orders' customers and plans those that are to be created.
+// holdBuyers locks the rows of the orders' customers and plans those that are to be created.
 func (b *orders) holdBuyers(ctx context.Context, tx *ent.Tx) error {
 	inline := make([]row[ent.Customer], len(b.fresh))
 	for i, l := range b.fresh {
@@ -30,7 +30,7 @@ func (b *orders) holdBuyers(ctx context.Context, tx *ent.Tx) error {
 		}
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-	there, err := db.TakeAll(ctx, b.db, tx.Customer.Query().Where(among(customer.FieldID, slices.Compact(ids))).Order(customer.ByID()))
+	there, err := db.LockRows(ctx, b.db, tx.Customer.Query().Where(among(customer.FieldID, slices.Compact(ids))).Order(customer.ByID()))
 	if err != nil {
 		return fmt.Errorf("read the customers: %w", err)
 	}
@@ -69,7 +69,7 @@ func (b *orders) holdBuyers(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// holdLinks holds the rows of the orders' payment links.
+// holdLinks locks the rows of the orders' payment links.
 func (b *orders) holdLinks(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	for _, l := range b.fresh {
@@ -81,7 +81,7 @@ func (b *orders) holdLinks(ctx context.Context, tx *ent.Tx) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := db.TakeAll(ctx, b.db, tx.PaymentLink.Query().
+	rows, err := db.LockRows(ctx, b.db, tx.PaymentLink.Query().
 		Where(paymentlink.StoreID(b.t.ID), among(paymentlink.FieldID, ids)).Order(paymentlink.ByID()))
 	if err != nil {
 		return fmt.Errorf("read the payment links: %w", err)

@@ -1,12 +1,12 @@
-// Package importing loads existing data into a store, by the rules that the API has for single values
-// (server/validate): ids, dates, statuses, references and counters are kept. It sends no events unless
-// asked, and writes one journal entry a batch.
+// Package importing stores existing data of a store, and keeps its ids, dates, statuses, references and
+// counters. Values follow the API's rules (server/validate). It sends no events unless asked, and writes
+// one journal entry per batch.
 //
 //	batch ──► read: rules of each row ──► plan: what the store has ──► store: rows, one journal entry
 //	             └──────── a refused row: nothing is stored ◄─┘
 //
-// A row whose id the store has already is left as it is, so that sending a batch again stores nothing
-// twice. Package file reads the files that batches come from.
+// A row whose id the store has is left unchanged, so that sending a batch again stores nothing twice.
+// Package file reads the files that batches come from.
 package importing
 
 import (
@@ -69,17 +69,17 @@ func (m *Importer) Orders(ctx context.Context, in *adminv1.ImportOrdersRequest) 
 	})
 }
 
-// loader is a batch whose rows are read. Both steps may run more than once.
+// loader is a batch whose rows have been read. A transaction that is repeated runs both steps again.
 type loader interface {
-	// plan holds the rows that the batch changes, refuses what the store cannot take, and returns how
-	// many rows are new.
+	// plan locks the rows that the batch changes, refuses rows that conflict with the store's, and returns
+	// how many rows are new.
 	plan(ctx context.Context, tx *ent.Tx, s *ent.Store) (fresh int, err error)
 	// store stores the new rows.
 	store(ctx context.Context, tx *ent.Tx) error
 	refusals() *refusedRows
 }
 
-// batch is what all kinds of batch have.
+// batch has the fields of all kinds of batch.
 type batch struct {
 	db    *db.DB
 	t     tenant.Store
@@ -107,8 +107,9 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 		if err := m.settle(ctx, tx, dialect.Postgres, lookingUp); err != nil {
 			return err
 		}
-		// The entry is the store's. Its row is taken first, so that two imports into it take turns.
-		s, err := db.Take(ctx, m.db, tx.Store.Query().Where(store.ID(t.ID)))
+		// The journal entry is about the store. Its row is locked first, so that imports into it run one
+		// after the other.
+		s, err := db.LockRow(ctx, m.db, tx.Store.Query().Where(store.ID(t.ID)))
 		if err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
@@ -145,10 +146,10 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 
 // Settings of a batch's transaction.
 const (
-	// lookingUp plans each look-up anew: a plan that was kept from the time when a table was small
-	// reads all of it for each batch. Everything that a batch looks for is in an index.
+	// lookingUp plans each look-up again: a plan that was cached while a table was small would read all of
+	// it for each batch. An index has everything that a batch looks up.
 	lookingUp = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
-	// storing keeps plans again: that of a foreign key's check would else be made anew for each row.
+	// storing caches plans again: otherwise the check of a foreign key would be planned for each row.
 	storing = "SET LOCAL plan_cache_mode = auto"
 	// manyPages lets the log of SQLite grow to 32 MB before its pages are copied to the file. A batch
 	// writes to pages all over the indexes, so that by default each commit would copy thousands of them,

@@ -157,7 +157,7 @@ func (k *Keys) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 	}
 	var row *ent.ApiKey
 	err = k.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.Take(ctx, k.store, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)))
+		row, err = db.LockRow(ctx, k.store, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)))
 		if err := apierr.OfRow("key", err, keyNotFound); err != nil {
 			return err
 		}

@@ -164,7 +164,7 @@ func (s *Shop) takeBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	if !ok {
 		return nil, customerNotFound()
 	}
-	row, err := db.Take(ctx, s.store, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
+	row, err := db.LockRow(ctx, s.store, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
 	if err := apierr.OfRow("customer", err, customerNotFound); err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	if !ok {
 		return nil, 0, paymentLinkNotFound()
 	}
-	link, err := db.Take(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
+	link, err := db.LockRow(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
 	if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
 		return nil, 0, err
 	}

@@ -155,7 +155,7 @@ func (s *Shop) takeOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uui
 	if err := hook.Hold(ctx, o.Row, o.Buyer); err != nil || o.Row.PaymentLinkID == nil {
 		return o, err
 	}
-	o.link, err = db.Take(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*o.Row.PaymentLinkID)))
+	o.link, err = db.LockRow(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*o.Row.PaymentLinkID)))
 	if err != nil {
 		return o, fmt.Errorf("read the order's payment link: %w", err)
 	}

@@ -158,7 +158,7 @@ func (s *Shop) changePaymentLink(ctx context.Context, id string, after func(cont
 	}
 	var row *ent.PaymentLink
 	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.Take(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(linkID)))
+		row, err = db.LockRow(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(linkID)))
 		if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
 			return err
 		}

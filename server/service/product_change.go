@@ -58,7 +58,7 @@ func (s *Shop) ChangeProduct(ctx context.Context, in ProductUpdate) (*storefront
 	}
 	var row *ent.Product
 	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.Take(ctx, s.store, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(productID)))
+		row, err = db.LockRow(ctx, s.store, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(productID)))
 		if err := apierr.OfRow("product", err, productNotFound); err != nil {
 			return err
 		}

@@ -140,7 +140,7 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 	}
 	var row *ent.Store
 	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.Take(ctx, s.store, tx.Store.Query().Where(store.ID(t.ID)))
+		row, err = db.LockRow(ctx, s.store, tx.Store.Query().Where(store.ID(t.ID)))
 		if err := apierr.OfRow("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
 			return err
 		}

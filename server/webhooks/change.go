@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// Change is what to change of a webhook; a nil field stays as it is.
+// Change is a change of a webhook; a nil field stays as it is.
 type Change struct {
 	URL, Description *string
 	// Events replaces the types that it subscribes to.
@@ -62,8 +62,8 @@ func (w *Webhooks) UpdateWebhook(ctx context.Context, id string, c Change) (*ent
 	})
 }
 
-// EnableWebhook makes a disabled webhook receive events again from now on, and forgets its
-// failures. Enabling an enabled one changes nothing. It refuses with webhook_not_found.
+// EnableWebhook enables a webhook and clears its failures: it receives events from now on. If it is
+// enabled, nothing changes. It refuses with webhook_not_found.
 func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return w.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if row.Enabled {
@@ -74,9 +74,9 @@ func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, 
 	})
 }
 
-// DisableWebhook makes a webhook receive nothing until it is enabled again; what waits for it is
-// cancelled with the commit, but for an attempt that is being made just now, however much that is:
-// workers move it to the journal later. Disabling a disabled one changes nothing. It refuses with webhook_not_found.
+// DisableWebhook disables a webhook: it receives nothing until it is enabled again. The commit cancels
+// all its deliveries except those that a worker is attempting (queue.Cancel). If it is disabled, nothing
+// changes. It refuses with webhook_not_found.
 func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if !row.Enabled {
@@ -92,9 +92,8 @@ func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook,
 	})
 }
 
-// DeleteWebhook deletes a webhook for good and returns what it was; what waits for it is cancelled
-// as by DisableWebhook, and its deliveries stay in the journal for their time. It refuses with
-// webhook_not_found.
+// DeleteWebhook deletes a webhook and returns its last state. It cancels deliveries as DisableWebhook
+// does. Those in the journal stay there until the retention ends. It refuses with webhook_not_found.
 func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		// Bypasses the hooks, which can record changes but not deletions.
@@ -109,8 +108,8 @@ func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, 
 	})
 }
 
-// RotateSecret gives a webhook a new signing secret, once under idempotency.With; the old one signs
-// nothing from the next attempt on. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
+// RotateSecret gives a webhook a new signing secret, once under idempotency.With. Every attempt from now
+// on is signed with it. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
 func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, error) {
 	if w.options.Secrets == nil {
 		return SecretWebhook{}, secretKeyMissing()
@@ -130,8 +129,8 @@ func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, 
 	return SecretWebhook{row, secret}, nil
 }
 
-// changeWebhook runs a change of the store's webhook with this id, whose row the transaction has
-// taken. It refuses with webhook_not_found and as the change does.
+// changeWebhook locks the store's webhook with this id and runs a change of it in the same transaction.
+// It refuses with webhook_not_found and as the change does.
 func (w *Webhooks) changeWebhook(ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error)) (*ent.Webhook, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -143,7 +142,7 @@ func (w *Webhooks) changeWebhook(ctx context.Context, id string, change func(con
 	}
 	var row *ent.Webhook
 	err = w.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.Take(ctx, w.store, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
+		row, err = db.LockRow(ctx, w.store, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
 		if err := apierr.OfRow("webhook", err, webhookNotFound); err != nil {
 			return err
 		}
