@@ -22,7 +22,7 @@ type serverCmd struct {
 	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API."`
 	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard."`
 	adminToken
-	PublicURL      string    `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug (default: http://localhost:3000)."`
+	PublicURL      publicURL `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug (default: http://localhost:3000)."`
 	DisableAfter   positive  `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as set for the worker."`
 	RequestTimeout timeout   `default:"10s" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock."`
 	Migrate        bool      `help:"Bring the schema up to date first."`
@@ -67,7 +67,7 @@ func (t adminToken) check() error {
 // on PostgreSQL what needs it refuses while there is none.
 func (c *serverCmd) options() (operator.Options, error) {
 	o := operator.Options{
-		Shop:     service.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: c.PublicURL},
+		Shop:     service.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL)},
 		Webhooks: webhooks.Options{Targets: c.policy(), DisableAfter: time.Duration(c.DisableAfter)},
 	}
 	if _, embedded := keyFile(c.DatabaseURL); c.AdminToken == "" || c.SecretKey == "" && !embedded {

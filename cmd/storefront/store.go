@@ -68,7 +68,7 @@ type storeCreateCmd struct {
 	Currency string `required:"" placeholder:"CODE" help:"ISO 4217 code, such as XAF; it cannot be changed."`
 	Country  string `required:"" placeholder:"CODE" help:"Two-letter country code, such as CM."`
 	storeFields
-	PublicURL string `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without --url is this and its slug (default: http://localhost:3000)."`
+	PublicURL publicURL `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without --url is this and its slug (default: http://localhost:3000)."`
 }
 
 // Run creates the store.
@@ -79,7 +79,7 @@ func (c *storeCreateCmd) Run(s *session) error {
 		PaymentLinksOpen: (*bool)(c.PaymentLinks), UnavailableTypes: c.unavailableTypes(), PlatformFeePercent: (*float64)(c.PlatformFee),
 	}
 	if c.PublicURL != "" && in.Url == nil {
-		address := service.StoreURL(c.PublicURL, c.Slug)
+		address := service.StoreURL(string(c.PublicURL), c.Slug)
 		in.Url = &address
 	}
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {

@@ -126,15 +126,33 @@ func (n *network) UnmarshalText(text []byte) error {
 	if isNone(text) {
 		return nil
 	}
-	if address, err := netip.ParseAddr(string(text)); err == nil {
-		n.prefix = netip.PrefixFrom(address, address.BitLen())
-		return nil
-	}
 	prefix, err := netip.ParsePrefix(string(text))
+	if address, notOne := netip.ParseAddr(string(text)); notOne == nil {
+		prefix, err = netip.PrefixFrom(address, address.BitLen()), nil
+	}
 	if err != nil {
 		return fmt.Errorf("must be addresses or ranges such as 10.0.0.0/8, not %q", text)
 	}
+	// An IPv4 address in IPv6's form is compared as what it is.
+	if inIPv6 := 128 - 32; prefix.Addr().Is4In6() && prefix.Bits() >= inIPv6 {
+		prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-inIPv6)
+	}
 	n.prefix = prefix.Masked()
+	return nil
+}
+
+// publicURL is the public address setting; empty is the default.
+type publicURL string
+
+// UnmarshalText reads an http or https address to which a path can be appended.
+func (u *publicURL) UnmarshalText(text []byte) error {
+	value := string(text)
+	var p validate.Problems
+	address := p.URL("", &value)
+	if p.Any() || address != nil && strings.ContainsAny(*address, "?#") {
+		return fmt.Errorf("must be an http or https address without a query, such as https://shops.example.com, not %q", text)
+	}
+	*u = publicURL(strings.TrimSpace(value))
 	return nil
 }
 
