@@ -15,7 +15,7 @@ import (
 // note logs a request of a known key for the dashboard: that it succeeded, or why it was refused. One that its
 // caller abandoned is neither.
 func (s *Server) note(r rest.Request) {
-	if r.KeyID == uuid.Nil || r.Status == 0 || r.Status == apierr.StatusGone {
+	if r.KeyID == uuid.Nil || r.Status == 0 || r.Status == apierr.StatusClientClosedRequest {
 		return
 	}
 	now, refused := s.config.Store.Now(), r.Code != "" || r.Status >= http.StatusBadRequest

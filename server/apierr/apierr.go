@@ -121,7 +121,7 @@ var answers = map[Code]struct {
 	InternalError:              {http.StatusInternalServerError, connect.CodeInternal},
 	Unavailable:                {http.StatusServiceUnavailable, connect.CodeUnavailable},
 	DeadlineExceeded:           {http.StatusGatewayTimeout, connect.CodeDeadlineExceeded},
-	Canceled:                   {StatusGone, connect.CodeCanceled},
+	Canceled:                   {StatusClientClosedRequest, connect.CodeCanceled},
 	StoreNotFound:              {http.StatusNotFound, connect.CodeNotFound},
 	APIKeyNotFound:             {http.StatusNotFound, connect.CodeNotFound},
 	SlugTaken:                  {http.StatusConflict, connect.CodeAlreadyExists},

@@ -8,9 +8,9 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// StatusGone is the HTTP status of a request whose caller gave up. It is never received, but logged
+// StatusClientClosedRequest is the HTTP status of a request whose caller gave up. It is never received, but logged
 // and counted separately from errors. HTTP defines none; nginx and the Connect protocol use it.
-const StatusGone = 499
+const StatusClientClosedRequest = 499
 
 // ErrOutOfTime is the cause (context.Cause) of a context that ended because the service's own
 // deadline for the request passed. A deadline with another cause is the caller's.

@@ -82,5 +82,5 @@ func TestGivenUpOnEachProtocol(t *testing.T) {
 	require.Equal(t, connect.CodeDeadlineExceeded, apierr.New(apierr.DeadlineExceeded, "").ConnectCode())
 	require.Equal(t, 504, apierr.New(apierr.DeadlineExceeded, "").Status())
 	require.Equal(t, connect.CodeCanceled, apierr.New(apierr.Canceled, "").ConnectCode())
-	require.Equal(t, apierr.StatusGone, apierr.New(apierr.Canceled, "").Status())
+	require.Equal(t, apierr.StatusClientClosedRequest, apierr.New(apierr.Canceled, "").Status())
 }

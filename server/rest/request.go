@@ -65,7 +65,7 @@ func (e *Edge) finish(x *exchange, r *http.Request) {
 	if x.refusal != nil {
 		code = string(x.refusal.Code)
 		if x.refusal.GaveUp() {
-			x.status = apierr.StatusGone
+			x.status = apierr.StatusClientClosedRequest
 		}
 	}
 	e.guardEnd(x, func() { e.log(x, r, code, duration) })
