@@ -23,7 +23,7 @@ func (w *Worker) cancel(ctx context.Context) error {
 	for {
 		if time.Since(looked) >= missedInterval {
 			looked = time.Now()
-			if _, err := w.queue.FindMissed(ctx); err != nil && ctx.Err() == nil {
+			if _, err := w.queue.OrderMissedCancellations(ctx); err != nil && ctx.Err() == nil {
 				w.config.Logger.ErrorContext(ctx, "look for missed cancellations", "error", err)
 			}
 		}

@@ -277,7 +277,7 @@ func (s *stepped) pass() int {
 
 // cancelAll moves what is cancelled to the journal, as far as that is due.
 func (s *stepped) cancelAll() {
-	_, err := s.queue.FindMissed(context.Background())
+	_, err := s.queue.OrderMissedCancellations(context.Background())
 	require.NoError(s.t, err)
 	for worked := true; worked; {
 		worked, err = s.cancelOnce(context.Background())

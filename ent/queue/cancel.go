@@ -30,7 +30,7 @@ import (
 //
 // A worker that is making an attempt when the webhook is disabled finishes it. If that worker dies, the
 // delivery is cancelled when its lease ends. A relay that read the webhook before adds deliveries of the
-// old epoch, which are cancelled too: later laps of StepCancellation, or FindMissed, find them.
+// old epoch, which are cancelled too: later laps of StepCancellation, or OrderMissedCancellations, find them.
 
 // current is the condition on a delivery d and its webhook w for an attempt. A delivery of epoch 0 was
 // added by a release without epochs; for it, the time at which it was made decides.
@@ -188,11 +188,11 @@ const andMissed = `
  AND (SELECT 1 FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND ` + current + ` LIMIT 1) IS NULL
  AND (SELECT 1 FROM cancellations c WHERE c.store_id = d.store_id AND c.webhook_id = d.webhook_id LIMIT 1) IS NULL`
 
-// FindMissed orders a cancellation for each webhook that has cancelled deliveries and no order. That
+// OrderMissedCancellations orders a cancellation for each webhook that has cancelled deliveries and no order. That
 // happens when a relay had read the webhook before it was disabled and added them after the last lap, or
 // when a release without cancellations disabled it. It returns how many it ordered. Several processes
 // may call it at once.
-func (q *Queue) FindMissed(ctx context.Context) (int, error) {
+func (q *Queue) OrderMissedCancellations(ctx context.Context) (int, error) {
 	rows, err := q.store.Reader().QueryContext(ctx, q.dialect.missed, q.store.Moment())
 	type webhook struct{ store, id uuid.UUID }
 	epochs := map[webhook]int64{}

@@ -198,7 +198,7 @@ func TestWhatACancellationMissedIsFound(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, queue.Cancelled, entry.Status, row.reason)
 			for _, want := range []int{1, 0} {
-				ordered, err := q.FindMissed(o.ctx)
+				ordered, err := q.OrderMissedCancellations(o.ctx)
 				require.NoError(t, err)
 				require.Equal(t, want, ordered, row.reason)
 			}
