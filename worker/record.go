@@ -135,7 +135,7 @@ func (w *Worker) judge(ctx context.Context, outcomes []queue.Outcome, failing []
 	if len(failing) == 0 {
 		return nil, nil
 	}
-	healths, err := w.queue.Healths(ctx, failing, w.config.DisableAfter)
+	healths, err := w.queue.HealthByWebhook(ctx, failing, w.config.DisableAfter)
 	if err != nil {
 		return nil, err
 	}

@@ -25,9 +25,9 @@ type Health struct {
 	since     time.Time // when the epoch began, zero for the first one
 }
 
-// Healths reports of each webhook whether it is enabled, and exhausted: failing since its first
+// HealthByWebhook reports of each webhook whether it is enabled, and exhausted: failing since its first
 // failure in a row for the patience or longer. What is not in the answer is disabled or gone.
-func (q *Queue) Healths(ctx context.Context, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]Health, error) {
+func (q *Queue) HealthByWebhook(ctx context.Context, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]Health, error) {
 	healths, err := q.healths(ctx, q.store.Writer(), webhooks, patience)
 	return healths, wrap("read the health of webhooks", err)
 }

@@ -53,7 +53,7 @@ func TestWhatIsExhausted(t *testing.T) {
 		for _, row := range rows {
 			o.webhook = o.newWebhook()
 			row.become(o)
-			healths, err := queue.On(s).Healths(o.ctx, []uuid.UUID{o.webhook, o.webhook}, patience)
+			healths, err := queue.On(s).HealthByWebhook(o.ctx, []uuid.UUID{o.webhook, o.webhook}, patience)
 			require.NoError(t, err, row.reason)
 			health, told := healths[o.webhook]
 			require.Equal(t, row.told, told, row.reason)
@@ -115,7 +115,7 @@ func TestASuccessInBetweenKeepsAWebhookEnabled(t *testing.T) {
 		d := o.leased(q, o.webhook)
 		o.put(o.webhook, s.Now(), false)
 		o.failingFor(patience)
-		healths, err := q.Healths(o.ctx, []uuid.UUID{o.webhook}, patience)
+		healths, err := q.HealthByWebhook(o.ctx, []uuid.UUID{o.webhook}, patience)
 		require.NoError(t, err)
 		require.True(t, healths[o.webhook].Exhausted)
 		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 204), Status: queue.Succeeded})
