@@ -299,16 +299,16 @@ func TestSchedule(t *testing.T) {
 	sum := time.Duration(0)
 	for i, delay := range delays {
 		sum += delay
-		least, more := schedule(delays, i+1, 0)
+		least, more := retryDelay(delays, i+1, 0)
 		require.True(t, more)
 		require.Equal(t, delay, least)
-		most, _ := schedule(delays, i+1, 0.999999)
+		most, _ := retryDelay(delays, i+1, 0.999999)
 		require.Greater(t, most, delay+delay*9/100)
 		require.Less(t, most, delay+delay/10+time.Second)
 	}
 	require.Equal(t, 22*time.Hour+21*time.Minute, sum)
 	for _, number := range []int{-1, 0, 8, 9} {
-		_, more := schedule(delays, number, 0)
+		_, more := retryDelay(delays, number, 0)
 		require.False(t, more, "attempt %d", number)
 	}
 }

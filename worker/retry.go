@@ -17,9 +17,9 @@ func DefaultRetryDelays() []time.Duration {
 // together are not retried at the same moment.
 const jitter = 0.1
 
-// schedule returns the wait after the attempt with this number failed, or false if it was the last.
+// retryDelay returns the wait after the attempt with this number failed, or false if it was the last.
 // random is in [0, 1).
-func schedule(delays []time.Duration, number int, random float64) (time.Duration, bool) {
+func retryDelay(delays []time.Duration, number int, random float64) (time.Duration, bool) {
 	if number < 1 || number > len(delays) {
 		return 0, false
 	}
@@ -27,7 +27,7 @@ func schedule(delays []time.Duration, number int, random float64) (time.Duration
 	return delay + time.Duration(float64(delay)*jitter*random), true
 }
 
-// next is schedule with a fresh random number.
-func (w *Worker) next(number int) (time.Duration, bool) {
-	return schedule(w.config.RetryDelays, number, rand.Float64())
+// retryDelay returns the wait after the attempt with this number failed, or false if it was the last.
+func (w *Worker) retryDelay(number int) (time.Duration, bool) {
+	return retryDelay(w.config.RetryDelays, number, rand.Float64())
 }

@@ -112,7 +112,7 @@ type Worker struct {
 	metrics *metrics
 	usage   *usage.Log
 	// relays and claims hold how long the latest statements took.
-	relays, claims pace
+	relays, claims statementTimes
 	results        chan result
 	ended          chan []result
 	// stopTimeout is the constant of that name; tests change it.

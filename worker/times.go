@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// paceKept is how many durations are kept.
-const paceKept = 4096
+// timesKept is how many durations are kept.
+const timesKept = 4096
 
-// pace keeps the latest durations of one kind of statement. Goroutines may share it.
-type pace struct {
+// statementTimes keeps the latest durations of one kind of statement. Goroutines may share it.
+type statementTimes struct {
 	mu    sync.Mutex
 	count int
 	last  []time.Duration
 }
 
-func (p *pace) took(d time.Duration) {
+func (p *statementTimes) took(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.last) < paceKept {
+	if len(p.last) < timesKept {
 		p.last = append(p.last, d)
 	} else {
-		p.last[p.count%paceKept] = d
+		p.last[p.count%timesKept] = d
 	}
 	p.count++
 }
 
 // summary returns the number of statements, and the 99th percentile of the latest.
-func (p *pace) summary() (count int, p99 time.Duration) {
+func (p *statementTimes) summary() (count int, p99 time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.count == 0 {
