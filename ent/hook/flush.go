@@ -22,16 +22,16 @@ type beside struct {
 	args      []any
 }
 
-// Beside leaves a statement without a result to Flush, which on PostgreSQL makes it a part of a
+// AtFlush leaves a statement without a result to Flush, which on PostgreSQL makes it a part of a
 // statement of its own: a round trip less for each. It changes rows that the transaction holds and
 // that nothing else of the transaction reads or changes afterwards.
-func Beside(ctx context.Context, statement string, args ...any) {
+func AtFlush(ctx context.Context, statement string, args ...any) {
 	r := from(ctx)
 	r.beside = append(r.beside, beside{statement, args})
 }
 
 // Flush writes the journal entries, the events and their outbox entries of the transaction that
-// Begin began, a statement for each, and runs what Beside left to it; on PostgreSQL, one event, one
+// Begin began, a statement for each, and runs what AtFlush left to it; on PostgreSQL, one event, one
 // entry and all of that share a statement. Call it once, right before the commit. It reports
 // whether the outbox has anything to announce after the commit: an event to which no enabled webhook
 // of the store subscribes is kept, but not queued.
@@ -91,7 +91,7 @@ func Flush(ctx context.Context, tx *ent.Tx, database string) (queued bool, err e
 	return queued, nil
 }
 
-// exec runs a statement of Flush, the first one together with all that Beside left.
+// exec runs a statement of Flush, the first one together with all that AtFlush left.
 func (r *recorder) exec(ctx context.Context, tx *ent.Tx, statement string, args []any) (int64, error) {
 	if len(r.beside) == 0 {
 		return exec(ctx, tx, statement, args)

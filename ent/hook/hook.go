@@ -35,8 +35,8 @@ type contextKey struct{}
 // recorder collects the changes of one transaction.
 type recorder struct {
 	moment
-	silent bool
-	mute   bool
+	noJournal bool
+	noEvents  bool
 	// rows holds the newest state of each product and customer changed.
 	rows map[uuid.UUID]ent.Value
 	// orders holds each order as it was read after its last change.
@@ -63,7 +63,7 @@ type event struct {
 // events too unless withEvents is true. Record still writes the entry for the load.
 func Silence(ctx context.Context, withEvents bool) {
 	r := from(ctx)
-	r.silent, r.mute = true, !withEvents
+	r.noJournal, r.noEvents = true, !withEvents
 }
 
 // Record adds a journal entry that belongs to no single row, such as that of a load of many rows.
@@ -129,10 +129,10 @@ func note(ctx context.Context, k kind, m ent.Mutation, next ent.Mutator) (ent.Va
 	r.held[id] = true
 	r.rows[id] = value
 	clear(r.orders)
-	if len(changes) > 0 && !r.silent {
+	if len(changes) > 0 && !r.noJournal {
 		r.entries = append(r.entries, entry{k.action(m.Op(), changes), k.resource, id, appendChanges(nil, changes)})
 	}
-	if k.events != nil && !r.mute {
+	if k.events != nil && !r.noEvents {
 		for _, name := range k.events(m.Op(), changes, value) {
 			r.events = append(r.events, event{name, id})
 		}
@@ -141,7 +141,7 @@ func note(ctx context.Context, k kind, m ent.Mutation, next ent.Mutator) (ent.Va
 }
 
 // Moved notes the change of an order's status, which the transaction makes by a statement of its own
-// (Beside) instead of a mutation; shown is the order as a GET answers after the commit. Both rows are
+// (AtFlush) instead of a mutation; shown is the order as a GET answers after the commit. Both rows are
 // of an order that is held.
 func Moved(ctx context.Context, before, after *ent.Order, shown proto.Message) error {
 	r, k := from(ctx), kinds[ent.TypeOrder]
@@ -174,10 +174,10 @@ func Loaded(ctx context.Context, row ent.Value) error {
 	default:
 		return fmt.Errorf("load a %T: its events are not known", row)
 	}
-	if !r.silent {
+	if !r.noJournal {
 		return fmt.Errorf("load a %s: the journal is not silenced (hook.Silence)", k.resource)
 	}
-	if r.mute {
+	if r.noEvents {
 		return nil
 	}
 	r.rows[id] = row

@@ -124,7 +124,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		}
 		// The event of a new customer shows it.
 		buyer.OrdersCount++
-		hook.Beside(ctx, addOrder, t.ID, buyer.ID)
+		hook.AtFlush(ctx, addOrder, t.ID, buyer.ID)
 		return resource.FindOrder(ctx, tx, t, row.ID)
 	})
 }

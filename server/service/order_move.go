@@ -39,7 +39,7 @@ func (s *Shop) PayOrder(ctx context.Context, id string) (*storefrontv1.Order, er
 			}
 			o.addPaid(ctx, o.Row.Amount)
 			if o.link != nil {
-				hook.Beside(ctx, addPayment, o.Row.Amount, hook.Time(ctx), o.Row.StoreID, o.link.ID)
+				hook.AtFlush(ctx, addPayment, o.Row.Amount, hook.Time(ctx), o.Row.StoreID, o.link.ID)
 			}
 			return nil
 		})
@@ -99,7 +99,7 @@ const (
 )
 
 func (o takenOrder) addPaid(ctx context.Context, amount int64) {
-	hook.Beside(ctx, addTotalPaid, amount, o.Row.StoreID, o.Buyer.ID)
+	hook.AtFlush(ctx, addTotalPaid, amount, o.Row.StoreID, o.Buyer.ID)
 }
 
 // moveOrder moves an order to a status from one of those that lead there, and does what goes
@@ -136,7 +136,7 @@ func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from [
 			o.Order.PaidAt = wire.Timestamp(next.UpdatedAt)
 		}
 		o.Order.Status = storefrontv1.Order_Status(storefrontv1.Order_Status_value[to.String()])
-		hook.Beside(ctx, setStatus, to.String(), next.PaidAt, next.UpdatedAt, t.ID, orderID)
+		hook.AtFlush(ctx, setStatus, to.String(), next.PaidAt, next.UpdatedAt, t.ID, orderID)
 		return o.Order, hook.Moved(ctx, o.Row, &next, o.Order)
 	})
 }

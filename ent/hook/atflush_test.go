@@ -33,11 +33,11 @@ func TestBeside(t *testing.T) {
 		} {
 			title := "title " + string(rune('a'+i))
 			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-				hook.Beside(ctx, retitle, title, id)
+				hook.AtFlush(ctx, retitle, title, id)
 				return records(ctx, tx)
 			}))
 			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-				hook.Beside(ctx, reprice, 5, id)
+				hook.AtFlush(ctx, reprice, 5, id)
 				return nil
 			}))
 			row := s.Client().Product.GetX(ctx, id)
@@ -46,7 +46,7 @@ func TestBeside(t *testing.T) {
 		}
 		entries := s.Client().ActivityEntry.Query().CountX(ctx)
 		require.Error(t, s.WithTx(ctx, func(ctx context.Context, _ *ent.Tx) error {
-			hook.Beside(ctx, "UPDATE products SET no_such_column = $1 WHERE id = $2", "x", id)
+			hook.AtFlush(ctx, "UPDATE products SET no_such_column = $1 WHERE id = $2", "x", id)
 			hook.Record(ctx, "products.imported", "store", uuid.New())
 			return nil
 		}), "the whole transaction fails")
