@@ -78,7 +78,7 @@ type Server struct {
 	config        Config
 	edge          *rest.Edge
 	gate          *auth.Gate
-	usage         *usage.Log // nil: the log of requests is off
+	usage         *usage.Recorder // nil: the log of requests is off
 	operator      *rpc.Gate  // nil: the operator's side is off
 	drain         *drain
 	readiness     *monitor.Readiness

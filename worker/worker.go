@@ -110,7 +110,7 @@ type Worker struct {
 	client  *egress.Client
 	lanes   *lanes
 	metrics *metrics
-	usage   *usage.Log
+	usage   *usage.Recorder
 	// relays and claims hold how long the latest statements took.
 	relays, claims statementTimes
 	results        chan result

@@ -1,7 +1,7 @@
 // Package usage owns what a store's owner sees of the use of keys and webhooks: how many requests of a key a
 // day, and attempts of a webhook an hour, succeeded and failed; and the requests of a key that were refused.
 //
-//	request, attempt ──► Log: memory, bounded ──every flushEvery──► tallies, refused_requests ──► pages
+//	request, attempt ──► Recorder: memory, bounded ──every flushEvery──► tallies, refused_requests ──► pages
 //
 // Nothing waits for the database: what does not fit into memory is dropped and counted. A process that is killed
 // loses what it noted since its last flush. A key has at most MaxKept refused requests in the database; the
@@ -76,8 +76,8 @@ type subject struct {
 
 type count struct{ succeeded, failed, millis int64 }
 
-// Log notes uses and writes them from time to time. Goroutines may share it.
-type Log struct {
+// Recorder counts uses and writes them every flushEvery. Goroutines may share it.
+type Recorder struct {
 	store *db.DB
 	log   *slog.Logger
 	// dropped counts what did not fit into memory.
@@ -92,15 +92,15 @@ type Log struct {
 }
 
 // New returns a log of a database. The caller runs Run.
-func New(s *db.DB, log *slog.Logger) *Log {
-	return &Log{store: s, log: log, tallies: map[subject]count{}, ofKey: map[uuid.UUID]int{}}
+func New(s *db.DB, log *slog.Logger) *Recorder {
+	return &Recorder{store: s, log: log, tallies: map[subject]count{}, ofKey: map[uuid.UUID]int{}}
 }
 
 // Dropped is how many uses were dropped because there was no room for them in memory.
-func (l *Log) Dropped() int64 { return l.dropped.Load() }
+func (l *Recorder) Dropped() int64 { return l.dropped.Load() }
 
 // Count adds one use of a subject, an API key or a webhook, to the period in which it began.
-func (l *Log) Count(storeID, subjectID uuid.UUID, at time.Time, period time.Duration, succeeded bool, took time.Duration) {
+func (l *Recorder) Count(storeID, subjectID uuid.UUID, at time.Time, period time.Duration, succeeded bool, took time.Duration) {
 	c := count{millis: took.Milliseconds()}
 	if succeeded {
 		c.succeeded = 1
@@ -113,7 +113,7 @@ func (l *Log) Count(storeID, subjectID uuid.UUID, at time.Time, period time.Dura
 }
 
 // add adds a count, under the lock.
-func (l *Log) add(to subject, c count) {
+func (l *Recorder) add(to subject, c count) {
 	sum, known := l.tallies[to]
 	if !known && len(l.tallies) >= maxTallies {
 		l.dropped.Add(c.succeeded + c.failed)
@@ -123,7 +123,7 @@ func (l *Log) add(to subject, c count) {
 }
 
 // Refuse notes a refused request.
-func (l *Log) Refuse(r Refused) {
+func (l *Recorder) Refuse(r Refused) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.refused) >= maxHeld || l.ofKey[r.KeyID] >= maxHeldOfKey {
@@ -148,7 +148,7 @@ func short(names []string) []string {
 
 // Run writes what was noted until the context ends, and then once more. It returns the error of that
 // last write; earlier ones are logged.
-func (l *Log) Run(ctx context.Context) error {
+func (l *Recorder) Run(ctx context.Context) error {
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()
 	for {
@@ -165,7 +165,7 @@ func (l *Log) Run(ctx context.Context) error {
 
 // Flush writes everything that was noted. Counts that it cannot write stay for the next time; refused
 // requests are dropped then.
-func (l *Log) Flush(ctx context.Context) error {
+func (l *Recorder) Flush(ctx context.Context) error {
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
 	l.mu.Lock()
@@ -188,7 +188,7 @@ type tallyRow struct {
 }
 
 // writeTallies adds the counts, in one order for all processes, so that no two wait for each other.
-func (l *Log) writeTallies(ctx context.Context, tallies map[subject]count) error {
+func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) error {
 	order := slices.SortedFunc(maps.Keys(tallies), func(a, b subject) int {
 		return cmp.Or(bytes.Compare(a.store[:], b.store[:]), bytes.Compare(a.id[:], b.id[:]), cmp.Compare(a.began, b.began))
 	})
@@ -229,7 +229,7 @@ type refusedRow struct {
 }
 
 // writeRefused writes the refused requests, and deletes the oldest of keys that have too many.
-func (l *Log) writeRefused(ctx context.Context, refused []Refused) error {
+func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	written := 0
 	for part := range slices.Chunk(refused, batchSize) {
 		rows := make([]refusedRow, len(part))

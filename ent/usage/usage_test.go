@@ -23,7 +23,7 @@ func TestUsesAreCountedAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		store, key, other := uuid.New(), uuid.New(), uuid.New()
-		logs := []*usage.Log{usage.New(s, slog.Default()), usage.New(s, slog.Default())}
+		logs := []*usage.Recorder{usage.New(s, slog.Default()), usage.New(s, slog.Default())}
 		var all sync.WaitGroup
 		for i, l := range logs {
 			all.Go(func() {
