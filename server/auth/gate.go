@@ -72,11 +72,11 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 	}
 	key, err := bearer(authorization)
 	if err != nil {
-		return Principal{}, ratelimit.Free(now), err
+		return Principal{}, ratelimit.Uncounted(now), err
 	}
 	found, err := g.lookUp(ctx, key, client)
 	if err != nil {
-		return Principal{}, ratelimit.Free(now), fmt.Errorf("look up the api key: %w", err)
+		return Principal{}, ratelimit.Uncounted(now), fmt.Errorf("look up the api key: %w", err)
 	}
 	switch {
 	case !found.known && ratelimit.TooManyUnknown(found.unknown):
@@ -139,6 +139,6 @@ func addressBlocked(now time.Time) (Principal, ratelimit.Rate, error) {
 // keyInvalid refuses a key that does not exist. It gives one answer for malformed and unknown keys:
 // the owner has to do the same in both cases.
 func keyInvalid(now time.Time) (Principal, ratelimit.Rate, error) {
-	return Principal{}, ratelimit.Free(now), apierr.New(apierr.APIKeyInvalid,
+	return Principal{}, ratelimit.Uncounted(now), apierr.New(apierr.APIKeyInvalid,
 		"The API key does not exist. Check that the whole key was copied, or create a new one.")
 }

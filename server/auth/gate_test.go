@@ -257,6 +257,6 @@ func TestAdmitTellsAFailureOfTheDatabase(t *testing.T) {
 		require.ErrorIs(f, err, context.Canceled)
 		require.ErrorContains(f, err, "look up the api key")
 		require.Equal(f, auth.Principal{}, p)
-		require.Equal(f, ratelimit.Free(noon), rate, "the response has its headers all the same")
+		require.Equal(f, ratelimit.Uncounted(noon), rate, "the response has its headers all the same")
 	})
 }

@@ -49,8 +49,8 @@ func Reset(t time.Time) time.Duration {
 	return (next.Sub(t) + time.Second - 1).Truncate(time.Second)
 }
 
-// Free is the rate of a request at t that no key's counter counts: the whole limit is left.
-func Free(t time.Time) Rate {
+// Uncounted is the rate of a request at t that no key's counter counts: the whole limit is left.
+func Uncounted(t time.Time) Rate {
 	return Rate{Limit: RequestsPerMinute, Remaining: RequestsPerMinute, Reset: Reset(t)}
 }
 

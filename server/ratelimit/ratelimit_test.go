@@ -69,7 +69,7 @@ func TestRate(t *testing.T) {
 		{"the first request takes one", ratelimit.Counted(1, now), ratelimit.Rate{Limit: 120, Remaining: 119, Reset: 45 * time.Second}},
 		{"the 120th is the last that is allowed", ratelimit.Counted(120, now), ratelimit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second}},
 		{"the 121st is not", ratelimit.Counted(121, now), ratelimit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}},
-		{"without a key nothing is used up", ratelimit.Free(now), ratelimit.Rate{Limit: 120, Remaining: 120, Reset: 45 * time.Second}},
+		{"without a key nothing is used up", ratelimit.Uncounted(now), ratelimit.Rate{Limit: 120, Remaining: 120, Reset: 45 * time.Second}},
 		{"a blocked address has nothing left", ratelimit.Blocked(now), ratelimit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}},
 	} {
 		t.Run(row.reason, func(t *testing.T) {

@@ -113,7 +113,7 @@ func (c *conn) answer(message string) []byte {
 	x := &exchange{writer: w, incoming: r, edge: c.edge, start: time.Now(), protocol: ProtocolNone, route: unmatched}
 	x.address = parseAddress(c.RemoteAddr().String())
 	x.setID()
-	x.setRate(ratelimit.Free(c.edge.config.Now()))
+	x.setRate(ratelimit.Uncounted(c.edge.config.Now()))
 	refusal := apierr.Invalid(message)
 	if message == messageHeaders {
 		refusal = headersTooLarge()

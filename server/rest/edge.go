@@ -179,7 +179,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer x.release()
 	defer e.recover(x, r)
 	x.setID()
-	x.setRate(ratelimit.Free(e.config.Now()))
+	x.setRate(ratelimit.Uncounted(e.config.Now()))
 	x.address = e.address(r)
 	r = e.beginSpan(x, r)
 	x.incoming = r

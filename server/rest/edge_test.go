@@ -57,7 +57,7 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 	g.addresses = append(g.addresses, address)
 	g.mu.Unlock()
 	if len(authorization) != 1 {
-		return auth.Principal{}, ratelimit.Free(now), apierr.New(apierr.APIKeyMissing, "Send the key.")
+		return auth.Principal{}, ratelimit.Uncounted(now), apierr.New(apierr.APIKeyMissing, "Send the key.")
 	}
 	principal := auth.Principal{KeyID: uuid.MustParse(productID), KeyName: "tool", Store: tenant.Store{ID: uuid.MustParse(productID), Slug: "shop"}}
 	rate := ratelimit.Counted(7, now)
@@ -76,7 +76,7 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 	case limitedKey:
 		return principal, ratelimit.Counted(121, now), apierr.New(apierr.RateLimited, "Slow down.")
 	default:
-		return auth.Principal{}, ratelimit.Free(now), apierr.New(apierr.APIKeyInvalid, "No such key.")
+		return auth.Principal{}, ratelimit.Uncounted(now), apierr.New(apierr.APIKeyInvalid, "No such key.")
 	}
 }
 
