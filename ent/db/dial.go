@@ -12,7 +12,8 @@ const (
 	// server takes the request to cancel it. A server that is gone, or a pooler without a free
 	// session, never takes it.
 	cancelPatience = time.Second
-	// A server that has vanished silently is given up after aliveIdle + aliveCount × aliveInterval.
+	// A server that has vanished silently is given up after aliveIdle + aliveCount × aliveInterval, on
+	// Linux also in the middle of a statement.
 	aliveIdle     = 5 * time.Second
 	aliveInterval = 2 * time.Second
 	aliveCount    = 3
@@ -25,7 +26,7 @@ type socketKey struct{}
 type dialer struct{ *net.Dialer }
 
 func newDialer() dialer {
-	return dialer{&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
+	return dialer{&net.Dialer{Control: boundUnanswered, KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: aliveIdle, Interval: aliveInterval, Count: aliveCount,
 	}}}
 }

@@ -1,0 +1,38 @@
+package db
+
+import (
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// A request to a server that has vanished silently ends as early as an idle connection to it.
+func TestWhatIsNotAcknowledgedEnds(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"127.0.0.1:0", filepath.Join(t.TempDir(), "s")} {
+		network := "tcp"
+		if filepath.IsAbs(address) {
+			network = "unix"
+		}
+		server, err := net.Listen(network, address)
+		require.NoError(t, err)
+		conn, err := newDialer().DialTimeout(network, server.Addr().String(), time.Minute)
+		require.NoError(t, err, network)
+		if tcp, is := conn.(*net.TCPConn); is {
+			raw, err := tcp.SyscallConn()
+			require.NoError(t, err)
+			bound := 0
+			require.NoError(t, raw.Control(func(socket uintptr) {
+				bound, err = unix.GetsockoptInt(int(socket), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT)
+			}))
+			require.NoError(t, err)
+			require.Equal(t, (aliveIdle + aliveCount*aliveInterval).Milliseconds(), int64(bound))
+		}
+		require.NoError(t, conn.Close())
+		require.NoError(t, server.Close())
+	}
+}
