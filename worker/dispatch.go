@@ -73,28 +73,45 @@ func (w *Worker) dispatch(ctx, working context.Context) error {
 	return nil
 }
 
-// step relays, looks for due deliveries, and claims: each if there is a reason and free capacity.
+// step relays, looks for due deliveries, and claims: each if there is a reason and free capacity, and
+// none for longer than a lease. A server that has vanished silently may never answer, and what it
+// would answer later is of leases that have ended.
 func (d *dispatcher) step(ctx context.Context) error {
 	if d.relaying && d.lanes.free() > 0 {
-		if err := d.relay(ctx); err != nil {
+		if err := d.within(ctx, d.relay); err != nil {
 			return err
 		}
 	}
 	if d.looking {
-		due, all, err := d.queue.Due(ctx)
-		if err != nil {
+		if err := d.within(ctx, d.look); err != nil {
 			return err
 		}
-		d.looking = false
-		if all {
-			d.lanes.rewind(due)
-			d.lanes.forget(time.Now())
-		}
-		for _, waiting := range due {
-			d.lanes.wait(waiting.Lane)
-		}
 	}
-	return d.claim(ctx)
+	return d.within(ctx, d.claim)
+}
+
+// within calls f with a context that ends after the time of a lease.
+func (w *Worker) within(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, w.lease())
+	defer cancel()
+	return f(ctx)
+}
+
+// look notes the lanes in which deliveries became due.
+func (d *dispatcher) look(ctx context.Context) error {
+	due, all, err := d.queue.Due(ctx)
+	if err != nil {
+		return err
+	}
+	d.looking = false
+	if all {
+		d.lanes.rewind(due)
+		d.lanes.forget(time.Now())
+	}
+	for _, waiting := range due {
+		d.lanes.wait(waiting.Lane)
+	}
+	return nil
 }
 
 // relay turns a batch of the outbox into deliveries and starts as many as there is room for.

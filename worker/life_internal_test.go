@@ -279,6 +279,36 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	require.Len(t, in.receiver.got(), 2, "nothing is sent twice")
 }
 
+// The connections to PostgreSQL fall silent, as when its machine vanishes behind a proxy: the worker
+// gives them up and goes on with new ones.
+func TestADatabaseThatFallsSilent(t *testing.T) {
+	t.Parallel()
+	way := newWay(t, dbtest.URL(t, dbtest.Postgres))
+	in := newInstallationAt(t, way.url)
+	m := in.newMerchant("atelier")
+	webhook := m.newWebhook()
+	in.receiver.watch()
+	w := in.run(func(w *Worker) { w.config.Timeout = time.Millisecond }) // attempts have the client's time-out
+	first := m.emit(hook.OrderPaid, 1)[0]
+	require.Equal(t, first, in.arrives().event)
+	in.becomes(webhook, first, "succeeded")
+	later := m.emit(hook.OrderPaid, 1)[0]
+	require.Equal(t, later, in.arrives().event)
+	in.becomes(webhook, later, "succeeded")
+	way.freeze()
+	other := newInstallationAt(t, way.url)
+	m.DB = other.DB
+	after := m.emit(hook.OrderPaid, 1)[0]
+	select {
+	case r := <-in.receiver.arrived:
+		require.Equal(t, after, r.event)
+	case <-time.After(hangGuard):
+		require.FailNow(t, "the worker waits for what never comes")
+	}
+	w.stop()
+	w.wait()
+}
+
 // While the database is away leases end: their outcomes are dropped and counted as lost.
 func TestOutcomesOfLostLeasesAreCounted(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func (w *Worker) record(ctx context.Context) {
 // then other workers have the deliveries, and these results no longer count.
 func (w *Worker) write(ctx context.Context, batch []result) {
 	for {
-		err := w.writeOnce(ctx, batch)
+		err := w.within(ctx, func(ctx context.Context) error { return w.writeOnce(ctx, batch) })
 		if err == nil {
 			return
 		}

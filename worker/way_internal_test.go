@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ type way struct {
 	to    string
 	mu    sync.Mutex
 	shut  bool
-	conns map[net.Conn]struct{}
+	conns map[net.Conn]*atomic.Bool // whether it is frozen
 	ended sync.WaitGroup
 }
 
@@ -31,7 +32,7 @@ func newWay(t testing.TB, database string) *way {
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	w := &way{Listener: listener, to: u.Host, conns: map[net.Conn]struct{}{}}
+	w := &way{Listener: listener, to: u.Host, conns: map[net.Conn]*atomic.Bool{}}
 	u.Host = listener.Addr().String()
 	w.url = u.String()
 	w.ended.Go(func() {
@@ -64,12 +65,35 @@ func (w *way) pass(from net.Conn) {
 		w.mu.Unlock()
 		return
 	}
-	w.conns[from], w.conns[to] = struct{}{}, struct{}{}
+	frozen := &atomic.Bool{}
+	w.conns[from], w.conns[to] = frozen, frozen
 	w.mu.Unlock()
 	var both sync.WaitGroup
-	both.Go(func() { _, _ = io.Copy(to, from); _ = to.Close() })
-	both.Go(func() { _, _ = io.Copy(from, to); _ = from.Close() })
+	both.Go(func() { _, _ = io.Copy(freezing{to, frozen}, from); _ = to.Close() })
+	both.Go(func() { _, _ = io.Copy(freezing{from, frozen}, to); _ = from.Close() })
 	both.Wait()
+}
+
+// freezing loses what is written to a frozen connection.
+type freezing struct {
+	to     io.Writer
+	frozen *atomic.Bool
+}
+
+func (f freezing) Write(p []byte) (int, error) {
+	if f.frozen.Load() {
+		return len(p), nil
+	}
+	return f.to.Write(p)
+}
+
+// freeze makes the connections of now silent, as when a server vanishes behind a proxy. New ones pass.
+func (w *way) freeze() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, frozen := range w.conns {
+		frozen.Store(true)
+	}
 }
 
 // close breaks all connections and lets none through.
