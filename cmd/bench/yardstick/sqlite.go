@@ -138,7 +138,7 @@ func (s *sqlite) orders(ctx context.Context, c *caller, size int, offset int64) 
 }
 
 func readSQLiteOrders(ctx context.Context, statement *sql.Stmt, c *caller, size int, args ...any) ([]*order, error) {
-	rows, err := statement.QueryContext(ctx, args...)
+	rows, err := statement.QueryContext(ctx, args...) //nolint:rowserrcheck // readOrders does.
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func (s *sqlite) customers(ctx context.Context, c *caller, pattern string, size 
 }
 
 func readSQLiteCustomers(ctx context.Context, statement *sql.Stmt, c *caller, size int, args ...any) ([]*customer, error) {
-	rows, err := statement.QueryContext(ctx, args...)
+	rows, err := statement.QueryContext(ctx, args...) //nolint:rowserrcheck // readCustomers does.
 	if err != nil {
 		return nil, err
 	}
