@@ -2,8 +2,6 @@ package idempotency_test
 
 import (
 	"context"
-	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,7 +11,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -21,40 +18,9 @@ import (
 	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/keys"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/service/servicetest"
 	"go.storefront.example/server/webhooks"
 )
-
-// handClock is a clock that is moved by hand.
-type handClock struct{ atomic.Int64 }
-
-func newHandClock() *handClock {
-	c := &handClock{}
-	c.Store(time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
-	return c
-}
-
-func (c *handClock) now() time.Time { return time.UnixMilli(c.Load()).UTC() }
-
-func (c *handClock) advance(d time.Duration) { c.Add(d.Milliseconds()) }
-
-// newStore creates a store and returns a context in which its owner acts on it.
-func newStore(t *testing.T, s *db.DB) context.Context {
-	t.Helper()
-	rules, operator := service.New(s, service.Options{}), tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
-	_, err := rules.CreateStore(t.Context(), operator, &adminv1.CreateStoreRequest{Name: "Atelier", Slug: "atelier", Currency: "XAF", Country: "CM"})
-	require.NoError(t, err)
-	found, err := rules.FindStore(t.Context(), "atelier")
-	require.NoError(t, err)
-	return tenant.With(t.Context(), found, operator)
-}
-
-func refusalCode(err error) apierr.Code {
-	var r *apierr.Refusal
-	if errors.As(err, &r) {
-		return r.Code
-	}
-	return ""
-}
 
 // What makes a secret is done once under a key, and its secret is in one answer.
 func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
@@ -62,12 +28,12 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			clock := newHandClock()
-			s := dbtest.New(t, database, db.Config{Clock: clock.now})
+			clock := servicetest.NewClock()
+			s := dbtest.New(t, database, db.Config{Clock: clock.Now})
 			key, err := seal.ParseKey(seal.NewKey())
 			require.NoError(t, err)
 			rules := webhooks.New(s, webhooks.Options{Secrets: seal.NewRing(key)})
-			in := newStore(t, s)
+			in := servicetest.New(t, s, service.Options{}).Ctx
 			hook, err := rules.CreateWebhook(in, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
 			require.NoError(t, err)
 			entries := func() int { return s.Client().ActivityEntry.Query().CountX(in) }
@@ -88,12 +54,12 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 				key := idempotency.With(in, "form-1")
 				before := entries()
 				require.NoError(t, do(key), name)
-				clock.advance(idempotency.Window - time.Millisecond)
-				require.Equal(t, apierr.IdempotencyKeyReused, refusalCode(do(key)), name)
+				clock.Advance(idempotency.Window - time.Millisecond)
+				require.Equal(t, apierr.IdempotencyKeyReused, servicetest.RefusalCode(do(key)), name)
 				require.Equal(t, before+1, entries(), name)
-				clock.advance(time.Millisecond)
+				clock.Advance(time.Millisecond)
 				require.NoError(t, do(key), "%s: after a day the key is forgotten", name)
-				require.Equal(t, apierr.ValidationFailed, refusalCode(do(idempotency.With(in, "a\nb"))), name)
+				require.Equal(t, apierr.ValidationFailed, servicetest.RefusalCode(do(idempotency.With(in, "a\nb"))), name)
 				require.NoError(t, do(idempotency.With(in, "form-2")), name)
 				require.NoError(t, do(in), name)
 				require.Equal(t, before+4, entries(), name)
@@ -129,7 +95,7 @@ func TestRepeatedRequestIsTheSameAfterAnUpgradeThatAddsFields(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			s := dbtest.New(t, database, db.Config{})
-			in := idempotency.With(newStore(t, s), "psp-4711")
+			in := idempotency.With(servicetest.New(t, s, service.Options{}).Ctx, "psp-4711")
 			made := 0
 			send := func(asked any) (int32, error) {
 				answer, err := idempotency.Once(in, s, uuid.Max, "order.create", asked, func(context.Context, *ent.Tx) (*storefrontv1.Error, error) {
@@ -153,7 +119,7 @@ func TestRepeatedRequestIsTheSameAfterAnUpgradeThatAddsFields(t *testing.T) {
 				"a new time":               {Name: "Awa", Lines: []lineNow{{Product: "soap"}}, At: time.UnixMilli(1)},
 			} {
 				_, err := send(other)
-				require.Equal(t, apierr.IdempotencyKeyReused, refusalCode(err), name)
+				require.Equal(t, apierr.IdempotencyKeyReused, servicetest.RefusalCode(err), name)
 			}
 		})
 	}

@@ -23,12 +23,13 @@ import (
 	"go.storefront.example/server/importing"
 	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
+	"go.storefront.example/server/service/servicetest"
 )
 
 func (b bench) load(kind file.Kind, objects ...importtest.Fields) file.Progress {
-	b.t.Helper()
-	done, err := importtest.Load(b.ctx, b.Importer, importtest.Lines(objects...), file.Options{Kind: kind})
-	require.NoError(b.t, err)
+	b.T.Helper()
+	done, err := importtest.Load(b.Ctx, b.Importer, importtest.Lines(objects...), file.Options{Kind: kind})
+	require.NoError(b.T, err)
 	return done
 }
 
@@ -37,27 +38,27 @@ func TestImportKeepsEveryByte(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		from := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
-		p := from.product("Guide du marché", 1000)
-		_, err := from.UpdateProduct(from.ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: ptr(storefrontv1.Product_PUBLISHED), CompareAtAmount: ptr(int64(2000))})
+		p := from.Product("Guide du marché", 1000)
+		_, err := from.UpdateProduct(from.Ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: ptr(storefrontv1.Product_PUBLISHED), CompareAtAmount: ptr(int64(2000))})
 		require.NoError(t, err)
-		from.product("Brouillon", 5)
+		from.Product("Brouillon", 5)
 		for i, move := range []func(context.Context, string) (*storefrontv1.Order, error){from.PayOrder, from.FailOrder, from.CancelOrder} {
-			o := from.buy(fmt.Sprintf("É%d@example.com", i%2), p.Id, "")
-			_, err := move(from.ctx, o.Id)
+			o := from.Buy(fmt.Sprintf("É%d@example.com", i%2), p.Id, "")
+			_, err := move(from.Ctx, o.Id)
 			require.NoError(t, err)
 		}
-		refunded := from.buy("late@example.com", p.Id, "")
-		_, err = from.PayOrder(from.ctx, refunded.Id)
+		refunded := from.Buy("late@example.com", p.Id, "")
+		_, err = from.PayOrder(from.Ctx, refunded.Id)
 		require.NoError(t, err)
-		_, err = from.RefundOrder(from.ctx, refunded.Id)
+		_, err = from.RefundOrder(from.Ctx, refunded.Id)
 		require.NoError(t, err)
 
 		export := func(b bench) map[file.Kind]string {
-			products, err := b.ListProducts(b.ctx, &storefrontv1.ListProductsRequest{})
+			products, err := b.ListProducts(b.Ctx, &storefrontv1.ListProductsRequest{})
 			require.NoError(t, err)
-			customers, err := b.ListCustomers(b.ctx, &storefrontv1.ListCustomersRequest{})
+			customers, err := b.ListCustomers(b.Ctx, &storefrontv1.ListCustomersRequest{})
 			require.NoError(t, err)
-			orders, err := b.ListOrders(b.ctx, &storefrontv1.ListOrdersRequest{})
+			orders, err := b.ListOrders(b.Ctx, &storefrontv1.ListOrdersRequest{})
 			require.NoError(t, err)
 			return map[file.Kind]string{
 				file.Products: joined(products.Data), file.Customers: joined(customers.Data), file.Orders: joined(orders.Data),
@@ -67,7 +68,7 @@ func TestImportKeepsEveryByte(t *testing.T) {
 		want := export(from)
 		for _, kind := range []file.Kind{file.Products, file.Customers, file.Orders} {
 			for _, again := range []bool{false, true} {
-				done, err := importtest.Load(to.ctx, to.Importer, strings.NewReader(want[kind]), file.Options{Kind: kind})
+				done, err := importtest.Load(to.Ctx, to.Importer, strings.NewReader(want[kind]), file.Options{Kind: kind})
 				require.NoError(t, err)
 				if again {
 					require.Zero(t, done.Stored, "nothing is stored twice")
@@ -78,9 +79,9 @@ func TestImportKeepsEveryByte(t *testing.T) {
 			}
 		}
 		require.Equal(t, want, export(to))
-		require.Empty(t, to.events(), "a load sends nothing by itself")
-		require.Equal(t, []string{"store.created", "store.imported", "store.imported", "store.imported"}, actions(to.journal()))
-		require.JSONEq(t, `{"orders":{"from":null,"to":4}}`, string(to.journal()[3].Changes))
+		require.Empty(t, to.Events(), "a load sends nothing by itself")
+		require.Equal(t, []string{"store.created", "store.imported", "store.imported", "store.imported"}, servicetest.Actions(to.Journal()))
+		require.JSONEq(t, `{"orders":{"from":null,"to":4}}`, string(to.Journal()[3].Changes))
 	})
 }
 
@@ -97,7 +98,7 @@ func TestImportCountsNothingTwice(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s)
 		counters := func(id any) [2]int64 {
-			c, err := b.GetCustomer(b.ctx, &storefrontv1.GetCustomerRequest{Id: id.(string)})
+			c, err := b.GetCustomer(b.Ctx, &storefrontv1.GetCustomerRequest{Id: id.(string)})
 			require.NoError(t, err)
 			return [2]int64{int64(c.OrdersCount), c.TotalPaid}
 		}
@@ -111,19 +112,19 @@ func TestImportCountsNothingTwice(t *testing.T) {
 		require.Equal(t, [2]int64{3, 1000}, counters(buyer["id"]))
 
 		// Orders by the rules and orders loaded later add up.
-		bought := b.buy(buyer["email"].(string), b.product("Guide", 100).Id, "")
-		_, err := b.PayOrder(b.ctx, bought.Id)
+		bought := b.Buy(buyer["email"].(string), b.Product("Guide", 100).Id, "")
+		_, err := b.PayOrder(b.Ctx, bought.Id)
 		require.NoError(t, err)
 		b.load(file.Orders, importtest.OneOrder(buyer))
 		require.Equal(t, [2]int64{5, 2200}, counters(buyer["id"]))
 
 		// A payment link counts the payments taken, those paid back included.
-		link := b.link(nil)
+		link := b.Link(nil)
 		through := importtest.OneOrder(buyer).With("paymentLink", importtest.Fields{"id": link.Id, "code": link.Code, "title": link.Title}).With("items", []importtest.Fields{})
 		b.load(file.Orders, through, through.With("id", uuid.NewString()).With("reference", "R2").With("status", "REFUNDED").With("paidAt", "2025-03-01T00:00:00.000Z"),
 			through.With("id", uuid.NewString()).With("reference", "R3").With("status", "FAILED").With("paidAt", nil))
 		b.load(file.Orders, through)
-		l, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
+		l, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
 		require.NoError(t, err)
 		require.EqualValues(t, 2, l.PaidCount)
 		require.EqualValues(t, 2000, l.PaidAmount)
@@ -132,7 +133,7 @@ func TestImportCountsNothingTwice(t *testing.T) {
 
 		// Without a date of payment, an order was paid when it was created.
 		b.load(file.Orders, through.With("id", uuid.NewString()).With("reference", "R4").With("paidAt", nil).With("createdAt", "2025-04-01T00:00:00.000Z"))
-		l, err = b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
+		l, err = b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
 		require.NoError(t, err)
 		require.EqualValues(t, 3, l.PaidCount)
 		require.Equal(t, "2025-04-01T00:00:00Z", l.LastPaidAt.AsTime().Format("2006-01-02T15:04:05Z07:00"))
@@ -144,7 +145,7 @@ func TestImportBesidePayments(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s)
-		link, guide := b.link(nil), b.product("Guide", 250)
+		link, guide := b.Link(nil), b.Product("Guide", 250)
 		// Those who buy through the link wait for each other there already; the others meet at
 		// their customer's row alone.
 		linked, plain := importtest.OneCustomer(), importtest.OneCustomer()
@@ -153,19 +154,19 @@ func TestImportBesidePayments(t *testing.T) {
 		var group errgroup.Group
 		pay := func(o *storefrontv1.Order) {
 			group.Go(func() error {
-				_, err := b.PayOrder(b.ctx, o.Id)
+				_, err := b.PayOrder(b.Ctx, o.Id)
 				return err
 			})
 		}
 		load := func(order importtest.Fields) {
 			group.Go(func() error {
-				_, err := importtest.Load(b.ctx, b.Importer, importtest.Lines(order), file.Options{Kind: file.Orders})
+				_, err := importtest.Load(b.Ctx, b.Importer, importtest.Lines(order), file.Options{Kind: file.Orders})
 				return err
 			})
 		}
 		for i := range each {
-			through := b.buy(linked["email"].(string), "", link.Id)
-			bought := b.buy(plain["email"].(string), guide.Id, "")
+			through := b.Buy(linked["email"].(string), "", link.Id)
+			bought := b.Buy(plain["email"].(string), guide.Id, "")
 			pay(through)
 			load(importtest.OneOrder(plain).With("amount", 100+i))
 			pay(bought)
@@ -173,12 +174,12 @@ func TestImportBesidePayments(t *testing.T) {
 		}
 		require.NoError(t, group.Wait())
 		for _, buyer := range []importtest.Fields{linked, plain} {
-			c, err := b.GetCustomer(b.ctx, &storefrontv1.GetCustomerRequest{Id: buyer["id"].(string)})
+			c, err := b.GetCustomer(b.Ctx, &storefrontv1.GetCustomerRequest{Id: buyer["id"].(string)})
 			require.NoError(t, err)
 			require.EqualValues(t, 2*each, c.OrdersCount)
 			require.EqualValues(t, each*500+each*100+each*(each-1)/2, c.TotalPaid)
 		}
-		l, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
+		l, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
 		require.NoError(t, err)
 		require.EqualValues(t, 2*each, l.PaidCount)
 		require.EqualValues(t, each*500+each*100+each*(each-1)/2, l.PaidAmount)
@@ -191,15 +192,15 @@ func TestImportWithEvents(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s)
 		buyer := importtest.OneCustomer()
-		_, err := importtest.Load(b.ctx, b.Importer, importtest.Lines(importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "FAILED").With("paidAt", nil)), file.Options{Kind: file.Orders, Events: true})
+		_, err := importtest.Load(b.Ctx, b.Importer, importtest.Lines(importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "FAILED").With("paidAt", nil)), file.Options{Kind: file.Orders, Events: true})
 		require.NoError(t, err)
-		_, err = importtest.Load(b.ctx, b.Importer, importtest.Lines(importtest.OneProduct(), importtest.OneProduct().With("status", "DRAFT")), file.Options{Kind: file.Products, Events: true})
+		_, err = importtest.Load(b.Ctx, b.Importer, importtest.Lines(importtest.OneProduct(), importtest.OneProduct().With("status", "DRAFT")), file.Options{Kind: file.Products, Events: true})
 		require.NoError(t, err)
-		require.ElementsMatch(t, []string{"customer.created", "order.paid", "order.failed", "product.published"}, b.events())
+		require.ElementsMatch(t, []string{"customer.created", "order.paid", "order.failed", "product.published"}, b.Events())
 
-		created, err := s.Client().Event.Query().Where(event.Type("customer.created")).Only(b.ctx)
+		created, err := s.Client().Event.Query().Where(event.Type("customer.created")).Only(b.Ctx)
 		require.NoError(t, err)
-		c, err := b.GetCustomer(b.ctx, &storefrontv1.GetCustomerRequest{Id: buyer["id"].(string)})
+		c, err := b.GetCustomer(b.Ctx, &storefrontv1.GetCustomerRequest{Id: buyer["id"].(string)})
 		require.NoError(t, err)
 		require.EqualValues(t, 2, c.OrdersCount)
 		require.Contains(t, string(created.Payload), `"data":`+string(wire.Marshal(c)))
@@ -216,21 +217,21 @@ func TestImportStoresWholeBatchesOnly(t *testing.T) {
 		}
 		objects[importing.BatchRows+10]["email"] = "nobody"
 		var told []file.Progress
-		done, err := importtest.Load(b.ctx, b.Importer, importtest.Lines(objects...), file.Options{Kind: file.Customers, Progress: func(so file.Progress) { told = append(told, so) }})
+		done, err := importtest.Load(b.Ctx, b.Importer, importtest.Lines(objects...), file.Options{Kind: file.Customers, Progress: func(so file.Progress) { told = append(told, so) }})
 		var bad *file.BadLinesError
 		require.ErrorAs(t, err, &bad)
 		require.Equal(t, importing.BatchRows+11, bad.First[0].Line)
 		require.Equal(t, importing.BatchRows, done.Stored)
 		require.Equal(t, done, told[len(told)-1])
 		require.Len(t, told, 2, "what stands behind a bad line is checked")
-		n, err := s.Client().Customer.Query().Count(b.ctx)
+		n, err := s.Client().Customer.Query().Count(b.Ctx)
 		require.NoError(t, err)
 		require.Equal(t, importing.BatchRows, n)
 
 		// A line that only the database can refuse keeps its batch out too.
-		_, err = importtest.Load(b.ctx, b.Importer, importtest.Lines(importtest.OneCustomer(), importtest.OneCustomer().With("email", objects[0]["email"])), file.Options{Kind: file.Customers})
+		_, err = importtest.Load(b.Ctx, b.Importer, importtest.Lines(importtest.OneCustomer(), importtest.OneCustomer().With("email", objects[0]["email"])), file.Options{Kind: file.Customers})
 		require.EqualError(t, err, "line 2: email: is another customer's")
-		n, err = s.Client().Customer.Query().Count(b.ctx)
+		n, err = s.Client().Customer.Query().Count(b.Ctx)
 		require.NoError(t, err)
 		require.Equal(t, importing.BatchRows, n)
 	})
@@ -243,10 +244,10 @@ func TestImportedTimesAreInMilliseconds(t *testing.T) {
 		line := `{"id":"01990000-0000-7000-8000-000000000001","reference":"R1","status":"PAID","amount":5,"currency":"XAF",` +
 			`"platformFeePercent":0,"customer":{"id":"01990000-0000-7000-8000-000000000002","name":"A","email":"a@example.com","phone":null},` +
 			`"items":[],"paymentLink":null,"note":null,"paidAt":"2026-09-01T12:00:00.0059Z","createdAt":"2026-09-01T12:00:00.0019Z"}`
-		done, err := importtest.Load(b.ctx, b.Importer, strings.NewReader(line), file.Options{Kind: file.Orders})
+		done, err := importtest.Load(b.Ctx, b.Importer, strings.NewReader(line), file.Options{Kind: file.Orders})
 		require.NoError(t, err)
 		require.Equal(t, 1, done.Stored)
-		row := s.Client().Order.Query().OnlyX(b.ctx)
+		row := s.Client().Order.Query().OnlyX(b.Ctx)
 		require.Equal(t, 1*time.Millisecond, time.Duration(row.CreatedAt.Nanosecond()))
 		require.Equal(t, 5*time.Millisecond, time.Duration(row.PaidAt.Nanosecond()))
 	})
@@ -256,13 +257,13 @@ func TestImportOfATextThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	away := errors.New("the disk is gone")
-	_, err := importtest.Load(b.ctx, b.Importer, iotest.ErrReader(away), file.Options{Kind: file.Products})
+	_, err := importtest.Load(b.Ctx, b.Importer, iotest.ErrReader(away), file.Options{Kind: file.Products})
 	require.ErrorIs(t, err, away)
-	_, err = importtest.Load(b.ctx, b.Importer, strings.NewReader("\n\n"+strings.Repeat("x", 2<<20)), file.Options{Kind: file.Products})
+	_, err = importtest.Load(b.Ctx, b.Importer, strings.NewReader("\n\n"+strings.Repeat("x", 2<<20)), file.Options{Kind: file.Products})
 	require.ErrorContains(t, err, "is longer than 1 MiB")
-	done, err := importtest.Load(b.ctx, b.Importer, strings.NewReader("\n  \r\n"), file.Options{Kind: file.Products})
+	done, err := importtest.Load(b.Ctx, b.Importer, strings.NewReader("\n  \r\n"), file.Options{Kind: file.Products})
 	require.NoError(t, err)
 	require.Zero(t, done)
-	_, err = importtest.Load(b.ctx, b.Importer, strings.NewReader("{}"), file.Options{Kind: "stores"})
+	_, err = importtest.Load(b.Ctx, b.Importer, strings.NewReader("{}"), file.Options{Kind: "stores"})
 	require.Error(t, err)
 }

@@ -18,18 +18,19 @@ import (
 	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/service/servicetest"
 )
 
 func TestImportRefusesALine(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	other := b
-	other.ctx = b.newStore("other")
+	other.Ctx = b.NewStore("other")
 	theirs, known := importtest.OneCustomer(), importtest.OneCustomer().With("phone", "+237670000001")
 	other.load(file.Customers, theirs)
 	theirProduct, ourProduct, ourOrder := importtest.OneProduct(), importtest.OneProduct(), importtest.OneOrder(known)
 	other.load(file.Products, theirProduct)
-	theirLink := other.link(nil)
+	theirLink := other.Link(nil)
 	b.load(file.Customers, known)
 	b.load(file.Products, ourProduct)
 	b.load(file.Orders, ourOrder)
@@ -85,14 +86,14 @@ func TestImportRefusesALine(t *testing.T) {
 		{"an item has a type", file.Orders, item("type", "BOOK"), "items[0].type: "},
 	}
 	for _, row := range rows {
-		_, err := importtest.Load(b.ctx, b.Importer, importtest.Lines(row.line), file.Options{Kind: row.kind})
+		_, err := importtest.Load(b.Ctx, b.Importer, importtest.Lines(row.line), file.Options{Kind: row.kind})
 		var bad *file.BadLinesError
 		require.ErrorAs(t, err, &bad, row.reason)
 		require.Equal(t, 1, bad.First[0].Line, row.reason)
 		require.Contains(t, bad.Error(), row.want, row.reason)
 	}
 	require.EqualValues(t, []string{"store.created", "store.created", "store.imported", "store.imported", "payment_link.created", "store.imported", "store.imported", "store.imported"},
-		actions(b.journal()), "a refused line leaves no entry")
+		servicetest.Actions(b.Journal()), "a refused line leaves no entry")
 }
 
 // Whatever a line holds, it is loaded or refused by its number.
@@ -117,7 +118,7 @@ func FuzzImportLine(f *testing.F) {
 	found, err := rules.FindStore(context.Background(), "s")
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, kind int, text []byte) {
-		_, err := importtest.Load(as(found), importing.New(s), bytes.NewReader(text), file.Options{Kind: kinds[uint(kind)%3]})
+		_, err := importtest.Load(servicetest.As(found), importing.New(s), bytes.NewReader(text), file.Options{Kind: kinds[uint(kind)%3]})
 		if err == nil {
 			return
 		}

@@ -19,14 +19,14 @@ func TestALoadThatTakesATotalTooFarIsRefusedByItsLine(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s)
-		link := importtest.Fields{"id": b.link(nil).GetId(), "code": "", "title": ""}
+		link := importtest.Fields{"id": b.Link(nil).GetId(), "code": "", "title": ""}
 		ada, bea := importtest.OneCustomer(), importtest.OneCustomer()
 		order := func(buyer importtest.Fields, amount int64) importtest.Fields {
 			return importtest.OneOrder(buyer).With("amount", amount)
 		}
 		refusedLine := func(line int, want string, objects ...importtest.Fields) {
 			t.Helper()
-			_, err := importtest.Load(b.ctx, b.Importer, importtest.Lines(objects...), file.Options{Kind: file.Orders})
+			_, err := importtest.Load(b.Ctx, b.Importer, importtest.Lines(objects...), file.Options{Kind: file.Orders})
 			var bad *file.BadLinesError
 			require.True(t, errors.As(err, &bad), "%v", err)
 			require.Equal(t, line, bad.First[0].Line)
@@ -37,7 +37,7 @@ func TestALoadThatTakesATotalTooFarIsRefusedByItsLine(t *testing.T) {
 		refusedLine(3, "customer's totalPaid", order(bea, validate.MaxAmount), order(bea, validate.MaxAmount).With("status", "REFUNDED"), order(bea, validate.MaxAmount))
 		b.load(file.Orders, order(bea, validate.MaxAmount).With("status", "REFUNDED").With("paymentLink", link))
 		refusedLine(2, "payment link's paidAmount", order(bea, 1), order(bea, 1).With("status", "REFUNDED").With("paymentLink", link))
-		o, err := b.ListOrders(b.ctx, &storefrontv1.ListOrdersRequest{})
+		o, err := b.ListOrders(b.Ctx, &storefrontv1.ListOrdersRequest{})
 		require.NoError(t, err)
 		require.EqualValues(t, 2, o.GetTotal(), "nothing of a refused batch is stored")
 	})

@@ -1,8 +1,6 @@
 package keys_test
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -11,59 +9,23 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
-	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/activityentry"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/keys"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/service/servicetest"
 )
 
 // bench is the keys of one open store, whose context is that of a key called "tests".
 type bench struct {
+	servicetest.Bench
 	*keys.Keys
-	store *db.DB
-	ctx   context.Context
-	t     *testing.T
 }
 
 func newBench(t *testing.T, s *db.DB) bench {
 	t.Helper()
-	b := bench{Keys: keys.New(s), store: s, t: t}
-	b.ctx = b.newStore("atelier")
-	return b
-}
-
-// newStore creates a store and returns a context in which a key acts on it.
-func (b bench) newStore(slug string) context.Context {
-	b.t.Helper()
-	rules := service.New(b.store, service.Options{})
-	_, err := rules.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}, &adminv1.CreateStoreRequest{
-		Name: "Atelier", Slug: slug, Currency: "XAF", Country: "CM",
-	})
-	require.NoError(b.t, err)
-	found, err := rules.FindStore(context.Background(), slug)
-	require.NoError(b.t, err)
-	return tenant.With(context.Background(), found, tenant.Actor{Type: tenant.ActorAPIKey, ID: "key", Name: "tests"})
-}
-
-// journal returns the store's journal entries, oldest first.
-func (b bench) journal() []*ent.ActivityEntry {
-	b.t.Helper()
-	entries, err := b.store.Client().ActivityEntry.Query().Order(activityentry.ByID()).All(b.ctx)
-	require.NoError(b.t, err)
-	return entries
-}
-
-// refused asserts the code of a refusal and returns it.
-func refused(t *testing.T, err error, code apierr.Code) *apierr.Refusal {
-	t.Helper()
-	var r *apierr.Refusal
-	require.True(t, errors.As(err, &r), "want %s, got %v", code, err)
-	require.Equal(t, code, r.Code, r.Message)
-	return r
+	return bench{servicetest.New(t, s, service.Options{}), keys.New(s)}
 }
 
 func TestKeys(t *testing.T) {
@@ -78,35 +40,35 @@ func TestKeys(t *testing.T) {
 				{Name: " ", Scopes: draft.Scopes, Lifetime: adminv1.Key_DAYS_30}, {Name: "a", Lifetime: adminv1.Key_DAYS_30},
 				{Name: "a", Scopes: []string{"orders:write"}, Lifetime: adminv1.Key_DAYS_30}, {Name: "a", Scopes: draft.Scopes, Lifetime: adminv1.Key_LIFETIME_UNSPECIFIED},
 			} {
-				_, err := b.CreateKey(b.ctx, wrong)
-				refused(t, err, apierr.ValidationFailed)
+				_, err := b.CreateKey(b.Ctx, wrong)
+				servicetest.Refused(t, err, apierr.ValidationFailed)
 			}
-			first, err := b.CreateKey(b.ctx, draft)
+			first, err := b.CreateKey(b.Ctx, draft)
 			require.NoError(t, err)
 			require.Equal(t, []string{"orders:read", "products:write"}, first.Scopes)
 			require.Equal(t, now.Add(30*24*time.Hour), first.ExpiresAt.UTC())
 			for range keys.MaxActive - 1 {
-				_, err = b.CreateKey(b.ctx, keys.Draft{Name: "more", Scopes: draft.Scopes, Lifetime: adminv1.Key_NEVER})
+				_, err = b.CreateKey(b.Ctx, keys.Draft{Name: "more", Scopes: draft.Scopes, Lifetime: adminv1.Key_NEVER})
 				require.NoError(t, err)
 			}
-			_, err = b.CreateKey(b.ctx, draft)
-			refused(t, err, apierr.APIKeyLimit)
+			_, err = b.CreateKey(b.Ctx, draft)
+			servicetest.Refused(t, err, apierr.APIKeyLimit)
 
 			now = now.Add(30 * 24 * time.Hour)
-			second, err := b.CreateKey(b.ctx, draft)
+			second, err := b.CreateKey(b.Ctx, draft)
 			require.NoError(t, err, "an expired key is not active")
-			_, err = b.CreateKey(b.ctx, draft)
-			refused(t, err, apierr.APIKeyLimit)
+			_, err = b.CreateKey(b.Ctx, draft)
+			servicetest.Refused(t, err, apierr.APIKeyLimit)
 			for range 2 {
-				revoked, err := b.RevokeKey(b.ctx, second.ID.String())
+				revoked, err := b.RevokeKey(b.Ctx, second.ID.String())
 				require.NoError(t, err)
 				require.NotNil(t, revoked.RevokedAt)
 			}
-			_, err = b.CreateKey(b.ctx, draft)
+			_, err = b.CreateKey(b.Ctx, draft)
 			require.NoError(t, err, "a revoked key is not active")
-			_, err = b.RevokeKey(b.newStore("other"), first.ID.String())
-			refused(t, err, apierr.APIKeyNotFound)
-			for _, e := range b.journal() {
+			_, err = b.RevokeKey(b.NewStore("other"), first.ID.String())
+			servicetest.Refused(t, err, apierr.APIKeyNotFound)
+			for _, e := range b.Journal() {
 				require.NotContains(t, string(e.Changes), first.Text)
 			}
 		})
@@ -117,16 +79,16 @@ func TestAKeyIsFoundInItsStoreOnly(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s)
-		k, err := b.CreateKey(b.ctx, keys.Draft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30})
+		k, err := b.CreateKey(b.Ctx, keys.Draft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30})
 		require.NoError(t, err)
-		found, err := b.GetKey(b.ctx, k.ID.String())
+		found, err := b.GetKey(b.Ctx, k.ID.String())
 		require.NoError(t, err)
 		require.Equal(t, k.Hint, found.Hint)
-		_, err = b.GetKey(b.newStore("other"), k.ID.String())
-		refused(t, err, apierr.APIKeyNotFound)
+		_, err = b.GetKey(b.NewStore("other"), k.ID.String())
+		servicetest.Refused(t, err, apierr.APIKeyNotFound)
 		for _, id := range []string{"", "x", uuid.NewString(), "{" + k.ID.String() + "}"} {
-			_, err = b.GetKey(b.ctx, id)
-			refused(t, err, apierr.APIKeyNotFound)
+			_, err = b.GetKey(b.Ctx, id)
+			servicetest.Refused(t, err, apierr.APIKeyNotFound)
 		}
 	})
 }
@@ -138,15 +100,15 @@ func TestAskingAgainIsNotRefusedForTheLimit(t *testing.T) {
 		b := newBench(t, s)
 		draft := keys.Draft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30}
 		for range keys.MaxActive - 1 {
-			_, err := b.CreateKey(b.ctx, draft)
+			_, err := b.CreateKey(b.Ctx, draft)
 			require.NoError(t, err)
 		}
-		tenth := idempotency.With(b.ctx, "form")
+		tenth := idempotency.With(b.Ctx, "form")
 		_, err := b.CreateKey(tenth, draft)
 		require.NoError(t, err)
 		_, err = b.CreateKey(tenth, draft)
-		refused(t, err, apierr.IdempotencyKeyReused)
-		_, err = b.CreateKey(b.ctx, draft)
-		refused(t, err, apierr.APIKeyLimit)
+		servicetest.Refused(t, err, apierr.IdempotencyKeyReused)
+		_, err = b.CreateKey(b.Ctx, draft)
+		servicetest.Refused(t, err, apierr.APIKeyLimit)
 	})
 }

@@ -16,16 +16,17 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/service/servicetest"
 	"go.storefront.example/server/validate"
 )
 
 func TestOrderTransitions(t *testing.T) {
 	t.Parallel()
 	type move = func(bench, string) (*storefrontv1.Order, error)
-	pay := func(b bench, id string) (*storefrontv1.Order, error) { return b.PayOrder(b.ctx, id) }
-	fail := func(b bench, id string) (*storefrontv1.Order, error) { return b.FailOrder(b.ctx, id) }
-	cancel := func(b bench, id string) (*storefrontv1.Order, error) { return b.CancelOrder(b.ctx, id) }
-	refund := func(b bench, id string) (*storefrontv1.Order, error) { return b.RefundOrder(b.ctx, id) }
+	pay := func(b bench, id string) (*storefrontv1.Order, error) { return b.PayOrder(b.Ctx, id) }
+	fail := func(b bench, id string) (*storefrontv1.Order, error) { return b.FailOrder(b.Ctx, id) }
+	cancel := func(b bench, id string) (*storefrontv1.Order, error) { return b.CancelOrder(b.Ctx, id) }
+	refund := func(b bench, id string) (*storefrontv1.Order, error) { return b.RefundOrder(b.Ctx, id) }
 
 	rows := []struct {
 		name  string
@@ -52,10 +53,10 @@ func TestOrderTransitions(t *testing.T) {
 	}
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		p := b.product("Guide", 1000)
+		p := b.Product("Guide", 1000)
 		for i, row := range rows {
-			before := len(b.events())
-			o := b.buy(fmt.Sprintf("buyer%d@example.com", i), p.GetId(), "")
+			before := len(b.Events())
+			o := b.Buy(fmt.Sprintf("buyer%d@example.com", i), p.GetId(), "")
 			var err error
 			for _, m := range row.moves {
 				_, err = m(b, o.GetId())
@@ -63,17 +64,17 @@ func TestOrderTransitions(t *testing.T) {
 			if row.last == "" {
 				require.NoError(t, err, row.name)
 			} else {
-				refused(t, err, row.last)
+				servicetest.Refused(t, err, row.last)
 			}
-			o, err = b.GetOrder(b.ctx, &storefrontv1.GetOrderRequest{Id: o.GetId()})
+			o, err = b.GetOrder(b.Ctx, &storefrontv1.GetOrderRequest{Id: o.GetId()})
 			require.NoError(t, err)
 			require.Equal(t, row.want, o.GetStatus(), row.name)
 			require.Equal(t, row.want == storefrontv1.Order_PAID || row.want == storefrontv1.Order_REFUNDED, o.GetPaidAt() != nil, row.name)
-			c, err := b.GetCustomer(b.ctx, &storefrontv1.GetCustomerRequest{Id: o.GetCustomer().GetId()})
+			c, err := b.GetCustomer(b.Ctx, &storefrontv1.GetCustomerRequest{Id: o.GetCustomer().GetId()})
 			require.NoError(t, err)
 			require.Equal(t, row.paid, c.GetTotalPaid(), row.name)
 			require.EqualValues(t, 1, c.GetOrdersCount(), row.name)
-			require.Equal(t, append([]string{"customer.created"}, row.sent...), b.events()[before:], row.name)
+			require.Equal(t, append([]string{"customer.created"}, row.sent...), b.Events()[before:], row.name)
 		}
 	})
 }
@@ -82,8 +83,8 @@ func TestRecordOrderRefusals(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		p := b.product("Guide", validate.MaxAmount/2)
-		l := b.link(nil)
+		p := b.Product("Guide", validate.MaxAmount/2)
+		l := b.Link(nil)
 		buyer := service.Buyer{Email: ptr("a@example.com")}
 		one := []service.OrderLine{{ProductID: p.GetId(), Quantity: 1}}
 		rows := []struct {
@@ -103,14 +104,14 @@ func TestRecordOrderRefusals(t *testing.T) {
 			{"an unknown link", service.OrderDraft{Buyer: buyer, PaymentLinkID: p.GetId()}, apierr.PaymentLinkNotFound},
 			{"another amount than a FIXED link's", service.OrderDraft{Buyer: buyer, PaymentLinkID: l.GetId(), Amount: ptr(int64(499))}, apierr.PaymentLinkAmount},
 		}
-		before := len(b.journal())
+		before := len(b.Journal())
 		for _, row := range rows {
-			_, err := b.RecordOrder(b.ctx, row.d)
+			_, err := b.RecordOrder(b.Ctx, row.d)
 			t.Log(row.name)
-			refused(t, err, row.want)
+			servicetest.Refused(t, err, row.want)
 		}
-		require.Len(t, b.journal(), before, "a refused order leaves nothing, its new buyer included")
-		require.Empty(t, b.events())
+		require.Len(t, b.Journal(), before, "a refused order leaves nothing, its new buyer included")
+		require.Empty(t, b.Events())
 	})
 }
 
@@ -119,9 +120,9 @@ func TestOrderOfManyLines(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		p := b.product("Guide", 2)
+		p := b.Product("Guide", 2)
 		lines := slices.Repeat([]service.OrderLine{{ProductID: p.GetId(), Quantity: 1}}, 8000)
-		o, err := b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Email: ptr("a@example.com")}, Lines: lines})
+		o, err := b.RecordOrder(b.Ctx, service.OrderDraft{Buyer: service.Buyer{Email: ptr("a@example.com")}, Lines: lines})
 		require.NoError(t, err)
 		require.Len(t, o.GetItems(), len(lines))
 		require.EqualValues(t, 2*len(lines), o.GetAmount())
@@ -132,18 +133,18 @@ func TestPaymentLinkTakesNoOrderOnceDisabledOrExhausted(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		l := b.link(ptr(int32(1)))
-		first, second := b.buy("a@example.com", "", l.GetId()), b.buy("b@example.com", "", l.GetId())
-		_, err := b.PayOrder(b.ctx, first.GetId())
+		l := b.Link(ptr(int32(1)))
+		first, second := b.Buy("a@example.com", "", l.GetId()), b.Buy("b@example.com", "", l.GetId())
+		_, err := b.PayOrder(b.Ctx, first.GetId())
 		require.NoError(t, err)
-		_, err = b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Email: ptr("c@example.com")}, PaymentLinkID: l.GetId()})
-		refused(t, err, apierr.PaymentLinkUnavailable)
+		_, err = b.RecordOrder(b.Ctx, service.OrderDraft{Buyer: service.Buyer{Email: ptr("c@example.com")}, PaymentLinkID: l.GetId()})
+		servicetest.Refused(t, err, apierr.PaymentLinkUnavailable)
 
-		paid, err := b.PayOrder(b.ctx, second.GetId())
+		paid, err := b.PayOrder(b.Ctx, second.GetId())
 		require.NoError(t, err, "an order recorded before may still be paid")
 		require.Equal(t, l.GetId(), paid.GetPaymentLink().GetId())
 		require.Empty(t, paid.GetItems())
-		got, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
+		got, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
 		require.NoError(t, err)
 		require.Equal(t, storefrontv1.PaymentLink_EXHAUSTED, got.GetAvailability())
 		require.EqualValues(t, 2, got.GetPaidCount())
@@ -151,9 +152,9 @@ func TestPaymentLinkTakesNoOrderOnceDisabledOrExhausted(t *testing.T) {
 		require.Equal(t, paid.GetPaidAt().AsTime(), got.GetLastPaidAt().AsTime())
 		require.Equal(t, l.GetUpdatedAt().AsTime(), got.GetUpdatedAt().AsTime(), "a payment does not move updatedAt")
 
-		_, err = b.RefundOrder(b.ctx, second.GetId())
+		_, err = b.RefundOrder(b.Ctx, second.GetId())
 		require.NoError(t, err)
-		got, err = b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
+		got, err = b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
 		require.NoError(t, err)
 		require.EqualValues(t, 2, got.GetPaidCount(), "the counters show the payments taken")
 	})
@@ -167,18 +168,18 @@ func TestFiftyConcurrentPayers(t *testing.T) {
 	const payers, capped = 50, 10
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		l := b.link(ptr(int32(capped)))
+		l := b.Link(ptr(int32(capped)))
 		var open atomic.Int32 // orders recorded
 		var late atomic.Int32 // recordings refused
 		var group errgroup.Group
 		for range payers {
 			group.Go(func() error {
-				before, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
+				before, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
 				if err != nil {
 					return err
 				}
-				o, err := b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Email: ptr("same@example.com")}, PaymentLinkID: l.GetId()})
-				if refusalCode(err) == apierr.PaymentLinkUnavailable {
+				o, err := b.RecordOrder(b.Ctx, service.OrderDraft{Buyer: service.Buyer{Email: ptr("same@example.com")}, PaymentLinkID: l.GetId()})
+				if servicetest.RefusalCode(err) == apierr.PaymentLinkUnavailable {
 					late.Add(1)
 					return nil
 				}
@@ -189,26 +190,26 @@ func TestFiftyConcurrentPayers(t *testing.T) {
 					return errors.New("an order was recorded for a link that was exhausted before")
 				}
 				open.Add(1)
-				_, err = b.PayOrder(b.ctx, o.GetId())
+				_, err = b.PayOrder(b.Ctx, o.GetId())
 				return err
 			})
 		}
 		require.NoError(t, group.Wait())
 
-		got, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
+		got, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
 		require.NoError(t, err)
 		require.EqualValues(t, payers, open.Load()+late.Load())
 		require.GreaterOrEqual(t, open.Load(), int32(capped))
 		require.Equal(t, open.Load(), got.GetPaidCount(), "a counter never drifts")
 		require.EqualValues(t, 500*int64(open.Load()), got.GetPaidAmount())
 
-		page, err := b.ListCustomers(b.ctx, &storefrontv1.ListCustomersRequest{})
+		page, err := b.ListCustomers(b.Ctx, &storefrontv1.ListCustomersRequest{})
 		require.NoError(t, err)
 		require.EqualValues(t, 1, page.GetTotal(), "one buyer, however many orders at once")
 		require.Equal(t, open.Load(), page.GetData()[0].GetOrdersCount())
 		require.EqualValues(t, 500*int64(open.Load()), page.GetData()[0].GetTotalPaid())
 
-		sent, err := s.Client().Event.Query().Where(event.Type("payment_link.paid")).Count(b.ctx)
+		sent, err := s.Client().Event.Query().Where(event.Type("payment_link.paid")).Count(b.Ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, open.Load(), sent)
 	})

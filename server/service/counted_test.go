@@ -25,6 +25,7 @@ import (
 	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/service/servicetest"
 )
 
 // history is a store with random rows.
@@ -36,7 +37,7 @@ type history struct {
 
 func newHistory(t *testing.T, s *db.DB) history {
 	b := newBench(t, s, service.Options{})
-	store, _, _ := tenant.From(b.ctx)
+	store, _, _ := tenant.From(b.Ctx)
 	return history{b, count.On(s), store}
 }
 
@@ -85,7 +86,7 @@ func (h history) insert(ctx context.Context, r *rand.Rand, n int) error {
 		}},
 	} {
 		text, args := values(table.row)
-		if _, err := h.bench.store.Writer().ExecContext(ctx, "INSERT INTO "+table.into+" VALUES "+text, args...); err != nil {
+		if _, err := h.bench.DB.Writer().ExecContext(ctx, "INSERT INTO "+table.into+" VALUES "+text, args...); err != nil {
 			return err
 		}
 	}
@@ -93,8 +94,8 @@ func (h history) insert(ctx context.Context, r *rand.Rand, n int) error {
 		return []any{id, h.store.ID, id, orderStatuses[r.IntN(5)], 1, 0, at, at}
 	})
 	args = append(args, h.store.ID)
-	_, err := h.bench.store.Writer().ExecContext(ctx, fmt.Sprintf("INSERT INTO orders (id, store_id, reference, status, amount, platform_fee_percent, created_at, updated_at, customer_id)"+
-		" SELECT v.*, (SELECT id FROM customers WHERE store_id = $%d LIMIT 1) FROM (VALUES %s) v", len(args), typed(text, h.bench.store.Dialect())), args...)
+	_, err := h.bench.DB.Writer().ExecContext(ctx, fmt.Sprintf("INSERT INTO orders (id, store_id, reference, status, amount, platform_fee_percent, created_at, updated_at, customer_id)"+
+		" SELECT v.*, (SELECT id FROM customers WHERE store_id = $%d LIMIT 1) FROM (VALUES %s) v", len(args), typed(text, h.bench.DB.Dialect())), args...)
 	return err
 }
 
@@ -113,7 +114,7 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 		return fmt.Sprintf("id IN (SELECT id FROM %s WHERE store_id = $1 ORDER BY id LIMIT %d OFFSET %d)", table, 1+r.IntN(5), r.IntN(100))
 	}
 	exec := func(query string, args ...any) error {
-		_, err := h.bench.store.Writer().ExecContext(ctx, query, append([]any{h.store.ID}, args...)...)
+		_, err := h.bench.DB.Writer().ExecContext(ctx, query, append([]any{h.store.ID}, args...)...)
 		return err
 	}
 	switch r.IntN(8) {
@@ -129,16 +130,16 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 		return exec("UPDATE customers SET created_at = $2 WHERE store_id = $1 AND "+some("customers"), moment(r))
 	case 6:
 		email := uuid.NewString() + "@example.com"
-		o, err := h.RecordOrder(h.ctx, service.OrderDraft{Buyer: service.Buyer{Email: &email}, Lines: []service.OrderLine{{ProductID: h.product("P", 5).GetId(), Quantity: 1}}})
+		o, err := h.RecordOrder(h.Ctx, service.OrderDraft{Buyer: service.Buyer{Email: &email}, Lines: []service.OrderLine{{ProductID: h.Product("P", 5).GetId(), Quantity: 1}}})
 		if err != nil {
 			return err
 		}
-		if _, err = h.PayOrder(h.ctx, o.GetId()); refusalCode(err) == apierr.OrderTransition {
+		if _, err = h.PayOrder(h.Ctx, o.GetId()); servicetest.RefusalCode(err) == apierr.OrderTransition {
 			return nil // another writer has moved it meanwhile
 		}
 		return err
 	default:
-		_, err := importtest.Load(h.ctx, importing.New(h.bench.store), importtest.Lines(importtest.OneOrder(importtest.OneCustomer()).With("createdAt", moment(r)),
+		_, err := importtest.Load(h.Ctx, importing.New(h.bench.DB), importtest.Lines(importtest.OneOrder(importtest.OneCustomer()).With("createdAt", moment(r)),
 			importtest.OneOrder(importtest.OneCustomer())), file.Options{Kind: file.Orders})
 		return err
 	}
@@ -223,31 +224,31 @@ func ids[R interface{ GetId() string }](rows []R) []string {
 
 // check compares a random list with all its rows, counted and sorted, at one snapshot.
 func (h history) check(ctx context.Context, r *rand.Rand, counted bool) {
-	h.t.Helper()
+	h.T.Helper()
 	options := &sql.TxOptions{}
-	if h.bench.store.Dialect() == dialect.Postgres {
+	if h.bench.DB.Dialect() == dialect.Postgres {
 		options.Isolation = sql.LevelRepeatableRead
 	}
-	tx, err := h.bench.store.Reader().BeginTx(ctx, options)
-	require.NoError(h.t, err)
+	tx, err := h.bench.DB.Reader().BeginTx(ctx, options)
+	require.NoError(h.T, err)
 	defer tx.Rollback()
 	q := h.query(ctx, r)
-	got, total, err := q.read(resource.Lists{Querier: tx, Postgres: h.bench.store.Dialect() == dialect.Postgres, Counted: counted})
-	require.NoError(h.t, err)
+	got, total, err := q.read(resource.Lists{Querier: tx, Postgres: h.bench.DB.Dialect() == dialect.Postgres, Counted: counted})
+	require.NoError(h.T, err)
 	rows, err := tx.QueryContext(ctx, "SELECT id FROM "+q.table+" WHERE store_id = $1"+q.text+" ORDER BY created_at DESC, id DESC", append([]any{h.store.ID}, q.args...)...)
-	require.NoError(h.t, err)
+	require.NoError(h.T, err)
 	defer rows.Close()
 	all := []string{}
 	for rows.Next() {
 		var id string
-		require.NoError(h.t, rows.Scan(&id))
+		require.NoError(h.T, rows.Scan(&id))
 		all = append(all, id)
 	}
-	require.NoError(h.t, rows.Err())
+	require.NoError(h.T, rows.Err())
 	what := fmt.Sprintf("%s%s %v, page %v", q.table, q.text, q.args, q.page)
-	require.Equal(h.t, int64(len(all)), total, what)
+	require.Equal(h.T, int64(len(all)), total, what)
 	from := min(q.page.Offset, int64(len(all)))
-	require.Equal(h.t, all[from:min(from+int64(q.page.Size), int64(len(all)))], got, what)
+	require.Equal(h.T, all[from:min(from+int64(q.page.Size), int64(len(all)))], got, what)
 }
 
 // Whatever happens meanwhile, a total and a page are those of a plain count and sort.

@@ -12,6 +12,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/service/servicetest"
 )
 
 func TestCreateCustomerKnowsOneBuyerByEitherIdentifier(t *testing.T) {
@@ -26,7 +27,7 @@ func TestCreateCustomerKnowsOneBuyerByEitherIdentifier(t *testing.T) {
 			if phone != "" {
 				in.Phone = &phone
 			}
-			return b.CreateCustomer(b.ctx, in)
+			return b.CreateCustomer(b.Ctx, in)
 		}
 		first, created, err := post("", " Ada@Example.COM ", "")
 		require.NoError(t, err)
@@ -50,14 +51,14 @@ func TestCreateCustomerKnowsOneBuyerByEitherIdentifier(t *testing.T) {
 		_, created, err = post("Bob", "bob@example.com", "")
 		require.NoError(t, err)
 		require.True(t, created)
-		entries := len(b.journal())
+		entries := len(b.Journal())
 		_, _, err = post("Mallory", "bob@example.com", "+237670000001")
-		refused(t, err, apierr.CustomerConflict)
-		require.Equal(t, []string{"customer.created", "customer.created"}, b.events(), "nothing is sent for a customer already known")
-		require.Len(t, b.journal(), entries, "a refused request leaves no entry")
+		servicetest.Refused(t, err, apierr.CustomerConflict)
+		require.Equal(t, []string{"customer.created", "customer.created"}, b.Events(), "nothing is sent for a customer already known")
+		require.Len(t, b.Journal(), entries, "a refused request leaves no entry")
 		_, _, err = post("", "bob@example.com", "")
 		require.NoError(t, err)
-		require.Len(t, b.journal(), entries, "a request that completes nothing leaves no entry")
+		require.Len(t, b.Journal(), entries, "a request that completes nothing leaves no entry")
 	})
 }
 
@@ -83,16 +84,16 @@ func TestCustomerBoundsAndRefusals(t *testing.T) {
 			{"everything wrong is named at once", &storefrontv1.CreateCustomerRequest{Email: ptr("x"), Phone: ptr("y"), Name: "\x01"}, apierr.ValidationFailed, []string{"name", "email", "phone"}},
 		}
 		for _, row := range rows {
-			_, _, err := b.CreateCustomer(b.ctx, row.in)
+			_, _, err := b.CreateCustomer(b.Ctx, row.in)
 			t.Log(row.reason)
-			r := refused(t, err, row.want)
+			r := servicetest.Refused(t, err, row.want)
 			var names []string
 			for _, f := range r.Details.GetFields() {
 				names = append(names, f.GetField())
 			}
 			require.Equal(t, row.fields, names)
 		}
-		require.Empty(t, b.events())
+		require.Empty(t, b.Events())
 	})
 }
 
@@ -100,38 +101,38 @@ func TestUpdateCustomer(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		c, _, err := b.CreateCustomer(b.ctx, &storefrontv1.CreateCustomerRequest{Name: "Ada", Email: ptr("ada@example.com"), Phone: ptr("+237670000001")})
+		c, _, err := b.CreateCustomer(b.Ctx, &storefrontv1.CreateCustomerRequest{Name: "Ada", Email: ptr("ada@example.com"), Phone: ptr("+237670000001")})
 		require.NoError(t, err)
-		_, _, err = b.CreateCustomer(b.ctx, &storefrontv1.CreateCustomerRequest{Name: "Bob", Email: ptr("bob@example.com")})
+		_, _, err = b.CreateCustomer(b.Ctx, &storefrontv1.CreateCustomerRequest{Name: "Bob", Email: ptr("bob@example.com")})
 		require.NoError(t, err)
 		patch := func(in *storefrontv1.UpdateCustomerRequest, mask ...string) (*storefrontv1.Customer, error) {
 			in.Id = c.GetId()
 			if mask != nil {
 				in.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
 			}
-			return b.UpdateCustomer(b.ctx, in)
+			return b.UpdateCustomer(b.Ctx, in)
 		}
-		entries := len(b.journal())
+		entries := len(b.Journal())
 
 		got, err := patch(&storefrontv1.UpdateCustomerRequest{}, "phone")
 		require.NoError(t, err)
 		require.Nil(t, got.Phone, "a named field without a value is cleared")
 		_, err = patch(&storefrontv1.UpdateCustomerRequest{}, "email")
-		refused(t, err, apierr.CustomerIdentifierRequired)
+		servicetest.Refused(t, err, apierr.CustomerIdentifierRequired)
 		_, err = patch(&storefrontv1.UpdateCustomerRequest{}, "email", "phone")
-		refused(t, err, apierr.CustomerIdentifierRequired)
+		servicetest.Refused(t, err, apierr.CustomerIdentifierRequired)
 		_, err = patch(&storefrontv1.UpdateCustomerRequest{Email: ptr("BOB@example.com")})
-		refused(t, err, apierr.CustomerConflict)
+		servicetest.Refused(t, err, apierr.CustomerConflict)
 		_, err = patch(&storefrontv1.UpdateCustomerRequest{}, "name")
-		require.Equal(t, "name", refused(t, err, apierr.ValidationFailed).Details.GetFields()[0].GetField())
+		require.Equal(t, "name", servicetest.Refused(t, err, apierr.ValidationFailed).Details.GetFields()[0].GetField())
 		_, err = patch(&storefrontv1.UpdateCustomerRequest{}, "orders_count")
-		require.Equal(t, "updateMask", refused(t, err, apierr.ValidationFailed).Details.GetFields()[0].GetField())
-		_, err = b.UpdateCustomer(b.ctx, &storefrontv1.UpdateCustomerRequest{Id: "nobody"})
-		refused(t, err, apierr.CustomerNotFound)
+		require.Equal(t, "updateMask", servicetest.Refused(t, err, apierr.ValidationFailed).Details.GetFields()[0].GetField())
+		_, err = b.UpdateCustomer(b.Ctx, &storefrontv1.UpdateCustomerRequest{Id: "nobody"})
+		servicetest.Refused(t, err, apierr.CustomerNotFound)
 
 		_, err = patch(&storefrontv1.UpdateCustomerRequest{Name: ptr("Ada"), Email: ptr("Ada@example.com")})
 		require.NoError(t, err)
-		journal := b.journal()
+		journal := b.Journal()
 		require.Len(t, journal, entries+1, "what changes nothing leaves no entry")
 		last := journal[entries]
 		require.Equal(t, "customer.updated", last.Action)
@@ -151,7 +152,7 @@ func TestCreateCustomerIsNeverDoubled(t *testing.T) {
 		for i := range callers {
 			group.Go(func() error {
 				var err error
-				_, news[i], err = b.CreateCustomer(b.ctx, &storefrontv1.CreateCustomerRequest{Email: ptr("one@example.com"), Phone: ptr("+237670000009")})
+				_, news[i], err = b.CreateCustomer(b.Ctx, &storefrontv1.CreateCustomerRequest{Email: ptr("one@example.com"), Phone: ptr("+237670000009")})
 				return err
 			})
 		}
@@ -163,10 +164,10 @@ func TestCreateCustomerIsNeverDoubled(t *testing.T) {
 			}
 		}
 		require.Equal(t, 1, created)
-		n, err := s.Client().Customer.Query().Count(b.ctx)
+		n, err := s.Client().Customer.Query().Count(b.Ctx)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
-		require.Equal(t, []string{"customer.created"}, b.events())
-		require.Equal(t, []string{"store.created", "customer.created"}, actions(b.journal()))
+		require.Equal(t, []string{"customer.created"}, b.Events())
+		require.Equal(t, []string{"store.created", "customer.created"}, servicetest.Actions(b.Journal()))
 	})
 }

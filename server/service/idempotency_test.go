@@ -3,7 +3,6 @@ package service_test
 import (
 	"context"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,30 +16,18 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/service/servicetest"
 )
-
-// handClock is a clock that is moved by hand.
-type handClock struct{ atomic.Int64 }
-
-func newHandClock() *handClock {
-	c := &handClock{}
-	c.Store(time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
-	return c
-}
-
-func (c *handClock) now() time.Time { return time.UnixMilli(c.Load()).UTC() }
-
-func (c *handClock) advance(d time.Duration) { c.Add(d.Milliseconds()) }
 
 func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			clock := newHandClock()
-			b := newBench(t, dbtest.New(t, database, db.Config{Clock: clock.now}), service.Options{})
-			p := b.product("Guide", 1000)
-			key := func(k string) context.Context { return idempotency.With(b.ctx, k) }
+			clock := servicetest.NewClock()
+			b := newBench(t, dbtest.New(t, database, db.Config{Clock: clock.Now}), service.Options{})
+			p := b.Product("Guide", 1000)
+			key := func(k string) context.Context { return idempotency.With(b.Ctx, k) }
 			draft := func(quantity int32) service.OrderDraft {
 				return service.OrderDraft{
 					Buyer: service.Buyer{Email: ptr("a@example.com")}, Lines: []service.OrderLine{{ProductID: p.GetId(), Quantity: quantity}},
@@ -51,32 +38,32 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 			paid, err := b.PayOrder(key("checkout-1"), first.GetId())
 			require.NoError(t, err, "a key belongs to one operation")
 			require.Equal(t, storefrontv1.Order_PAID, paid.GetStatus())
-			_, err = b.RefundOrder(b.ctx, first.GetId())
+			_, err = b.RefundOrder(b.Ctx, first.GetId())
 			require.NoError(t, err)
-			entries, events := len(b.journal()), len(b.events())
+			entries, events := len(b.Journal()), len(b.Events())
 
-			clock.advance(idempotency.Window - time.Millisecond)
+			clock.Advance(idempotency.Window - time.Millisecond)
 			again, err := b.RecordOrder(key("checkout-1"), draft(1))
 			require.NoError(t, err)
 			require.Equal(t, string(wire.Marshal(first)), string(wire.Marshal(again)), "byte for byte, though the order has changed since")
 			again, err = b.PayOrder(key("checkout-1"), strings.ToUpper(first.GetId()))
 			require.NoError(t, err, "although a REFUNDED order cannot be paid")
 			require.Equal(t, string(wire.Marshal(paid)), string(wire.Marshal(again)))
-			require.Len(t, b.journal(), entries, "nothing is changed")
-			require.Len(t, b.events(), events, "nothing is sent")
+			require.Len(t, b.Journal(), entries, "nothing is changed")
+			require.Len(t, b.Events(), events, "nothing is sent")
 
 			_, err = b.RecordOrder(key("checkout-1"), draft(2))
-			refused(t, err, apierr.IdempotencyKeyReused)
-			other := b.buy("b@example.com", p.GetId(), "")
+			servicetest.Refused(t, err, apierr.IdempotencyKeyReused)
+			other := b.Buy("b@example.com", p.GetId(), "")
 			_, err = b.PayOrder(key("checkout-1"), other.GetId())
-			refused(t, err, apierr.IdempotencyKeyReused)
+			servicetest.Refused(t, err, apierr.IdempotencyKeyReused)
 
 			// Another store has keys of its own.
-			elsewhere := b.newStore("elsewhere")
+			elsewhere := b.NewStore("elsewhere")
 			_, err = b.RecordOrder(idempotency.With(elsewhere, "checkout-1"), draft(1))
-			refused(t, err, apierr.ProductNotFound)
+			servicetest.Refused(t, err, apierr.ProductNotFound)
 
-			clock.advance(time.Millisecond)
+			clock.Advance(time.Millisecond)
 			anew, err := b.RecordOrder(key("checkout-1"), draft(2))
 			require.NoError(t, err, "after a day the key is forgotten")
 			require.NotEqual(t, first.GetId(), anew.GetId())
@@ -88,12 +75,12 @@ func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		p := b.product("Guide", 1000)
-		o := b.buy("a@example.com", p.GetId(), "")
-		key := idempotency.With(b.ctx, "k")
+		p := b.Product("Guide", 1000)
+		o := b.Buy("a@example.com", p.GetId(), "")
+		key := idempotency.With(b.Ctx, "k")
 		_, err := b.RefundOrder(key, o.GetId())
-		refused(t, err, apierr.OrderTransition)
-		_, err = b.PayOrder(b.ctx, o.GetId())
+		servicetest.Refused(t, err, apierr.OrderTransition)
+		_, err = b.PayOrder(b.Ctx, o.GetId())
 		require.NoError(t, err)
 		o, err = b.RefundOrder(key, o.GetId())
 		require.NoError(t, err)
@@ -104,11 +91,11 @@ func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
 			"a control character": "a\nb",
 			"no Unicode":          "\xff",
 		} {
-			_, err := b.PayOrder(idempotency.With(b.ctx, bad), o.GetId())
-			r := refused(t, err, apierr.ValidationFailed)
+			_, err := b.PayOrder(idempotency.With(b.Ctx, bad), o.GetId())
+			r := servicetest.Refused(t, err, apierr.ValidationFailed)
 			require.Equal(t, "idempotencyKey", r.Details.GetFields()[0].GetField(), name)
 		}
-		long := idempotency.With(b.ctx, strings.Repeat("é", idempotency.MaxKeyRunes))
+		long := idempotency.With(b.Ctx, strings.Repeat("é", idempotency.MaxKeyRunes))
 		_, err = b.RefundOrder(long, o.GetId())
 		require.NoError(t, err)
 	})
@@ -120,14 +107,14 @@ func TestManyAtOnceUnderOneKey(t *testing.T) {
 	const askers = 50
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		l := b.link(ptr(int32(1)))
+		l := b.Link(ptr(int32(1)))
 		ask := func(do func(ctx context.Context) (*storefrontv1.Order, error)) *storefrontv1.Order {
 			t.Helper()
 			answers := make([]*storefrontv1.Order, askers)
 			var all errgroup.Group
 			for i := range askers {
 				all.Go(func() (err error) {
-					answers[i], err = do(idempotency.With(b.ctx, "once"))
+					answers[i], err = do(idempotency.With(b.Ctx, "once"))
 					return err
 				})
 			}
@@ -141,11 +128,11 @@ func TestManyAtOnceUnderOneKey(t *testing.T) {
 			return b.RecordOrder(ctx, service.OrderDraft{Buyer: service.Buyer{Email: ptr("a@example.com")}, PaymentLinkID: l.GetId()})
 		})
 		ask(func(ctx context.Context) (*storefrontv1.Order, error) { return b.PayOrder(ctx, o.GetId()) })
-		orders, err := s.Client().Order.Query().Count(b.ctx)
+		orders, err := s.Client().Order.Query().Count(b.Ctx)
 		require.NoError(t, err)
 		require.Equal(t, 1, orders)
-		require.Equal(t, []string{"customer.created", "order.paid", "payment_link.paid"}, b.events())
-		kept, err := s.Client().IdempotencyKey.Query().Count(b.ctx)
+		require.Equal(t, []string{"customer.created", "order.paid", "payment_link.paid"}, b.Events())
+		kept, err := s.Client().IdempotencyKey.Query().Count(b.Ctx)
 		require.NoError(t, err)
 		require.Equal(t, 2, kept)
 	})

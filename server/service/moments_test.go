@@ -103,15 +103,15 @@ func newWorld(t *testing.T, database string) *world {
 	}
 	w.audit = newAudit(t, first)
 	b := newBench(t, first, service.Options{})
-	w.ctx = b.ctx
+	w.ctx = b.Ctx
 	for i := range momentObjects {
-		w.products = append(w.products, b.product("Guide", 1000).GetId())
-		w.links = append(w.links, b.link(nil).GetId())
+		w.products = append(w.products, b.Product("Guide", 1000).GetId())
+		w.links = append(w.links, b.Link(nil).GetId())
 		w.emails = append(w.emails, fmt.Sprintf("buyer%d@example.com", i))
-		o := b.buy(w.emails[i], w.products[i], "")
+		o := b.Buy(w.emails[i], w.products[i], "")
 		w.customers, w.orders = append(w.customers, o.GetCustomer().GetId()), append(w.orders, o.GetId())
 	}
-	made, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
+	made, err := b.CreateWebhook(b.Ctx, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
 	require.NoError(t, err)
 	w.webhook = made.ID.String()
 	return w

@@ -42,34 +42,34 @@ func newWaiting(t *testing.T) waiting {
 // behind makes a change wait for a row, runs meanwhile beside it, lets a minute pass and the row
 // go, and returns when the change is made.
 func (w waiting) behind(table, id string, change func() error, meanwhile string) {
-	w.t.Helper()
-	holder, err := w.store.Writer().Begin()
-	require.NoError(w.t, err)
+	w.T.Helper()
+	holder, err := w.DB.Writer().Begin()
+	require.NoError(w.T, err)
 	defer func() { _ = holder.Rollback() }() // does nothing after the commit
 	_, err = holder.Exec("SELECT 1 FROM "+table+" WHERE id = $1 FOR UPDATE", id)
-	require.NoError(w.t, err)
+	require.NoError(w.T, err)
 	made := make(chan error, 1)
 	go func() { made <- change() }()
 	w.untilWaiting(made)
 	w.now.Add(time.Minute.Milliseconds())
 	if meanwhile != "" {
 		_, err = holder.Exec(meanwhile, id)
-		require.NoError(w.t, err)
+		require.NoError(w.T, err)
 	}
-	require.NoError(w.t, holder.Commit())
-	require.NoError(w.t, <-made)
+	require.NoError(w.T, holder.Commit())
+	require.NoError(w.T, <-made)
 }
 
 // untilWaiting returns when a change waits for a lock.
 func (w waiting) untilWaiting(made <-chan error) {
-	w.t.Helper()
+	w.T.Helper()
 	for waits := 0; waits == 0; {
 		select {
 		case err := <-made:
-			require.Fail(w.t, "the change did not wait", "%v", err)
+			require.Fail(w.T, "the change did not wait", "%v", err)
 		default:
 		}
-		require.NoError(w.t, w.store.Reader().QueryRow(
+		require.NoError(w.T, w.DB.Reader().QueryRow(
 			"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waits))
 	}
 }
@@ -77,24 +77,24 @@ func (w waiting) untilWaiting(made <-chan error) {
 func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
-	product, link := w.product("Guide", 1000).GetId(), w.link(nil).GetId()
-	pending := func() *storefrontv1.Order { return w.buy("ada@example.com", "", link) }
+	product, link := w.Product("Guide", 1000).GetId(), w.Link(nil).GetId()
+	pending := func() *storefrontv1.Order { return w.Buy("ada@example.com", "", link) }
 	ada := pending().GetCustomer().GetId()
-	key, err := w.CreateKey(w.ctx, keys.Draft{Name: "k", Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
+	key, err := w.CreateKey(w.Ctx, keys.Draft{Name: "k", Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
 	require.NoError(t, err)
-	made, err := w.CreateWebhook(w.ctx, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
+	made, err := w.CreateWebhook(w.Ctx, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
 	require.NoError(t, err)
 	hook := made.ID.String()
-	inStore, err := w.FindStore(w.ctx, "atelier")
+	inStore, err := w.FindStore(w.Ctx, "atelier")
 	require.NoError(t, err)
 	pay := func(ctx context.Context) func(string) error {
 		return func(id string) error { _, err := w.PayOrder(ctx, id); return err }
 	}
-	fail := func(id string) error { _, err := w.FailOrder(w.ctx, id); return err }
-	cancel := func(id string) error { _, err := w.CancelOrder(w.ctx, id); return err }
+	fail := func(id string) error { _, err := w.FailOrder(w.Ctx, id); return err }
+	cancel := func(id string) error { _, err := w.CancelOrder(w.Ctx, id); return err }
 	record := func(email string) func(string) error {
 		return func(string) error {
-			_, err := w.RecordOrder(w.ctx, service.OrderDraft{Buyer: service.Buyer{Email: &email}, PaymentLinkID: link})
+			_, err := w.RecordOrder(w.Ctx, service.OrderDraft{Buyer: service.Buyer{Email: &email}, PaymentLinkID: link})
 			return err
 		}
 	}
@@ -104,39 +104,39 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 	}{
 		{"an order behind its customer", "customers", ada, record("ada@example.com")},
 		{"an order and its new customer behind the link", "payment_links", link, record("new@example.com")},
-		{"a payment behind its order", "orders", "", pay(w.ctx)},
-		{"a payment behind its customer", "customers", ada, pay(w.ctx)},
-		{"a payment behind its link", "payment_links", link, pay(w.ctx)},
-		{"a payment under a key of its own", "customers", ada, pay(idempotency.With(w.ctx, "once"))},
+		{"a payment behind its order", "orders", "", pay(w.Ctx)},
+		{"a payment behind its customer", "customers", ada, pay(w.Ctx)},
+		{"a payment behind its link", "payment_links", link, pay(w.Ctx)},
+		{"a payment under a key of its own", "customers", ada, pay(idempotency.With(w.Ctx, "once"))},
 		{"a failure behind its customer", "customers", ada, fail},
 		{"a failure behind its link", "payment_links", link, fail},
 		{"a cancellation behind its customer", "customers", ada, cancel},
 		{"a product", "products", product, func(string) error {
-			_, err := w.UpdateProduct(w.ctx, &storefrontv1.UpdateProductRequest{Id: product, Title: new("Guide 2")})
+			_, err := w.UpdateProduct(w.Ctx, &storefrontv1.UpdateProductRequest{Id: product, Title: new("Guide 2")})
 			return err
 		}},
 		{"a customer", "customers", ada, func(string) error {
-			_, err := w.UpdateCustomer(w.ctx, &storefrontv1.UpdateCustomerRequest{Id: ada, Name: new("Ada 2")})
+			_, err := w.UpdateCustomer(w.Ctx, &storefrontv1.UpdateCustomerRequest{Id: ada, Name: new("Ada 2")})
 			return err
 		}},
 		{"a customer who is completed", "customers", ada, func(string) error {
-			_, _, err := w.CreateCustomer(w.ctx, &storefrontv1.CreateCustomerRequest{Email: new("ada@example.com"), Phone: new("+237670333301")})
+			_, _, err := w.CreateCustomer(w.Ctx, &storefrontv1.CreateCustomerRequest{Email: new("ada@example.com"), Phone: new("+237670333301")})
 			return err
 		}},
-		{"a payment link", "payment_links", link, func(string) error { _, err := w.DisablePaymentLink(w.ctx, link); return err }},
+		{"a payment link", "payment_links", link, func(string) error { _, err := w.DisablePaymentLink(w.Ctx, link); return err }},
 		{"a store", "stores", inStore.ID.String(), func(string) error {
-			_, err := w.UpdateStore(w.ctx, &adminv1.UpdateStoreRequest{Description: new("d")})
+			_, err := w.UpdateStore(w.Ctx, &adminv1.UpdateStoreRequest{Description: new("d")})
 			return err
 		}},
-		{"a key", "api_keys", key.ID.String(), func(string) error { _, err := w.RevokeKey(w.ctx, key.ID.String()); return err }},
-		{"a webhook", "webhooks", hook, func(string) error { _, err := w.DisableWebhook(w.ctx, hook); return err }},
+		{"a key", "api_keys", key.ID.String(), func(string) error { _, err := w.RevokeKey(w.Ctx, key.ID.String()); return err }},
+		{"a webhook", "webhooks", hook, func(string) error { _, err := w.DisableWebhook(w.Ctx, hook); return err }},
 		{"a load behind the store", "stores", inStore.ID.String(), func(string) error {
-			_, err := importtest.Load(w.ctx, importing.New(w.store), importtest.Lines(importtest.OneCustomer()), file.Options{Kind: file.Customers, Events: true})
+			_, err := importtest.Load(w.Ctx, importing.New(w.DB), importtest.Lines(importtest.OneCustomer()), file.Options{Kind: file.Customers, Events: true})
 			return err
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := w.EnablePaymentLink(w.ctx, &storefrontv1.EnablePaymentLinkRequest{Id: link})
+			_, err := w.EnablePaymentLink(w.Ctx, &storefrontv1.EnablePaymentLinkRequest{Id: link})
 			require.NoError(t, err)
 			order := pending().GetId()
 			held := row.id
@@ -144,9 +144,9 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 				held = order
 			}
 			before, notes, other := 0, 0, 0
-			require.NoError(t, w.store.Reader().QueryRow("SELECT max(number) FROM audit").Scan(&before))
+			require.NoError(t, w.DB.Reader().QueryRow("SELECT max(number) FROM audit").Scan(&before))
 			w.behind(row.table, held, func() error { return row.change(order) }, "")
-			require.NoError(t, w.store.Reader().QueryRow("SELECT count(*), count(CASE WHEN at <> $2 THEN 1 END) FROM audit WHERE number > $1",
+			require.NoError(t, w.DB.Reader().QueryRow("SELECT count(*), count(CASE WHEN at <> $2 THEN 1 END) FROM audit WHERE number > $1",
 				before, time.UnixMilli(w.now.Load())).Scan(&notes, &other))
 			require.Positive(t, notes)
 			require.Zero(t, other)
@@ -159,15 +159,15 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 func TestAnAnswerAndItsEventShowTheSameBuyer(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
-	o := w.buy("ada@example.com", w.product("Guide", 1000).GetId(), "")
+	o := w.Buy("ada@example.com", w.Product("Guide", 1000).GetId(), "")
 	var answer *storefrontv1.Order
 	w.behind("customers", o.GetCustomer().GetId(), func() (err error) {
-		answer, err = w.FailOrder(w.ctx, o.GetId())
+		answer, err = w.FailOrder(w.Ctx, o.GetId())
 		return err
 	}, "UPDATE customers SET name = 'Renamed' WHERE id = $1")
 	require.Equal(t, "Renamed", answer.GetCustomer().GetName())
 	var payload []byte
-	require.NoError(t, w.store.Reader().QueryRow("SELECT payload FROM events WHERE type = 'order.failed'").Scan(&payload))
+	require.NoError(t, w.DB.Reader().QueryRow("SELECT payload FROM events WHERE type = 'order.failed'").Scan(&payload))
 	var sent struct {
 		Data struct{ Customer struct{ Name string } }
 	}
@@ -179,22 +179,22 @@ func TestAnAnswerAndItsEventShowTheSameBuyer(t *testing.T) {
 func TestAStoresOrdersDoNotWaitForItsKeys(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
-	bought := w.product("Guide", 1000).GetId()
+	bought := w.Product("Guide", 1000).GetId()
 	// A key's creation stops with everything in its hands.
 	w.audit.exec("CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$")
 	w.audit.exec("CREATE TRIGGER pause AFTER INSERT ON api_keys FOR EACH ROW EXECUTE FUNCTION pause()")
-	holder, err := w.store.Writer().Begin()
+	holder, err := w.DB.Writer().Begin()
 	require.NoError(t, err)
 	defer func() { _ = holder.Rollback() }() // does nothing after the commit
 	_, err = holder.Exec("SELECT pg_advisory_xact_lock(1)")
 	require.NoError(t, err)
 	made := make(chan error, 1)
 	go func() {
-		_, err := w.CreateKey(w.ctx, keys.Draft{Name: "k", Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
+		_, err := w.CreateKey(w.Ctx, keys.Draft{Name: "k", Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
 		made <- err
 	}()
 	w.untilWaiting(made)
-	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(w.Ctx, time.Minute)
 	defer cancel()
 	_, err = w.RecordOrder(ctx, service.OrderDraft{
 		Buyer: service.Buyer{Email: new("ada@example.com")}, Lines: []service.OrderLine{{ProductID: bought, Quantity: 1}},

@@ -30,9 +30,9 @@ func TestListOrdersBetweenTwoMoments(t *testing.T) {
 	}
 	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return at }}, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		b.buy("a@example.com", b.product("Guide", 1000).GetId(), "")
+		b.Buy("a@example.com", b.Product("Guide", 1000).GetId(), "")
 		for _, row := range rows {
-			page, err := b.ListOrders(b.ctx, &storefrontv1.ListOrdersRequest{
+			page, err := b.ListOrders(b.Ctx, &storefrontv1.ListOrdersRequest{
 				From: timestamppb.New(at.Add(row.from)), To: timestamppb.New(at.Add(row.to)),
 			})
 			require.NoError(t, err)

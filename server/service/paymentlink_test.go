@@ -16,6 +16,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/service/servicetest"
 )
 
 const (
@@ -49,14 +50,14 @@ func TestCreatePaymentLinkRules(t *testing.T) {
 		}
 		for _, row := range rows {
 			t.Log(row.reason)
-			_, err := b.CreatePaymentLink(b.ctx, row.in)
+			_, err := b.CreatePaymentLink(b.Ctx, row.in)
 			var fields []string
-			for _, f := range refused(t, err, row.want).Details.GetFields() {
+			for _, f := range servicetest.Refused(t, err, row.want).Details.GetFields() {
 				fields = append(fields, f.GetField())
 			}
 			require.Equal(t, row.fields, fields)
 		}
-		l, err := b.CreatePaymentLink(b.ctx, &storefrontv1.CreatePaymentLinkRequest{
+		l, err := b.CreatePaymentLink(b.Ctx, &storefrontv1.CreatePaymentLinkRequest{
 			Title: " Dîner ", Pricing: open, MinAmount: ptr(int64(100)), Description: ptr("  "), ThankYouMessage: ptr("Merci"),
 			ExpiresAt: timestamppb.New(clock.now.Add(time.Hour + 123456*time.Nanosecond)),
 		})
@@ -73,16 +74,16 @@ func TestPaymentLinksCanBeClosed(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		_, err := b.UpdateStore(b.ctx, &adminv1.UpdateStoreRequest{PaymentLinksOpen: ptr(false)})
+		_, err := b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{PaymentLinksOpen: ptr(false)})
 		require.NoError(t, err)
 		found, err := b.FindStore(context.Background(), "atelier")
 		require.NoError(t, err)
-		_, err = b.CreatePaymentLink(as(found), &storefrontv1.CreatePaymentLinkRequest{})
-		refused(t, err, apierr.FeatureDisabled)
+		_, err = b.CreatePaymentLink(servicetest.As(found), &storefrontv1.CreatePaymentLinkRequest{})
+		servicetest.Refused(t, err, apierr.FeatureDisabled)
 
 		everywhere := service.New(s, service.Options{PaymentLinksOff: true})
-		_, err = everywhere.CreatePaymentLink(b.ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "A"})
-		refused(t, err, apierr.FeatureDisabled)
+		_, err = everywhere.CreatePaymentLink(b.Ctx, &storefrontv1.CreatePaymentLinkRequest{Title: "A"})
+		servicetest.Refused(t, err, apierr.FeatureDisabled)
 	})
 }
 
@@ -91,27 +92,27 @@ func TestUpdatePaymentLink(t *testing.T) {
 	clock := &ticker{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
 	dbtest.RunWith(t, db.Config{Clock: clock.Now}, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		l := b.link(nil)
+		l := b.Link(nil)
 		patch := func(in *storefrontv1.UpdatePaymentLinkRequest, mask ...string) (*storefrontv1.PaymentLink, error) {
 			in.Id = l.GetId()
 			if mask != nil {
 				in.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
 			}
-			return b.UpdatePaymentLink(b.ctx, in)
+			return b.UpdatePaymentLink(b.Ctx, in)
 		}
 		opened, err := patch(&storefrontv1.UpdatePaymentLinkRequest{Pricing: ptr(open), MinAmount: ptr(int64(50))})
 		require.NoError(t, err)
 		require.Nil(t, opened.Amount, "changing the pricing clears the other kind's amount")
 		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{Pricing: ptr(fixed)})
-		refused(t, err, apierr.PaymentLinkInvalidPricing)
+		servicetest.Refused(t, err, apierr.PaymentLinkInvalidPricing)
 		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{Pricing: ptr(fixed), Amount: ptr(int64(9)), MinAmount: ptr(int64(9))})
-		refused(t, err, apierr.PaymentLinkInvalidPricing)
+		servicetest.Refused(t, err, apierr.PaymentLinkInvalidPricing)
 		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{}, "min_amount")
-		refused(t, err, apierr.PaymentLinkInvalidPricing)
+		servicetest.Refused(t, err, apierr.PaymentLinkInvalidPricing)
 		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{}, "title")
-		refused(t, err, apierr.ValidationFailed)
+		servicetest.Refused(t, err, apierr.ValidationFailed)
 		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{ExpiresAt: timestamppb.New(clock.now.Add(-time.Hour))})
-		refused(t, err, apierr.PaymentLinkExpiryPast)
+		servicetest.Refused(t, err, apierr.PaymentLinkExpiryPast)
 
 		full, err := patch(&storefrontv1.UpdatePaymentLinkRequest{
 			Title: ptr("New"), Description: ptr("d"), CoverUrl: ptr("https://img.example/a.png"), ThankYouMessage: ptr("t"),
@@ -125,11 +126,11 @@ func TestUpdatePaymentLink(t *testing.T) {
 		require.Equal(t, []bool{true, true, true, true, true},
 			[]bool{bare.Description == nil, bare.CoverUrl == nil, bare.ThankYouMessage == nil, bare.ExpiresAt == nil, bare.MaxPayments == nil})
 
-		entries := len(b.journal())
+		entries := len(b.Journal())
 		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{Title: ptr(" New ")})
 		require.NoError(t, err)
-		require.Len(t, b.journal(), entries)
-		require.Empty(t, b.events(), "a link's change sends no event")
+		require.Len(t, b.Journal(), entries)
+		require.Empty(t, b.Events(), "a link's change sends no event")
 	})
 }
 
@@ -140,15 +141,15 @@ func TestPaymentLinkAvailabilityAndFilter(t *testing.T) {
 			t.Parallel()
 			clock := &ticker{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
 			b := newBench(t, dbtest.New(t, database, db.Config{Clock: clock.Now}), service.Options{})
-			active, disabled, expiring, capped := b.link(nil), b.link(nil), b.link(nil), b.link(ptr(int32(1)))
-			_, err := b.UpdatePaymentLink(b.ctx, &storefrontv1.UpdatePaymentLinkRequest{Id: expiring.GetId(), ExpiresAt: timestamppb.New(clock.now.Add(time.Minute))})
+			active, disabled, expiring, capped := b.Link(nil), b.Link(nil), b.Link(nil), b.Link(ptr(int32(1)))
+			_, err := b.UpdatePaymentLink(b.Ctx, &storefrontv1.UpdatePaymentLinkRequest{Id: expiring.GetId(), ExpiresAt: timestamppb.New(clock.now.Add(time.Minute))})
 			require.NoError(t, err)
-			_, err = b.DisablePaymentLink(b.ctx, disabled.GetId())
+			_, err = b.DisablePaymentLink(b.Ctx, disabled.GetId())
 			require.NoError(t, err)
-			_, err = b.PayOrder(b.ctx, b.buy("a@example.com", "", capped.GetId()).GetId())
+			_, err = b.PayOrder(b.Ctx, b.Buy("a@example.com", "", capped.GetId()).GetId())
 			require.NoError(t, err)
 			list := func(status storefrontv1.ListPaymentLinksRequest_Status) (ids []string) {
-				page, err := b.ListPaymentLinks(b.ctx, &storefrontv1.ListPaymentLinksRequest{Status: &status})
+				page, err := b.ListPaymentLinks(b.Ctx, &storefrontv1.ListPaymentLinksRequest{Status: &status})
 				require.NoError(t, err)
 				require.EqualValues(t, len(page.GetData()), page.GetTotal())
 				for _, l := range page.GetData() {
@@ -157,7 +158,7 @@ func TestPaymentLinkAvailabilityAndFilter(t *testing.T) {
 				return ids
 			}
 			availability := func(l *storefrontv1.PaymentLink) string {
-				got, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
+				got, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
 				require.NoError(t, err)
 				return got.GetAvailability().String()
 			}
@@ -170,16 +171,16 @@ func TestPaymentLinkAvailabilityAndFilter(t *testing.T) {
 			require.Equal(t, []string{active.GetId()}, list(storefrontv1.ListPaymentLinksRequest_active), "a link ends at its end date")
 			require.Len(t, list(storefrontv1.ListPaymentLinksRequest_STATUS_UNSPECIFIED), 4)
 
-			_, err = b.DisablePaymentLink(b.ctx, capped.GetId())
+			_, err = b.DisablePaymentLink(b.Ctx, capped.GetId())
 			require.NoError(t, err)
 			require.Equal(t, "DISABLED", availability(capped), "the first reason that holds")
 			for range 2 {
-				enabled, err := b.EnablePaymentLink(b.ctx, &storefrontv1.EnablePaymentLinkRequest{Id: capped.GetId()})
+				enabled, err := b.EnablePaymentLink(b.Ctx, &storefrontv1.EnablePaymentLinkRequest{Id: capped.GetId()})
 				require.NoError(t, err)
 				require.Nil(t, enabled.GetDisabledAt())
 				require.Equal(t, "EXHAUSTED", enabled.GetAvailability().String(), "the cap does not change")
 			}
-			journal := actions(b.journal())
+			journal := servicetest.Actions(b.Journal())
 			require.Equal(t, []string{"payment_link.disabled", "payment_link.enabled"}, journal[len(journal)-2:], "enabling twice is one change")
 		})
 	}
@@ -190,31 +191,31 @@ func TestStores(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{PublicURL: "https://shops.example/"})
 		operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
-		_, err := b.CreateStore(b.ctx, operator, &adminv1.CreateStoreRequest{Name: "Again", Slug: "atelier", Currency: "XAF", Country: "CM"})
-		refused(t, err, apierr.SlugTaken)
-		_, err = b.CreateStore(b.ctx, operator, &adminv1.CreateStoreRequest{
+		_, err := b.CreateStore(b.Ctx, operator, &adminv1.CreateStoreRequest{Name: "Again", Slug: "atelier", Currency: "XAF", Country: "CM"})
+		servicetest.Refused(t, err, apierr.SlugTaken)
+		_, err = b.CreateStore(b.Ctx, operator, &adminv1.CreateStoreRequest{
 			Url: ptr("x"), SupportEmail: ptr("x"), Status: ptr(storefrontv1.Store_Status(9)), PlatformFeePercent: ptr(101.0), SocialLinks: map[string]string{"x": "y"},
 			Slug: "Not A Slug", Currency: "XXAF", Country: "ZZZ",
 		})
-		require.Len(t, refused(t, err, apierr.ValidationFailed).Details.GetFields(), 9)
+		require.Len(t, servicetest.Refused(t, err, apierr.ValidationFailed).Details.GetFields(), 9)
 
-		got, err := b.UpdateStore(b.ctx, &adminv1.UpdateStoreRequest{Phone: ptr("670 00 00 01"), Status: ptr(storefrontv1.Store_suspended)})
+		got, err := b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{Phone: ptr("670 00 00 01"), Status: ptr(storefrontv1.Store_suspended)})
 		require.NoError(t, err)
 		require.Equal(t, "+237670000001", got.GetPhone())
 		require.Equal(t, storefrontv1.Store_suspended, got.GetStatus())
 		require.Equal(t, "https://shops.example/atelier", got.GetUrl(), "the public address setting plus slug")
 		links := map[string]string{"x": "https://x.example/a"}
-		_, err = b.UpdateStore(b.ctx, &adminv1.UpdateStoreRequest{SocialLinks: links})
+		_, err = b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{SocialLinks: links})
 		require.NoError(t, err)
-		entries, updated := len(b.journal()), s.Client().Store.Query().OnlyX(b.ctx).UpdatedAt
-		_, err = b.UpdateStore(b.ctx, &adminv1.UpdateStoreRequest{
+		entries, updated := len(b.Journal()), s.Client().Store.Query().OnlyX(b.Ctx).UpdatedAt
+		_, err = b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{
 			SocialLinks: links, Name: ptr("Atelier"), UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"social_links", "unavailable_types", "name"}},
 		})
 		require.NoError(t, err)
-		require.Len(t, b.journal(), entries, "what changes nothing leaves no entry")
-		require.Equal(t, updated, s.Client().Store.Query().OnlyX(b.ctx).UpdatedAt)
+		require.Len(t, b.Journal(), entries, "what changes nothing leaves no entry")
+		require.Equal(t, updated, s.Client().Store.Query().OnlyX(b.Ctx).UpdatedAt)
 
-		_, err = b.FindStore(b.ctx, "nowhere")
-		refused(t, err, apierr.StoreNotFound)
+		_, err = b.FindStore(b.Ctx, "nowhere")
+		servicetest.Refused(t, err, apierr.StoreNotFound)
 	})
 }

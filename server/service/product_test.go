@@ -17,6 +17,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/service/servicetest"
 )
 
 // ticker is a clock that the test moves.
@@ -46,24 +47,24 @@ func TestProductStatus(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			b := newBench(t, dbtest.New(t, database, db.Config{Clock: clock.Now}), service.Options{})
 			for _, row := range rows {
-				p := b.product("Guide", 1000)
+				p := b.Product("Guide", 1000)
 				move := func(to storefrontv1.Product_Status) *storefrontv1.Product {
 					clock.now = clock.now.Add(time.Minute)
-					moved, err := b.UpdateProduct(b.ctx, &storefrontv1.UpdateProductRequest{Id: p.GetId(), Status: &to})
+					moved, err := b.UpdateProduct(b.Ctx, &storefrontv1.UpdateProductRequest{Id: p.GetId(), Status: &to})
 					require.NoError(t, err)
 					require.Equal(t, to, moved.GetStatus())
 					return moved
 				}
 				before := move(row.from)
-				sent, entries := len(b.events()), len(b.journal())
+				sent, entries := len(b.Events()), len(b.Journal())
 				after := move(row.to)
 				name := row.from.String() + " to " + row.to.String()
-				require.Equal(t, row.sent, append([]string(nil), b.events()[sent:]...), name)
+				require.Equal(t, row.sent, append([]string(nil), b.Events()[sent:]...), name)
 				if row.from == row.to {
-					require.Len(t, b.journal(), entries, name)
+					require.Len(t, b.Journal(), entries, name)
 					require.Equal(t, before.GetUpdatedAt().AsTime(), after.GetUpdatedAt().AsTime(), name)
 				} else {
-					require.Equal(t, []string{"product.updated"}, actions(b.journal()[entries:]), name)
+					require.Equal(t, []string{"product.updated"}, servicetest.Actions(b.Journal()[entries:]), name)
 					require.Equal(t, clock.now, after.GetUpdatedAt().AsTime(), name)
 				}
 				if row.to == published && row.from != published {
@@ -80,15 +81,15 @@ func TestUpdateProductRefusals(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		_, err := b.UpdateStore(b.ctx, &adminv1.UpdateStoreRequest{UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_MEETING}})
+		_, err := b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_MEETING}})
 		require.NoError(t, err)
-		found, err := b.FindStore(b.ctx, "atelier")
+		found, err := b.FindStore(b.Ctx, "atelier")
 		require.NoError(t, err)
-		b.ctx = as(found)
+		b.Ctx = servicetest.As(found)
 
-		ready := b.product("Guide", 1000)
+		ready := b.Product("Guide", 1000)
 		bare := func(kind storefrontv1.Product_Type) *storefrontv1.Product {
-			p, err := b.CreateProduct(b.ctx, &adminv1.CreateProductRequest{Title: "Bare", PriceAmount: ptr(int64(0)), Type: kind})
+			p, err := b.CreateProduct(b.Ctx, &adminv1.CreateProductRequest{Title: "Bare", PriceAmount: ptr(int64(0)), Type: kind})
 			require.NoError(t, err)
 			return p
 		}
@@ -113,11 +114,11 @@ func TestUpdateProductRefusals(t *testing.T) {
 			{"a type that is switched off, before what is missing", &storefrontv1.UpdateProductRequest{Id: bare(storefrontv1.Product_MEETING).GetId(), Status: &status}, apierr.ProductTypeUnavailable, nil},
 			{"a bad reference price comes before publishing", &storefrontv1.UpdateProductRequest{Id: bare(storefrontv1.Product_FILE).GetId(), Status: &status, CompareAtAmount: ptr(int64(0))}, apierr.CompareAtInvalid, nil},
 		}
-		entries := len(b.journal())
+		entries := len(b.Journal())
 		for _, row := range rows {
 			t.Log(row.reason)
-			_, err := b.UpdateProduct(b.ctx, row.in)
-			r := refused(t, err, row.want)
+			_, err := b.UpdateProduct(b.Ctx, row.in)
+			r := servicetest.Refused(t, err, row.want)
 			var named []string
 			for _, f := range r.Details.GetFields() {
 				named = append(named, f.GetField())
@@ -125,8 +126,8 @@ func TestUpdateProductRefusals(t *testing.T) {
 			named = append(named, r.Details.GetMissing()...)
 			require.Equal(t, row.named, named)
 		}
-		require.Len(t, b.journal(), entries, "a refused change leaves nothing")
-		require.Empty(t, b.events())
+		require.Len(t, b.Journal(), entries, "a refused change leaves nothing")
+		require.Empty(t, b.Events())
 	})
 }
 
@@ -134,8 +135,8 @@ func TestUpdateProductKeepsWhatItDoesNotName(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		p := b.product("Guide", 1000)
-		got, err := b.UpdateProduct(b.ctx, &storefrontv1.UpdateProductRequest{
+		p := b.Product("Guide", 1000)
+		got, err := b.UpdateProduct(b.Ctx, &storefrontv1.UpdateProductRequest{
 			Id: strings.ToUpper(p.GetId()), Title: ptr("  Grüße \t "), CompareAtAmount: ptr(int64(1500)),
 		})
 		require.NoError(t, err)
@@ -143,19 +144,19 @@ func TestUpdateProductKeepsWhatItDoesNotName(t *testing.T) {
 		require.EqualValues(t, 1500, got.GetCompareAtAmount())
 		require.Equal(t, p.GetSlug(), got.GetSlug(), "the slug does not follow the title")
 		require.Equal(t, p.GetDescription(), got.GetDescription())
-		entry := b.journal()[len(b.journal())-1]
+		entry := b.Journal()[len(b.Journal())-1]
 		require.Equal(t, "tests", entry.ActorName)
 		require.JSONEq(t, `{"title":{"from":"Guide","to":"Grüße"},"compareAtAmount":{"from":null,"to":1500}}`, string(entry.Changes))
 
-		_, err = b.UpdateProduct(b.ctx, &storefrontv1.UpdateProductRequest{Id: p.GetId(), PriceAmount: ptr(int64(1500))})
-		refused(t, err, apierr.CompareAtInvalid)
-		cleared, err := b.UpdateProduct(b.ctx, &storefrontv1.UpdateProductRequest{
+		_, err = b.UpdateProduct(b.Ctx, &storefrontv1.UpdateProductRequest{Id: p.GetId(), PriceAmount: ptr(int64(1500))})
+		servicetest.Refused(t, err, apierr.CompareAtInvalid)
+		cleared, err := b.UpdateProduct(b.Ctx, &storefrontv1.UpdateProductRequest{
 			Id: p.GetId(), PriceAmount: ptr(int64(1500)), UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"price_amount", "compare_at_amount"}},
 		})
 		require.NoError(t, err)
 		require.Nil(t, cleared.CompareAtAmount)
 
-		found, err := b.ListProducts(b.ctx, &storefrontv1.ListProductsRequest{Q: ptr(" GRÜSSE ")})
+		found, err := b.ListProducts(b.Ctx, &storefrontv1.ListProductsRequest{Q: ptr(" GRÜSSE ")})
 		require.NoError(t, err)
 		require.EqualValues(t, 1, found.GetTotal(), "a search finds the new title")
 	})
@@ -165,13 +166,13 @@ func TestPublishedProductMayBeEditedUntilItLacksSomething(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		p := b.product("Guide", 1000)
+		p := b.Product("Guide", 1000)
 		status := storefrontv1.Product_PUBLISHED
-		_, err := b.UpdateProduct(b.ctx, &storefrontv1.UpdateProductRequest{Id: p.GetId(), Status: &status})
+		_, err := b.UpdateProduct(b.Ctx, &storefrontv1.UpdateProductRequest{Id: p.GetId(), Status: &status})
 		require.NoError(t, err)
-		_, err = b.UpdateProduct(b.ctx, &storefrontv1.UpdateProductRequest{Id: p.GetId(), Description: ptr(""), Status: &status})
+		_, err = b.UpdateProduct(b.Ctx, &storefrontv1.UpdateProductRequest{Id: p.GetId(), Description: ptr(""), Status: &status})
 		require.NoError(t, err, "what is required is asked for at the move to PUBLISHED alone")
-		payloads, err := s.Client().Event.Query().Order(event.ByID()).All(b.ctx)
+		payloads, err := s.Client().Event.Query().Order(event.ByID()).All(b.Ctx)
 		require.NoError(t, err)
 		require.Len(t, payloads, 1)
 	})
@@ -181,14 +182,14 @@ func TestChangeOutsideItsStoreIsRefusedByTheHooks(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		p := b.product("Guide", 1000)
-		other := b.newStore("other")
+		p := b.Product("Guide", 1000)
+		other := b.NewStore("other")
 		_, err := b.GetProduct(other, &storefrontv1.GetProductRequest{Id: p.GetId()})
-		refused(t, err, apierr.ProductNotFound)
+		servicetest.Refused(t, err, apierr.ProductNotFound)
 		_, err = b.ChangeProduct(other, &adminv1.UpdateProductRequest{Id: p.GetId(), Title: ptr("Mine")})
-		refused(t, err, apierr.ProductNotFound)
+		servicetest.Refused(t, err, apierr.ProductNotFound)
 
-		err = s.Client().Product.UpdateOneID(uuid.MustParse(p.GetId())).SetTitle("Past the rules").Exec(b.ctx)
+		err = s.Client().Product.UpdateOneID(uuid.MustParse(p.GetId())).SetTitle("Past the rules").Exec(b.Ctx)
 		require.ErrorContains(t, err, "outside a transaction")
 		_, err = b.ListProducts(context.Background(), &storefrontv1.ListProductsRequest{})
 		require.ErrorContains(t, err, "names no store")

@@ -15,6 +15,7 @@ import (
 	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/service/servicetest"
 	"go.storefront.example/server/validate"
 )
 
@@ -23,60 +24,60 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
-		most := b.product("Yacht", validate.MaxAmount/2) // two of them are an order of MaxAmount-1
-		one := b.product("Pen", 1)
-		open, err := b.CreatePaymentLink(b.ctx, &storefrontv1.CreatePaymentLinkRequest{
+		most := b.Product("Yacht", validate.MaxAmount/2) // two of them are an order of MaxAmount-1
+		one := b.Product("Pen", 1)
+		open, err := b.CreatePaymentLink(b.Ctx, &storefrontv1.CreatePaymentLinkRequest{
 			Title: "Gift", Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(1)),
 		})
 		require.NoError(t, err)
 		through := func(email string, amount int64) string {
-			o, err := b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Email: &email}, PaymentLinkID: open.GetId(), Amount: &amount})
+			o, err := b.RecordOrder(b.Ctx, service.OrderDraft{Buyer: service.Buyer{Email: &email}, PaymentLinkID: open.GetId(), Amount: &amount})
 			require.NoError(t, err)
 			return o.GetId()
 		}
 		refusedPayment := func(id, want string) {
 			t.Helper()
-			before := len(b.events())
-			_, err := b.PayOrder(b.ctx, id)
-			require.Contains(t, refused(t, err, apierr.TotalLimit).Message, want)
-			o, err := b.GetOrder(b.ctx, &storefrontv1.GetOrderRequest{Id: id})
+			before := len(b.Events())
+			_, err := b.PayOrder(b.Ctx, id)
+			require.Contains(t, servicetest.Refused(t, err, apierr.TotalLimit).Message, want)
+			o, err := b.GetOrder(b.Ctx, &storefrontv1.GetOrderRequest{Id: id})
 			require.NoError(t, err)
 			require.Equal(t, storefrontv1.Order_PENDING, o.GetStatus(), "the order stays as it was")
-			require.Len(t, b.events(), before)
+			require.Len(t, b.Events(), before)
 		}
 		pay := func(id string) *storefrontv1.Order {
 			t.Helper()
-			o, err := b.PayOrder(b.ctx, id)
+			o, err := b.PayOrder(b.Ctx, id)
 			require.NoError(t, err)
 			return o
 		}
 
-		first := pay(b.buy("ada@example.com", most.GetId(), "").GetId())
+		first := pay(b.Buy("ada@example.com", most.GetId(), "").GetId())
 		require.Equal(t, int64(validate.MaxAmount-1), first.GetAmount())
-		refusedPayment(b.buy("ada@example.com", one.GetId(), "").GetId(), "totalPaid")
+		refusedPayment(b.Buy("ada@example.com", one.GetId(), "").GetId(), "totalPaid")
 		pay(through("ada@example.com", 1))
 		refusedPayment(through("ada@example.com", 1), "totalPaid")
 		pay(through("bea@example.com", validate.MaxAmount-1))
 		refusedPayment(through("zoe@example.com", 1), "paidAmount")
-		c, err := b.GetCustomer(b.ctx, &storefrontv1.GetCustomerRequest{Id: first.GetCustomer().GetId()})
+		c, err := b.GetCustomer(b.Ctx, &storefrontv1.GetCustomerRequest{Id: first.GetCustomer().GetId()})
 		require.NoError(t, err)
 		require.Equal(t, int64(validate.MaxAmount), c.GetTotalPaid())
-		l, err := b.GetPaymentLink(b.ctx, &storefrontv1.GetPaymentLinkRequest{Id: open.GetId()})
+		l, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: open.GetId()})
 		require.NoError(t, err)
 		require.Equal(t, int64(validate.MaxAmount), l.GetPaidAmount())
 		require.EqualValues(t, 2, l.GetPaidCount())
 
 		// A refund makes room.
-		_, err = b.RefundOrder(b.ctx, first.GetId())
+		_, err = b.RefundOrder(b.Ctx, first.GetId())
 		require.NoError(t, err)
-		pay(b.buy("ada@example.com", one.GetId(), "").GetId())
+		pay(b.Buy("ada@example.com", one.GetId(), "").GetId())
 
 		// As many orders as can be counted.
 		full := importtest.OneCustomer().With("ordersCount", math.MaxInt32)
-		_, err = importtest.Load(b.ctx, importing.New(s), importtest.Lines(full), file.Options{Kind: file.Customers})
+		_, err = importtest.Load(b.Ctx, importing.New(s), importtest.Lines(full), file.Options{Kind: file.Customers})
 		require.NoError(t, err)
-		_, err = b.RecordOrder(b.ctx, service.OrderDraft{CustomerID: full["id"].(string), Lines: []service.OrderLine{{ProductID: one.GetId(), Quantity: 1}}})
-		refused(t, err, apierr.TotalLimit)
+		_, err = b.RecordOrder(b.Ctx, service.OrderDraft{CustomerID: full["id"].(string), Lines: []service.OrderLine{{ProductID: one.GetId(), Quantity: 1}}})
+		servicetest.Refused(t, err, apierr.TotalLimit)
 	})
 }
 
@@ -84,10 +85,10 @@ func TestAStoresRefusedFieldsHaveOneOrder(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}), service.Options{})
 	for range 20 {
-		_, err := b.UpdateStore(b.ctx, &adminv1.UpdateStoreRequest{
+		_, err := b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{
 			Name: new(""), Phone: new("1"), WhatsappPhone: new("2"), SocialLinks: map[string]string{"x": "-", "facebook": "-", "tiktok": "-", "instagram": "-"},
 		})
-		r := refused(t, err, apierr.ValidationFailed)
+		r := servicetest.Refused(t, err, apierr.ValidationFailed)
 		var names []string
 		for _, f := range r.Details.GetFields() {
 			names = append(names, f.GetField())

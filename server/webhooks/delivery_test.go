@@ -20,21 +20,22 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/service"
+	"go.storefront.example/server/service/servicetest"
 	"go.storefront.example/server/webhooks"
 )
 
 // ended is a delivery of the newest event to a webhook that has ended as cancelled.
 func (b bench) ended(w webhooks.SecretWebhook) queue.Entry {
-	b.t.Helper()
-	_, err := b.PingWebhook(b.ctx, w.ID.String())
-	require.NoError(b.t, err)
-	_, err = b.DisableWebhook(b.ctx, w.ID.String())
-	require.NoError(b.t, err)
-	_, err = b.EnableWebhook(b.ctx, w.ID.String())
-	require.NoError(b.t, err)
-	found, err := b.ListDeliveries(b.ctx, webhooks.Search{WebhookID: w.ID.String(), Limit: 1})
-	require.NoError(b.t, err)
-	require.Len(b.t, found, 1)
+	b.T.Helper()
+	_, err := b.PingWebhook(b.Ctx, w.ID.String())
+	require.NoError(b.T, err)
+	_, err = b.DisableWebhook(b.Ctx, w.ID.String())
+	require.NoError(b.T, err)
+	_, err = b.EnableWebhook(b.Ctx, w.ID.String())
+	require.NoError(b.T, err)
+	found, err := b.ListDeliveries(b.Ctx, webhooks.Search{WebhookID: w.ID.String(), Limit: 1})
+	require.NoError(b.T, err)
+	require.Len(b.T, found, 1)
 	return found[0]
 }
 
@@ -43,16 +44,16 @@ func TestResendOfADeliveryIsANewOne(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		first := b.ended(b.hook())
-		again, err := b.ResendDelivery(b.ctx, first.ID.String())
+		again, err := b.ResendDelivery(b.Ctx, first.ID.String())
 		require.NoError(t, err)
 		require.NotEqual(t, first.ID, again.ID)
 		require.Equal(t, first.EventID, again.EventID)
 		require.Equal(t, first.EventType, again.EventType)
 		require.Equal(t, queue.Pending, again.Status)
 		require.Empty(t, again.Attempts)
-		one, err := b.GetDelivery(b.ctx, first.ID.String())
+		one, err := b.GetDelivery(b.Ctx, first.ID.String())
 		require.NoError(t, err)
-		two, err := b.GetDelivery(b.ctx, again.ID.String())
+		two, err := b.GetDelivery(b.Ctx, again.ID.String())
 		require.NoError(t, err)
 		require.Equal(t, string(one.Payload), string(two.Payload), "the same bytes")
 		require.Equal(t, queue.Cancelled, one.Status, "the first one stays what it was")
@@ -68,39 +69,39 @@ func TestResendOfADeliveryRefusals(t *testing.T) {
 		prepare func(b bench) string
 	}{
 		{"it is still pending", apierr.DeliveryPending, func(b bench) string {
-			ping, err := b.PingWebhook(b.ctx, b.hook().ID.String())
-			require.NoError(b.t, err)
+			ping, err := b.PingWebhook(b.Ctx, b.hook().ID.String())
+			require.NoError(b.T, err)
 			return ping.ID.String()
 		}},
 		{"its event is on its way again already", apierr.DeliveryPending, func(b bench) string {
 			first := b.ended(b.hook())
-			_, err := b.ResendDelivery(b.ctx, first.ID.String())
-			require.NoError(b.t, err)
+			_, err := b.ResendDelivery(b.Ctx, first.ID.String())
+			require.NoError(b.T, err)
 			return first.ID.String()
 		}},
 		{"its webhook is disabled", apierr.WebhookDisabled, func(b bench) string {
 			w := b.hook()
 			first := b.ended(w)
-			_, err := b.DisableWebhook(b.ctx, w.ID.String())
-			require.NoError(b.t, err)
+			_, err := b.DisableWebhook(b.Ctx, w.ID.String())
+			require.NoError(b.T, err)
 			return first.ID.String()
 		}},
 		{"its webhook was deleted", apierr.WebhookNotFound, func(b bench) string {
 			w := b.hook()
 			first := b.ended(w)
-			_, err := b.DeleteWebhook(b.ctx, w.ID.String())
-			require.NoError(b.t, err)
+			_, err := b.DeleteWebhook(b.Ctx, w.ID.String())
+			require.NoError(b.T, err)
 			return first.ID.String()
 		}},
 		{"its event is kept no longer", apierr.EventExpired, func(b bench) string {
 			first := b.ended(b.hook())
-			require.NoError(b.t, b.store.WithTx(b.ctx, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(b.T, b.DB.WithTx(b.Ctx, func(ctx context.Context, tx *ent.Tx) error {
 				_, err := tx.Event.Delete().Where(event.ID(first.EventID)).Exec(ctx)
 				return err
 			}))
-			shown, err := b.GetDelivery(b.ctx, first.ID.String())
-			require.NoError(b.t, err)
-			require.Nil(b.t, shown.Payload)
+			shown, err := b.GetDelivery(b.Ctx, first.ID.String())
+			require.NoError(b.T, err)
+			require.Nil(b.T, shown.Payload)
 			return first.ID.String()
 		}},
 		{"there is none", apierr.DeliveryNotFound, func(bench) string { return uuid.NewString() }},
@@ -110,12 +111,12 @@ func TestResendOfADeliveryRefusals(t *testing.T) {
 		b := newBench(t, s, sealing(t))
 		for i, row := range rows {
 			one := b
-			one.ctx = b.newStore("shop-" + string(rune('a'+i)))
+			one.Ctx = b.NewStore("shop-" + string(rune('a'+i)))
 			id := row.prepare(one)
-			before := s.Client().Delivery.Query().CountX(b.ctx)
-			_, err := one.ResendDelivery(one.ctx, id)
-			require.Equal(t, row.want, refusalCode(err), "%s: %v", row.reason, err)
-			require.Equal(t, before, s.Client().Delivery.Query().CountX(b.ctx), row.reason)
+			before := s.Client().Delivery.Query().CountX(b.Ctx)
+			_, err := one.ResendDelivery(one.Ctx, id)
+			require.Equal(t, row.want, servicetest.RefusalCode(err), "%s: %v", row.reason, err)
+			require.Equal(t, before, s.Client().Delivery.Query().CountX(b.Ctx), row.reason)
 		}
 	})
 }
@@ -128,7 +129,7 @@ func TestADeliveryIsResentOnceHoweverManyAsk(t *testing.T) {
 		var group sync.WaitGroup
 		results := make([]error, 8)
 		for i := range results {
-			group.Go(func() { _, results[i] = b.ResendDelivery(b.ctx, first.ID.String()) })
+			group.Go(func() { _, results[i] = b.ResendDelivery(b.Ctx, first.ID.String()) })
 		}
 		group.Wait()
 		made := 0
@@ -137,10 +138,10 @@ func TestADeliveryIsResentOnceHoweverManyAsk(t *testing.T) {
 				made++
 				continue
 			}
-			refused(t, err, apierr.DeliveryPending)
+			servicetest.Refused(t, err, apierr.DeliveryPending)
 		}
 		require.Equal(t, 1, made)
-		pending, err := b.ListDeliveries(b.ctx, webhooks.Search{Status: queue.Pending, Limit: 5})
+		pending, err := b.ListDeliveries(b.Ctx, webhooks.Search{Status: queue.Pending, Limit: 5})
 		require.NoError(t, err)
 		require.Len(t, pending, 1)
 	})
@@ -151,37 +152,37 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		w := b.hook()
-		_, err := b.ResendSince(b.ctx, uuid.NewString(), time.Time{})
-		refused(t, err, apierr.WebhookNotFound)
-		_, err = b.DisableWebhook(b.ctx, w.ID.String())
+		_, err := b.ResendSince(b.Ctx, uuid.NewString(), time.Time{})
+		servicetest.Refused(t, err, apierr.WebhookNotFound)
+		_, err = b.DisableWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
 		since := s.Now()
 		rules := service.New(s, service.Options{})
-		p, err := rules.CreateProduct(b.ctx, &adminv1.CreateProductRequest{
+		p, err := rules.CreateProduct(b.Ctx, &adminv1.CreateProductRequest{
 			Title: "Guide", PriceAmount: new(int64(5)), Description: new("<p>text</p>"), ContentReady: new(true), Type: storefrontv1.Product_FILE,
 		})
 		require.NoError(t, err)
 		for _, status := range []storefrontv1.Product_Status{storefrontv1.Product_PUBLISHED, storefrontv1.Product_ARCHIVED} {
-			_, err := rules.UpdateProduct(b.ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: status.Enum()})
+			_, err := rules.UpdateProduct(b.Ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: status.Enum()})
 			require.NoError(t, err)
 		}
-		require.Zero(t, s.Client().OutboxEntry.Query().CountX(b.ctx), "nobody subscribes to them")
-		_, err = b.ResendSince(b.ctx, w.ID.String(), since)
-		refused(t, err, apierr.WebhookDisabled)
-		_, err = b.EnableWebhook(b.ctx, w.ID.String())
+		require.Zero(t, s.Client().OutboxEntry.Query().CountX(b.Ctx), "nobody subscribes to them")
+		_, err = b.ResendSince(b.Ctx, w.ID.String(), since)
+		servicetest.Refused(t, err, apierr.WebhookDisabled)
+		_, err = b.EnableWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
-		job, err := b.ResendSince(b.ctx, w.ID.String(), since)
+		job, err := b.ResendSince(b.Ctx, w.ID.String(), since)
 		require.NoError(t, err)
 		for !job.Finished {
-			job, err = b.ContinueResend(b.ctx, job)
+			job, err = b.ContinueResend(b.Ctx, job)
 			require.NoError(t, err)
 		}
 		require.Equal(t, 2, job.Resent)
-		require.Equal(t, 2, s.Client().Delivery.Query().Where(delivery.WebhookID(w.ID)).CountX(b.ctx))
+		require.Equal(t, 2, s.Client().Delivery.Query().Where(delivery.WebhookID(w.ID)).CountX(b.Ctx))
 
 		// A moment between two milliseconds counts as the later one, which the first event is before.
-		first := s.Client().Event.Query().Order(event.ByCreatedAt(), event.ByID()).FirstX(b.ctx)
-		job, err = b.ResendSince(b.ctx, w.ID.String(), first.CreatedAt.Add(time.Nanosecond))
+		first := s.Client().Event.Query().Order(event.ByCreatedAt(), event.ByID()).FirstX(b.Ctx)
+		job, err = b.ResendSince(b.Ctx, w.ID.String(), first.CreatedAt.Add(time.Nanosecond))
 		require.NoError(t, err)
 		require.Equal(t, first.CreatedAt.Add(time.Millisecond).UTC(), job.Since)
 	})
@@ -191,13 +192,13 @@ func TestDeliveriesAreListedByWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	b := newBench(t, s, sealing(t))
-	_, err := b.ListDeliveries(b.ctx, webhooks.Search{Status: "lost", Limit: 5})
-	refused(t, err, apierr.ValidationFailed)
-	_, err = b.ListDeliveries(b.ctx, webhooks.Search{WebhookID: "x", Limit: 5})
-	refused(t, err, apierr.WebhookNotFound)
+	_, err := b.ListDeliveries(b.Ctx, webhooks.Search{Status: "lost", Limit: 5})
+	servicetest.Refused(t, err, apierr.ValidationFailed)
+	_, err = b.ListDeliveries(b.Ctx, webhooks.Search{WebhookID: "x", Limit: 5})
+	servicetest.Refused(t, err, apierr.WebhookNotFound)
 	for _, which := range []webhooks.Search{{EventType: "order.lost"}, {Before: "x"}} {
-		_, err = b.ListDeliveries(b.ctx, which)
-		refused(t, err, apierr.ValidationFailed)
+		_, err = b.ListDeliveries(b.Ctx, which)
+		servicetest.Refused(t, err, apierr.ValidationFailed)
 	}
 	ended := b.ended(b.hook())
 	for _, row := range []struct {
@@ -210,12 +211,12 @@ func TestDeliveriesAreListedByWhatIsKnown(t *testing.T) {
 		{webhooks.Search{Before: uuid.Max.String()}, 1},
 	} {
 		row.which.Limit = 5
-		found, err := b.ListDeliveries(b.ctx, row.which)
+		found, err := b.ListDeliveries(b.Ctx, row.which)
 		require.NoError(t, err)
 		require.Len(t, found, row.want, "%+v", row.which)
 	}
 	for status, want := range map[string]int{"": 1, queue.Cancelled: 1, queue.Pending: 0} {
-		found, err := b.ListDeliveries(b.ctx, webhooks.Search{Status: status, Limit: 5})
+		found, err := b.ListDeliveries(b.Ctx, webhooks.Search{Status: status, Limit: 5})
 		require.NoError(t, err)
 		require.Len(t, found, want, status)
 	}

@@ -22,6 +22,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/service/servicetest"
 	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker/egress"
 )
@@ -36,9 +37,9 @@ func sealing(t *testing.T) webhooks.Options {
 
 // hook registers a webhook for all events.
 func (b bench) hook() webhooks.SecretWebhook {
-	b.t.Helper()
-	w, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
-	require.NoError(b.t, err)
+	b.T.Helper()
+	w, err := b.CreateWebhook(b.Ctx, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
+	require.NoError(b.T, err)
 	return w
 }
 
@@ -47,7 +48,7 @@ func TestWebhookIsRegisteredAndItsSecretShownOnce(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := sealing(t)
 		b := newBench(t, s, o)
-		made, err := b.CreateWebhook(b.ctx, webhooks.Draft{
+		made, err := b.CreateWebhook(b.Ctx, webhooks.Draft{
 			URL: "https://receiver.example.com/hooks?x=1", Description: "  Compta ", Events: []string{"payment_link.paid", "order.paid", "order.paid"},
 		})
 		require.NoError(t, err)
@@ -58,25 +59,25 @@ func TestWebhookIsRegisteredAndItsSecretShownOnce(t *testing.T) {
 		require.True(t, made.Enabled)
 		require.Equal(t, hook.EventTypes(), b.hook().Events, "all six without a choice")
 
-		row := s.Client().Webhook.GetX(b.ctx, made.ID)
+		row := s.Client().Webhook.GetX(b.Ctx, made.ID)
 		require.NotContains(t, string(row.Secret), "whsec_")
 		opened, err := o.Secrets.Open(row.Secret, row.SecretKey, made.ID[:])
 		require.NoError(t, err)
 		require.Equal(t, made.Secret, opened)
 
-		rotated, err := b.RotateSecret(b.ctx, made.ID.String())
+		rotated, err := b.RotateSecret(b.Ctx, made.ID.String())
 		require.NoError(t, err)
 		require.Regexp(t, `^whsec_[0-9A-Za-z_-]{43}$`, rotated.Secret)
 		require.NotEqual(t, made.Secret, rotated.Secret)
-		row = s.Client().Webhook.GetX(b.ctx, made.ID)
+		row = s.Client().Webhook.GetX(b.Ctx, made.ID)
 		opened, err = o.Secrets.Open(row.Secret, row.SecretKey, made.ID[:])
 		require.NoError(t, err)
 		require.Equal(t, rotated.Secret, opened, "nothing of the old one is left")
-		for _, entry := range b.journal() {
+		for _, entry := range b.Journal() {
 			require.NotContains(t, string(entry.Changes), "whsec_")
 			require.NotContains(t, string(entry.Changes), "secret")
 		}
-		require.Equal(t, []string{"store.created", "webhook.created", "webhook.created", "webhook.secret_rotated"}, actions(b.journal()))
+		require.Equal(t, []string{"store.created", "webhook.created", "webhook.created", "webhook.secret_rotated"}, servicetest.Actions(b.Journal()))
 	})
 }
 
@@ -104,26 +105,26 @@ func TestWebhookRegistrationRefusals(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		for _, row := range rows {
-			_, err := b.CreateWebhook(b.ctx, row.draft)
-			refused(t, err, row.want)
+			_, err := b.CreateWebhook(b.Ctx, row.draft)
+			servicetest.Refused(t, err, row.want)
 			require.NotContains(t, err.Error(), "canary", row.reason)
 		}
 		w := b.hook()
-		_, err := b.UpdateWebhook(b.ctx, w.ID.String(), webhooks.Change{URL: new("https://[::1]/")})
-		refused(t, err, apierr.WebhookURLInvalid)
-		_, err = b.UpdateWebhook(b.ctx, w.ID.String(), webhooks.Change{Events: []string{}})
-		refused(t, err, apierr.ValidationFailed)
-		require.Equal(t, 1, s.Client().Webhook.Query().CountX(b.ctx))
-		require.Equal(t, []string{"store.created", "webhook.created"}, actions(b.journal()))
+		_, err := b.UpdateWebhook(b.Ctx, w.ID.String(), webhooks.Change{URL: new("https://[::1]/")})
+		servicetest.Refused(t, err, apierr.WebhookURLInvalid)
+		_, err = b.UpdateWebhook(b.Ctx, w.ID.String(), webhooks.Change{Events: []string{}})
+		servicetest.Refused(t, err, apierr.ValidationFailed)
+		require.Equal(t, 1, s.Client().Webhook.Query().CountX(b.Ctx))
+		require.Equal(t, []string{"store.created", "webhook.created"}, servicetest.Actions(b.Journal()))
 
 		without := webhooks.New(s, webhooks.Options{})
-		_, err = without.CreateWebhook(b.ctx, webhooks.Draft{URL: url})
-		require.Contains(t, refused(t, err, apierr.SecretKeyMissing).Message, "storefront secret generate")
-		_, err = without.RotateSecret(b.ctx, w.ID.String())
-		refused(t, err, apierr.SecretKeyMissing)
+		_, err = without.CreateWebhook(b.Ctx, webhooks.Draft{URL: url})
+		require.Contains(t, servicetest.Refused(t, err, apierr.SecretKeyMissing).Message, "storefront secret generate")
+		_, err = without.RotateSecret(b.Ctx, w.ID.String())
+		servicetest.Refused(t, err, apierr.SecretKeyMissing)
 		open := sealing(t)
 		open.Targets = egress.Policy{AllowPrivate: true}
-		_, err = webhooks.New(s, open).CreateWebhook(b.ctx, webhooks.Draft{URL: "https://127.0.0.1:8443/x"})
+		_, err = webhooks.New(s, open).CreateWebhook(b.Ctx, webhooks.Draft{URL: "https://127.0.0.1:8443/x"})
 		require.NoError(t, err, "a platform for tests may allow it")
 	})
 }
@@ -134,14 +135,14 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 		b := newBench(t, s, sealing(t))
 		// Many rounds: two creations that count at the same time are rare.
 		for round := range 20 {
-			b.ctx = b.newStore("shop-" + strconv.Itoa(round))
+			b.Ctx = b.NewStore("shop-" + strconv.Itoa(round))
 			var group sync.WaitGroup
 			results := make([]error, 8)
 			start := make(chan struct{})
 			for i := range results {
 				group.Go(func() {
 					<-start
-					_, results[i] = b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com"})
+					_, results[i] = b.CreateWebhook(b.Ctx, webhooks.Draft{URL: "https://receiver.example.com"})
 				})
 			}
 			close(start)
@@ -152,22 +153,22 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 					made++
 					continue
 				}
-				refused(t, err, apierr.WebhookLimit)
+				servicetest.Refused(t, err, apierr.WebhookLimit)
 			}
 			require.Equal(t, 5, made)
 		}
-		owner, _, _ := tenant.From(b.ctx)
-		registered := s.Client().Webhook.Query().Where(webhook.StoreID(owner.ID)).AllX(b.ctx)
+		owner, _, _ := tenant.From(b.Ctx)
+		registered := s.Client().Webhook.Query().Where(webhook.StoreID(owner.ID)).AllX(b.Ctx)
 		require.Len(t, registered, 5)
-		_, err := b.DisableWebhook(b.ctx, registered[0].ID.String())
+		_, err := b.DisableWebhook(b.Ctx, registered[0].ID.String())
 		require.NoError(t, err)
-		_, err = b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com"})
-		refused(t, err, apierr.WebhookLimit) // a disabled one counts
-		_, err = b.DeleteWebhook(b.ctx, registered[0].ID.String())
+		_, err = b.CreateWebhook(b.Ctx, webhooks.Draft{URL: "https://receiver.example.com"})
+		servicetest.Refused(t, err, apierr.WebhookLimit) // a disabled one counts
+		_, err = b.DeleteWebhook(b.Ctx, registered[0].ID.String())
 		require.NoError(t, err)
 		b.hook()
 		other := b
-		other.ctx = b.newStore("other")
+		other.Ctx = b.NewStore("other")
 		other.hook() // each store has its own five
 	})
 }
@@ -178,7 +179,7 @@ func TestWebhookChanges(t *testing.T) {
 		b := newBench(t, s, sealing(t))
 		w := b.hook()
 		id := w.ID.String()
-		before := len(b.journal())
+		before := len(b.Journal())
 		for reason, same := range map[string]webhooks.Change{
 			"nothing is named":       {},
 			"what it is":             {URL: &w.URL, Description: new(""), Events: hook.EventTypes()},
@@ -186,53 +187,53 @@ func TestWebhookChanges(t *testing.T) {
 			"the URL that it has":    {URL: &w.URL},
 			"the events that it has": {Events: hook.EventTypes()},
 		} {
-			unchanged, err := b.UpdateWebhook(b.ctx, id, same)
+			unchanged, err := b.UpdateWebhook(b.Ctx, id, same)
 			require.NoError(t, err, reason)
 			require.True(t, w.UpdatedAt.Equal(unchanged.UpdatedAt), reason)
 		}
-		require.Len(t, b.journal(), before, "and no entry")
-		changed, err := b.UpdateWebhook(b.ctx, id, webhooks.Change{URL: new("https://b.example.com"), Events: []string{"order.failed"}})
+		require.Len(t, b.Journal(), before, "and no entry")
+		changed, err := b.UpdateWebhook(b.Ctx, id, webhooks.Change{URL: new("https://b.example.com"), Events: []string{"order.failed"}})
 		require.NoError(t, err)
 		require.Equal(t, "https://b.example.com", changed.URL)
 		require.Equal(t, []string{"order.failed"}, changed.Events)
-		entries := b.journal()
+		entries := b.Journal()
 		require.Equal(t, "webhook.updated", entries[len(entries)-1].Action)
 		require.Contains(t, string(entries[len(entries)-1].Changes), `"url":{"from":"https://receiver.example.com/hooks","to":"https://b.example.com"}`)
 
 		// It fails; then a person disables it; enabling starts clean.
 		since := s.Now().Add(-time.Hour)
-		require.NoError(t, s.WithTx(b.ctx, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, s.WithTx(b.Ctx, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Webhook.UpdateOneID(w.ID).SetFailingSince(since).Exec(ctx)
 		}))
-		again, err := b.EnableWebhook(b.ctx, id)
+		again, err := b.EnableWebhook(b.Ctx, id)
 		require.NoError(t, err)
 		require.NotNil(t, again.FailingSince, "enabling an enabled one changes nothing")
-		disabled, err := b.DisableWebhook(b.ctx, id)
+		disabled, err := b.DisableWebhook(b.Ctx, id)
 		require.NoError(t, err)
 		require.False(t, disabled.Enabled)
 		require.NotNil(t, disabled.DisabledAt)
 		require.False(t, disabled.DisabledAutomatically)
 		require.Nil(t, disabled.FailingSince)
-		require.NoError(t, s.WithTx(b.ctx, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, s.WithTx(b.Ctx, func(ctx context.Context, tx *ent.Tx) error {
 			if err := hook.Hold(ctx, &ent.Webhook{ID: w.ID}); err != nil {
 				return err
 			}
 			return tx.Webhook.UpdateOneID(w.ID).SetDisabledAutomatically(true).SetFailingSince(since).Exec(ctx)
 		}))
-		enabled, err := b.EnableWebhook(b.ctx, id)
+		enabled, err := b.EnableWebhook(b.Ctx, id)
 		require.NoError(t, err)
 		require.True(t, enabled.Enabled)
 		require.Nil(t, enabled.DisabledAt)
-		row := s.Client().Webhook.Query().Where(webhook.ID(w.ID)).OnlyX(b.ctx)
+		row := s.Client().Webhook.Query().Where(webhook.ID(w.ID)).OnlyX(b.Ctx)
 		require.Nil(t, row.FailingSince)
 		require.False(t, row.DisabledAutomatically)
 
-		_, err = b.DeleteWebhook(b.ctx, id)
+		_, err = b.DeleteWebhook(b.Ctx, id)
 		require.NoError(t, err)
-		entries = b.journal()
+		entries = b.Journal()
 		require.Equal(t, "webhook.deleted", entries[len(entries)-1].Action)
 		require.Contains(t, string(entries[len(entries)-1].Changes), `"url":{"from":"https://b.example.com","to":null}`)
-		require.Zero(t, s.Client().Webhook.Query().CountX(b.ctx))
+		require.Zero(t, s.Client().Webhook.Query().CountX(b.Ctx))
 	})
 }
 
@@ -241,14 +242,14 @@ func TestAWebhookIsFoundInItsStoreOnly(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		w := b.hook()
-		found, err := b.GetWebhook(b.ctx, w.ID.String())
+		found, err := b.GetWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
 		require.Equal(t, w.URL, found.URL)
-		_, err = b.GetWebhook(b.newStore("other"), w.ID.String())
-		refused(t, err, apierr.WebhookNotFound)
+		_, err = b.GetWebhook(b.NewStore("other"), w.ID.String())
+		servicetest.Refused(t, err, apierr.WebhookNotFound)
 		for _, id := range []string{"", "x", uuid.NewString(), "{" + w.ID.String() + "}"} {
-			_, err = b.GetWebhook(b.ctx, id)
-			refused(t, err, apierr.WebhookNotFound)
+			_, err = b.GetWebhook(b.Ctx, id)
+			servicetest.Refused(t, err, apierr.WebhookNotFound)
 		}
 	})
 }
@@ -259,9 +260,9 @@ func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, sealing(t))
 		w := b.hook()
-		ping, err := b.PingWebhook(b.ctx, w.ID.String())
+		ping, err := b.PingWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
-		other := b.newStore("other")
+		other := b.NewStore("other")
 		for _, id := range []string{w.ID.String(), uuid.NewString(), "x", "", strings.ReplaceAll(w.ID.String(), "-", "")} {
 			for name, do := range map[string]func() error{
 				"update": func() error {
@@ -275,13 +276,13 @@ func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 				"ping":    func() error { _, err := b.PingWebhook(other, id); return err },
 				"resend":  func() error { _, err := b.ResendSince(other, id, time.Time{}); return err },
 			} {
-				require.Equal(t, apierr.WebhookNotFound, refusalCode(do()), "%s %q", name, id)
+				require.Equal(t, apierr.WebhookNotFound, servicetest.RefusalCode(do()), "%s %q", name, id)
 			}
 		}
 		_, err = b.GetDelivery(other, ping.ID.String())
-		refused(t, err, apierr.DeliveryNotFound)
+		servicetest.Refused(t, err, apierr.DeliveryNotFound)
 		_, err = b.ResendDelivery(other, ping.ID.String())
-		refused(t, err, apierr.DeliveryNotFound)
+		servicetest.Refused(t, err, apierr.DeliveryNotFound)
 		for _, which := range []webhooks.Search{{Limit: 50}, {Limit: 50, WebhookID: w.ID.String()}} {
 			found, err := b.ListDeliveries(other, which)
 			require.NoError(t, err)
@@ -296,26 +297,26 @@ func TestPingIsAnEventOfItsOwn(t *testing.T) {
 		b := newBench(t, s, sealing(t))
 		w := b.hook()
 		b.hook()
-		events, entries := b.events(), len(b.journal())
-		ping, err := b.PingWebhook(b.ctx, w.ID.String())
+		events, entries := b.Events(), len(b.Journal())
+		ping, err := b.PingWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
-		require.Equal(t, append(events, "ping"), b.events())
-		require.Len(t, b.journal(), entries)
-		require.Zero(t, s.Client().OutboxEntry.Query().CountX(b.ctx), "no other webhook receives it")
+		require.Equal(t, append(events, "ping"), b.Events())
+		require.Len(t, b.Journal(), entries)
+		require.Zero(t, s.Client().OutboxEntry.Query().CountX(b.Ctx), "no other webhook receives it")
 		require.Equal(t, hook.Ping, ping.EventType)
 		require.Equal(t, queue.Pending, ping.Status)
 		require.NotNil(t, ping.NextAttemptAt)
-		shown, err := b.GetDelivery(b.ctx, ping.ID.String())
+		shown, err := b.GetDelivery(b.Ctx, ping.ID.String())
 		require.NoError(t, err)
 		require.Equal(t, ping, shown.Entry)
 		at := string(wire.AppendTime(nil, ping.CreatedAt))
-		owner := s.Client().Store.Query().OnlyX(b.ctx)
+		owner := s.Client().Store.Query().OnlyX(b.Ctx)
 		require.Equal(t, `{"id":"`+ping.EventID.String()+`","type":"ping","createdAt":`+at+`,"store":{"id":"`+owner.ID.String()+
 			`","slug":"atelier"},"data":{"message":"This is a test event.","sentAt":`+at+`}}`, string(shown.Payload))
-		_, err = b.DisableWebhook(b.ctx, w.ID.String())
+		_, err = b.DisableWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
-		_, err = b.PingWebhook(b.ctx, w.ID.String())
-		refused(t, err, apierr.WebhookDisabled)
+		_, err = b.PingWebhook(b.Ctx, w.ID.String())
+		servicetest.Refused(t, err, apierr.WebhookDisabled)
 		require.NotContains(t, hook.EventTypes(), hook.Ping)
 	})
 }
@@ -330,22 +331,22 @@ func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
 			"disabled": b.DisableWebhook, "deleted": b.DeleteWebhook,
 		} {
 			w := b.hook()
-			ping, err := b.PingWebhook(b.ctx, w.ID.String())
+			ping, err := b.PingWebhook(b.Ctx, w.ID.String())
 			require.NoError(t, err)
 			gone := errors.New("the transaction fails")
-			require.ErrorIs(t, s.WithTx(b.ctx, func(ctx context.Context, tx *ent.Tx) error {
+			require.ErrorIs(t, s.WithTx(b.Ctx, func(ctx context.Context, tx *ent.Tx) error {
 				return errors.Join(queue.Cancel(ctx, tx, s, ping.StoreID, w.ID), gone)
 			}), gone)
-			shown, err := b.GetDelivery(b.ctx, ping.ID.String())
+			shown, err := b.GetDelivery(b.Ctx, ping.ID.String())
 			require.NoError(t, err)
 			require.Equal(t, queue.Pending, shown.Status, reason)
-			_, err = end(b.ctx, w.ID.String())
+			_, err = end(b.Ctx, w.ID.String())
 			require.NoError(t, err)
-			shown, err = b.GetDelivery(b.ctx, ping.ID.String())
+			shown, err = b.GetDelivery(b.Ctx, ping.ID.String())
 			require.NoError(t, err)
 			require.Equal(t, queue.Cancelled, shown.Status, reason)
 			require.NotEmpty(t, shown.Payload, reason)
-			found, err := b.ListDeliveries(b.ctx, webhooks.Search{WebhookID: w.ID.String(), Limit: 5})
+			found, err := b.ListDeliveries(b.Ctx, webhooks.Search{WebhookID: w.ID.String(), Limit: 5})
 			require.NoError(t, err)
 			require.Len(t, found, 1, "it stays in the journal")
 		}
