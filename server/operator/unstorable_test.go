@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -14,6 +16,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/operator"
 )
@@ -69,4 +72,33 @@ func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 			refused(apierr.ValidationFailed, name, err)
 		}
 	})
+}
+
+// A store's settings are bounded: every request of its keys reads some of them.
+func TestSettingsOfAStoreAreBounded(t *testing.T) {
+	t.Parallel()
+	o := operator.New(dbtest.New(t, dbtest.SQLite, db.Config{}), operator.Options{})
+	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
+	require.NoError(t, err)
+	mail := strings.Repeat("b", 251) + ".cm"
+	for field, in := range map[string]*adminv1.UpdateStoreRequest{
+		"supportEmail": {SupportEmail: new("a@" + mail)},
+		"socialLinks":  {SocialLinks: map[string]string{strings.Repeat("n", 101): "https://x.example/"}},
+	} {
+		in.Store = "s"
+		_, err := o.UpdateStore(t.Context(), in)
+		var r *apierr.Refusal
+		require.ErrorAs(t, err, &r, field)
+		require.Len(t, r.Details.GetFields(), 1)
+		require.Equal(t, field, r.Details.GetFields()[0].GetField())
+	}
+	_, err = o.UpdateStore(t.Context(), &adminv1.UpdateStoreRequest{Store: "s", SocialLinks: map[string]string{"a\nb": "https://x.example/"}})
+	require.Error(t, err, "a name of two lines")
+	_, err = o.UpdateStore(t.Context(), &adminv1.UpdateStoreRequest{
+		Store: "s", UnavailableTypes: slices.Repeat([]storefrontv1.Product_Type{storefrontv1.Product_FILE, storefrontv1.Product_EVENT}, 1000),
+	})
+	require.NoError(t, err)
+	settings, err := o.GetStoreSettings(t.Context(), &adminv1.GetStoreSettingsRequest{Store: "s"})
+	require.NoError(t, err)
+	require.Equal(t, []storefrontv1.Product_Type{storefrontv1.Product_FILE, storefrontv1.Product_EVENT}, settings.GetUnavailableTypes(), "each once")
 }

@@ -128,10 +128,14 @@ func (p *problems) value(fd protoreflect.FieldDescriptor, v protoreflect.Value, 
 		})
 		return texts
 	case fd.IsList():
-		texts := make([]string, v.List().Len())
-		for i := range texts {
-			if texts[i] = v.List().Get(i).String(); fd.Kind() == protoreflect.EnumKind {
-				texts[i] = p.word(fd, v.List().Get(i).Enum())
+		texts := []string{}
+		for i := range v.List().Len() {
+			text := v.List().Get(i).String()
+			if fd.Kind() == protoreflect.EnumKind {
+				text = p.word(fd, v.List().Get(i).Enum())
+			}
+			if !slices.Contains(texts, text) {
+				texts = append(texts, text)
 			}
 		}
 		return texts

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"golang.org/x/text/currency"
@@ -53,13 +55,16 @@ func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error)
 	return TenantOf(row), nil
 }
 
+// maxNetworkRunes bounds the name of a social network.
+const maxNetworkRunes = 100
+
 // storeFields reads the fields of a store that a request names.
 func (p *problems) storeFields(in proto.Message, country string) change[ent.Store] {
 	c := changeOf(p, field.Store, in, country)
 	for _, network := range slices.Sorted(maps.Keys(c.to.SocialLinks)) {
 		address := c.to.SocialLinks[network]
-		if !validate.Storable(network) {
-			p.Invalid("socialLinks", "must have names that are UTF-8 text without control characters")
+		if !utf8.ValidString(network) || strings.ContainsFunc(network, unicode.IsControl) || utf8.RuneCountInString(network) > maxNetworkRunes {
+			p.Invalid("socialLinks", fmt.Sprintf("must have names that are UTF-8 text of at most %d characters without control characters", maxNetworkRunes))
 			continue
 		}
 		if p.URL("socialLinks."+network, &address) == nil || network == "" {

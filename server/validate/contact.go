@@ -89,6 +89,7 @@ func (p *Problems) Phone(field, value, country string) *string {
 
 // Contact refuses an e-mail address that is shown to buyers as it is; it may be empty.
 func (p *Problems) Contact(field, value string) {
+	p.Text(field, value, maxEmailRunes)
 	if address, err := mail.ParseAddress(value); value != "" && (err != nil || address.Address != value) {
 		p.Invalid(field, "must be an e-mail address such as help@example.com")
 	}
