@@ -79,7 +79,7 @@ type Server struct {
 	edge          *rest.Edge
 	gate          *auth.Gate
 	usage         *usage.Recorder // nil: the log of requests is off
-	operator      *rpc.Gate  // nil: the operator's side is off
+	operator      *rpc.Gate       // nil: the operator's side is off
 	drain         *drain
 	readiness     *monitor.Readiness
 	public, admin net.Listener
