@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
 
 	"go.storefront.example/server/apierr"
 )
@@ -202,12 +201,6 @@ func (o *ordered[T]) set(name string, value T) {
 		o.names = append(o.names, name)
 	}
 	o.values[name] = value
-}
-
-// remove takes a name away.
-func (o *ordered[T]) remove(name string) {
-	delete(o.values, name)
-	o.names = slices.DeleteFunc(o.names, func(n string) bool { return n == name })
 }
 
 func (o ordered[T]) all() iter.Seq2[string, T] {
