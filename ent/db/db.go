@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	entsql "entgo.io/ent/dialect/sql"
@@ -82,6 +84,10 @@ type DB struct {
 	announcer      announcer
 	followers      followers
 	path           string // of the SQLite file
+	// written, copying and beside are CheckpointBeside's: its calls, and the checkpoint under way.
+	written atomic.Int64
+	copying atomic.Bool
+	beside  sync.WaitGroup
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
 }
@@ -205,6 +211,7 @@ func (s *DB) Ping(ctx context.Context) error { return s.reader.PingContext(ctx) 
 // Close closes the pools. All users of the store must have ended.
 func (s *DB) Close() error {
 	s.announcer.close()
+	s.beside.Wait()
 	// SQLite's writer is last: the last connection to close writes the write-ahead log into the file.
 	// A pool under two names is closed once.
 	return errors.Join(s.prober.Close(), s.reader.Close(), s.admissions.Close(), s.writer.Close())

@@ -133,6 +133,7 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 	})
 	if m.db.Dialect() == dialect.SQLite {
 		_, _ = m.db.Writer().ExecContext(context.WithoutCancel(ctx), usualPages) // a matter of speed alone
+		m.db.CheckpointBeside()
 	}
 	if err != nil && !errors.Is(err, errNothing) {
 		return nil, err
@@ -151,10 +152,10 @@ const (
 	lookingUp = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
 	// storing caches plans again: otherwise the check of a foreign key would be planned for each row.
 	storing = "SET LOCAL plan_cache_mode = auto"
-	// manyPages lets the log of SQLite grow to 32 MB before its pages are copied to the file. A batch
+	// manyPages lets the log of SQLite grow to 96 MB before a commit copies its pages to the file. A batch
 	// writes to pages all over the indexes, so that by default each commit would copy thousands of them,
-	// which the next batch writes again. usualPages is SQLite's default.
-	manyPages  = "PRAGMA wal_autocheckpoint = 8000"
+	// which the next batch writes again. Most are copied beside the batches. usualPages is SQLite's default.
+	manyPages  = "PRAGMA wal_autocheckpoint = 24000"
 	usualPages = "PRAGMA wal_autocheckpoint = 1000"
 )
 
