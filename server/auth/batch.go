@@ -11,64 +11,64 @@ import (
 // maxBatch is the most requests that share a statement.
 const maxBatch = 128
 
-// keeps is how long a statement keeps others waiting.
-const keeps = 5 * time.Millisecond
+// maxWait is how long requests wait for a statement under way before they start another.
+const maxWait = 5 * time.Millisecond
 
 // batches lets the requests that arrive while a statement is under way share the next one:
 //
-//	none is under way ──► asked alone, at once
-//	one is ─────────────► waits ──► it returns ──► all that wait are asked in one
+//	none is under way ──► runs alone, at once
+//	one is ─────────────► waits ──► it returns ──► one statement for all that wait
 //
-// So a busy database runs fewer statements: four requests that share one cost it little more than half of
-// four, sixteen a third. An idle one answers without delay. A statement that takes long, because somebody
-// holds a lock, does not keep others waiting; a shared one soon gives up altogether.
-// Those who shared a statement that failed are asked alone, unless the database is away: what is wrong with
-// one key stays its own. Goroutines may share it.
+// So a busy database runs fewer statements: one for four requests costs it little more than half of four,
+// one for sixteen a third of sixteen. On an idle one no request waits. If a statement waits for a lock,
+// other requests wait for it for maxWait at most, and a shared one fails after 100 ms. When a shared
+// statement fails, each of its requests runs alone, unless the database is away: so the fault of one key
+// does not reach the others. Goroutines may share it.
 type batches struct {
-	alone asker
-	all   func(context.Context, []question) ([]finding, error) // nil if nothing is shared
-	most  int                                                  // statements under way at a time
+	alone keyStore
+	all   func(context.Context, []lookup) ([]result, error) // nil if nothing is shared
+	most  int                                               // statements under way at a time
 
 	mu       sync.Mutex
 	underWay int
-	busy     bool // with a statement that keeps others waiting
+	busy     bool // a statement is under way that began less than maxWait ago
 	waiting  []*waiter
 }
 
-// waiter is a request that waits for its answer.
+// waiter is a request that waits for its result.
 type waiter struct {
 	ctx      context.Context
-	question question
+	lookup   lookup
 	answered chan struct{} // closed once found and err are set
-	found    finding
+	found    result
 	err      error
 }
 
-// ask returns the answer to one question, or the cause of the context's end. A request whose context
-// ends while its statement runs is counted all the same. Known keys share: a question about another is asked
-// again, alone.
-func (b *batches) ask(ctx context.Context, q question) (finding, error) {
+// find returns the result of a look-up, or the cause of the context's end. If the context ends while the
+// statement runs, the request is still counted. Only look-ups of known keys share: a shared statement that
+// does not find the key is followed by one of its own.
+func (b *batches) find(ctx context.Context, q lookup) (result, error) {
 	if b.all == nil || q.malformed {
-		return b.alone.ask(ctx, q)
+		return b.alone.find(ctx, q)
 	}
 	b.mu.Lock()
 	if b.free() {
 		leave := b.enter()
 		b.mu.Unlock()
 		defer leave()
-		return b.alone.ask(ctx, q)
+		return b.alone.find(ctx, q)
 	}
-	w := &waiter{ctx: ctx, question: q, answered: make(chan struct{})}
+	w := &waiter{ctx: ctx, lookup: q, answered: make(chan struct{})}
 	b.waiting = append(b.waiting, w)
 	b.mu.Unlock()
 	select {
 	case <-w.answered:
 		if w.err == nil && !w.found.known || w.err != nil && (db.IsLocked(w.err) || !db.IsUnreachable(w.err)) {
-			return b.alone.ask(ctx, q)
+			return b.alone.find(ctx, q)
 		}
 		return w.found, w.err
 	case <-ctx.Done():
-		return finding{}, context.Cause(ctx)
+		return result{}, context.Cause(ctx)
 	}
 }
 
@@ -79,7 +79,7 @@ func (b *batches) free() bool { return !b.busy && b.underWay < b.most }
 func (b *batches) enter() (leave func()) {
 	b.underWay++
 	b.busy = true
-	late := time.AfterFunc(keeps, func() {
+	late := time.AfterFunc(maxWait, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.busy = false
@@ -96,7 +96,7 @@ func (b *batches) enter() (leave func()) {
 	}
 }
 
-// next asks for those who wait, the oldest first, if a statement may start. Callers hold mu.
+// next starts a statement for the requests that wait, oldest first, if one may start. Callers hold mu.
 func (b *batches) next() {
 	if !b.free() {
 		return
@@ -114,16 +114,16 @@ func (b *batches) next() {
 	}
 }
 
-// run asks one statement and hands out its answers.
+// run runs a shared statement and hands out its results.
 func (b *batches) run(batch []*waiter, leave func()) {
 	defer leave()
 	ctx, cancel := contextOf(batch)
 	defer cancel()
-	questions := make([]question, len(batch))
+	lookups := make([]lookup, len(batch))
 	for i, w := range batch {
-		questions[i] = w.question
+		lookups[i] = w.lookup
 	}
-	found, err := b.all(ctx, questions)
+	found, err := b.all(ctx, lookups)
 	for i, w := range batch {
 		if w.err = err; err == nil {
 			w.found = found[i]

@@ -24,9 +24,9 @@ import (
 // strange is a key that is not known.
 const strange = 250
 
-// slowAsker answers each statement after a second, or when it is let go.
-type slowAsker struct {
-	fakeAsker
+// slowKeys answers each statement after a second, or when it is let go.
+type slowKeys struct {
+	fakeKeys
 	batches [][]string // the clients of each statement
 	err     error
 	took    time.Duration // of a statement
@@ -34,24 +34,24 @@ type slowAsker struct {
 }
 
 // letGo ends all statements that wait.
-func (a *slowAsker) letGo() {
+func (a *slowKeys) letGo() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	close(a.hold)
 }
 
-func (a *slowAsker) ask(ctx context.Context, q question) (finding, error) {
-	found, err := a.askAll(ctx, []question{q})
+func (a *slowKeys) find(ctx context.Context, q lookup) (result, error) {
+	found, err := a.findAll(ctx, []lookup{q})
 	if err != nil {
-		return finding{}, err
+		return result{}, err
 	}
 	return found[0], nil
 }
 
-func (a *slowAsker) askAll(_ context.Context, questions []question) ([]finding, error) {
-	clients := make([]string, len(questions))
-	found := make([]finding, len(questions))
-	for i, q := range questions {
+func (a *slowKeys) findAll(_ context.Context, lookups []lookup) ([]result, error) {
+	clients := make([]string, len(lookups))
+	found := make([]result, len(lookups))
+	for i, q := range lookups {
 		clients[i] = q.client
 		found[i].count, found[i].known = int(q.fingerprint[0]), q.fingerprint[0] != strange
 	}
@@ -65,12 +65,12 @@ func (a *slowAsker) askAll(_ context.Context, questions []question) ([]finding, 
 	return found, a.err
 }
 
-// asks sends n questions one after the other, each from a client of its own, and returns their errors.
+// asks sends n look-ups one after the other, each from a client of its own, and returns their errors.
 func asks(ctx context.Context, t *testing.T, b *batches, n int) func() []error {
 	errs := make([]error, n)
 	for i := range n {
 		go func() {
-			found, err := b.ask(ctx, question{fingerprint: [32]byte{byte(i)}, client: fmt.Sprint(i)})
+			found, err := b.find(ctx, lookup{fingerprint: [32]byte{byte(i)}, client: fmt.Sprint(i)})
 			if err == nil && found.count != i {
 				err = fmt.Errorf("question %d got the answer of %d", i, found.count)
 			}
@@ -85,13 +85,13 @@ func asks(ctx context.Context, t *testing.T, b *batches, n int) func() []error {
 	}
 }
 
-// shared are batches of a slow asker.
-func shared(a *slowAsker, most int) *batches { return &batches{alone: a, all: a.askAll, most: most} }
+// shared are batches of a slow keyStore.
+func shared(a *slowKeys, most int) *batches { return &batches{alone: a, all: a.findAll, most: most} }
 
 func TestRequestsThatWaitShareAStatement(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAsker{took: time.Millisecond}
+		a := &slowKeys{took: time.Millisecond}
 		errs := asks(t.Context(), t, shared(a, 10), 6)()
 		require.Equal(t, make([]error, 6), errs)
 		require.Equal(t, [][]string{{"0"}, {"1", "2", "3", "4", "5"}}, a.batches)
@@ -101,7 +101,7 @@ func TestRequestsThatWaitShareAStatement(t *testing.T) {
 func TestABatchIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAsker{took: time.Millisecond}
+		a := &slowKeys{took: time.Millisecond}
 		require.Equal(t, make([]error, 200), asks(t.Context(), t, shared(a, 10), 200)())
 		lengths := []int{}
 		for _, batch := range a.batches {
@@ -115,14 +115,14 @@ func TestABatchIsBounded(t *testing.T) {
 func TestAStatementThatIsHeldUpHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAsker{took: time.Millisecond, hold: make(chan struct{})}
+		a := &slowKeys{took: time.Millisecond, hold: make(chan struct{})}
 		b := shared(a, 4)
 		held := asks(t.Context(), t, b, 3)
 		quick := asks(t.Context(), t, b, 3)
-		time.Sleep(keeps)
+		time.Sleep(maxWait)
 		synctest.Wait()
 		require.Equal(t, [][]string{{"0"}, {"1", "2", "0", "1", "2"}}, a.batches, "the second is held up too")
-		time.Sleep(keeps)
+		time.Sleep(maxWait)
 		a.letGo()
 		require.Equal(t, make([]error, 3), quick())
 		require.Equal(t, make([]error, 3), held())
@@ -134,12 +134,12 @@ func TestAStatementThatIsHeldUpHoldsUpNobodyElse(t *testing.T) {
 func TestNoMoreStatementsThanConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAsker{hold: make(chan struct{})}
+		a := &slowKeys{hold: make(chan struct{})}
 		b := shared(a, 3)
 		var waits []func() []error
 		for range 5 {
 			waits = append(waits, asks(t.Context(), t, b, 1))
-			time.Sleep(2 * keeps)
+			time.Sleep(2 * maxWait)
 		}
 		synctest.Wait()
 		require.Len(t, a.batches, 3)
@@ -154,12 +154,12 @@ func TestNoMoreStatementsThanConnections(t *testing.T) {
 func TestAnUnknownKeyIsAskedAloneAfterTheBatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAsker{took: time.Millisecond}
+		a := &slowKeys{took: time.Millisecond}
 		b := shared(a, 10)
 		wait := asks(t.Context(), t, b, 3)
-		go func() { _, _ = b.ask(t.Context(), question{fingerprint: [32]byte{strange}, client: "stranger"}) }()
+		go func() { _, _ = b.find(t.Context(), lookup{fingerprint: [32]byte{strange}, client: "stranger"}) }()
 		synctest.Wait()
-		go func() { _, _ = b.ask(t.Context(), question{malformed: true, client: "malformed"}) }()
+		go func() { _, _ = b.find(t.Context(), lookup{malformed: true, client: "malformed"}) }()
 		synctest.Wait()
 		require.Equal(t, make([]error, 3), wait())
 		require.Equal(t, [][]string{{"0"}, {"malformed"}, {"1", "2", "stranger"}, {"stranger"}}, a.batches)
@@ -173,7 +173,7 @@ func TestWhoSharesAStatementThatFailsIsAskedAlone(t *testing.T) {
 		errors.New("wrong with one"): {{"0"}, {"1", "2"}, {"1"}, {"2"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			a := &slowAsker{err: err, took: time.Millisecond}
+			a := &slowKeys{err: err, took: time.Millisecond}
 			require.Equal(t, []error{err, err, err}, asks(t.Context(), t, shared(a, 1), 3)())
 			slices.SortFunc(a.batches[2:], slices.Compare)
 			require.Equal(t, want, a.batches)
@@ -184,7 +184,7 @@ func TestWhoSharesAStatementThatFailsIsAskedAlone(t *testing.T) {
 func TestWhoLeavesWhileWaitingIsNotAskedAbout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAsker{hold: make(chan struct{})}
+		a := &slowKeys{hold: make(chan struct{})}
 		b := shared(a, 1)
 		first := asks(t.Context(), t, b, 1)
 		cause := errors.New("left")
@@ -199,13 +199,13 @@ func TestWhoLeavesWhileWaitingIsNotAskedAbout(t *testing.T) {
 	})
 }
 
-// One database answers random questions one by one, another the same ones in batches, but for those about unknown keys.
+// One database answers random look-ups one by one, another the same ones in batches, but for those about unknown keys.
 func TestABatchIsAnsweredAsOneByOne(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 9, 1, 12, 0, 15, 0, time.UTC)
 	stores := [2]*db.DB{dbtest.New(t, dbtest.Postgres, db.Config{}), dbtest.New(t, dbtest.Postgres, db.Config{})}
 	shop := tenant.Store{ID: uuid.Must(uuid.NewV7())}
-	var questions []question // what may be asked
+	var lookups []lookup // what may be asked
 	for i := range 3 {
 		text, key := NewKey(), uuid.Must(uuid.NewV7())
 		fingerprint := Fingerprint(text)
@@ -225,40 +225,40 @@ func TestABatchIsAnsweredAsOneByOne(t *testing.T) {
 		}
 		// The last client is beyond its limit before it first uses a key.
 		for _, client := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.9"} {
-			questions = append(questions, question{fingerprint: fingerprint, client: client, now: &noon})
+			lookups = append(lookups, lookup{fingerprint: fingerprint, client: client, now: &noon})
 		}
 	}
 	for i := range 3 {
 		for _, client := range []string{"10.0.1.1", "10.0.1.2", "10.0.0.9"} {
-			questions = append(questions, question{fingerprint: [32]byte{byte(i)}, client: client, now: &noon})
+			lookups = append(lookups, lookup{fingerprint: [32]byte{byte(i)}, client: client, now: &noon})
 		}
 	}
-	one, all := newPostgresAsker(stores[0]), newPostgresAsker(stores[1])
+	one, all := newPostgresKeys(stores[0]), newPostgresKeys(stores[1])
 	for range ratelimit.UnknownKeysPerMinute + 1 {
-		for _, a := range []postgresAsker{one, all} {
-			_, err := a.ask(t.Context(), question{malformed: true, client: "10.0.0.9", now: &noon})
+		for _, a := range []postgresKeys{one, all} {
+			_, err := a.find(t.Context(), lookup{malformed: true, client: "10.0.0.9", now: &noon})
 			require.NoError(t, err)
 		}
 	}
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range 40 {
-		batch := make([]question, 1+random.IntN(20))
+		batch := make([]lookup, 1+random.IntN(20))
 		for i := range batch {
-			batch[i] = questions[random.IntN(len(questions))]
+			batch[i] = lookups[random.IntN(len(lookups))]
 		}
-		want := make([]finding, len(batch))
+		want := make([]result, len(batch))
 		for i, q := range batch {
 			var err error
-			want[i], err = one.ask(t.Context(), q)
+			want[i], err = one.find(t.Context(), q)
 			require.NoError(t, err)
 		}
-		got, err := all.askAll(t.Context(), slices.Clone(batch))
+		got, err := all.findAll(t.Context(), slices.Clone(batch))
 		require.NoError(t, err)
 		for i, q := range batch {
 			if !got[i].known {
-				require.Equal(t, finding{}, got[i])
-				got[i], err = all.ask(t.Context(), q)
+				require.Equal(t, result{}, got[i])
+				got[i], err = all.find(t.Context(), q)
 				require.NoError(t, err)
 			}
 		}

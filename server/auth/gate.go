@@ -28,12 +28,12 @@ type Options struct {
 // Gate admits requests. Goroutines may share it. Several gates, in several processes, may use one
 // database, and count together.
 type Gate struct {
-	asker   asker
-	batches batches
-	clock   clock
-	log     *slog.Logger
-	blocked blocked
-	uses    uses
+	keyStore keyStore
+	batches  batches
+	clock    clock
+	log      *slog.Logger
+	blocked  blocked
+	uses     uses
 
 	// flushing serialises flushes and guards swept.
 	flushing sync.Mutex
@@ -42,14 +42,14 @@ type Gate struct {
 
 // NewGate returns a gate on the store's keys and counters. The caller must also run Run.
 func NewGate(s *db.DB, o Options) *Gate {
-	g := &Gate{asker: newAsker(s), log: o.Log}
+	g := &Gate{keyStore: newKeyStore(s), log: o.Log}
 	if g.log == nil {
 		g.log = slog.Default()
 	}
 	g.clock.init(s, o.Clock)
-	g.batches = batches{alone: g.asker, most: max(s.Admissions().Stats().MaxOpenConnections, 1)}
-	if shared, ok := g.asker.(postgresAsker); ok {
-		g.batches.all = shared.askAll
+	g.batches = batches{alone: g.keyStore, most: max(s.Admissions().Stats().MaxOpenConnections, 1)}
+	if shared, ok := g.keyStore.(postgresKeys); ok {
+		g.batches.all = shared.findAll
 	}
 	return g
 }
@@ -89,12 +89,12 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 
 // lookUp queries the key and counts the request. It updates the clock and the blocked clients from the
 // answer.
-func (g *Gate) lookUp(ctx context.Context, key string, client ratelimit.Client) (finding, error) {
-	q := question{fingerprint: Fingerprint(key), malformed: !WellFormed(key), client: client.String(), now: g.clock.fixed()}
+func (g *Gate) lookUp(ctx context.Context, key string, client ratelimit.Client) (result, error) {
+	q := lookup{fingerprint: Fingerprint(key), malformed: !WellFormed(key), client: client.String(), now: g.clock.fixed()}
 	sent := time.Now()
-	found, err := g.batches.ask(ctx, q)
+	found, err := g.batches.find(ctx, q)
 	if err != nil {
-		return finding{}, err
+		return result{}, err
 	}
 	g.clock.learn(found.now, sent, time.Now())
 	if !found.known && ratelimit.TooManyUnknown(found.unknown) {
@@ -104,7 +104,7 @@ func (g *Gate) lookUp(ctx context.Context, key string, client ratelimit.Client) 
 }
 
 // judge decides on a request with a known key, which is counted already.
-func (g *Gate) judge(found finding) (Principal, ratelimit.Rate, error) {
+func (g *Gate) judge(found result) (Principal, ratelimit.Rate, error) {
 	p, rate := found.principal, ratelimit.Counted(found.count, found.now)
 	// A revoked or expired key is refused as such even beyond the limit: waiting would not help.
 	limited := rate.Limited

@@ -21,7 +21,7 @@ func TestALockedCounterHoldsUpNoOtherKey(t *testing.T) {
 	now := s.Now()
 	shop := tenant.Store{ID: uuid.Must(uuid.NewV7())}
 	ctx := tenant.With(t.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
-	var questions []question
+	var lookups []lookup
 	var ids []uuid.UUID
 	require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		err := tx.Store.Create().SetID(shop.ID).SetName("Kiosk").SetSlug("kiosk").SetURL("https://example.com").
@@ -29,7 +29,7 @@ func TestALockedCounterHoldsUpNoOtherKey(t *testing.T) {
 		for range 2 {
 			text, key := NewKey(), uuid.Must(uuid.NewV7())
 			fingerprint := Fingerprint(text)
-			questions, ids = append(questions, question{fingerprint: fingerprint, client: "10.0.0.1"}), append(ids, key)
+			lookups, ids = append(lookups, lookup{fingerprint: fingerprint, client: "10.0.0.1"}), append(ids, key)
 			if err == nil {
 				err = tx.ApiKey.Create().SetID(key).SetStoreID(shop.ID).SetName("Till").SetFingerprint(fingerprint[:]).
 					SetHint(Hint(text)).SetScopes(Scopes()).SetCreatedAt(now).Exec(ctx)
@@ -37,9 +37,9 @@ func TestALockedCounterHoldsUpNoOtherKey(t *testing.T) {
 		}
 		return err
 	}))
-	a := newPostgresAsker(s)
-	for _, q := range questions {
-		_, err := a.ask(t.Context(), q)
+	a := newPostgresKeys(s)
+	for _, q := range lookups {
+		_, err := a.find(t.Context(), q)
 		require.NoError(t, err)
 	}
 	tx, err := s.Writer().Begin()
@@ -48,15 +48,15 @@ func TestALockedCounterHoldsUpNoOtherKey(t *testing.T) {
 	_, err = tx.Exec("SELECT 1 FROM rate_counters WHERE id = $1 FOR UPDATE", ids[0])
 	require.NoError(t, err)
 
-	b := &batches{alone: a, all: a.askAll, most: 4, busy: true}
+	b := &batches{alone: a, all: a.findAll, most: 4, busy: true}
 	type answer struct {
-		found finding
+		found result
 		err   error
 	}
 	answers := [2]chan answer{make(chan answer, 1), make(chan answer, 1)}
-	for i, q := range questions {
+	for i, q := range lookups {
 		go func() {
-			found, err := b.ask(t.Context(), q)
+			found, err := b.find(t.Context(), q)
 			answers[i] <- answer{found, err}
 		}()
 	}

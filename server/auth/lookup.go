@@ -14,11 +14,11 @@ import (
 	"go.storefront.example/server/ratelimit"
 )
 
-// asker is a gate's interface to the database.
-type asker interface {
-	// ask looks up a key with its store and counts the request: on the key's counter if the key
+// keyStore is what a gate needs of the database.
+type keyStore interface {
+	// find looks up a key with its store and counts the request: on the key's counter if the key
 	// exists, on its client's if not, or if the client is beyond its limit.
-	ask(ctx context.Context, q question) (finding, error)
+	find(ctx context.Context, q lookup) (result, error)
 	// writeUses moves the last use of keys forward, never back.
 	writeUses(ctx context.Context, list []use) error
 	// writeCounts writes the counters that are held in memory, if any are. What it cannot write stays for
@@ -29,16 +29,16 @@ type asker interface {
 	sweep(ctx context.Context, now *time.Time) error
 }
 
-// question is one request, as the database needs it.
-type question struct {
+// lookup is one request to admit.
+type lookup struct {
 	fingerprint [32]byte
 	malformed   bool // the text cannot be a key, so none is looked up
 	client      string
 	now         *time.Time // nil: by the database's clock
 }
 
-// finding is the answer to a question.
-type finding struct {
+// result is what a lookup found.
+type result struct {
 	now   time.Time // time of the answer: UTC, in milliseconds
 	known bool      // whether there is such a key, from a client within its limit
 	// For an unknown key: the client's counter in this minute, including this request.
@@ -70,15 +70,15 @@ type database struct {
 	statements
 }
 
-func newAsker(s *db.DB) asker {
+func newKeyStore(s *db.DB) keyStore {
 	if s.Dialect() == dialect.Postgres {
-		return newPostgresAsker(s)
+		return newPostgresKeys(s)
 	}
-	return newSQLiteAsker(s)
+	return newSQLiteKeys(s)
 }
 
-// ask finds a key, or counts a request on its client, in one statement or two.
-func (q question) ask(known func() (finding, error), unknown func() (found finding, exists bool, err error)) (finding, error) {
+// find finds a key, or counts the request on its client, in one statement or two.
+func (q lookup) find(known func() (result, error), unknown func() (found result, exists bool, err error)) (result, error) {
 	if q.malformed {
 		found, _, err := unknown()
 		return found, err
@@ -94,25 +94,25 @@ func (q question) ask(known func() (finding, error), unknown func() (found findi
 			return found, err
 		}
 	}
-	return finding{}, errors.New("the key is found and not found")
+	return result{}, errors.New("the key is found and not found")
 }
 
-func (s statements) askKnown(ctx context.Context, on *sql.DB, q question) (finding, error) {
+func (s statements) findKnown(ctx context.Context, on *sql.DB, q lookup) (result, error) {
 	var (
 		now  int64
 		text string
-		f    finding
+		f    result
 	)
 	err := on.QueryRowContext(ctx, s.known, q.fingerprint[:], q.client, q.now, ratelimit.UnknownKeysPerMinute).
 		Scan(&now, &f.count, &text)
 	if err != nil {
-		return finding{}, err
+		return result{}, err
 	}
 	return f, f.setKnown(now, text)
 }
 
-// setKnown sets the finding of a key that exists, from the time in Unix milliseconds and the subject's text.
-func (f *finding) setKnown(now int64, text string) error {
+// setKnown sets the result of a key that exists, from the time in Unix milliseconds and the subject's text.
+func (f *result) setKnown(now int64, text string) error {
 	s, err := readSubject(text)
 	if err != nil {
 		return fmt.Errorf("read the key and its store: %w", err)
@@ -125,7 +125,7 @@ func (f *finding) setKnown(now int64, text string) error {
 	return nil
 }
 
-func (s statements) askUnknown(ctx context.Context, on *sql.DB, q question) (f finding, exists bool, err error) {
+func (s statements) countUnknown(ctx context.Context, on *sql.DB, q lookup) (f result, exists bool, err error) {
 	var now int64
 	err = on.QueryRowContext(ctx, s.unknown, q.fingerprint[:], q.client, q.now).Scan(&now, &f.unknown, &exists)
 	f.now = time.UnixMilli(now).UTC()

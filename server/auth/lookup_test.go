@@ -21,7 +21,7 @@ func TestAskAgainForAKeyThatExists(t *testing.T) {
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	text, shop := NewKey(), tenant.Store{ID: uuid.Must(uuid.NewV7())}
-	q := question{fingerprint: Fingerprint(text), client: "203.0.113.7", now: &now}
+	q := lookup{fingerprint: Fingerprint(text), client: "203.0.113.7", now: &now}
 	ctx := tenant.With(t.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
 	require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		err := tx.Store.Create().SetID(shop.ID).SetName("Kiosk").SetSlug("kiosk").SetURL("https://example.com").
@@ -33,15 +33,15 @@ func TestAskAgainForAKeyThatExists(t *testing.T) {
 			SetHint(Hint(text)).SetScopes(Scopes()).SetCreatedAt(now).Exec(ctx)
 	}))
 
-	blind := newSQLiteAsker(s)
+	blind := newSQLiteKeys(s)
 	blind.known = "SELECT ?1, ?2, ?3 WHERE ?4 IS NULL"
-	_, err := blind.ask(ctx, q)
+	_, err := blind.find(ctx, q)
 	require.ErrorContains(t, err, "found and not found")
 	row, err := s.Client().AddressCounter.Query().Only(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, row.Count, "it asked twice")
 
-	found, err := newSQLiteAsker(s).ask(ctx, q)
+	found, err := newSQLiteKeys(s).find(ctx, q)
 	require.NoError(t, err)
 	require.True(t, found.known)
 }

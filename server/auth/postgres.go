@@ -77,13 +77,13 @@ DELETE FROM address_counters WHERE id IN (
 	FOR UPDATE SKIP LOCKED)`,
 }
 
-// postgresAll does what known does, for several questions: for each whose key exists and whose client is
+// postgresAll does what known does, for several look-ups: for each whose key exists and whose client is
 // within its limit it returns the time, its position from 1, the key's counter after all of them, and the
 // subject. It locks counters in the order of their ids, so that the statements of two servers cannot
 // deadlock. Keys and stores are looked up in scalar subqueries, one by one: a join was planned as a hash of
 // all keys. The arrays are in subqueries so that a plan for their actual lengths is no cheaper, and
 // PostgreSQL stops planning anew, which took longer than all else. It waits for a lock for a tenth of a
-// second at most: otherwise one locked counter would delay all questions. Parameters: fingerprints;
+// second at most: otherwise one locked counter would delay all look-ups. Parameters: fingerprints;
 // clients; time or null; limit of unknown keys.
 const postgresAll = `
 WITH asked AS MATERIALIZED (
@@ -107,31 +107,31 @@ WITH asked AS MATERIALIZED (
 SELECT floor(extract(epoch FROM coalesce($3::timestamptz, now())) * 1000)::bigint, asked.position, counted.count, counted.subject
 FROM counted JOIN asked ON asked.key = counted.id`
 
-// postgresAsker counts on the database alone, which several servers share.
-type postgresAsker struct{ database }
+// postgresKeys counts on the database alone, which several servers share.
+type postgresKeys struct{ database }
 
-func newPostgresAsker(s *db.DB) postgresAsker {
-	return postgresAsker{database{s.Admissions(), postgres}}
+func newPostgresKeys(s *db.DB) postgresKeys {
+	return postgresKeys{database{s.Admissions(), postgres}}
 }
 
-func (d postgresAsker) ask(ctx context.Context, q question) (finding, error) {
-	return q.ask(func() (finding, error) { return d.askKnown(ctx, d.DB, q) },
-		func() (finding, bool, error) { return d.askUnknown(ctx, d.DB, q) })
+func (d postgresKeys) find(ctx context.Context, q lookup) (result, error) {
+	return q.find(func() (result, error) { return d.findKnown(ctx, d.DB, q) },
+		func() (result, bool, error) { return d.countUnknown(ctx, d.DB, q) })
 }
 
-// askAll answers questions about known keys in one statement, as if they were asked one after the other.
-// For unknown keys it returns zero findings and counts nothing.
-func (d postgresAsker) askAll(ctx context.Context, questions []question) ([]finding, error) {
-	fingerprints, clients := make(pq.ByteaArray, len(questions)), make(pq.StringArray, len(questions))
-	for i, q := range questions {
+// findAll finds known keys in one statement, as if their look-ups ran one after the other.
+// For unknown keys it returns zero results and counts nothing.
+func (d postgresKeys) findAll(ctx context.Context, lookups []lookup) ([]result, error) {
+	fingerprints, clients := make(pq.ByteaArray, len(lookups)), make(pq.StringArray, len(lookups))
+	for i, q := range lookups {
 		fingerprints[i], clients[i] = q.fingerprint[:], q.client
 	}
-	rows, err := d.QueryContext(ctx, postgresAll, fingerprints, clients, questions[0].now, ratelimit.UnknownKeysPerMinute)
+	rows, err := d.QueryContext(ctx, postgresAll, fingerprints, clients, lookups[0].now, ratelimit.UnknownKeysPerMinute)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	found := make([]finding, len(questions))
+	found := make([]result, len(lookups))
 	for rows.Next() {
 		var (
 			now             int64
@@ -147,7 +147,7 @@ func (d postgresAsker) askAll(ctx context.Context, questions []question) ([]find
 			return nil, err
 		}
 	}
-	later := make(map[uuid.UUID]int, len(questions)) // how many of a key's questions come after the one at hand
+	later := make(map[uuid.UUID]int, len(lookups)) // how many of a key's lookups come after the one at hand
 	for i := range slices.Backward(found) {
 		if key := found[i].principal.KeyID; found[i].known {
 			found[i].count -= later[key]
@@ -158,4 +158,4 @@ func (d postgresAsker) askAll(ctx context.Context, questions []question) ([]find
 }
 
 // writeCounts has nothing to do: nothing is counted in memory.
-func (d postgresAsker) writeCounts(context.Context) error { return nil }
+func (d postgresKeys) writeCounts(context.Context) error { return nil }

@@ -53,7 +53,7 @@ func (g *Gate) flushCounts(ctx context.Context) error {
 	defer cancel()
 	g.flushing.Lock()
 	defer g.flushing.Unlock()
-	if err := g.asker.writeCounts(ctx); err != nil {
+	if err := g.keyStore.writeCounts(ctx); err != nil {
 		return fmt.Errorf("write the counters of keys: %w", err)
 	}
 	return nil
@@ -68,7 +68,7 @@ func (g *Gate) flushUses(ctx context.Context) error {
 	list := g.uses.take()
 	for len(list) > 0 {
 		batch := list[:min(batchSize, len(list))]
-		if err := g.asker.writeUses(ctx, batch); err != nil {
+		if err := g.keyStore.writeUses(ctx, batch); err != nil {
 			g.uses.put(list...)
 			return fmt.Errorf("write last use of keys: %w", err)
 		}
@@ -87,7 +87,7 @@ func (g *Gate) sweep(ctx context.Context) error {
 	if minute == g.swept {
 		return nil
 	}
-	if err := g.asker.sweep(ctx, g.clock.fixed()); err != nil {
+	if err := g.keyStore.sweep(ctx, g.clock.fixed()); err != nil {
 		return fmt.Errorf("remove the counters of past minutes: %w", err)
 	}
 	g.swept = minute

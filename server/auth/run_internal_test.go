@@ -19,8 +19,8 @@ import (
 	"go.storefront.example/server/ratelimit"
 )
 
-// fakeAsker records its calls; it has no key and one address.
-type fakeAsker struct {
+// fakeKeys records its calls; it has no key and one address.
+type fakeKeys struct {
 	mu    sync.Mutex
 	asked int
 	used  []int // the uses of each call
@@ -31,27 +31,27 @@ type fakeAsker struct {
 }
 
 // fail makes writing fail from now on, or work again.
-func (a *fakeAsker) fail(err error) {
+func (a *fakeKeys) fail(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.err = err
 }
 
 // written is how many rows each call of writeUses had, and the calls of sweep.
-func (a *fakeAsker) written() (used []int, swept int) {
+func (a *fakeKeys) written() (used []int, swept int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.used), a.swept
 }
 
-func (a *fakeAsker) ask(_ context.Context, q question) (finding, error) {
+func (a *fakeKeys) find(_ context.Context, q lookup) (result, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked++
-	return finding{now: *q.now, unknown: a.asked}, nil
+	return result{now: *q.now, unknown: a.asked}, nil
 }
 
-func (a *fakeAsker) writeUses(_ context.Context, list []use) error {
+func (a *fakeKeys) writeUses(_ context.Context, list []use) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.err != nil {
@@ -61,29 +61,29 @@ func (a *fakeAsker) writeUses(_ context.Context, list []use) error {
 	return nil
 }
 
-func (a *fakeAsker) writeCounts(context.Context) error {
+func (a *fakeKeys) writeCounts(context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.counts++
 	return a.err
 }
 
-func (a *fakeAsker) sweep(context.Context, *time.Time) error {
+func (a *fakeKeys) sweep(context.Context, *time.Time) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.swept++
 	return nil
 }
 
-func fakeGate(a *fakeAsker, log *bytes.Buffer) *Gate {
-	return &Gate{asker: a, batches: batches{alone: a, most: 1}, clock: clock{given: time.Now}, log: slog.New(slog.NewTextHandler(log, nil))}
+func fakeGate(a *fakeKeys, log *bytes.Buffer) *Gate {
+	return &Gate{keyStore: a, batches: batches{alone: a, most: 1}, clock: clock{given: time.Now}, log: slog.New(slog.NewTextHandler(log, nil))}
 }
 
 func TestRunWritesNowAndThen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var (
-			a   fakeAsker
+			a   fakeKeys
 			log bytes.Buffer
 		)
 		g := fakeGate(&a, &log)
@@ -123,7 +123,7 @@ func TestRunWritesNowAndThen(t *testing.T) {
 func TestFlushWritesInBatches(t *testing.T) {
 	t.Parallel()
 	var (
-		a   fakeAsker
+		a   fakeKeys
 		log bytes.Buffer
 	)
 	g := fakeGate(&a, &log)
@@ -140,7 +140,7 @@ func TestFlushWritesInBatches(t *testing.T) {
 func TestAdmitWithoutRoomInMemory(t *testing.T) {
 	t.Parallel()
 	var (
-		a   fakeAsker
+		a   fakeKeys
 		log bytes.Buffer
 	)
 	g := fakeGate(&a, &log)

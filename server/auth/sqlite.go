@@ -54,30 +54,30 @@ ON CONFLICT (id) DO UPDATE SET minute = excluded.minute, count = excluded.count`
 	sweep: `DELETE FROM address_counters WHERE minute < ?1 / 60000 - 1`,
 }
 
-// sqliteAsker looks keys up on connections that only read, and counts their requests in memory: an SQLite
+// sqliteKeys looks keys up on connections that only read, and counts their requests in memory: an SQLite
 // file has one server. If each request wrote its counter, it would wait for the one writer, and every
 // write empties the caches of all connections that read.
-type sqliteAsker struct {
+type sqliteKeys struct {
 	database         // on the writer
 	reader   *sql.DB // for known keys
 	counters *counters
 }
 
-func newSQLiteAsker(s *db.DB) sqliteAsker {
-	return sqliteAsker{database: database{s.Writer(), sqlite}, reader: s.Admissions(), counters: new(counters)}
+func newSQLiteKeys(s *db.DB) sqliteKeys {
+	return sqliteKeys{database: database{s.Writer(), sqlite}, reader: s.Admissions(), counters: new(counters)}
 }
 
-func (d sqliteAsker) ask(ctx context.Context, q question) (finding, error) {
-	return q.ask(func() (finding, error) {
-		found, err := d.askKnown(ctx, d.reader, q)
+func (d sqliteKeys) find(ctx context.Context, q lookup) (result, error) {
+	return q.find(func() (result, error) {
+		found, err := d.findKnown(ctx, d.reader, q)
 		if err == nil {
 			found.count = d.counters.add(found.principal.KeyID, ratelimit.Minute(*q.now), found.count)
 		}
 		return found, err
-	}, func() (finding, bool, error) { return d.askUnknown(ctx, d.DB, q) })
+	}, func() (result, bool, error) { return d.countUnknown(ctx, d.DB, q) })
 }
 
-func (d sqliteAsker) writeCounts(ctx context.Context) error {
+func (d sqliteKeys) writeCounts(ctx context.Context) error {
 	minute, list := d.counters.take()
 	for len(list) > 0 {
 		batch := list[:min(batchSize, len(list))]
