@@ -145,29 +145,3 @@ func result(a *adminv1.Delivery_Attempt) string {
 	}
 	return status + ", " + a.GetError()
 }
-
-// labels are the names that the forms give their fields.
-var labels = map[string]string{
-	"name": "Name", "scopes": "Scopes", "lifetime": "Expires", "url": "URL", "description": "Description", "events": "Events",
-	"since": "Since", "from": "From", "until": "Until", "eventType": "Event", "status": "Status", "pageToken": "Page",
-}
-
-// meanings are what scopes allow and when events are sent (specification, Scopes, Event types).
-var meanings = map[string]string{
-	"store:read":          "Read the store's own data",
-	"products:read":       "List and read products, whatever their status",
-	"products:write":      "Change titles, texts, prices and status of products; includes reading",
-	"orders:read":         "List and read orders",
-	"customers:read":      "List, search and read customers",
-	"customers:write":     "Create and change customers; includes reading",
-	"payment_links:read":  "List and read payment links and what they took",
-	"payment_links:write": "Create, change and enable payment links; includes reading",
-
-	"order.paid":        "An order is paid, from the catalogue or through a payment link",
-	"order.failed":      "The payment provider reports that an order's payment failed",
-	"customer.created":  "A customer is new to the store",
-	"product.published": "A product is published",
-	"product.archived":  "A product is archived",
-	"payment_link.paid": "A payment link is paid; order.paid is sent for the same order too",
-	"ping":              "Somebody pressed the test button",
-}
