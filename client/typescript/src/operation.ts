@@ -46,6 +46,9 @@ export class Operation {
   /** Builds a request: first the path parameters, then the rest as the query of a GET or as the body. */
   request(input: Input): Wire {
     const rest = { ...input };
+    for (const [name, value] of Object.entries(rest)) {
+      checkValue(name, value);
+    }
     const path = this.#path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
       delete rest[name];
       return segment(name, input[name]);
@@ -54,6 +57,13 @@ export class Operation {
       return { verb: this.#verb, path: path + query(rest), body: undefined };
     }
     return { verb: this.#verb, path, body: JSON.stringify(rest, integers) };
+  }
+}
+
+/** Refuses an invalid date, NaN and the like: JSON writes them as null, and null clears a field. */
+function checkValue(name: string, value: unknown): void {
+  if (value !== null && typeof value !== "bigint" && JSON.stringify(value) === "null") {
+    throw new TypeError(`${name} is an invalid date or no finite number`);
   }
 }
 
