@@ -22,7 +22,7 @@ export interface StorefrontOptions {
   allowHttp?: boolean | undefined;
   /** The function that sends requests, for your own proxy or traces. Default the global `fetch`. */
   fetch?: typeof fetch | undefined;
-  /** Called after every attempt, for logs and metrics. What it throws is ignored. */
+  /** Called after every attempt, for logs and metrics. What it throws or rejects with is ignored. */
   onAttempt?: ((attempt: Attempt) => void) | undefined;
 }
 
@@ -177,7 +177,7 @@ export class Connection {
     const failed = answer instanceof StorefrontError ? answer : undefined;
     const [path = ""] = wire.path.split("?");
     try {
-      this.#onAttempt({
+      const logged: unknown = this.#onAttempt({
         operation,
         method: wire.verb,
         path,
@@ -188,6 +188,8 @@ export class Connection {
         code: failed?.code,
         retryInMs,
       });
+      // Nobody else waits for an async function, and Node ends a program whose promise nobody handles.
+      Promise.resolve(logged).catch(() => undefined);
     } catch {
       // A broken log must not make a call look failed that the service has carried out.
     }

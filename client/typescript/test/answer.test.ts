@@ -111,6 +111,18 @@ it("reports every attempt, without the key and what was asked", async (t) => {
   assert.deepEqual(new Set(agents), new Set([`storefront-typescript/${version}`]));
 });
 
+it("ignores the rejection of an async log", async (t) => {
+  const baseUrl = await serve(t, (request, response) => json(200, { id: "1" })(response, request));
+  const rejections: unknown[] = [];
+  const note = (reason: unknown): void => void rejections.push(reason);
+  process.on("unhandledRejection", note);
+  t.after(() => void process.off("unhandledRejection", note));
+  const shop = createStorefront({ baseUrl, apiKey, onAttempt: () => Promise.reject(new Error("a broken log")) });
+  await shop.products.get("1");
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(rejections, []);
+});
+
 it("names the version of the package", () => {
   assert.equal((JSON.parse(readFileSync("package.json", "utf8")) as { version: string }).version, version);
 });
