@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// cancelInterval is how often a worker looks for cancellations. It can be slow: a cancelled
-	// delivery is shown as cancelled, and no longer attempted, before it is moved.
+	// cancelInterval is how often a worker looks for cancellations. Nothing waits for it: a cancelled
+	// delivery is shown as such, and not attempted, also before it is moved.
 	cancelInterval = time.Second
 	// missedInterval is how often it looks for waiting deliveries that no cancellation covers.
 	missedInterval = 10 * time.Second
-	// cancelRest is the least pause between two steps. cancelShare sets the pause in relation to the
-	// step's own time. Other writers have the database for most of the time.
+	// cancelRest is the shortest pause between two steps, and cancelShare the pause as a multiple of the
+	// step's own time, so that other writers have the database for most of the time.
 	cancelRest  = 10 * time.Millisecond
 	cancelShare = 1
 )

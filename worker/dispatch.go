@@ -7,7 +7,7 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// relayBatch is how many entries of the outbox one transaction takes.
+// relayBatch is how many entries of the outbox one transaction relays.
 const relayBatch = 200
 
 // dispatcher decides what is attempted, and when. One goroutine runs it.
@@ -73,9 +73,9 @@ func (w *Worker) dispatch(ctx, working context.Context) error {
 	return nil
 }
 
-// step relays, looks for due deliveries, and claims: each if there is a reason and free capacity, and
-// none for longer than a lease. A server that has vanished silently may never answer, and what it
-// would answer later is of leases that have ended.
+// step relays, looks for due deliveries, and claims: each if there is a reason and free capacity. Each
+// is given up after the time of a lease: a database server that has vanished silently may never answer,
+// and leases that it granted would have ended by then.
 func (d *dispatcher) step(ctx context.Context) error {
 	if d.relaying && d.lanes.free() > 0 {
 		if err := d.within(ctx, d.relay); err != nil {
@@ -141,7 +141,7 @@ func (d *dispatcher) relay(ctx context.Context) error {
 	}
 	d.relaying = relayed.Entries == relayBatch
 	if relayed.Entries == 0 {
-		// The notification was not about the outbox: it was a resend or a ping.
+		// The outbox was empty: the notification came from a resend or a ping.
 		d.looking = true
 	}
 	return nil

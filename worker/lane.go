@@ -13,21 +13,20 @@ const (
 	firstWindow = 4
 	// leastWindow is the smallest window after failures.
 	leastWindow = 2
-	// claimBatch is how many deliveries one claim leases: few, so that none waits long for its
-	// attempt.
+	// claimBatch is how many deliveries one claim leases: few, so that the last attempt begins soon after
+	// the first.
 	claimBatch = 32
 	// forgetAfter is how long the state of a webhook without work is kept.
 	forgetAfter = 10 * time.Minute
 )
 
-// lanes is a worker's state for each webhook with work, and the bounds on concurrent attempts: in
-// all, per store, per webhook, and for all webhooks whose last attempt did not succeed. One
-// goroutine uses it.
+// lanes holds a worker's state of each webhook with work, and bounds concurrent attempts: in total, per
+// store, per webhook, and of all webhooks whose last attempt did not succeed. One goroutine uses it.
 type lanes struct {
 	widest   int // largest window of a webhook
 	perStore int
 	total    int
-	unproven int // most attempts to unproven webhooks, in all
+	unproven int // most attempts to all unproven webhooks together
 	inFlight int
 	doubtful int // in flight to unproven webhooks
 	stores   map[uuid.UUID]int
@@ -84,7 +83,7 @@ func (l *lanes) room(w *webhook) int {
 	return max(0, n)
 }
 
-// free returns how many more attempts may start in all.
+// free returns how many more attempts may start in total.
 func (l *lanes) free() int { return l.total - l.inFlight }
 
 // begin takes one place for an attempt, if there is one.

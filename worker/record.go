@@ -105,8 +105,8 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 	return nil
 }
 
-// disable disables webhooks, given with their stores. If that fails the next failure does it: the
-// outcomes are written by now, and must not be written again.
+// disable disables webhooks, given with their stores. It only logs an error: the outcomes have been
+// written and must not be written again, and the webhook's next failure tries again.
 func (w *Worker) disable(ctx context.Context, exhausted map[uuid.UUID]uuid.UUID) {
 	for webhook, store := range exhausted {
 		switch disabled, err := w.queue.Disable(ctx, store, webhook, w.config.DisableAfter); {
@@ -128,9 +128,9 @@ func (w *Worker) count(outcomes []queue.Outcome) {
 	}
 }
 
-// judge changes what follows a failure if its webhook is disabled, was disabled since the delivery
-// was made, or must be disabled now: the delivery is then cancelled with all others that wait for
-// the webhook. It returns the webhooks to disable, with their stores.
+// judge overrides what follows a failure. If the webhook is disabled, or has been since the delivery was
+// made, the delivery is cancelled. If it must be disabled now, the delivery waits, for disabling cancels
+// it with all others. judge returns the webhooks to disable, with their stores.
 func (w *Worker) judge(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	if len(failing) == 0 {
 		return nil, nil
@@ -149,8 +149,8 @@ func (w *Worker) judge(ctx context.Context, outcomes []queue.Outcome, failing []
 		case !health.Takes(o.Delivery):
 			o.Status = queue.Cancelled
 		case health.Exhausted && o.Counts:
-			// It waits and is cancelled with the rest. If a success comes first, it keeps its schedule,
-			// and its last attempt stays its last.
+			// It waits, and is cancelled with the others. If a success prevents the disabling, it keeps its
+			// delay, and a failure of its last attempt stays final.
 			if o.Status != "" {
 				o.Status, o.Delay = "", w.lease()
 			}

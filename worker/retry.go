@@ -13,8 +13,8 @@ func DefaultRetryDelays() []time.Duration {
 	}
 }
 
-// jitter is the most by which a wait is lengthened, as a share of it: receivers that failed
-// together are not retried at the same moment.
+// jitter is the largest share by which a wait is lengthened, so that deliveries that failed together are
+// not retried together.
 const jitter = 0.1
 
 // retryDelay returns the wait after the attempt with this number failed, or false if it was the last.
@@ -27,7 +27,7 @@ func retryDelay(delays []time.Duration, number int, random float64) (time.Durati
 	return delay + time.Duration(float64(delay)*jitter*random), true
 }
 
-// retryDelay returns the wait after the attempt with this number failed, or false if it was the last.
+// retryDelay is the function retryDelay for the worker's delays, with a random number.
 func (w *Worker) retryDelay(number int) (time.Duration, bool) {
 	return retryDelay(w.config.RetryDelays, number, rand.Float64())
 }

@@ -11,9 +11,9 @@
 //
 // A leased delivery is being attempted: nothing is fetched ahead. Each webhook has a window: the
 // number of attempts that may run at once. It grows with successes and shrinks with failures;
-// unproven webhooks share half of all attempts. So a receiver that hangs holds a few attempts and
-// delays no other webhook, however much waits for it, and its waiting deliveries are not even read
-// until one of its attempts has ended.
+// unproven webhooks share half of all attempts. So a receiver that hangs occupies a few attempts and
+// delays no other webhook, however many deliveries wait for it. The worker does not read them until one
+// of its attempts has ended.
 //
 // Disabling or deleting a webhook cancels its waiting deliveries at once. A separate loop moves
 // them to the journal, a few hundred at a time.
@@ -54,8 +54,8 @@ const (
 )
 
 const (
-	// pollInterval is how often a worker looks for work by itself: the delay after a lost
-	// notification.
+	// pollInterval is how often a worker looks for work without a notification: the delay if one is
+	// lost.
 	pollInterval = 500 * time.Millisecond
 	// leaseMargin is how much longer than an attempt its lease lasts: the time to write the outcome.
 	leaseMargin = 2 * time.Second

@@ -5,24 +5,24 @@
 //	a change of a row ──► trigger: a difference (row_deltas) ──► Fold ──► row_counts
 //	                      in the transaction of the change       every second: a day, and 32 days
 //
-// Triggers write the differences, not hooks of the program: so the release before counts too while
-// it runs on the new schema, and so do bulk loads and statements written by hand, without one more
-// round trip. A difference is a new row, so that writers of one store never wait for each other; on
-// SQLite, which has a single writer, the trigger adds it to the counts at once. What is read is
-// always the counts plus the differences, so Fold changes no answer. Every server and every worker
-// folds; if none runs, differences gather and nothing else happens.
+// Triggers write the differences, and not hooks of the program. So they include the changes of the
+// release before while it runs on the new schema, of bulk loads and of statements written by hand, and
+// cost no round trip. A difference is a new row, so that writers of one store never wait for each other;
+// on SQLite, which has a single writer, the trigger adds it to the counts at once. Readers add the
+// differences to the counts, so Fold changes no total. Every server and every worker folds; while none
+// runs, differences gather and totals stay right.
 //
 // A database from before the counts is filled in batches while it is used:
 //
 //	migration: triggers ──► Fill: store by store, some thousand rows a transaction ──► complete
 //	lists count row by row ·····································································│ lists use the counts
 //
-// A batch deletes the counts and the differences of some days and counts their rows, all at one
-// snapshot. A row that is visible there is counted, and its difference, of the same transaction, is
-// visible too and deleted; a row that is not has a difference that stays. Fold waits meanwhile;
-// writers and lists do not. A process that dies leaves the batch undone, and the next continues.
-// Recount does the same to counts that are wrong, which only a restored part, a disabled trigger or
-// a TRUNCATE can make.
+// A batch deletes the counts and differences of some days and counts their rows, all in one snapshot. A
+// row and its difference come from the same transaction: if the snapshot has them, the row is counted and
+// the difference deleted; if not, the difference stays and is folded later. Fold waits for the batch;
+// writers and lists do not. If a process dies, its batch is rolled back and another process continues.
+// Recount does the same for wrong counts, which only a partial restore, a disabled trigger or a TRUNCATE
+// can cause.
 package count
 
 import (
@@ -68,8 +68,8 @@ func (c *Counts) Lists(ctx context.Context) resource.Lists {
 
 func (c *Counts) postgres() bool { return c.store.Dialect() == dialect.Postgres }
 
-// isComplete reports whether every row is counted. Once it is so, it stays so; until then the
-// database is asked at most once every interval.
+// isComplete reports whether every row is counted, which it then stays. Until it is, isComplete asks the
+// database at most once every interval.
 func (c *Counts) isComplete(ctx context.Context) bool {
 	if c.complete.Load() {
 		return true
@@ -81,7 +81,7 @@ func (c *Counts) isComplete(ctx context.Context) bool {
 	}
 	left, err := c.Unfilled(ctx)
 	if err != nil || len(left) > 0 {
-		return false // the list itself meets the database's error
+		return false // the list's own statement returns the database's error
 	}
 	c.complete.Store(true)
 	return true
@@ -134,8 +134,8 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// fold takes differences that nobody else folds and adds them, in the order of their keys, so that
-// two of them never wait for each other in a circle.
+// fold is the statement that deletes differences, skipping those that another process folds, and adds
+// them to the counts in the order of their keys, so that two statements never deadlock.
 const fold = `WITH taken AS (
   DELETE FROM row_deltas WHERE (store_id, id) IN (SELECT store_id, id FROM row_deltas ORDER BY store_id, id LIMIT $1 FOR UPDATE SKIP LOCKED)
   RETURNING store_id, kind, day, status, type, change),
@@ -148,7 +148,7 @@ const fold = `WITH taken AS (
   ON CONFLICT (store_id, kind, days, first_day, status, type) DO UPDATE SET total = c.total + excluded.total)
  SELECT count(*) FROM taken`
 
-// Fold adds a batch of differences to the counts and returns how many it took.
+// Fold adds a batch of differences to the counts and returns how many there were.
 func (c *Counts) Fold(ctx context.Context) (int, error) {
 	if !c.postgres() {
 		return 0, nil
@@ -171,7 +171,7 @@ func (c *Counts) atomically(ctx context.Context, do func(tx *sql.Tx) error) erro
 		return err
 	}
 	if c.postgres() {
-		// The bounds of requests are not those of counting. The snapshot is taken after the lock is.
+		// Counting may take longer than a request. The snapshot begins after the lock is held.
 		_, err = tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE")
 	}
 	if err == nil {

@@ -13,14 +13,13 @@ import (
 )
 
 const (
-	// batchRows is how many rows one transaction counts, unless more lie in one wide bucket.
+	// batchRows is how many rows one transaction counts, and more if one wide bucket has more.
 	batchRows = 10_000
-	// storeRows is what a store costs beside its rows, in rows.
+	// storeRows is the cost of a store beside its rows, as a number of rows.
 	storeRows = 20
 )
 
-// The days of the years 1 to 9999, which are all that the API takes: from the first, to before the
-// last.
+// The days of the years 1 to 9999, which are all that the API accepts: from the first to before the last.
 var (
 	firstDay = resource.WideStart(resource.Day(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)))
 	endDay   = resource.Day(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)) + 1
@@ -48,8 +47,8 @@ func (c *Counts) dayOf() string {
 	return "created_at / 86400000 - (created_at % 86400000 < 0)"
 }
 
-// Fill counts a batch of the rows that were there before the counts, and reports whether none is
-// left. Several processes take turns.
+// Fill counts a batch of the rows that are older than the counts, and reports whether none is left. Of
+// several processes one fills at a time.
 func (c *Counts) Fill(ctx context.Context) (done bool, err error) {
 	left, err := c.Unfilled(ctx)
 	if err != nil || len(left) == 0 {
@@ -71,7 +70,7 @@ func (c *Counts) fill(ctx context.Context, tx *sql.Tx) error {
 	)
 	err := tx.QueryRowContext(ctx, "SELECT kind, store_id, next_day FROM row_count_fills WHERE NOT done ORDER BY kind LIMIT 1").Scan(&kind, &store, &day)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil // another process was faster
+		return nil // another process has counted it
 	}
 	for rows := int64(0); err == nil && rows < c.batchRows; rows += storeRows {
 		if !day.Valid {
@@ -95,7 +94,7 @@ func (c *Counts) fill(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// Recount counts all rows of a store anew. Lists are right all along if they were so before.
+// Recount counts all rows of a store again. Totals that are right stay so meanwhile.
 func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err error) {
 	for _, kind := range Kinds() {
 		for day := (sql.NullInt64{Int64: firstDay, Valid: true}); day.Valid; {
@@ -112,8 +111,8 @@ func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err 
 	return rows, nil
 }
 
-// recount counts the rows of a store from a day on: batchRows, and the rest of their last wide
-// bucket. next is the day to go on from, null when none is left.
+// recount counts rows of a store from a day on: batchRows, and the rest of the last one's wide bucket.
+// next is the day to continue from, null when none is left.
 func (c *Counts) recount(ctx context.Context, tx *sql.Tx, kind string, store uuid.UUID, from int64) (rows int64, next sql.NullInt64, err error) {
 	to := endDay
 	var at time.Time
@@ -154,8 +153,8 @@ func (c *Counts) recount(ctx context.Context, tx *sql.Tx, kind string, store uui
 	return rows, next, err
 }
 
-// Wrong returns how many buckets of a store and kind are wrong, each kind and width by itself. It
-// counts all rows of the store in one statement.
+// Wrong returns how many buckets of a store are wrong, for each kind and width. It counts all rows of the
+// store in one statement.
 func (c *Counts) Wrong(ctx context.Context, store uuid.UUID, kind string) (buckets int, err error) {
 	deltas := ""
 	if c.postgres() {

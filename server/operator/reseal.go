@@ -13,12 +13,12 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// resealBatch is how many secrets one transaction seals anew: workers and other changes of the same
-// webhooks wait for it no longer than for a request.
+// resealBatch is how many secrets one transaction seals again. It then takes no longer than a request, and
+// so long do workers and other changes of the same webhooks wait.
 const resealBatch = 200
 
-// resealPasses bounds how often the webhooks are gone through: a change that came in between is met
-// by the next pass.
+// resealPasses is the most passes through the webhooks: each also seals secrets that were changed during
+// the one before.
 const resealPasses = 3
 
 // Resealed is how far sealing anew has come.

@@ -35,14 +35,15 @@ const (
 	// WatchBeat is how often a stream without events sends an answer all the same.
 	WatchBeat = 15 * time.Second
 
-	// watchPoll is how often a stream looks for what other processes committed, and watchGap the least
-	// time between two looks: of a store with 100 events a second one takes 7 ms on PostgreSQL.
+	// watchPoll is how often a stream looks for events that other processes have committed, and watchGap
+	// the shortest time between two looks. A look at a store with 100 events a second takes 7 ms on
+	// PostgreSQL.
 	watchPoll = 500 * time.Millisecond
 	watchGap  = 100 * time.Millisecond
 	// watchOverlap is how far back each look goes. An event gets its time shortly before its commit, so
-	// that one with an earlier time may be seen after one with a later time. What lies between the two
-	// is bounded by the timeouts of statements, 10 seconds unless set otherwise; the rest allows for
-	// servers whose clocks differ.
+	// that one with an earlier time may be committed after one with a later time. The timeout of
+	// statements bounds that delay, at 10 seconds by default; the rest allows for servers whose clocks
+	// differ.
 	watchOverlap = 30 * time.Second
 	// watchTimeout bounds one look.
 	watchTimeout = 10 * time.Second
@@ -59,7 +60,7 @@ type watches struct {
 	of  map[uuid.UUID]int
 }
 
-// open counts a stream, unless there are too many. Close counts it no more.
+// open adds a stream to the count, unless there are too many; close removes it.
 func (w *watches) open(store uuid.UUID) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,11 +132,11 @@ type watch struct {
 	store uuid.UUID
 	types []string
 	send  func(*adminv1.WatchEventsResponse) error
-	// from is the moment that the client named, or the beginning of the stream: no answer's position is
-	// before it.
+	// from is the time that the client has sent, or the beginning of the stream: no answer has an earlier
+	// position.
 	from time.Time
-	// floor is the moment before which nothing is looked at: from, or for a stream that begins now, so
-	// much earlier that it finds what is being committed now.
+	// floor is the earliest time that is read: from, or, for a stream that begins now, watchOverlap before
+	// it, so that events that are being committed are found.
 	floor time.Time
 	// next is where the next look begins.
 	next time.Time
@@ -153,7 +154,7 @@ func (w *watch) run(ctx context.Context) error {
 		w.from = w.db.Now()
 		w.floor = w.from.Add(-watchOverlap)
 		w.next = w.floor
-		// What is there already was committed before the stream began.
+		// Events that the first look finds were committed before the stream began.
 		if err := w.look(ctx, func([]uuid.UUID, time.Time) error { return nil }); err != nil {
 			return err
 		}
@@ -188,8 +189,7 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// look passes on the ids of the events since next that were not seen yet, page by page in their order,
-// and moves next on.
+// look passes on the ids of new events since next, page by page in their order, and advances next.
 func (w *watch) look(ctx context.Context, pass func([]uuid.UUID, time.Time) error) error {
 	now := w.db.Now()
 	next := latest(now.Add(-watchOverlap), w.floor)
@@ -222,9 +222,8 @@ func (w *watch) look(ctx context.Context, pass func([]uuid.UUID, time.Time) erro
 	return nil
 }
 
-// page reads the ids of the events from a moment on, of which those up to an id are passed over. An id
-// begins with the time of its event, so that both bounds mean the same; on PostgreSQL the id's leaves
-// out the days before.
+// page reads the ids of events from a time on, and after an id. An id begins with the time of its event,
+// so both bounds are times; on PostgreSQL the bound of ids leaves out the partitions of earlier days.
 func (w *watch) page(ctx context.Context, from time.Time, after uuid.UUID) ([]uuid.UUID, error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
@@ -244,7 +243,7 @@ func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error 
 			return err
 		}
 		if len(rows) == 0 {
-			continue // all of other types
+			continue // they are of other types
 		}
 		last := id.Time(chunk[len(chunk)-1])
 		if last.After(now) {
@@ -272,12 +271,12 @@ func (w *watch) events(ctx context.Context, ids []uuid.UUID) ([]*ent.Event, erro
 	return rows, nil
 }
 
-// answer sends events, all of those before the position included.
+// answer sends events and the position before which the stream has sent all.
 func (w *watch) answer(events []*adminv1.Event, position time.Time) error {
 	return w.send(&adminv1.WatchEventsResponse{Events: events, Position: wire.Timestamp(latest(position, w.from))})
 }
 
-// latest returns the later of two moments.
+// latest returns the later of two times.
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
