@@ -66,7 +66,8 @@ type CreateStoreRequest struct {
 	Phone *string `protobuf:"bytes,8,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
 	// A WhatsApp number, in the same forms.
 	WhatsappPhone *string `protobuf:"bytes,9,opt,name=whatsapp_phone,json=whatsappPhone,proto3,oneof" json:"whatsapp_phone,omitempty"`
-	// The store's addresses on social networks, by the network's name.
+	// The store's addresses on social networks, by the network's name, which has at most 100
+	// characters.
 	SocialLinks map[string]string `protobuf:"bytes,10,rep,name=social_links,json=socialLinks,proto3" json:"social_links,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// `open` unless named.
 	Status *v1.Store_Status `protobuf:"varint,11,opt,name=status,proto3,enum=storefront.v1.Store_Status,oneof" json:"status,omitempty"`
@@ -381,7 +382,8 @@ type UpdateStoreRequest struct {
 	Phone *string `protobuf:"bytes,6,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
 	// A WhatsApp number, in the same forms.
 	WhatsappPhone *string `protobuf:"bytes,7,opt,name=whatsapp_phone,json=whatsappPhone,proto3,oneof" json:"whatsapp_phone,omitempty"`
-	// The store's addresses on social networks by the network's name, in place of all of them.
+	// The store's addresses on social networks by the network's name, which has at most 100 characters,
+	// in place of all of them.
 	SocialLinks map[string]string `protobuf:"bytes,8,rep,name=social_links,json=socialLinks,proto3" json:"social_links,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The status to move to.
 	Status *v1.Store_Status `protobuf:"varint,9,opt,name=status,proto3,enum=storefront.v1.Store_Status,oneof" json:"status,omitempty"`
@@ -634,15 +636,15 @@ var File_storefront_admin_v1_store_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\n" +
-	"\x1fstorefront/admin/v1/store.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1bstorefront/v1/product.proto\x1a\x19storefront/v1/store.proto\"\xe7\a\n" +
+	"\x1fstorefront/admin/v1/store.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1bstorefront/v1/product.proto\x1a\x19storefront/v1/store.proto\"\xf1\a\n" +
 	"\x12CreateStoreRequest\x12z\n" +
 	"\x04name\x18\x01 \x01(\tBf\xbaHc\xc8\x01\x01r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x04name\x12\x12\n" +
 	"\x04slug\x18\x02 \x01(\tR\x04slug\x12\x1a\n" +
 	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x18\n" +
 	"\acountry\x18\x04 \x01(\tR\acountry\x12\x15\n" +
 	"\x03url\x18\x05 \x01(\tH\x00R\x03url\x88\x01\x01\x12S\n" +
-	"\vdescription\x18\x06 \x01(\tB,\xbaH)r'\x18І\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x01R\vdescription\x88\x01\x01\x12(\n" +
-	"\rsupport_email\x18\a \x01(\tH\x02R\fsupportEmail\x88\x01\x01\x12\x19\n" +
+	"\vdescription\x18\x06 \x01(\tB,\xbaH)r'\x18І\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x01R\vdescription\x88\x01\x01\x122\n" +
+	"\rsupport_email\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xfe\x01H\x02R\fsupportEmail\x88\x01\x01\x12\x19\n" +
 	"\x05phone\x18\b \x01(\tH\x03R\x05phone\x88\x01\x01\x12*\n" +
 	"\x0ewhatsapp_phone\x18\t \x01(\tH\x04R\rwhatsappPhone\x88\x01\x01\x12[\n" +
 	"\fsocial_links\x18\n" +
@@ -672,13 +674,13 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\x06stores\x18\x01 \x03(\v2\x14.storefront.v1.StoreR\x06stores\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"'\n" +
 	"\x0fGetStoreRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\"\xfb\a\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\"\x85\b\n" +
 	"\x12UpdateStoreRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12|\n" +
 	"\x04name\x18\x02 \x01(\tBc\xbaH`r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x04name\x88\x01\x01\x12\x15\n" +
 	"\x03url\x18\x03 \x01(\tH\x01R\x03url\x88\x01\x01\x12S\n" +
-	"\vdescription\x18\x04 \x01(\tB,\xbaH)r'\x18І\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\vdescription\x88\x01\x01\x12(\n" +
-	"\rsupport_email\x18\x05 \x01(\tH\x03R\fsupportEmail\x88\x01\x01\x12\x19\n" +
+	"\vdescription\x18\x04 \x01(\tB,\xbaH)r'\x18І\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\vdescription\x88\x01\x01\x122\n" +
+	"\rsupport_email\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xfe\x01H\x03R\fsupportEmail\x88\x01\x01\x12\x19\n" +
 	"\x05phone\x18\x06 \x01(\tH\x04R\x05phone\x88\x01\x01\x12*\n" +
 	"\x0ewhatsapp_phone\x18\a \x01(\tH\x05R\rwhatsappPhone\x88\x01\x01\x12[\n" +
 	"\fsocial_links\x18\b \x03(\v28.storefront.admin.v1.UpdateStoreRequest.SocialLinksEntryR\vsocialLinks\x12B\n" +
