@@ -14,15 +14,15 @@ import (
 // onceBytes is the randomness that distinguishes a form from all others.
 const onceBytes = 16
 
-// once makes the field of a form by which it is known when it comes twice.
+// once makes the hidden field by which a form is recognised when it is sent again.
 func once() string {
 	var random [onceBytes]byte
 	_, _ = rand.Read(random[:]) // never fails: it ends the process instead
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// onceKey returns the idempotency key of the visit's form, under which the operator carries it out once,
-// however often the form comes: a reader reloads the page that answers it, goes back to it, clicks twice.
+// onceKey returns the form's idempotency key. Under it the operator carries the form out once, also if the
+// reader reloads the page that answers it, goes back to it or clicks twice.
 func onceKey(v *visit) (string, error) {
 	key := v.r.PostForm.Get("once")
 	if random, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(random) != onceBytes {
@@ -35,7 +35,7 @@ func onceKey(v *visit) (string, error) {
 type repeated struct {
 	// Text explains what happened to the secret, in paragraphs.
 	Text []string
-	// To is where what was made is found, Button what leads there.
+	// To is the page of the thing that was made, Button the label of the link to it.
 	To, Button string
 }
 
@@ -57,8 +57,8 @@ type problems map[string]string
 // problem is what is wrong with one field; Text is empty when nothing is.
 type problem struct{ Name, Text string }
 
-// problemsOf reads a refusal that the reader can mend in the form. whole names the field that a
-// refusal of this code is about. Every other error is returned as it is.
+// problemsOf reads a refusal that the reader can correct in the form. whole names, for a code, the field
+// that it is about. Every other error is returned unchanged.
 func problemsOf(err error, whole map[apierr.Code]string) (problems, error) {
 	var r *apierr.Refusal
 	if !errors.As(err, &r) {
@@ -84,7 +84,7 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
-// set makes what was ticked known by name.
+// set makes a set of the boxes that were ticked.
 func set(names []string) map[string]bool {
 	all := make(map[string]bool, len(names))
 	for _, n := range names {

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/operator"
 )
 
-// keysBody is the page of a store's keys: those that are in use, and those that are over.
+// keysBody is the page of a store's keys: active ones, and those that were revoked or have expired.
 type keysBody struct {
 	Active, Over []*adminv1.Key
 	Limit        int
@@ -87,8 +87,8 @@ func (d *dashboard) newKey(v *visit) error {
 	return d.showKeyForm(v, http.StatusOK, keyForm{Lifetime: "90d"})
 }
 
-// createKey makes a key and shows it, this once: the answer itself is the page, so that the key
-// stands in no address and is kept nowhere. The same form again makes no second key.
+// createKey creates a key and shows it once. The page is the form's own answer, so that the key is in no
+// address and is stored nowhere. The same form again creates no second key.
 func (d *dashboard) createKey(v *visit) error {
 	once, err := onceKey(v)
 	if err != nil {
@@ -123,7 +123,7 @@ func (d *dashboard) createKey(v *visit) error {
 	return nil
 }
 
-// question asks before something is done that cannot be taken back.
+// question asks for confirmation before an action.
 type question struct {
 	// Text describes what will happen, in paragraphs.
 	Text []string

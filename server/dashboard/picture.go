@@ -20,7 +20,7 @@ type picture struct {
 	Bars, Line template.HTML
 }
 
-// pictured is a span of time that pictures show, cut into bars.
+// pictured is a span of time that pictures show, divided into bars.
 type pictured struct {
 	name string
 	bar  time.Duration
@@ -70,7 +70,7 @@ func (p pictured) draw(tallies []usage.Tally, now time.Time) picture {
 			continue
 		}
 		high := max(2, int(n*drawnHeight/most))
-		// A failure is seen however few they are.
+		// Even a single failure must be visible.
 		failed := min(high, int((s.Failed*int64(high)+n-1)/n))
 		fmt.Fprintf(&bars, `<rect class="ok" x="%d" y="%d" width="%d" height="%d"/>`, x, drawnHeight-high, barWidth-1, high-failed)
 		fmt.Fprintf(&bars, `<rect class="ko" x="%d" y="%d" width="%d" height="%d"/>`, x, drawnHeight-failed, barWidth-1, failed)

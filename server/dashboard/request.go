@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// answer remembers the status of an answer for the log.
+// answer stores the status of an answer for the log.
 type answer struct {
 	http.ResponseWriter
 	status int
@@ -34,9 +34,8 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // unmatched is the route of a request that no page answers.
 const unmatched = "unmatched"
 
-// routeOf is the pattern of the page that answers a request, such as /dashboard/keys/{id}/revoke. The
-// log gets this in place of the address, in which anybody may write anything, and a sign-in link its
-// token.
+// routeOf is the pattern of the page that answers a request, such as /dashboard/keys/{id}/revoke. The log
+// has it instead of the address, which may contain a sign-in link's token or anything else.
 func routeOf(r *http.Request) string {
 	_, route, _ := strings.Cut(r.Pattern, " ")
 	if route == "" {

@@ -52,7 +52,7 @@ type webhookBody struct {
 	Windows []window
 	// Pictures are of the last day and of the last week.
 	Pictures []picture
-	// Resent is what sending again came to, if that is what led here.
+	// Resent is the result of a resend, if its form led here.
 	Resent string
 }
 
@@ -125,7 +125,7 @@ func (d *dashboard) createWebhook(v *visit) error {
 	}
 	form := v.r.PostForm
 	if len(form["events"]) == 0 {
-		// The rules take no choice for all, and a reader who unticked all of them meant none.
+		// webhooks.Draft takes no events for all events, but a reader who unticked all boxes means none.
 		return d.webhookRefused(v, "", noEvents())
 	}
 	made, err := d.Operator.CreateWebhook(v, &adminv1.CreateWebhookRequest{
@@ -254,8 +254,8 @@ func (d *dashboard) moveWebhook(v *visit) error {
 	return noPage()
 }
 
-// rotateSecret makes a new signing secret and shows it, this once. The same form again leaves that
-// secret as it is: the reader may have deployed it meanwhile.
+// rotateSecret makes a new signing secret and shows it once. The same form again makes no other: the
+// reader may have deployed this one meanwhile.
 func (d *dashboard) rotateSecret(v *visit, id string) error {
 	once, err := onceKey(v)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"go.storefront.example/gen/ent/webhook"
 )
 
-// NamesOf returns, by their ids, what people call the store's resources with these ids, by kind as the activity
-// journal names kinds: an order's reference, a title, a name, a webhook's URL. A resource that is gone, or has
-// no name, is absent. It takes one look-up by primary keys for each kind. The context must be in the store (In).
+// NamesOf maps ids of the store's resources to their names: an order's reference, a title, a name, a webhook's
+// URL. ids lists them by kind, as the activity journal names kinds. A resource that is gone, or has no name, is
+// absent. Each kind costs one look-up by primary keys. The context must be in the store (In).
 func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (map[string]string, error) {
 	t, _, ok := tenant.From(ctx)
 	if !ok {

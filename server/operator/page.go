@@ -74,8 +74,8 @@ func (p page) older(s *sql.Selector) {
 // newest orders a query as lists are.
 func newest(s *sql.Selector) { s.OrderBy(sql.Desc(s.C("created_at")), sql.Desc(s.C("id"))) }
 
-// cut returns the page's items of rows, which holds one more item than the page when there is a next
-// page, and the token of that page. of returns an item's time and id.
+// cut returns the items of the page and the token of the next one. rows has one item more than the page
+// if there is a next page. of returns an item's time and id.
 func cut[Row any](p page, rows []Row, of func(Row) (time.Time, uuid.UUID)) (items []Row, next string) {
 	if len(rows) <= p.size {
 		return rows, ""

@@ -31,14 +31,14 @@ type Resealed struct {
 	Unknown []string
 }
 
-// ResealSecrets seals the signing secrets of all webhooks of all stores that are under another key
-// under the ring's current one, in batches of their ids' order. The secrets themselves stay the same,
-// and so do the webhooks, so the journal has no entry of it. Report is called after each batch.
+// ResealSecrets seals with the ring's current key all signing secrets, of all stores, that are sealed with
+// another one, in batches ordered by id. Secrets and webhooks stay the same, so the journal has no entry
+// of it. It calls report after each batch.
 //
-// It is safe while workers deliver and secrets are made anew: a row changes only if it still holds
-// what was opened, and holds the secret and its key's id at any moment. Ended half-way it has lost
-// nothing and goes on with what is left when it is run again. Secrets whose key the ring does not
-// hold are left, and counted. It fails with seal.ErrTampered.
+// It is safe while workers deliver and members rotate secrets: it changes a row only if that still holds
+// the secret that it opened, and writes secret and key id together. If it is interrupted, a second run
+// continues with the rest. It leaves and counts secrets whose key the ring does not have. It fails with
+// seal.ErrTampered.
 func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Ring, report func(Resealed)) (Resealed, error) {
 	s := resealer{d, secrets}
 	var so Resealed
@@ -67,7 +67,7 @@ func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Ring, report fun
 	return so, nil
 }
 
-// resealer seals secrets anew.
+// resealer seals secrets again.
 type resealer struct {
 	store   *db.DB
 	secrets *seal.Ring
@@ -80,7 +80,7 @@ type sealed struct {
 	key            string
 }
 
-// resealAfter seals a batch behind an id and returns its last id, or uuid.Nil at the end.
+// resealAfter seals the batch that follows an id and returns its last id, or uuid.Nil at the end.
 func (s resealer) resealAfter(ctx context.Context, after uuid.UUID, current string) (last uuid.UUID, done int, err error) {
 	batch, err := s.sealedAfter(ctx, after, current)
 	if err != nil || len(batch) == 0 {

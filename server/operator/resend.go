@@ -37,8 +37,8 @@ func progress(r queue.Resend) *adminv1.Resend {
 	return m
 }
 
-// StartResend starts to resend to a webhook every event since a time that never succeeded there.
-// ContinueResend carries it out or, when nobody calls it for a while, a worker. It refuses with
+// StartResend orders a resend to a webhook of every event since a time that has not succeeded there.
+// ContinueResend carries it out; if nobody calls it for a while, a worker does. It refuses with
 // validation_failed, webhook_not_found or webhook_disabled.
 func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendRequest) (*adminv1.Resend, error) {
 	var f fields

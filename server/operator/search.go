@@ -23,18 +23,18 @@ type DeliverySearch struct {
 // FoundDeliveries is a page of what a search found.
 type FoundDeliveries struct {
 	*adminv1.ListDeliveriesResponse
-	// LookedBackTo is the time of the oldest event whose payload was looked at; nil if none had to be.
-	// Earlier events may match too if there is a next page.
+	// LookedBackTo is the time of the oldest event whose payload was searched; nil if none was. If there
+	// is a next page, earlier events may match too.
 	LookedBackTo *time.Time
 }
 
 // SearchDeliveries returns a page of the deliveries that match. With a text, the page has the deliveries of
-// the next events in which it was found, and may be empty though there is a next one: the look through the
-// events is bounded. It refuses as ListDeliveries does.
+// the next events that contain it. One call searches a bounded number of events, so a page may be empty
+// although there is a next one. It refuses as ListDeliveries does.
 func (o *Operator) SearchDeliveries(ctx context.Context, in DeliverySearch) (*FoundDeliveries, error) {
 	var f fields
 	f.known("status", in.GetStatus())
-	// The id of the last delivery is enough to go on: the journal is sorted by it.
+	// The id of the last delivery is enough to continue: the journal is sorted by it.
 	p := f.page(in.PageSize, "")
 	search := webhooks.Search{
 		WebhookID: in.GetWebhookId(), EventType: in.GetEventType(), Text: in.Text, Since: in.Since, Until: in.Until, Before: in.GetPageToken(), Limit: p.size + 1,

@@ -40,8 +40,8 @@ func linkOf(row *ent.SignInLink, slug string) *adminv1.Session {
 	}
 }
 
-// ListSessions returns a page of the sessions that last and the links that can be used, of one store
-// or, without a name, of all. It refuses with store_not_found or validation_failed.
+// ListSessions returns a page of the sessions that have not ended and the links that still work, of one
+// store or, without a name, of all. It refuses with store_not_found or validation_failed.
 func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsRequest) (*adminv1.ListSessionsResponse, error) {
 	var f fields
 	p := f.page(in.PageSize, in.GetPageToken())
@@ -59,7 +59,7 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 		t, _, _ := tenant.From(ctx)
 		links, sessions = links.Where(signinlink.StoreID(t.ID)), sessions.Where(session.StoreID(t.ID))
 	}
-	// The links first: one that is used meanwhile is found twice, and not missed.
+	// The links first: one that is used meanwhile is then listed twice, and not missed.
 	unused, err := links.Order(newest).Limit(p.size + 1).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list sign-in links: %w", err)
@@ -104,9 +104,9 @@ func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*
 	return slugs, nil
 }
 
-// RevokeSession ends a session, with effect from its next request on every server, or a link that was
-// not used. The id of a link that was used meanwhile ends the session that it began. What has ended
-// stays as it is. It refuses with session_not_found.
+// RevokeSession ends a session, from its next request on and on every server, or an unused link. If the
+// link has been used meanwhile, it ends the link's session, which has the same id. If it has ended, nothing
+// changes. It refuses with session_not_found.
 func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionRequest) (*adminv1.Session, error) {
 	ctx, err := o.inSession(ctx, in.GetId())
 	if err != nil {
@@ -213,9 +213,8 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 	return ended, nil
 }
 
-// end ends the sessions that last and the links that can be used, and returns how many. The links come
-// first: a transaction that uses one holds its row, and once that is committed the session that it began
-// is seen, and ended.
+// end ends sessions and unused links, and returns how many. The links come first: a transaction that uses
+// one locks its row, so end waits for its commit and then finds the session that it began.
 func end(ctx context.Context, tx *ent.Tx, of []predicate.Session, linksOf []predicate.SignInLink) (sessions, links int, err error) {
 	now := hook.Time(ctx)
 	if links, err = tx.SignInLink.Update().Where(append(linksOf, usable(now))...).SetRevokedAt(now).Save(ctx); err != nil {

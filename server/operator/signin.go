@@ -32,18 +32,18 @@ func roles() []string {
 }
 
 const (
-	// DefaultSignInExpiry is how long a sign-in link can be used when nothing else is asked for.
+	// DefaultSignInExpiry is how long a sign-in link can be used if the request does not set it.
 	DefaultSignInExpiry = 10 * time.Minute
 	// MaxSignInExpiry bounds how long a sign-in link can be used: it travels in chats and mails.
 	MaxSignInExpiry = 24 * time.Hour
-	// SessionLength is how long a member stays signed in, whatever is done meanwhile.
+	// SessionLength is how long a member stays signed in, active or not.
 	SessionLength = 12 * time.Hour
 )
 
 // signInPath is where on the operator's listener a sign-in link leads; the secret follows.
 const signInPath = "/dashboard/sign-in?token="
 
-// usedEvery is how exactly the last use of a session is kept.
+// usedEvery is the precision with which the last use of a session is stored.
 const usedEvery = time.Minute
 
 // secretBytes is the randomness of a sign-in link and of a session: nobody guesses 256 bits.
@@ -56,7 +56,7 @@ type Member struct {
 	Role string
 	// StoreName is the store's name for readers.
 	StoreName string
-	// ExpiresAt is when the session, or the link, ends by itself.
+	// ExpiresAt is when the session or the link expires.
 	ExpiresAt time.Time
 	// Origin is the scheme and host of the sign-in link, such as https://operator.example.com; empty
 	// when the link is of a release that did not keep it.
@@ -130,7 +130,7 @@ func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignI
 		now := hook.Time(ctx)
 		linkID, expiresAt := id.At(now), now.Add(expires)
 		link.Id, link.ExpiresAt = linkID.String(), wire.Timestamp(expiresAt)
-		// What has expired is of no use to anybody, and links are made often enough to clear it away.
+		// Expired rows are deleted here, because links are created often enough.
 		if _, err := tx.SignInLink.Delete().Where(signinlink.ExpiresAtLT(now)).Exec(ctx); err != nil {
 			return err
 		}
@@ -146,7 +146,8 @@ func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignI
 	return link, nil
 }
 
-// LookAtSignInLink returns whom a link would sign in, and leaves it unused. It returns ErrSignInLink.
+// LookAtSignInLink returns the member whom a link would sign in, and does not use it up. It returns
+// ErrSignInLink.
 func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member, error) {
 	row, err := o.store.Client().SignInLink.Query().
 		Where(signinlink.Fingerprint(fingerprintOf(secret)), usable(o.store.Now())).Only(ctx)
@@ -163,9 +164,9 @@ func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member,
 	return Member{Name: row.Member, Role: row.Role, StoreName: in.Name, ExpiresAt: row.ExpiresAt, Origin: row.Origin}, nil
 }
 
-// SignIn uses a link up and begins a session, whose secret it returns; only its fingerprint is
-// kept. The session has the link's id. Of two at once with the same link one is let in. The sessions
-// with the secrets of instead end: they are those that the browser gives up. It returns ErrSignInLink.
+// SignIn uses up a link and begins a session with the link's id. It returns the session's secret, of which
+// only the fingerprint is stored. Of two concurrent calls with one link one succeeds. instead has the
+// secrets of the browser's earlier sessions, which end. It returns ErrSignInLink.
 func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...string) (secret string, err error) {
 	secret, fingerprint := newSecret()
 	err = o.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
@@ -197,9 +198,9 @@ func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...str
 	return secret, err
 }
 
-// InSession returns a context in which the rules work on the store that the session's member is
-// signed in to, under the member's name. secure reports whether the secret came in a cookie that travels
-// over HTTPS only: a session is found by its own kind of cookie alone. It returns ErrNoSession.
+// InSession returns a context with the store of the session and, as its actor, the member. secure reports
+// whether the secret came in a cookie for HTTPS only: a session is found only by its own kind of cookie.
+// It returns ErrNoSession.
 func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
 	now := o.store.Now()
 	row, err := o.store.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), lasting(now)).Only(ctx)
@@ -242,12 +243,12 @@ func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
 	return nil
 }
 
-// usable are the links that sign somebody in.
+// usable selects the links that still work.
 func usable(now time.Time) predicate.SignInLink {
 	return signinlink.And(signinlink.UsedAtIsNil(), signinlink.RevokedAtIsNil(), signinlink.ExpiresAtGT(now), signinlink.RoleIn(roles()...))
 }
 
-// lasting are the sessions that let somebody in.
+// lasting selects the sessions that have not ended.
 func lasting(now time.Time) predicate.Session {
 	return session.And(session.EndedAtIsNil(), session.ExpiresAtGT(now), session.RoleIn(roles()...))
 }
@@ -259,7 +260,7 @@ func newSecret() (secret string, fingerprint []byte) {
 	return secret, fingerprintOf(secret)
 }
 
-// fingerprintOf is what is kept of a secret and what it is looked up by.
+// fingerprintOf is the stored form of a secret, by which it is looked up.
 func fingerprintOf(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
