@@ -34,7 +34,7 @@ func install(t *testing.T, database string) *installation {
 	opened, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, database), MaxConns: 8})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, opened.Close()) })
-	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: opened, Logger: slog.New(slog.DiscardHandler)})
+	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DB: opened, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -21,8 +21,8 @@ func (s *Server) HasDashboard() bool { return s.operator != nil }
 // dashboardMounts returns the stores' dashboard, which authenticates members by itself.
 func (s *Server) dashboardMounts() []mount {
 	pages := dashboard.New(dashboard.Config{
-		Operator: operator.New(s.config.Store, s.config.Options), Now: s.config.Store.Now, Unreachable: db.IsUnreachable, Logger: s.config.Logger,
-		Slots: s.config.Store.Conns() / 2,
+		Operator: operator.New(s.config.DB, s.config.Options), Now: s.config.DB.Now, Unreachable: db.IsUnreachable, Logger: s.config.Logger,
+		Slots: s.config.DB.Conns() / 2,
 	})
 	timed := s.timed(pages)
 	prompt := route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

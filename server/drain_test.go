@@ -32,7 +32,7 @@ type serving struct {
 func serve(t *testing.T, s *db.DB, delay time.Duration) serving {
 	t.Helper()
 	running, err := server.New(server.Config{
-		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: s, Logger: slog.New(slog.DiscardHandler), DrainDelay: delay,
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DB: s, Logger: slog.New(slog.DiscardHandler), DrainDelay: delay,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -106,7 +106,7 @@ func keeps(t *testing.T, http2 bool) *http.Client {
 func TestAServerEndsInGoodOrderWhoeverDoesNotRead(t *testing.T) {
 	t.Parallel()
 	running, err := New(Config{
-		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", PublicDocs: true, Store: dbtest.New(t, dbtest.SQLite, db.Config{}),
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", PublicDocs: true, DB: dbtest.New(t, dbtest.SQLite, db.Config{}),
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)

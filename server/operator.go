@@ -78,7 +78,7 @@ func (s *Server) publicHandler() http.Handler {
 }
 
 func (s *Server) guarded(next http.Handler) http.Handler {
-	return NewGuard(s.config.Logger, s.config.Store.Now, next)
+	return NewGuard(s.config.Logger, s.config.DB.Now, next)
 }
 
 // timed ends the work for an operator's request when its time is over. No request is long: longer
@@ -123,9 +123,9 @@ const waitingCalls = 1024
 
 // serviceMounts is the operator's services, behind the gate.
 func (s *Server) serviceMounts() []mount {
-	services := rpc.Services(operator.New(s.config.Store, s.config.Options), rpc.Config{
-		Gate: s.operator, Logger: s.config.Logger, Unreachable: db.IsUnreachable, Now: s.config.Store.Now,
-		Limiter: overload.New(s.config.Store.Conns(), s.config.Store.Conns(), waitingCalls),
+	services := rpc.Services(operator.New(s.config.DB, s.config.Options), rpc.Config{
+		Gate: s.operator, Logger: s.config.Logger, Unreachable: db.IsUnreachable, Now: s.config.DB.Now,
+		Limiter: overload.New(s.config.DB.Conns(), s.config.DB.Conns(), waitingCalls),
 	})
 	mounts := make([]mount, len(services))
 	for i, one := range services {

@@ -44,8 +44,8 @@ type Config struct {
 	// AdminOpen turns the admin services on without a token if the operator's listener is on a
 	// loopback address, for development.
 	AdminOpen bool
-	// Store is the database; its schema must be current. The caller closes it.
-	Store *db.DB
+	// DB is the database; its schema must be current. The caller closes it.
+	DB *db.DB
 	// Options are the platform's choices.
 	Options operator.Options
 	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
@@ -92,23 +92,23 @@ type Server struct {
 // served.
 func New(c Config) (*Server, error) {
 	if c.Metrics == nil {
-		c.Metrics = monitor.NewRegistry(c.Store, c.Logger)
+		c.Metrics = monitor.NewRegistry(c.DB, c.Logger)
 	}
 	m, err := newMetrics(c.Metrics)
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	s := &Server{config: c, patience: shutdownTimeout, drain: newDrain(c.DrainDelay), readiness: monitor.NewReadiness(c.Store), gate: auth.NewGate(c.Store, auth.Options{Clock: c.Clock, Log: c.Logger})}
+	s := &Server{config: c, patience: shutdownTimeout, drain: newDrain(c.DrainDelay), readiness: monitor.NewReadiness(c.DB), gate: auth.NewGate(c.DB, auth.Options{Clock: c.Clock, Log: c.Logger})}
 	s.streaming, s.endStreams = context.WithCancel(context.Background())
 	observe := m.observe
 	if !c.RequestLogOff {
-		s.usage = usage.New(c.Store, c.Logger)
+		s.usage = usage.New(c.DB, c.Logger)
 		observe = func(r rest.Request) { m.observe(r); s.note(r) }
 		if err := c.Metrics.Register(usageMetric(s.usage.Dropped)); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
-	rules := service.New(c.Store, c.Options.Shop)
+	rules := service.New(c.DB, c.Options.Shop)
 	names := []string{
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
 		storefrontv1connect.CustomerServiceName, storefrontv1connect.PaymentLinkServiceName,
@@ -118,9 +118,9 @@ func New(c Config) (*Server, error) {
 		Public: func(options rest.OpenOptions) []rest.Open {
 			return append(s.openHealth(options, names), openReflection(options, names)...)
 		},
-		Timeout: c.RequestTimeout, Capacity: capacity(c.Store),
+		Timeout: c.RequestTimeout, Capacity: capacity(c.DB),
 		TrustedProxies: c.TrustedProxies, Logger: c.Logger,
-		Traces: c.Traces, Observe: observe, Unreachable: db.IsUnreachable, Now: c.Store.Now,
+		Traces: c.Traces, Observe: observe, Unreachable: db.IsUnreachable, Now: c.DB.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -195,9 +195,9 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	})
 	group.Go(func() error { return serve(admin, s.admin) })
-	group.Go(func() error { s.config.Store.WatchClock(running, s.config.Logger); return nil })
-	group.Go(func() error { s.config.Store.KeepPartitions(running, s.config.Logger); return nil })
-	group.Go(func() error { count.On(s.config.Store).Keep(running, s.config.Logger); return nil })
+	group.Go(func() error { s.config.DB.WatchClock(running, s.config.Logger); return nil })
+	group.Go(func() error { s.config.DB.KeepPartitions(running, s.config.Logger); return nil })
+	group.Go(func() error { count.On(s.config.DB).Keep(running, s.config.Logger); return nil })
 	group.Go(func() error {
 		s.drain.wait(running)
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)

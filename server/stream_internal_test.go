@@ -19,7 +19,7 @@ func TestAStreamLastsUntilTheServerStops(t *testing.T) {
 	t.Parallel()
 	const timeout = 100 * time.Millisecond
 	running, err := New(Config{
-		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminOpen: true, Store: dbtest.New(t, dbtest.SQLite, db.Config{}),
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminOpen: true, DB: dbtest.New(t, dbtest.SQLite, db.Config{}),
 		RequestTimeout: timeout, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)

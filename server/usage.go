@@ -18,7 +18,7 @@ func (s *Server) note(r rest.Request) {
 	if r.KeyID == uuid.Nil || r.Status == 0 || r.Status == apierr.StatusClientClosedRequest {
 		return
 	}
-	now, refused := s.config.Store.Now(), r.Code != "" || r.Status >= http.StatusBadRequest
+	now, refused := s.config.DB.Now(), r.Code != "" || r.Status >= http.StatusBadRequest
 	s.usage.Count(r.StoreID, r.KeyID, now, usage.Day, !refused, r.Duration)
 	if refused {
 		s.usage.Refuse(usage.Refused{

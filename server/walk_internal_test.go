@@ -255,7 +255,7 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	registry := monitor.NewRegistry(s, slog.New(slog.DiscardHandler))
 	running, err := New(Config{
-		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: "a-token-of-the-operator-for-tests", Store: s, PublicDocs: true,
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: "a-token-of-the-operator-for-tests", DB: s, PublicDocs: true,
 		Metrics: registry, Traces: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(e)), Logger: slog.New(e),
 	})
 	require.NoError(t, err)

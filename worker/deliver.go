@@ -75,7 +75,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		r.outcome.Status = queue.Failed
 		return r
 	}
-	attempt := queue.Attempt{Number: number, StartedAt: w.config.Store.Now()}
+	attempt := queue.Attempt{Number: number, StartedAt: w.config.DB.Now()}
 	secret, err := w.config.Secrets.Open(d.Secret, d.SecretKey, d.WebhookID[:])
 	if err != nil {
 		w.config.Logger.ErrorContext(ctx, "a webhook's secret cannot be opened", "webhook_id", d.WebhookID, "error", err)

@@ -35,7 +35,7 @@ func (w *Worker) dispatch(ctx, working context.Context) error {
 	d := &dispatcher{Worker: w, working: attempting, relaying: true, looking: true}
 	var notified <-chan struct{}
 	if !w.config.PollOnly {
-		notified = w.config.Store.Listen(ctx)
+		notified = w.config.DB.Listen(ctx)
 	}
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()

@@ -190,7 +190,7 @@ func (m merchant) enqueue(webhook uuid.UUID, kind string) uuid.UUID {
 // config is the configuration of the installation's workers.
 func (in *installation) config() Config {
 	return Config{
-		Store: in.DB, Secrets: in.ring, Concurrency: 32, Timeout: hangGuard,
+		DB: in.DB, Secrets: in.ring, Concurrency: 32, Timeout: hangGuard,
 		Targets: egress.Policy{AllowPrivate: true}, RootCAs: in.receiver.roots(in.t),
 	}
 }

@@ -15,7 +15,7 @@ const resendInterval = 5 * time.Second
 // resend continues resends whose process has ended.
 func (w *Worker) resend(ctx context.Context) error {
 	for {
-		due, err := queue.DueResends(ctx, w.config.Store, 10)
+		due, err := queue.DueResends(ctx, w.config.DB, 10)
 		if err != nil && ctx.Err() == nil {
 			w.config.Logger.ErrorContext(ctx, "look for resends", "error", err)
 		}
@@ -33,7 +33,7 @@ func (w *Worker) resend(ctx context.Context) error {
 func (w *Worker) resendOne(ctx context.Context, id uuid.UUID) error {
 	var held time.Time
 	for ctx.Err() == nil {
-		r, err := queue.StepResend(ctx, w.config.Store, id, held)
+		r, err := queue.StepResend(ctx, w.config.DB, id, held)
 		if err != nil || r.Finished || r.Elsewhere {
 			return err
 		}

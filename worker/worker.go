@@ -67,9 +67,9 @@ const (
 
 // Config configures a Worker. The zero value of a field is its default.
 type Config struct {
-	// Store is the database; its schema must be current and its connections should have
+	// DB is the database; its schema must be current and its connections should have
 	// queue.Settings. The caller closes it once Run has returned.
-	Store *db.DB
+	DB *db.DB
 	// Secrets opens the signing secrets.
 	Secrets *seal.Ring
 	// Concurrency is how many attempts are made at a time; 0 means DefaultConcurrency.
@@ -141,7 +141,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	w := &Worker{
-		config: c, queue: queue.On(c.Store), lanes: newLanes(c.Concurrency), usage: usage.New(c.Store, c.Logger),
+		config: c, queue: queue.On(c.DB), lanes: newLanes(c.Concurrency), usage: usage.New(c.DB, c.Logger),
 		results: make(chan result, c.Concurrency), ended: make(chan []result, c.Concurrency), stopTimeout: stopTimeout,
 	}
 	if err := w.checkSecrets(ctx); err != nil {
@@ -161,7 +161,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 
 // checkSecrets returns an error if a webhook's secret is sealed with a key that the ring lacks.
 func (w *Worker) checkSecrets(ctx context.Context) error {
-	rows, err := w.config.Store.Client().Webhook.Query().Unique(true).Select("secret_key").Strings(ctx)
+	rows, err := w.config.DB.Client().Webhook.Query().Unique(true).Select("secret_key").Strings(ctx)
 	if err != nil {
 		return fmt.Errorf("read the webhooks' keys: %w", err)
 	}
@@ -192,8 +192,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	}()
 	group.Go(func() error { return w.dispatch(running, working) })
 	group.Go(func() error { return w.sweep(running) })
-	group.Go(func() error { w.config.Store.WatchClock(running, w.config.Logger); return nil })
-	group.Go(func() error { count.On(w.config.Store).Keep(running, w.config.Logger); return nil })
+	group.Go(func() error { w.config.DB.WatchClock(running, w.config.Logger); return nil })
+	group.Go(func() error { count.On(w.config.DB).Keep(running, w.config.Logger); return nil })
 	group.Go(func() error { return w.resend(running) })
 	group.Go(func() error { return w.cancel(running) })
 	err := group.Wait()

@@ -69,7 +69,7 @@ func (c *subjectCommand) service(ctx context.Context, url string, log *slog.Logg
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	srv, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", Store: s, Logger: log})
+	srv, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DB: s, Logger: log})
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (c *workCommand) Run(ctx context.Context, io streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	w, err := worker.New(ctx, worker.Config{
-		Store: s, Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true},
+		DB: s, Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true},
 		Logger: slog.New(slog.NewJSONHandler(io.err, nil)),
 	})
 	if err != nil {

@@ -102,7 +102,7 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 	defer t.flush(s.ctx)
 	registry := monitor.NewRegistry(handle, logger)
 	deliveries, err := worker.New(s.ctx, worker.Config{
-		Store: handle, Secrets: ring, Targets: targets, Metrics: registry, Traces: t.to(), Logger: logger,
+		DB: handle, Secrets: ring, Targets: targets, Metrics: registry, Traces: t.to(), Logger: logger,
 	})
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 		return err
 	}
 	config := server.Config{
-		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, Store: handle, Metrics: registry, Traces: t.to(), Logger: logger,
+		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, DB: handle, Metrics: registry, Traces: t.to(), Logger: logger,
 		Options: operator.Options{Webhooks: webhooks.Options{Secrets: ring, Targets: targets}}, PublicDocs: true,
 	}
 	group, ctx := errgroup.WithContext(s.ctx)

@@ -121,7 +121,7 @@ func (c *serverCmd) serve(s *session) error {
 	}
 	defer t.flush(s.ctx)
 	config := server.Config{
-		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, Store: handle, Logger: logger, Options: options,
+		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, DB: handle, Logger: logger, Options: options,
 		DrainDelay:     time.Duration(c.DrainDelay),
 		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog), PublicDocs: bool(c.Docs),
 	}

@@ -51,7 +51,7 @@ const (
 
 // Counts keeps the counts of a database. Goroutines may share it.
 type Counts struct {
-	store    *db.DB
+	db       *db.DB
 	complete atomic.Bool
 	asked    atomic.Int64 // when complete was last asked for, in milliseconds
 	// batchRows is the constant of that name; tests change it.
@@ -59,14 +59,14 @@ type Counts struct {
 }
 
 // On returns the counts of the database.
-func On(s *db.DB) *Counts { return &Counts{store: s, batchRows: batchRows} }
+func On(s *db.DB) *Counts { return &Counts{db: s, batchRows: batchRows} }
 
 // Lists returns a reader of lists that uses the counts if they are complete.
 func (c *Counts) Lists(ctx context.Context) resource.Lists {
-	return resource.Lists{Querier: c.store.Reader(), Postgres: c.postgres(), Counted: c.isComplete(ctx)}
+	return resource.Lists{Querier: c.db.Reader(), Postgres: c.postgres(), Counted: c.isComplete(ctx)}
 }
 
-func (c *Counts) postgres() bool { return c.store.Dialect() == dialect.Postgres }
+func (c *Counts) postgres() bool { return c.db.Dialect() == dialect.Postgres }
 
 // isComplete reports whether every row is counted, which it then stays. Until it is, isComplete asks the
 // database at most once every interval.
@@ -89,7 +89,7 @@ func (c *Counts) isComplete(ctx context.Context) bool {
 
 // Unfilled lists the kinds of rows that are not all counted yet.
 func (c *Counts) Unfilled(ctx context.Context) (kinds []string, err error) {
-	rows, err := c.store.Reader().QueryContext(ctx, "SELECT kind FROM row_count_fills WHERE NOT done ORDER BY kind")
+	rows, err := c.db.Reader().QueryContext(ctx, "SELECT kind FROM row_count_fills WHERE NOT done ORDER BY kind")
 	if err != nil {
 		return nil, fmt.Errorf("read which rows are counted: %w", err)
 	}
@@ -154,7 +154,7 @@ func (c *Counts) Fold(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	var n int
-	if err := c.store.Writer().QueryRowContext(ctx, fold, foldBatch).Scan(&n); err != nil {
+	if err := c.db.Writer().QueryRowContext(ctx, fold, foldBatch).Scan(&n); err != nil {
 		return 0, fmt.Errorf("fold the counts: %w", err)
 	}
 	return n, nil
@@ -166,7 +166,7 @@ func (c *Counts) atomically(ctx context.Context, do func(tx *sql.Tx) error) erro
 	if c.postgres() {
 		options.Isolation = sql.LevelRepeatableRead
 	}
-	tx, err := c.store.Writer().BeginTx(ctx, options)
+	tx, err := c.db.Writer().BeginTx(ctx, options)
 	if err != nil {
 		return err
 	}

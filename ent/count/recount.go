@@ -162,7 +162,7 @@ func (c *Counts) Wrong(ctx context.Context, store uuid.UUID, kind string) (bucke
   UNION ALL SELECT 1, day, status, type, change FROM row_deltas WHERE store_id = $1 AND kind = $2
   UNION ALL SELECT 32, day & -32, status, type, change FROM row_deltas WHERE store_id = $1 AND kind = $2`
 	}
-	err = c.store.Reader().QueryRowContext(ctx, `WITH found AS MATERIALIZED (
+	err = c.db.Reader().QueryRowContext(ctx, `WITH found AS MATERIALIZED (
   SELECT day, status, type, count(*) AS total FROM (SELECT `+c.dayOf()+` AS day, `+facets(kind)+` FROM `+kind+` WHERE store_id = $1) r GROUP BY day, status, type)
  SELECT count(*) FROM (SELECT 1 FROM (
   SELECT 1 AS days, day, status, type, -total AS total FROM found
@@ -192,7 +192,7 @@ func (c *Counts) StoresAfter(ctx context.Context, id uuid.UUID, n int) ([]Store,
 }
 
 func (c *Counts) stores(ctx context.Context, query string, args ...any) (stores []Store, err error) {
-	rows, err := c.store.Reader().QueryContext(ctx, query, args...)
+	rows, err := c.db.Reader().QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list stores: %w", err)
 	}

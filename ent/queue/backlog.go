@@ -68,9 +68,9 @@ var (
 
 // Collector is the backlog of a database as Prometheus metrics. Goroutines may share it.
 type Collector struct {
-	store *db.DB
-	log   *slog.Logger
-	read  func(context.Context, *db.DB) (Backlog, error)
+	db   *db.DB
+	log  *slog.Logger
+	read func(context.Context, *db.DB) (Backlog, error)
 
 	mu   sync.Mutex
 	last Backlog
@@ -83,7 +83,7 @@ var _ prometheus.Collector = (*Collector)(nil)
 // NewCollector returns the metrics of a database's backlog. While the database cannot be read they
 // are absent, and the log has the reason.
 func NewCollector(s *db.DB, log *slog.Logger) *Collector {
-	return &Collector{store: s, log: log, read: ReadBacklog}
+	return &Collector{db: s, log: log, read: ReadBacklog}
 }
 
 // Describe implements prometheus.Collector.
@@ -117,7 +117,7 @@ func (c *Collector) look(now time.Time) (Backlog, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	c.last, c.err = c.read(ctx, c.store)
+	c.last, c.err = c.read(ctx, c.db)
 	c.at = now
 	if c.err != nil {
 		c.log.WarnContext(ctx, "backlog not read", "error", c.err)

@@ -129,7 +129,7 @@ const cancelledAt = `(SELECT c.created_at FROM cancellations c WHERE c.store_id 
 func (q *Queue) StepCancellation(ctx context.Context) (CancelStep, error) {
 	// Looking first costs a read; on SQLite a transaction that writes makes others wait.
 	var due bool
-	err := q.store.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM cancellations WHERE due_at <= "+q.dialect.present(1)+")", q.store.Moment()).Scan(&due)
+	err := q.db.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM cancellations WHERE due_at <= "+q.dialect.present(1)+")", q.db.Moment()).Scan(&due)
 	if err != nil || !due {
 		return CancelStep{}, wrap("look for cancellations", err)
 	}
@@ -139,7 +139,7 @@ func (q *Queue) StepCancellation(ctx context.Context) (CancelStep, error) {
 		if err != nil {
 			return err
 		}
-		found, err := q.dialect.movePage(ctx, tx, q.store.Moment(), job)
+		found, err := q.dialect.movePage(ctx, tx, q.db.Moment(), job)
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (q *Queue) StepCancellation(ctx context.Context) (CancelStep, error) {
 }
 
 func (q *Queue) takeCancellation(ctx context.Context, tx *sql.Tx) (c cancellation, err error) {
-	err = tx.QueryRowContext(ctx, dueCancellation+q.dialect.present(1)+" ORDER BY due_at LIMIT 1"+q.dialect.skipLocked, q.store.Moment()).
+	err = tx.QueryRowContext(ctx, dueCancellation+q.dialect.present(1)+" ORDER BY due_at LIMIT 1"+q.dialect.skipLocked, q.db.Moment()).
 		Scan(&c.id, &c.storeID, &c.webhookID, &c.position.retry, &c.position.due, &c.position.id, &c.found, &c.at)
 	return c, err
 }
@@ -176,7 +176,7 @@ func (q *Queue) moveOn(ctx context.Context, tx *sql.Tx, c cancellation, found lo
 		return err
 	}
 	_, err := tx.ExecContext(ctx, "UPDATE cancellations SET position_retry = false, position_due_at = $3, position_id = $4, found = 0, due_at = "+q.dialect.later+
-		" WHERE id = $5", q.store.Moment(), lapPause.Milliseconds(), time.Unix(0, 0).UTC(), uuid.Nil, c.id)
+		" WHERE id = $5", q.db.Moment(), lapPause.Milliseconds(), time.Unix(0, 0).UTC(), uuid.Nil, c.id)
 	return err
 }
 
@@ -193,7 +193,7 @@ const andMissed = `
 // when a release without cancellations disabled it. It returns how many it ordered. Several processes
 // may call it at once.
 func (q *Queue) OrderMissedCancellations(ctx context.Context) (int, error) {
-	rows, err := q.store.Reader().QueryContext(ctx, q.dialect.missed, q.store.Moment())
+	rows, err := q.db.Reader().QueryContext(ctx, q.dialect.missed, q.db.Moment())
 	type webhook struct{ store, id uuid.UUID }
 	epochs := map[webhook]int64{}
 	err = each(rows, err, func() error {
@@ -210,7 +210,7 @@ func (q *Queue) OrderMissedCancellations(ctx context.Context) (int, error) {
 	}
 	ordered := 0
 	for w, epoch := range epochs {
-		n, err := affected(q.store.Writer().ExecContext(ctx, orderCancellation(q.store), order(q.store, w.store, w.id, q.store.Now(), epoch)...))
+		n, err := affected(q.db.Writer().ExecContext(ctx, orderCancellation(q.db), order(q.db, w.store, w.id, q.db.Now(), epoch)...))
 		if err != nil {
 			return ordered, wrap("order a missed cancellation", err)
 		}

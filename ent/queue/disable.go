@@ -28,7 +28,7 @@ type Health struct {
 // HealthByWebhook reports of each webhook whether it is enabled, and exhausted: failing since its first
 // failure in a row for the patience or longer. What is not in the answer is disabled or gone.
 func (q *Queue) HealthByWebhook(ctx context.Context, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]Health, error) {
-	healths, err := q.healths(ctx, q.store.Writer(), webhooks, patience)
+	healths, err := q.healths(ctx, q.db.Writer(), webhooks, patience)
 	return healths, wrap("read the health of webhooks", err)
 }
 
@@ -37,7 +37,7 @@ func (q *Queue) healths(ctx context.Context, on Querier, webhooks []uuid.UUID, p
 	if err != nil {
 		return nil, err
 	}
-	rows, err := on.QueryContext(ctx, q.dialect.health, q.store.Moment(), patience.Milliseconds(), set)
+	rows, err := on.QueryContext(ctx, q.dialect.health, q.db.Moment(), patience.Milliseconds(), set)
 	healths := map[uuid.UUID]Health{}
 	err = each(rows, err, func() error {
 		var (
@@ -63,14 +63,14 @@ var worker = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling
 // meantime, or somebody who was faster, leaves it as it is, and so does somebody who holds its row
 // just now, as nobody's results may wait for that: the next failure disables it.
 func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patience time.Duration) (disabled bool, err error) {
-	row, err := q.store.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
+	row, err := q.db.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
 	if err != nil {
 		return false, fmt.Errorf("disable webhook %s: read its store: %w", webhookID, err)
 	}
 	ctx = tenant.With(ctx, tenant.Store{ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country}, worker)
-	err = q.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = q.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		disabled = false
-		w, err := lockWebhook(ctx, tx, q.store, storeID, webhookID, entsql.WithLockAction(entsql.SkipLocked))
+		w, err := lockWebhook(ctx, tx, q.db, storeID, webhookID, entsql.WithLockAction(entsql.SkipLocked))
 		if ent.IsNotFound(err) {
 			return nil
 		}
@@ -89,7 +89,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 		if err := w.Update().SetEnabled(false).SetDisabledAt(now).SetDisabledAutomatically(true).SetUpdatedAt(now).Exec(ctx); err != nil {
 			return fmt.Errorf("mark it: %w", err)
 		}
-		if err := Cancel(ctx, tx, q.store, storeID, webhookID); err != nil {
+		if err := Cancel(ctx, tx, q.db, storeID, webhookID); err != nil {
 			return err
 		}
 		disabled = true

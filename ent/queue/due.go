@@ -23,14 +23,14 @@ type Waiting struct {
 // come, leases that ended, what other workers left waiting. At the first call, every fullInterval and
 // after the clock was set back it returns every lane in which anything is due, and all is true.
 func (q *Queue) Due(ctx context.Context) (lanes []Waiting, all bool, err error) {
-	now := q.store.Now()
+	now := q.db.Now()
 	since := q.due.at.Add(-dueReach)
 	all = q.due.at.IsZero() || !now.Before(q.due.full.Add(fullInterval)) || now.Before(q.due.full)
-	statement, args := q.dialect.dueSince, []any{q.store.Moment(), since}
+	statement, args := q.dialect.dueSince, []any{q.db.Moment(), since}
 	if all {
 		statement, args = q.dialect.due, args[:1]
 	}
-	rows, err := q.store.Reader().QueryContext(ctx, statement, args...)
+	rows, err := q.db.Reader().QueryContext(ctx, statement, args...)
 	at := now
 	err = each(rows, err, func() error {
 		var (

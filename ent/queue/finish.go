@@ -76,7 +76,7 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 
 // writeOutcomes returns how many of the rows were still under their lease.
 func (q *Queue) writeOutcomes(ctx context.Context, on execer, ends []endRow, waits []waitRow, webhooks map[uuid.UUID]history) (kept int64, err error) {
-	moment, now := q.store.Moment(), q.store.Now()
+	moment, now := q.db.Moment(), q.db.Now()
 	// Failures come first: once a delivery waits, another worker can claim it and must see that its webhook
 	// fails.
 	if err := q.mark(ctx, on, webhooks); err != nil {
@@ -103,6 +103,6 @@ func (q *Queue) Release(ctx context.Context, deliveries []Delivery) error {
 	for i, d := range deliveries {
 		rows[i] = waitRow{ID: d.ID, Lease: d.Lease}
 	}
-	_, err := write(ctx, q.store.Writer(), q.dialect.release, q.store.Moment(), rows)
+	_, err := write(ctx, q.db.Writer(), q.dialect.release, q.db.Moment(), rows)
 	return wrap("release", err)
 }

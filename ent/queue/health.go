@@ -64,7 +64,7 @@ func (q *Queue) mark(ctx context.Context, on execer, webhooks map[uuid.UUID]hist
 			webhooks[webhook] = history{succeeded: true, failed: true}
 		}
 	}
-	h, moment := listed(webhooks), q.store.Moment()
+	h, moment := listed(webhooks), q.db.Moment()
 	if _, err := q.dialect.mark(ctx, on, q.dialect.failing, moment, h.failing); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ const markClock = `INSERT INTO clock_marks AS m (id, seen_at) VALUES ('journal',
 // markClock notes the time of a sweep, and returns ErrLeapt while nothing may be deleted.
 func (q *Queue) markClock(ctx context.Context, now time.Time) error {
 	var held sql.NullTime
-	err := q.store.Writer().QueryRowContext(ctx, markClock, now, now.Add(-clockLeap), now.Add(clockHold), now.Add(clockBack)).Scan(&held)
+	err := q.db.Writer().QueryRowContext(ctx, markClock, now, now.Add(-clockLeap), now.Add(clockHold), now.Add(clockBack)).Scan(&held)
 	if err != nil {
 		return fmt.Errorf("mark the clock: %w", err)
 	}

@@ -178,7 +178,7 @@ SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
 	claim:    claimPostgres,
 	movePage: movePagePostgres,
 	mark:     markPostgres,
-	together: func(_ context.Context, q *Queue, write func(execer) error) error { return write(q.store.Writer()) },
+	together: func(_ context.Context, q *Queue, write func(execer) error) error { return write(q.db.Writer()) },
 }
 
 // endedPostgres selects the journal of a store in one status, newest first: below the delivery whose id is
@@ -196,7 +196,7 @@ func endedPostgres(status, which string, before int) string {
 }
 
 func searchPostgres(_ context.Context, q *Queue) (after int64, found bool, err error) {
-	return q.outbox.start(q.store.Now()), true, nil
+	return q.outbox.start(q.db.Now()), true, nil
 }
 
 const claimStatement = `WITH want AS (
@@ -260,11 +260,11 @@ func claimPostgres(ctx context.Context, q *Queue, wants []Want, lease time.Durat
 	if err != nil {
 		return err
 	}
-	found, err := q.store.Writer().QueryContext(ctx, claimStatement, q.store.Moment(), set, lease.Milliseconds())
+	found, err := q.db.Writer().QueryContext(ctx, claimStatement, q.db.Moment(), set, lease.Milliseconds())
 	if err := done.scan(found, err); err != nil {
 		return err
 	}
-	return lookAgain(ctx, q.store.Writer(), done.Deliveries)
+	return lookAgain(ctx, q.db.Writer(), done.Deliveries)
 }
 
 // cancelStatement reads a page along the lanes' index and then locks only the cancelled rows, so that no

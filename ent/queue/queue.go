@@ -39,7 +39,7 @@ import (
 // Queue is one worker's access to the tables. One goroutine may call Relay, Claim and Due; any may call
 // the other methods.
 type Queue struct {
-	store   *db.DB
+	db      *db.DB
 	dialect *dialect
 	outbox  floor
 	due     struct {
@@ -53,7 +53,7 @@ type Queue struct {
 }
 
 // On returns the queue of a database. Its connections should have Settings.
-func On(s *db.DB) *Queue { return &Queue{store: s, dialect: dialectOf(s)} }
+func On(s *db.DB) *Queue { return &Queue{db: s, dialect: dialectOf(s)} }
 
 // dialect is what differs between the databases: the statements, and the steps that are one statement on
 // PostgreSQL and several on SQLite. $1, $2, … are the same arguments on both. SQLite accepts arguments
@@ -162,7 +162,7 @@ func (c cause) set(d *Delivery) { d.RequestID, d.Trace = c.request.UUID, c.trace
 
 // inTx runs fn in a transaction of the writer's.
 func (q *Queue) inTx(ctx context.Context, fn func(tx *sql.Tx) error) error {
-	tx, err := q.store.Writer().BeginTx(ctx, nil)
+	tx, err := q.db.Writer().BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 	if err != nil {
 		return Relayed{}, wrap("relay", err)
 	}
-	q.outbox.found(highest, q.store.Now(), done.Entries == limit)
+	q.outbox.found(highest, q.db.Now(), done.Entries == limit)
 	return done, nil
 }
 
@@ -92,14 +92,14 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 	if err := lookAgain(ctx, tx, found); err != nil {
 		return 0, err
 	}
-	now := q.store.Now()
+	now := q.db.Now()
 	inserts := distribute(found, since, now, room, done)
 	if q.dialect.drop != "" && done.Entries > 0 {
 		if _, err := tx.ExecContext(ctx, q.dialect.drop, highest); err != nil {
 			return 0, err
 		}
 	}
-	return highest, insert(ctx, tx, q.store, inserts, now, lease)
+	return highest, insert(ctx, tx, q.db, inserts, now, lease)
 }
 
 // distribute makes deliveries of what was found, and leases those that there is room for.

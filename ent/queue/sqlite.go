@@ -105,7 +105,7 @@ SELECT d.store_id, d.webhook_id, d.epoch FROM lanes l JOIN deliveries d ON d.id 
 // searchSQLite looks before it takes: looking costs nothing, and beginning to write makes others
 // wait.
 func searchSQLite(ctx context.Context, q *Queue) (after int64, found bool, err error) {
-	err = q.store.Reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM outbox)`).Scan(&found)
+	err = q.db.Reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM outbox)`).Scan(&found)
 	return 0, found, err
 }
 
@@ -128,7 +128,7 @@ const (
 // claimSQLite claims one lane after the other in one transaction.
 func claimSQLite(ctx context.Context, q *Queue, wants []Want, lease time.Duration, done *Claimed) error {
 	return q.inTx(ctx, func(tx *sql.Tx) error {
-		now := q.store.Now()
+		now := q.db.Now()
 		token, until := uuid.New(), now.Add(lease)
 		for _, w := range wants {
 			n, err := affected(tx.ExecContext(ctx, leaseSQLite, token, until, w.StoreID, w.WebhookID, w.Retry, time.Unix(0, 0), now, w.Max))

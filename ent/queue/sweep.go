@@ -41,11 +41,11 @@ type Swept struct {
 // day after the database's clock has leapt.
 func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (Swept, error) {
 	var done Swept
-	clock, err := q.store.ReadClock(ctx)
+	clock, err := q.db.ReadClock(ctx)
 	if err != nil {
 		return done, wrap("sweep", err)
 	}
-	if err := q.store.MakePartitions(ctx); err != nil {
+	if err := q.db.MakePartitions(ctx); err != nil {
 		if !db.IsPutOff(err) {
 			return done, wrap("sweep", err)
 		}
@@ -89,7 +89,7 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (Swept, erro
 // dropDays drops the partitions whose end is not after before. Once one of a table is put off, the
 // others of that table are left too: they would make others wait in vain.
 func (q *Queue) dropDays(ctx context.Context, before time.Time, retention time.Duration, needed uuid.UUID, done *Swept) error {
-	partitions, err := q.store.Partitions(ctx)
+	partitions, err := q.db.Partitions(ctx)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (q *Queue) dropDays(ctx context.Context, before time.Time, retention time.D
 			done.Left = append(done.Left, fmt.Errorf("%s: a delivery under way needs it", p.Name()))
 			continue
 		}
-		switch err := q.store.DropPartition(ctx, p, retention); {
+		switch err := q.db.DropPartition(ctx, p, retention); {
 		case db.IsPutOff(err):
 			putOff[p.Table] = true
 			done.Left = append(done.Left, err)
@@ -125,7 +125,7 @@ func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	for _, table := range []string{"deliveries", "outbox"} {
 		var found uuid.NullUUID
 		// Text sorts as the ids do, and has a least one on both databases.
-		err := q.store.Reader().QueryRowContext(ctx, "SELECT min(CAST(event_id AS text)) FROM "+table).Scan(&found)
+		err := q.db.Reader().QueryRowContext(ctx, "SELECT min(CAST(event_id AS text)) FROM "+table).Scan(&found)
 		if err != nil {
 			return uuid.Nil, err
 		}
@@ -144,7 +144,7 @@ func (q *Queue) deleteBelow(ctx context.Context, table string, below uuid.UUID) 
 	}
 	total := int64(0)
 	for {
-		n, err := affected(q.store.Writer().ExecContext(ctx, statement, below, sweepBatch))
+		n, err := affected(q.db.Writer().ExecContext(ctx, statement, below, sweepBatch))
 		total += n
 		if err != nil || n < sweepBatch {
 			return total, errors.Join(err, ctx.Err())

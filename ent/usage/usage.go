@@ -78,8 +78,8 @@ type count struct{ succeeded, failed, millis int64 }
 
 // Recorder counts uses and writes them every flushEvery. Goroutines may share it.
 type Recorder struct {
-	store *db.DB
-	log   *slog.Logger
+	db  *db.DB
+	log *slog.Logger
 	// dropped counts what did not fit into memory.
 	dropped atomic.Int64
 
@@ -93,7 +93,7 @@ type Recorder struct {
 
 // New returns a log of a database. The caller runs Run.
 func New(s *db.DB, log *slog.Logger) *Recorder {
-	return &Recorder{store: s, log: log, tallies: map[subject]count{}, ofKey: map[uuid.UUID]int{}}
+	return &Recorder{db: s, log: log, tallies: map[subject]count{}, ofKey: map[uuid.UUID]int{}}
 }
 
 // Dropped is how many uses were dropped because there was no room for them in memory.
@@ -198,7 +198,7 @@ func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) 
 			c := tallies[s]
 			rows[i] = tallyRow{id.At(time.UnixMilli(s.began)), s.store, s.id, s.began, c.succeeded, c.failed, c.millis}
 		}
-		if err := write(ctx, l.store, statementsOf(l.store).addTallies, rows); err != nil {
+		if err := write(ctx, l.db, statementsOf(l.db).addTallies, rows); err != nil {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			for _, s := range order {
@@ -238,9 +238,9 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 			rows[i] = refusedRow{id.At(r.At), r.StoreID, r.KeyID, r.RequestID, r.Method, r.Route, r.Status, r.Code, strings.Join(r.Fields, "\n"), r.At.UnixMilli()}
 			keys[r.KeyID] = keyRow{r.StoreID, r.KeyID}
 		}
-		err := write(ctx, l.store, statementsOf(l.store).addRefused, rows)
+		err := write(ctx, l.db, statementsOf(l.db).addRefused, rows)
 		if err == nil {
-			err = write(ctx, l.store, statementsOf(l.store).trimRefused, slices.Collect(maps.Values(keys)))
+			err = write(ctx, l.db, statementsOf(l.db).trimRefused, slices.Collect(maps.Values(keys)))
 		}
 		if err != nil {
 			l.dropped.Add(int64(len(refused) - written))

@@ -54,7 +54,7 @@ func (w *watch) set(at time.Time) {
 type fixture struct {
 	*testing.T
 	url   string
-	store *db.DB
+	db    *db.DB
 	watch *watch
 	gate  *auth.Gate
 	trips atomic.Int64 // round trips, but for those that prepare a statement
@@ -69,8 +69,8 @@ func each(t *testing.T, test func(f *fixture)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fixture{T: t, url: dbtest.URL(t, name), watch: &watch{at: noon}}
-			f.store = f.open()
-			f.gate = auth.NewGate(f.store, auth.Options{Clock: f.watch.now})
+			f.db = f.open()
+			f.gate = auth.NewGate(f.db, auth.Options{Clock: f.watch.now})
 			f.shop = f.newStore("kiosk")
 			test(f)
 		})
@@ -105,7 +105,7 @@ func (f *fixture) another() *auth.Gate {
 func (f *fixture) in(s tenant.Store, change func(ctx context.Context, tx *ent.Tx) error) {
 	f.Helper()
 	ctx := tenant.With(f.Context(), s, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
-	require.NoError(f, f.store.WithTx(ctx, change))
+	require.NoError(f, f.db.WithTx(ctx, change))
 }
 
 func (f *fixture) newStore(slug string) tenant.Store {
@@ -170,7 +170,7 @@ func (f *fixture) revoke(k key) {
 
 func (f *fixture) lastUse(k key) *time.Time {
 	f.Helper()
-	row, err := f.store.Client().ApiKey.Get(f.Context(), k.id)
+	row, err := f.db.Client().ApiKey.Get(f.Context(), k.id)
 	require.NoError(f, err)
 	return row.LastUsedAt
 }

@@ -108,7 +108,7 @@ func TestRevokedIsSeenByTheNextRequestOfEveryServer(t *testing.T) {
 func TestKeyLimitAcrossServers(t *testing.T) {
 	each(t, func(f *fixture) {
 		gates, k := []*auth.Gate{f.gate, f.gate}, f.newKey("Till", time.Time{})
-		if f.store.Dialect() != dialect.SQLite { // which has one server
+		if f.db.Dialect() != dialect.SQLite { // which has one server
 			gates[1] = f.another()
 		}
 		var (
@@ -206,7 +206,7 @@ func TestAdmitGoesByTheSharedClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fixture{T: t, url: dbtest.URL(t, name), watch: &watch{at: noon}}
-			f.store = f.open()
+			f.db = f.open()
 			f.shop = f.newStore("kiosk")
 			hour := f.newKey("An hour", time.Now().Add(time.Hour))
 			past := f.newKey("The past", time.Now().Add(-time.Hour))

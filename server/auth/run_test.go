@@ -30,7 +30,7 @@ func TestFlushWritesLastUse(t *testing.T) {
 		before := f.trips.Load()
 		require.NoError(f, f.gate.Flush(f.Context()))
 		want := int64(2)
-		if f.store.Dialect() == dialect.SQLite {
+		if f.db.Dialect() == dialect.SQLite {
 			want++ // the counters that it held in memory
 		}
 		require.Equal(f, want, f.trips.Load()-before, "one statement for all keys, one to sweep")
@@ -77,7 +77,7 @@ func TestFlushKeepsWhatItCannotWrite(t *testing.T) {
 func TestFlushRemovesPastAddressCounters(t *testing.T) {
 	each(t, func(f *fixture) {
 		count := func() int {
-			n, err := f.store.Client().AddressCounter.Query().Count(f.Context())
+			n, err := f.db.Client().AddressCounter.Query().Count(f.Context())
 			require.NoError(f, err)
 			return n
 		}

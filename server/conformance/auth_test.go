@@ -144,7 +144,7 @@ var _ = cases(
 			require.NoError(b, err)
 			text, _ := b.newKey("eleventh", "never", auth.ScopeStoreRead)
 			b.with(text).call(&getStore{})
-			listed, err := operator.New(b.installation.store, operator.Options{}).ListKeys(b.ctx, &adminv1.ListKeysRequest{})
+			listed, err := operator.New(b.installation.db, operator.Options{}).ListKeys(b.ctx, &adminv1.ListKeysRequest{})
 			require.NoError(b, err)
 			keys := listed.GetKeys()
 			require.Len(b, keys, 11)

@@ -83,7 +83,7 @@ func TestKilledServer(t *testing.T) {
 			// Another process sees what a restarted server sees.
 			again := startServer(t, address)
 			b.url = again.url
-			rows, err := b.installation.store.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).IDs(b.ctx)
+			rows, err := b.installation.db.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).IDs(b.ctx)
 			require.NoError(t, err)
 			written := map[string]bool{}
 			for _, id := range rows {
@@ -133,7 +133,7 @@ func openBench(t *testing.T, address string) *bench {
 	handle, err := db.Open(context.Background(), db.Config{URL: address, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, handle.Close()) })
-	s := &installation{rules: newRules(handle, operator.Options{}), store: handle, plain: newClient(false), clock: newClock(0), log: &journal{}}
+	s := &installation{rules: newRules(handle, operator.Options{}), db: handle, plain: newClient(false), clock: newClock(0), log: &journal{}}
 	t.Cleanup(s.plain.CloseIdleConnections)
 	return s.newBench(t, restProtocol{})
 }

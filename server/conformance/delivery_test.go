@@ -158,7 +158,7 @@ func TestDelivery(t *testing.T) {
 				require.Equal(t, event, b.delivered(r.next(t), secret, "customer.created", attempt, "/v1/customers/"+bo))
 			}
 
-			hook, err := b.installation.store.Client().Webhook.Query().OnlyID(b.ctx)
+			hook, err := b.installation.db.Client().Webhook.Query().OnlyID(b.ctx)
 			require.NoError(t, err)
 			operate("webhook", "ping", hook.String())
 			ping := r.next(t)
@@ -172,7 +172,7 @@ func TestDelivery(t *testing.T) {
 func (b *bench) register(secretKey, url string) string {
 	key, err := seal.ParseKey(secretKey)
 	require.NoError(b, err)
-	registry := webhooks.New(b.installation.store, webhooks.Options{Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true}})
+	registry := webhooks.New(b.installation.db, webhooks.Options{Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true}})
 	made, err := registry.CreateWebhook(b.ctx, webhooks.Draft{URL: url})
 	require.NoError(b, err)
 	return made.Secret

@@ -264,7 +264,7 @@ func TestFailures(t *testing.T) {
 			t.Parallel()
 			s := newService(t, database, settings{})
 			b := s.newBench(t, restProtocol{})
-			_, err := s.store.Writer().Exec("DROP TABLE order_items")
+			_, err := s.db.Writer().Exec("DROP TABLE order_items")
 			require.NoError(t, err)
 			for _, f := range protocols() {
 				a := b.on(f).answer(&getOrder{Id: unknownID()})

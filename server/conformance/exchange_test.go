@@ -160,7 +160,7 @@ func refusalExchanges() []exchange {
 			return request{line: "GET /v1/store"}
 		}},
 		{name: "api_key_expired", prepare: func(b *bench) request {
-			_, err := b.installation.store.Writer().Exec("UPDATE api_keys SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), b.keyID)
+			_, err := b.installation.db.Writer().Exec("UPDATE api_keys SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), b.keyID)
 			require.NoError(b, err)
 			return request{line: "GET /v1/store"}
 		}},
@@ -221,7 +221,7 @@ func refusalExchanges() []exchange {
 			return request{line: "GET /v1/store"}
 		}},
 		{name: "internal_error", service: fresh, prepare: func(b *bench) request {
-			_, err := b.installation.store.Writer().Exec("DROP TABLE order_items")
+			_, err := b.installation.db.Writer().Exec("DROP TABLE order_items")
 			require.NoError(b, err)
 			return request{line: "GET /v1/orders/0195e000-0000-7000-8000-000000000000"}
 		}},

@@ -64,7 +64,7 @@ func newRules(s *db.DB, o operator.Options) rules {
 type installation struct {
 	rules
 	database string
-	store    *db.DB
+	db       *db.DB
 	// databaseURL is the database's, for a test that connects itself.
 	databaseURL string
 	url         string
@@ -113,12 +113,12 @@ func newService(t *testing.T, database string, o settings) *installation {
 	}
 	var err error
 	s.databaseURL = c.URL
-	s.store, err = db.Open(context.Background(), c)
+	s.db, err = db.Open(context.Background(), c)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
-	s.rules = newRules(s.store, o.options)
+	t.Cleanup(func() { require.NoError(t, s.db.Close()) })
+	s.rules = newRules(s.db, o.options)
 	running, err := server.New(server.Config{
-		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: o.token, Store: s.store, Options: o.options, Clock: clocks,
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: o.token, DB: s.db, Options: o.options, Clock: clocks,
 		RequestTimeout: o.timeout,
 		// Each store of the tests calls from its own address, which it puts in the header.
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},

@@ -124,7 +124,7 @@ func TestImpatientCallersKeepTheConnections(t *testing.T) {
 	s := newService(t, dbtest.Postgres, settings{timeout: 10 * time.Second, realTime: true})
 	b := s.newBench(t, restProtocol{})
 	backends := func() map[int]bool {
-		rows, err := s.store.Reader().Query("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'")
+		rows, err := s.db.Reader().Query("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'")
 		require.NoError(t, err)
 		defer func() { _ = rows.Close() }()
 		pids := map[int]bool{}

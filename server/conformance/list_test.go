@@ -126,8 +126,8 @@ func TestListsUseAnIndex(t *testing.T) {
 				s.newBench(t, restProtocol{}).fill(300)
 			}
 			b.fill(300)
-			if s.store.Dialect() == dialect.Postgres {
-				_, err := s.store.Writer().Exec("ANALYZE")
+			if s.db.Dialect() == dialect.Postgres {
+				_, err := s.db.Writer().Exec("ANALYZE")
 				require.NoError(t, err)
 			}
 			for _, row := range lists() {
@@ -157,10 +157,10 @@ func TestListsUseAnIndex(t *testing.T) {
 func (b *bench) plan(query string, args ...any) string {
 	b.Helper()
 	explain := "EXPLAIN "
-	if b.installation.store.Dialect() == dialect.SQLite {
+	if b.installation.db.Dialect() == dialect.SQLite {
 		explain = "EXPLAIN QUERY PLAN "
 	}
-	rows, err := b.installation.store.Reader().Query(explain+query, args...)
+	rows, err := b.installation.db.Reader().Query(explain+query, args...)
 	require.NoError(b, err, query)
 	defer rows.Close()
 	columns, err := rows.Columns()
@@ -190,7 +190,7 @@ func (b *bench) fill(n int) {
 	b.Helper()
 	id, at, from := "gen_random_uuid()", "$2::timestamptz - i * interval '1 minute'", "FROM generate_series(1, $3::int) AS n (i)"
 	number, sep := "$1::uuid", "chr(31)"
-	if b.installation.store.Dialect() == dialect.SQLite {
+	if b.installation.db.Dialect() == dialect.SQLite {
 		id = "lower(printf('%s-%s-7%s-a%s-%s', hex(randomblob(4)), hex(randomblob(2)), substr(hex(randomblob(2)), 2), substr(hex(randomblob(2)), 2), hex(randomblob(6))))"
 		at, number, sep = "$2 - i * 60000", "$1", "char(31)"
 		from = "FROM (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $3) SELECT i FROM n) AS n"
@@ -215,7 +215,7 @@ func (b *bench) fill(n int) {
 		if strings.HasPrefix(statement, "INSERT INTO order_items") {
 			args = args[:1]
 		}
-		_, err := b.installation.store.Writer().Exec(fill.Replace(statement), args...)
+		_, err := b.installation.db.Writer().Exec(fill.Replace(statement), args...)
 		require.NoError(b, err, statement)
 	}
 }

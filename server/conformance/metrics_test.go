@@ -23,7 +23,7 @@ func TestMetrics(t *testing.T) {
 			require.NoError(t, err)
 			a := b.json("POST", "/v1/customers", `{"name":"Awa Ngo","email":"awa@example.com"}`)
 			require.Equal(t, 201, a.status)
-			event, err := b.installation.store.Client().Event.Query().Only(b.ctx)
+			event, err := b.installation.db.Client().Event.Query().Only(b.ctx)
 			require.NoError(t, err)
 			require.Contains(t, b.log.String(), `"event_ids":["`+event.ID.String()+`"]`, "the request's line names what it caused")
 			require.Equal(t, a.header.Get("X-Request-Id"), event.RequestID.String(), "and the event names the request")

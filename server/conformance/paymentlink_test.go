@@ -31,7 +31,7 @@ func inFuture() *timestamppb.Timestamp { return timestamppb.New(opening.AddDate(
 // expire makes a link's end date pass. The shop refuses such a date, so it is written directly.
 func (b *bench) expire(id string) {
 	b.Helper()
-	_, err := b.installation.store.Writer().Exec("UPDATE payment_links SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), id)
+	_, err := b.installation.db.Writer().Exec("UPDATE payment_links SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), id)
 	require.NoError(b, err)
 }
 

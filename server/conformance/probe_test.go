@@ -26,7 +26,7 @@ func (b *bench) furnish() func(path string) string {
 	b.Helper()
 	product, order := b.stocked()
 	link := b.donation()
-	buyer, err := b.installation.store.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).OnlyID(b.ctx)
+	buyer, err := b.installation.db.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).OnlyID(b.ctx)
 	require.NoError(b, err)
 	return func(path string) string {
 		for prefix, id := range map[string]string{"/v1/products/": product, "/v1/orders/": order, "/v1/customers/": buyer.String(), "/v1/payment-links/": link} {

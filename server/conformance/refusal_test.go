@@ -55,7 +55,7 @@ var occasions = []occasion{
 		return b
 	})},
 	{code: "api_key_expired", prepare: state(func(b *bench) *bench {
-		_, err := b.installation.store.Writer().Exec("UPDATE api_keys SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), b.keyID)
+		_, err := b.installation.db.Writer().Exec("UPDATE api_keys SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), b.keyID)
 		require.NoError(b, err)
 		return b
 	})},
@@ -65,7 +65,7 @@ var occasions = []occasion{
 	})},
 	{code: "insufficient_scope", prepare: state(func(b *bench) *bench {
 		// A key without a scope cannot be created.
-		_, err := b.installation.store.Writer().Exec("UPDATE api_keys SET scopes = '[]' WHERE id = $1", b.keyID)
+		_, err := b.installation.db.Writer().Exec("UPDATE api_keys SET scopes = '[]' WHERE id = $1", b.keyID)
 		require.NoError(b, err)
 		return b
 	})},
@@ -76,7 +76,7 @@ var occasions = []occasion{
 		return b
 	})},
 	{code: "internal_error", service: fresh, prepare: state(func(b *bench) *bench {
-		_, err := b.installation.store.Writer().Exec("DROP TABLE api_keys")
+		_, err := b.installation.db.Writer().Exec("DROP TABLE api_keys")
 		require.NoError(b, err)
 		return b
 	})},

@@ -151,7 +151,7 @@ func TestRoundTrips(t *testing.T) {
 					require.NotEmpty(t, b.data(b.call(m)))
 				}
 				all = append(all, recorded.take()...)
-				singleStore(t, b.installation.store, all)
+				singleStore(t, b.installation.db, all)
 			}
 		})
 	}

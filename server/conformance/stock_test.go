@@ -110,7 +110,7 @@ type sent struct {
 // events returns the store's outbox, oldest first.
 func (b *bench) events() []sent {
 	b.Helper()
-	rows, err := b.installation.store.Client().Event.Query().Where(event.StoreID(b.store.ID)).Order(event.ByID()).All(b.ctx)
+	rows, err := b.installation.db.Client().Event.Query().Where(event.StoreID(b.store.ID)).Order(event.ByID()).All(b.ctx)
 	require.NoError(b, err)
 	out := make([]sent, len(rows))
 	for i, row := range rows {
@@ -141,7 +141,7 @@ type entry struct {
 // entries returns the store's journal, oldest first.
 func (b *bench) entries() []entry {
 	b.Helper()
-	rows, err := b.installation.store.Client().ActivityEntry.Query().Where(activityentry.StoreID(b.store.ID)).Order(activityentry.ByID()).All(b.ctx)
+	rows, err := b.installation.db.Client().ActivityEntry.Query().Where(activityentry.StoreID(b.store.ID)).Order(activityentry.ByID()).All(b.ctx)
 	require.NoError(b, err)
 	out := make([]entry, len(rows))
 	for i, row := range rows {

@@ -96,7 +96,7 @@ func TestWebhookRegistration(t *testing.T) {
 // queued counts the store's events that wait for a worker.
 func (b *bench) queued() int {
 	b.Helper()
-	n, err := b.installation.store.Client().OutboxEntry.Query().Where(outboxentry.StoreID(b.store.ID)).Count(b.ctx)
+	n, err := b.installation.db.Client().OutboxEntry.Query().Where(outboxentry.StoreID(b.store.ID)).Count(b.ctx)
 	require.NoError(b, err)
 	return n
 }
@@ -119,7 +119,7 @@ func TestWebhookSecretIsShownOnce(t *testing.T) {
 			require.NotEqual(t, made.Secret, again.Secret)
 			_, err = b.PingWebhook(b.ctx, made.ID.String())
 			require.NoError(t, err)
-			listed, err := operator.New(b.installation.store, operator.Options{}).ListWebhooks(b.ctx, &adminv1.ListWebhooksRequest{})
+			listed, err := operator.New(b.installation.db, operator.Options{}).ListWebhooks(b.ctx, &adminv1.ListWebhooksRequest{})
 			require.NoError(t, err)
 			require.Contains(t, listed.String(), "https://receiver.example.com/")
 			require.NotContains(t, listed.String(), "whsec_")
@@ -151,7 +151,7 @@ func (b *bench) dump(url string) string {
 		}
 		return all.String()
 	}
-	rows, err := b.installation.store.Reader().Query(`SELECT query_to_xml(format('SELECT t::text FROM %I t', c.relname), true, true, '')::text
+	rows, err := b.installation.db.Reader().Query(`SELECT query_to_xml(format('SELECT t::text FROM %I t', c.relname), true, true, '')::text
  FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace`)
 	require.NoError(b, err)
 	defer rows.Close()

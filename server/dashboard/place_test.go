@@ -26,7 +26,7 @@ import (
 type place struct {
 	t        *testing.T
 	url      string
-	store    *db.DB
+	db       *db.DB
 	operator *operator.Operator
 	logs     *log
 }
@@ -53,7 +53,7 @@ func newPlace(t *testing.T, s *db.DB) place {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	p := place{t: t, store: s, operator: operator.New(s, operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}}), logs: &log{}}
+	p := place{t: t, db: s, operator: operator.New(s, operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}}), logs: &log{}}
 	for slug, currency := range map[string]string{"one": "XAF", "two": "EUR"} {
 		_, err := p.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Store " + slug, Slug: slug, Currency: currency, Country: "CM"})
 		require.NoError(t, err)

@@ -168,7 +168,7 @@ func TestSigningInReplacesTheSession(t *testing.T) {
 // second is another server on the same database.
 func (p place) second() place {
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: operator.New(p.store, operator.Options{}), Now: p.store.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
+		Operator: operator.New(p.db, operator.Options{}), Now: p.db.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
 	}))
 	p.t.Cleanup(server.Close)
 	p.url = server.URL

@@ -26,7 +26,7 @@ import (
 )
 
 // Keys carries out what is asked of a store's API keys. Goroutines may share it.
-type Keys struct{ store *db.DB }
+type Keys struct{ db *db.DB }
 
 // New returns the API keys of the stores on a database.
 func New(s *db.DB) *Keys { return &Keys{s} }
@@ -93,12 +93,12 @@ func (k *Keys) CreateKey(ctx context.Context, d Draft) (Created, error) {
 	text := auth.NewKey()
 	fingerprint := auth.Fingerprint(text)
 	var row *ent.ApiKey
-	err = k.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		if err := idempotency.Claim(ctx, k.store, tx, t.ID, "api_key.create"); err != nil {
+	err = k.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		if err := idempotency.Claim(ctx, k.db, tx, t.ID, "api_key.create"); err != nil {
 			return err
 		}
 		// The store's row is held, so that two creations cannot both be the tenth.
-		if _, err := db.Lock(k.store, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
+		if _, err := db.Lock(k.db, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
 		now := hook.Time(ctx)
@@ -137,7 +137,7 @@ func (k *Keys) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 	if !ok {
 		return nil, keyNotFound()
 	}
-	row, err := k.store.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)).Only(ctx)
+	row, err := k.db.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)).Only(ctx)
 	if err := apierr.OfRow("key", err, keyNotFound); err != nil {
 		return nil, err
 	}
@@ -156,8 +156,8 @@ func (k *Keys) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 		return nil, keyNotFound()
 	}
 	var row *ent.ApiKey
-	err = k.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.LockRow(ctx, k.store, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)))
+	err = k.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.LockRow(ctx, k.db, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)))
 		if err := apierr.OfRow("key", err, keyNotFound); err != nil {
 			return err
 		}

@@ -19,9 +19,9 @@ const (
 // Readiness reports whether a database is usable. It checks at most once in readyLifetime, and all
 // callers share the result. Goroutines share it.
 type Readiness struct {
-	store *db.DB
-	mu    sync.Mutex
-	last  *look
+	db   *db.DB
+	mu   sync.Mutex
+	last *look
 }
 
 // look is one check of the database.
@@ -33,7 +33,7 @@ type look struct {
 }
 
 // NewReadiness returns the readiness of a database.
-func NewReadiness(s *db.DB) *Readiness { return &Readiness{store: s} }
+func NewReadiness(s *db.DB) *Readiness { return &Readiness{db: s} }
 
 // Check reports why the database is not usable: it is away, cannot be written, or its schema lacks
 // migrations. The error is an *apierr.Refusal of unavailable.
@@ -79,14 +79,14 @@ func (r *Readiness) look() *look {
 }
 
 func (r *Readiness) ask(ctx context.Context) error {
-	current, err := r.store.Current(ctx)
+	current, err := r.db.Current(ctx)
 	switch {
 	case err != nil:
 		return away("The database cannot be reached.", err)
 	case !current:
 		return apierr.New(apierr.Unavailable, "The schema is behind; run storefront migrate up.")
 	}
-	if err := r.store.CheckWritable(ctx); err != nil {
+	if err := r.db.CheckWritable(ctx); err != nil {
 		return away("The database cannot be written.", err)
 	}
 	return nil

@@ -41,7 +41,7 @@ func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityReq
 		return nil, err
 	}
 	t, _, _ := tenant.From(ctx)
-	query := o.store.Client().ActivityEntry.Query().Where(activityentry.StoreID(t.ID), p.older)
+	query := o.db.Client().ActivityEntry.Query().Where(activityentry.StoreID(t.ID), p.older)
 	if !since.IsZero() {
 		query.Where(activityentry.CreatedAtGTE(since))
 	}

@@ -50,7 +50,7 @@ func (o *Operator) FindCustomer(ctx context.Context, in *adminv1.FindCustomerReq
 		} else if phone := p.Phone("name", in.GetName(), t.Country); phone != nil {
 			is = customer.Phone(*phone)
 		}
-		return o.store.Client().Customer.Query().Where(customer.StoreID(t.ID), is).OnlyID(ctx)
+		return o.db.Client().Customer.Query().Where(customer.StoreID(t.ID), is).OnlyID(ctx)
 	})
 	if err != nil {
 		return nil, err
@@ -66,6 +66,6 @@ func (o *Operator) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCu
 // inCustomer is In for the store that owns the customer.
 func (o *Operator) inCustomer(ctx context.Context, id string) (context.Context, error) {
 	return o.inOwner(ctx, id, apierr.CustomerNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.store.Client().Customer.Query().Where(customer.ID(id)).QueryStore()
+		return o.db.Client().Customer.Query().Where(customer.ID(id)).QueryStore()
 	})
 }

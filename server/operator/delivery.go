@@ -109,7 +109,7 @@ func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliver
 func (o *Operator) inDelivery(ctx context.Context, id string) (context.Context, error) {
 	var owner uuid.UUID
 	if parsed, err := uuid.Parse(id); err == nil {
-		entry, err := queue.FindEntry(ctx, o.store, o.store.Reader(), parsed)
+		entry, err := queue.FindEntry(ctx, o.db, o.db.Reader(), parsed)
 		if err != nil && !errors.Is(err, queue.ErrNoDelivery) {
 			return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 		}
@@ -120,5 +120,5 @@ func (o *Operator) inDelivery(ctx context.Context, id string) (context.Context, 
 
 // storeWith is the look-up of the store that owns a row which refers to no other.
 func (o *Operator) storeWith(owner uuid.UUID) func(uuid.UUID) *ent.StoreQuery {
-	return func(uuid.UUID) *ent.StoreQuery { return o.store.Client().Store.Query().Where(store.ID(owner)) }
+	return func(uuid.UUID) *ent.StoreQuery { return o.db.Client().Store.Query().Where(store.ID(owner)) }
 }

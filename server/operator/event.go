@@ -41,7 +41,7 @@ func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest
 		return nil, err
 	}
 	t, _, _ := tenant.From(ctx)
-	query := o.store.Client().Event.Query().Where(event.StoreID(t.ID), p.older)
+	query := o.db.Client().Event.Query().Where(event.StoreID(t.ID), p.older)
 	if in.GetType() != "" {
 		query.Where(event.Type(in.GetType()))
 	}
@@ -59,7 +59,7 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 	if !ok {
 		return nil, notFound(apierr.EventNotFound, in.GetId())
 	}
-	query := o.store.Client().Event.Query().Where(event.ID(id))
+	query := o.db.Client().Event.Query().Where(event.ID(id))
 	if own, _, within := tenant.From(ctx); within {
 		query.Where(event.StoreID(own.ID))
 	}

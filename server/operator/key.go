@@ -26,7 +26,7 @@ func (o *Operator) key(row *ent.ApiKey) *adminv1.Key {
 	switch {
 	case row.RevokedAt != nil:
 		k.Status = adminv1.Key_revoked
-	case row.ExpiresAt != nil && !row.ExpiresAt.After(o.store.Now()):
+	case row.ExpiresAt != nil && !row.ExpiresAt.After(o.db.Now()):
 		k.Status = adminv1.Key_expired
 	}
 	return k
@@ -60,7 +60,7 @@ func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*
 		return nil, err
 	}
 	t, _, _ := tenant.From(ctx)
-	rows, err := o.store.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), p.older).Order(newest).Limit(p.size + 1).All(ctx)
+	rows, err := o.db.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), p.older).Order(newest).Limit(p.size + 1).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
@@ -81,7 +81,7 @@ func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) 
 // withKey does something with a key in the store that owns it.
 func (o *Operator) withKey(ctx context.Context, id string, do func(context.Context, string) (*ent.ApiKey, error)) (*adminv1.Key, error) {
 	ctx, err := o.inOwner(ctx, id, apierr.APIKeyNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.store.Client().ApiKey.Query().Where(apikey.ID(id)).QueryStore()
+		return o.db.Client().ApiKey.Query().Where(apikey.ID(id)).QueryStore()
 	})
 	if err != nil {
 		return nil, err

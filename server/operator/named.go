@@ -32,7 +32,7 @@ func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (map
 			}
 		}
 	}
-	names, client := map[string]string{}, o.store.Client()
+	names, client := map[string]string{}, o.db.Client()
 	for kind, look := range map[string]func([]uuid.UUID) error{
 		"product": func(of []uuid.UUID) error {
 			return name(ctx, names, client.Product.Query().Where(product.StoreID(t.ID), product.IDIn(of...)).Select(product.FieldID, product.FieldTitle).All, func(r *ent.Product) (uuid.UUID, string) { return r.ID, r.Title })

@@ -64,7 +64,7 @@ type Operator struct {
 	rules    *service.Shop
 	webhooks *webhooks.Webhooks
 	keys     *keys.Keys
-	store    *db.DB
+	db       *db.DB
 	watches  watches
 }
 
@@ -76,7 +76,7 @@ type Options struct {
 
 // New returns the operator of the stores on a database.
 func New(s *db.DB, o Options) *Operator {
-	return &Operator{rules: service.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), keys: keys.New(s), store: s}
+	return &Operator{rules: service.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), keys: keys.New(s), db: s}
 }
 
 // operator is the actor that the activity journal names unless there is a member.

@@ -45,7 +45,7 @@ func (o *Operator) GetOrder(ctx context.Context, in *storefrontv1.GetOrderReques
 // order_not_found.
 func (o *Operator) FindOrder(ctx context.Context, in *adminv1.FindOrderRequest) (*storefrontv1.Order, error) {
 	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.OrderNotFound, func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
-		return o.store.Client().Order.Query().Where(order.StoreID(t.ID), order.Reference(in.GetName())).OnlyID(ctx)
+		return o.db.Client().Order.Query().Where(order.StoreID(t.ID), order.Reference(in.GetName())).OnlyID(ctx)
 	})
 	if err != nil {
 		return nil, err
@@ -95,6 +95,6 @@ func (o *Operator) move(ctx context.Context, in orderMove, to func(context.Conte
 // inOrder is In for the store that owns the order.
 func (o *Operator) inOrder(ctx context.Context, id string) (context.Context, error) {
 	return o.inOwner(ctx, id, apierr.OrderNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.store.Client().Order.Query().Where(order.ID(id)).QueryStore()
+		return o.db.Client().Order.Query().Where(order.ID(id)).QueryStore()
 	})
 }

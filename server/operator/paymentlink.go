@@ -37,7 +37,7 @@ func (o *Operator) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPayme
 // payment_link_not_found.
 func (o *Operator) FindPaymentLink(ctx context.Context, in *adminv1.FindPaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
 	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.PaymentLinkNotFound, func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
-		return o.store.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.Code(in.GetName())).OnlyID(ctx)
+		return o.db.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.Code(in.GetName())).OnlyID(ctx)
 	})
 	if err != nil {
 		return nil, err
@@ -70,6 +70,6 @@ func (o *Operator) DisablePaymentLink(ctx context.Context, in *adminv1.DisablePa
 // inPaymentLink is In for the store that owns the payment link.
 func (o *Operator) inPaymentLink(ctx context.Context, id string) (context.Context, error) {
 	return o.inOwner(ctx, id, apierr.PaymentLinkNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.store.Client().PaymentLink.Query().Where(paymentlink.ID(id)).QueryStore()
+		return o.db.Client().PaymentLink.Query().Where(paymentlink.ID(id)).QueryStore()
 	})
 }

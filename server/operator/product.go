@@ -36,7 +36,7 @@ func (o *Operator) GetProduct(ctx context.Context, in *storefrontv1.GetProductRe
 // product_not_found.
 func (o *Operator) FindProduct(ctx context.Context, in *adminv1.FindProductRequest) (*storefrontv1.Product, error) {
 	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.ProductNotFound, func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
-		return o.store.Client().Product.Query().Where(product.StoreID(t.ID), product.Slug(in.GetName())).OnlyID(ctx)
+		return o.db.Client().Product.Query().Where(product.StoreID(t.ID), product.Slug(in.GetName())).OnlyID(ctx)
 	})
 	if err != nil {
 		return nil, err
@@ -57,6 +57,6 @@ func (o *Operator) UpdateProduct(ctx context.Context, in *adminv1.UpdateProductR
 // inProduct is In for the store that owns the product.
 func (o *Operator) inProduct(ctx context.Context, id string) (context.Context, error) {
 	return o.inOwner(ctx, id, apierr.ProductNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.store.Client().Product.Query().Where(product.ID(id)).QueryStore()
+		return o.db.Client().Product.Query().Where(product.ID(id)).QueryStore()
 	})
 }

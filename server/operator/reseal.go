@@ -44,7 +44,7 @@ func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Ring, report fun
 	var so Resealed
 	current := secrets.Current()
 	for range resealPasses {
-		if err := s.store.Reader().QueryRowContext(ctx, `SELECT count(*) FROM webhooks`).Scan(&so.Webhooks); err != nil {
+		if err := s.db.Reader().QueryRowContext(ctx, `SELECT count(*) FROM webhooks`).Scan(&so.Webhooks); err != nil {
 			return so, fmt.Errorf("count webhooks: %w", err)
 		}
 		after, more := uuid.Nil, true
@@ -69,7 +69,7 @@ func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Ring, report fun
 
 // resealer seals secrets again.
 type resealer struct {
-	store   *db.DB
+	db      *db.DB
 	secrets *seal.Ring
 }
 
@@ -86,7 +86,7 @@ func (s resealer) resealAfter(ctx context.Context, after uuid.UUID, current stri
 	if err != nil || len(batch) == 0 {
 		return uuid.Nil, 0, err
 	}
-	tx, err := s.store.Writer().BeginTx(ctx, nil)
+	tx, err := s.db.Writer().BeginTx(ctx, nil)
 	if err != nil {
 		return uuid.Nil, 0, err
 	}
@@ -105,7 +105,7 @@ func (s resealer) resealAfter(ctx context.Context, after uuid.UUID, current stri
 }
 
 func (s resealer) sealedAfter(ctx context.Context, after uuid.UUID, current string) ([]sealed, error) {
-	rows, err := s.store.Reader().QueryContext(ctx, `SELECT id, store_id, secret, secret_key FROM webhooks
+	rows, err := s.db.Reader().QueryContext(ctx, `SELECT id, store_id, secret, secret_key FROM webhooks
  WHERE id > $1 AND secret_key <> $2 ORDER BY id LIMIT $3`, after, current, resealBatch)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (s resealer) reseal(ctx context.Context, tx *sql.Tx, row sealed) (int, erro
 
 // countLeft notes what is not under the current key.
 func (s resealer) countLeft(ctx context.Context, current string, so *Resealed) error {
-	rows, err := s.store.Reader().QueryContext(ctx,
+	rows, err := s.db.Reader().QueryContext(ctx,
 		`SELECT secret_key, count(*) FROM webhooks WHERE secret_key <> $1 GROUP BY secret_key`, current)
 	if err != nil {
 		return err

@@ -30,12 +30,12 @@ func canary(n int) string { return fmt.Sprintf("whsec_canary-%04d", n) }
 // seed makes webhooks of the bench's store, more than the rules allow, with canaries for secrets.
 func (b vault) seed(from, to int, ring *seal.Ring) {
 	b.t.Helper()
-	owner := b.store.Client().Store.Query().OnlyX(b.ctx)
-	now := b.store.Now()
+	owner := b.db.Client().Store.Query().OnlyX(b.ctx)
+	now := b.db.Now()
 	for n := from; n < to; n++ {
 		webhookID := id.At(now)
 		sealed, key := ring.Seal(canary(n), webhookID[:])
-		_, err := b.store.Writer().ExecContext(b.ctx, `INSERT INTO webhooks
+		_, err := b.db.Writer().ExecContext(b.ctx, `INSERT INTO webhooks
  (id, store_id, url, description, events, secret, secret_key, enabled, disabled_automatically, created_at, updated_at)
  VALUES ($1, $2, 'https://receiver.example.com', $3, '["order.paid"]', $4, $5, true, false, $6, $6)`,
 			webhookID, owner.ID, fmt.Sprint(n), sealed, key, now)
@@ -46,7 +46,7 @@ func (b vault) seed(from, to int, ring *seal.Ring) {
 // opens makes sure that the ring opens every canary, each in its row.
 func (b vault) opens(ring *seal.Ring, count int) {
 	b.t.Helper()
-	rows := b.store.Client().Webhook.Query().AllX(b.ctx)
+	rows := b.db.Client().Webhook.Query().AllX(b.ctx)
 	require.Len(b.t, rows, count)
 	for _, row := range rows {
 		var n int
@@ -61,9 +61,9 @@ func (b vault) opens(ring *seal.Ring, count int) {
 // vault is a database with one store, s, and an operator who seals secrets under a ring.
 type vault struct {
 	*operator.Operator
-	store *db.DB
-	ctx   context.Context
-	t     *testing.T
+	db  *db.DB
+	ctx context.Context
+	t   *testing.T
 }
 
 func newVault(t *testing.T, s *db.DB, ring *seal.Ring) vault {
@@ -90,8 +90,8 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 		b.seed(0, 250, seal.NewRing(older)) // more than a batch
 		b.seed(250, 255, seal.NewRing(oldest))
 		b.seed(255, 260, seal.NewRing(current))
-		before := b.store.Client().Webhook.Query().FirstX(b.ctx)
-		entries := b.store.Client().ActivityEntry.Query().CountX(b.ctx)
+		before := b.db.Client().Webhook.Query().FirstX(b.ctx)
+		entries := b.db.Client().ActivityEntry.Query().CountX(b.ctx)
 
 		var reports []operator.Resealed
 		so, err := operator.ResealSecrets(b.ctx, s, seal.NewRing(current, older, oldest), func(so operator.Resealed) { reports = append(reports, so) })
@@ -101,14 +101,14 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 		require.Equal(t, 200, reports[0].Done)
 		b.opens(seal.NewRing(current), 260)
 
-		after := b.store.Client().Webhook.GetX(b.ctx, before.ID)
+		after := b.db.Client().Webhook.GetX(b.ctx, before.ID)
 		require.Equal(t, before.UpdatedAt, after.UpdatedAt, "the webhook is what it was")
-		require.Equal(t, entries, b.store.Client().ActivityEntry.Query().CountX(b.ctx))
+		require.Equal(t, entries, b.db.Client().ActivityEntry.Query().CountX(b.ctx))
 
 		so, err = operator.ResealSecrets(b.ctx, s, seal.NewRing(current), func(operator.Resealed) {})
 		require.NoError(t, err)
 		require.Equal(t, operator.Resealed{Webhooks: 260}, so, "nothing is left to do")
-		require.Equal(t, after.Secret, b.store.Client().Webhook.GetX(b.ctx, before.ID).Secret)
+		require.Equal(t, after.Secret, b.db.Client().Webhook.GetX(b.ctx, before.ID).Secret)
 	})
 }
 

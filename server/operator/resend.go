@@ -76,7 +76,7 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 		}
 	}
 	if own, _, within := tenant.From(ctx); within {
-		if of, err := o.store.Client().Resend.Query().Where(resend.ID(id), resend.StoreID(own.ID)).Exist(ctx); err != nil {
+		if of, err := o.db.Client().Resend.Query().Where(resend.ID(id), resend.StoreID(own.ID)).Exist(ctx); err != nil {
 			return nil, fmt.Errorf("find a resend: %w", err)
 		} else if !of {
 			return nil, resendNotFound(in.GetId())

@@ -48,9 +48,9 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	now := o.store.Now()
-	links := o.store.Client().SignInLink.Query().Where(usable(now), p.older)
-	sessions := o.store.Client().Session.Query().Where(lasting(now), p.older)
+	now := o.db.Now()
+	links := o.db.Client().SignInLink.Query().Where(usable(now), p.older)
+	sessions := o.db.Client().Session.Query().Where(lasting(now), p.older)
 	if _, _, within := tenant.From(ctx); within || in.GetStore() != "" {
 		ctx, err := o.In(ctx, in.GetStore())
 		if err != nil {
@@ -94,7 +94,7 @@ func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*
 	for _, l := range links {
 		slugs[l.StoreID] = ""
 	}
-	rows, err := o.store.Client().Store.Query().Where(store.IDIn(slices.Collect(maps.Keys(slugs))...)).All(ctx)
+	rows, err := o.db.Client().Store.Query().Where(store.IDIn(slices.Collect(maps.Keys(slugs))...)).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the stores of sessions: %w", err)
 	}
@@ -118,7 +118,7 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 		return nil, notFound(apierr.SessionNotFound, in.GetId())
 	}
 	var revoked *adminv1.Session
-	err = o.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		sessions, links, err := end(ctx, tx, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)}, []predicate.SignInLink{signinlink.StoreID(t.ID), signinlink.ID(rowID)})
 		if err != nil {
 			return err
@@ -140,14 +140,14 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 func (o *Operator) inSession(ctx context.Context, id string) (context.Context, error) {
 	var owner uuid.UUID
 	if parsed, err := uuid.Parse(id); err == nil {
-		link, err := o.store.Client().SignInLink.Query().Where(signinlink.ID(parsed)).Only(ctx)
+		link, err := o.db.Client().SignInLink.Query().Where(signinlink.ID(parsed)).Only(ctx)
 		switch {
 		case err == nil:
 			owner = link.StoreID
 		case !ent.IsNotFound(err):
 			return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 		default:
-			begun, err := o.store.Client().Session.Query().Where(session.ID(parsed)).Only(ctx)
+			begun, err := o.db.Client().Session.Query().Where(session.ID(parsed)).Only(ctx)
 			if err == nil {
 				owner = begun.StoreID
 			} else if !ent.IsNotFound(err) {
@@ -197,7 +197,7 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 		whose = []hook.Change{{Field: "member", To: member}}
 	}
 	ended := &adminv1.RevokeSessionsResponse{}
-	err = o.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		sessions, links, err := end(ctx, tx, ofStore, linksOfStore)
 		if err != nil || sessions+links == 0 {
 			return err

@@ -126,7 +126,7 @@ func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignI
 	owner, _, _ := tenant.From(ctx)
 	secret, fingerprint := newSecret()
 	link := &adminv1.CreateSignInLinkResponse{Url: strings.TrimRight(in.GetBaseUrl(), "/") + signInPath + secret}
-	err = o.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		linkID, expiresAt := id.At(now), now.Add(expires)
 		link.Id, link.ExpiresAt = linkID.String(), wire.Timestamp(expiresAt)
@@ -149,15 +149,15 @@ func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignI
 // LookAtSignInLink returns the member whom a link would sign in, and does not use it up. It returns
 // ErrSignInLink.
 func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member, error) {
-	row, err := o.store.Client().SignInLink.Query().
-		Where(signinlink.Fingerprint(fingerprintOf(secret)), usable(o.store.Now())).Only(ctx)
+	row, err := o.db.Client().SignInLink.Query().
+		Where(signinlink.Fingerprint(fingerprintOf(secret)), usable(o.db.Now())).Only(ctx)
 	if ent.IsNotFound(err) {
 		return Member{}, ErrSignInLink
 	}
 	if err != nil {
 		return Member{}, fmt.Errorf("read a sign-in link: %w", err)
 	}
-	in, err := o.store.Client().Store.Get(ctx, row.StoreID)
+	in, err := o.db.Client().Store.Get(ctx, row.StoreID)
 	if err != nil {
 		return Member{}, fmt.Errorf("read the store of a sign-in link: %w", err)
 	}
@@ -169,7 +169,7 @@ func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member,
 // secrets of the browser's earlier sessions, which end. It returns ErrSignInLink.
 func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...string) (secret string, err error) {
 	secret, fingerprint := newSecret()
-	err = o.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		link := fingerprintOf(linkSecret)
 		used, err := tx.SignInLink.Update().Where(signinlink.Fingerprint(link), usable(now)).SetUsedAt(now).Save(ctx)
@@ -202,8 +202,8 @@ func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...str
 // whether the secret came in a cookie for HTTPS only: a session is found only by its own kind of cookie.
 // It returns ErrNoSession.
 func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
-	now := o.store.Now()
-	row, err := o.store.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), lasting(now)).Only(ctx)
+	now := o.db.Now()
+	row, err := o.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), lasting(now)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return nil, Member{}, ErrNoSession
 	}
@@ -215,14 +215,14 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 		return nil, Member{}, ErrNoSession
 	}
 	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= usedEvery {
-		err := o.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		err := o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Session.Update().Where(session.ID(row.ID)).SetLastUsedAt(hook.Time(ctx)).Exec(ctx)
 		})
 		if err != nil {
 			return nil, Member{}, fmt.Errorf("note the use of a session: %w", err)
 		}
 	}
-	in, err := o.store.Client().Store.Get(ctx, row.StoreID)
+	in, err := o.db.Client().Store.Get(ctx, row.StoreID)
 	if err != nil {
 		return nil, Member{}, fmt.Errorf("read the store of a session: %w", err)
 	}
@@ -232,7 +232,7 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 
 // SignOut ends a session for good; ending one that has ended changes nothing.
 func (o *Operator) SignOut(ctx context.Context, secret string) error {
-	return o.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
+	return o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
 }
 
 func endSession(ctx context.Context, tx *ent.Tx, secret string) error {

@@ -26,7 +26,7 @@ func (o *Operator) ListStores(ctx context.Context, in *adminv1.ListStoresRequest
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	rows, err := o.store.Client().Store.Query().Where(p.older).Order(newest).Limit(p.size + 1).All(ctx)
+	rows, err := o.db.Client().Store.Query().Where(p.older).Order(newest).Limit(p.size + 1).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list stores: %w", err)
 	}

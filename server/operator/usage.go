@@ -27,7 +27,7 @@ func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (
 			subjects = append(subjects, parsed)
 		}
 	}
-	all, err := usage.Tallies(ctx, o.store, t.ID, subjects, since)
+	all, err := usage.Tallies(ctx, o.db, t.ID, subjects, since)
 	of := map[string][]usage.Tally{}
 	for _, one := range all {
 		of[one.SubjectID.String()] = append(of[one.SubjectID.String()], one)
@@ -46,5 +46,5 @@ func (o *Operator) RefusedRequests(ctx context.Context, keyID string) ([]usage.R
 	if !ok {
 		return nil, notFound(apierr.APIKeyNotFound, keyID)
 	}
-	return usage.RefusedOf(ctx, o.store, t.ID, id, usage.MaxKept)
+	return usage.RefusedOf(ctx, o.db, t.ID, id, usage.MaxKept)
 }

@@ -113,7 +113,7 @@ func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsReque
 		return err
 	}
 	defer o.watches.close(t.ID)
-	w := &watch{db: o.store, store: t.ID, types: in.GetTypes(), seen: map[uuid.UUID]bool{}, send: stream.Send}
+	w := &watch{db: o.db, store: t.ID, types: in.GetTypes(), seen: map[uuid.UUID]bool{}, send: stream.Send}
 	if in.GetSince() != nil {
 		w.from = in.GetSince().AsTime().Truncate(time.Millisecond)
 	}

@@ -63,7 +63,7 @@ func (o *Operator) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksReq
 		return nil, err
 	}
 	t, _, _ := tenant.From(ctx)
-	rows, err := o.store.Client().Webhook.Query().Where(webhook.StoreID(t.ID), p.older).Order(newest).Limit(p.size + 1).All(ctx)
+	rows, err := o.db.Client().Webhook.Query().Where(webhook.StoreID(t.ID), p.older).Order(newest).Limit(p.size + 1).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list webhooks: %w", err)
 	}
@@ -156,6 +156,6 @@ func (o *Operator) changeWebhook(ctx context.Context, id string, do func(context
 // inWebhook is In for the store that owns the webhook.
 func (o *Operator) inWebhook(ctx context.Context, id string) (context.Context, error) {
 	return o.inOwner(ctx, id, apierr.WebhookNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.store.Client().Webhook.Query().Where(webhook.ID(id)).QueryStore()
+		return o.db.Client().Webhook.Query().Where(webhook.ID(id)).QueryStore()
 	})
 }

@@ -17,8 +17,8 @@ import (
 // audit is what happened to each object in the order of the commits, written by triggers: they run
 // while the object's row is held, so the numbers of one object's notes are in that order.
 type audit struct {
-	t     *testing.T
-	store *db.DB
+	t  *testing.T
+	db *db.DB
 }
 
 // moments are the columns that may not go back.
@@ -56,7 +56,7 @@ func newAudit(t *testing.T, s *db.DB) audit {
 
 func (a audit) exec(statement string) {
 	a.t.Helper()
-	_, err := a.store.Writer().Exec(statement)
+	_, err := a.db.Writer().Exec(statement)
 	require.NoError(a.t, err, statement)
 }
 
@@ -64,7 +64,7 @@ func (a audit) trigger(table, name, operation, when, note string) {
 	a.t.Helper()
 	name = fmt.Sprintf("audit_%s_%s_%s", table, name, operation)
 	insert := "INSERT INTO audit (object, source, at, entry) SELECT " + note
-	if a.store.Dialect() == dialect.SQLite {
+	if a.db.Dialect() == dialect.SQLite {
 		a.exec(fmt.Sprintf("CREATE TRIGGER %s AFTER %s ON %s WHEN %s BEGIN %s; END", name, operation, table, when, insert))
 		return
 	}
@@ -76,7 +76,7 @@ func (a audit) trigger(table, name, operation, when, note string) {
 // does not sort behind the one before it.
 func (a audit) violations() []string {
 	a.t.Helper()
-	rows, err := a.store.Reader().Query("SELECT object, source, at, entry FROM audit ORDER BY object, number")
+	rows, err := a.db.Reader().Query("SELECT object, source, at, entry FROM audit ORDER BY object, number")
 	require.NoError(a.t, err)
 	defer func() { require.NoError(a.t, rows.Close()) }()
 	var found []string
@@ -114,7 +114,7 @@ func (a audit) violations() []string {
 // journal sees them: by time and id.
 func (a audit) breaks() []string {
 	a.t.Helper()
-	rows, err := a.store.Reader().Query("SELECT resource_id, action, changes FROM activity_entries ORDER BY resource_id, created_at, id")
+	rows, err := a.db.Reader().Query("SELECT resource_id, action, changes FROM activity_entries ORDER BY resource_id, created_at, id")
 	require.NoError(a.t, err)
 	defer func() { require.NoError(a.t, rows.Close()) }()
 	var found []string
@@ -158,7 +158,7 @@ func (a audit) disagreements() map[string]int {
 		"payments whose event has another time than their order": "SELECT count(*) FROM (" + a.eventOf("payment_link.paid") + ") e JOIN orders o ON o.id = e.id WHERE e.created_at <> o.paid_at",
 	} {
 		n := 0
-		require.NoError(a.t, a.store.Reader().QueryRow(query).Scan(&n), query)
+		require.NoError(a.t, a.db.Reader().QueryRow(query).Scan(&n), query)
 		if n > 0 {
 			counts[what] = n
 		}
@@ -168,7 +168,7 @@ func (a audit) disagreements() map[string]int {
 
 func (a audit) eventOf(kind string) string {
 	object := "(convert_from(payload, 'UTF8')::jsonb #>> '{data,id}')::uuid"
-	if a.store.Dialect() == dialect.SQLite {
+	if a.db.Dialect() == dialect.SQLite {
 		object = "CAST(payload AS TEXT) ->> '$.data.id'"
 	}
 	return "SELECT " + object + " AS id, created_at FROM events WHERE type = '" + kind + "'"

@@ -72,7 +72,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 	if err := d.check(t); err != nil {
 		return nil, err
 	}
-	return idempotency.Once(ctx, s.store, t.ID, "order.create", d, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
+	return idempotency.Once(ctx, s.db, t.ID, "order.create", d, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
 		// All rows are taken before the time is, that of the link too: a new buyer's row has one.
 		buyer, err := s.takeBuyer(ctx, tx, t, d)
 		if err != nil {
@@ -164,7 +164,7 @@ func (s *Shop) takeBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	if !ok {
 		return nil, customerNotFound()
 	}
-	row, err := db.LockRow(ctx, s.store, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
+	row, err := db.LockRow(ctx, s.db, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
 	if err := apierr.OfRow("customer", err, customerNotFound); err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	if !ok {
 		return nil, 0, paymentLinkNotFound()
 	}
-	link, err := db.LockRow(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
+	link, err := db.LockRow(ctx, s.db, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
 	if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
 		return nil, 0, err
 	}

@@ -72,7 +72,7 @@ func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequ
 	if !ok {
 		return nil, customerNotFound()
 	}
-	c, err := resource.FindCustomer(ctx, s.store.Reader(), t, id)
+	c, err := resource.FindCustomer(ctx, s.db.Reader(), t, id)
 	if errors.Is(err, resource.ErrNotFound) {
 		return nil, customerNotFound()
 	}
@@ -119,7 +119,7 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 		return nil, false, err
 	}
 	var row *ent.Customer
-	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		known, err := s.takeKnown(ctx, tx, t, buyer)
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 // takeKnown holds the row of the customer that an e-mail or phone identifies; nil is none. It
 // refuses with customer_conflict when the two identify two customers.
 func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer *ent.Customer) (*ent.Customer, error) {
-	known, err := resource.IdentifiedCustomers(ctx, tx, t, buyer.Email, buyer.Phone, s.store.Dialect() == dialect.Postgres)
+	known, err := resource.IdentifiedCustomers(ctx, tx, t, buyer.Email, buyer.Phone, s.db.Dialect() == dialect.Postgres)
 	switch {
 	case err != nil:
 		return nil, err
@@ -230,8 +230,8 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 		return nil, customerNotFound()
 	}
 	var row *ent.Customer
-	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.LockRow(ctx, s.store, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.LockRow(ctx, s.db, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
 		if err := apierr.OfRow("customer", err, customerNotFound); err != nil {
 			return err
 		}

@@ -70,7 +70,7 @@ func (s *Shop) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (
 	if !ok {
 		return nil, orderNotFound()
 	}
-	o, err := resource.FindOrder(ctx, s.store.Reader(), t, id)
+	o, err := resource.FindOrder(ctx, s.db.Reader(), t, id)
 	if errors.Is(err, resource.ErrNotFound) {
 		return nil, orderNotFound()
 	}

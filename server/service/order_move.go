@@ -113,7 +113,7 @@ func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from [
 	if !ok {
 		return nil, orderNotFound()
 	}
-	return idempotency.Once(ctx, s.store, t.ID, "order."+strings.ToLower(to.String()), orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
+	return idempotency.Once(ctx, s.db, t.ID, "order."+strings.ToLower(to.String()), orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
 		o, err := s.takeOrder(ctx, tx, t, orderID)
 		if err != nil {
 			return nil, err
@@ -145,7 +145,7 @@ func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from [
 func (s *Shop) takeOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (takenOrder, error) {
 	var o takenOrder
 	var err error
-	o.TakenOrder, err = resource.TakeOrder(ctx, tx, t, id, s.store.Dialect() == dialect.Postgres)
+	o.TakenOrder, err = resource.TakeOrder(ctx, tx, t, id, s.db.Dialect() == dialect.Postgres)
 	switch {
 	case errors.Is(err, resource.ErrNotFound):
 		return o, orderNotFound()
@@ -155,7 +155,7 @@ func (s *Shop) takeOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uui
 	if err := hook.Hold(ctx, o.Row, o.Buyer); err != nil || o.Row.PaymentLinkID == nil {
 		return o, err
 	}
-	o.link, err = db.LockRow(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*o.Row.PaymentLinkID)))
+	o.link, err = db.LockRow(ctx, s.db, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*o.Row.PaymentLinkID)))
 	if err != nil {
 		return o, fmt.Errorf("read the order's payment link: %w", err)
 	}

@@ -50,7 +50,7 @@ func (s *Shop) ListPaymentLinks(ctx context.Context, in *storefrontv1.ListPaymen
 		return nil, err
 	}
 	out := &storefrontv1.ListPaymentLinksResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.PaymentLinks(ctx, s.counts.Lists(ctx), t, l.status, s.store.Now(), l.page)
+	out.Data, out.Total, err = resource.PaymentLinks(ctx, s.counts.Lists(ctx), t, l.status, s.db.Now(), l.page)
 	return out, err
 }
 
@@ -64,9 +64,9 @@ func (s *Shop) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLi
 	if !ok {
 		return nil, paymentLinkNotFound()
 	}
-	row, err := s.store.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)).Only(ctx)
+	row, err := s.db.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)).Only(ctx)
 	if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
 		return nil, err
 	}
-	return resource.PaymentLink(row, t.Currency, s.store.Now()), nil
+	return resource.PaymentLink(row, t.Currency, s.db.Now()), nil
 }

@@ -80,7 +80,7 @@ func (s *Shop) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePay
 		return nil, err
 	}
 	var row *ent.PaymentLink
-	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		address, err := storeAddress(ctx, tx, t)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (s *Shop) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePay
 	if err != nil {
 		return nil, err
 	}
-	return resource.PaymentLink(row, t.Currency, s.store.Now()), nil
+	return resource.PaymentLink(row, t.Currency, s.db.Now()), nil
 }
 
 // UpdatePaymentLink changes the named fields of a payment link.
@@ -157,8 +157,8 @@ func (s *Shop) changePaymentLink(ctx context.Context, id string, after func(cont
 		return nil, paymentLinkNotFound()
 	}
 	var row *ent.PaymentLink
-	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.LockRow(ctx, s.store, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(linkID)))
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.LockRow(ctx, s.db, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(linkID)))
 		if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
 			return err
 		}
@@ -180,5 +180,5 @@ func (s *Shop) changePaymentLink(ctx context.Context, id string, after func(cont
 	if err != nil {
 		return nil, err
 	}
-	return resource.PaymentLink(row, t.Currency, s.store.Now()), nil
+	return resource.PaymentLink(row, t.Currency, s.db.Now()), nil
 }

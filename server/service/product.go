@@ -56,7 +56,7 @@ func (s *Shop) GetProduct(ctx context.Context, in *storefrontv1.GetProductReques
 	if !ok {
 		return nil, productNotFound()
 	}
-	row, err := s.store.Client().Product.Query().Where(product.StoreID(t.ID), product.ID(id)).Only(ctx)
+	row, err := s.db.Client().Product.Query().Where(product.StoreID(t.ID), product.ID(id)).Only(ctx)
 	if err := apierr.OfRow("product", err, productNotFound); err != nil {
 		return nil, err
 	}

@@ -57,8 +57,8 @@ func (s *Shop) ChangeProduct(ctx context.Context, in ProductUpdate) (*storefront
 		return nil, productNotFound()
 	}
 	var row *ent.Product
-	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.LockRow(ctx, s.store, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(productID)))
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.LockRow(ctx, s.db, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(productID)))
 		if err := apierr.OfRow("product", err, productNotFound); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 	}
 	next := c.applied(&ent.Product{Type: kind, Status: product.StatusDRAFT})
 	var row *ent.Product
-	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		address, err := storeAddress(ctx, tx, t)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ const DefaultPublicURL = "http://localhost:3000"
 
 // Shop carries out what is asked of a store's data. Goroutines may share it.
 type Shop struct {
-	store   *db.DB
+	db      *db.DB
 	counts  *count.Counts
 	options Options
 }
@@ -37,7 +37,7 @@ func New(s *db.DB, o Options) *Shop {
 	if o.PublicURL == "" {
 		o.PublicURL = DefaultPublicURL
 	}
-	return &Shop{store: s, counts: count.On(s), options: o}
+	return &Shop{db: s, counts: count.On(s), options: o}
 }
 
 // problems gathers everything that is wrong with a request.

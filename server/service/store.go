@@ -16,7 +16,7 @@ func (s *Shop) GetStore(ctx context.Context) (*storefrontv1.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.store.Client().Store.Query().Where(store.ID(t.ID)).Only(ctx)
+	row, err := s.db.Client().Store.Query().Where(store.ID(t.ID)).Only(ctx)
 	if err := apierr.OfRow("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
 		return nil, err
 	}

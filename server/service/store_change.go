@@ -48,7 +48,7 @@ func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error)
 	if id, ok := validate.ParseID(name); ok {
 		where = store.ID(id)
 	}
-	row, err := s.store.Client().Store.Query().Where(where).Only(ctx)
+	row, err := s.db.Client().Store.Query().Where(where).Only(ctx)
 	if err := apierr.OfRow("store", err, func() error { return storeNotFound(name) }); err != nil {
 		return tenant.Store{}, err
 	}
@@ -106,7 +106,7 @@ func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.
 	})
 	ctx = tenant.With(ctx, tenant.Store{ID: id, Slug: slug, Currency: money}, actor)
 	var row *ent.Store
-	err := s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err := s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		taken, err := tx.Store.Query().Where(store.Slug(slug)).Exist(ctx)
 		if err != nil {
 			return fmt.Errorf("look for the slug: %w", err)
@@ -144,8 +144,8 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 		return nil, err
 	}
 	var row *ent.Store
-	err = s.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.LockRow(ctx, s.store, tx.Store.Query().Where(store.ID(t.ID)))
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.LockRow(ctx, s.db, tx.Store.Query().Where(store.ID(t.ID)))
 		if err := apierr.OfRow("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
 			return err
 		}

@@ -88,7 +88,7 @@ func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook,
 		if err != nil {
 			return nil, err
 		}
-		return row, queue.Cancel(ctx, tx, w.store, row.StoreID, row.ID)
+		return row, queue.Cancel(ctx, tx, w.db, row.StoreID, row.ID)
 	})
 }
 
@@ -104,7 +104,7 @@ func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, 
 		hook.Record(ctx, "webhook.deleted", "webhook", row.ID,
 			hook.Change{Field: "url", From: row.URL}, hook.Change{Field: "description", From: row.Description},
 			hook.Change{Field: "events", From: row.Events}, hook.Change{Field: "enabled", From: row.Enabled})
-		return row, queue.Cancel(ctx, tx, w.store, row.StoreID, row.ID)
+		return row, queue.Cancel(ctx, tx, w.db, row.StoreID, row.ID)
 	})
 }
 
@@ -116,7 +116,7 @@ func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, 
 	}
 	secret := signature.NewSecret()
 	row, err := w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		if err := idempotency.Claim(ctx, w.store, tx, row.StoreID, "webhook.rotate"); err != nil {
+		if err := idempotency.Claim(ctx, w.db, tx, row.StoreID, "webhook.rotate"); err != nil {
 			return nil, err
 		}
 		sealed, key := w.options.Secrets.Seal(secret, row.ID[:])
@@ -141,8 +141,8 @@ func (w *Webhooks) changeWebhook(ctx context.Context, id string, change func(con
 		return nil, webhookNotFound()
 	}
 	var row *ent.Webhook
-	err = w.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.LockRow(ctx, w.store, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
+	err = w.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.LockRow(ctx, w.db, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
 		if err := apierr.OfRow("webhook", err, webhookNotFound); err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) ([]queue.En
 	if err := w.ofWebhook(ctx, &search, which.WebhookID); err != nil {
 		return nil, err
 	}
-	return queue.Entries(ctx, w.store, search)
+	return queue.Entries(ctx, w.db, search)
 }
 
 // deliverySearch is the search with everything but its webhook and its place in the list.
@@ -91,7 +91,7 @@ func (w *Webhooks) ofWebhook(ctx context.Context, search *queue.Search, webhookI
 		return webhookNotFound()
 	}
 	search.WebhookID = id
-	row, err := w.store.Client().Webhook.Query().Where(webhook.StoreID(search.StoreID), webhook.ID(id)).Only(ctx)
+	row, err := w.db.Client().Webhook.Query().Where(webhook.StoreID(search.StoreID), webhook.ID(id)).Only(ctx)
 	switch {
 	case err == nil:
 		search.From = row.CreatedAt
@@ -134,7 +134,7 @@ func (w *Webhooks) FindDeliveries(ctx context.Context, which Search, at time.Tim
 		if !errors.As(err, &missing) {
 			return none, err
 		}
-		entries, err := queue.EntriesOf(ctx, w.store, search, []uuid.UUID{id})
+		entries, err := queue.EntriesOf(ctx, w.db, search, []uuid.UUID{id})
 		if err != nil || len(entries) > 0 {
 			return FoundDeliveries{Entries: entries}, err
 		}
@@ -142,13 +142,13 @@ func (w *Webhooks) FindDeliveries(ctx context.Context, which Search, at time.Tim
 	if at.IsZero() {
 		at = which.Until
 	}
-	events, err := queue.FindEvents(ctx, w.store, queue.EventSearch{
+	events, err := queue.FindEvents(ctx, w.db, queue.EventSearch{
 		StoreID: t.ID, Text: which.Text, EventType: which.EventType, From: which.Since, BeforeAt: at, BeforeID: before, Limit: which.Limit,
 	})
 	if err != nil {
 		return none, err
 	}
-	entries, err := queue.EntriesOf(ctx, w.store, search, events.IDs)
+	entries, err := queue.EntriesOf(ctx, w.db, search, events.IDs)
 	return FoundDeliveries{entries, &events}, err
 }
 
@@ -173,7 +173,7 @@ func (w *Webhooks) GetDelivery(ctx context.Context, id string) (Delivery, error)
 	if err != nil {
 		return Delivery{}, err
 	}
-	row, err := w.store.Client().Event.Query().Where(event.ID(entry.EventID), event.StoreID(t.ID)).Only(ctx)
+	row, err := w.db.Client().Event.Query().Where(event.ID(entry.EventID), event.StoreID(t.ID)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return Delivery{Entry: entry}, nil
 	}
@@ -185,7 +185,7 @@ func (w *Webhooks) GetDelivery(ctx context.Context, id string) (Delivery, error)
 
 // entryOf reads a delivery of the store. It refuses with delivery_not_found.
 func (w *Webhooks) entryOf(ctx context.Context, storeID, deliveryID uuid.UUID) (queue.Entry, error) {
-	entry, err := queue.FindEntry(ctx, w.store, w.store.Reader(), deliveryID)
+	entry, err := queue.FindEntry(ctx, w.db, w.db.Reader(), deliveryID)
 	if errors.Is(err, queue.ErrNoDelivery) || err == nil && entry.StoreID != storeID {
 		return queue.Entry{}, deliveryNotFound()
 	}

@@ -40,7 +40,7 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 	}
 	again, err := w.deliver(ctx, first.WebhookID.String(), func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
 		// The webhook's row is held, and with it every other resend to it.
-		waiting, err := queue.FindPending(ctx, tx, w.store, t.ID, row.ID, first.EventID)
+		waiting, err := queue.FindPending(ctx, tx, w.db, t.ID, row.ID, first.EventID)
 		if err == nil {
 			return uuid.Nil, "", deliveryPending(waiting)
 		}
@@ -82,16 +82,16 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 			return nil, err
 		}
 		added := queue.Draft{ID: id.At(hook.Time(ctx)), StoreID: row.StoreID, WebhookID: row.ID, EventID: eventID, EventType: eventType}
-		if err := queue.Add(ctx, tx, w.store, []queue.Draft{added}); err != nil {
+		if err := queue.Add(ctx, tx, w.db, []queue.Draft{added}); err != nil {
 			return nil, err
 		}
-		entry, err = queue.FindEntry(ctx, w.store, tx, added.ID)
+		entry, err = queue.FindEntry(ctx, w.db, tx, added.ID)
 		return row, err
 	})
 	if err != nil {
 		return queue.Entry{}, err
 	}
-	w.store.Announce()
+	w.db.Announce()
 	return entry, nil
 }
 
@@ -108,7 +108,7 @@ func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time
 			return nil, webhookDisabled()
 		}
 		var err error
-		job, err = queue.OrderResend(ctx, tx, w.store, row.StoreID, row.ID, since)
+		job, err = queue.OrderResend(ctx, tx, w.db, row.StoreID, row.ID, since)
 		return row, err
 	})
 	return job, err
@@ -117,5 +117,5 @@ func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time
 // ContinueResend does the next part of a resend, a bounded number of events, and returns its
 // progress. If another process works on it, it does nothing and reports that.
 func (w *Webhooks) ContinueResend(ctx context.Context, job queue.Resend) (queue.Resend, error) {
-	return queue.StepResend(ctx, w.store, job.ID, job.Hold)
+	return queue.StepResend(ctx, w.db, job.ID, job.Hold)
 }

@@ -67,12 +67,12 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Draft) (SecretWebhook, e
 	}
 	secret := signature.NewSecret()
 	var row *ent.Webhook
-	err = w.store.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		if err := idempotency.Claim(ctx, w.store, tx, t.ID, "webhook.create"); err != nil {
+	err = w.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		if err := idempotency.Claim(ctx, w.db, tx, t.ID, "webhook.create"); err != nil {
 			return err
 		}
 		// The store's row is held, so that two creations cannot both be the fifth.
-		if _, err := db.Lock(w.store, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
+		if _, err := db.Lock(w.db, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
 		count, err := tx.Webhook.Query().Where(webhook.StoreID(t.ID)).Count(ctx)
@@ -108,7 +108,7 @@ func (w *Webhooks) GetWebhook(ctx context.Context, id string) (*ent.Webhook, err
 	if !ok {
 		return nil, webhookNotFound()
 	}
-	row, err := w.store.Client().Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)).Only(ctx)
+	row, err := w.db.Client().Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)).Only(ctx)
 	if err := apierr.OfRow("webhook", err, webhookNotFound); err != nil {
 		return nil, err
 	}

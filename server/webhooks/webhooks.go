@@ -31,7 +31,7 @@ const DefaultDisableAfter = 72 * time.Hour
 
 // Webhooks carries out what is asked of a store's webhooks and deliveries. Goroutines may share it.
 type Webhooks struct {
-	store   *db.DB
+	db      *db.DB
 	options Options
 }
 
@@ -40,7 +40,7 @@ func New(s *db.DB, o Options) *Webhooks {
 	if o.DisableAfter == 0 {
 		o.DisableAfter = DefaultDisableAfter
 	}
-	return &Webhooks{store: s, options: o}
+	return &Webhooks{db: s, options: o}
 }
 
 // DisableAfter is after how long without a success a failing webhook is disabled.

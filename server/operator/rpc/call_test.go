@@ -200,7 +200,7 @@ func TestTheLogTellsWhatACallCaused(t *testing.T) {
 	require.Nil(t, refused)
 	found, err := b.operator.ListEvents(t.Context(), &adminv1.ListEventsRequest{Store: "s", PageSize: new(int32(1))})
 	require.NoError(t, err)
-	event := b.store.Client().Event.GetX(t.Context(), uuid.MustParse(found.GetEvents()[0].GetId()))
+	event := b.db.Client().Event.GetX(t.Context(), uuid.MustParse(found.GetEvents()[0].GetId()))
 	require.Equal(t, answer.Header.Get("X-Request-Id"), event.RequestID.String())
 	lines := bytes.Split(bytes.TrimSpace([]byte(b.log.String())), []byte("\n"))
 	var line struct {

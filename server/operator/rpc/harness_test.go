@@ -44,7 +44,7 @@ func codeOf(err error) apierr.Code {
 type bench struct {
 	*testing.T
 	operator *operator.Operator
-	store    *db.DB
+	db       *db.DB
 	url      string
 	log      *journal
 	limiter  *overload.Limiter
@@ -78,13 +78,13 @@ const benchSlots = 16
 
 func newBenchOn(t *testing.T, s *db.DB) *bench {
 	t.Helper()
-	b := &bench{T: t, store: s, log: &journal{}, limiter: overload.New(benchSlots, benchSlots, 2*benchSlots)}
+	b := &bench{T: t, db: s, log: &journal{}, limiter: overload.New(benchSlots, benchSlots, 2*benchSlots)}
 	key, err := seal.ParseKey("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	require.NoError(t, err)
-	b.operator = operator.New(b.store, operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}})
+	b.operator = operator.New(b.db, operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}})
 	mux := http.NewServeMux()
 	for _, s := range rpc.Services(b.operator, rpc.Config{
-		Gate: rpc.NewGate(token), Logger: slog.New(slog.NewJSONHandler(b.log, nil)), Unreachable: db.IsUnreachable, Now: b.store.Now,
+		Gate: rpc.NewGate(token), Logger: slog.New(slog.NewJSONHandler(b.log, nil)), Unreachable: db.IsUnreachable, Now: b.db.Now,
 		Limiter: b.limiter,
 	}) {
 		mux.Handle(s.Path, s.Handler)

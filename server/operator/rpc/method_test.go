@@ -282,7 +282,7 @@ func (c *caller) hooks(product string) {
 	event := ask[adminv1.Event](c, "EventService/GetEvent", &adminv1.GetEventRequest{Id: shown.GetDelivery().GetEventId()})
 	require.Equal(c, event.GetPayload(), shown.GetPayload())
 	eventID := uuid.MustParse(shown.GetDelivery().GetEventId())
-	require.Equal(c, string(c.store.Client().Event.GetX(c.Context(), eventID).Payload), shown.GetPayload(), "byte for byte")
+	require.Equal(c, string(c.db.Client().Event.GetX(c.Context(), eventID).Payload), shown.GetPayload(), "byte for byte")
 	gone := ask[adminv1.Webhook](c, "WebhookService/DeleteWebhook", &adminv1.DeleteWebhookRequest{Id: id})
 	require.Equal(c, id, gone.GetId())
 }

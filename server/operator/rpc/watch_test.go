@@ -150,12 +150,12 @@ func TestWatchEvents(t *testing.T) {
 // event writes an event of so long ago, as a transaction does that commits late, and returns its id.
 func (b *bench) event(ago time.Duration) string {
 	b.Helper()
-	at := b.store.Now().Add(-ago)
+	at := b.db.Now().Add(-ago)
 	eventID := id.At(at)
 	ctx, err := b.operator.In(b.Context(), "s")
 	require.NoError(b, err)
 	t, _, _ := tenant.From(ctx)
-	require.NoError(b, b.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	require.NoError(b, b.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		return tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(hook.Ping).SetCreatedAt(at).
 			SetPayload(hook.PingEnvelope(eventID, at, t.ID, t.Slug, "late")).Exec(ctx)
 	}))
@@ -166,12 +166,12 @@ func (b *bench) event(ago time.Duration) string {
 func TestAWatchReadsABacklog(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
-	start := timestamppb.New(b.store.Now().Add(-time.Hour))
+	start := timestamppb.New(b.db.Now().Add(-time.Hour))
 	const count = 2100
 	ctx, err := b.operator.In(t.Context(), "s")
 	require.NoError(t, err)
 	own, _, _ := tenant.From(ctx)
-	require.NoError(t, b.store.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	require.NoError(t, b.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		made := make([]*ent.EventCreate, count)
 		for i := range made {
 			at := start.AsTime().Add(time.Duration(i/50) * time.Millisecond)
