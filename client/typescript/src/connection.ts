@@ -4,6 +4,7 @@ import { checkApiKey, checkBaseUrl } from "./address.js";
 import { CallSite } from "./callsite.js";
 import { answerError, StorefrontError, type ErrorCode } from "./error.js";
 import { parseObject } from "./json.js";
+import { Limit } from "./limit.js";
 import { Operation, type Input, type Wire } from "./operation.js";
 import { responseOf, withResponse } from "./response.js";
 import { version } from "./version.js";
@@ -141,9 +142,18 @@ export class Connection {
     const operation = new Operation(method);
     const wire = operation.request(input);
     const timeoutMs = count("timeoutMs", options.timeoutMs ?? this.#timeoutMs);
-    const deadline = this.#clock.now() + timeoutMs;
-    const timeout = AbortSignal.timeout(timeoutMs);
-    const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
+    const limit = new Limit(timeoutMs, options.signal);
+    try {
+      return (await this.#attempts(operation, wire, this.#clock.now() + timeoutMs, limit.signal)) as T;
+    } catch (failed) {
+      throw failed instanceof StorefrontError ? site.mark(failed) : failed;
+    } finally {
+      limit.end();
+    }
+  }
+
+  /** Sends a request until it is answered, or may not be sent again; throws what went wrong last. */
+  async #attempts(operation: Operation, wire: Wire, deadline: number, signal: AbortSignal): Promise<object> {
     for (let retries = 0; ; retries++) {
       const start = this.#clock.now();
       const answer = await this.#attempt(operation.name, wire, signal);
@@ -151,13 +161,13 @@ export class Connection {
       const retryInMs = failed && !signal.aborted ? this.#retryInMs(operation, failed, retries, deadline) : undefined;
       this.#report(operation.name, wire, retries + 1, this.#clock.now() - start, answer, retryInMs);
       if (failed === undefined) {
-        return answer as T;
+        return answer;
       }
       if (retryInMs === undefined) {
-        throw site.mark(failed);
+        throw failed;
       }
       await this.#clock.pause(retryInMs, signal).catch((cause: unknown) => {
-        throw site.mark(aborted(operation.name, signal, cause));
+        throw aborted(operation.name, signal, cause);
       });
     }
   }
@@ -197,6 +207,7 @@ export class Connection {
 
   /** Sends a request once, and returns the answer's object or what went wrong. */
   async #attempt(operation: string, wire: Wire, signal: AbortSignal): Promise<object> {
+    const limit = new Limit(attemptTimeoutMs, signal);
     try {
       const response = await this.#fetch(this.#baseUrl + wire.path, {
         method: wire.verb,
@@ -209,7 +220,7 @@ export class Connection {
         ...(wire.body === undefined ? {} : { body: wire.body }),
         // The key would travel to wherever a redirect leads.
         redirect: "manual",
-        signal: AbortSignal.any([signal, AbortSignal.timeout(attemptTimeoutMs)]),
+        signal: limit.signal,
       });
       const text = await response.text();
       return withResponse((response.ok && parseObject(text)) || answerError(operation, response, text), response);
@@ -221,6 +232,8 @@ export class Connection {
         return new StorefrontError({ operation, code: "timeout", message: "no answer in time", cause });
       }
       return new StorefrontError({ operation, code: "network_error", message: `no whole answer: ${reason(cause)}`, cause });
+    } finally {
+      limit.end();
     }
   }
 
@@ -244,7 +257,8 @@ function aborted(operation: string, signal: AbortSignal, cause: unknown): Storef
 }
 
 function isTimeout(error: unknown): boolean {
-  return error instanceof Error && error.name === "TimeoutError";
+  // Not instanceof, which the error of another realm fails, as in Jest.
+  return (error as Error | null | undefined)?.name === "TimeoutError";
 }
 
 /** fetch's message is only "fetch failed"; the cause has the reason. */

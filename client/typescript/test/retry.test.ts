@@ -1,11 +1,15 @@
 // What is sent again, when, and what becomes of answers that are not the service's.
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { describe, it } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import type { DescMethod } from "@bufbuild/protobuf";
 
 import { Connection } from "../src/connection.js";
 import { createStorefront } from "../src/index.js";
+import { Limit } from "../src/limit.js";
 import { CustomerService } from "../../../gen/ts/storefront/v1/customer_pb.js";
 import { PaymentLinkService } from "../../../gen/ts/storefront/v1/payment_link_pb.js";
 import { ProductService } from "../../../gen/ts/storefront/v1/product_pb.js";
@@ -160,5 +164,30 @@ describe("the end of a call", () => {
     const { connection } = await scripted(t, [never]);
     assert.equal((await refusal(connection.call(get.method, get.input, { timeoutMs: 20 }))).code, "timeout");
     assert.equal((await refusal(connection.call(get.method, get.input, { signal: AbortSignal.timeout(20) }))).code, "timeout");
+  });
+
+  it("by a signal whose time is over in another realm", async (t) => {
+    const { connection } = await scripted(t, [good]);
+    const reason: unknown = runInNewContext(`Object.assign(new Error("late"), { name: "TimeoutError" })`);
+    assert.equal((await refusal(connection.call(get.method, get.input, { signal: AbortSignal.abort(reason) }))).code, "timeout");
+  });
+
+  it("by its time, though garbage is collected meanwhile", { timeout: 10_000 }, async (t) => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const keepsNodeRunning = setInterval(collect, 10);
+    t.after(() => clearInterval(keepsNodeRunning));
+    const ended = (): Promise<unknown> => {
+      const { signal } = new Limit(200, new AbortController().signal);
+      return new Promise((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
+    };
+    assert.equal((await ended() as Error).name, "TimeoutError");
+  });
+
+  it("leaves nothing behind at the caller's signal", async (t) => {
+    const { connection } = await scripted(t, [good]);
+    const { signal } = new AbortController();
+    await connection.call(get.method, get.input, { signal });
+    assert.equal(getEventListeners(signal, "abort").length, 0);
   });
 });
