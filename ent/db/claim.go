@@ -38,7 +38,7 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claim the database: %w", err)
 	}
-	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	lock := claimOn(path)
 	// IsClaimed holds it for a moment.
 	ctx, cancel := context.WithTimeout(context.Background(), claimPatience)
 	defer cancel()
@@ -51,12 +51,23 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 	return &Claim{lock}, nil
 }
 
+// claimOn returns the lock of the SQLite file at a path. A link leads to the file's own lock: with one for
+// each name, two servers could claim one file.
+func claimOn(path string) *flock.Flock {
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		path = file
+	} else if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(folder, filepath.Base(path)) // a file that is yet to be made
+	}
+	return flock.New(path+".lock", flock.SetPermissions(0o600))
+}
+
 // IsClaimed reports whether a process serves the SQLite file at a path. It makes no file.
 func IsClaimed(path string) (bool, error) {
-	if _, err := os.Stat(path + ".lock"); errors.Is(err, fs.ErrNotExist) {
+	lock := claimOn(path)
+	if _, err := os.Stat(lock.Path()); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
 	free, err := lock.TryRLock() // shared, so that two who ask are not in each other's way
 	return !free && err == nil, errors.Join(err, lock.Close())
 }

@@ -47,6 +47,29 @@ func TestOneServerClaimsASQLiteFile(t *testing.T) {
 	}
 }
 
+func TestALinkToASQLiteFileIsThatFile(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("making a link needs a right there")
+	}
+	folder := t.TempDir()
+	file, link := filepath.Join(folder, "storefront.db"), filepath.Join(folder, "link.db")
+	require.NoError(t, os.Symlink(file, link))
+	open(t, "sqlite:"+link) // makes the file
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "customers' data is nobody else's")
+
+	first, err := db.ClaimServer("sqlite:" + file)
+	require.NoError(t, err)
+	_, err = db.ClaimServer("sqlite:" + link)
+	require.ErrorIs(t, err, db.ErrClaimed)
+	claimed, err := db.IsClaimed(link)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	require.NoError(t, first.Release())
+}
+
 func TestAnyNumberMayServePostgreSQL(t *testing.T) {
 	t.Parallel()
 	for range 2 {

@@ -125,7 +125,11 @@ func createFile(path string) error {
 	defer creating.Unlock()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		// The path is a link to a file that is yet to be made.
+		f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	}
 	if err != nil {
 		return err
