@@ -132,9 +132,13 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	listener := pq.NewDialListener(newDialer(), listenerURL(n.url), leastReconnect, mostReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
-		// It waits for its first connection.
-		if err := listener.Listen(channel); err != nil {
-			return
+		// It waits for its first connection, and asks again while the server refuses, as a standby does.
+		for listener.Listen(channel) != nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(mostReconnect):
+			}
 		}
 		ping := time.NewTicker(pingInterval)
 		defer ping.Stop()

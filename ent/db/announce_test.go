@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/cluster"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -88,6 +90,38 @@ func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	require.NoError(t, writing.Close())
 	requireSignal(t, signal, "the last announcement is lost")
 	writing.Announce() // into nothing
+}
+
+// A standby refuses LISTEN. Its promotion must not leave a worker that was there before with polling.
+func TestAListenerOnAStandbyIsHeardOnceItIsPromoted(t *testing.T) {
+	t.Parallel()
+	programs, err := cluster.Find()
+	if err != nil {
+		require.NotEqual(t, "1", os.Getenv("STOREFRONT_TEST_REQUIRE"), err)
+		t.Skip(err)
+	}
+	primary, err := cluster.Start(t.Context(), programs)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, primary.Close()) })
+	standby, err := primary.Standby(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, standby.Close()) })
+	s := open(t, standby.URL())
+	signal := s.Listen(t.Context())
+	require.Eventually(t, func() bool {
+		return count(t, s, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == 1
+	}, hang, 10*time.Millisecond, "it has not asked yet")
+	require.NoError(t, primary.Crash(t.Context()))
+	require.NoError(t, standby.Promote(t.Context()))
+	require.Eventually(t, func() bool {
+		s.Announce()
+		select {
+		case <-signal:
+			return true
+		default:
+			return false
+		}
+	}, hang, 10*time.Millisecond)
 }
 
 func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
