@@ -54,12 +54,18 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 // claimOn returns the lock of the SQLite file at a path. A link leads to the file's own lock: with one for
 // each name, two servers could claim one file.
 func claimOn(path string) *flock.Flock {
+	return flock.New(withoutLinks(path)+".lock", flock.SetPermissions(0o600))
+}
+
+// withoutLinks returns the path of a file without symbolic links, also of one that is yet to be made.
+func withoutLinks(path string) string {
 	if file, err := filepath.EvalSymlinks(path); err == nil {
-		path = file
-	} else if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		path = filepath.Join(folder, filepath.Base(path)) // a file that is yet to be made
+		return file
 	}
-	return flock.New(path+".lock", flock.SetPermissions(0o600))
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(folder, filepath.Base(path))
+	}
+	return path
 }
 
 // IsClaimed reports whether a process serves the SQLite file at a path. It makes no file.

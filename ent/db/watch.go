@@ -121,7 +121,8 @@ func (w *watcher) writes() (written <-chan fsnotify.Event, failed <-chan error, 
 		return nil, nil, watchBlind, nothing
 	}
 	stop = func() { _ = files.Close() }
-	if err := files.Add(w.path + "-wal"); err != nil {
+	// SQLite's log stands beside the file itself, not beside a link to it.
+	if err := files.Add(withoutLinks(w.path) + "-wal"); err != nil {
 		return nil, nil, watchBlind, stop
 	}
 	return files.Events, files.Errors, watchIdle, stop
