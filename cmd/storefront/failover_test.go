@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/db/dbtest/cluster"
 	"go.storefront.example/gen/ent"
 )
@@ -28,20 +28,11 @@ type pair struct {
 // newPair starts both, with a migrated database.
 func newPair(t *testing.T) pair {
 	t.Helper()
-	programs, err := cluster.Find()
-	if err != nil {
-		require.NotEqual(t, "1", os.Getenv("STOREFRONT_TEST_REQUIRE"), err)
-		t.Skip(err)
-	}
-	primary, err := cluster.Start(t.Context(), programs)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, primary.Close()) })
+	primary := dbtest.Cluster(t, cluster.Options{})
 	s, err := db.Open(t.Context(), db.Config{URL: primary.URL(), MaxConns: 2})
 	require.NoError(t, err)
 	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
-	standby, err := primary.Standby(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, standby.Close()) })
+	standby := dbtest.Standby(t, primary)
 	// After the copy was made, so that the standby waits for nobody once it is promoted.
 	for _, query := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 		_, err = s.Writer().Exec(query)

@@ -3,7 +3,6 @@ package db_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -95,17 +94,8 @@ func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 // A standby refuses LISTEN. Its promotion must not leave a worker that was there before with polling.
 func TestAListenerOnAStandbyIsHeardOnceItIsPromoted(t *testing.T) {
 	t.Parallel()
-	programs, err := cluster.Find()
-	if err != nil {
-		require.NotEqual(t, "1", os.Getenv("STOREFRONT_TEST_REQUIRE"), err)
-		t.Skip(err)
-	}
-	primary, err := cluster.Start(t.Context(), programs)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, primary.Close()) })
-	standby, err := primary.Standby(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, standby.Close()) })
+	primary := dbtest.Cluster(t, cluster.Options{})
+	standby := dbtest.Standby(t, primary)
 	s := open(t, standby.URL())
 	signal := s.Listen(t.Context())
 	require.Eventually(t, func() bool {

@@ -9,6 +9,7 @@ import (
 	_ "github.com/lib/pq" // the driver named "postgres"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
@@ -23,20 +24,13 @@ func open(t *testing.T, c *cluster.Cluster) *sql.DB {
 
 func TestWhatWasCommittedOutlivesACrash(t *testing.T) {
 	t.Parallel()
-	programs, err := cluster.Find()
-	if err != nil {
-		require.NotEqual(t, "1", os.Getenv("STOREFRONT_TEST_REQUIRE"), err)
-		t.Skip(err)
-	}
-	c, err := cluster.Start(t.Context(), programs)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	c := dbtest.Cluster(t, cluster.Options{})
 
 	server := open(t, c)
 	var fsync string
 	require.NoError(t, server.QueryRowContext(t.Context(), "SHOW fsync").Scan(&fsync))
 	require.Equal(t, "on", fsync)
-	_, err = server.ExecContext(t.Context(), "CREATE TABLE kept AS SELECT 7 AS n")
+	_, err := server.ExecContext(t.Context(), "CREATE TABLE kept AS SELECT 7 AS n")
 	require.NoError(t, err)
 
 	require.NoError(t, c.Crash(t.Context()))
@@ -50,20 +44,11 @@ func TestWhatWasCommittedOutlivesACrash(t *testing.T) {
 
 func TestAStandbyHasWhatWasCommittedAndIsPromoted(t *testing.T) {
 	t.Parallel()
-	programs, err := cluster.Find()
-	if err != nil {
-		require.NotEqual(t, "1", os.Getenv("STOREFRONT_TEST_REQUIRE"), err)
-		t.Skip(err)
-	}
-	primary, err := cluster.Start(t.Context(), programs)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, primary.Close()) })
-	_, err = open(t, primary).ExecContext(t.Context(), "CREATE TABLE kept AS SELECT 7 AS n")
+	primary := dbtest.Cluster(t, cluster.Options{})
+	_, err := open(t, primary).ExecContext(t.Context(), "CREATE TABLE kept AS SELECT 7 AS n")
 	require.NoError(t, err)
 
-	standby, err := primary.Standby(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, standby.Close()) })
+	standby := dbtest.Standby(t, primary)
 	require.NotEqual(t, primary.Port(), standby.Port())
 	copied := open(t, standby)
 	_, err = copied.ExecContext(t.Context(), "INSERT INTO kept VALUES (8)")

@@ -1,0 +1,34 @@
+package dbtest
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db/dbtest/cluster"
+)
+
+// Cluster runs a PostgreSQL server of the test's own until the test ends. If PostgreSQL's programs
+// are not installed the test is skipped, or fails under STOREFRONT_TEST_REQUIRE=1.
+func Cluster(t testing.TB, o cluster.Options) *cluster.Cluster {
+	t.Helper()
+	programs, err := cluster.Find()
+	if err != nil {
+		require.NotEqual(t, "1", os.Getenv(requireVariable), err)
+		t.Skip(err)
+	}
+	c, err := cluster.StartWith(t.Context(), programs, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// Standby runs a standby of a server until the test ends.
+func Standby(t testing.TB, primary *cluster.Cluster) *cluster.Cluster {
+	t.Helper()
+	standby, err := primary.Standby(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, standby.Close()) })
+	return standby
+}
