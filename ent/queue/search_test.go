@@ -92,10 +92,15 @@ func TestASearchLooksAtABoundedNumberOfEvents(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, found.IDs)
 		require.True(t, found.More)
-		require.Equal(t, s.Now(), found.EndAt.UTC(), "all but the oldest")
-		which.BeforeAt, which.BeforeID = found.EndAt, found.EndID
-		found, err = queue.FindEvents(o.ctx, s, which)
-		require.NoError(t, err)
+		// A slow machine ends a search by its time, before it has looked at so many.
+		require.False(t, found.EndAt.Before(s.Now()), "all but the oldest at most")
+		for len(found.IDs) == 0 && found.More {
+			from := found.EndAt
+			which.BeforeAt, which.BeforeID = found.EndAt, found.EndID
+			found, err = queue.FindEvents(o.ctx, s, which)
+			require.NoError(t, err)
+			require.True(t, found.EndAt.Before(from), "it goes on from where the one before ended")
+		}
 		require.Equal(t, []uuid.UUID{oldest}, found.IDs)
 		require.False(t, found.More)
 	})
