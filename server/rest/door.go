@@ -34,6 +34,9 @@ const (
 	largeBytes   = 1 << 20
 	largeAnswers = 16
 	storeAnswers = largeAnswers / 4
+	// searchShare is the part of its slots, one in so many, that a store's searches may have. A search reads as
+	// many rows as its store has, so that a few keep all processors of the database busy.
+	searchShare = 4
 	// shedInterval is the least time between two log lines of requests that were refused early.
 	shedInterval = time.Second
 )
@@ -45,8 +48,10 @@ type door struct {
 	limiter *overload.Limiter
 	// answers bounds the large answers that wait in memory for their readers, without a slot.
 	answers *overload.Limiter
-	stores  *lru.Cache[uint64, uuid.UUID]
-	seed    maphash.Seed
+	// searches bounds the requests with a text to search for, which have a slot too.
+	searches *overload.Limiter
+	stores   *lru.Cache[uint64, uuid.UUID]
+	seed     maphash.Seed
 
 	log     *slog.Logger
 	shed    atomic.Int64
@@ -58,7 +63,10 @@ func newDoor(c Capacity, log *slog.Logger) *door {
 	c.StoreSlots = cmp.Or(c.StoreSlots, c.Slots/2)
 	stores, _ := lru.New[uint64, uuid.UUID](knownKeys) // fails only for a size below 1
 	return &door{
-		limiter: overload.New(c.Slots, c.StoreSlots, waitingPlaces), answers: overload.New(largeAnswers, storeAnswers, waitingPlaces), stores: stores, seed: maphash.MakeSeed(), log: log,
+		limiter:  overload.New(c.Slots, c.StoreSlots, waitingPlaces),
+		answers:  overload.New(largeAnswers, storeAnswers, waitingPlaces),
+		searches: overload.New(c.StoreSlots, c.StoreSlots/searchShare, waitingPlaces),
+		stores:   stores, seed: maphash.MakeSeed(), log: log,
 	}
 }
 
@@ -72,12 +80,12 @@ func (d *door) enter(ctx context.Context, x *exchange, authorization []string) e
 	return d.pass(ctx, x, d.limiter.Enter)
 }
 
-// outside calls read, which reads the request's body, without a slot, so that a slow sender
-// occupies none. The request then waits for a slot like any other.
-func (d *door) outside(ctx context.Context, x *exchange, read func() error) error {
+// outside calls wait without a slot: it reads the request's body, so that a slow sender occupies none, or
+// waits for something else. The request then waits for a slot like any other.
+func (d *door) outside(ctx context.Context, x *exchange, wait func() error) error {
 	held := !x.admitted.IsZero()
 	x.leave()
-	if err := read(); err != nil || !held {
+	if err := wait(); err != nil || !held {
 		return err
 	}
 	return d.pass(ctx, x, d.limiter.Reenter)
@@ -90,6 +98,17 @@ func (d *door) pass(ctx context.Context, x *exchange, enter func(context.Context
 		x.admitted = time.Now()
 	}
 	return d.refused(ctx, x, err)
+}
+
+// search waits until a request that searches may do so.
+func (d *door) search(ctx context.Context, x *exchange) error {
+	return d.outside(ctx, x, func() error {
+		err := d.searches.Reenter(ctx, x.party)
+		if err == nil {
+			x.searching = time.Now()
+		}
+		return d.refused(ctx, x, err)
+	})
 }
 
 // hold waits until an answer of so many bytes may be sent. Its request still has its slot, so that few of them wait.
@@ -138,11 +157,20 @@ func (d *door) noteShed(ctx context.Context) {
 		"refused", d.shed.Swap(0), "running", load.Running, "waiting", load.Waiting)
 }
 
-// Load returns how many requests are served, wait for a slot, and were refused for lack of one.
-func (e *Edge) Load() overload.Load { return e.door.limiter.Load() }
+// Load returns how many requests are served, wait for a slot or to search, and were refused for lack of one.
+func (e *Edge) Load() overload.Load {
+	load, searches := e.door.limiter.Load(), e.door.searches.Load()
+	load.Waiting += searches.Waiting
+	load.Refused += searches.Refused + e.door.answers.Load().Refused
+	return load
+}
 
-// leave gives the request's slot back, once.
+// leave gives the request's slot back, and its place among the searches, once.
 func (x *exchange) leave() {
+	if !x.searching.IsZero() {
+		x.edge.door.searches.Leave(x.party, time.Since(x.searching))
+		x.searching = time.Time{}
+	}
 	if !x.admitted.IsZero() {
 		x.edge.door.limiter.Leave(x.party, time.Since(x.admitted))
 		x.admitted = time.Time{}

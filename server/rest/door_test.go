@@ -19,10 +19,10 @@ import (
 	"go.storefront.example/server/rest"
 )
 
-// slowAPI is the API with products that take as long as the test wants.
+// slowAPI is the API with products that take as long as the test wants, to get or to search.
 type slowAPI struct {
 	*api
-	// begun gets the context of each request for a product, which ends with what answer returns.
+	// begun gets the context of each such request, which ends with what answer returns.
 	begun  chan context.Context
 	answer func(context.Context) error
 }
@@ -33,6 +33,14 @@ func (a *slowAPI) GetProduct(ctx context.Context, r *storefrontv1.GetProductRequ
 		return nil, err
 	}
 	return &storefrontv1.Product{Id: r.GetId()}, nil
+}
+
+func (a *slowAPI) ListProducts(ctx context.Context, r *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
+	if r.GetQ() == "" {
+		return &storefrontv1.ListProductsResponse{}, nil
+	}
+	a.begun <- ctx
+	return &storefrontv1.ListProductsResponse{}, a.answer(ctx)
 }
 
 // startSlow runs an edge over a slow API.
@@ -162,6 +170,30 @@ func TestTheWorkForAnUnknownKeyIsItsStores(t *testing.T) {
 	require.Zero(t, w.edge.Load().Running)
 }
 
+// A search reads a whole store. Those that wait for another one of their store hold no slot.
+func TestSearchesOfAStoreAreFewAtATime(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	w, slow := startSlow(t, func(context.Context) error { <-release; return nil },
+		func(c *rest.Config) { c.Capacity = rest.Capacity{Slots: 8, StoreSlots: 4} })
+	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "").status, "from now on the key's store is known")
+	answers := make(chan answer, 8)
+	for range cap(answers) {
+		go func() { answers <- w.do(t, "GET", "/v1/products?q=a", "") }()
+	}
+	require.Eventually(t, func() bool { return w.edge.Load().Waiting == cap(answers)-1 }, 10*time.Second, time.Millisecond)
+	<-slow.begun
+	require.Equal(t, 1, w.edge.Load().Running, "the others wait without a slot")
+	require.Equal(t, 200, w.do(t, "GET", "/v1/products", "").status, "what does not search is served")
+	go func() { answers <- w.do(t, "GET", "/v1/products?q=a", "", "Authorization: Bearer "+otherKey) }()
+	<-slow.begun
+	close(release)
+	for range cap(answers) + 1 {
+		require.Equal(t, 200, (<-answers).status)
+	}
+	require.Zero(t, w.edge.Load().Running+w.edge.Load().Waiting)
+}
+
 // However a request ends, its slot is free afterwards.
 func TestEverySlotIsGivenBack(t *testing.T) {
 	t.Parallel()
@@ -173,6 +205,7 @@ func TestEverySlotIsGivenBack(t *testing.T) {
 			status                     int
 		}{
 			{"GET", "/v1/products", "", "", 200},
+			{"GET", "/v1/products?q=a", "", "", 200},
 			{"GET", "/v1/store", "not read", "", 200},
 			{"GET", "/v1/store", large, "", 413},
 			{"GET", "/v1/nothing", "", "", 404},

@@ -39,6 +39,8 @@ type exchange struct {
 	// if it holds none.
 	party    overload.Party
 	admitted time.Time
+	// searching is since when the request searches, zero if it does not.
+	searching time.Time
 	// sending is since when the request's answer counts as a large one, zero if it does not.
 	sending time.Time
 	// shed is set if the request was refused for lack of a slot.

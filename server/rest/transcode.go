@@ -184,6 +184,11 @@ func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest,
 	if !x.method.safe {
 		ctx = tenant.WithRequest(ctx, &x.request)
 	}
+	if s, ok := m.(interface{ GetQ() string }); ok && s.GetQ() != "" {
+		if err := e.door.search(ctx, x); err != nil {
+			return nil, err
+		}
+	}
 	answer, err = next(x.work(ctx), call)
 	if err == nil && x.method.safe { // a change is made already
 		err = e.door.hold(ctx, x, proto.Size(answer.Any().(proto.Message)))
