@@ -22,8 +22,10 @@ func minorOf(text string, decimals int) (int64, error) {
 		mark := digits[point : point+1]
 		whole, fraction = digits[:point], digits[point+1:]
 		switch others := strings.Count(whole, ".") + strings.Count(whole, ","); {
-		case others == 0 && len(fraction) == 3 && decimals != 3 && whole != "0":
-			return 0, fmt.Errorf("can be read in two ways: write it without a separator of thousands, such as %s or %s", whole+fraction, whole+"."+fraction[:2])
+		// Three decimals are usual in some currencies: there 1.234 is clear, and 1,234 is not.
+		case others == 0 && len(fraction) == 3 && whole != "0" && (decimals != 3 || mark == "," && len(whole) <= 3):
+			return 0, fmt.Errorf("can be read in two ways: write it without a separator of thousands, such as %s or %s",
+				whole+fraction, whole+"."+fraction[:max(2, decimals)])
 		case strings.Contains(whole, mark) && strings.Count(whole, mark) == others: // 1,234,567
 			whole, fraction = digits, ""
 		case strings.Contains(whole, mark):

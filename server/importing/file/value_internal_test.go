@@ -1,0 +1,51 @@
+package file
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Amounts are read in the ways that shops and spreadsheets write them, and refused if that leaves two meanings.
+func TestAmounts(t *testing.T) {
+	t.Parallel()
+	const ambiguous = "can be read in two ways: write it without a separator of thousands, such as "
+	for _, row := range []struct {
+		text     string
+		decimals int
+		want     int64
+		problem  string
+	}{
+		{"12.50", 2, 1250, ""},
+		{"12,50", 2, 1250, ""},
+		{"$1,234.50", 2, 123450, ""},
+		{"1.234,50", 2, 123450, ""},
+		{"1,234,567", 2, 123456700, ""},
+		{"1,234", 2, 0, ambiguous + "1234 or 1.23"},
+		{"1.234", 2, 0, ambiguous + "1234 or 1.23"},
+		{"0.500", 2, 50, ""},
+		{"12.50", 0, 0, "has more decimals than the store's currency, which has 0"},
+
+		{"1234", 3, 1234000, ""},
+		{"1.234", 3, 1234, ""},
+		{"1.234 KWD", 3, 1234, ""},
+		{"1,234", 3, 0, ambiguous + "1234 or 1.234"},
+		{"KWD 12,500", 3, 0, ambiguous + "12500 or 12.500"},
+		{"123,000", 3, 0, ambiguous + "123000 or 123.000"},
+		{"0,234", 3, 234, ""},
+		{"1234,567", 3, 1234567, ""},
+		{"1,5", 3, 1500, ""},
+		{"1,234.000", 3, 1234000, ""},
+		{"1.234,000", 3, 1234000, ""},
+		{"1,234,567", 3, 1234567000, ""},
+		{"1.2345", 3, 0, "has more decimals than the store's currency, which has 3"},
+	} {
+		n, err := minorOf(row.text, row.decimals)
+		if row.problem != "" {
+			require.EqualError(t, err, row.problem, "%s with %d decimals", row.text, row.decimals)
+			continue
+		}
+		require.NoError(t, err, "%s with %d decimals", row.text, row.decimals)
+		require.Equal(t, row.want, n, "%s with %d decimals", row.text, row.decimals)
+	}
+}
