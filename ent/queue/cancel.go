@@ -161,15 +161,17 @@ func (q *Queue) takeCancellation(ctx context.Context, tx *sql.Tx) (c cancellatio
 	return c, err
 }
 
-// moveOn stores the position of a cancellation. At the end of a lap that has read cancelled deliveries,
-// moved or not, the next lap begins: some had a lease, or were added before the position. A lap that has
-// read none ends the cancellation.
+// moveOn stores the position of a cancellation, and puts it behind the others that are due: a large one
+// delays none of them. At the end of a lap that has read cancelled deliveries, moved or not, the next lap
+// begins: some had a lease, or were added before the position. A lap that has read none ends the
+// cancellation.
 func (q *Queue) moveOn(ctx context.Context, tx *sql.Tx, c cancellation, found looked) error {
 	met := c.found + found.cancelled
 	switch {
 	case found.rows == cancelBatch:
-		_, err := tx.ExecContext(ctx, "UPDATE cancellations SET position_retry = $1, position_due_at = $2, position_id = $3, found = $4 WHERE id = $5",
-			found.last.retry, found.last.due, found.last.id, met, c.id)
+		_, err := tx.ExecContext(ctx, "UPDATE cancellations SET due_at = "+q.dialect.present(1)+
+			", position_retry = $2, position_due_at = $3, position_id = $4, found = $5 WHERE id = $6",
+			q.db.Moment(), found.last.retry, found.last.due, found.last.id, met, c.id)
 		return err
 	case met == 0:
 		_, err := tx.ExecContext(ctx, "DELETE FROM cancellations WHERE id = $1", c.id)

@@ -265,3 +265,23 @@ func TestWorkersThatCancelAtOnceShareNoRow(t *testing.T) {
 		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx))
 	})
 }
+
+// A cancellation of many rows and one of a few take turns, whoever came first.
+func TestALargeCancellationDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
+		large, small := newOutlet(t, s, "atelier"), newOutlet(t, s, "elsewhere")
+		large.fill(3 * batch)
+		small.fill(3)
+		large.switchOff()
+		c.advance(time.Second)
+		small.switchOff()
+		q := queue.On(s)
+		for _, want := range []int{batch, 3, batch, batch} {
+			c.advance(time.Millisecond)
+			step, err := q.StepCancellation(large.ctx)
+			require.NoError(t, err)
+			require.Equal(t, want, step.Cancelled)
+		}
+	})
+}
