@@ -27,6 +27,8 @@ const (
 	writerWait = 10 * time.Second
 	// migratorWait is the same for a migration, which may have to wait for another one.
 	migratorWait = 2 * time.Minute
+	// writerCache lets the writer keep 64 MB of pages. New rows change pages all over the indexes.
+	writerCache = "cache_size(-64000)"
 )
 
 var sqliteFile = &dialect{
@@ -67,7 +69,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	if c.LockTimeout > 0 {
 		writes, reads = c.LockTimeout, min(c.LockTimeout, readerWait)
 	}
-	writer, err := c.openFile(path, "immediate", writes, "synchronous(normal)", "foreign_keys(1)", "journal_mode(wal)")
+	writer, err := c.openFile(path, "immediate", writes, "synchronous(normal)", "foreign_keys(1)", "journal_mode(wal)", writerCache)
 	if err != nil {
 		return nil, err
 	}
@@ -146,12 +148,12 @@ func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...str
 		// Times are stored as integers, the only form that SQLite compares correctly; rows converts
 		// them back to times.
 		"_time_integer_format": {"unix_milli"},
-		"_pragma": append(pragmas,
-			"busy_timeout("+strconv.FormatInt(wait.Milliseconds(), 10)+")",
+		"_pragma": append([]string{
+			"busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")",
 			"cache_size(-16000)", // 16 MB for each connection
 			"temp_store(memory)",
 			"journal_size_limit(67108864)",
-		),
+		}, pragmas...),
 	}
 	connect, err := sqlite.NewConnector(fileURI(path, query))
 	if err != nil {
