@@ -29,7 +29,6 @@ type dialer struct {
 	policy   Policy
 	resolver Resolver
 	tls      *tls.Config
-	timeout  time.Duration
 }
 
 type deadlineKey struct{}
@@ -41,11 +40,8 @@ func withDeadline(ctx context.Context, deadline time.Time) context.Context {
 }
 
 // bound restores the attempt's deadline on a detached context.
-func (d *dialer) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, found := ctx.Value(deadlineKey{}).(time.Time)
-	if !found {
-		deadline = time.Now().Add(d.timeout)
-	}
+func bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, _ := ctx.Value(deadlineKey{}).(time.Time) // set by send
 	return context.WithDeadline(ctx, deadline)
 }
 
@@ -53,7 +49,7 @@ func (d *dialer) bound(ctx context.Context) (context.Context, context.CancelFunc
 // first connection, and one refused address refuses them all: a name that resolves both to a public
 // host and to an internal one is an attack.
 func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, error) {
-	ctx, cancel := d.bound(ctx)
+	ctx, cancel := bound(ctx)
 	defer cancel()
 	host, port, err := net.SplitHostPort(target)
 	if err != nil {
@@ -122,7 +118,7 @@ func (e *handshakeError) Unwrap() error { return e.err }
 
 // dialTLS connects and completes the TLS handshake within the attempt's deadline.
 func (d *dialer) dialTLS(ctx context.Context, network, target string) (net.Conn, error) {
-	ctx, cancel := d.bound(ctx)
+	ctx, cancel := bound(ctx)
 	defer cancel()
 	host, _, err := net.SplitHostPort(target)
 	if err != nil {

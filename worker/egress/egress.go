@@ -23,6 +23,7 @@ package egress
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -60,9 +61,6 @@ type Options struct {
 	RootCAs *x509.CertPool
 	// Resolver resolves names, nil for net.DefaultResolver.
 	Resolver Resolver
-	// MaxConnsPerHost bounds the connections to one host, including those in use; waiting for one
-	// counts against the attempt's timeout. 0 means no bound.
-	MaxConnsPerHost int
 	// MaxIdleConnsPerHost and MaxIdleConns bound the idle connections per host and in all; 0 means 8
 	// and 512.
 	MaxIdleConnsPerHost, MaxIdleConns int
@@ -79,20 +77,13 @@ type Client struct {
 
 // New returns a client. Close releases it.
 func New(o Options) *Client {
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.MaxIdleConnsPerHost, o.MaxIdleConns = cmp.Or(o.MaxIdleConnsPerHost, 8), cmp.Or(o.MaxIdleConns, 512)
 	if o.Resolver == nil {
 		o.Resolver = net.DefaultResolver
 	}
-	if o.MaxIdleConnsPerHost == 0 {
-		o.MaxIdleConnsPerHost = 8
-	}
-	if o.MaxIdleConns == 0 {
-		o.MaxIdleConns = 512
-	}
 	config := &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
-	d := &dialer{policy: o.Policy, resolver: o.Resolver, tls: config, timeout: o.Timeout}
+	d := &dialer{policy: o.Policy, resolver: o.Resolver, tls: config}
 	transport := &http.Transport{
 		DialContext:            d.dial,
 		DialTLSContext:         d.dialTLS,
@@ -101,7 +92,6 @@ func New(o Options) *Client {
 		Protocols:              new(http.Protocols),
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		MaxConnsPerHost:        o.MaxConnsPerHost,
 		MaxIdleConnsPerHost:    o.MaxIdleConnsPerHost,
 		MaxIdleConns:           o.MaxIdleConns,
 		IdleConnTimeout:        idleTimeout,
@@ -112,12 +102,15 @@ func New(o Options) *Client {
 		// The operator's proxy may have any address, and nothing else is dialled.
 		transport.DialTLSContext = nil
 		transport.DialContext = func(ctx context.Context, network, target string) (net.Conn, error) {
-			ctx, cancel := d.bound(ctx)
+			ctx, cancel := bound(ctx)
 			defer cancel()
 			return new(net.Dialer).DialContext(ctx, network, target)
 		}
 		transport.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
-			return proxyAnswered(answer)
+			if answer.StatusCode != http.StatusOK {
+				return errProxyRefused // net/http's own error would repeat what the proxy wrote
+			}
+			return nil
 		}
 	}
 	return &Client{policy: o.Policy, timeout: o.Timeout, transport: transport}
@@ -137,9 +130,10 @@ type Result struct {
 // Succeeded reports whether the receiver answered with 2xx.
 func (r Result) Succeeded() bool { return r.Problem == "" }
 
-// Post makes one attempt: a single POST with exactly these headers, Host and Content-Length. It
-// returns when the response headers arrive, a problem occurs, the timeout passes or the context is
-// cancelled. Callers may share the header and the body, and must not change them during the call.
+// Post makes one attempt: a single POST with these headers, one of which must be User-Agent, and with
+// Host and Content-Length. It returns when the response headers arrive, a problem occurs, the timeout
+// passes or the context is cancelled. Callers may share the header and the body, and must not change
+// them during the call.
 func (c *Client) Post(ctx context.Context, target string, header http.Header, body []byte) Result {
 	start := time.Now()
 	answer, release, err := c.send(ctx, target, header, body, start.Add(c.timeout))
@@ -165,13 +159,6 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 		return nil, nil, err
 	}
 	request.URL, request.Host, request.Header = u, u.Host, header
-	if header.Values("User-Agent") == nil {
-		request.Header = header.Clone()
-		if request.Header == nil {
-			request.Header = http.Header{}
-		}
-		request.Header["User-Agent"] = []string{""} // otherwise net/http sends its own
-	}
 	// RoundTrip instead of http.Client: no redirects, no cookies, no Referer.
 	answer, err := c.transport.RoundTrip(request)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"strconv"
 	"strings"
 	"syscall"
@@ -146,13 +145,4 @@ func certificateProblem(err error) string {
 		return ProblemCertificate
 	}
 	return ""
-}
-
-// proxyAnswered returns an error when the proxy did not connect. net/http's own error would repeat
-// what the proxy wrote.
-func proxyAnswered(answer *http.Response) error {
-	if answer.StatusCode != http.StatusOK {
-		return errProxyRefused
-	}
-	return nil
 }
