@@ -18,7 +18,7 @@ const (
 )
 
 // cancel moves the waiting deliveries of disabled or deleted webhooks to the journal.
-func (w *Worker) cancel(ctx context.Context) error {
+func (w *Worker) cancel(ctx context.Context) {
 	var looked time.Time
 	for {
 		if time.Since(looked) >= missedInterval {
@@ -37,7 +37,7 @@ func (w *Worker) cancel(ctx context.Context) error {
 			rest = max(cancelRest, cancelShare*time.Since(start))
 		}
 		if !pause(ctx, rest) {
-			return nil
+			return
 		}
 	}
 }

@@ -24,7 +24,7 @@ type dispatcher struct {
 }
 
 // dispatch starts attempts until the context ends, then waits for those in progress.
-func (w *Worker) dispatch(ctx, working context.Context) error {
+func (w *Worker) dispatch(ctx, working context.Context) {
 	attempting, breakOff := context.WithCancel(working)
 	defer breakOff()
 	defer context.AfterFunc(ctx, func() {
@@ -70,7 +70,6 @@ func (w *Worker) dispatch(ctx, working context.Context) error {
 	for w.lanes.inFlight > 0 {
 		d.end(<-w.ended)
 	}
-	return nil
 }
 
 // step relays, looks for due deliveries, and claims: each if there is a reason and free capacity. Each

@@ -13,7 +13,7 @@ import (
 const resendInterval = 5 * time.Second
 
 // resend continues resends whose process has ended.
-func (w *Worker) resend(ctx context.Context) error {
+func (w *Worker) resend(ctx context.Context) {
 	for {
 		due, err := queue.DueResends(ctx, w.config.DB, 10)
 		if err != nil && ctx.Err() == nil {
@@ -25,7 +25,7 @@ func (w *Worker) resend(ctx context.Context) error {
 			}
 		}
 		if !pause(ctx, resendInterval) {
-			return nil
+			return
 		}
 	}
 }

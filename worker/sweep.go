@@ -13,11 +13,11 @@ import (
 const sweepInterval = 10 * time.Minute
 
 // sweep deletes data past its retention, at the start and then every sweepInterval.
-func (w *Worker) sweep(ctx context.Context) error {
+func (w *Worker) sweep(ctx context.Context) {
 	for {
 		w.sweepOnce(ctx)
 		if !pause(ctx, sweepInterval) {
-			return nil
+			return
 		}
 	}
 }

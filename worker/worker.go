@@ -23,17 +23,17 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/sync/errgroup"
 
 	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
@@ -122,21 +122,13 @@ type Worker struct {
 // New returns a worker, after it has checked that it can sign: its error names a missing secret
 // key.
 func New(ctx context.Context, c Config) (*Worker, error) {
-	if c.Concurrency == 0 {
-		c.Concurrency = DefaultConcurrency
-	}
+	c.Concurrency = cmp.Or(c.Concurrency, DefaultConcurrency)
 	if c.RetryDelays == nil {
 		c.RetryDelays = DefaultRetryDelays()
 	}
-	if c.Timeout == 0 {
-		c.Timeout = egress.DefaultTimeout
-	}
-	if c.DisableAfter == 0 {
-		c.DisableAfter = DefaultDisableAfter
-	}
-	if c.Retention == 0 {
-		c.Retention = DefaultRetention
-	}
+	c.Timeout = cmp.Or(c.Timeout, egress.DefaultTimeout)
+	c.DisableAfter = cmp.Or(c.DisableAfter, DefaultDisableAfter)
+	c.Retention = cmp.Or(c.Retention, DefaultRetention)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -174,9 +166,9 @@ func (w *Worker) checkSecrets(ctx context.Context) error {
 	return nil
 }
 
-// Run works until the context ends, then shuts down: it returns nil once every running attempt has
-// ended and its result is written, or it was released. It is called once.
-func (w *Worker) Run(ctx context.Context) error {
+// Run works until the context ends, then shuts down: it returns once every running attempt has ended
+// and its result is written, or it was released. It is called once.
+func (w *Worker) Run(ctx context.Context) {
 	// Attempts and the writing of their results continue after the context ends.
 	working, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
@@ -184,34 +176,26 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer stopCounting()
 	counted := make(chan error, 1)
 	go func() { counted <- w.usage.Run(counting) }()
-	group, running := errgroup.WithContext(ctx)
-	recorded := make(chan struct{})
-	go func() {
-		defer close(recorded)
-		w.record(working)
-	}()
-	group.Go(func() error { return w.dispatch(running, working) })
-	group.Go(func() error { return w.sweep(running) })
-	group.Go(func() error { w.config.DB.WatchClock(running, w.config.Logger); return nil })
-	group.Go(func() error { count.On(w.config.DB).Keep(running, w.config.Logger); return nil })
-	group.Go(func() error { return w.resend(running) })
-	group.Go(func() error { return w.cancel(running) })
-	err := group.Wait()
+	var loops, recording sync.WaitGroup
+	recording.Go(func() { w.record(working) })
+	loops.Go(func() { w.dispatch(ctx, working) })
+	loops.Go(func() { w.sweep(ctx) })
+	loops.Go(func() { w.config.DB.WatchClock(ctx, w.config.Logger) })
+	loops.Go(func() { count.On(w.config.DB).Keep(ctx, w.config.Logger) })
+	loops.Go(func() { w.resend(ctx) })
+	loops.Go(func() { w.cancel(ctx) })
+	loops.Wait()
 	close(w.results)
-	<-recorded
+	recording.Wait()
 	stopCounting()
 	if err := <-counted; err != nil {
 		w.config.Logger.WarnContext(working, "write the use of webhooks", "error", err)
 	}
 	w.client.Close()
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		err = nil
-	}
 	relays, relayP99 := w.relays.summary()
 	claims, claimP99 := w.claims.summary()
 	w.config.Logger.InfoContext(working, "worker stopped",
 		"relays", relays, "relay_p99_ms", inMilliseconds(relayP99), "claims", claims, "claim_p99_ms", inMilliseconds(claimP99))
-	return err
 }
 
 // lease is how long a delivery stays leased.

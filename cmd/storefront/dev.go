@@ -156,7 +156,7 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 			if err := greet(s, g, demo, handle); err != nil {
 				return err
 			}
-			group.Go(func() error { return deliveries.Run(ctx) })
+			group.Go(func() error { deliveries.Run(ctx); return nil })
 			return nil
 		})
 	})

@@ -73,7 +73,8 @@ func (c *workerCmd) deliver(s *session, handle *db.DB, ring *seal.Ring, logger *
 	shown := monitor.Config{Metrics: registry, Logger: logger, Ready: monitor.NewReadiness(handle).Check}
 	return c.beside(s.ctx, shown, func(ctx context.Context) error {
 		logger.InfoContext(ctx, "delivering", "concurrency", int(c.Concurrency), "attempts", len(c.RetryDelays.waits)+1)
-		return w.Run(ctx)
+		w.Run(ctx)
+		return nil
 	})
 }
 
