@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"net"
@@ -42,6 +43,33 @@ func newStore(ctx context.Context, tx *ent.Tx, slug string, at time.Time) *ent.S
 func asOperator(storeID uuid.UUID) context.Context {
 	return tenant.With(context.Background(), tenant.Store{ID: storeID, Currency: "XAF", Country: "CM"},
 		tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
+}
+
+// pools is how many pools of connections this process has: each has a goroutine.
+func pools() int {
+	stacks := make([]byte, 4<<20)
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("sql.(*DB).connectionOpener("))
+}
+
+// Nothing else may open a pool meanwhile, so the test runs alone.
+func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
+	text := filepath.Join(t.TempDir(), "text.db")
+	require.NoError(t, os.WriteFile(text, bytes.Repeat([]byte("no database"), 100), 0o600))
+	before := pools()
+	_, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + text, AdmissionConns: 2})
+	require.Error(t, err)
+	require.Eventually(t, func() bool { return pools() <= before }, 5*time.Second, time.Millisecond)
+
+	ctx, leave := context.WithCancel(t.Context())
+	url := dbtest.EmptyURL(t, dbtest.Postgres)
+	before = pools()
+	_, err = db.Open(ctx, db.Config{URL: url, AdmissionConns: 2, Observe: func(query string) {
+		if query == "SELECT clock_timestamp()" { // the last step
+			leave()
+		}
+	}})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Eventually(t, func() bool { return pools() <= before }, 5*time.Second, time.Millisecond)
 }
 
 func TestOpenRefusesWhatNamesNoDatabase(t *testing.T) {

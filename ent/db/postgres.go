@@ -96,7 +96,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		return read, err
 	}
 	if _, err := s.ReadClock(ctx); err != nil {
-		_ = db.Close()
+		_ = s.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
 	return s, nil

@@ -96,7 +96,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	// The writer is first: it creates the write-ahead log of a new file.
 	for _, db := range []*sql.DB{writer, reader} {
 		if err := db.PingContext(ctx); err != nil {
-			_, _ = reader.Close(), writer.Close()
+			_, _, _ = admissions.Close(), reader.Close(), writer.Close()
 			return nil, fmt.Errorf("reach the database: open %s: %w", path, err)
 		}
 	}
