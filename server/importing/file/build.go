@@ -46,7 +46,8 @@ func (b *builder) place(field string) (column string, line int) {
 		names = nil
 	}
 	for _, name := range append(names, field) {
-		if value, column := b.on(at, name); value != "" || len(b.table.columnsOf(name)) > 0 {
+		if places, _ := b.table.columnsOf(name); len(places) > 0 {
+			_, column = b.on(at, name)
 			return column, b.lines[at].number
 		}
 	}

@@ -1,16 +1,19 @@
 package file_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/importing/file"
 )
@@ -127,6 +130,44 @@ func TestEveryBadLineIsReported(t *testing.T) {
 		}
 		require.Len(t, s.customers(), map[bool]int{true: 0, false: 500}[dry])
 	}
+}
+
+// opening is an API that lets the rest of a file be read once it has answered.
+type opening struct {
+	file.API
+	answered chan struct{}
+	once     *sync.Once
+}
+
+func (o opening) ImportCustomers(ctx context.Context, in *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error) {
+	defer o.once.Do(func() { close(o.answered) })
+	return o.API.ImportCustomers(ctx, in)
+}
+
+// Read waits for the answer, and then ends.
+func (o opening) Read([]byte) (int, error) {
+	<-o.answered
+	return 0, io.EOF
+}
+
+// The rows that the store refused are named while the file is read on, where objects have new members.
+func TestRowsAreRefusedWhileTheFileIsRead(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
+	rows := func(n int) *strings.Reader {
+		var text strings.Builder
+		for i := range n {
+			_, _ = fmt.Fprintf(&text, "{\"mail\":\"nobody\",\"phone\":\"12\",\"member%d of %d\":1}\n", i, n)
+		}
+		return strings.NewReader(text.String())
+	}
+	api := opening{s, make(chan struct{}), &sync.Once{}}
+	in := io.MultiReader(rows(file.BatchRows+1), api, rows(file.BatchRows-1))
+	done, err := file.Load(t.Context(), api, in, file.Options{
+		Store: s.Store, Kind: file.Customers, Columns: map[string]string{"mail": "email"}, DryRun: true,
+	})
+	require.ErrorContains(t, err, "the first is line 1: mail: must be an e-mail address")
+	require.Equal(t, 2*file.BatchRows, done.Bad)
 }
 
 // Whatever a file holds, it is imported, or its bad lines are refused by number.

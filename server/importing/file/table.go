@@ -11,6 +11,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // line is one line of a table: its number and its values, in the order of the columns.
@@ -28,9 +29,11 @@ func (l line) column(name string) string {
 	return ""
 }
 
-// table reads a CSV file, or JSON lines of flat objects, as lines of columns.
+// table reads a CSV file, or JSON lines of flat objects, as lines of columns. While one goroutine reads,
+// another may ask for the columns of records that were read.
 type table struct {
 	source
+	mu     sync.Mutex // of header, places and of, which grow with the names of JSON members
 	header []string
 	places map[string]int   // by fold of the name
 	of     map[string][]int // the columns of each field that the file has
@@ -163,10 +166,7 @@ func newObjects(lines *lines, s source) *table {
 		for name, value := range object {
 			i, known := t.places[fold(name)]
 			if !known {
-				i = len(t.header)
-				t.places[fold(name)] = i
-				t.header = append(t.header, name)
-				clear(t.of)
+				i = t.add(name)
 			}
 			for len(l.values) <= i {
 				l.values = append(l.values, "")
@@ -184,6 +184,17 @@ func newObjects(lines *lines, s source) *table {
 		return l, nil
 	}
 	return t
+}
+
+// add adds a column behind the others, and returns its place.
+func (t *table) add(name string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := len(t.header)
+	t.places[fold(name)] = at
+	t.header = append(t.header, name)
+	clear(t.of)
+	return at
 }
 
 // name keeps the names of the columns.
@@ -329,7 +340,7 @@ func (r *record) value(field string) string {
 
 // on returns a field's value on one of the lines, and the column that it is in.
 func (r *record) on(n int, field string) (value, column string) {
-	places := r.table.columnsOf(field)
+	places, header := r.table.columnsOf(field)
 	if len(places) == 0 {
 		return "", field
 	}
@@ -338,14 +349,16 @@ func (r *record) on(n int, field string) (value, column string) {
 			continue
 		}
 		if value := strings.TrimSpace(r.lines[n].values[i]); value != "" {
-			return unquoted(value), r.table.header[i]
+			return unquoted(value), header[i]
 		}
 	}
-	return "", r.table.header[places[0]]
+	return "", header[places[0]]
 }
 
-// columnsOf returns the places of the columns of a field.
-func (t *table) columnsOf(field string) []int {
+// columnsOf returns the places of the columns of a field, and the header that they are in.
+func (t *table) columnsOf(field string) (places []int, header []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	places, known := t.of[field]
 	if !known {
 		for _, name := range t.columns[field] {
@@ -355,7 +368,7 @@ func (t *table) columnsOf(field string) []int {
 		}
 		t.of[field] = places
 	}
-	return places
+	return places, t.header
 }
 
 // isRead reports whether a field is read from a column of this name.
