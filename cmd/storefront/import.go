@@ -42,14 +42,14 @@ const maxShown = 50
 func (c *importCmd) Run(s *session) error {
 	options := file.Options{
 		Kind: file.Kind(c.Kind), From: c.From, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]),
-		Events: c.Events, DryRun: c.DryRun, Columns: map[string]string{},
+		Events: c.Events, DryRun: c.DryRun,
 	}
 	for _, m := range c.Map {
 		column, field, found := strings.Cut(m, "=")
 		if !found || column == "" {
 			return usage("--map %s: must be COLUMN=FIELD, or COLUMN= to leave the column out", m)
 		}
-		options.Columns[column] = field
+		options.Columns = append(options.Columns, file.Column{Name: column, Field: field})
 	}
 	in, size := s.in, int64(-1)
 	if c.File != "-" {

@@ -76,7 +76,7 @@ func TestBadLines(t *testing.T) {
 		{"a word is one of the set", file.Options{Kind: file.Products}, "title,price,status\nA,5,sold\n", `line 2: status: must be one of ARCHIVED, DRAFT, PUBLISHED, not "sold"`},
 		{"a date has one meaning", file.Options{Kind: file.Products}, "title,price,createdAt\nA,5,01/02/2026\n", "line 2: createdAt: must be a date such as 2026-01-31"},
 		{"the abbreviation of a zone has several meanings", file.Options{Kind: file.Products}, "title,price,createdAt\nA,5,2026-01-31 15:04:05 EST\n", "line 2: createdAt: must be a date such as 2026-01-31"},
-		{"a mapped column is there", file.Options{Kind: file.Products, Columns: map[string]string{"Notiz": "summary"}}, "title,price,Notitz\nA,5,x\n", "line 1: no column Notiz, which --map names; the columns are title, price, Notitz"},
+		{"a mapped column is there", file.Options{Kind: file.Products, Columns: []file.Column{{"Notiz", "summary"}}}, "title,price,Notitz\nA,5,x\n", "line 1: no column Notiz, which --map names; the columns are title, price, Notitz"},
 		{"lines of one order stand together", file.Options{Kind: file.Orders}, "reference,status,email,itemTitle,itemPrice\n1,PAID,a@example.com,A,1\n2,PAID,a@example.com,A,1\n1,PAID,a@example.com,B,2\n", "line 4: reference: 1 stands further up too"},
 		{"a reference is of one order", file.Options{Kind: file.Orders}, "id,reference,status,email,total\n1,R,PAID,a@example.com,1\n2,R,PAID,b@example.com,2\n", "line 3: reference: R stands further up too"},
 		{"an order has an end", file.Options{Kind: file.Orders}, "reference,status,email,total,itemTitle\n1,PAID,a@example.com,1,A\n" + strings.Repeat(",,,,A\n", 10_000), "line 10002: belongs to a record of more than 10000 lines; reference may be empty"},
@@ -86,9 +86,9 @@ func TestBadLines(t *testing.T) {
 		{"amounts are in the store's currency", file.Options{Kind: file.Products, From: "gumroad"}, "Item Name,Item Price ($)\nA,5\n", "line 2: currency: must be XAF, the store's currency"},
 		{"an item's line and column", file.Options{Kind: file.Orders, From: "shopify"}, "Name,Email,Financial Status,Total,Lineitem name,Lineitem quantity,Lineitem price\n#1,a@example.com,paid,5,A,1,5\n#1,,,,B,0,5\n", "line 3: Lineitem quantity: must be a whole number from 1"},
 		{"an order has an amount", file.Options{Kind: file.Orders}, "reference,status,email\n1,PAID,a@example.com\n", "line 2: total: is required"},
-		{"JSON lines with columns", file.Options{Kind: file.Products, Columns: map[string]string{"cost": "price"}}, "{\"title\":\"A\",\"cost\":\"x\"}", "line 1: cost: must be an amount"},
-		{"JSON is an object a line", file.Options{Kind: file.Products, Columns: map[string]string{"cost": "price"}}, "{\"title\":\"A\"", "line 1: must be one JSON object"},
-		{"JSON with columns is flat", file.Options{Kind: file.Products, Columns: map[string]string{"cost": "price"}}, "{\"title\":{\"de\":\"A\"},\"cost\":5,\"images\":[]}", "line 1: title: must be a text, a number, true or false"},
+		{"JSON lines with columns", file.Options{Kind: file.Products, Columns: []file.Column{{"cost", "price"}}}, "{\"title\":\"A\",\"cost\":\"x\"}", "line 1: cost: must be an amount"},
+		{"JSON is an object a line", file.Options{Kind: file.Products, Columns: []file.Column{{"cost", "price"}}}, "{\"title\":\"A\"", "line 1: must be one JSON object"},
+		{"JSON with columns is flat", file.Options{Kind: file.Products, Columns: []file.Column{{"cost", "price"}}}, "{\"title\":{\"de\":\"A\"},\"cost\":5,\"images\":[]}", "line 1: title: must be a text, a number, true or false"},
 		{"JSON is no array", file.Options{Kind: file.Products}, "[\n{}]", "line 1: "},
 	} {
 		for _, dry := range []bool{true, false} {
@@ -100,7 +100,7 @@ func TestBadLines(t *testing.T) {
 		}
 	}
 	require.Empty(t, s.products())
-	_, err := s.try(file.Options{Kind: file.Products, Columns: map[string]string{"a": "colour"}}, []byte("a,b\n"))
+	_, err := s.try(file.Options{Kind: file.Products, Columns: []file.Column{{"a", "colour"}}}, []byte("a,b\n"))
 	require.ErrorIs(t, err, file.ErrOptions)
 }
 
@@ -164,7 +164,7 @@ func TestRowsAreRefusedWhileTheFileIsRead(t *testing.T) {
 	api := opening{s, make(chan struct{}), &sync.Once{}}
 	in := io.MultiReader(rows(file.BatchRows+1), api, rows(file.BatchRows-1))
 	done, err := file.Load(t.Context(), api, in, file.Options{
-		Store: s.Store, Kind: file.Customers, Columns: map[string]string{"mail": "email"}, DryRun: true,
+		Store: s.Store, Kind: file.Customers, Columns: []file.Column{{"mail", "email"}}, DryRun: true,
 	})
 	require.ErrorContains(t, err, "the first is line 1: mail: must be an e-mail address")
 	require.Equal(t, 2*file.BatchRows, done.Bad)

@@ -56,8 +56,9 @@ type Options struct {
 	Kind Kind
 	// From is the shop whose export the file is; empty means storefront.
 	From string
-	// Columns maps columns to fields, before those of From; a column without a field is left out.
-	Columns map[string]string
+	// Columns are read as fields before the columns of From. Of several for one field, the first that
+	// holds something counts.
+	Columns []Column
 	// Type is the type of products whose line has none; FILE unless set.
 	Type storefrontv1.Product_Type
 	// Events sends the events that the same rows would send if they were new.
@@ -69,6 +70,9 @@ type Options struct {
 	// Bad, when not nil, is called for each bad line, in the file's order.
 	Bad func(LineError)
 }
+
+// Column is a column to read as a field; without a field it is left out.
+type Column struct{ Name, Field string }
 
 // Progress is how far an import is.
 type Progress struct {

@@ -57,9 +57,9 @@ func (l *load) open() (func() (*entry, error), error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, column := range slices.Sorted(maps.Keys(l.Columns)) {
-		if _, there := t.places[fold(column)]; !there && l.Columns[column] != "" {
-			return nil, &fatalError{LineError{1, "", fmt.Sprintf("no column %s, which --map names; the columns are %s", column, strings.Join(t.header, ", "))}}
+	for _, c := range l.Columns {
+		if _, there := t.places[fold(c.Name)]; !there && c.Field != "" {
+			return nil, &fatalError{LineError{1, "", fmt.Sprintf("no column %s, which --map names; the columns are %s", c.Name, strings.Join(t.header, ", "))}}
 		}
 	}
 	if missing := t.missing(l.Kind); missing != "" {

@@ -164,11 +164,15 @@ func TestColumnsOfOnesOwn(t *testing.T) {
 		require.Contains(t, slugs, "guide")
 		require.Len(t, slugs, 3, "a slug that is taken gets an end")
 		done := s.load(file.Options{
-			Kind: file.Products, Columns: map[string]string{"Preis": "price", "Titel": "title", "Nr": "id", "status": ""}, Type: storefrontv1.Product_COURSE,
+			Kind: file.Products, Columns: []file.Column{{"Preis", "price"}, {"Titel", "title"}, {"Nr", "id"}, {"status", ""}}, Type: storefrontv1.Product_COURSE,
 		}, []byte("Nr;Titel;Preis;status\n1;Guide;500;sold\n2;Guide;600;sold\n1;Guide;500;sold\n"))
 		require.Equal(t, 2, done.Stored)
 		require.Equal(t, 1, done.Skipped)
 		require.Equal(t, storefrontv1.Product_COURSE, s.products()[0].GetType())
+
+		s.load(file.Options{Kind: file.Customers, Columns: []file.Column{{"Mobil", "phone"}, {"Festnetz", "phone"}, {"Büro", "phone"}}},
+			[]byte("email,Büro,Festnetz,Mobil\nc@example.com,+237670000004,+237670000003,+237670000002\n"))
+		require.Equal(t, "+237670000002", s.customers()[0].GetPhone(), "the first that --map names")
 
 		s.twice("", file.Orders, []byte("reference,status,email,itemTitle,itemPrice,itemQuantity\nR1,PAID,a@example.com,Guide,500,2\nR1,,,Guide !,700,\nR2,PENDING,a@example.com,Guide,500,1\n"), 2)
 		first := by(s.orders(), (*storefrontv1.Order).GetReference)["R1"]

@@ -208,7 +208,7 @@ func (t *table) name(header []string) {
 }
 
 // mapped adds the columns of --map, and for a file of one's own each column that is named as a field.
-func (s source) mapped(fields []string, columns map[string]string) (source, error) {
+func (s source) mapped(fields []string, columns []Column) (source, error) {
 	all := map[string][]string{}
 	for field, names := range s.columns {
 		all[field] = names
@@ -218,17 +218,23 @@ func (s source) mapped(fields []string, columns map[string]string) (source, erro
 			all[field] = []string{field}
 		}
 	}
-	for column, field := range columns {
-		for other, names := range all { // a mapped column counts for nothing else
-			all[other] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fold(name) == fold(column) })
+	chosen := map[string][]string{}
+	for _, c := range columns {
+		for _, of := range []map[string][]string{all, chosen} { // a mapped column counts for nothing else
+			for field, names := range of {
+				of[field] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fold(name) == fold(c.Name) })
+			}
 		}
-		if field == "" {
+		if c.Field == "" {
 			continue
 		}
-		if !slices.Contains(fields, field) {
-			return s, fmt.Errorf("--map %s=%s: must be one of %s", column, field, strings.Join(fields, ", "))
+		if !slices.Contains(fields, c.Field) {
+			return s, fmt.Errorf("--map %s=%s: must be one of %s", c.Name, c.Field, strings.Join(fields, ", "))
 		}
-		all[field] = append([]string{column}, all[field]...)
+		chosen[c.Field] = append(chosen[c.Field], c.Name)
+	}
+	for field, names := range chosen {
+		all[field] = append(names, all[field]...)
 	}
 	s.columns = all
 	return s, nil
