@@ -79,6 +79,7 @@ func TestBadLines(t *testing.T) {
 		{"a mapped column is there", file.Options{Kind: file.Products, Columns: []file.Column{{"Notiz", "summary"}}}, "title,price,Notitz\nA,5,x\n", "line 1: no column Notiz, which --map names; the columns are title, price, Notitz"},
 		{"lines of one order stand together", file.Options{Kind: file.Orders}, "reference,status,email,itemTitle,itemPrice\n1,PAID,a@example.com,A,1\n2,PAID,a@example.com,A,1\n1,PAID,a@example.com,B,2\n", "line 4: reference: 1 stands further up too"},
 		{"a reference is of one order", file.Options{Kind: file.Orders}, "id,reference,status,email,total\n1,R,PAID,a@example.com,1\n2,R,PAID,b@example.com,2\n", "line 3: reference: R stands further up too"},
+		{"an id is of one order", file.Options{Kind: file.Orders}, "id,status,email,total\n1,PAID,a@example.com,1\n2,PAID,b@example.com,2\n1,PAID,a@example.com,3\n", "line 4: id: 1 stands further up too"},
 		{"an order has an end", file.Options{Kind: file.Orders}, "reference,status,email,total,itemTitle\n1,PAID,a@example.com,1,A\n" + strings.Repeat(",,,,A\n", 10_000), "line 10002: belongs to a record of more than 10000 lines; reference may be empty"},
 		{"a sum is an amount", file.Options{Kind: file.Orders}, "reference,status,email,itemTitle,itemPrice,itemQuantity\n1,PAID,a@example.com,A,4503599627370496,4096\n", "line 2: total: is required: the sum of the items is no amount"},
 		{"a customer is identified", file.Options{Kind: file.Customers}, "name,email\nAwa,\n", "line 2: email: is required, or a phone"},

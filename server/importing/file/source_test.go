@@ -195,6 +195,8 @@ func TestRowsThatLookLikeOthers(t *testing.T) {
 		require.EqualValues(t, 1007, orders["R1"].GetAmount(), "the sum of what its items cost")
 		require.Len(t, orders["R1"].GetItems(), 2)
 		require.EqualValues(t, 20, orders["2"].GetAmount(), "an id of its own makes a line another order")
+		s.twice("", file.Orders, []byte("id,status,email,itemTitle,itemPrice\n7,PAID,a@example.com,Guide,1000\n7,PAID,a@example.com,Box,7\n8,PAID,a@example.com,Box,7\n"), 2)
+		require.EqualValues(t, 1007, by(s.orders(), (*storefrontv1.Order).GetReference)["7"].GetAmount(), "lines with the id of one order")
 		// Two exports of overlapping months, one behind the other.
 		again := s.load(file.Options{Kind: file.Orders}, []byte("reference,status,email,total\nA,PAID,a@example.com,5\nB,PAID,a@example.com,6\nA,PAID,a@example.com,5\n"))
 		require.Equal(t, 2, again.Stored)

@@ -251,8 +251,8 @@ func (t *table) next() (*record, error) {
 			continue
 		}
 		r := &record{lines: []line{first}, table: t}
-		key := r.value(t.group)
-		for t.group != "" && key != "" {
+		field, key := r.key()
+		for key != "" {
 			more, err := t.take()
 			if err != nil {
 				t.failed = err
@@ -263,38 +263,22 @@ func (t *table) next() (*record, error) {
 				break
 			}
 			if len(r.lines) == maxRecordLines {
-				return nil, &fatalError{LineError{more.number, "", fmt.Sprintf("belongs to a record of more than %d lines; %s may be empty", maxRecordLines, r.columnOf(t.group))}}
+				return nil, &fatalError{LineError{more.number, "", fmt.Sprintf("belongs to a record of more than %d lines; %s may be empty", maxRecordLines, r.columnOf(field))}}
 			}
 			r.lines = append(r.lines, more)
 		}
-		return r, t.apart(key, r)
+		return r, t.apart(r)
 	}
 }
 
 // maxRecordLines bounds the lines of one record, and with them what is held in memory.
 const maxRecordLines = 10_000
 
-// goesOn reports whether a line is one of the same record: it has the group's value, or none, and no
-// other id.
-func (r *record) goesOn(further *record) bool {
-	for _, field := range []string{r.table.group, "id"} {
-		if other := further.value(field); other != "" && other != r.value(field) {
-			return false
-		}
-	}
-	return true
-}
-
-// columnOf returns the column that a field is read from.
-func (r *record) columnOf(field string) string {
-	_, column := r.on(0, field)
-	return column
-}
-
 // apart refuses a record of a group that stood further up with other lines: it would be taken for the one
 // that is there already, and its lines would be lost. The same lines again are.
-func (t *table) apart(key string, r *record) error {
-	if t.group == "" || key == "" {
+func (t *table) apart(r *record) error {
+	field, key := r.key()
+	if key == "" {
 		return nil
 	}
 	var whole maphash.Hash
@@ -305,9 +289,9 @@ func (t *table) apart(key string, r *record) error {
 			_ = whole.WriteByte(0)
 		}
 	}
-	group := maphash.String(t.seed, key)
+	group := maphash.String(t.seed, field+"\n"+key)
 	if before, again := t.groups[group]; again && before != whole.Sum64() {
-		return &LineError{r.lines[0].number, r.columnOf(t.group), fmt.Sprintf("%s stands further up too; all lines of one record must follow each other", key)}
+		return &LineError{r.lines[0].number, r.columnOf(field), fmt.Sprintf("%s stands further up too; all lines of one record must follow each other", key)}
 	}
 	t.groups[group] = whole.Sum64()
 	return nil
@@ -330,35 +314,6 @@ func (t *table) take() (line, error) {
 			return l, err
 		}
 	}
-}
-
-// record is what is known of one object: a line, or several.
-type record struct {
-	lines []line
-	table *table
-}
-
-// value returns a field's value on the first line.
-func (r *record) value(field string) string {
-	value, _ := r.on(0, field)
-	return value
-}
-
-// on returns a field's value on one of the lines, and the column that it is in.
-func (r *record) on(n int, field string) (value, column string) {
-	places, header := r.table.columnsOf(field)
-	if len(places) == 0 {
-		return "", field
-	}
-	for _, i := range places {
-		if i >= len(r.lines[n].values) {
-			continue
-		}
-		if value := strings.TrimSpace(r.lines[n].values[i]); value != "" {
-			return unquoted(value), header[i]
-		}
-	}
-	return "", header[places[0]]
 }
 
 // columnsOf returns the places of the columns of a field, and the header that they are in.
@@ -385,13 +340,4 @@ func (t *table) isRead(name string) bool {
 		}
 	}
 	return false
-}
-
-// unquoted leaves out the apostrophe by which spreadsheets keep a number a text; that of a title such as
-// '90s Hits belongs to it.
-func unquoted(value string) string {
-	if len(value) > 1 && value[0] == '\'' && strings.Trim(value[1:], "+0123456789 ().,/-") == "" {
-		return value[1:]
-	}
-	return value
 }
