@@ -58,13 +58,16 @@ func (c *importCmd) Run(s *session) error {
 			return fmt.Errorf("import: %w", err)
 		}
 		defer func() { _ = f.Close() }()
+		in = f
+	}
+	// Standard input may be a file too.
+	if f, is := in.(*os.File); is {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			size = info.Size()
 			if other, err := os.Stat(c.Errors); err == nil && os.SameFile(info, other) {
 				return usage("--errors %s: is the file to import, which it would overwrite", c.Errors)
 			}
 		}
-		in = f
 	}
 	bad, err := newBadLines(c.Errors)
 	if err != nil {
