@@ -115,10 +115,13 @@ func (a *answer) limit(until time.Time) {
 	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(until)
 }
 
-// WriteHeader implements http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter. Every 503 says when to try again.
 func (a *answer) WriteHeader(status int) {
 	if status >= http.StatusOK {
 		a.begin()
+	}
+	if status == http.StatusServiceUnavailable {
+		a.Header().Set("Retry-After", "1")
 	}
 	a.ResponseWriter.WriteHeader(status)
 }

@@ -105,6 +105,24 @@ func TestDatabaseAway(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.status(t, "/healthz"))
 }
 
+// Each side of the operator's listener says with its 503 when to try again.
+func TestTheOperatorsSideSaysWhenToTryAgain(t *testing.T) {
+	t.Parallel()
+	s := throughCable(t, dbtest.Postgres)
+	s.cable.cut()
+	for _, path := range []string{"/readyz", "/dashboard/webhooks", "/storefront.admin.v1.StoreService/ListStores?encoding=json&message=%7B%7D"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.admin+path, nil)
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer "+operatorToken)
+		request.Header.Set("Cookie", "storefront_session=somebody's")
+		answer, err := s.plain.Do(request)
+		require.NoError(t, err, path)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode, path)
+		require.Equal(t, "1", answer.Header.Get("Retry-After"), path)
+	}
+}
+
 // status returns the status of a path on the operator's listener.
 func (s *installation) status(t *testing.T, path string) int {
 	t.Helper()

@@ -235,7 +235,7 @@ func refusalExchanges() []exchange {
 // throughCable is a service whose database can be cut off.
 func throughCable(t *testing.T, database string) *installation {
 	address, cable := newCable(t)
-	s := newService(t, database, settings{url: address})
+	s := newService(t, database, settings{url: address, token: operatorToken})
 	s.cable = cable
 	return s
 }

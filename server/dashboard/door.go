@@ -100,6 +100,5 @@ func (d *dashboard) turnAway(w http.ResponseWriter, r *http.Request, err error) 
 		d.fail(w, r, err) // its time is over, or the browser has left
 		return
 	}
-	w.Header().Set("Retry-After", "1")
 	d.notify(w, r, http.StatusServiceUnavailable, "The dashboard is busy", "There are more requests than it can answer in time. Reload the page in a moment.")
 }

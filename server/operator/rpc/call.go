@@ -87,7 +87,6 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, proc
 	case message.Unary:
 		leave, err := c.enter(inner.Context())
 		if err != nil {
-			w.Header().Set("Retry-After", "1")
 			return err
 		}
 		defer leave()
