@@ -46,11 +46,11 @@ func lengthOf(text string) (time.Duration, error) {
 }
 
 // instantOrNone is a date-time, or none.
-type instantOrNone struct{ value *timestamppb.Timestamp }
+type instantOrNone struct{ orNone[timestamppb.Timestamp] }
 
 // UnmarshalText reads an RFC 3339 date-time or none.
 func (i *instantOrNone) UnmarshalText(text []byte) error {
-	i.value = nil
+	i.given, i.value = true, nil
 	if isNone(text) {
 		return nil
 	}

@@ -23,23 +23,23 @@ var pricings = storefrontv1.PaymentLink_Pricing_value
 
 type linkCreateCmd struct {
 	place
-	Store           string         `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	Title           string         `required:"" placeholder:"TITLE" help:"Title, 1 to 200 characters."`
-	Pricing         *string        `enum:"FIXED,OPEN" placeholder:"PRICING" help:"FIXED, the link sets --amount, or OPEN, the buyer chooses from --min-amount up (default: the one whose amount is given)."`
-	Amount          *amount        `placeholder:"N" help:"What a FIXED link asks for, in minor units of the store's currency, from 1."`
-	MinAmount       *amount        `placeholder:"N" help:"The least that an OPEN link takes, in minor units, from 1."`
-	Description     *string        `clears:"" placeholder:"TEXT" help:"At most 5000 characters."`
-	CoverURL        *string        `name:"cover-url" clears:"" placeholder:"URL" help:"Address of the cover picture."`
-	ThankYouMessage *string        `clears:"" placeholder:"TEXT" help:"Shown to the buyer after paying, at most 2000 characters."`
-	ExpiresAt       *instantOrNone `placeholder:"TIME" help:"When the link stops taking payments, such as 2026-12-31T23:59:59Z (default: never)."`
-	MaxPayments     *countOrNone   `placeholder:"N" help:"How many payments it takes at most (default: no cap)."`
+	Store           string        `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	Title           string        `required:"" placeholder:"TITLE" help:"Title, 1 to 200 characters."`
+	Pricing         *string       `enum:"FIXED,OPEN" placeholder:"PRICING" help:"FIXED, the link sets --amount, or OPEN, the buyer chooses from --min-amount up (default: the one whose amount is given)."`
+	Amount          *amount       `placeholder:"N" help:"What a FIXED link asks for, in minor units of the store's currency, from 1."`
+	MinAmount       *amount       `placeholder:"N" help:"The least that an OPEN link takes, in minor units, from 1."`
+	Description     *string       `clears:"" placeholder:"TEXT" help:"At most 5000 characters."`
+	CoverURL        *string       `name:"cover-url" clears:"" placeholder:"URL" help:"Address of the cover picture."`
+	ThankYouMessage *string       `clears:"" placeholder:"TEXT" help:"Shown to the buyer after paying, at most 2000 characters."`
+	ExpiresAt       instantOrNone `placeholder:"TIME" help:"When the link stops taking payments, such as 2026-12-31T23:59:59Z (default: never)."`
+	MaxPayments     countOrNone   `placeholder:"N" help:"How many payments it takes at most (default: no cap)."`
 }
 
 // Run creates the link.
 func (c *linkCreateCmd) Run(s *session) error {
 	in := &adminv1.CreatePaymentLinkRequest{
 		Store: c.Store, Title: c.Title, Amount: (*int64)(c.Amount), MinAmount: (*int64)(c.MinAmount), Description: c.Description,
-		CoverUrl: c.CoverURL, ThankYouMessage: c.ThankYouMessage,
+		CoverUrl: c.CoverURL, ThankYouMessage: c.ThankYouMessage, ExpiresAt: c.ExpiresAt.value, MaxPayments: c.MaxPayments.value,
 	}
 	switch {
 	case c.Pricing != nil:
@@ -50,12 +50,6 @@ func (c *linkCreateCmd) Run(s *session) error {
 		in.Pricing = storefrontv1.PaymentLink_OPEN
 	default:
 		return usage("name the price: --amount for a FIXED link, or --min-amount for an OPEN one")
-	}
-	if c.ExpiresAt != nil {
-		in.ExpiresAt = c.ExpiresAt.value
-	}
-	if c.MaxPayments != nil {
-		in.MaxPayments = c.MaxPayments.value
 	}
 	return call(s, c.place, in, operator.API.CreatePaymentLink)
 }

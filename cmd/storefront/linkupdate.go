@@ -9,15 +9,15 @@ import (
 
 type linkUpdateCmd struct {
 	linkNamed
-	Title           *string        `placeholder:"TITLE" help:"Title, 1 to 200 characters."`
-	Pricing         *string        `enum:"FIXED,OPEN" placeholder:"PRICING" help:"FIXED or OPEN; changing it removes the other kind's amount."`
-	Amount          *amountOrNone  `placeholder:"N|none" help:"What a FIXED link asks for, in minor units of the store's currency, from 1."`
-	MinAmount       *amountOrNone  `placeholder:"N|none" help:"The least that an OPEN link takes, in minor units, from 1."`
-	Description     *textOrNone    `placeholder:"TEXT|none" help:"At most 5000 characters; none removes it."`
-	CoverURL        *textOrNone    `name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`
-	ThankYouMessage *textOrNone    `placeholder:"TEXT|none" help:"Shown to the buyer after paying, at most 2000 characters; none removes it."`
-	ExpiresAt       *instantOrNone `placeholder:"TIME|none" help:"When the link stops taking payments, such as 2026-12-31T23:59:59Z; none for never."`
-	MaxPayments     *countOrNone   `placeholder:"N|none" help:"How many payments it takes at most; none for no cap."`
+	Title           *string       `placeholder:"TITLE" help:"Title, 1 to 200 characters."`
+	Pricing         *string       `enum:"FIXED,OPEN" placeholder:"PRICING" help:"FIXED or OPEN; changing it removes the other kind's amount."`
+	Amount          amountOrNone  `placeholder:"N|none" help:"What a FIXED link asks for, in minor units of the store's currency, from 1."`
+	MinAmount       amountOrNone  `placeholder:"N|none" help:"The least that an OPEN link takes, in minor units, from 1."`
+	Description     textOrNone    `placeholder:"TEXT|none" help:"At most 5000 characters; none removes it."`
+	CoverURL        textOrNone    `name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`
+	ThankYouMessage textOrNone    `placeholder:"TEXT|none" help:"Shown to the buyer after paying, at most 2000 characters; none removes it."`
+	ExpiresAt       instantOrNone `placeholder:"TIME|none" help:"When the link stops taking payments, such as 2026-12-31T23:59:59Z; none for never."`
+	MaxPayments     countOrNone   `placeholder:"N|none" help:"How many payments it takes at most; none for no cap."`
 }
 
 // Run changes the link.
@@ -26,39 +26,13 @@ func (c *linkUpdateCmd) Run(s *session) error {
 		Title: c.Title, Pricing: enumOf[storefrontv1.PaymentLink_Pricing](pricings, c.Pricing),
 	}
 	var cleared []string
-	clear := func(name string, none bool) {
-		if none {
-			cleared = append(cleared, name)
-		}
-	}
-	if c.Amount != nil {
-		in.Amount = c.Amount.value
-		clear("amount", in.Amount == nil)
-	}
-	if c.MinAmount != nil {
-		in.MinAmount = c.MinAmount.value
-		clear("min_amount", in.MinAmount == nil)
-	}
-	if c.Description != nil {
-		in.Description = c.Description.value
-		clear("description", in.Description == nil)
-	}
-	if c.CoverURL != nil {
-		in.CoverUrl = c.CoverURL.value
-		clear("cover_url", in.CoverUrl == nil)
-	}
-	if c.ThankYouMessage != nil {
-		in.ThankYouMessage = c.ThankYouMessage.value
-		clear("thank_you_message", in.ThankYouMessage == nil)
-	}
-	if c.ExpiresAt != nil {
-		in.ExpiresAt = c.ExpiresAt.value
-		clear("expires_at", in.ExpiresAt == nil)
-	}
-	if c.MaxPayments != nil {
-		in.MaxPayments = c.MaxPayments.value
-		clear("max_payments", in.MaxPayments == nil)
-	}
+	c.Amount.put(&in.Amount, "amount", &cleared)
+	c.MinAmount.put(&in.MinAmount, "min_amount", &cleared)
+	c.Description.put(&in.Description, "description", &cleared)
+	c.CoverURL.put(&in.CoverUrl, "cover_url", &cleared)
+	c.ThankYouMessage.put(&in.ThankYouMessage, "thank_you_message", &cleared)
+	c.ExpiresAt.put(&in.ExpiresAt, "expires_at", &cleared)
+	c.MaxPayments.put(&in.MaxPayments, "max_payments", &cleared)
 	in.UpdateMask = maskOf(in, "id", cleared...)
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err

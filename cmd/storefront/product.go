@@ -41,15 +41,15 @@ func (c *productCreateCmd) Run(s *session) error {
 
 type productUpdateCmd struct {
 	owned
-	Name         string        `arg:"" help:"The product's id or slug."`
-	Title        *string       `placeholder:"TITLE" help:"Title, 1 to 200 characters."`
-	Price        *amount       `placeholder:"N" help:"Price in minor units of the store's currency."`
-	CompareAt    *amountOrNone `placeholder:"N|none" help:"Reference price, above the price; none removes it."`
-	Summary      *string       `clears:"" placeholder:"TEXT" help:"A few words, at most 500 characters."`
-	Description  *string       `clears:"" placeholder:"HTML" help:"The whole description."`
-	CoverURL     *textOrNone   `name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`
-	ContentReady *bool         `negatable:"" help:"Whether the product has something to deliver."`
-	Status       *string       `enum:"DRAFT,PUBLISHED,ARCHIVED" placeholder:"STATUS" help:"DRAFT, PUBLISHED or ARCHIVED."`
+	Name         string       `arg:"" help:"The product's id or slug."`
+	Title        *string      `placeholder:"TITLE" help:"Title, 1 to 200 characters."`
+	Price        *amount      `placeholder:"N" help:"Price in minor units of the store's currency."`
+	CompareAt    amountOrNone `placeholder:"N|none" help:"Reference price, above the price; none removes it."`
+	Summary      *string      `clears:"" placeholder:"TEXT" help:"A few words, at most 500 characters."`
+	Description  *string      `clears:"" placeholder:"HTML" help:"The whole description."`
+	CoverURL     textOrNone   `name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`
+	ContentReady *bool        `negatable:"" help:"Whether the product has something to deliver."`
+	Status       *string      `enum:"DRAFT,PUBLISHED,ARCHIVED" placeholder:"STATUS" help:"DRAFT, PUBLISHED or ARCHIVED."`
 }
 
 // Run changes the product.
@@ -59,16 +59,8 @@ func (c *productUpdateCmd) Run(s *session) error {
 		Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, c.Status),
 	}
 	var cleared []string
-	if c.CompareAt != nil {
-		if in.CompareAtAmount = c.CompareAt.value; in.CompareAtAmount == nil {
-			cleared = append(cleared, "compare_at_amount")
-		}
-	}
-	if c.CoverURL != nil {
-		if in.CoverUrl = c.CoverURL.value; in.CoverUrl == nil {
-			cleared = append(cleared, "cover_url")
-		}
-	}
+	c.CompareAt.put(&in.CompareAtAmount, "compare_at_amount", &cleared)
+	c.CoverURL.put(&in.CoverUrl, "cover_url", &cleared)
 	in.UpdateMask = maskOf(in, "id", cleared...)
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err

@@ -29,12 +29,27 @@ func (a *amount) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// orNone is what a flag sets a field to, or none, which clears it. The zero value is a flag that is
+// left out.
+type orNone[V any] struct {
+	given bool
+	value *V // nil for none
+}
+
+// put sets a field of an update, and adds its name to those that are cleared if the flag says none.
+func (o orNone[V]) put(field **V, name string, cleared *[]string) {
+	*field = o.value
+	if o.given && o.value == nil {
+		*cleared = append(*cleared, name)
+	}
+}
+
 // amountOrNone is an amount, or none.
-type amountOrNone struct{ value *int64 }
+type amountOrNone struct{ orNone[int64] }
 
 // UnmarshalText reads an amount or none.
 func (a *amountOrNone) UnmarshalText(text []byte) error {
-	a.value = nil
+	a.given, a.value = true, nil
 	if isNone(text) {
 		return nil
 	}
@@ -47,11 +62,11 @@ func (a *amountOrNone) UnmarshalText(text []byte) error {
 }
 
 // textOrNone is a text, or none.
-type textOrNone struct{ value *string }
+type textOrNone struct{ orNone[string] }
 
 // UnmarshalText reads a text or none.
 func (t *textOrNone) UnmarshalText(text []byte) error {
-	t.value = nil
+	t.given, t.value = true, nil
 	if s := string(text); !isNone(text) {
 		t.value = &s
 	}
@@ -59,11 +74,11 @@ func (t *textOrNone) UnmarshalText(text []byte) error {
 }
 
 // countOrNone is a count, or none.
-type countOrNone struct{ value *int32 }
+type countOrNone struct{ orNone[int32] }
 
 // UnmarshalText reads a count or none.
 func (c *countOrNone) UnmarshalText(text []byte) error {
-	c.value = nil
+	c.given, c.value = true, nil
 	if isNone(text) {
 		return nil
 	}
