@@ -165,7 +165,7 @@ func (d demo) orders(ctx context.Context, products, links, customers []string) e
 		}
 		for _, move := range d.moves(i) {
 			// Less than the time to the next order, so that the clock never runs past today.
-			d.clock.at = d.clock.at.Add(time.Second)
+			d.clock.after(time.Second)
 			if _, err := move(ctx, recorded.GetId()); err != nil {
 				return fmt.Errorf("order %d: %w", i, err)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -178,10 +179,7 @@ func showReceived(s *session, got received) {
 
 // newDevKey revokes the keys of earlier starts and makes one with every scope.
 func newDevKey(ctx context.Context, o operator.API) (string, error) {
-	keys, err := operator.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Key, string, error) {
-		out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: demoSlug, PageSize: size, PageToken: token})
-		return out.GetKeys(), out.GetNextPageToken(), err
-	})
+	keys, err := keysOf(ctx, o, demoSlug)
 	if err != nil {
 		return "", err
 	}
@@ -199,10 +197,10 @@ func newDevKey(ctx context.Context, o operator.API) (string, error) {
 
 // greeting is what dev prints once it is ready.
 type greeting struct {
-	Store    rawJSON `json:"store"`
-	Key      string  `json:"key"`
-	URL      string  `json:"url"`
-	AdminURL string  `json:"adminUrl"`
+	Store    json.RawMessage `json:"store"`
+	Key      string          `json:"key"`
+	URL      string          `json:"url"`
+	AdminURL string          `json:"adminUrl"`
 	// Docs is the reference of the API, with its guide.
 	Docs string `json:"docs"`
 	// Dashboard is a link that signs in to the dashboard once; empty where others could reach it.
@@ -212,12 +210,6 @@ type greeting struct {
 	Curl      string `json:"curl"`
 	CurlEvent string `json:"curlEvent"`
 }
-
-// rawJSON is JSON that is printed as it is.
-type rawJSON []byte
-
-// MarshalJSON returns the text itself.
-func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
 
 func greet(s *session, g greeting, demo *storefrontv1.Store, handle *db.DB) error {
 	g.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer %s" "%s/v1/products?pageSize=2"`, g.Key, g.URL)

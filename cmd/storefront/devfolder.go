@@ -106,9 +106,9 @@ func (d database) ofDev() bool {
 	return embedded && filepath.Base(path) == devDatabase && readDev(filepath.Dir(path)) != nil
 }
 
-// inDev reports whether a command works in the folder of dev. Those that serve or migrate have a
+// worksInDev reports whether a command works in the folder of dev. Those that serve or migrate have a
 // database of their own, unless one is named.
-func inDev(k *kong.Context) bool {
+func worksInDev(k *kong.Context) bool {
 	command, _, _ := strings.Cut(k.Command(), " ")
 	return !slices.Contains([]string{"server", "worker", "migrate"}, command)
 }

@@ -31,10 +31,7 @@ func findKey(ctx context.Context, o operator.API, store, name string) (*adminv1.
 	if isID(name) {
 		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: name})
 	}
-	all, err := operator.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Key, string, error) {
-		out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: store, PageSize: size, PageToken: token})
-		return out.GetKeys(), out.GetNextPageToken(), err
-	})
+	all, err := keysOf(ctx, o, store)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +46,14 @@ func findKey(ctx context.Context, o operator.API, store, name string) (*adminv1.
 		all = active
 	}
 	return only("key", "id, name or hint", store, name, all, named)
+}
+
+// keysOf returns all keys of a store.
+func keysOf(ctx context.Context, o operator.API, store string) ([]*adminv1.Key, error) {
+	return operator.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Key, string, error) {
+		out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: store, PageSize: size, PageToken: token})
+		return out.GetKeys(), out.GetNextPageToken(), err
+	})
 }
 
 // only returns the one item that a name means. Two or more are refused with their ids.
@@ -66,19 +71,4 @@ func only[Item interface{ GetId() string }](kind, by, store, name string, all []
 		return found, nil
 	}
 	return found, fmt.Errorf("the store %s has %d %ss with the %s %q; name one by its id: %s", store, len(ids), kind, by, name, strings.Join(ids, ", "))
-}
-
-// withWebhook calls a method on the webhook that a name means, and prints what it returns.
-func withWebhook[Out any](s *session, c owned, name string, object func(Out) []byte, method func(ctx context.Context, o operator.API, id string) (Out, error)) error {
-	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
-		id, err := idOf(ctx, o, c, name, findWebhook)
-		if err != nil {
-			return err
-		}
-		out, err := method(ctx, o, id)
-		if err != nil {
-			return err
-		}
-		return s.print(object(out))
-	})
 }

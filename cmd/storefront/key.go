@@ -63,7 +63,7 @@ type keyRevokeCmd struct {
 
 // Run revokes the key.
 func (c *keyRevokeCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findKey, func(ctx context.Context, o operator.API, id string) (*adminv1.Key, error) {
+	return callNamed(s, c.owned, c.Name, findKey, whole, func(ctx context.Context, o operator.API, id string) (*adminv1.Key, error) {
 		return o.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})
 	})
 }

@@ -100,7 +100,7 @@ type linkEnableCmd struct{ linkNamed }
 
 // Run enables the link.
 func (c *linkEnableCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findLink, func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
+	return callNamed(s, c.owned, c.Name, findLink, whole, func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
 		return o.EnablePaymentLink(ctx, &storefrontv1.EnablePaymentLinkRequest{Id: id})
 	})
 }
@@ -109,7 +109,7 @@ type linkDisableCmd struct{ linkNamed }
 
 // Run disables the link.
 func (c *linkDisableCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findLink, func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
+	return callNamed(s, c.owned, c.Name, findLink, whole, func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
 		return o.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: id})
 	})
 }

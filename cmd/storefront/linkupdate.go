@@ -37,7 +37,7 @@ func (c *linkUpdateCmd) Run(s *session) error {
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return callNamed(s, c.owned, c.Name, findLink, func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
+	return callNamed(s, c.owned, c.Name, findLink, whole, func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
 		in.Id = id
 		return o.UpdatePaymentLink(ctx, in)
 	})

@@ -43,13 +43,8 @@ type migrateUpCmd struct{ database }
 
 // Run migrates.
 func (c *migrateUpCmd) Run(s *session) error {
-	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL})
-	if err != nil {
-		return err
-	}
 	var applied []db.Migration
-	err = errors.Join(handle.Migrate(s.ctx, func(m db.Migration) { applied = append(applied, m) }), handle.Close())
-	if err != nil {
+	if err := migrate(s.ctx, c.database, func(m db.Migration) { applied = append(applied, m) }); err != nil {
 		return err
 	}
 	if len(applied) == 0 && !s.json {

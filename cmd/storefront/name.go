@@ -86,11 +86,8 @@ func show[Found proto.Message](s *session, c owned, name string, with finder[Fou
 	})
 }
 
-// callNamed is call for a method on what a name is.
-func callNamed[Found interface {
-	proto.Message
-	GetId() string
-}](s *session, c owned, name string, with finder[Found], method func(ctx context.Context, o operator.API, id string) (Found, error)) error {
+// callNamed calls a method on what a name is, and prints what it returns as object has it.
+func callNamed[Found interface{ GetId() string }, Out any](s *session, c owned, name string, with finder[Found], object func(Out) []byte, method func(ctx context.Context, o operator.API, id string) (Out, error)) error {
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
 		id, err := idOf(ctx, o, c, name, with)
 		if err != nil {
@@ -100,6 +97,6 @@ func callNamed[Found interface {
 		if err != nil {
 			return err
 		}
-		return s.print(whole(out))
+		return s.print(object(out))
 	})
 }

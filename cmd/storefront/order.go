@@ -142,7 +142,7 @@ type orderMove struct {
 
 // move calls the method that moves the order.
 func (c *orderMove) move(s *session, method func(ctx context.Context, o operator.API, id string) (*storefrontv1.Order, error)) error {
-	return callNamed(s, c.owned, c.Name, findOrder, method)
+	return callNamed(s, c.owned, c.Name, findOrder, whole, method)
 }
 
 type (

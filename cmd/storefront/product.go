@@ -65,7 +65,7 @@ func (c *productUpdateCmd) Run(s *session) error {
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return callNamed(s, c.owned, c.Name, findProduct, func(ctx context.Context, o operator.API, id string) (*storefrontv1.Product, error) {
+	return callNamed(s, c.owned, c.Name, findProduct, whole, func(ctx context.Context, o operator.API, id string) (*storefrontv1.Product, error) {
 		in.Id = id
 		return o.UpdateProduct(ctx, in)
 	})

@@ -36,11 +36,10 @@ type receiver struct {
 
 // received is one delivery, as dev shows it.
 type received struct {
-	Type     string `json:"type"`
-	ID       string `json:"id"`
-	Attempt  string `json:"attempt"`
-	Verified bool   `json:"verified"`
-	// Data is the object that the event concerns.
+	Attempt  string `json:"-"`
+	Verified bool   `json:"-"`
+	// Type and Data, the object that the event concerns, are of the body.
+	Type string          `json:"type"`
 	Data json.RawMessage `json:"data"`
 }
 
@@ -115,7 +114,6 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, "the body is no event", http.StatusBadRequest)
 		return
 	}
-	got.Verified = true
 	w.WriteHeader(http.StatusNoContent)
 	r.report(got)
 }

@@ -131,7 +131,7 @@ func (c *webhookUpdateCmd) Run(s *session) error {
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return withWebhook(s, c.owned, c.Name, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
+	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
 		in.Id = id
 		return o.UpdateWebhook(ctx, in)
 	})
@@ -147,7 +147,7 @@ type webhookEnableCmd struct{ webhookMove }
 
 // Run enables the webhook.
 func (c *webhookEnableCmd) Run(s *session) error {
-	return withWebhook(s, c.owned, c.Name, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
+	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
 		return o.EnableWebhook(ctx, &adminv1.EnableWebhookRequest{Id: id})
 	})
 }
@@ -156,7 +156,7 @@ type webhookDisableCmd struct{ webhookMove }
 
 // Run disables the webhook.
 func (c *webhookDisableCmd) Run(s *session) error {
-	return withWebhook(s, c.owned, c.Name, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
+	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
 		return o.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: id})
 	})
 }
@@ -195,7 +195,7 @@ func (c *webhookRotateCmd) Run(s *session) error {
 	secret := func(made *adminv1.RotateSecretResponse) []byte {
 		return pick(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())}, "id", "secret")
 	}
-	return withWebhook(s, c.owned, c.Name, secret, func(ctx context.Context, o operator.API, id string) (*adminv1.RotateSecretResponse, error) {
+	return callNamed(s, c.owned, c.Name, findWebhook, secret, func(ctx context.Context, o operator.API, id string) (*adminv1.RotateSecretResponse, error) {
 		return o.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id})
 	})
 }
@@ -204,7 +204,7 @@ type webhookPingCmd struct{ webhookMove }
 
 // Run sends the ping.
 func (c *webhookPingCmd) Run(s *session) error {
-	return withWebhook(s, c.owned, c.Name, deliveryObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Delivery, error) {
+	return callNamed(s, c.owned, c.Name, findWebhook, deliveryObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Delivery, error) {
 		return o.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: id})
 	})
 }
