@@ -156,7 +156,7 @@ export class Connection {
   async #attempts(operation: Operation, wire: Wire, deadline: number, signal: AbortSignal): Promise<object> {
     for (let retries = 0; ; retries++) {
       const start = this.#clock.now();
-      const answer = await this.#attempt(operation.name, wire, signal);
+      const answer = await this.#attempt(operation, wire, signal);
       const failed = answer instanceof StorefrontError ? answer : undefined;
       const retryInMs = failed && !signal.aborted ? this.#retryInMs(operation, failed, retries, deadline) : undefined;
       this.#report(operation.name, wire, retries + 1, this.#clock.now() - start, answer, retryInMs);
@@ -206,7 +206,8 @@ export class Connection {
   }
 
   /** Sends a request once, and returns the answer's object or what went wrong. */
-  async #attempt(operation: string, wire: Wire, signal: AbortSignal): Promise<object> {
+  async #attempt(called: Operation, wire: Wire, signal: AbortSignal): Promise<object> {
+    const operation = called.name;
     const limit = new Limit(attemptTimeoutMs, signal);
     try {
       const response = await this.#fetch(this.#baseUrl + wire.path, {
@@ -223,7 +224,8 @@ export class Connection {
         signal: limit.signal,
       });
       const text = await response.text();
-      return withResponse((response.ok && parseObject(text)) || answerError(operation, response, text), response);
+      const answer = response.ok ? parseObject(text) : undefined;
+      return withResponse(answer && called.accepts(answer) ? answer : answerError(operation, response, text), response);
     } catch (cause) {
       if (signal.aborted) {
         return aborted(operation, signal, cause);

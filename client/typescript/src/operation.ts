@@ -28,6 +28,7 @@ export class Operation {
   readonly repeatable: boolean;
   readonly #verb: string;
   readonly #path: string;
+  readonly #lists: boolean;
 
   constructor(method: DescMethod) {
     const { pattern } = getOption(method, http);
@@ -41,6 +42,12 @@ export class Operation {
       method === CustomerService.method.createCustomer;
     this.#verb = pattern.case.toUpperCase();
     this.#path = pattern.value;
+    this.#lists = "pageSize" in method.output.field;
+  }
+
+  /** Whether an object can be the service's answer: a list without the members of a page might never end. */
+  accepts(answer: Readonly<Record<string, unknown>>): boolean {
+    return !this.#lists || (Array.isArray(answer["data"]) && Number(answer["pageSize"]) > 0 && typeof answer["total"] === "number");
   }
 
   /** Builds a request: first the path parameters, then the rest as the query of a GET or as the body. */

@@ -55,6 +55,19 @@ describe("lists", () => {
     await assert.rejects(items.toArray({ limit: 1 }), (error) => error instanceof StorefrontError && error.code === "insufficient_scope");
   });
 
+  it("end with an error where something else answers", async (t) => {
+    const data = [{ id: "1a" }];
+    for (const body of [{ online: true }, { data }, { data, total: 9 }, { data, pageSize: 0, total: 9 }, { data, pageSize: 2 }, { pageSize: 2, total: 9 }, { data: "ab", pageSize: 2, total: 9 }]) {
+      const { connection, requests } = await scripted(t, [...Array<Answer>(9).fill(json(200, body)), refused(403, "insufficient_scope")]);
+      const error = await refusal(new Products(connection).list().toArray({ limit: 50 }));
+      assert.equal(error.code, "unexpected_answer", JSON.stringify(body));
+      assert.equal(error.operation, "ListProducts");
+      assert.equal(error.status, 200);
+      assert.match(error.message, /not the service's: check baseUrl/);
+      assert.equal(requests.length, 1);
+    }
+  });
+
   it("are arrays up to a limit, with as few requests as possible", async (t) => {
     const requests: (string | undefined)[] = [];
     const baseUrl = await serve(t, (request, response) => {
