@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -13,8 +14,9 @@ var ErrNotEmbedded = errors.New("only a SQLite database is one file")
 
 // Backup copies a SQLite database into a new file, readable only by its owner, in the state of one
 // moment, while others read and write it. The file gets its name only once it is complete and on
-// disk. An existing file is left alone, with the error fs.ErrExist. Backup returns the copy's
-// length in bytes. On PostgreSQL it fails with ErrNotEmbedded.
+// disk; on a file system without hard links an empty file holds the name for a moment before that, and
+// stays if the process dies then. An existing file is left alone, with the error fs.ErrExist. Backup
+// returns the copy's length in bytes. On PostgreSQL it fails with ErrNotEmbedded.
 func (s *DB) Backup(ctx context.Context, path string) (bytes int64, err error) {
 	if s.path == "" {
 		return 0, ErrNotEmbedded
@@ -38,11 +40,41 @@ func (s *DB) Backup(ctx context.Context, path string) (bytes int64, err error) {
 	if bytes, err = syncFile(copied.Name()); err != nil {
 		return 0, fmt.Errorf("back up: %w", err)
 	}
-	// A link fails where a rename would replace another process's file.
-	if err := os.Link(copied.Name(), path); err != nil {
+	if err := giveName(copied.Name(), path); err != nil {
 		return 0, fmt.Errorf("back up: %w", err)
 	}
+	syncFolder(filepath.Dir(path))
 	return bytes, nil
+}
+
+// giveName gives a file a name that no other file has, or fails with fs.ErrExist; os.Rename would replace
+// the other file. The old name may stay.
+func giveName(from, to string) error {
+	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// FAT and some network shares have no links. The empty file keeps others from the name.
+	empty, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = empty.Close(); err == nil {
+		err = os.Rename(from, to)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(to))
+	}
+	return nil
+}
+
+// syncFolder makes a new name durable; systems that cannot sync a folder do it by themselves.
+func syncFolder(path string) {
+	folder, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	_ = folder.Sync()
+	_ = folder.Close()
 }
 
 // syncFile flushes a file to disk and returns its length in bytes.
