@@ -90,9 +90,6 @@ type Search struct {
 	Before uuid.UUID
 	// Limit bounds how many are listed.
 	Limit int
-
-	// now is the store's Moment.
-	now any
 }
 
 // Entries lists the newest deliveries that match. It is one statement, so that a delivery that ends
@@ -100,27 +97,19 @@ type Search struct {
 // webhook or a type in the search it also passes the store's other rows between them. Of the deliveries
 // that are not in the journal yet, it may read all of the store.
 func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
-	tx, err := s.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, wrap("list deliveries", err)
-	}
-	defer func() { _ = tx.Rollback() }() // it has changed nothing
-	d := dialectOf(s)
-	// PostgreSQL takes a day without statistics, which every new one is, for so small that it would read
-	// all of the store's rows and sort them.
-	if err := planSafely(ctx, tx, d); err != nil {
-		return nil, wrap("list deliveries", err)
-	}
-	which.now = s.Moment()
-	query, args := which.statement(d)
-	entries, err := scanEntries(tx.QueryContext(ctx, query, args...))
+	query, args := which.statement(dialectOf(s), s.Moment())
+	var entries []Entry
+	err := readSafely(ctx, s, func(tx *sql.Tx) (err error) {
+		entries, err = scanEntries(tx.QueryContext(ctx, query, args...))
+		return err
+	})
 	return entries[:min(len(entries), which.Limit)], wrap("list deliveries", err)
 }
 
-// statement returns the search's text and arguments. It searches each status for itself, with the whole
+// statement returns the search's text and arguments, for the store's Moment. It searches each status for itself, with the whole
 // limit, because the index that sorts by id has the status first. The limit is in the text: as an
 // argument it would make PostgreSQL plan the statement anew at every call.
-func (w Search) statement(d *dialect) (string, []any) {
+func (w Search) statement(d *dialect, moment any) (string, []any) {
 	args := []any{w.StoreID}
 	which := ""
 	if w.WebhookID != uuid.Nil {
@@ -151,7 +140,7 @@ func (w Search) statement(d *dialect) (string, []any) {
 	limit := " LIMIT " + strconv.Itoa(w.Limit)
 	var parts []string
 	if w.Status == "" || w.Status == Pending || w.Status == Cancelled {
-		args = append(args, w.now)
+		args = append(args, moment)
 		now := len(args)
 		// SQLite is to read in the order of ids, and not by store to sort afterwards.
 		part := d.live(now) + " WHERE " + d.byAnyColumn + "d.store_id = $1" +

@@ -60,7 +60,7 @@ func TestJournalIsReadByItsIndexes(t *testing.T) {
 			{Status: Succeeded, WebhookID: webhook, From: now, EventType: "order.paid", Before: id.At(now)},
 		} {
 			which.StoreID, which.Limit = owner, 50
-			query, args := which.statement(postgres)
+			query, args := which.statement(postgres, nil)
 			text := plan(postgres.planSafely, query, args...)
 			require.NotContains(t, text, "Seq Scan", "%s\n%s", statistics, text)
 			require.NotContains(t, text, "Sort  (", "%s\n%s", statistics, text)
@@ -74,7 +74,7 @@ func TestJournalIsReadByItsIndexes(t *testing.T) {
 		require.NoError(t, err)
 		lists("after " + statistics)
 	}
-	query, args := Search{StoreID: owner, Limit: 50}.statement(postgres)
+	query, args := Search{StoreID: owner, Limit: 50}.statement(postgres, nil)
 	require.NotContains(t, plan(postgres.planSafely, query, args...), wholeDay)
 	text := plan("", postgres.findEntry(), id.At(now), nil)
 	require.NotContains(t, text, wholeDay, text)
@@ -83,6 +83,10 @@ func TestJournalIsReadByItsIndexes(t *testing.T) {
 	require.NotContains(t, text, "Seq Scan", text)
 	require.NotContains(t, text, "Sort  (", text)
 	require.Contains(t, text, "store_id_created_at_id", text)
+
+	query, args = Search{StoreID: owner, WebhookID: webhook, Status: Failed, EventType: "order.paid"}.ofEvents(postgres, nil, []uuid.UUID{id.At(now), id.At(now)})
+	text = plan(postgres.planSafely, query, args...)
+	require.Contains(t, text, db.Partition{Table: "finished_deliveries", Day: now.AddDate(0, 0, 1)}.Name()+"_store_id_event_id", "neither for the order nor for a condition another one")
 
 	text = plan(postgres.planSafely, nextEventsOf, owner, now.Add(-time.Hour), uuid.Nil, now.Add(time.Hour), webhook, id.Floor(now.Add(-25*time.Hour)))
 	require.NotContains(t, text, "Seq Scan", text)

@@ -120,6 +120,21 @@ func planSafely(ctx context.Context, tx execer, d *dialect) error {
 	return nil
 }
 
+// readSafely runs read in a transaction with the Settings that changes nothing. PostgreSQL takes a day
+// without statistics, which every new one is, for so small that it would read all of the store's rows and
+// sort them.
+func readSafely(ctx context.Context, s *db.DB, read func(tx *sql.Tx) error) error {
+	tx, err := s.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // it has changed nothing
+	if err := planSafely(ctx, tx, dialectOf(s)); err != nil {
+		return err
+	}
+	return read(tx)
+}
+
 // Lane is the first attempts or the retries of one webhook.
 type Lane struct {
 	StoreID, WebhookID uuid.UUID

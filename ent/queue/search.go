@@ -55,15 +55,6 @@ type FoundEvents struct {
 // FindEvents looks at up to MaxSearched events, by the index that sorts them by time, and for about two
 // seconds at most: its caller goes on from where it ended.
 func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, error) {
-	tx, err := s.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return FoundEvents{}, wrap("search the events", err)
-	}
-	defer func() { _ = tx.Rollback() }() // it has changed nothing
-	d := dialectOf(s)
-	if err := planSafely(ctx, tx, d); err != nil {
-		return FoundEvents{}, wrap("search the events", err)
-	}
 	text := string(wire.AppendString(nil, which.Text))
 	text = text[1 : len(text)-1]
 	found := FoundEvents{EndAt: which.BeforeAt, EndID: which.BeforeID, More: true}
@@ -74,33 +65,39 @@ func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, 
 	if from.IsZero() {
 		from = time.Unix(0, 0)
 	}
-	for began, looked := time.Now(), 0; found.More && looked < MaxSearched && time.Since(began) < searchTime; looked += searchStep {
-		step, cancel := context.WithTimeout(ctx, searchDeadline)
-		rows, err := tx.QueryContext(step, d.findEvents(), which.StoreID, found.EndAt, found.EndID, from, text, which.EventType)
-		n := 0
-		err = each(rows, err, func() error {
-			var (
-				event   uuid.UUID
-				at      time.Time
-				matches bool
-			)
-			if err := rows.Scan(&event, &at, &matches); err != nil || len(found.IDs) >= which.Limit {
+	err := readSafely(ctx, s, func(tx *sql.Tx) error {
+		for began, looked := time.Now(), 0; found.More && looked < MaxSearched && time.Since(began) < searchTime; looked += searchStep {
+			step, cancel := context.WithTimeout(ctx, searchDeadline)
+			rows, err := tx.QueryContext(step, dialectOf(s).findEvents(), which.StoreID, found.EndAt, found.EndID, from, text, which.EventType)
+			n := 0
+			err = each(rows, err, func() error {
+				var (
+					event   uuid.UUID
+					at      time.Time
+					matches bool
+				)
+				if err := rows.Scan(&event, &at, &matches); err != nil || len(found.IDs) >= which.Limit {
+					return err
+				}
+				n++
+				found.EndAt, found.EndID = at, event
+				if matches {
+					found.IDs = append(found.IDs, event)
+				}
+				return nil
+			})
+			cancel()
+			if err != nil {
 				return err
 			}
-			n++
-			found.EndAt, found.EndID = at, event
-			if matches {
-				found.IDs = append(found.IDs, event)
+			if found.More = n == searchStep || len(found.IDs) >= which.Limit; len(found.IDs) >= which.Limit {
+				break
 			}
-			return nil
-		})
-		cancel()
-		if err != nil {
-			return FoundEvents{}, wrap("search the events", err)
 		}
-		if found.More = n == searchStep || len(found.IDs) >= which.Limit; len(found.IDs) >= which.Limit {
-			break
-		}
+		return nil
+	})
+	if err != nil {
+		return FoundEvents{}, wrap("search the events", err)
 	}
 	return found, nil
 }
@@ -115,26 +112,31 @@ func (d *dialect) findEvents() string {
 const (
 	// maxFound is how many events EntriesOf takes. The statement always names so many, so that there is one.
 	maxFound = 25
-	// maxOfEvents bounds the deliveries of these events: each has one for each webhook and each resend.
-	maxOfEvents = 500
+	// maxOfEvents bounds the deliveries that are listed of these events, and maxReadOfEvents those that are
+	// read: each event has one for each webhook and each resend.
+	maxOfEvents     = 500
+	maxReadOfEvents = 10_000
 )
 
-// EntriesOf lists the newest deliveries of up to maxFound events that match a search, whose Before and Limit
-// it ignores. It reads the indexes that sort deliveries by event.
+// EntriesOf lists the newest deliveries of up to maxFound events that match a search, whose From, Since,
+// Until, Before and Limit it ignores. It reads the indexes that sort deliveries by event: the inner limit
+// keeps the database from reading another index for the sake of the order or of a condition.
 func EntriesOf(ctx context.Context, s *db.DB, which Search, events []uuid.UUID) ([]Entry, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
-	tx, err := s.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, wrap("list the deliveries of events", err)
-	}
-	defer func() { _ = tx.Rollback() }() // it has changed nothing
-	d := dialectOf(s)
-	if err := planSafely(ctx, tx, d); err != nil {
-		return nil, wrap("list the deliveries of events", err)
-	}
-	args := []any{which.StoreID, s.Moment()}
+	query, args := which.ofEvents(dialectOf(s), s.Moment(), events)
+	var entries []Entry
+	err := readSafely(ctx, s, func(tx *sql.Tx) (err error) {
+		entries, err = scanEntries(tx.QueryContext(ctx, query, args...))
+		return err
+	})
+	return entries, wrap("list the deliveries of events", err)
+}
+
+// ofEvents is statement for the deliveries of events, of which there is one at least.
+func (w Search) ofEvents(d *dialect, moment any, events []uuid.UUID) (string, []any) {
+	args := []any{w.StoreID, moment}
 	oldest := events[0]
 	names := make([]string, maxFound)
 	for i := range names {
@@ -151,17 +153,19 @@ func EntriesOf(ctx context.Context, s *db.DB, which Search, events []uuid.UUID) 
 	// Spares the journal's days before the oldest event: its deliveries were made after it.
 	args = append(args, id.Floor(id.Time(oldest).Add(-clockSpread)))
 	in := " WHERE d.store_id = $1 AND d.event_id IN (" + strings.Join(names, ", ") + ") AND d.id >= $" + strconv.Itoa(len(args))
-	query := "SELECT * FROM (" + d.live(2) + in + ") AS live UNION ALL SELECT * FROM (" + endedColumns + in + ") AS done LIMIT " + strconv.Itoa(maxOfEvents)
-	entries, err := scanEntries(tx.QueryContext(ctx, query, args...))
-	if err != nil {
-		return nil, wrap("list the deliveries of events", err)
+	query := "SELECT * FROM (SELECT * FROM (" + d.live(2) + in + ") AS live UNION ALL SELECT * FROM (" + endedColumns + in + ") AS done LIMIT " +
+		strconv.Itoa(maxReadOfEvents) + ") AS found WHERE true"
+	if w.WebhookID != uuid.Nil {
+		args = append(args, w.WebhookID)
+		query += " AND webhook_id = $" + strconv.Itoa(len(args))
 	}
-	matching := entries[:0]
-	for _, e := range entries {
-		if (which.WebhookID == uuid.Nil || e.WebhookID == which.WebhookID) && (which.Status == "" || e.Status == which.Status) &&
-			(which.EventType == "" || e.EventType == which.EventType) {
-			matching = append(matching, e)
-		}
+	if w.Status != "" {
+		args = append(args, w.Status)
+		query += " AND status = $" + strconv.Itoa(len(args))
 	}
-	return matching, nil
+	if w.EventType != "" {
+		args = append(args, w.EventType)
+		query += " AND event_type = $" + strconv.Itoa(len(args))
+	}
+	return query + " ORDER BY id DESC LIMIT " + strconv.Itoa(maxOfEvents), args
 }

@@ -79,6 +79,37 @@ func TestEventsAreFoundByTheirText(t *testing.T) {
 	})
 }
 
+func TestOfManyDeliveriesOfAnEventTheNewestThatMatchAreListed(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		event := o.paid(s.Now(), `{"data":{}}`, finisheddelivery.StatusSucceeded)
+		const resends = 700
+		all := make([]*ent.FinishedDeliveryCreate, resends)
+		o.change(func(ctx context.Context, tx *ent.Tx) error {
+			for i := range all {
+				status := finisheddelivery.StatusFailed
+				if i == 10 || i == resends-1 {
+					status = finisheddelivery.StatusSucceeded
+				}
+				at := s.Now().Add(time.Duration(i+1) * time.Millisecond)
+				all[i] = tx.FinishedDelivery.Create().SetID(id.At(at)).SetStoreID(o.owner).SetWebhookID(o.webhook).SetEventID(event).
+					SetEventType(hook.OrderPaid).SetStatus(status).SetAttempts([]byte("[]")).SetCreatedAt(at).SetFinishedAt(at)
+			}
+			return tx.FinishedDelivery.CreateBulk(all...).Exec(ctx)
+		})
+		newest := s.Now().Add(resends * time.Millisecond)
+		entries, err := queue.EntriesOf(o.ctx, s, queue.Search{StoreID: o.owner}, []uuid.UUID{event})
+		require.NoError(t, err)
+		require.Equal(t, newest, entries[0].CreatedAt)
+		for status, want := range map[string]int{queue.Succeeded: 3, queue.Failed: 500, queue.Pending: 0} {
+			entries, err := queue.EntriesOf(o.ctx, s, queue.Search{StoreID: o.owner, WebhookID: o.webhook, EventType: hook.OrderPaid, Status: status}, []uuid.UUID{event})
+			require.NoError(t, err)
+			require.Len(t, entries, want, status)
+		}
+	})
+}
+
 func TestASearchLooksAtABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {

@@ -37,7 +37,7 @@ func TestTheQueueReadsNoDistributedTable(t *testing.T) {
 			}
 		}
 	}
-	list, _ := Search{StoreID: uuid.New(), Limit: 50}.statement(postgres)
+	list, _ := Search{StoreID: uuid.New(), Limit: 50}.statement(postgres, nil)
 	for _, query := range []string{claimStatement, cancelStatement, nextEventsOf, list, postgres.findEntry(), markClock} {
 		check(query)
 	}
