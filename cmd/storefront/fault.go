@@ -58,7 +58,7 @@ func complain(w io.Writer, err error, command string) int {
 	return 1
 }
 
-// line returns an error in one line.
+// line returns an error in one line, in which a terminal shows every character as it is.
 func line(err error, command string) string {
 	text := err.Error()
 	var r *apierr.Refusal
@@ -70,7 +70,7 @@ func line(err error, command string) string {
 	case errors.Is(err, context.Canceled):
 		text = "interrupted: " + text
 	}
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	return escaped(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
 }
 
 // refused returns the text of a refusal, with flags in place of the API's fields.

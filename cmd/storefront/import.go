@@ -158,7 +158,7 @@ func (b *badLines) add(e file.LineError) {
 		b.lines++
 	}
 	if b.lines <= maxShown {
-		b.first = append(b.first, e.Error())
+		b.first = append(b.first, escaped(e.Error()))
 	}
 	if b.csv != nil {
 		_ = b.csv.Write([]string{strconv.Itoa(e.Line), e.Column, e.Problem}) // close reports it

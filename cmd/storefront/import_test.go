@@ -5,9 +5,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db/dbtest"
 )
 
 // A file on standard input is not overwritten by --errors.
@@ -26,4 +29,26 @@ func TestErrorsAreNotWrittenToStandardInput(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "title,price\nA,1\n", string(text))
+}
+
+// Files come from others: what they hold cannot write to the operator's terminal but as text.
+func TestImportEscapesWhatItShows(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t, dbtest.SQLite)
+	env := func(name string) (string, bool) {
+		if name != "STOREFRONT_DATABASE_URL" {
+			return "", false
+		}
+		return url, true
+	}
+	load := func(kind, text string, flags ...string) string {
+		var errs bytes.Buffer
+		args := append([]string{"import", "--store", "s", kind, "-"}, flags...)
+		require.Equal(t, 1, run(t.Context(), args, env, strings.NewReader(text), io.Discard, &errs))
+		return errs.String()
+	}
+	require.Equal(t, 0, run(t.Context(), []string{"store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM"}, env, nil, io.Discard, io.Discard))
+	require.Contains(t, load("products", "na\x1b]0;title\ame,price\nA,1\n"), `the columns are na\x1b]0;title\ame, price;`)
+	require.Contains(t, load("products", "title,price\x1b[2J\nA,x\nB,y\n", "--map", "price\x1b[2J=price"), `line 2: price\x1b[2J: must be an amount such as 12.50, from 0 up; line 3: price\x1b[2J: `)
+	require.Contains(t, load("customers", "{\"\\u009b2J\":1}\n"), `line 1: \u009b2J: is not a known field`)
 }

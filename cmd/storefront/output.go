@@ -204,3 +204,17 @@ func visible(text string) string {
 	}
 	return text
 }
+
+// escaped is a text with escapes for what a terminal would not show as it is: errors name what files and
+// servers hold.
+func escaped(text string) string {
+	var shown strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			shown.WriteRune(r)
+			continue
+		}
+		shown.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+	}
+	return shown.String()
+}
