@@ -171,6 +171,23 @@ func TestRowsAreRefusedWhileTheFileIsRead(t *testing.T) {
 	require.Equal(t, 2*file.BatchRows, done.Bad)
 }
 
+// An import whose input waits, such as a pipe, ends with its context.
+func TestAnImportThatWaitsForItsInputEnds(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
+	for _, begun := range []string{"", "title,price\nA,1\n"} {
+		pipe, end := io.Pipe()
+		ctx, interrupt := context.WithCancel(t.Context())
+		go func() {
+			_, _ = io.WriteString(end, begun)
+			interrupt()
+		}()
+		_, err := file.Load(ctx, s, pipe, file.Options{Store: s.Store, Kind: file.Products})
+		require.ErrorIs(t, err, context.Canceled)
+		require.NoError(t, end.Close())
+	}
+}
+
 // Whatever a file holds, it is imported, or its bad lines are refused by number.
 func FuzzFile(f *testing.F) {
 	for _, text := range []string{

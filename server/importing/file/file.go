@@ -132,17 +132,21 @@ func (e *BadLinesError) Error() string {
 }
 
 // Load imports a file. It returns a *BadLinesError for bad lines, and the Progress also with an error.
-// Another goroutine reads ahead. If Load returns an error while that waits for in, the goroutine ends
-// once the read does.
+// Another goroutine reads. If Load returns while that waits for in, as when the context ends, the
+// goroutine ends once the read does.
 func Load(ctx context.Context, api API, in io.Reader, o Options) (Progress, error) {
 	l := &load{Options: o, api: api, in: &counted{Reader: in}, seen: map[identity]bool{}}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	next, err := l.open()
-	if err != nil {
-		return l.finish(ctx, err)
-	}
-	for r := range l.ahead(ctx, next) {
+	rows := l.ahead(ctx)
+	var err error
+	for err == nil {
+		var r row
+		select {
+		case r = <-rows:
+		case <-ctx.Done(): // in may never end
+			return l.done, ctx.Err()
+		}
 		l.read = r.bytes
 		if err = r.err; err == nil {
 			err = l.add(ctx, r.entry)
@@ -151,12 +155,6 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (Progress, erro
 		if errors.As(err, &bad) {
 			err = l.add(ctx, &entry{line: bad.Line, bad: []LineError{*bad}})
 		}
-		if err != nil {
-			break
-		}
-	}
-	if err == nil {
-		err = ctx.Err()
 	}
 	return l.finish(ctx, err)
 }
@@ -185,13 +183,17 @@ type row struct {
 	bytes int64 // of the file so far
 }
 
-// ahead reads up to a batch ahead of what is stored, until the file or the context ends.
-func (l *load) ahead(ctx context.Context, next func() (*entry, error)) <-chan row {
+// ahead reads up to a batch ahead of what is stored, until the context or the file ends: the last row has
+// io.EOF or another error.
+func (l *load) ahead(ctx context.Context) <-chan row {
 	rows := make(chan row, BatchRows)
 	go func() {
-		defer close(rows)
+		next, err := l.open()
 		for {
-			e, err := next()
+			var e *entry
+			if err == nil {
+				e, err = next()
+			}
 			select {
 			case rows <- row{e, err, l.in.bytes}:
 			case <-ctx.Done():
@@ -200,6 +202,7 @@ func (l *load) ahead(ctx context.Context, next func() (*entry, error)) <-chan ro
 			if bad := new(LineError); err != nil && !errors.As(err, &bad) {
 				return
 			}
+			err = nil
 		}
 	}()
 	return rows
