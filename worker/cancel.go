@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"time"
+
+	"go.storefront.example/ent/queue"
 )
 
 const (
@@ -23,7 +25,11 @@ func (w *Worker) cancel(ctx context.Context) {
 	for {
 		if time.Since(looked) >= missedInterval {
 			looked = time.Now()
-			if _, err := w.queue.OrderMissedCancellations(ctx); err != nil && ctx.Err() == nil {
+			err := w.within(ctx, func(ctx context.Context) error {
+				_, err := w.queue.OrderMissedCancellations(ctx)
+				return err
+			})
+			if err != nil && ctx.Err() == nil {
 				w.config.Logger.ErrorContext(ctx, "look for missed cancellations", "error", err)
 			}
 		}
@@ -45,7 +51,11 @@ func (w *Worker) cancel(ctx context.Context) {
 // cancelOnce does one step of a cancellation and reports whether there was one.
 func (w *Worker) cancelOnce(ctx context.Context) (bool, error) {
 	start := time.Now()
-	step, err := w.queue.StepCancellation(ctx)
+	var step queue.CancelStep
+	err := w.within(ctx, func(ctx context.Context) (err error) {
+		step, err = w.queue.StepCancellation(ctx)
+		return err
+	})
 	if err != nil || !step.Worked {
 		return false, err
 	}

@@ -72,9 +72,7 @@ func (w *Worker) dispatch(ctx, working context.Context) {
 	}
 }
 
-// step relays, looks for due deliveries, and claims: each if there is a reason and free capacity. Each
-// is given up after the time of a lease: a database server that has vanished silently may never answer,
-// and leases that it granted would have ended by then.
+// step relays, looks for due deliveries, and claims: each if there is a reason and free capacity.
 func (d *dispatcher) step(ctx context.Context) error {
 	if d.relaying && d.lanes.free() > 0 {
 		if err := d.within(ctx, d.relay); err != nil {
@@ -89,7 +87,8 @@ func (d *dispatcher) step(ctx context.Context) error {
 	return d.within(ctx, d.claim)
 }
 
-// within calls f with a context that ends after the time of a lease.
+// within calls f with a context that ends after the time of a lease: a database server that has
+// vanished silently may never answer, and leases that it granted would have ended by then.
 func (w *Worker) within(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, w.lease())
 	defer cancel()

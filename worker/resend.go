@@ -15,7 +15,11 @@ const resendInterval = 5 * time.Second
 // resend continues resends whose process has ended.
 func (w *Worker) resend(ctx context.Context) {
 	for {
-		due, err := queue.DueResends(ctx, w.config.DB, 10)
+		var due []uuid.UUID
+		err := w.within(ctx, func(ctx context.Context) (err error) {
+			due, err = queue.DueResends(ctx, w.config.DB, 10)
+			return err
+		})
 		if err != nil && ctx.Err() == nil {
 			w.config.Logger.ErrorContext(ctx, "look for resends", "error", err)
 		}
@@ -33,7 +37,11 @@ func (w *Worker) resend(ctx context.Context) {
 func (w *Worker) resendOne(ctx context.Context, id uuid.UUID) error {
 	var held time.Time
 	for ctx.Err() == nil {
-		r, err := queue.StepResend(ctx, w.config.DB, id, held)
+		var r queue.Resend
+		err := w.within(ctx, func(ctx context.Context) (err error) {
+			r, err = queue.StepResend(ctx, w.config.DB, id, held)
+			return err
+		})
 		if err != nil || r.Finished || r.Elsewhere {
 			return err
 		}

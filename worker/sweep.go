@@ -9,8 +9,13 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// sweepInterval is how often a worker deletes old data.
-const sweepInterval = 10 * time.Minute
+const (
+	// sweepInterval is how often a worker deletes old data.
+	sweepInterval = 10 * time.Minute
+	// sweepTimeout is after how long it gives that up: a database server that has vanished silently may
+	// never answer. What was deleted until then stays deleted, and the next time goes on from there.
+	sweepTimeout = time.Hour
+)
 
 // sweep deletes data past its retention, at the start and then every sweepInterval.
 func (w *Worker) sweep(ctx context.Context) {
@@ -24,7 +29,9 @@ func (w *Worker) sweep(ctx context.Context) {
 
 func (w *Worker) sweepOnce(ctx context.Context) {
 	start := time.Now()
-	swept, err := w.queue.Sweep(ctx, w.config.Retention)
+	limited, cancel := context.WithTimeout(ctx, w.sweepTimeout)
+	defer cancel()
+	swept, err := w.queue.Sweep(limited, w.config.Retention)
 	switch {
 	case errors.Is(err, db.ErrClock), errors.Is(err, queue.ErrLeapt):
 		w.config.Logger.WarnContext(ctx, "nothing swept", "reason", err)

@@ -115,8 +115,8 @@ type Worker struct {
 	relays, claims statementTimes
 	results        chan result
 	ended          chan []result
-	// stopTimeout is the constant of that name; tests change it.
-	stopTimeout time.Duration
+	// stopTimeout and sweepTimeout are the constants of these names; tests change them.
+	stopTimeout, sweepTimeout time.Duration
 }
 
 // New returns a worker, after it has checked that it can sign: its error names a missing secret
@@ -134,7 +134,8 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	}
 	w := &Worker{
 		config: c, queue: queue.On(c.DB), lanes: newLanes(c.Concurrency), usage: usage.New(c.DB, c.Logger),
-		results: make(chan result, c.Concurrency), ended: make(chan []result, c.Concurrency), stopTimeout: stopTimeout,
+		results: make(chan result, c.Concurrency), ended: make(chan []result, c.Concurrency),
+		stopTimeout: stopTimeout, sweepTimeout: sweepTimeout,
 	}
 	if err := w.checkSecrets(ctx); err != nil {
 		return nil, err
