@@ -89,19 +89,14 @@ func (c *Counts) isComplete(ctx context.Context) bool {
 
 // Unfilled lists the kinds of rows that are not all counted yet.
 func (c *Counts) Unfilled(ctx context.Context) (kinds []string, err error) {
-	rows, err := c.db.Reader().QueryContext(ctx, "SELECT kind FROM row_count_fills WHERE NOT done ORDER BY kind")
-	if err != nil {
-		return nil, fmt.Errorf("read which rows are counted: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	for row := range db.Rows(ctx, c.db.Reader(), "SELECT kind FROM row_count_fills WHERE NOT done ORDER BY kind") {
 		var kind string
-		if err := rows.Scan(&kind); err != nil {
+		if err := row.Scan(&kind); err != nil {
 			return nil, fmt.Errorf("read which rows are counted: %w", err)
 		}
 		kinds = append(kinds, kind)
 	}
-	return kinds, rows.Err()
+	return kinds, nil
 }
 
 // Keep folds and fills until the context ends. Any number of processes may do so at once.
@@ -125,11 +120,9 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 		case !c.postgres():
 			return
 		}
-		pause := time.NewTimer(wait)
 		select {
-		case <-pause.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
-			pause.Stop()
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/resource"
 )
 
@@ -192,17 +193,12 @@ func (c *Counts) StoresAfter(ctx context.Context, id uuid.UUID, n int) ([]Store,
 }
 
 func (c *Counts) stores(ctx context.Context, query string, args ...any) (stores []Store, err error) {
-	rows, err := c.db.Reader().QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list stores: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	for row := range db.Rows(ctx, c.db.Reader(), query, args...) {
 		var s Store
-		if err := rows.Scan(&s.ID, &s.Slug); err != nil {
+		if err := row.Scan(&s.ID, &s.Slug); err != nil {
 			return nil, fmt.Errorf("list stores: %w", err)
 		}
 		stores = append(stores, s)
 	}
-	return stores, rows.Err()
+	return stores, nil
 }

@@ -138,19 +138,14 @@ func (s *DB) applied(ctx context.Context, db *sql.DB) (map[int64]time.Time, erro
 	if err := db.QueryRowContext(ctx, s.dialect.versions).Scan(&tables); err != nil || tables == 0 {
 		return nil, err
 	}
-	rows, err := db.QueryContext(ctx, "SELECT version_id, tstamp FROM "+goose.DefaultTablename+" WHERE is_applied")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	applied := map[int64]time.Time{}
-	for rows.Next() {
+	for row := range Rows(ctx, db, "SELECT version_id, tstamp FROM "+goose.DefaultTablename+" WHERE is_applied") {
 		var version int64
 		var at time.Time
-		if err := rows.Scan(&version, &at); err != nil {
+		if err := row.Scan(&version, &at); err != nil {
 			return nil, err
 		}
 		applied[version] = at.UTC().Truncate(time.Millisecond)
 	}
-	return applied, rows.Err()
+	return applied, nil
 }

@@ -41,23 +41,15 @@ func (p Partition) End() time.Time { return p.Day.AddDate(0, 0, 1) }
 func (s *DB) Partitions(ctx context.Context) ([]Partition, error) {
 	var found []Partition
 	for _, table := range s.dialect.partitioned {
-		rows, err := s.reader.QueryContext(ctx, `SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
- WHERE i.inhparent = to_regclass($1) ORDER BY c.relname`, table)
-		if err != nil {
-			return nil, fmt.Errorf("list the partitions of %s: %w", table, err)
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
+		for row := range Rows(ctx, s.reader, `SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+ WHERE i.inhparent = to_regclass($1) ORDER BY c.relname`, table) {
 			var name string
-			if err := rows.Scan(&name); err != nil {
+			if err := row.Scan(&name); err != nil {
 				return nil, fmt.Errorf("list the partitions of %s: %w", table, err)
 			}
 			if day, err := time.Parse(table+"_"+dayForm, name); err == nil {
 				found = append(found, Partition{table, day})
 			}
-		}
-		if err := rows.Err(); err != nil {
-			return nil, fmt.Errorf("list the partitions of %s: %w", table, err)
 		}
 	}
 	return found, nil

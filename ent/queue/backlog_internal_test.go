@@ -77,17 +77,17 @@ func explainWith(t *testing.T, s *db.DB, verb, statement string) string {
 	columns, err := rows.Columns()
 	require.NoError(t, err)
 	var text strings.Builder
-	require.NoError(t, each(rows, err, func() error {
+	for rows.Next() {
 		into := make([]any, len(columns))
 		for i := range into {
 			into[i] = new(any)
 		}
 		var line string
 		into[len(into)-1] = &line
-		err := rows.Scan(into...)
+		require.NoError(t, rows.Scan(into...))
 		text.WriteString(line + "\n")
-		return err
-	}))
+	}
+	require.NoError(t, rows.Err())
 	return text.String()
 }
 

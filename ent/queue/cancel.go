@@ -195,20 +195,17 @@ const andMissed = `
 // when a release without cancellations disabled it. It returns how many it ordered. Several processes
 // may call it at once.
 func (q *Queue) OrderMissedCancellations(ctx context.Context) (int, error) {
-	rows, err := q.db.Reader().QueryContext(ctx, q.dialect.missed, q.db.Moment())
 	type webhook struct{ store, id uuid.UUID }
 	epochs := map[webhook]int64{}
-	err = each(rows, err, func() error {
+	for row := range db.Rows(ctx, q.db.Reader(), q.dialect.missed, q.db.Moment()) {
 		var (
 			w     webhook
 			epoch int64
 		)
-		err := rows.Scan(&w.store, &w.id, &epoch)
+		if err := row.Scan(&w.store, &w.id, &epoch); err != nil {
+			return 0, wrap("look for missed cancellations", err)
+		}
 		epochs[w] = max(epochs[w], epoch+1)
-		return err
-	})
-	if err != nil {
-		return 0, wrap("look for missed cancellations", err)
 	}
 	ordered := 0
 	for w, epoch := range epochs {

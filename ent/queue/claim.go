@@ -3,8 +3,10 @@ package queue
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"iter"
 	"time"
+
+	"go.storefront.example/ent/db"
 )
 
 // Want is a request for deliveries of a lane.
@@ -34,15 +36,15 @@ func (q *Queue) Claim(ctx context.Context, wants []Want, lease time.Duration) (C
 	return done, wrap("claim", q.dialect.claim(ctx, q, wants, lease, &done))
 }
 
-func (c *Claimed) scan(rows *sql.Rows, err error) error {
-	return each(rows, err, func() error {
+func (c *Claimed) scan(rows iter.Seq[db.Row]) error {
+	for row := range rows {
 		var (
 			d                  Delivery
 			due                time.Time
 			address, secretKey sql.NullString
 			caused             cause
 		)
-		err := rows.Scan(&d.ID, &d.Lease, &d.StoreID, &d.WebhookID, &d.Retry, &d.EventID, &d.EventType, &d.Attempts, &d.CreatedAt, &d.Epoch, &due,
+		err := row.Scan(&d.ID, &d.Lease, &d.StoreID, &d.WebhookID, &d.Retry, &d.EventID, &d.EventType, &d.Attempts, &d.CreatedAt, &d.Epoch, &due,
 			&d.Enabled, &address, &d.Secret, &secretKey, &d.Payload, &caused.request, &caused.trace)
 		if err != nil {
 			return err
@@ -51,28 +53,25 @@ func (c *Claimed) scan(rows *sql.Rows, err error) error {
 		d.URL, d.SecretKey = address.String, secretKey.String
 		c.Deliveries = append(c.Deliveries, d)
 		c.Ends[d.Lane] = due
-		return nil
-	})
+	}
+	return nil
 }
 
 // lookAgain reads once more the events that a statement did not find. PostgreSQL plans a statement for
 // the partitions of that time. If one is being made meanwhile, the statement waits for that and then
 // looks for the events that moved there in their old partition. A second statement finds them; an event
 // that it does not find has been deleted.
-func lookAgain(ctx context.Context, db interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}, deliveries []Delivery,
-) error {
+func lookAgain(ctx context.Context, on db.Querier, deliveries []Delivery) error {
 	for i := range deliveries {
 		d := &deliveries[i]
 		if d.Payload != nil {
 			continue
 		}
 		var caused cause
-		err := db.QueryRowContext(ctx, "SELECT payload, request_id, trace FROM events WHERE store_id = $1 AND id = $2", d.StoreID, d.EventID).
-			Scan(&d.Payload, &caused.request, &caused.trace)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return err
+		for row := range db.Rows(ctx, on, "SELECT payload, request_id, trace FROM events WHERE store_id = $1 AND id = $2", d.StoreID, d.EventID) {
+			if err := row.Scan(&d.Payload, &caused.request, &caused.trace); err != nil {
+				return err
+			}
 		}
 		caused.set(d)
 	}

@@ -9,6 +9,7 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -32,27 +33,25 @@ func (q *Queue) HealthByWebhook(ctx context.Context, webhooks []uuid.UUID, patie
 	return healths, wrap("read the health of webhooks", err)
 }
 
-func (q *Queue) healths(ctx context.Context, on Querier, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]Health, error) {
+func (q *Queue) healths(ctx context.Context, on db.Querier, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]Health, error) {
 	set, err := rowset(webhooks)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := on.QueryContext(ctx, q.dialect.health, q.db.Moment(), patience.Milliseconds(), set)
 	healths := map[uuid.UUID]Health{}
-	err = each(rows, err, func() error {
+	for row := range db.Rows(ctx, on, q.dialect.health, q.db.Moment(), patience.Milliseconds(), set) {
 		var (
 			webhook uuid.UUID
 			since   sql.NullTime
 		)
 		h := Health{Enabled: true}
-		if err := rows.Scan(&webhook, &h.Exhausted, &h.epoch, &since); err != nil {
-			return err
+		if err := row.Scan(&webhook, &h.Exhausted, &h.epoch, &since); err != nil {
+			return nil, err
 		}
 		h.since = since.Time
 		healths[webhook] = h
-		return nil
-	})
-	return healths, err
+	}
+	return healths, nil
 }
 
 // worker is who the activity journal names for a webhook that its failures disabled.

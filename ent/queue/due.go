@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
 )
 
 // dueReach is how much a search of what became due overlaps the one before it, for rows that were
@@ -30,17 +32,16 @@ func (q *Queue) Due(ctx context.Context) (lanes []Waiting, all bool, err error) 
 	if all {
 		statement, args = q.dialect.due, args[:1]
 	}
-	rows, err := q.db.Reader().QueryContext(ctx, statement, args...)
 	at := now
-	err = each(rows, err, func() error {
+	for row := range db.Rows(ctx, q.db.Reader(), statement, args...) {
 		var (
 			clock          sql.NullTime
 			store, webhook uuid.NullUUID
 			retry          sql.NullBool
 			since          sql.NullTime
 		)
-		if err := rows.Scan(&clock, &store, &webhook, &retry, &since); err != nil {
-			return err
+		if err := row.Scan(&clock, &store, &webhook, &retry, &since); err != nil {
+			return nil, false, wrap("look for what is due", err)
 		}
 		if clock.Valid {
 			at = clock.Time
@@ -48,10 +49,6 @@ func (q *Queue) Due(ctx context.Context) (lanes []Waiting, all bool, err error) 
 		if store.Valid {
 			lanes = append(lanes, Waiting{Lane{store.UUID, webhook.UUID, retry.Bool}, since.Time})
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, false, wrap("look for what is due", err)
 	}
 	q.due.at = at
 	if all {

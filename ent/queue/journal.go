@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,7 +101,7 @@ func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
 	query, args := which.statement(dialectOf(s), s.Moment())
 	var entries []Entry
 	err := readSafely(ctx, s, func(tx *sql.Tx) (err error) {
-		entries, err = scanEntries(tx.QueryContext(ctx, query, args...))
+		entries, err = scanEntries(db.Rows(ctx, tx, query, args...))
 		return err
 	})
 	return entries[:min(len(entries), which.Limit)], wrap("list deliveries", err)
@@ -162,15 +163,10 @@ func (w Search) statement(d *dialect, moment any) (string, []any) {
 	return strings.Join(parts, "\nUNION ALL "), args
 }
 
-// Querier runs a query: a *sql.DB, or a transaction.
-type Querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // FindEntry reads the delivery with this id, of any store, through q. It returns ErrNoDelivery when there
 // is none, or none any more.
-func FindEntry(ctx context.Context, s *db.DB, q Querier, deliveryID uuid.UUID) (Entry, error) {
-	entries, err := scanEntries(q.QueryContext(ctx, dialectOf(s).findEntry(), deliveryID, s.Moment()))
+func FindEntry(ctx context.Context, s *db.DB, q db.Querier, deliveryID uuid.UUID) (Entry, error) {
+	entries, err := scanEntries(db.Rows(ctx, q, dialectOf(s).findEntry(), deliveryID, s.Moment()))
 	if err != nil {
 		return Entry{}, wrap("read the delivery", err)
 	}
@@ -191,41 +187,38 @@ func FindPending(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID, 
 	if err := planSafely(ctx, tx, d); err != nil {
 		return uuid.Nil, err
 	}
-	rows, err := tx.QueryContext(ctx, "SELECT id FROM ("+d.live(4)+` WHERE d.store_id = $1 AND d.event_id >= $3 AND d.event_id <= $3
-  AND d.webhook_id = $2 AND `+d.isPending(4)+" ORDER BY d.event_id LIMIT 1) p", storeID, webhookID, eventID, s.Moment())
-	var found uuid.NullUUID
-	if err := each(rows, err, func() error { return rows.Scan(&found) }); err != nil {
+	pending, err := idsIn(db.Rows(ctx, tx, "SELECT id FROM ("+d.live(4)+` WHERE d.store_id = $1 AND d.event_id >= $3 AND d.event_id <= $3
+  AND d.webhook_id = $2 AND `+d.isPending(4)+" ORDER BY d.event_id LIMIT 1) p", storeID, webhookID, eventID, s.Moment()))
+	if err != nil {
 		return uuid.Nil, wrap("look for a pending delivery", err)
 	}
-	if !found.Valid {
+	if len(pending) == 0 {
 		return uuid.Nil, ErrNoDelivery
 	}
-	return found.UUID, nil
+	return pending[0], nil
 }
 
 // ErrNoDelivery means that there is no delivery with this id.
 var ErrNoDelivery = errors.New("no such delivery")
 
-// scanEntries reads the rows, newest first, and closes them.
-func scanEntries(rows *sql.Rows, err error) ([]Entry, error) {
+// scanEntries reads the rows, newest first.
+func scanEntries(rows iter.Seq[db.Row]) ([]Entry, error) {
 	var entries []Entry
-	err = each(rows, err, func() error {
+	for row := range rows {
 		var (
 			e             Entry
 			attempts      []byte
 			due, finished storedTime
 		)
-		err := rows.Scan(&e.ID, &e.StoreID, &e.WebhookID, &e.EventID, &e.EventType, &attempts, &e.CreatedAt, &due, &e.Status, &finished)
+		err := row.Scan(&e.ID, &e.StoreID, &e.WebhookID, &e.EventID, &e.EventType, &attempts, &e.CreatedAt, &due, &e.Status, &finished)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		e.NextAttemptAt, e.FinishedAt = due.at, finished.at
-		e.Attempts, err = Attempts(attempts)
+		if e.Attempts, err = Attempts(attempts); err != nil {
+			return nil, err
+		}
 		entries = append(entries, e)
-		return err
-	})
-	if err != nil {
-		return nil, err
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return bytes.Compare(b.ID[:], a.ID[:]) })
 	return entries, nil

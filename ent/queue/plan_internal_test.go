@@ -41,15 +41,12 @@ func TestJournalIsReadByItsIndexes(t *testing.T) {
 		defer func() { require.NoError(t, tx.Rollback()) }()
 		_, err = tx.Exec(settings)
 		require.NoError(t, err)
-		rows, err := tx.Query("EXPLAIN (VERBOSE) "+query, args...)
-		require.NoError(t, err)
 		var text strings.Builder
-		require.NoError(t, each(rows, err, func() error {
+		for row := range db.Rows(t.Context(), tx, "EXPLAIN (VERBOSE) "+query, args...) {
 			var line string
-			err := rows.Scan(&line)
+			require.NoError(t, row.Scan(&line))
 			text.WriteString(line + "\n")
-			return err
-		}))
+		}
 		return text.String()
 	}
 	lists := func(statistics string) {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
 )
 
 // Settings are what a worker's connections to PostgreSQL should have. The tables are mostly empty when
@@ -229,14 +231,7 @@ func markPostgres(ctx context.Context, on execer, statement string, at any, webh
 	if err != nil {
 		return nil, err
 	}
-	rows, err := on.QueryContext(ctx, statement, at, set)
-	err = each(rows, err, func() error {
-		var webhook uuid.UUID
-		err := rows.Scan(&webhook)
-		passedBy = append(passedBy, webhook)
-		return err
-	})
-	return passedBy, err
+	return idsIn(db.Rows(ctx, on, statement, at, set))
 }
 
 // wantRow is a Want as the statement reads it.
@@ -260,8 +255,7 @@ func claimPostgres(ctx context.Context, q *Queue, wants []Want, lease time.Durat
 	if err != nil {
 		return err
 	}
-	found, err := q.db.Writer().QueryContext(ctx, claimStatement, q.db.Moment(), set, lease.Milliseconds())
-	if err := done.scan(found, err); err != nil {
+	if err := done.scan(db.Rows(ctx, q.db.Writer(), claimStatement, q.db.Moment(), set, lease.Milliseconds())); err != nil {
 		return err
 	}
 	return lookAgain(ctx, q.db.Writer(), done.Deliveries)

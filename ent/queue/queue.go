@@ -27,6 +27,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -190,7 +191,7 @@ func (q *Queue) inTx(ctx context.Context, fn func(tx *sql.Tx) error) error {
 
 // execer is a *sql.DB or a transaction.
 type execer interface {
-	Querier
+	db.Querier
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
@@ -223,18 +224,16 @@ func rowset[T any](rows []T) (string, error) {
 	return string(text), nil
 }
 
-// each scans every row of a query and closes them. err is the query's.
-func each(rows *sql.Rows, err error, scan func() error) error {
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(); err != nil {
-			return err
+// idsIn reads the rows of a query whose one column is an id.
+func idsIn(rows iter.Seq[db.Row]) (ids []uuid.UUID, err error) {
+	for row := range rows {
+		var id uuid.UUID
+		if err := row.Scan(&id); err != nil {
+			return nil, err
 		}
+		ids = append(ids, id)
 	}
-	return rows.Err()
+	return ids, nil
 }
 
 // wrap adds the operation to an error; nil stays nil.

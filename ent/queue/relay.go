@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/id"
 )
 
@@ -48,14 +49,13 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, lease time.Duration,
 	room func(Lane) bool, done *Relayed,
 ) (int64, error) {
-	rows, err := tx.QueryContext(ctx, q.dialect.take, after, limit)
 	var (
 		highest int64
 		found   []Delivery
 		// since is when the epochs of webhooks began.
 		since = map[uuid.UUID]*time.Time{}
 	)
-	err = each(rows, err, func() error {
+	for row := range db.Rows(ctx, tx, q.dialect.take, after, limit) {
 		var (
 			entry              int64
 			d                  Delivery
@@ -65,9 +65,9 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 			address, secretKey sql.NullString
 			caused             cause
 		)
-		if err := rows.Scan(&entry, &d.EventID, &d.StoreID, &d.EventType, &webhook, &address, &d.Secret, &secretKey, &epoch, &began, &d.Payload,
+		if err := row.Scan(&entry, &d.EventID, &d.StoreID, &d.EventType, &webhook, &address, &d.Secret, &secretKey, &epoch, &began, &d.Payload,
 			&caused.request, &caused.trace); err != nil {
-			return err
+			return 0, err
 		}
 		caused.set(&d)
 		if entry != highest {
@@ -84,10 +84,6 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, le
 			}
 			found = append(found, d)
 		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
 	}
 	if err := lookAgain(ctx, tx, found); err != nil {
 		return 0, err

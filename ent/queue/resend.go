@@ -103,15 +103,8 @@ func resendOf(row *ent.Resend) Resend {
 
 // DueResends lists unfinished resends that no process has reserved, those that wait longest first.
 func DueResends(ctx context.Context, s *db.DB, limit int) ([]uuid.UUID, error) {
-	rows, err := s.Reader().QueryContext(ctx, "SELECT id FROM resends WHERE finished_at IS NULL AND due_at <= "+dialectOf(s).present(1)+
-		" ORDER BY due_at LIMIT $2", s.Moment(), limit)
-	var due []uuid.UUID
-	err = each(rows, err, func() error {
-		var one uuid.UUID
-		err := rows.Scan(&one)
-		due = append(due, one)
-		return err
-	})
+	due, err := idsIn(db.Rows(ctx, s.Reader(), "SELECT id FROM resends WHERE finished_at IS NULL AND due_at <= "+dialectOf(s).present(1)+
+		" ORDER BY due_at LIMIT $2", s.Moment(), limit))
 	return due, wrap("list resends", err)
 }
 
@@ -210,20 +203,26 @@ func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend, subscribed
 // present reservation, or the last one has ended.
 func lockResend(ctx context.Context, tx *ent.Tx, s *db.DB, resendID uuid.UUID, held time.Time) (bool, error) {
 	d := dialectOf(s)
-	rows, err := tx.QueryContext(ctx, "SELECT due_at <= "+d.present(1)+" OR due_at = $2 FROM resends WHERE id = $3"+d.forUpdate, s.Moment(), held.UTC(), resendID)
 	free := false
-	err = each(rows, err, func() error { return rows.Scan(&free) })
-	return free, wrap("take the resend", err)
+	for row := range db.Rows(ctx, tx, "SELECT due_at <= "+d.present(1)+" OR due_at = $2 FROM resends WHERE id = $3"+d.forUpdate, s.Moment(), held.UTC(), resendID) {
+		if err := row.Scan(&free); err != nil {
+			return false, wrap("take the resend", err)
+		}
+	}
+	return free, nil
 }
 
 // hold reserves a resend for resendHold, by the database's clock, and returns the Hold that the next step
 // needs.
 func hold(ctx context.Context, tx *ent.Tx, s *db.DB, resendID uuid.UUID) (time.Time, error) {
-	rows, err := tx.QueryContext(ctx, dialectOf(s).hold, s.Moment(), resendHold.Milliseconds(), resendID)
 	var until storedTime
-	err = each(rows, err, func() error { return rows.Scan(&until) })
-	if err != nil || until.at == nil {
-		return time.Time{}, wrap("hold the resend", err)
+	for row := range db.Rows(ctx, tx, dialectOf(s).hold, s.Moment(), resendHold.Milliseconds(), resendID) {
+		if err := row.Scan(&until); err != nil {
+			return time.Time{}, wrap("hold the resend", err)
+		}
+	}
+	if until.at == nil {
+		return time.Time{}, nil
 	}
 	return *until.at, nil
 }
@@ -266,16 +265,16 @@ func nextEvents(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend) (pas
 			return nil, fmt.Errorf("keep the outbox: %w", err)
 		}
 	}
-	rows, err := tx.QueryContext(ctx, nextEventsOf, job.StoreID, job.PositionAt, job.PositionID, job.Until,
-		job.WebhookID, id.Floor(job.PositionAt.Add(-clockSpread)))
 	var page pastEvents
-	err = each(rows, err, func() error {
+	for row := range db.Rows(ctx, tx, nextEventsOf, job.StoreID, job.PositionAt, job.PositionID, job.Until,
+		job.WebhookID, id.Floor(job.PositionAt.Add(-clockSpread))) {
 		var e pastEvent
-		err := rows.Scan(&e.id, &e.kind, &e.at, &e.settled)
+		if err := row.Scan(&e.id, &e.kind, &e.at, &e.settled); err != nil {
+			return nil, wrap("read events", err)
+		}
 		page = append(page, e)
-		return err
-	})
-	return page, wrap("read events", err)
+	}
+	return page, nil
 }
 
 // missing returns the deliveries to add for the page's events. None is a ping: no webhook subscribes to

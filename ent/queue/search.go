@@ -67,30 +67,10 @@ func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, 
 	}
 	err := readSafely(ctx, s, func(tx *sql.Tx) error {
 		for began, looked := time.Now(), 0; found.More && looked < MaxSearched && time.Since(began) < searchTime; looked += searchStep {
-			step, cancel := context.WithTimeout(ctx, searchDeadline)
-			rows, err := tx.QueryContext(step, dialectOf(s).findEvents(), which.StoreID, found.EndAt, found.EndID, from, text, which.EventType)
-			n := 0
-			err = each(rows, err, func() error {
-				var (
-					event   uuid.UUID
-					at      time.Time
-					matches bool
-				)
-				if err := rows.Scan(&event, &at, &matches); err != nil || len(found.IDs) >= which.Limit {
-					return err
-				}
-				n++
-				found.EndAt, found.EndID = at, event
-				if matches {
-					found.IDs = append(found.IDs, event)
-				}
-				return nil
-			})
-			cancel()
-			if err != nil {
+			if err := found.step(ctx, tx, dialectOf(s).findEvents(), which.Limit, which.StoreID, found.EndAt, found.EndID, from, text, which.EventType); err != nil {
 				return err
 			}
-			if found.More = n == searchStep || len(found.IDs) >= which.Limit; len(found.IDs) >= which.Limit {
+			if len(found.IDs) >= which.Limit {
 				break
 			}
 		}
@@ -100,6 +80,28 @@ func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, 
 		return FoundEvents{}, wrap("search the events", err)
 	}
 	return found, nil
+}
+
+// step looks at the next events, until it has found as many as the limit.
+func (f *FoundEvents) step(ctx context.Context, tx *sql.Tx, statement string, limit int, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, searchDeadline)
+	defer cancel()
+	n := 0
+	for row := range db.Rows(ctx, tx, statement, args...) {
+		var matches bool
+		if err := row.Scan(&f.EndID, &f.EndAt, &matches); err != nil {
+			return err
+		}
+		n++
+		if matches {
+			f.IDs = append(f.IDs, f.EndID)
+		}
+		if len(f.IDs) >= limit {
+			break
+		}
+	}
+	f.More = n == searchStep || len(f.IDs) >= limit
+	return nil
 }
 
 // findEvents is the statement of a step. The limit stands in the text: see Search.statement.
@@ -128,7 +130,7 @@ func EntriesOf(ctx context.Context, s *db.DB, which Search, events []uuid.UUID) 
 	query, args := which.ofEvents(dialectOf(s), s.Moment(), events)
 	var entries []Entry
 	err := readSafely(ctx, s, func(tx *sql.Tx) (err error) {
-		entries, err = scanEntries(tx.QueryContext(ctx, query, args...))
+		entries, err = scanEntries(db.Rows(ctx, tx, query, args...))
 		return err
 	})
 	return entries, wrap("list the deliveries of events", err)

@@ -102,15 +102,12 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 
 func explain(t *testing.T, s *db.DB, statement string, args ...any) string {
 	t.Helper()
-	rows, err := s.Writer().Query("EXPLAIN "+statement, args...)
-	require.NoError(t, err)
 	var text strings.Builder
-	require.NoError(t, each(rows, err, func() error {
+	for row := range db.Rows(t.Context(), s.Writer(), "EXPLAIN "+statement, args...) {
 		var line string
-		err := rows.Scan(&line)
+		require.NoError(t, row.Scan(&line))
 		text.WriteString(line + "\n")
-		return err
-	}))
+	}
 	return text.String()
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
 )
 
 // lanesSQLite are the ids of the first delivery of each lane, and a null at the end.
@@ -138,8 +140,7 @@ func claimSQLite(ctx context.Context, q *Queue, wants []Want, lease time.Duratio
 			if n == 0 {
 				continue
 			}
-			rows, err := tx.QueryContext(ctx, leasedSQLite, w.StoreID, w.WebhookID, w.Retry, until, token)
-			if err := done.scan(rows, err); err != nil {
+			if err := done.scan(db.Rows(ctx, tx, leasedSQLite, w.StoreID, w.WebhookID, w.Retry, until, token)); err != nil {
 				return err
 			}
 		}
@@ -160,12 +161,11 @@ const (
 )
 
 func movePageSQLite(ctx context.Context, tx *sql.Tx, now any, c cancellation) (found looked, err error) {
-	rows, err := tx.QueryContext(ctx, pageSQLite, now, c.storeID, c.webhookID, c.position.retry, c.position.due, c.position.id)
 	var free []uuid.UUID
-	err = each(rows, err, func() error {
+	for row := range db.Rows(ctx, tx, pageSQLite, now, c.storeID, c.webhookID, c.position.retry, c.position.due, c.position.id) {
 		var isCancelled, isFree bool
-		if err := rows.Scan(&found.last.id, &found.last.retry, &found.last.due, &isCancelled, &isFree); err != nil {
-			return err
+		if err := row.Scan(&found.last.id, &found.last.retry, &found.last.due, &isCancelled, &isFree); err != nil {
+			return found, err
 		}
 		found.rows++
 		if isCancelled {
@@ -174,10 +174,9 @@ func movePageSQLite(ctx context.Context, tx *sql.Tx, now any, c cancellation) (f
 				free = append(free, found.last.id)
 			}
 		}
-		return nil
-	})
-	if err != nil || len(free) == 0 {
-		return found, err
+	}
+	if len(free) == 0 {
+		return found, nil
 	}
 	found.moved = int64(len(free))
 	set, err := rowset(free)

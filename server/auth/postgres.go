@@ -126,19 +126,14 @@ func (d postgresKeys) findAll(ctx context.Context, lookups []lookup) ([]result, 
 	for i, q := range lookups {
 		fingerprints[i], clients[i] = q.fingerprint[:], q.client
 	}
-	rows, err := d.QueryContext(ctx, postgresAll, fingerprints, clients, lookups[0].now, ratelimit.UnknownKeysPerMinute)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	found := make([]result, len(lookups))
-	for rows.Next() {
+	for row := range db.Rows(ctx, d.DB, postgresAll, fingerprints, clients, lookups[0].now, ratelimit.UnknownKeysPerMinute) {
 		var (
 			now             int64
 			position, count int
 			subject         string
 		)
-		if err := rows.Scan(&now, &position, &count, &subject); err != nil {
+		if err := row.Scan(&now, &position, &count, &subject); err != nil {
 			return nil, err
 		}
 		f := &found[position-1]
@@ -154,7 +149,7 @@ func (d postgresKeys) findAll(ctx context.Context, lookups []lookup) ([]result, 
 			later[key]++
 		}
 	}
-	return found, rows.Err()
+	return found, nil
 }
 
 // writeCounts has nothing to do: nothing is counted in memory.

@@ -105,21 +105,16 @@ func (s resealer) resealAfter(ctx context.Context, after uuid.UUID, current stri
 }
 
 func (s resealer) sealedAfter(ctx context.Context, after uuid.UUID, current string) ([]sealed, error) {
-	rows, err := s.db.Reader().QueryContext(ctx, `SELECT id, store_id, secret, secret_key FROM webhooks
- WHERE id > $1 AND secret_key <> $2 ORDER BY id LIMIT $3`, after, current, resealBatch)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var batch []sealed
-	for rows.Next() {
-		var row sealed
-		if err := rows.Scan(&row.webhook, &row.store, &row.secret, &row.key); err != nil {
+	for row := range db.Rows(ctx, s.db.Reader(), `SELECT id, store_id, secret, secret_key FROM webhooks
+ WHERE id > $1 AND secret_key <> $2 ORDER BY id LIMIT $3`, after, current, resealBatch) {
+		var one sealed
+		if err := row.Scan(&one.webhook, &one.store, &one.secret, &one.key); err != nil {
 			return nil, err
 		}
-		batch = append(batch, row)
+		batch = append(batch, one)
 	}
-	return batch, rows.Err()
+	return batch, nil
 }
 
 // reseal returns how many rows it changed: none when the key is not known or the row has changed.
@@ -143,17 +138,11 @@ func (s resealer) reseal(ctx context.Context, tx *sql.Tx, row sealed) (int, erro
 
 // countLeft notes what is not under the current key.
 func (s resealer) countLeft(ctx context.Context, current string, so *Resealed) error {
-	rows, err := s.db.Reader().QueryContext(ctx,
-		`SELECT secret_key, count(*) FROM webhooks WHERE secret_key <> $1 GROUP BY secret_key`, current)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
 	so.Left, so.Unknown = 0, nil
-	for rows.Next() {
+	for row := range db.Rows(ctx, s.db.Reader(), `SELECT secret_key, count(*) FROM webhooks WHERE secret_key <> $1 GROUP BY secret_key`, current) {
 		var key string
 		var n int
-		if err := rows.Scan(&key, &n); err != nil {
+		if err := row.Scan(&key, &n); err != nil {
 			return err
 		}
 		so.Left += n
@@ -162,5 +151,5 @@ func (s resealer) countLeft(ctx context.Context, current string, so *Resealed) e
 		}
 	}
 	slices.Sort(so.Unknown)
-	return rows.Err()
+	return nil
 }

@@ -110,23 +110,15 @@ func writable(ctx context.Context, s *db.DB) Finding {
 
 func extensionsOf(ctx context.Context, s *db.DB) Finding {
 	const check = "extensions"
-	rows, err := s.Reader().QueryContext(ctx, "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE name IN ($1, $2)",
-		extensions[0], extensions[1])
-	if err != nil {
-		return broken(check, err)
-	}
-	defer func() { _ = rows.Close() }()
 	available := map[string]bool{} // and whether created
-	for rows.Next() {
+	for row := range db.Rows(ctx, s.Reader(), "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE name IN ($1, $2)",
+		extensions[0], extensions[1]) {
 		var name string
 		var created bool
-		if err := rows.Scan(&name, &created); err != nil {
+		if err := row.Scan(&name, &created); err != nil {
 			return broken(check, err)
 		}
 		available[name] = created
-	}
-	if err := rows.Err(); err != nil {
-		return broken(check, err)
 	}
 	return extensionsFinding(available)
 }

@@ -80,22 +80,17 @@ func eachSecret(ctx context.Context, s *db.DB, visit func(webhook uuid.UUID, sea
 
 // secretsAfter visits a page behind an id, and returns its last id and how many there were.
 func secretsAfter(ctx context.Context, s *db.DB, last uuid.UUID, visit func(webhook uuid.UUID, sealed []byte, key string)) (uuid.UUID, int, error) {
-	rows, err := s.Reader().QueryContext(ctx, "SELECT id, secret, secret_key FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2", last, page)
-	if err != nil {
-		return last, 0, err
-	}
-	defer func() { _ = rows.Close() }()
 	n := 0
-	for rows.Next() {
+	for row := range db.Rows(ctx, s.Reader(), "SELECT id, secret, secret_key FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2", last, page) {
 		var sealed []byte
 		var key string
-		if err := rows.Scan(&last, &sealed, &key); err != nil {
+		if err := row.Scan(&last, &sealed, &key); err != nil {
 			return last, n, err
 		}
 		n++
 		visit(last, sealed, key)
 	}
-	return last, n, rows.Err()
+	return last, n, nil
 }
 
 // idsOf lists keys by their ids, which reveal nothing of the keys, with how many secrets each

@@ -121,29 +121,21 @@ func listening(ctx context.Context, s *db.DB) string {
 // one is, no day of old events can be dropped and no deleted row forgotten.
 func Transactions(ctx context.Context, s *db.DB, long time.Duration) Finding {
 	const check = "transactions"
-	rows, err := s.Reader().QueryContext(ctx, `SELECT pid, application_name, COALESCE(state, ''), extract(epoch FROM clock_timestamp() - xact_start)::float8
- FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
-  AND xact_start < clock_timestamp() - $1::float8 * interval '1 second' ORDER BY xact_start LIMIT 5`, long.Seconds())
-	if err != nil {
-		return broken(check, err)
-	}
-	defer func() { _ = rows.Close() }()
 	var said, end []string
-	for rows.Next() {
+	for row := range db.Rows(ctx, s.Reader(), `SELECT pid, application_name, COALESCE(state, ''), extract(epoch FROM clock_timestamp() - xact_start)::float8
+ FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+  AND xact_start < clock_timestamp() - $1::float8 * interval '1 second' ORDER BY xact_start LIMIT 5`, long.Seconds()) {
 		var (
 			pid                int
 			application, state string
 			age                float64
 		)
-		if err := rows.Scan(&pid, &application, &state, &age); err != nil {
+		if err := row.Scan(&pid, &application, &state, &age); err != nil {
 			return broken(check, err)
 		}
 		open := time.Duration(age * float64(time.Second)).Round(time.Second)
 		said = append(said, fmt.Sprintf("process %d (%q, %s) for %v", pid, application, state, open))
 		end = append(end, fmt.Sprintf("SELECT pg_terminate_backend(%d);", pid))
-	}
-	if err := rows.Err(); err != nil {
-		return broken(check, err)
 	}
 	if len(said) > 0 {
 		return warn(check, "end what forgot its transaction: "+strings.Join(end, " "),
