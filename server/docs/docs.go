@@ -93,16 +93,23 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// maxAddresses bounds for how many addresses a file is kept ready: a client can name any host.
-const maxAddresses = 8
+// A client can name any host, and to make and compress a file for its address takes twenty times as long as
+// to serve it. So a file is kept ready for maxAddresses, and another address has to wait until the newest of
+// them is as old as makeAfter; until then it gets the file with the example's.
+const (
+	maxAddresses = 8
+	makeAfter    = time.Second
+)
 
 // file is a text that is served plain or compressed.
 type file struct {
-	kind, policy, text string
-	address            func(*http.Request) string
+	kind, policy string
+	address      func(*http.Request) string
+	example      *version
 
-	mu    sync.Mutex
-	ready map[string]*version
+	mu     sync.Mutex
+	ready  map[string]*version // by address
+	newest time.Time           // when the last one was made
 }
 
 // version is a file for one address of the service.
@@ -113,22 +120,12 @@ type version struct {
 }
 
 func newFile(kind, policy, text string, address func(*http.Request) string) *file {
-	return &file{kind: kind, policy: policy, text: text, address: address, ready: map[string]*version{}}
+	return &file{kind: kind, policy: policy, address: address, example: newVersion(text), ready: map[string]*version{}}
 }
 
-// version returns the file for an address.
-func (f *file) version(address string) *version {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if v, ok := f.ready[address]; ok {
-		return v
-	}
-	text := f.text
-	if address != "" {
-		text = strings.ReplaceAll(text, docs.Address, address)
-	}
+func newVersion(text string) *version {
 	sum := sha256.Sum256([]byte(text))
-	v := &version{hex.EncodeToString(sum[:8]), text, sync.OnceValue(func() []byte {
+	return &version{hex.EncodeToString(sum[:8]), text, sync.OnceValue(func() []byte {
 		var packed bytes.Buffer
 		w := gzip.NewWriter(&packed)
 		// A buffer cannot fail.
@@ -136,10 +133,26 @@ func (f *file) version(address string) *version {
 		_ = w.Close()
 		return packed.Bytes()
 	})}
+}
+
+// version returns the file for an address; "" leaves the example's.
+func (f *file) version(address string) *version {
+	if address == "" {
+		return f.example
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if v, ok := f.ready[address]; ok {
+		return v
+	}
 	if len(f.ready) >= maxAddresses {
+		if time.Since(f.newest) < makeAfter {
+			return f.example
+		}
 		clear(f.ready)
 	}
-	f.ready[address] = v
+	v := newVersion(strings.ReplaceAll(f.example.plain, docs.Address, address))
+	f.ready[address], f.newest = v, time.Now()
 	return v
 }
 

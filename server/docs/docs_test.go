@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -172,6 +173,22 @@ func TestThePageAndTheDocumentNameTheServersAddress(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A client that invents hosts does not have the page made and compressed for each of them.
+func TestInventedHostsGetTheExample(t *testing.T) {
+	t.Parallel()
+	pages, tags := docs.New(docs.Own), map[string]bool{}
+	const hosts = 500
+	for i := range hosts {
+		r := httptest.NewRequest(http.MethodHead, docs.Path, nil)
+		r.Host = "h" + strconv.Itoa(i) + ".example"
+		w := httptest.NewRecorder()
+		pages.ServeHTTP(w, r)
+		require.Equal(t, http.StatusOK, w.Code)
+		tags[w.Header().Get("ETag")] = true
+	}
+	require.Less(t, len(tags), hosts/2)
 }
 
 func TestThePageIsSmall(t *testing.T) {
