@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"context"
 	"net/http"
 	"strings"
 
@@ -12,34 +11,20 @@ import (
 	"go.storefront.example/server/operator"
 )
 
-// keysBody is the page of a store's keys: active ones, and those that were revoked or have expired.
+// keysBody is the page of a store's keys: active ones, and the newest of those that were revoked or have
+// expired. Most is how many of these are shown.
 type keysBody struct {
 	Active, Over []*adminv1.Key
-	Limit        int
-}
-
-// allKeys are the store's keys, newest first.
-func (d *dashboard) allKeys(v *visit) ([]*adminv1.Key, error) {
-	return operator.Collect(v, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Key, string, error) {
-		out, err := d.Operator.ListKeys(ctx, &adminv1.ListKeysRequest{PageSize: size, PageToken: token})
-		return out.GetKeys(), out.GetNextPageToken(), err
-	})
+	Limit, Most  int
 }
 
 // keys lists the keys.
 func (d *dashboard) keys(v *visit) error {
-	all, err := d.allKeys(v)
+	active, over, err := d.Operator.RecentKeys(v)
 	if err != nil {
 		return err
 	}
-	body := keysBody{Limit: keys.MaxActive}
-	for _, k := range all {
-		if k.GetStatus() == adminv1.Key_active {
-			body.Active = append(body.Active, k)
-		} else {
-			body.Over = append(body.Over, k)
-		}
-	}
+	body := keysBody{active, over, keys.MaxActive, operator.MaxOver}
 	d.show(v, http.StatusOK, view{Title: "API keys", Section: "keys", Template: "keys", Body: body})
 	return nil
 }

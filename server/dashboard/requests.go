@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -41,9 +43,17 @@ type requestsBody struct {
 
 // requests shows how many requests of each key succeeded and were refused a day, and the refused ones of a key.
 func (d *dashboard) requests(v *visit) error {
-	keys, err := d.allKeys(v)
+	active, over, err := d.Operator.RecentKeys(v)
 	if err != nil {
 		return err
+	}
+	keys, asked := append(active, over...), strings.ToLower(v.r.URL.Query().Get("key"))
+	if asked != "" && !slices.ContainsFunc(keys, func(k *adminv1.Key) bool { return k.GetId() == asked }) {
+		k, err := d.Operator.GetKey(v, &adminv1.GetKeyRequest{Id: asked})
+		if err != nil {
+			return err
+		}
+		keys = append(keys, k)
 	}
 	first := v.now.UTC().Truncate(usage.Day).AddDate(0, 0, 1-requestDays)
 	body := requestsBody{Most: usage.MaxKept}
@@ -58,7 +68,6 @@ func (d *dashboard) requests(v *visit) error {
 	if err != nil {
 		return err
 	}
-	asked := v.r.URL.Query().Get("key")
 	for _, k := range keys {
 		days := keyDays{k, make([]keyDay, requestDays)}
 		for _, t := range tallies[k.GetId()] {
@@ -73,10 +82,7 @@ func (d *dashboard) requests(v *visit) error {
 			body.Key = k
 		}
 	}
-	switch {
-	case asked != "" && body.Key == nil:
-		return noPage()
-	case body.Key == nil && len(body.Keys) > 0:
+	if body.Key == nil && len(body.Keys) > 0 {
 		body.Key = mostRefused(body.Keys)
 	}
 	if body.Key != nil {

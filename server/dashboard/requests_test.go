@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/usage"
 	"go.storefront.example/gen/ent/store"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
 )
 
 func TestRequestsAndAttemptsAreShown(t *testing.T) {
@@ -57,5 +60,31 @@ func TestRequestsAndAttemptsAreShown(t *testing.T) {
 			require.Regexp(t, `<rect class="ko" x="\d+" y="\d+" width="5" height="[1-9]`, a.text, "one failure is seen")
 		}
 		require.Len(t, regexp.MustCompile("<svg ").FindAllString(r.get("/webhooks/"+mine.webhook).text, -1), 4, "two of the last day, two of the last week")
+	})
+}
+
+// A store may have had any number of keys; its pages stay as small as they are.
+func TestOldKeysAreBounded(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		p := newPlace(t, s)
+		o := p.fill("one") // with an active key, the oldest
+		var revoked []string
+		for range operator.MaxOver + 1 {
+			made, err := p.operator.CreateKey(t.Context(), &adminv1.CreateKeyRequest{Store: "one", Name: "old", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_NEVER})
+			require.NoError(t, err)
+			_, err = p.operator.RevokeKey(t.Context(), &adminv1.RevokeKeyRequest{Id: made.GetKey().GetId()})
+			require.NoError(t, err)
+			revoked = append(revoked, made.GetKey().GetId())
+		}
+		r := p.signedIn("one")
+		keys := r.get("/keys").text
+		require.Contains(t, keys, `id="`+o.key+`"`)
+		require.Contains(t, keys, "the newest 100<")
+		for i, id := range revoked {
+			require.Equal(t, i > 0, strings.Contains(keys, `id="`+id+`"`), i)
+		}
+		require.Contains(t, r.get("/requests").text, o.key)
+		require.Contains(t, r.get("/requests?key="+revoked[0]).text, "Refused requests of old")
 	})
 }

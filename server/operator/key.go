@@ -68,6 +68,30 @@ func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*
 	return &adminv1.ListKeysResponse{Keys: each(rows, o.key), NextPageToken: next}, nil
 }
 
+// MaxOver is how many keys that are revoked or expired RecentKeys returns at most. Nothing bounds how many
+// a store has had.
+const MaxOver = 100
+
+// RecentKeys returns the store's active keys, and the newest of those that are revoked or expired; both newest
+// first. The context must be in the store (In).
+func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key, err error) {
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return nil, nil, errNoStore
+	}
+	isActive := apikey.And(apikey.RevokedAtIsNil(), apikey.Or(apikey.ExpiresAtIsNil(), apikey.ExpiresAtGT(o.db.Now())))
+	query := o.db.Client().ApiKey.Query().Where(apikey.StoreID(t.ID)).Order(newest)
+	rows, err := query.Clone().Where(isActive).All(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list the active keys: %w", err)
+	}
+	others, err := query.Where(apikey.Not(isActive)).Limit(MaxOver).All(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list the other keys: %w", err)
+	}
+	return each(rows, o.key), each(others, o.key), nil
+}
+
 // GetKey returns a key. It refuses with api_key_not_found.
 func (o *Operator) GetKey(ctx context.Context, in *adminv1.GetKeyRequest) (*adminv1.Key, error) {
 	return o.withKey(ctx, in.GetId(), o.keys.GetKey)
