@@ -36,7 +36,7 @@ type Entry struct {
 	// NextAttemptAt is when the next attempt is due, by the database's clock; nil during an attempt, and
 	// when the delivery has ended.
 	NextAttemptAt *time.Time
-	// Attempts are those made so far, oldest first.
+	// Attempts are those made so far, oldest first; none if the column is damaged.
 	Attempts  []Attempt
 	CreatedAt time.Time
 	// FinishedAt is when the delivery ended; nil while it is pending.
@@ -215,9 +215,7 @@ func scanEntries(rows iter.Seq[db.Row]) ([]Entry, error) {
 			return nil, err
 		}
 		e.NextAttemptAt, e.FinishedAt = due.at, finished.at
-		if e.Attempts, err = Attempts(attempts); err != nil {
-			return nil, err
-		}
+		e.Attempts, _ = Attempts(attempts) // an error here would hide all other rows of the list
 		entries = append(entries, e)
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return bytes.Compare(b.ID[:], a.ID[:]) })

@@ -125,3 +125,25 @@ func TestEntryIsFoundByItsIDAlone(t *testing.T) {
 		require.ErrorIs(t, err, queue.ErrNoDelivery)
 	})
 }
+
+// A row whose attempts are damaged is listed without them, and hides no other.
+func TestEntriesWithDamagedAttempts(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		ended, waiting, sound := o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())
+		o.ended(ended, finisheddelivery.StatusFailed)
+		o.add(waiting, sound)
+		o.exec("UPDATE finished_deliveries SET attempts = $1 WHERE id = $2", []byte(`[{"number":1,`), ended.ID)
+		o.exec("UPDATE deliveries SET attempts = $1 WHERE id = $2", []byte("\xff"), waiting.ID)
+		found, err := queue.Entries(o.ctx, s, queue.Search{StoreID: o.owner, Limit: 50})
+		require.NoError(t, err)
+		require.Len(t, found, 3)
+		for id, status := range map[uuid.UUID]string{ended.ID: queue.Failed, waiting.ID: queue.Pending} {
+			one, err := queue.FindEntry(o.ctx, s, s.Reader(), id)
+			require.NoError(t, err)
+			require.Equal(t, status, one.Status)
+			require.Empty(t, one.Attempts)
+		}
+	})
+}
