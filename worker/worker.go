@@ -204,10 +204,8 @@ func (w *Worker) lease() time.Duration { return w.config.Timeout + leaseMargin }
 
 // pause waits for d or until the context ends. It reports whether the context is still live.
 func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

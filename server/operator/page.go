@@ -81,9 +81,13 @@ func cut[Row any](p page, rows []Row, of func(Row) (time.Time, uuid.UUID)) (item
 		return rows, ""
 	}
 	rows = rows[:p.size]
-	at, id := of(rows[p.size-1])
+	return rows, tokenOf(of(rows[p.size-1]))
+}
+
+// tokenOf is the token of the page that follows the item with this time and id.
+func tokenOf(at time.Time, id uuid.UUID) string {
 	token := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli())) //nolint:gosec // Read back as it was.
-	return rows, base64.RawURLEncoding.EncodeToString(append(token, id[:]...))
+	return base64.RawURLEncoding.EncodeToString(append(token, id[:]...))
 }
 
 // each makes a message of every row.

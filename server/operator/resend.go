@@ -103,8 +103,10 @@ func Resend(ctx context.Context, o adminv1connect.DeliveryServiceClient, in *adm
 	job, err := o.StartResend(ctx, in)
 	for err == nil && (job.GetState() == adminv1.Resend_running || job.GetState() == adminv1.Resend_busy) {
 		if job.GetState() == adminv1.Resend_busy {
-			if err = pause(ctx, poll); err != nil {
-				return job, err
+			select {
+			case <-time.After(poll):
+			case <-ctx.Done():
+				return job, ctx.Err()
 			}
 		}
 		if job, err = o.ContinueResend(ctx, &adminv1.ContinueResendRequest{Id: job.GetId(), ContinueToken: job.GetContinueToken()}); err == nil {
@@ -112,15 +114,4 @@ func Resend(ctx context.Context, o adminv1connect.DeliveryServiceClient, in *adm
 		}
 	}
 	return job, err
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

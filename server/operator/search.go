@@ -2,8 +2,6 @@ package operator
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"time"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -75,8 +73,7 @@ func (o *Operator) findText(ctx context.Context, search webhooks.Search, p page)
 	if looked := found.Events; looked != nil {
 		out.LookedBackTo = &looked.EndAt
 		if looked.More {
-			token := binary.BigEndian.AppendUint64(nil, uint64(looked.EndAt.UnixMilli())) //nolint:gosec // Read back as it was.
-			out.NextPageToken = base64.RawURLEncoding.EncodeToString(append(token, looked.EndID[:]...))
+			out.NextPageToken = tokenOf(looked.EndAt, looked.EndID)
 		}
 	}
 	return out, nil

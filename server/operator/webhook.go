@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -78,17 +79,42 @@ func (o *Operator) GetWebhook(ctx context.Context, in *adminv1.GetWebhookRequest
 
 // UpdateWebhook changes the named fields of a webhook. It refuses as webhooks.UpdateWebhook does.
 func (o *Operator) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
-	c := changesOf(in, "id")
-	change := webhooks.Change{URL: value(c, "url", in.Url), Description: value(c, "description", in.Description)}
-	if c.names("events") {
-		change.Events = append([]string{}, in.GetEvents()...)
-	}
-	if err := c.err(); err != nil {
+	change, err := changeOf(in)
+	if err != nil {
 		return nil, err
 	}
 	return o.changeWebhook(ctx, in.GetId(), func(ctx context.Context, id string) (*ent.Webhook, error) {
 		return o.webhooks.UpdateWebhook(ctx, id, change)
 	})
+}
+
+// changeOf reads an update: the fields that its mask names or, without one, those that are present. A
+// field that is named must have a value; the id may be in the mask, where JSON puts every name that is
+// present, and changes nothing.
+func changeOf(in *adminv1.UpdateWebhookRequest) (webhooks.Change, error) {
+	var f fields
+	for _, path := range in.GetUpdateMask().GetPaths() {
+		if !slices.Contains([]string{"id", "url", "description", "events"}, path) {
+			f.refuse("updateMask", "names "+path+", which cannot be changed")
+		}
+	}
+	names := func(path string, present bool) bool {
+		return slices.Contains(in.GetUpdateMask().GetPaths(), path) || in.UpdateMask == nil && present
+	}
+	value := func(path string, v *string) *string {
+		switch {
+		case !names(path, v != nil):
+			return nil
+		case v == nil:
+			f.refuse(path, "cannot be null")
+		}
+		return v
+	}
+	change := webhooks.Change{URL: value("url", in.Url), Description: value("description", in.Description)}
+	if names("events", len(in.GetEvents()) > 0) {
+		change.Events = append([]string{}, in.GetEvents()...)
+	}
+	return change, f.err()
 }
 
 // EnableWebhook makes a webhook receive events again. It refuses with webhook_not_found.

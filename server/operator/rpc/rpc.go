@@ -24,7 +24,7 @@ import (
 	"go.storefront.example/server/overload"
 )
 
-// Config is how the services answer. Every field is required.
+// Config is how the services answer. Every field but Limiter is required.
 type Config struct {
 	// Gate lets the operator in.
 	Gate *Gate
