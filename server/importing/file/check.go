@@ -15,23 +15,28 @@ func (l *load) identities(e *entry) []identity {
 	case *storefrontv1.Product:
 		return []identity{{"id", spelt(m.GetId())}, {"slug", m.GetSlug()}}
 	case *storefrontv1.Customer:
-		of := []identity{{"id", spelt(m.GetId())}}
-		var p validate.Problems // which the importer reports
-		if m.Email != nil {
-			if email := p.Email("email", m.GetEmail()); email != nil {
-				of = append(of, identity{"email", *email})
-			}
-		}
-		if m.Phone != nil {
-			if phone := p.Phone("phone", m.GetPhone(), l.Store.GetCountry()); phone != nil {
-				of = append(of, identity{"phone", *phone})
-			}
-		}
-		return of
+		return append([]identity{{"id", spelt(m.GetId())}}, l.contacts(m.Email, m.Phone)...)
 	case *storefrontv1.Order:
 		return []identity{{"id", spelt(m.GetId())}, {"reference", strings.TrimSpace(m.GetReference())}}
 	}
 	return nil
+}
+
+// contacts are the e-mail and the phone of a customer; what is wrong with them the importer reports.
+func (l *load) contacts(email, phone *string) []identity {
+	var of []identity
+	var p validate.Problems
+	if email != nil {
+		if text := p.Email("email", *email); text != nil {
+			of = append(of, identity{"email", *text})
+		}
+	}
+	if phone != nil {
+		if text := p.Phone("phone", *phone, l.Store.GetCountry()); text != nil {
+			of = append(of, identity{"phone", *text})
+		}
+	}
+	return of
 }
 
 // spelt is an id in lower case.
@@ -54,12 +59,39 @@ func (l *load) repeats(e *entry) bool {
 			e.refuse(i.field, "is another "+strings.TrimSuffix(string(l.Kind), "s")+"'s")
 		}
 	}
+	if m, is := e.message.(*storefrontv1.Order); is && m.Customer != nil {
+		l.meet(e, m.GetCustomer())
+	}
 	return false
+}
+
+// meet gives the customer of an order, whom an order of an earlier batch would have made, the e-mail and the
+// phone by which the store would know them. It refuses a new customer with those of another one.
+func (l *load) meet(e *entry, c *storefrontv1.Order_Customer) {
+	if known := l.buyers[identity{"id", spelt(c.GetId())}]; known != nil {
+		if c.Email == nil && c.Phone == nil {
+			c.Email, c.Phone = known.Email, known.Phone
+		}
+		return
+	}
+	for _, i := range l.contacts(c.Email, c.Phone) {
+		if l.buyers[i] != nil && !e.derived {
+			e.refuse("customer."+i.field, "is another customer's")
+			return
+		}
+	}
 }
 
 // checked notes a row that was checked and is not stored.
 func (l *load) checked(e *entry) {
 	for _, i := range l.identities(e) {
 		l.seen[i] = true
+	}
+	m, is := e.message.(*storefrontv1.Order)
+	if !is || m.Customer == nil || l.buyers[identity{"id", spelt(m.GetCustomer().GetId())}] != nil {
+		return
+	}
+	for _, i := range append(l.contacts(m.Customer.Email, m.Customer.Phone), identity{"id", spelt(m.GetCustomer().GetId())}) {
+		l.buyers[i] = m.GetCustomer()
 	}
 }

@@ -135,7 +135,7 @@ func (e *BadLinesError) Error() string {
 // Another goroutine reads. If Load returns while that waits for in, as when the context ends, the
 // goroutine ends once the read does.
 func Load(ctx context.Context, api API, in io.Reader, o Options) (Progress, error) {
-	l := &load{Options: o, api: api, in: &counted{Reader: in}, seen: map[identity]bool{}}
+	l := &load{Options: o, api: api, in: &counted{Reader: in}, seen: map[identity]bool{}, buyers: map[identity]*storefrontv1.Order_Customer{}}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	rows := l.ahead(ctx)
@@ -245,6 +245,8 @@ type load struct {
 	first []LineError
 	// seen identifies the rows that were only checked, and so are not in the store.
 	seen map[identity]bool
+	// buyers are the customers of orders that were only checked, by id, e-mail and phone.
+	buyers map[identity]*storefrontv1.Order_Customer
 }
 
 // checking reports whether rows are only checked.

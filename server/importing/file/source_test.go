@@ -217,6 +217,33 @@ func TestADryRunReadsIdentifiersAsTheImportDoes(t *testing.T) {
 	s.twice("", file.Customers, []byte(text.String()), file.BatchRows+1)
 }
 
+// A dry run knows the customers whom orders of earlier batches would have made, as the import does.
+func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	text.WriteString("reference,status,total,customer,email\n")
+	for i := range file.BatchRows {
+		_, _ = fmt.Fprintf(&text, "R%d,PAID,1,5f0c3c3e-0000-4000-8000-000000000001,awa@example.com\n", i)
+	}
+	for last, want := range map[string]string{
+		"5F0C3C3E-0000-4000-8000-000000000001,":                "", // the customer of the first batch
+		"5f0c3c3e-0000-4000-8000-000000000001,o@example.com":   "",
+		"5f0c3c3e-0000-4000-8000-000000000002,AWA@example.com": "line 502: email: is another customer's",
+		"5f0c3c3e-0000-4000-8000-000000000002,":                "line 502: customer: is no customer of the store",
+	} {
+		for _, dry := range []bool{true, false} {
+			s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
+			done, err := s.try(file.Options{Kind: file.Orders, DryRun: dry}, []byte(text.String()+"X,PAID,1,"+last+"\n"))
+			if want == "" {
+				require.NoError(t, err, "%s, dry run: %t", last, dry)
+				require.Equal(t, file.BatchRows+1, done.Stored)
+				continue
+			}
+			require.ErrorContains(t, err, want, "dry run: %t", dry)
+		}
+	}
+}
+
 // away is an API that breaks off at a call.
 type away struct {
 	file.API
