@@ -70,7 +70,7 @@ func (c *linkListCmd) Run(s *session) error {
 	})
 }
 
-var linkTable = table[*storefrontv1.PaymentLink]{"CODE,TITLE~,AVAILABILITY,PRICE?,PAYMENTS?,PAID?,CREATED?,ID", func(l *storefrontv1.PaymentLink) []string {
+var linkTable = table[*storefrontv1.PaymentLink]{"CODE,TITLE~,AVAILABILITY,PRICE?,PAYMENTS?,PAID?,CREATED?,ID?", func(l *storefrontv1.PaymentLink) []string {
 	price := money(l.GetAmount(), l.GetCurrency())
 	if l.GetPricing() == storefrontv1.PaymentLink_OPEN {
 		price = "from " + money(l.GetMinAmount(), l.GetCurrency())

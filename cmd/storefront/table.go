@@ -19,7 +19,7 @@ const (
 	// columnGap is the space between columns.
 	columnGap = 2
 	// minShortened is how short a shortened column becomes before another one is left out.
-	minShortened = 20
+	minShortened = 16
 )
 
 // column is a column of a table that is being fitted.

@@ -6,6 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
 const tableID = "01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
@@ -45,6 +49,34 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		// Columns are aligned, wide letters included.
 		require.Equal(t, columnsOf(textBefore(lines[1], "PUBLISHED")), columnsOf(textBefore(lines[2], "DRAFT")), row.because)
 	}
+}
+
+// On a terminal of 80 columns the lists fit, with names as long as they usually are.
+func TestListsFitEightyColumns(t *testing.T) {
+	t.Parallel()
+	const title = "Guide du marché : vendre sans boutique"
+	requireFits(t, linkTable, &storefrontv1.PaymentLink{
+		Id: tableID, Code: "gd7248t5fj", Title: title, Availability: storefrontv1.PaymentLink_EXHAUSTED, Amount: proto.Int64(250000), Currency: "XAF",
+	})
+	requireFits(t, productTable, &storefrontv1.Product{
+		Id: tableID, Title: title, Status: storefrontv1.Product_PUBLISHED, PriceAmount: 1250000, Currency: "XAF",
+	})
+	requireFits(t, storeTable, &storefrontv1.Store{
+		Id: tableID, Slug: "atelier-du-marche-de-douala", Name: title, Status: storefrontv1.Store_suspended, Currency: "XAF", Country: "CM",
+	})
+	requireFits(t, orderTable, &storefrontv1.Order{
+		Id: tableID, Reference: "ORD-KDYTBZCQMT", Status: storefrontv1.Order_CANCELLED, Amount: 1250000, Currency: "XAF",
+	})
+	requireFits(t, customerTable, &storefrontv1.Customer{Id: tableID, Name: title, Email: proto.String("awa.ngo.de.douala@example.com")})
+	requireFits(t, webhookTable, &adminv1.Webhook{Id: tableID, Url: "https://shop.example.com/webhooks/storefront", DisabledAutomatically: true})
+	requireFits(t, deliveryTable, &adminv1.Delivery{Id: tableID, EventType: "payment_link.paid", Status: adminv1.Delivery_succeeded})
+	requireFits(t, keyTable, &adminv1.Key{Id: tableID, Name: title, Status: adminv1.Key_revoked})
+}
+
+func requireFits[Item proto.Message](t *testing.T, of table[Item], item Item) {
+	t.Helper()
+	header, rows := strings.Split(of.header, ","), [][]string{of.row(item)}
+	require.LessOrEqual(t, total(fit(header, rows, 80), false), 80, of.header)
 }
 
 func textBefore(line, word string) string {
