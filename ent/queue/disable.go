@@ -58,9 +58,9 @@ func (q *Queue) healths(ctx context.Context, on db.Querier, webhooks []uuid.UUID
 var worker = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
 
 // Disable disables a webhook that is exhausted and cancels what waits for it, with the entry in
-// the activity journal, all in one transaction. It reports whether it did: a success in the
-// meantime, or somebody who was faster, leaves it as it is, and so does somebody who holds its row
-// just now, as nobody's results may wait for that: the next failure disables it.
+// the activity journal, all in one transaction. It reports whether it did. It leaves the webhook as it is
+// after a success or a change in the meantime, and if its row is locked, because the results of other
+// webhooks must not wait for that: the next failure disables it.
 func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patience time.Duration) (disabled bool, err error) {
 	row, err := q.db.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
 	if err != nil {

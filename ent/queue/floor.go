@@ -25,11 +25,11 @@ type mark struct {
 	at time.Time
 }
 
-// floor is above which id the outbox is searched. Transactions may commit in another order than
-// they took their ids in, and what somebody else holds is passed by; so each search looks back
-// to where it was a moment ago, one every farInterval to where it was seconds ago, and one every
-// fullInterval begins at the beginning. While there is more than a batch, each search goes on where
-// the last one ended: then nothing is passed twice, however many dead rows there are.
+// floor decides above which id the outbox is searched. Transactions may commit in another order than
+// they took their ids in, and a search skips locked entries. So each search starts nearReach before
+// where the last one ended, one every farInterval starts farReach before, and one every fullInterval
+// starts from the beginning. While there is more than a batch, each search continues where the last one
+// ended: then no row is passed twice, however many dead rows there are.
 type floor struct {
 	marks     []mark // of the last farReach, and the one before; both ids and times grow
 	farAfter  time.Time

@@ -19,7 +19,7 @@ import (
 // Settings are what a worker's connections to PostgreSQL should have. The tables are mostly empty when
 // PostgreSQL gathers statistics and plans statements, and in an empty table every plan costs the same,
 // also one that is ruinous in a full table. So settings and statements leave it one plan only: LATERAL
-// with a LIMIT looks up each row by itself; a range of one id, in the order of ids, makes it use the
+// with a LIMIT looks up each row alone; a range of one id, in the order of ids, makes it use the
 // id's index; and the row is then changed by its ctid.
 func Settings() map[string]string {
 	return map[string]string{
@@ -46,8 +46,8 @@ const held = `held AS (
  SELECT d.place, r.* FROM r CROSS JOIN LATERAL (SELECT ctid AS place FROM deliveries
   WHERE id >= r.id AND id <= r.id AND lease = r.lease ORDER BY id LIMIT 1 FOR UPDATE) d)`
 
-// markStatement marks the webhooks that meet a condition, and returns those of them that it passed
-// by, since somebody else holds their rows.
+// markStatement marks the webhooks that meet a condition, and returns those of them that it skipped
+// because their rows are locked.
 func markStatement(since, condition string) string {
 	row := " FROM webhooks WHERE id >= r.id AND id <= r.id AND " + condition + " ORDER BY id LIMIT 1"
 	return `WITH r AS (SELECT value::uuid AS id FROM jsonb_array_elements_text($2::jsonb)),
@@ -223,7 +223,7 @@ SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_typ
   WHERE id >= d.event_id AND id <= d.event_id AND store_id = d.store_id ORDER BY id LIMIT 1) e ON true
  ORDER BY d.was_due_at, d.id`
 
-func markPostgres(ctx context.Context, on execer, statement string, at any, webhooks []uuid.UUID) (passedBy []uuid.UUID, err error) {
+func markPostgres(ctx context.Context, on execer, statement string, at any, webhooks []uuid.UUID) (skipped []uuid.UUID, err error) {
 	if len(webhooks) == 0 {
 		return nil, nil
 	}

@@ -49,7 +49,7 @@ type Queue struct {
 	}
 
 	marking sync.Mutex
-	// unmarked are the webhooks with a success that is still to be marked, as somebody held their rows.
+	// unmarked are the webhooks with a success that is still to be marked, because their rows were locked.
 	unmarked map[uuid.UUID]history
 }
 
@@ -92,7 +92,7 @@ type dialect struct {
 	search   func(context.Context, *Queue) (after int64, found bool, err error)
 	claim    func(context.Context, *Queue, []Want, time.Duration, *Claimed) error
 	movePage func(ctx context.Context, tx *sql.Tx, now any, c cancellation) (looked, error)
-	// mark runs one of the statements that mark webhooks, and returns those that it passed by.
+	// mark runs one of the statements that mark webhooks, and returns those that it skipped.
 	mark func(ctx context.Context, on execer, statement string, at any, webhooks []uuid.UUID) ([]uuid.UUID, error)
 	// together runs the statements of write one after the other: in one transaction on SQLite, each in
 	// its own on PostgreSQL.

@@ -38,7 +38,7 @@ const (
 // and its progress.
 //
 //	OrderResend ──► unfinished ──► StepResend: the next events, position moves on ──┐
-//	                    ▲            │ killed: after 15 s any process goes on       │
+//	                    ▲            │ killed: after 15 s any process continues     │
 //	                    └────────────┴──────────────────────────────────────────────┤
 //	                                 finished: no event left, or its webhook was disabled or deleted
 //

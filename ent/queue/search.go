@@ -19,7 +19,7 @@ const (
 	searchStep = 1000
 	// MaxSearched is how many events a search looks at.
 	MaxSearched = 10 * searchStep
-	// searchTime is how long a search goes on to the next step.
+	// searchTime is how long a search continues with another step.
 	searchTime = 2 * time.Second
 	// searchDeadline ends a statement that is slow beyond expectation: a payload may be long.
 	searchDeadline = 5 * time.Second
@@ -45,7 +45,7 @@ type EventSearch struct {
 // FoundEvents is the result of an EventSearch.
 type FoundEvents struct {
 	IDs []uuid.UUID
-	// EndAt and EndID are the place of the oldest event looked at, from which another search goes on.
+	// EndAt and EndID are the place of the oldest event looked at, from which another search continues.
 	EndAt time.Time
 	EndID uuid.UUID
 	// More reports whether there may be older events.
@@ -53,7 +53,7 @@ type FoundEvents struct {
 }
 
 // FindEvents looks at up to MaxSearched events, by the index that sorts them by time, and for about two
-// seconds at most: its caller goes on from where it ended.
+// seconds at most: its caller continues from where it ended.
 func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, error) {
 	text := string(wire.AppendString(nil, which.Text))
 	text = text[1 : len(text)-1]
