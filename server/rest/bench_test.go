@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
@@ -71,7 +72,8 @@ func BenchmarkEdgeServe(b *testing.B) {
 			path, handler := storefrontv1connect.NewProductServiceHandler(api, opts...)
 			return []rest.Service{{Path: path, Handler: handler}}
 		},
-		Logger: slog.New(slog.NewJSONHandler(&lockedDiscard{}, nil)),
+		Logger:      slog.New(slog.NewJSONHandler(&lockedDiscard{}, nil)),
+		Unreachable: func(error) bool { return false }, Now: time.Now,
 	})
 	require.NoError(b, err)
 	bare := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -32,7 +32,6 @@ package rest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -72,7 +71,7 @@ type Service struct {
 	Handler http.Handler
 }
 
-// Config configures an Edge. Gate, Check and Services are required.
+// Config configures an Edge. Gate, Check, Services, Logger, Unreachable and Now are required.
 type Config struct {
 	// Gate admits every request under /v1 and every call of Services.
 	Gate Gate
@@ -88,7 +87,7 @@ type Config struct {
 	Public func(OpenOptions) []Open
 	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Logger gets one line a request. Nil discards.
+	// Logger gets one line a request.
 	Logger *slog.Logger
 	// Traces makes the spans of requests; nil makes none. A client's traceparent becomes a link,
 	// because a client must not decide whether the service samples a request or in which trace.
@@ -101,10 +100,10 @@ type Config struct {
 	Timeout time.Duration
 	// Capacity bounds how many requests are served at a time.
 	Capacity Capacity
-	// Unreachable reports whether an error means that the database is away. Nil means never.
+	// Unreachable reports whether an error means that the database is away.
 	Unreachable func(error) bool
 	// Now is the clock for the dates of errors and the windows of limits; durations are measured
-	// separately. Nil means time.Now.
+	// separately.
 	Now func() time.Time
 }
 
@@ -120,21 +119,9 @@ type Edge struct {
 	door       *door
 }
 
-// New returns the edge for the configured services. It returns an error if a required part is
-// missing, or a service has no descriptor, no scope or no HTTP binding that vanguard serves.
+// New returns the edge for the configured services. It returns an error if a service has no descriptor,
+// no scope or no HTTP binding that vanguard serves.
 func New(config Config) (*Edge, error) {
-	if config.Gate == nil || config.Check == nil || config.Services == nil {
-		return nil, errors.New("rest: gate, check and services are required")
-	}
-	if config.Logger == nil {
-		config.Logger = slog.New(slog.DiscardHandler)
-	}
-	if config.Unreachable == nil {
-		config.Unreachable = func(error) bool { return false }
-	}
-	if config.Now == nil {
-		config.Now = time.Now
-	}
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
 	e := &Edge{
 		config: config, methods: map[string]*method{},

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -23,7 +24,7 @@ func FuzzRoute(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	w := newWorld(f, func(c *rest.Config) { c.Logger = nil })
+	w := newWorld(f, func(c *rest.Config) { c.Logger = slog.New(slog.DiscardHandler) })
 	templates := map[string]bool{}
 	for _, pattern := range w.edge.Patterns() {
 		if template, ok := strings.CutPrefix(pattern, "GET "); ok {
