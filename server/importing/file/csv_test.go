@@ -90,6 +90,7 @@ func TestBadLines(t *testing.T) {
 		{"JSON lines with columns", file.Options{Kind: file.Products, Columns: []file.Column{{"cost", "price"}}}, "{\"title\":\"A\",\"cost\":\"x\"}", "line 1: cost: must be an amount"},
 		{"JSON is an object a line", file.Options{Kind: file.Products, Columns: []file.Column{{"cost", "price"}}}, "{\"title\":\"A\"", "line 1: must be one JSON object"},
 		{"JSON with columns is flat", file.Options{Kind: file.Products, Columns: []file.Column{{"cost", "price"}}}, "{\"title\":{\"de\":\"A\"},\"cost\":5,\"images\":[]}", "line 1: title: must be a text, a number, true or false"},
+		{"a member has one value", file.Options{Kind: file.Products, Columns: []file.Column{{"cost", "price"}}}, "{\"title\":\"A\",\"cost\":5,\"Cost\":6}", "stands in the line twice, in two spellings"},
 		{"JSON is no array", file.Options{Kind: file.Products}, "[\n{}]", "line 1: "},
 	} {
 		for _, dry := range []bool{true, false} {

@@ -178,6 +178,9 @@ func newObjects(lines *lines, s source) *table {
 					return line{}, &LineError{at, name, "must be a text, a number, true or false"}
 				}
 			default:
+				if l.values[i] != "" && t.isRead(name) {
+					return line{}, &LineError{at, t.header[i], "stands in the line twice, in two spellings"}
+				}
 				l.values[i] = fmt.Sprint(value)
 			}
 		}
