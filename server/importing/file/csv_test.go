@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -187,6 +188,28 @@ func TestAnImportThatWaitsForItsInputEnds(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		require.NoError(t, end.Close())
 	}
+}
+
+// One line with many members does not make every other line large. It runs alone, since it counts what is allocated.
+//
+//nolint:paralleltest // See above.
+func TestMembersThatNothingReadsAreBounded(t *testing.T) {
+	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
+	var text strings.Builder
+	text.WriteString("{\"title\":\"A\",\"cost\":1")
+	for i := range 60_000 {
+		_, _ = fmt.Fprintf(&text, ",\"member %d\":0", i)
+	}
+	text.WriteString("}\n")
+	for i := range file.BatchRows - 1 {
+		_, _ = fmt.Fprintf(&text, "{\"title\":\"B%d\",\"cost\":1}\n", i)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	done := s.load(file.Options{Kind: file.Products, Columns: []file.Column{{"cost", "price"}}, DryRun: true}, []byte(text.String()))
+	runtime.ReadMemStats(&after)
+	require.Equal(t, file.BatchRows, done.Stored)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(200<<20))
 }
 
 // Whatever a file holds, it is imported, or its bad lines are refused by number.

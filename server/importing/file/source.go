@@ -16,8 +16,10 @@ type source struct {
 	currency string
 	// known is true for the export of a shop, whose amounts and moments may contradict each other.
 	known bool
-	// skip reports whether a line is none of a record, such as a line of totals.
-	skip func(l line) bool
+	// skip reports by the value of the column skipBy whether a line is none of a record, such as a line of
+	// totals; nil skips none.
+	skipBy string
+	skip   func(value string) bool
 }
 
 var paidWords = map[string]string{
@@ -67,8 +69,8 @@ var sources = map[string]map[Kind]source{
 				"id": {"ID", "SKU"}, "title": {"Name"}, "summary": {"Short description"}, "description": {"Description"},
 				"price": {"Sale price", "Regular price"}, "compareAt": {"Regular price"}, "coverUrl": {"Images"}, "status": {"Published"},
 			},
-			words: map[string]map[string]string{"status": {"1": "PUBLISHED", "0": "DRAFT", "-1": "DRAFT"}},
-			skip:  func(l line) bool { return strings.Contains(strings.ToLower(l.column("Type")), "variation") },
+			words:  map[string]map[string]string{"status": {"1": "PUBLISHED", "0": "DRAFT", "-1": "DRAFT"}},
+			skipBy: "Type", skip: func(kind string) bool { return strings.Contains(strings.ToLower(kind), "variation") },
 		},
 		// The exports of WooCommerce's analytics and of its Customer / Order / Coupon Export.
 		Customers: {columns: map[string][]string{
@@ -95,15 +97,15 @@ var sources = map[string]map[Kind]source{
 	"gumroad": {
 		// The columns of Gumroad's export of sales: one file has products, customers and orders.
 		Products: {
-			currency: "USD", skip: totals,
+			currency: "USD", skipBy: "Purchase ID", skip: isTotals,
 			columns: map[string][]string{"id": {"Product ID", "Item Name"}, "title": {"Item Name"}, "price": {"Item Price ($)"}},
 		},
-		Customers: {skip: totals, columns: map[string][]string{
+		Customers: {skipBy: "Purchase ID", skip: isTotals, columns: map[string][]string{
 			"id": {"Purchase Email", "Buyer Email", "Subscriber Email"}, "email": {"Purchase Email", "Buyer Email", "Subscriber Email"},
 			"name": {"Buyer Name"}, "createdAt": {"Purchase Date", "Subscribed Time"},
 		}},
 		Orders: {
-			currency: "USD", skip: totals,
+			currency: "USD", skipBy: "Purchase ID", skip: isTotals,
 			columns: map[string][]string{
 				"reference": {"Purchase ID"}, "refunded": {"Fully Refunded?"}, "total": {"Sale Price ($)"},
 				"createdAt": {"Purchase Date"}, "time": {"Purchase Time (UTC timezone)"}, "email": {"Purchase Email", "Buyer Email"},
@@ -114,8 +116,8 @@ var sources = map[string]map[Kind]source{
 	},
 }
 
-// totals reports whether a line of Gumroad's is that of the totals.
-func totals(l line) bool { return l.column("Purchase ID") == "Totals" }
+// isTotals reports whether a line of Gumroad's is that of the totals.
+func isTotals(purchase string) bool { return purchase == "Totals" }
 
 // own are the fields of each kind, which are also the columns of a file of one's own.
 var own = map[Kind][]string{

@@ -148,6 +148,10 @@ func csvError(err error, at int) error {
 	return fmt.Errorf("read the file: %w", err)
 }
 
+// maxMembers bounds the members of JSON lines that are kept though nothing reads them: each line that waits to
+// be stored has a place for every column.
+const maxMembers = 1000
+
 // newObjects reads JSON lines as a table whose columns are the members' names.
 func newObjects(lines *lines, s source) *table {
 	t := newTable(s)
@@ -165,6 +169,9 @@ func newObjects(lines *lines, s source) *table {
 		l := line{number: at, table: t, values: make([]string, len(t.header))}
 		for name, value := range object {
 			i, known := t.places[fold(name)]
+			if !known && len(t.header) >= maxMembers && !t.isRead(name) {
+				continue
+			}
 			if !known {
 				i = t.add(name)
 			}
@@ -250,7 +257,7 @@ func (t *table) next() (*record, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.skip != nil && t.skip(first) {
+		if t.skip != nil && t.skip(first.column(t.skipBy)) {
 			continue
 		}
 		r := &record{lines: []line{first}, table: t}
@@ -335,8 +342,11 @@ func (t *table) columnsOf(field string) (places []int, header []string) {
 	return places, t.header
 }
 
-// isRead reports whether a field is read from a column of this name.
+// isRead reports whether anything is read from a column of this name.
 func (t *table) isRead(name string) bool {
+	if t.skip != nil && fold(name) == fold(t.skipBy) {
+		return true
+	}
 	for _, names := range t.columns {
 		if slices.ContainsFunc(names, func(other string) bool { return fold(other) == fold(name) }) {
 			return true
