@@ -13,10 +13,9 @@ const (
 	cancelInterval = time.Second
 	// missedInterval is how often it looks for waiting deliveries that no cancellation covers.
 	missedInterval = 10 * time.Second
-	// cancelRest is the shortest pause between two steps, and cancelShare the pause as a multiple of the
-	// step's own time, so that other writers have the database for most of the time.
-	cancelRest  = 10 * time.Millisecond
-	cancelShare = 1
+	// cancelRest is the shortest pause between two steps. A step that took longer is followed by a pause as
+	// long as itself, so that other writers have the database for half of the time at least.
+	cancelRest = 10 * time.Millisecond
 )
 
 // cancel moves the waiting deliveries of disabled or deleted webhooks to the journal.
@@ -40,7 +39,7 @@ func (w *Worker) cancel(ctx context.Context) {
 		case err != nil && ctx.Err() == nil:
 			w.config.Logger.ErrorContext(ctx, "cancel deliveries", "error", err)
 		case worked:
-			rest = max(cancelRest, cancelShare*time.Since(start))
+			rest = max(cancelRest, time.Since(start))
 		}
 		if !pause(ctx, rest) {
 			return

@@ -13,21 +13,21 @@ import (
 	"go.storefront.example/ent/id"
 )
 
-// MaxCounted is as far as the rows of a Backlog are counted: what is beyond it is a great deal,
+// maxCounted is as far as the rows of a Backlog are counted: what is beyond it is a great deal,
 // and counting it would cost more than it is worth.
-const MaxCounted = 10000
+const maxCounted = 10000
 
 // Backlog is what there is to do.
 type Backlog struct {
 	// Lag is how long ago the oldest event happened that no worker has taken from the outbox; 0 when
 	// there is none.
 	Lag time.Duration
-	// Outbox is how many events are in the outbox, up to MaxCounted.
+	// Outbox is how many events are in the outbox, up to maxCounted.
 	Outbox int
-	// First is how many deliveries wait for their first attempt or are in it, up to MaxCounted; what is
+	// First is how many deliveries wait for their first attempt or are in it, up to maxCounted; what is
 	// cancelled and still to be moved to the journal does not count.
 	First int
-	// Retries is how many deliveries wait for another attempt or are in it, up to MaxCounted.
+	// Retries is how many deliveries wait for another attempt or are in it, up to maxCounted.
 	Retries int
 }
 

@@ -48,7 +48,7 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 		}
 		b, err := ReadBacklog(t.Context(), s)
 		require.NoError(t, err)
-		require.Equal(t, Backlog{Lag: b.Lag, Outbox: MaxCounted, First: MaxCounted, Retries: 2000}, b, "the third webhook is disabled")
+		require.Equal(t, Backlog{Lag: b.Lag, Outbox: maxCounted, First: maxCounted, Retries: 2000}, b, "the third webhook is disabled")
 	})
 }
 
