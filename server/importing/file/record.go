@@ -50,14 +50,15 @@ func (r *record) key() (field, value string) {
 }
 
 // goesOn reports whether a line is one of the same record: it has the group's value, or none, and no
-// other id.
+// other id or buyer.
 func (r *record) goesOn(further *record) bool {
-	for _, field := range []string{r.table.group, "id"} {
+	for _, field := range []string{r.table.group, "id", "customer"} {
 		if other := further.value(field); other != "" && other != r.value(field) {
 			return false
 		}
 	}
-	return true
+	email := further.value("email")
+	return email == "" || strings.EqualFold(email, r.value("email"))
 }
 
 // unquoted leaves out the apostrophe by which spreadsheets keep a number a text; that of a title such as

@@ -301,7 +301,7 @@ func (t *table) apart(r *record) error {
 	}
 	group := maphash.String(t.seed, field+"\n"+key)
 	if before, again := t.groups[group]; again && before != whole.Sum64() {
-		return &LineError{r.lines[0].number, r.columnOf(field), fmt.Sprintf("%s stands further up too; all lines of one record must follow each other", key)}
+		return &LineError{r.lines[0].number, r.columnOf(field), fmt.Sprintf("%s stands further up too; all lines of one record must follow each other and have one id and one buyer", key)}
 	}
 	t.groups[group] = whole.Sum64()
 	return nil
