@@ -98,9 +98,16 @@ func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 			Store: "one", Items: []*adminv1.CreateOrderRequest_Item{{ProductId: product.GetId(), Quantity: 1}}, Name: "Awa Ngo", Email: new("awa@example.com"),
 		})
 		require.NoError(t, err)
+		// Customers without a name go by their e-mail or phone.
+		for _, nameless := range []*adminv1.CreateOrderRequest{{Email: new("nameless@example.com")}, {Phone: new("+237670000009")}} {
+			nameless.Store, nameless.Items = "one", []*adminv1.CreateOrderRequest_Item{{ProductId: product.GetId(), Quantity: 1}}
+			_, err = p.operator.CreateOrder(ctx, nameless)
+			require.NoError(t, err)
+		}
 		a := p.signedIn("one").get("/activity")
 		require.Equal(t, http.StatusOK, a.status)
 		for _, want := range []string{
+			`">nameless@example.com</a>`, `">&#43;237670000009</a>`,
 			`/deliveries?q=` + product.GetId() + `">Wax &amp; &lt;b&gt;Silk&lt;/b&gt;</a>`, `/deliveries?q=` + order.GetId() + `">` + order.GetReference() + `</a>`,
 			`/webhooks/` + o.webhook + `">https://one.example.com/hooks</a>`, `/keys#` + o.key + `">key of one</a>`, `">Awa Ngo</a>`,
 		} {

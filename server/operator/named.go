@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -17,8 +18,8 @@ import (
 )
 
 // NamesOf maps ids of the store's resources to their names: an order's reference, a title, a name, a webhook's
-// URL. ids lists them by kind, as the activity journal names kinds. A resource that is gone, or has no name, is
-// absent. Each kind costs one look-up by primary keys. The context must be in the store (In).
+// URL, the e-mail or phone of a customer without a name. wanted lists ids by kind, as the activity journal names kinds.
+// A resource that is gone is absent. Each kind costs one look-up by primary keys. The context must be in the store (In).
 func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (map[string]string, error) {
 	t, _, ok := tenant.From(ctx)
 	if !ok {
@@ -41,7 +42,9 @@ func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (map
 			return name(ctx, names, client.Order.Query().Where(order.StoreID(t.ID), order.IDIn(of...)).All, func(r *ent.Order) (uuid.UUID, string) { return r.ID, r.Reference })
 		},
 		"customer": func(of []uuid.UUID) error {
-			return name(ctx, names, client.Customer.Query().Where(customer.StoreID(t.ID), customer.IDIn(of...)).All, func(r *ent.Customer) (uuid.UUID, string) { return r.ID, r.Name })
+			return name(ctx, names, client.Customer.Query().Where(customer.StoreID(t.ID), customer.IDIn(of...)).All, func(r *ent.Customer) (uuid.UUID, string) {
+				return r.ID, cmp.Or(r.Name, *cmp.Or(r.Email, r.Phone)) // a customer has one of the two
+			})
 		},
 		"payment_link": func(of []uuid.UUID) error {
 			return name(ctx, names, client.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.IDIn(of...)).Select(paymentlink.FieldID, paymentlink.FieldTitle).All, func(r *ent.PaymentLink) (uuid.UUID, string) { return r.ID, r.Title })
