@@ -20,11 +20,16 @@ func (s *Server) note(r rest.Request) {
 	}
 	now, refused := s.config.DB.Now(), r.Code != "" || r.Status >= http.StatusBadRequest
 	s.usage.Count(r.StoreID, r.KeyID, now, usage.Day, !refused, r.Duration)
-	if refused {
-		s.usage.Refuse(usage.Refused{
-			StoreID: r.StoreID, KeyID: r.KeyID, RequestID: r.RequestID, Method: r.Method, Route: r.Route, Code: r.Code, Status: r.Status, Fields: r.Fields, At: now,
-		})
+	if !refused {
+		return
 	}
+	status := r.Status
+	if status < http.StatusBadRequest { // gRPC and gRPC-Web send every answer with 200
+		status = apierr.New(apierr.Code(r.Code), "").Status()
+	}
+	s.usage.Refuse(usage.Refused{
+		StoreID: r.StoreID, KeyID: r.KeyID, RequestID: r.RequestID, Method: r.Method, Route: r.Route, Code: r.Code, Status: status, Fields: r.Fields, At: now,
+	})
 }
 
 // runUsage writes the log of requests until the context ends.

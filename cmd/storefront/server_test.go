@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,10 +13,14 @@ import (
 	"syscall"
 	"testing"
 
+	"connectrpc.com/connect"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
 // storefront runs the command as a process that must succeed, and returns its standard output.
@@ -72,6 +77,13 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			require.NoError(t, answer.Body.Close())
 			require.Equal(t, http.StatusUnprocessableEntity, answer.StatusCode, "payment links are off")
 
+			// gRPC-Web sends every answer with status 200.
+			ctx, call := connect.NewClientContext(t.Context())
+			call.RequestHeader().Set("Authorization", "Bearer "+key.Key)
+			products := storefrontv1connect.NewProductServiceClient(http.DefaultClient, "http://"+line.Addr, connect.WithGRPCWeb())
+			_, err = products.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: uuid.NewString()})
+			require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
+
 			// A key that is revoked is refused from the next request on.
 			storefront(t, "key", "revoke", key.ID, "--database-url", url)
 			status, body = get(t, "http://"+line.Addr+"/v1/products", "Bearer "+key.Key)
@@ -107,15 +119,15 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			s, err := db.Open(t.Context(), db.Config{URL: url})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
-			var codes []string
+			var refused []string
 			for _, r := range s.Client().RefusedRequest.Query().AllX(t.Context()) {
-				codes = append(codes, r.Code)
+				refused = append(refused, fmt.Sprintf("%d %s", r.Status, r.Code))
 			}
 			if asked {
-				require.Empty(t, codes, "the log is off")
+				require.Empty(t, refused, "the log is off")
 				return
 			}
-			require.ElementsMatch(t, []string{"feature_disabled", "api_key_revoked"}, codes, "written at the end at the latest")
+			require.ElementsMatch(t, []string{"422 feature_disabled", "404 product_not_found", "401 api_key_revoked"}, refused, "written at the end at the latest")
 		})
 	}
 }
