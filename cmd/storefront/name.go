@@ -15,7 +15,7 @@ type owned struct {
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is). Not needed with an id."`
 }
 
-// inStore is the setting of a list of what belongs to a store.
+// inStore is the setting of a command that lists or makes what belongs to a store.
 type inStore struct {
 	place
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is)."`

@@ -61,10 +61,9 @@ func pickWebhook(w *adminv1.Webhook, extra map[string]json.RawMessage, names ...
 }
 
 type webhookCreateCmd struct {
-	place
+	inStore
 	secretKey
 	targets
-	Store       string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	URL         string   `name:"url" required:"" placeholder:"URL" help:"Where events are sent: https, no private or local address, no user name."`
 	Events      []string `placeholder:"TYPE" help:"What it receives: ${events} (default: all of them)."`
 	Description string   `clears:"" placeholder:"TEXT" help:"What it is for."`
@@ -76,8 +75,14 @@ func (c *webhookCreateCmd) Run(s *session) error {
 	if err := s.seal(c.place, c.secretKey); err != nil {
 		return err
 	}
-	in := &adminv1.CreateWebhookRequest{Store: c.Store, Url: c.URL, Description: c.Description, Events: c.Events}
-	return callAs(s, c.place, in, operator.API.CreateWebhook, func(made *adminv1.CreateWebhookResponse) []byte {
+	in := &adminv1.CreateWebhookRequest{Url: c.URL, Description: c.Description, Events: c.Events}
+	create := func(o operator.API, ctx context.Context, in *adminv1.CreateWebhookRequest) (_ *adminv1.CreateWebhookResponse, err error) {
+		if in.Store, err = (owned(c.inStore)).storeOf(ctx, o); err != nil {
+			return nil, err
+		}
+		return o.CreateWebhook(ctx, in)
+	}
+	return callAs(s, c.place, in, create, func(made *adminv1.CreateWebhookResponse) []byte {
 		return pickWebhook(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())},
 			"id", "url", "description", "events", "enabled", "secret", "createdAt")
 	})
