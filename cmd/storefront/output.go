@@ -72,13 +72,19 @@ func (s *session) print(object []byte) error {
 		_, err := s.out.Write(append(object, '\n'))
 		return err
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	// In one write, so that a reader who goes after the line that it sought has them all.
+	var lines bytes.Buffer
+	w := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.UseNumber()
 	if err := s.fieldLines(w, d, ""); err != nil {
 		return err
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := s.out.Write(lines.Bytes())
+	return err
 }
 
 // list prints a list: in JSON the array, else a table.
