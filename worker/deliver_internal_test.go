@@ -10,10 +10,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/worker/signature"
 )
@@ -74,7 +74,7 @@ func TestTheWholeSchedule(t *testing.T) {
 		for i, delay := range []time.Duration{
 			time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 		} {
-			due := in.Client().Delivery.Query().OnlyX(m.ctx).DueAt.Sub(in.Now())
+			due := in.delivery().DueAt.Sub(in.Now())
 			require.GreaterOrEqual(t, due, delay, "after attempt %d", i+1)
 			require.LessOrEqual(t, due, delay+delay/10, "after attempt %d", i+1)
 			in.clock.advance(due - time.Millisecond)
@@ -147,14 +147,15 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 				require.Equal(t, row.status, attempts[0].StatusCode)
 				continue
 			}
-			live := in.Client().Delivery.Query().Where(delivery.WebhookID(webhook)).OnlyX(m.ctx)
-			require.Equal(t, []any{row.status, row.err}, lastAttempt(t, live), row.reason)
-			require.LessOrEqual(t, live.DueAt.Sub(in.Now()), 66*time.Second, row.reason)
+			live := dbtest.Deliveries(t, in.DB, "webhook_id = $1", webhook)
+			require.Len(t, live, 1, row.reason)
+			require.Equal(t, []any{row.status, row.err}, lastAttempt(t, live[0]), row.reason)
+			require.LessOrEqual(t, live[0].DueAt.Sub(in.Now()), 66*time.Second, row.reason)
 		}
 	})
 }
 
-func lastAttempt(t testing.TB, live *ent.Delivery) []any {
+func lastAttempt(t testing.TB, live dbtest.Delivery) []any {
 	t.Helper()
 	attempts := attemptsOf(t, live.Attempts)
 	last := attempts[len(attempts)-1]
@@ -170,7 +171,7 @@ func TestAReceiverThatHangsTimesOut(t *testing.T) {
 		in.receiver.always(hang)
 		m.emit(hook.OrderPaid, 1)
 		require.Equal(t, 1, in.worker(func(c *Config) { c.Timeout = 100 * time.Millisecond }).pass())
-		require.Equal(t, []any{0, "timeout"}, lastAttempt(t, in.Client().Delivery.Query().OnlyX(m.ctx)))
+		require.Equal(t, []any{0, "timeout"}, lastAttempt(t, in.delivery()))
 	})
 }
 
@@ -268,7 +269,7 @@ func TestASecretThatDoesNotOpen(t *testing.T) {
 		w := in.worker()
 		require.Equal(t, 1, w.pass())
 		require.Empty(t, in.receiver.got(), "nothing goes out unsigned")
-		live := in.Client().Delivery.Query().OnlyX(m.ctx)
+		live := in.delivery()
 		require.Equal(t, []any{0, "signing secret cannot be read"}, lastAttempt(t, live))
 		require.Nil(t, in.Client().Webhook.GetX(m.ctx, webhook).FailingSince, "the receiver did nothing wrong")
 		in.clock.advance(2 * time.Minute)

@@ -10,11 +10,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
-	"go.storefront.example/gen/ent/delivery"
 )
 
 // failed makes a delivery of a new event fail once, now.
@@ -94,7 +94,7 @@ func TestAWebhookThatFailsForThreeDays(t *testing.T) {
 			last := m.failed(w)
 			is := m.webhook(webhook)
 			require.Equal(t, !row.disabled, is.Enabled, row.reason)
-			waiting := in.Client().Delivery.Query().Where(delivery.WebhookID(webhook)).CountX(m.ctx)
+			waiting := dbtest.Count(t, in.DB, "deliveries WHERE webhook_id = $1", webhook)
 			status, attempts := in.journal(webhook, last)
 			entries := in.Client().ActivityEntry.Query().
 				Where(activityentry.StoreID(m.id), activityentry.ActorName("automatic disabling"), activityentry.CreatedAt(in.Now())).CountX(m.ctx)
@@ -186,7 +186,7 @@ func TestASuccessOfTheSameBatchKeepsTheSchedule(t *testing.T) {
 		require.Equal(t, 2, w.begin())
 		w.finish()
 		require.True(t, m.webhook(webhook).Enabled)
-		live := in.Client().Delivery.Query().OnlyX(m.ctx)
+		live := in.delivery()
 		require.GreaterOrEqual(t, live.DueAt.Sub(in.Now()), time.Minute)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
@@ -43,8 +44,8 @@ type history struct {
 	subscribers []*subscriber
 	outbox      []emitted
 	expected    map[pair]bool
-	uncertain   map[pair]bool   // under way when their worker stood still or died
-	late        []*ent.Delivery // under another's lease by now, as they were before the batch
+	uncertain   map[pair]bool     // under way when their worker stood still or died
+	late        []dbtest.Delivery // under another's lease by now, as they were before the batch
 	workers     [2]*stepped
 }
 
@@ -241,12 +242,8 @@ func (h *history) beginOn(w *stepped) {
 	w.finish()
 	h.relayed()
 	w.begin()
-	live, err := h.Client().Delivery.Query().All(context.Background())
-	require.NoError(h.rt, err)
-	for _, d := range live {
-		if d.Lease != nil {
-			h.uncertain[pair{d.EventID, d.WebhookID}] = true
-		}
+	for _, d := range dbtest.Deliveries(h.rt, h.DB, "lease IS NOT NULL") {
+		h.uncertain[pair{d.EventID, d.WebhookID}] = true
 	}
 	// Its receivers answer by their present mood.
 	answered := make([]result, w.lanes.inFlight)

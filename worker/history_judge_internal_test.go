@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/finisheddelivery"
@@ -16,14 +17,8 @@ import (
 func (h *history) remember(batch []result) {
 	h.late = nil
 	for _, r := range batch {
-		row, err := h.Client().Delivery.Get(context.Background(), r.outcome.Delivery.ID)
-		if ent.IsNotFound(err) {
-			continue
-		}
-		require.NoError(h.rt, err)
-		if row.Lease == nil || *row.Lease != r.outcome.Delivery.Lease {
-			h.late = append(h.late, row)
-		}
+		of := r.outcome.Delivery
+		h.late = append(h.late, dbtest.Deliveries(h.rt, h.DB, "id = $1 AND (lease IS NULL OR lease <> $2)", of.ID, of.Lease)...)
 	}
 }
 
@@ -31,12 +26,13 @@ func (h *history) remember(batch []result) {
 // waiting deliveries cancelled.
 func (h *history) unchanged() {
 	for _, was := range h.late {
-		row, err := h.Client().Delivery.Get(context.Background(), was.ID)
+		found := dbtest.Deliveries(h.rt, h.DB, "id = $1", was.ID)
 		disabled := slices.ContainsFunc(h.subscribers, func(s *subscriber) bool { return s.id == was.WebhookID && s.ended })
-		if ent.IsNotFound(err) && disabled && (was.Lease == nil || !was.DueAt.After(h.Now())) {
+		if len(found) == 0 && disabled && (was.Lease == nil || !was.DueAt.After(h.Now())) {
 			continue
 		}
-		require.NoError(h.rt, err)
+		require.Len(h.rt, found, 1)
+		row := found[0]
 		require.Equal(h.rt, []any{was.Lease, was.DueAt.UTC(), was.Retry, string(was.Attempts)},
 			[]any{row.Lease, row.DueAt.UTC(), row.Retry, string(row.Attempts)}, "who was too slow changes nothing")
 	}
@@ -98,9 +94,7 @@ func (h *history) end() {
 		w.client.Close()
 	}
 	ctx := context.Background()
-	live, err := h.Client().Delivery.Query().Count(ctx)
-	require.NoError(h.rt, err)
-	require.Zero(h.rt, live, "everything comes to an end")
+	require.Zero(h.rt, dbtest.Count(h.rt, h.DB, "deliveries"), "everything comes to an end")
 	arrived := map[pair][]request{}
 	for _, r := range h.receiver.got() {
 		arrived[pair{r.event, r.webhook}] = append(arrived[pair{r.event, r.webhook}], r)

@@ -316,6 +316,14 @@ func attemptsOf(t testing.TB, column []byte) []queue.Attempt {
 	return attempts
 }
 
+// delivery is the only one in the queue.
+func (in *installation) delivery() dbtest.Delivery {
+	in.t.Helper()
+	all := dbtest.Deliveries(in.t, in.DB, "true")
+	require.Len(in.t, all, 1)
+	return all[0]
+}
+
 // exec runs a statement.
 func (in *installation) exec(statement string, args ...any) {
 	in.t.Helper()

@@ -118,8 +118,9 @@ func TestAWorkerThatIsToldToStop(t *testing.T) {
 		require.Equal(t, "succeeded", status, "what was under way is written down")
 		require.Len(t, attempts, 1)
 		require.Len(t, in.receiver.got(), 1, "nothing more was begun")
-		require.Equal(t, later, in.Client().OutboxEntry.Query().OnlyX(m.ctx).EventID)
-		require.Zero(t, in.Client().Delivery.Query().CountX(m.ctx))
+		require.Equal(t, 1, dbtest.Count(t, in.DB, "outbox"))
+		require.Equal(t, 1, dbtest.Count(t, in.DB, "outbox WHERE event_id = $1", later))
+		require.Zero(t, dbtest.Count(t, in.DB, "deliveries"))
 	})
 }
 
@@ -135,7 +136,7 @@ func TestWhatDoesNotEndInTimeIsGivenBack(t *testing.T) {
 		in.arrives()
 		w.stop()
 		w.wait()
-		row := in.Client().Delivery.Query().OnlyX(m.ctx)
+		row := in.delivery()
 		require.Nil(t, row.Lease)
 		require.True(t, in.Now().Equal(row.DueAt), "due at once")
 		require.Equal(t, "[]", string(row.Attempts), "it is no failure")
@@ -165,15 +166,15 @@ func TestALeaseThatEnds(t *testing.T) {
 		late := slow.one() // answered, and not written down yet
 		in.receiver.always(http.StatusNoContent)
 		require.Equal(t, 1, quick.begin())
-		during := in.Client().Delivery.Query().OnlyX(m.ctx)
+		during := in.delivery()
 		require.NoError(t, slow.writeOnce(m.ctx, []result{late}))
-		require.Equal(t, during.String(), in.Client().Delivery.Query().OnlyX(m.ctx).String(), "it is the other's now")
+		require.Equal(t, during, in.delivery(), "it is the other's now")
 		quick.finish()
 		require.NoError(t, slow.writeOnce(m.ctx, []result{late}))
 		status, attempts := in.journal(webhook, event)
 		require.Equal(t, "succeeded", status)
 		require.Len(t, attempts, 1)
-		require.Zero(t, in.Client().Delivery.Query().CountX(m.ctx))
+		require.Zero(t, dbtest.Count(t, in.DB, "deliveries"))
 	})
 }
 

@@ -124,14 +124,20 @@ func (o outlet) ended(d queue.Draft, status finisheddelivery.Status) {
 	})
 }
 
+// row is a delivery in the queue.
+func (o outlet) row(id uuid.UUID) dbtest.Delivery {
+	o.t.Helper()
+	all := dbtest.Deliveries(o.t, o.DB, "id = $1", id)
+	require.Len(o.t, all, 1)
+	return all[0]
+}
+
 // live counts the deliveries to a webhook in the queue by event.
 func (o outlet) live(webhook uuid.UUID) map[uuid.UUID]int {
 	o.t.Helper()
 	found := map[uuid.UUID]int{}
-	for _, d := range o.Client().Delivery.Query().AllX(o.ctx) {
-		if d.WebhookID == webhook {
-			found[d.EventID]++
-		}
+	for _, d := range dbtest.Deliveries(o.t, o.DB, "webhook_id = $1", webhook) {
+		found[d.EventID]++
 	}
 	return found
 }
@@ -141,11 +147,11 @@ func TestAddedDeliveriesAreDueAtOnce(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		o.add()
-		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx), "no delivery is none")
+		require.Zero(t, dbtest.Count(t, s, "deliveries"), "no delivery is none")
 		drafts := []queue.Draft{o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())}
 		before := s.Now()
 		o.add(drafts...)
-		rows := s.Client().Delivery.Query().AllX(o.ctx)
+		rows := dbtest.Deliveries(t, s, "true")
 		require.Len(t, rows, 2)
 		for _, row := range rows {
 			d := drafts[0]

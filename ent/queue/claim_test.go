@@ -68,7 +68,7 @@ func TestClaimTakesTheLongestDueOfEachLane(t *testing.T) {
 		require.ElementsMatch(t, []uuid.UUID{oldest.ID, middle.ID, exact.ID}, ids(got.Deliveries),
 			"the oldest up to Max; not what is not due, not retries with first attempts, no lane that was not asked for")
 		for _, d := range got.Deliveries {
-			row := s.Client().Delivery.GetX(o.ctx, d.ID)
+			row := o.row(d.ID)
 			require.Equal(t, d.Lease, *row.Lease)
 			require.True(t, now.Add(lease).Equal(row.DueAt))
 			require.Equal(t, row.Retry, d.Retry)
@@ -115,7 +115,7 @@ func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
 			require.Equal(t, 1, lost)
 		}
 		require.NoError(t, slow.Release(o.ctx, first))
-		row := s.Client().Delivery.GetX(o.ctx, first[0].ID)
+		row := o.row(first[0].ID)
 		require.Equal(t, second[0].Lease, *row.Lease, "who was too slow changes nothing")
 		require.Equal(t, "[]", string(row.Attempts))
 		require.False(t, row.Retry)
@@ -124,7 +124,7 @@ func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
 		lost, err := quick.Finish(o.ctx, []queue.Outcome{{Delivery: second[0], Attempt: &answered, Status: queue.Succeeded}})
 		require.NoError(t, err)
 		require.Zero(t, lost)
-		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx))
+		require.Zero(t, dbtest.Count(t, s, "deliveries"))
 		require.Equal(t, 1, s.Client().FinishedDelivery.Query().CountX(o.ctx))
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
@@ -152,7 +153,7 @@ func TestWorkersThatDisableAtOnceDoItOnce(t *testing.T) {
 		all.Wait()
 		require.Equal(t, 1, done)
 		require.Equal(t, 1, s.Client().ActivityEntry.Query().Where(activityentry.ActorName("automatic disabling")).CountX(o.ctx))
-		require.Equal(t, 1, s.Client().Cancellation.Query().CountX(o.ctx))
+		require.Equal(t, 1, dbtest.Count(t, s, "cancellations"))
 		require.Equal(t, 1, o.cancelAll(queue.On(s)))
 	})
 }

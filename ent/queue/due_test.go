@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent/delivery"
 )
 
 // lanesDue returns the due lanes and must not fail. On PostgreSQL only a full search also returns
@@ -23,9 +23,8 @@ func (o outlet) lanesDue(q *queue.Queue) ([]queue.Lane, bool) {
 		lanes = append(lanes, waiting.Lane)
 		var oldest time.Time
 		if all && o.Dialect() == dialect.Postgres {
-			oldest = o.Client().Delivery.Query().
-				Where(delivery.StoreID(waiting.StoreID), delivery.WebhookID(waiting.WebhookID), delivery.Retry(waiting.Retry)).
-				Order(delivery.ByDueAt()).FirstX(o.ctx).DueAt
+			oldest = dbtest.Deliveries(o.t, o.DB, "store_id = $1 AND webhook_id = $2 AND retry = $3 ORDER BY due_at",
+				waiting.StoreID, waiting.WebhookID, waiting.Retry)[0].DueAt
 		}
 		require.True(o.t, oldest.Equal(waiting.Since), "%s instead of %s", waiting.Since, oldest)
 	}

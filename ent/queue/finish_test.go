@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/finisheddelivery"
@@ -57,7 +58,7 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 		q := queue.On(s)
 		d := o.leased(q, o.webhook)
 		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 500), Delay: time.Minute, Counts: true})
-		row := s.Client().Delivery.GetX(o.ctx, d.ID)
+		row := o.row(d.ID)
 		require.Equal(t, "["+failedFirst+"]", string(row.Attempts))
 		require.True(t, row.Retry)
 		require.Nil(t, row.Lease)
@@ -81,7 +82,7 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 		require.Len(t, got, 1)
 		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(3, s.Now(), 204), Status: queue.Succeeded})
 		require.Nil(t, o.failingSince(o.webhook), "a success ends the row of failures")
-		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx))
+		require.Zero(t, dbtest.Count(t, s, "deliveries"))
 		ended := s.Client().FinishedDelivery.Query().OnlyX(o.ctx)
 		require.Equal(t, "["+failedFirst+","+failedSecond+","+wellThird+"]", string(ended.Attempts))
 		require.Equal(t, finisheddelivery.StatusSucceeded, ended.Status)
@@ -208,7 +209,7 @@ func TestReleasedDeliveriesAreDueAtOnce(t *testing.T) {
 		c.advance(time.Second)
 		require.NoError(t, q.Release(o.ctx, nil))
 		require.NoError(t, q.Release(o.ctx, []queue.Delivery{d}))
-		row := s.Client().Delivery.GetX(o.ctx, d.ID)
+		row := o.row(d.ID)
 		require.Nil(t, row.Lease)
 		require.True(t, s.Now().Equal(row.DueAt))
 		require.False(t, row.Retry, "no attempt was made")

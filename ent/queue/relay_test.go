@@ -94,17 +94,17 @@ func TestRelayFansOutToThoseWhoSubscribe(t *testing.T) {
 		at := s.Now()
 		relayed := o.relay(q, 100, func(l queue.Lane) bool { return l.WebhookID == o.webhook })
 		require.Equal(t, 3, relayed.Entries, "one to whose type nobody subscribes is taken, too")
-		require.Zero(t, s.Client().OutboxEntry.Query().CountX(o.ctx))
+		require.Zero(t, dbtest.Count(t, s, "outbox"))
 		require.Equal(t, map[uuid.UUID]int{paid: 1, failed: 1}, o.live(o.webhook))
 		require.Equal(t, map[uuid.UUID]int{paid: 1}, o.live(paidOnly))
-		require.Equal(t, 3, s.Client().Delivery.Query().CountX(o.ctx), "none for other types, disabled ones, other stores")
+		require.Equal(t, 3, dbtest.Count(t, s, "deliveries"), "none for other types, disabled ones, other stores")
 		require.Empty(t, other.live(other.webhook))
 
 		require.Equal(t, []queue.Lane{{StoreID: o.owner, WebhookID: paidOnly}}, relayed.Waiting)
 		require.Len(t, relayed.Leased, 2)
 		require.Equal(t, []uuid.UUID{paid, failed}, []uuid.UUID{relayed.Leased[0].EventID, relayed.Leased[1].EventID}, "oldest first")
 		for _, d := range relayed.Leased {
-			row := s.Client().Delivery.GetX(o.ctx, d.ID)
+			row := o.row(d.ID)
 			require.Equal(t, d.Lease, *row.Lease)
 			require.True(t, at.Add(lease).Equal(row.DueAt), "%s", row.DueAt)
 			require.True(t, at.Equal(row.CreatedAt))
@@ -156,7 +156,7 @@ func TestRelayLeasesWhatThereIsRoomFor(t *testing.T) {
 		require.Len(t, relayed.Leased, 2)
 		require.Equal(t, []queue.Lane{{StoreID: o.owner, WebhookID: o.webhook}}, relayed.Waiting, "a lane once")
 		waiting := 0
-		for _, row := range s.Client().Delivery.Query().AllX(o.ctx) {
+		for _, row := range dbtest.Deliveries(t, s, "true") {
 			if row.Lease == nil {
 				waiting++
 				require.True(t, s.Now().Equal(row.DueAt), "whoever has room takes it now")
@@ -184,13 +184,13 @@ func TestEventsThatConcernNobodyStayOutOfTheOutbox(t *testing.T) {
 		}
 		archive()
 		require.Equal(t, 1, s.Client().Event.Query().CountX(o.ctx), "it happened")
-		require.Zero(t, s.Client().OutboxEntry.Query().CountX(o.ctx), "the store's webhook subscribes to orders")
+		require.Zero(t, dbtest.Count(t, s, "outbox"), "the store's webhook subscribes to orders")
 		webhook := o.subscribe(hook.ProductArchived)
 		archive()
-		require.Equal(t, 1, s.Client().OutboxEntry.Query().CountX(o.ctx))
+		require.Equal(t, 1, dbtest.Count(t, s, "outbox"))
 		o.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
 		archive()
-		require.Equal(t, 1, s.Client().OutboxEntry.Query().CountX(o.ctx), "it is disabled")
+		require.Equal(t, 1, dbtest.Count(t, s, "outbox"), "it is disabled")
 		require.Equal(t, 1, o.relay(queue.On(s), 10, everyLane).Entries)
 		require.Empty(t, o.live(webhook), "disabled between the commit and the relay")
 	})
@@ -203,7 +203,7 @@ func TestAnEntryWithoutItsEventIsDropped(t *testing.T) {
 		o.exec(intoOutbox, id.At(s.Now()), o.owner, hook.OrderPaid)
 		relayed := o.relay(queue.On(s), 10, everyLane)
 		require.Equal(t, queue.Relayed{Entries: 1}, relayed)
-		require.Zero(t, s.Client().Delivery.Query().CountX(o.ctx))
+		require.Zero(t, dbtest.Count(t, s, "deliveries"))
 	})
 }
 

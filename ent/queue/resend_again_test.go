@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent/finisheddelivery"
 )
@@ -25,7 +26,7 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	}{
 		{"nothing has ended", func(outlet) {}, true, 1100},
 		{"they have failed", func(o outlet) {
-			for _, d := range o.Client().Delivery.Query().AllX(o.ctx) {
+			for _, d := range dbtest.Deliveries(o.t, o.DB, "true") {
 				o.ended(o.draft(o.webhook, d.EventID), finisheddelivery.StatusFailed)
 				o.exec("DELETE FROM deliveries WHERE id = $1", d.ID)
 			}

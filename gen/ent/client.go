@@ -15,21 +15,15 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/activityentry"
-	"go.storefront.example/gen/ent/addresscounter"
 	"go.storefront.example/gen/ent/apikey"
-	"go.storefront.example/gen/ent/cancellation"
-	"go.storefront.example/gen/ent/clockmark"
 	"go.storefront.example/gen/ent/customer"
-	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/finisheddelivery"
 	"go.storefront.example/gen/ent/idempotencykey"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
-	"go.storefront.example/gen/ent/outboxentry"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/gen/ent/ratecounter"
 	"go.storefront.example/gen/ent/refusedrequest"
 	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/session"
@@ -46,18 +40,10 @@ type Client struct {
 	config
 	// ActivityEntry is the client for interacting with the ActivityEntry builders.
 	ActivityEntry *ActivityEntryClient
-	// AddressCounter is the client for interacting with the AddressCounter builders.
-	AddressCounter *AddressCounterClient
 	// ApiKey is the client for interacting with the ApiKey builders.
 	ApiKey *ApiKeyClient
-	// Cancellation is the client for interacting with the Cancellation builders.
-	Cancellation *CancellationClient
-	// ClockMark is the client for interacting with the ClockMark builders.
-	ClockMark *ClockMarkClient
 	// Customer is the client for interacting with the Customer builders.
 	Customer *CustomerClient
-	// Delivery is the client for interacting with the Delivery builders.
-	Delivery *DeliveryClient
 	// Event is the client for interacting with the Event builders.
 	Event *EventClient
 	// FinishedDelivery is the client for interacting with the FinishedDelivery builders.
@@ -68,14 +54,10 @@ type Client struct {
 	Order *OrderClient
 	// OrderItem is the client for interacting with the OrderItem builders.
 	OrderItem *OrderItemClient
-	// OutboxEntry is the client for interacting with the OutboxEntry builders.
-	OutboxEntry *OutboxEntryClient
 	// PaymentLink is the client for interacting with the PaymentLink builders.
 	PaymentLink *PaymentLinkClient
 	// Product is the client for interacting with the Product builders.
 	Product *ProductClient
-	// RateCounter is the client for interacting with the RateCounter builders.
-	RateCounter *RateCounterClient
 	// RefusedRequest is the client for interacting with the RefusedRequest builders.
 	RefusedRequest *RefusedRequestClient
 	// Resend is the client for interacting with the Resend builders.
@@ -101,21 +83,15 @@ func NewClient(opts ...Option) *Client {
 
 func (c *Client) init() {
 	c.ActivityEntry = NewActivityEntryClient(c.config)
-	c.AddressCounter = NewAddressCounterClient(c.config)
 	c.ApiKey = NewApiKeyClient(c.config)
-	c.Cancellation = NewCancellationClient(c.config)
-	c.ClockMark = NewClockMarkClient(c.config)
 	c.Customer = NewCustomerClient(c.config)
-	c.Delivery = NewDeliveryClient(c.config)
 	c.Event = NewEventClient(c.config)
 	c.FinishedDelivery = NewFinishedDeliveryClient(c.config)
 	c.IdempotencyKey = NewIdempotencyKeyClient(c.config)
 	c.Order = NewOrderClient(c.config)
 	c.OrderItem = NewOrderItemClient(c.config)
-	c.OutboxEntry = NewOutboxEntryClient(c.config)
 	c.PaymentLink = NewPaymentLinkClient(c.config)
 	c.Product = NewProductClient(c.config)
-	c.RateCounter = NewRateCounterClient(c.config)
 	c.RefusedRequest = NewRefusedRequestClient(c.config)
 	c.Resend = NewResendClient(c.config)
 	c.Session = NewSessionClient(c.config)
@@ -216,21 +192,15 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		ctx:              ctx,
 		config:           cfg,
 		ActivityEntry:    NewActivityEntryClient(cfg),
-		AddressCounter:   NewAddressCounterClient(cfg),
 		ApiKey:           NewApiKeyClient(cfg),
-		Cancellation:     NewCancellationClient(cfg),
-		ClockMark:        NewClockMarkClient(cfg),
 		Customer:         NewCustomerClient(cfg),
-		Delivery:         NewDeliveryClient(cfg),
 		Event:            NewEventClient(cfg),
 		FinishedDelivery: NewFinishedDeliveryClient(cfg),
 		IdempotencyKey:   NewIdempotencyKeyClient(cfg),
 		Order:            NewOrderClient(cfg),
 		OrderItem:        NewOrderItemClient(cfg),
-		OutboxEntry:      NewOutboxEntryClient(cfg),
 		PaymentLink:      NewPaymentLinkClient(cfg),
 		Product:          NewProductClient(cfg),
-		RateCounter:      NewRateCounterClient(cfg),
 		RefusedRequest:   NewRefusedRequestClient(cfg),
 		Resend:           NewResendClient(cfg),
 		Session:          NewSessionClient(cfg),
@@ -258,21 +228,15 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		ctx:              ctx,
 		config:           cfg,
 		ActivityEntry:    NewActivityEntryClient(cfg),
-		AddressCounter:   NewAddressCounterClient(cfg),
 		ApiKey:           NewApiKeyClient(cfg),
-		Cancellation:     NewCancellationClient(cfg),
-		ClockMark:        NewClockMarkClient(cfg),
 		Customer:         NewCustomerClient(cfg),
-		Delivery:         NewDeliveryClient(cfg),
 		Event:            NewEventClient(cfg),
 		FinishedDelivery: NewFinishedDeliveryClient(cfg),
 		IdempotencyKey:   NewIdempotencyKeyClient(cfg),
 		Order:            NewOrderClient(cfg),
 		OrderItem:        NewOrderItemClient(cfg),
-		OutboxEntry:      NewOutboxEntryClient(cfg),
 		PaymentLink:      NewPaymentLinkClient(cfg),
 		Product:          NewProductClient(cfg),
-		RateCounter:      NewRateCounterClient(cfg),
 		RefusedRequest:   NewRefusedRequestClient(cfg),
 		Resend:           NewResendClient(cfg),
 		Session:          NewSessionClient(cfg),
@@ -309,9 +273,8 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Cancellation, c.ClockMark,
-		c.Customer, c.Delivery, c.Event, c.FinishedDelivery, c.IdempotencyKey, c.Order,
-		c.OrderItem, c.OutboxEntry, c.PaymentLink, c.Product, c.RateCounter,
+		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.FinishedDelivery,
+		c.IdempotencyKey, c.Order, c.OrderItem, c.PaymentLink, c.Product,
 		c.RefusedRequest, c.Resend, c.Session, c.SignInLink, c.Store, c.Tally,
 		c.Webhook,
 	} {
@@ -323,9 +286,8 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.ActivityEntry, c.AddressCounter, c.ApiKey, c.Cancellation, c.ClockMark,
-		c.Customer, c.Delivery, c.Event, c.FinishedDelivery, c.IdempotencyKey, c.Order,
-		c.OrderItem, c.OutboxEntry, c.PaymentLink, c.Product, c.RateCounter,
+		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.FinishedDelivery,
+		c.IdempotencyKey, c.Order, c.OrderItem, c.PaymentLink, c.Product,
 		c.RefusedRequest, c.Resend, c.Session, c.SignInLink, c.Store, c.Tally,
 		c.Webhook,
 	} {
@@ -338,18 +300,10 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 	switch m := m.(type) {
 	case *ActivityEntryMutation:
 		return c.ActivityEntry.mutate(ctx, m)
-	case *AddressCounterMutation:
-		return c.AddressCounter.mutate(ctx, m)
 	case *ApiKeyMutation:
 		return c.ApiKey.mutate(ctx, m)
-	case *CancellationMutation:
-		return c.Cancellation.mutate(ctx, m)
-	case *ClockMarkMutation:
-		return c.ClockMark.mutate(ctx, m)
 	case *CustomerMutation:
 		return c.Customer.mutate(ctx, m)
-	case *DeliveryMutation:
-		return c.Delivery.mutate(ctx, m)
 	case *EventMutation:
 		return c.Event.mutate(ctx, m)
 	case *FinishedDeliveryMutation:
@@ -360,14 +314,10 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Order.mutate(ctx, m)
 	case *OrderItemMutation:
 		return c.OrderItem.mutate(ctx, m)
-	case *OutboxEntryMutation:
-		return c.OutboxEntry.mutate(ctx, m)
 	case *PaymentLinkMutation:
 		return c.PaymentLink.mutate(ctx, m)
 	case *ProductMutation:
 		return c.Product.mutate(ctx, m)
-	case *RateCounterMutation:
-		return c.RateCounter.mutate(ctx, m)
 	case *RefusedRequestMutation:
 		return c.RefusedRequest.mutate(ctx, m)
 	case *ResendMutation:
@@ -520,139 +470,6 @@ func (c *ActivityEntryClient) mutate(ctx context.Context, m *ActivityEntryMutati
 	}
 }
 
-// AddressCounterClient is a client for the AddressCounter schema.
-type AddressCounterClient struct {
-	config
-}
-
-// NewAddressCounterClient returns a client for the AddressCounter from the given config.
-func NewAddressCounterClient(c config) *AddressCounterClient {
-	return &AddressCounterClient{config: c}
-}
-
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `addresscounter.Hooks(f(g(h())))`.
-func (c *AddressCounterClient) Use(hooks ...Hook) {
-	c.hooks.AddressCounter = append(c.hooks.AddressCounter, hooks...)
-}
-
-// Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `addresscounter.Intercept(f(g(h())))`.
-func (c *AddressCounterClient) Intercept(interceptors ...Interceptor) {
-	c.inters.AddressCounter = append(c.inters.AddressCounter, interceptors...)
-}
-
-// Create returns a builder for creating a AddressCounter entity.
-func (c *AddressCounterClient) Create() *AddressCounterCreate {
-	mutation := newAddressCounterMutation(c.config, OpCreate)
-	return &AddressCounterCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of AddressCounter entities.
-func (c *AddressCounterClient) CreateBulk(builders ...*AddressCounterCreate) *AddressCounterCreateBulk {
-	return &AddressCounterCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *AddressCounterClient) MapCreateBulk(slice any, setFunc func(*AddressCounterCreate, int)) *AddressCounterCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &AddressCounterCreateBulk{err: fmt.Errorf("calling to AddressCounterClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*AddressCounterCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &AddressCounterCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for AddressCounter.
-func (c *AddressCounterClient) Update() *AddressCounterUpdate {
-	mutation := newAddressCounterMutation(c.config, OpUpdate)
-	return &AddressCounterUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *AddressCounterClient) UpdateOne(_m *AddressCounter) *AddressCounterUpdateOne {
-	mutation := newAddressCounterMutation(c.config, OpUpdateOne, withAddressCounter(_m))
-	return &AddressCounterUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *AddressCounterClient) UpdateOneID(id string) *AddressCounterUpdateOne {
-	mutation := newAddressCounterMutation(c.config, OpUpdateOne, withAddressCounterID(id))
-	return &AddressCounterUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for AddressCounter.
-func (c *AddressCounterClient) Delete() *AddressCounterDelete {
-	mutation := newAddressCounterMutation(c.config, OpDelete)
-	return &AddressCounterDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *AddressCounterClient) DeleteOne(_m *AddressCounter) *AddressCounterDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *AddressCounterClient) DeleteOneID(id string) *AddressCounterDeleteOne {
-	builder := c.Delete().Where(addresscounter.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &AddressCounterDeleteOne{builder}
-}
-
-// Query returns a query builder for AddressCounter.
-func (c *AddressCounterClient) Query() *AddressCounterQuery {
-	return &AddressCounterQuery{
-		config: c.config,
-		ctx:    &QueryContext{Type: TypeAddressCounter},
-		inters: c.Interceptors(),
-	}
-}
-
-// Get returns a AddressCounter entity by its id.
-func (c *AddressCounterClient) Get(ctx context.Context, id string) (*AddressCounter, error) {
-	return c.Query().Where(addresscounter.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *AddressCounterClient) GetX(ctx context.Context, id string) *AddressCounter {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *AddressCounterClient) Hooks() []Hook {
-	return c.hooks.AddressCounter
-}
-
-// Interceptors returns the client interceptors.
-func (c *AddressCounterClient) Interceptors() []Interceptor {
-	return c.inters.AddressCounter
-}
-
-func (c *AddressCounterClient) mutate(ctx context.Context, m *AddressCounterMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&AddressCounterCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&AddressCounterUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&AddressCounterUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&AddressCounterDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown AddressCounter mutation op: %q", m.Op())
-	}
-}
-
 // ApiKeyClient is a client for the ApiKey schema.
 type ApiKeyClient struct {
 	config
@@ -799,272 +616,6 @@ func (c *ApiKeyClient) mutate(ctx context.Context, m *ApiKeyMutation) (Value, er
 		return (&ApiKeyDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown ApiKey mutation op: %q", m.Op())
-	}
-}
-
-// CancellationClient is a client for the Cancellation schema.
-type CancellationClient struct {
-	config
-}
-
-// NewCancellationClient returns a client for the Cancellation from the given config.
-func NewCancellationClient(c config) *CancellationClient {
-	return &CancellationClient{config: c}
-}
-
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `cancellation.Hooks(f(g(h())))`.
-func (c *CancellationClient) Use(hooks ...Hook) {
-	c.hooks.Cancellation = append(c.hooks.Cancellation, hooks...)
-}
-
-// Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `cancellation.Intercept(f(g(h())))`.
-func (c *CancellationClient) Intercept(interceptors ...Interceptor) {
-	c.inters.Cancellation = append(c.inters.Cancellation, interceptors...)
-}
-
-// Create returns a builder for creating a Cancellation entity.
-func (c *CancellationClient) Create() *CancellationCreate {
-	mutation := newCancellationMutation(c.config, OpCreate)
-	return &CancellationCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of Cancellation entities.
-func (c *CancellationClient) CreateBulk(builders ...*CancellationCreate) *CancellationCreateBulk {
-	return &CancellationCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *CancellationClient) MapCreateBulk(slice any, setFunc func(*CancellationCreate, int)) *CancellationCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &CancellationCreateBulk{err: fmt.Errorf("calling to CancellationClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*CancellationCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &CancellationCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for Cancellation.
-func (c *CancellationClient) Update() *CancellationUpdate {
-	mutation := newCancellationMutation(c.config, OpUpdate)
-	return &CancellationUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *CancellationClient) UpdateOne(_m *Cancellation) *CancellationUpdateOne {
-	mutation := newCancellationMutation(c.config, OpUpdateOne, withCancellation(_m))
-	return &CancellationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *CancellationClient) UpdateOneID(id uuid.UUID) *CancellationUpdateOne {
-	mutation := newCancellationMutation(c.config, OpUpdateOne, withCancellationID(id))
-	return &CancellationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for Cancellation.
-func (c *CancellationClient) Delete() *CancellationDelete {
-	mutation := newCancellationMutation(c.config, OpDelete)
-	return &CancellationDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *CancellationClient) DeleteOne(_m *Cancellation) *CancellationDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *CancellationClient) DeleteOneID(id uuid.UUID) *CancellationDeleteOne {
-	builder := c.Delete().Where(cancellation.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &CancellationDeleteOne{builder}
-}
-
-// Query returns a query builder for Cancellation.
-func (c *CancellationClient) Query() *CancellationQuery {
-	return &CancellationQuery{
-		config: c.config,
-		ctx:    &QueryContext{Type: TypeCancellation},
-		inters: c.Interceptors(),
-	}
-}
-
-// Get returns a Cancellation entity by its id.
-func (c *CancellationClient) Get(ctx context.Context, id uuid.UUID) (*Cancellation, error) {
-	return c.Query().Where(cancellation.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *CancellationClient) GetX(ctx context.Context, id uuid.UUID) *Cancellation {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *CancellationClient) Hooks() []Hook {
-	return c.hooks.Cancellation
-}
-
-// Interceptors returns the client interceptors.
-func (c *CancellationClient) Interceptors() []Interceptor {
-	return c.inters.Cancellation
-}
-
-func (c *CancellationClient) mutate(ctx context.Context, m *CancellationMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&CancellationCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&CancellationUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&CancellationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&CancellationDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown Cancellation mutation op: %q", m.Op())
-	}
-}
-
-// ClockMarkClient is a client for the ClockMark schema.
-type ClockMarkClient struct {
-	config
-}
-
-// NewClockMarkClient returns a client for the ClockMark from the given config.
-func NewClockMarkClient(c config) *ClockMarkClient {
-	return &ClockMarkClient{config: c}
-}
-
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `clockmark.Hooks(f(g(h())))`.
-func (c *ClockMarkClient) Use(hooks ...Hook) {
-	c.hooks.ClockMark = append(c.hooks.ClockMark, hooks...)
-}
-
-// Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `clockmark.Intercept(f(g(h())))`.
-func (c *ClockMarkClient) Intercept(interceptors ...Interceptor) {
-	c.inters.ClockMark = append(c.inters.ClockMark, interceptors...)
-}
-
-// Create returns a builder for creating a ClockMark entity.
-func (c *ClockMarkClient) Create() *ClockMarkCreate {
-	mutation := newClockMarkMutation(c.config, OpCreate)
-	return &ClockMarkCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of ClockMark entities.
-func (c *ClockMarkClient) CreateBulk(builders ...*ClockMarkCreate) *ClockMarkCreateBulk {
-	return &ClockMarkCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *ClockMarkClient) MapCreateBulk(slice any, setFunc func(*ClockMarkCreate, int)) *ClockMarkCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &ClockMarkCreateBulk{err: fmt.Errorf("calling to ClockMarkClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*ClockMarkCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &ClockMarkCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for ClockMark.
-func (c *ClockMarkClient) Update() *ClockMarkUpdate {
-	mutation := newClockMarkMutation(c.config, OpUpdate)
-	return &ClockMarkUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *ClockMarkClient) UpdateOne(_m *ClockMark) *ClockMarkUpdateOne {
-	mutation := newClockMarkMutation(c.config, OpUpdateOne, withClockMark(_m))
-	return &ClockMarkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *ClockMarkClient) UpdateOneID(id string) *ClockMarkUpdateOne {
-	mutation := newClockMarkMutation(c.config, OpUpdateOne, withClockMarkID(id))
-	return &ClockMarkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for ClockMark.
-func (c *ClockMarkClient) Delete() *ClockMarkDelete {
-	mutation := newClockMarkMutation(c.config, OpDelete)
-	return &ClockMarkDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *ClockMarkClient) DeleteOne(_m *ClockMark) *ClockMarkDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *ClockMarkClient) DeleteOneID(id string) *ClockMarkDeleteOne {
-	builder := c.Delete().Where(clockmark.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &ClockMarkDeleteOne{builder}
-}
-
-// Query returns a query builder for ClockMark.
-func (c *ClockMarkClient) Query() *ClockMarkQuery {
-	return &ClockMarkQuery{
-		config: c.config,
-		ctx:    &QueryContext{Type: TypeClockMark},
-		inters: c.Interceptors(),
-	}
-}
-
-// Get returns a ClockMark entity by its id.
-func (c *ClockMarkClient) Get(ctx context.Context, id string) (*ClockMark, error) {
-	return c.Query().Where(clockmark.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *ClockMarkClient) GetX(ctx context.Context, id string) *ClockMark {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *ClockMarkClient) Hooks() []Hook {
-	return c.hooks.ClockMark
-}
-
-// Interceptors returns the client interceptors.
-func (c *ClockMarkClient) Interceptors() []Interceptor {
-	return c.inters.ClockMark
-}
-
-func (c *ClockMarkClient) mutate(ctx context.Context, m *ClockMarkMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&ClockMarkCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&ClockMarkUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&ClockMarkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&ClockMarkDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown ClockMark mutation op: %q", m.Op())
 	}
 }
 
@@ -1230,139 +781,6 @@ func (c *CustomerClient) mutate(ctx context.Context, m *CustomerMutation) (Value
 		return (&CustomerDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Customer mutation op: %q", m.Op())
-	}
-}
-
-// DeliveryClient is a client for the Delivery schema.
-type DeliveryClient struct {
-	config
-}
-
-// NewDeliveryClient returns a client for the Delivery from the given config.
-func NewDeliveryClient(c config) *DeliveryClient {
-	return &DeliveryClient{config: c}
-}
-
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `delivery.Hooks(f(g(h())))`.
-func (c *DeliveryClient) Use(hooks ...Hook) {
-	c.hooks.Delivery = append(c.hooks.Delivery, hooks...)
-}
-
-// Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `delivery.Intercept(f(g(h())))`.
-func (c *DeliveryClient) Intercept(interceptors ...Interceptor) {
-	c.inters.Delivery = append(c.inters.Delivery, interceptors...)
-}
-
-// Create returns a builder for creating a Delivery entity.
-func (c *DeliveryClient) Create() *DeliveryCreate {
-	mutation := newDeliveryMutation(c.config, OpCreate)
-	return &DeliveryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of Delivery entities.
-func (c *DeliveryClient) CreateBulk(builders ...*DeliveryCreate) *DeliveryCreateBulk {
-	return &DeliveryCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *DeliveryClient) MapCreateBulk(slice any, setFunc func(*DeliveryCreate, int)) *DeliveryCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &DeliveryCreateBulk{err: fmt.Errorf("calling to DeliveryClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*DeliveryCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &DeliveryCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for Delivery.
-func (c *DeliveryClient) Update() *DeliveryUpdate {
-	mutation := newDeliveryMutation(c.config, OpUpdate)
-	return &DeliveryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *DeliveryClient) UpdateOne(_m *Delivery) *DeliveryUpdateOne {
-	mutation := newDeliveryMutation(c.config, OpUpdateOne, withDelivery(_m))
-	return &DeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *DeliveryClient) UpdateOneID(id uuid.UUID) *DeliveryUpdateOne {
-	mutation := newDeliveryMutation(c.config, OpUpdateOne, withDeliveryID(id))
-	return &DeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for Delivery.
-func (c *DeliveryClient) Delete() *DeliveryDelete {
-	mutation := newDeliveryMutation(c.config, OpDelete)
-	return &DeliveryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *DeliveryClient) DeleteOne(_m *Delivery) *DeliveryDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *DeliveryClient) DeleteOneID(id uuid.UUID) *DeliveryDeleteOne {
-	builder := c.Delete().Where(delivery.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &DeliveryDeleteOne{builder}
-}
-
-// Query returns a query builder for Delivery.
-func (c *DeliveryClient) Query() *DeliveryQuery {
-	return &DeliveryQuery{
-		config: c.config,
-		ctx:    &QueryContext{Type: TypeDelivery},
-		inters: c.Interceptors(),
-	}
-}
-
-// Get returns a Delivery entity by its id.
-func (c *DeliveryClient) Get(ctx context.Context, id uuid.UUID) (*Delivery, error) {
-	return c.Query().Where(delivery.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *DeliveryClient) GetX(ctx context.Context, id uuid.UUID) *Delivery {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *DeliveryClient) Hooks() []Hook {
-	return c.hooks.Delivery
-}
-
-// Interceptors returns the client interceptors.
-func (c *DeliveryClient) Interceptors() []Interceptor {
-	return c.inters.Delivery
-}
-
-func (c *DeliveryClient) mutate(ctx context.Context, m *DeliveryMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&DeliveryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&DeliveryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&DeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&DeliveryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown Delivery mutation op: %q", m.Op())
 	}
 }
 
@@ -2111,139 +1529,6 @@ func (c *OrderItemClient) mutate(ctx context.Context, m *OrderItemMutation) (Val
 	}
 }
 
-// OutboxEntryClient is a client for the OutboxEntry schema.
-type OutboxEntryClient struct {
-	config
-}
-
-// NewOutboxEntryClient returns a client for the OutboxEntry from the given config.
-func NewOutboxEntryClient(c config) *OutboxEntryClient {
-	return &OutboxEntryClient{config: c}
-}
-
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `outboxentry.Hooks(f(g(h())))`.
-func (c *OutboxEntryClient) Use(hooks ...Hook) {
-	c.hooks.OutboxEntry = append(c.hooks.OutboxEntry, hooks...)
-}
-
-// Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `outboxentry.Intercept(f(g(h())))`.
-func (c *OutboxEntryClient) Intercept(interceptors ...Interceptor) {
-	c.inters.OutboxEntry = append(c.inters.OutboxEntry, interceptors...)
-}
-
-// Create returns a builder for creating a OutboxEntry entity.
-func (c *OutboxEntryClient) Create() *OutboxEntryCreate {
-	mutation := newOutboxEntryMutation(c.config, OpCreate)
-	return &OutboxEntryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of OutboxEntry entities.
-func (c *OutboxEntryClient) CreateBulk(builders ...*OutboxEntryCreate) *OutboxEntryCreateBulk {
-	return &OutboxEntryCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *OutboxEntryClient) MapCreateBulk(slice any, setFunc func(*OutboxEntryCreate, int)) *OutboxEntryCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &OutboxEntryCreateBulk{err: fmt.Errorf("calling to OutboxEntryClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*OutboxEntryCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &OutboxEntryCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for OutboxEntry.
-func (c *OutboxEntryClient) Update() *OutboxEntryUpdate {
-	mutation := newOutboxEntryMutation(c.config, OpUpdate)
-	return &OutboxEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *OutboxEntryClient) UpdateOne(_m *OutboxEntry) *OutboxEntryUpdateOne {
-	mutation := newOutboxEntryMutation(c.config, OpUpdateOne, withOutboxEntry(_m))
-	return &OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *OutboxEntryClient) UpdateOneID(id int64) *OutboxEntryUpdateOne {
-	mutation := newOutboxEntryMutation(c.config, OpUpdateOne, withOutboxEntryID(id))
-	return &OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for OutboxEntry.
-func (c *OutboxEntryClient) Delete() *OutboxEntryDelete {
-	mutation := newOutboxEntryMutation(c.config, OpDelete)
-	return &OutboxEntryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *OutboxEntryClient) DeleteOne(_m *OutboxEntry) *OutboxEntryDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *OutboxEntryClient) DeleteOneID(id int64) *OutboxEntryDeleteOne {
-	builder := c.Delete().Where(outboxentry.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &OutboxEntryDeleteOne{builder}
-}
-
-// Query returns a query builder for OutboxEntry.
-func (c *OutboxEntryClient) Query() *OutboxEntryQuery {
-	return &OutboxEntryQuery{
-		config: c.config,
-		ctx:    &QueryContext{Type: TypeOutboxEntry},
-		inters: c.Interceptors(),
-	}
-}
-
-// Get returns a OutboxEntry entity by its id.
-func (c *OutboxEntryClient) Get(ctx context.Context, id int64) (*OutboxEntry, error) {
-	return c.Query().Where(outboxentry.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *OutboxEntryClient) GetX(ctx context.Context, id int64) *OutboxEntry {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *OutboxEntryClient) Hooks() []Hook {
-	return c.hooks.OutboxEntry
-}
-
-// Interceptors returns the client interceptors.
-func (c *OutboxEntryClient) Interceptors() []Interceptor {
-	return c.inters.OutboxEntry
-}
-
-func (c *OutboxEntryClient) mutate(ctx context.Context, m *OutboxEntryMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&OutboxEntryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&OutboxEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&OutboxEntryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown OutboxEntry mutation op: %q", m.Op())
-	}
-}
-
 // PaymentLinkClient is a client for the PaymentLink schema.
 type PaymentLinkClient struct {
 	config
@@ -2555,139 +1840,6 @@ func (c *ProductClient) mutate(ctx context.Context, m *ProductMutation) (Value, 
 		return (&ProductDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Product mutation op: %q", m.Op())
-	}
-}
-
-// RateCounterClient is a client for the RateCounter schema.
-type RateCounterClient struct {
-	config
-}
-
-// NewRateCounterClient returns a client for the RateCounter from the given config.
-func NewRateCounterClient(c config) *RateCounterClient {
-	return &RateCounterClient{config: c}
-}
-
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `ratecounter.Hooks(f(g(h())))`.
-func (c *RateCounterClient) Use(hooks ...Hook) {
-	c.hooks.RateCounter = append(c.hooks.RateCounter, hooks...)
-}
-
-// Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `ratecounter.Intercept(f(g(h())))`.
-func (c *RateCounterClient) Intercept(interceptors ...Interceptor) {
-	c.inters.RateCounter = append(c.inters.RateCounter, interceptors...)
-}
-
-// Create returns a builder for creating a RateCounter entity.
-func (c *RateCounterClient) Create() *RateCounterCreate {
-	mutation := newRateCounterMutation(c.config, OpCreate)
-	return &RateCounterCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of RateCounter entities.
-func (c *RateCounterClient) CreateBulk(builders ...*RateCounterCreate) *RateCounterCreateBulk {
-	return &RateCounterCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *RateCounterClient) MapCreateBulk(slice any, setFunc func(*RateCounterCreate, int)) *RateCounterCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &RateCounterCreateBulk{err: fmt.Errorf("calling to RateCounterClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*RateCounterCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &RateCounterCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for RateCounter.
-func (c *RateCounterClient) Update() *RateCounterUpdate {
-	mutation := newRateCounterMutation(c.config, OpUpdate)
-	return &RateCounterUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *RateCounterClient) UpdateOne(_m *RateCounter) *RateCounterUpdateOne {
-	mutation := newRateCounterMutation(c.config, OpUpdateOne, withRateCounter(_m))
-	return &RateCounterUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *RateCounterClient) UpdateOneID(id uuid.UUID) *RateCounterUpdateOne {
-	mutation := newRateCounterMutation(c.config, OpUpdateOne, withRateCounterID(id))
-	return &RateCounterUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for RateCounter.
-func (c *RateCounterClient) Delete() *RateCounterDelete {
-	mutation := newRateCounterMutation(c.config, OpDelete)
-	return &RateCounterDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *RateCounterClient) DeleteOne(_m *RateCounter) *RateCounterDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *RateCounterClient) DeleteOneID(id uuid.UUID) *RateCounterDeleteOne {
-	builder := c.Delete().Where(ratecounter.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &RateCounterDeleteOne{builder}
-}
-
-// Query returns a query builder for RateCounter.
-func (c *RateCounterClient) Query() *RateCounterQuery {
-	return &RateCounterQuery{
-		config: c.config,
-		ctx:    &QueryContext{Type: TypeRateCounter},
-		inters: c.Interceptors(),
-	}
-}
-
-// Get returns a RateCounter entity by its id.
-func (c *RateCounterClient) Get(ctx context.Context, id uuid.UUID) (*RateCounter, error) {
-	return c.Query().Where(ratecounter.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *RateCounterClient) GetX(ctx context.Context, id uuid.UUID) *RateCounter {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *RateCounterClient) Hooks() []Hook {
-	return c.hooks.RateCounter
-}
-
-// Interceptors returns the client interceptors.
-func (c *RateCounterClient) Interceptors() []Interceptor {
-	return c.inters.RateCounter
-}
-
-func (c *RateCounterClient) mutate(ctx context.Context, m *RateCounterMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&RateCounterCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&RateCounterUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&RateCounterUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&RateCounterDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown RateCounter mutation op: %q", m.Op())
 	}
 }
 
@@ -3737,16 +2889,14 @@ func (c *WebhookClient) mutate(ctx context.Context, m *WebhookMutation) (Value, 
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		ActivityEntry, AddressCounter, ApiKey, Cancellation, ClockMark, Customer,
-		Delivery, Event, FinishedDelivery, IdempotencyKey, Order, OrderItem,
-		OutboxEntry, PaymentLink, Product, RateCounter, RefusedRequest, Resend,
-		Session, SignInLink, Store, Tally, Webhook []ent.Hook
+		ActivityEntry, ApiKey, Customer, Event, FinishedDelivery, IdempotencyKey, Order,
+		OrderItem, PaymentLink, Product, RefusedRequest, Resend, Session, SignInLink,
+		Store, Tally, Webhook []ent.Hook
 	}
 	inters struct {
-		ActivityEntry, AddressCounter, ApiKey, Cancellation, ClockMark, Customer,
-		Delivery, Event, FinishedDelivery, IdempotencyKey, Order, OrderItem,
-		OutboxEntry, PaymentLink, Product, RateCounter, RefusedRequest, Resend,
-		Session, SignInLink, Store, Tally, Webhook []ent.Interceptor
+		ActivityEntry, ApiKey, Customer, Event, FinishedDelivery, IdempotencyKey, Order,
+		OrderItem, PaymentLink, Product, RefusedRequest, Resend, Session, SignInLink,
+		Store, Tally, Webhook []ent.Interceptor
 	}
 )
 

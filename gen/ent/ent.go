@@ -13,21 +13,15 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"go.storefront.example/gen/ent/activityentry"
-	"go.storefront.example/gen/ent/addresscounter"
 	"go.storefront.example/gen/ent/apikey"
-	"go.storefront.example/gen/ent/cancellation"
-	"go.storefront.example/gen/ent/clockmark"
 	"go.storefront.example/gen/ent/customer"
-	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/finisheddelivery"
 	"go.storefront.example/gen/ent/idempotencykey"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
-	"go.storefront.example/gen/ent/outboxentry"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/gen/ent/ratecounter"
 	"go.storefront.example/gen/ent/refusedrequest"
 	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/session"
@@ -96,21 +90,15 @@ func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
 			activityentry.Table:    activityentry.ValidColumn,
-			addresscounter.Table:   addresscounter.ValidColumn,
 			apikey.Table:           apikey.ValidColumn,
-			cancellation.Table:     cancellation.ValidColumn,
-			clockmark.Table:        clockmark.ValidColumn,
 			customer.Table:         customer.ValidColumn,
-			delivery.Table:         delivery.ValidColumn,
 			event.Table:            event.ValidColumn,
 			finisheddelivery.Table: finisheddelivery.ValidColumn,
 			idempotencykey.Table:   idempotencykey.ValidColumn,
 			order.Table:            order.ValidColumn,
 			orderitem.Table:        orderitem.ValidColumn,
-			outboxentry.Table:      outboxentry.ValidColumn,
 			paymentlink.Table:      paymentlink.ValidColumn,
 			product.Table:          product.ValidColumn,
-			ratecounter.Table:      ratecounter.ValidColumn,
 			refusedrequest.Table:   refusedrequest.ValidColumn,
 			resend.Table:           resend.ValidColumn,
 			session.Table:          session.ValidColumn,

@@ -7,9 +7,7 @@ import (
 	"go.storefront.example/ent/schema"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/apikey"
-	"go.storefront.example/gen/ent/cancellation"
 	"go.storefront.example/gen/ent/customer"
-	"go.storefront.example/gen/ent/delivery"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/finisheddelivery"
 	"go.storefront.example/gen/ent/idempotencykey"
@@ -60,20 +58,6 @@ func init() {
 	apikeyDescID := apikeyFields[0].Descriptor()
 	// apikey.DefaultID holds the default value on creation for the id field.
 	apikey.DefaultID = apikeyDescID.Default.(func() uuid.UUID)
-	cancellationFields := schema.Cancellation{}.Fields()
-	_ = cancellationFields
-	// cancellationDescPositionRetry is the schema descriptor for position_retry field.
-	cancellationDescPositionRetry := cancellationFields[4].Descriptor()
-	// cancellation.DefaultPositionRetry holds the default value on creation for the position_retry field.
-	cancellation.DefaultPositionRetry = cancellationDescPositionRetry.Default.(bool)
-	// cancellationDescFound is the schema descriptor for found field.
-	cancellationDescFound := cancellationFields[7].Descriptor()
-	// cancellation.DefaultFound holds the default value on creation for the found field.
-	cancellation.DefaultFound = cancellationDescFound.Default.(int64)
-	// cancellationDescID is the schema descriptor for id field.
-	cancellationDescID := cancellationFields[0].Descriptor()
-	// cancellation.DefaultID holds the default value on creation for the id field.
-	cancellation.DefaultID = cancellationDescID.Default.(func() uuid.UUID)
 	customerFields := schema.Customer{}.Fields()
 	_ = customerFields
 	// customerDescName is the schema descriptor for name field.
@@ -92,20 +76,6 @@ func init() {
 	customerDescID := customerFields[0].Descriptor()
 	// customer.DefaultID holds the default value on creation for the id field.
 	customer.DefaultID = customerDescID.Default.(func() uuid.UUID)
-	deliveryFields := schema.Delivery{}.Fields()
-	_ = deliveryFields
-	// deliveryDescRetry is the schema descriptor for retry field.
-	deliveryDescRetry := deliveryFields[5].Descriptor()
-	// delivery.DefaultRetry holds the default value on creation for the retry field.
-	delivery.DefaultRetry = deliveryDescRetry.Default.(bool)
-	// deliveryDescEpoch is the schema descriptor for epoch field.
-	deliveryDescEpoch := deliveryFields[9].Descriptor()
-	// delivery.DefaultEpoch holds the default value on creation for the epoch field.
-	delivery.DefaultEpoch = deliveryDescEpoch.Default.(int64)
-	// deliveryDescID is the schema descriptor for id field.
-	deliveryDescID := deliveryFields[0].Descriptor()
-	// delivery.DefaultID holds the default value on creation for the id field.
-	delivery.DefaultID = deliveryDescID.Default.(func() uuid.UUID)
 	eventFields := schema.Event{}.Fields()
 	_ = eventFields
 	// eventDescID is the schema descriptor for id field.

@@ -16,18 +16,10 @@ type Tx struct {
 	config
 	// ActivityEntry is the client for interacting with the ActivityEntry builders.
 	ActivityEntry *ActivityEntryClient
-	// AddressCounter is the client for interacting with the AddressCounter builders.
-	AddressCounter *AddressCounterClient
 	// ApiKey is the client for interacting with the ApiKey builders.
 	ApiKey *ApiKeyClient
-	// Cancellation is the client for interacting with the Cancellation builders.
-	Cancellation *CancellationClient
-	// ClockMark is the client for interacting with the ClockMark builders.
-	ClockMark *ClockMarkClient
 	// Customer is the client for interacting with the Customer builders.
 	Customer *CustomerClient
-	// Delivery is the client for interacting with the Delivery builders.
-	Delivery *DeliveryClient
 	// Event is the client for interacting with the Event builders.
 	Event *EventClient
 	// FinishedDelivery is the client for interacting with the FinishedDelivery builders.
@@ -38,14 +30,10 @@ type Tx struct {
 	Order *OrderClient
 	// OrderItem is the client for interacting with the OrderItem builders.
 	OrderItem *OrderItemClient
-	// OutboxEntry is the client for interacting with the OutboxEntry builders.
-	OutboxEntry *OutboxEntryClient
 	// PaymentLink is the client for interacting with the PaymentLink builders.
 	PaymentLink *PaymentLinkClient
 	// Product is the client for interacting with the Product builders.
 	Product *ProductClient
-	// RateCounter is the client for interacting with the RateCounter builders.
-	RateCounter *RateCounterClient
 	// RefusedRequest is the client for interacting with the RefusedRequest builders.
 	RefusedRequest *RefusedRequestClient
 	// Resend is the client for interacting with the Resend builders.
@@ -192,21 +180,15 @@ func (tx *Tx) Client() *Client {
 
 func (tx *Tx) init() {
 	tx.ActivityEntry = NewActivityEntryClient(tx.config)
-	tx.AddressCounter = NewAddressCounterClient(tx.config)
 	tx.ApiKey = NewApiKeyClient(tx.config)
-	tx.Cancellation = NewCancellationClient(tx.config)
-	tx.ClockMark = NewClockMarkClient(tx.config)
 	tx.Customer = NewCustomerClient(tx.config)
-	tx.Delivery = NewDeliveryClient(tx.config)
 	tx.Event = NewEventClient(tx.config)
 	tx.FinishedDelivery = NewFinishedDeliveryClient(tx.config)
 	tx.IdempotencyKey = NewIdempotencyKeyClient(tx.config)
 	tx.Order = NewOrderClient(tx.config)
 	tx.OrderItem = NewOrderItemClient(tx.config)
-	tx.OutboxEntry = NewOutboxEntryClient(tx.config)
 	tx.PaymentLink = NewPaymentLinkClient(tx.config)
 	tx.Product = NewProductClient(tx.config)
-	tx.RateCounter = NewRateCounterClient(tx.config)
 	tx.RefusedRequest = NewRefusedRequestClient(tx.config)
 	tx.Resend = NewResendClient(tx.config)
 	tx.Session = NewSessionClient(tx.config)

@@ -9,6 +9,7 @@ import (
 	"entgo.io/ent/dialect"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 )
@@ -76,11 +77,7 @@ func TestFlushKeepsWhatItCannotWrite(t *testing.T) {
 
 func TestFlushRemovesPastAddressCounters(t *testing.T) {
 	each(t, func(f *fixture) {
-		count := func() int {
-			n, err := f.db.Client().AddressCounter.Query().Count(f.Context())
-			require.NoError(f, err)
-			return n
-		}
+		count := func() int { return dbtest.Count(f, f.db, "address_counters") }
 		require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, unknown(), home))
 		require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, malformed(), away))
 		require.NoError(f, f.gate.Flush(f.Context()))

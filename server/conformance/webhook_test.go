@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/gen/ent/outboxentry"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/webhooks"
@@ -96,9 +95,7 @@ func TestWebhookRegistration(t *testing.T) {
 // queued counts the store's events that wait for a worker.
 func (b *bench) queued() int {
 	b.Helper()
-	n, err := b.installation.db.Client().OutboxEntry.Query().Where(outboxentry.StoreID(b.store.ID)).Count(b.ctx)
-	require.NoError(b, err)
-	return n
+	return dbtest.Count(b, b.installation.db, "outbox WHERE store_id = $1", b.store.ID)
 }
 
 // The secret is in the answer that creates it, and then nowhere: in no list, no entry, no log, and

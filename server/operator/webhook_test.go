@@ -183,7 +183,7 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 		require.EqualValues(t, n, done.GetResent())
 		require.Equal(t, taken.ID.String(), done.GetId())
 		require.Equal(t, adminv1.Resend_busy, seen[1].GetState())
-		require.Equal(t, n, s.Client().Delivery.Query().CountX(ctx))
+		require.Equal(t, n, dbtest.Count(t, s, "deliveries"))
 
 		cancel()
 		_, err = operator.Resend(ctx, o, in, time.Hour, func(*adminv1.Resend) {})

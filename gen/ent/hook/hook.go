@@ -21,18 +21,6 @@ func (f ActivityEntryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Valu
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ActivityEntryMutation", m)
 }
 
-// The AddressCounterFunc type is an adapter to allow the use of ordinary
-// function as AddressCounter mutator.
-type AddressCounterFunc func(context.Context, *ent.AddressCounterMutation) (ent.Value, error)
-
-// Mutate calls f(ctx, m).
-func (f AddressCounterFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.AddressCounterMutation); ok {
-		return f(ctx, mv)
-	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.AddressCounterMutation", m)
-}
-
 // The ApiKeyFunc type is an adapter to allow the use of ordinary
 // function as ApiKey mutator.
 type ApiKeyFunc func(context.Context, *ent.ApiKeyMutation) (ent.Value, error)
@@ -45,30 +33,6 @@ func (f ApiKeyFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, erro
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ApiKeyMutation", m)
 }
 
-// The CancellationFunc type is an adapter to allow the use of ordinary
-// function as Cancellation mutator.
-type CancellationFunc func(context.Context, *ent.CancellationMutation) (ent.Value, error)
-
-// Mutate calls f(ctx, m).
-func (f CancellationFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.CancellationMutation); ok {
-		return f(ctx, mv)
-	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.CancellationMutation", m)
-}
-
-// The ClockMarkFunc type is an adapter to allow the use of ordinary
-// function as ClockMark mutator.
-type ClockMarkFunc func(context.Context, *ent.ClockMarkMutation) (ent.Value, error)
-
-// Mutate calls f(ctx, m).
-func (f ClockMarkFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.ClockMarkMutation); ok {
-		return f(ctx, mv)
-	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ClockMarkMutation", m)
-}
-
 // The CustomerFunc type is an adapter to allow the use of ordinary
 // function as Customer mutator.
 type CustomerFunc func(context.Context, *ent.CustomerMutation) (ent.Value, error)
@@ -79,18 +43,6 @@ func (f CustomerFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, er
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.CustomerMutation", m)
-}
-
-// The DeliveryFunc type is an adapter to allow the use of ordinary
-// function as Delivery mutator.
-type DeliveryFunc func(context.Context, *ent.DeliveryMutation) (ent.Value, error)
-
-// Mutate calls f(ctx, m).
-func (f DeliveryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.DeliveryMutation); ok {
-		return f(ctx, mv)
-	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.DeliveryMutation", m)
 }
 
 // The EventFunc type is an adapter to allow the use of ordinary
@@ -153,18 +105,6 @@ func (f OrderItemFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, e
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OrderItemMutation", m)
 }
 
-// The OutboxEntryFunc type is an adapter to allow the use of ordinary
-// function as OutboxEntry mutator.
-type OutboxEntryFunc func(context.Context, *ent.OutboxEntryMutation) (ent.Value, error)
-
-// Mutate calls f(ctx, m).
-func (f OutboxEntryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.OutboxEntryMutation); ok {
-		return f(ctx, mv)
-	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OutboxEntryMutation", m)
-}
-
 // The PaymentLinkFunc type is an adapter to allow the use of ordinary
 // function as PaymentLink mutator.
 type PaymentLinkFunc func(context.Context, *ent.PaymentLinkMutation) (ent.Value, error)
@@ -187,18 +127,6 @@ func (f ProductFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, err
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ProductMutation", m)
-}
-
-// The RateCounterFunc type is an adapter to allow the use of ordinary
-// function as RateCounter mutator.
-type RateCounterFunc func(context.Context, *ent.RateCounterMutation) (ent.Value, error)
-
-// Mutate calls f(ctx, m).
-func (f RateCounterFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.RateCounterMutation); ok {
-		return f(ctx, mv)
-	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.RateCounterMutation", m)
 }
 
 // The RefusedRequestFunc type is an adapter to allow the use of ordinary

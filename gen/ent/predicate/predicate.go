@@ -9,23 +9,11 @@ import (
 // ActivityEntry is the predicate function for activityentry builders.
 type ActivityEntry func(*sql.Selector)
 
-// AddressCounter is the predicate function for addresscounter builders.
-type AddressCounter func(*sql.Selector)
-
 // ApiKey is the predicate function for apikey builders.
 type ApiKey func(*sql.Selector)
 
-// Cancellation is the predicate function for cancellation builders.
-type Cancellation func(*sql.Selector)
-
-// ClockMark is the predicate function for clockmark builders.
-type ClockMark func(*sql.Selector)
-
 // Customer is the predicate function for customer builders.
 type Customer func(*sql.Selector)
-
-// Delivery is the predicate function for delivery builders.
-type Delivery func(*sql.Selector)
 
 // Event is the predicate function for event builders.
 type Event func(*sql.Selector)
@@ -42,17 +30,11 @@ type Order func(*sql.Selector)
 // OrderItem is the predicate function for orderitem builders.
 type OrderItem func(*sql.Selector)
 
-// OutboxEntry is the predicate function for outboxentry builders.
-type OutboxEntry func(*sql.Selector)
-
 // PaymentLink is the predicate function for paymentlink builders.
 type PaymentLink func(*sql.Selector)
 
 // Product is the predicate function for product builders.
 type Product func(*sql.Selector)
-
-// RateCounter is the predicate function for ratecounter builders.
-type RateCounter func(*sql.Selector)
 
 // RefusedRequest is the predicate function for refusedrequest builders.
 type RefusedRequest func(*sql.Selector)

@@ -1,0 +1,42 @@
+package dbtest
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+)
+
+// Count counts the rows of a table, or those for which a condition holds: "outbox WHERE store_id = $1".
+func Count(t require.TestingT, s *db.DB, from string, args ...any) int {
+	var n int
+	require.NoError(t, s.Reader().QueryRowContext(context.Background(), "SELECT count(*) FROM "+from, args...).Scan(&n))
+	return n
+}
+
+// Delivery is a row of the deliveries, a table that the client does not have.
+type Delivery struct {
+	ID, StoreID, WebhookID, EventID uuid.UUID
+	EventType                       string
+	Retry                           bool
+	DueAt                           time.Time
+	Lease                           *uuid.UUID
+	Attempts                        []byte
+	CreatedAt                       time.Time
+}
+
+// Deliveries lists the deliveries for which a condition holds: "id = $1"; all with "true".
+func Deliveries(t require.TestingT, s *db.DB, where string, args ...any) []Delivery {
+	var all []Delivery
+	for row := range db.Rows(context.Background(), s.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, retry,"+
+		" due_at, lease, attempts, created_at FROM deliveries WHERE "+where, args...) {
+		var d Delivery
+		require.NoError(t, row.Scan(&d.ID, &d.StoreID, &d.WebhookID, &d.EventID, &d.EventType, &d.Retry,
+			&d.DueAt, &d.Lease, &d.Attempts, &d.CreatedAt))
+		all = append(all, d)
+	}
+	return all
+}
