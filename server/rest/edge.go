@@ -113,6 +113,7 @@ type Edge struct {
 	methods    map[string]*method // by procedure
 	transcoder http.Handler
 	streams    atomic.Int64 // open streams without a key
+	unread     atomic.Int64 // answers on HTTP/2 that hurry
 	streaming  context.Context
 	endStreams context.CancelFunc
 	errors     *connect.ErrorWriter

@@ -13,6 +13,7 @@ import (
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/message"
 	"go.storefront.example/server/overload"
 )
 
@@ -86,8 +87,28 @@ func (x *exchange) WriteHeader(status int) {
 	}
 	if status >= 200 {
 		x.sent, x.status = true, status
+		x.hurry()
 	}
 	x.writer.WriteHeader(status)
+}
+
+// hurry bounds how long a refusal, or an answer that needs no key, waits for its reader: anyone can
+// ask for 128 of them on one HTTP/2 connection and grant no room for any. While many wait, only those
+// who read at once get theirs. A stream has bounds of its own.
+func (x *exchange) hurry() {
+	open := x.method != nil && x.method.scope == "" && x.method.kind != message.Bidi
+	if x.refusal == nil && !open {
+		return
+	}
+	within, unread := openReadTime, &x.edge.unread
+	if x.incoming.ProtoMajor > 1 {
+		if unread.Add(1) > maxUnread {
+			within = crowdedReadTime
+		}
+		context.AfterFunc(x.incoming.Context(), func() { unread.Add(-1) }) // once the stream has ended
+	}
+	// Only a test's writer cannot do it.
+	_ = http.NewResponseController(x.writer).SetWriteDeadline(time.Now().Add(within))
 }
 
 // Write sends a part of the body. The server drops the body of an answer to HEAD and keeps its
