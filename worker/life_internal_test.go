@@ -34,7 +34,7 @@ func (in *installation) run(change ...func(*Worker)) *running {
 	in.t.Helper()
 	w, err := New(context.Background(), in.config())
 	require.NoError(in.t, err)
-	require.NoError(in.t, in.MakePartitions(context.Background()), "as a migration does")
+	dbtest.MakePartitions(in.t, in.DB) // as a migration does
 	for _, f := range change {
 		f(w)
 	}

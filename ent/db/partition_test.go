@@ -26,6 +26,12 @@ func addEvent(t *testing.T, s *db.DB, at time.Time) {
 	require.NoError(t, err)
 }
 
+// drop drops a partition.
+func drop(t *testing.T, s *db.DB, p db.Partition, retention time.Duration) error {
+	t.Helper()
+	return dbtest.NotPutOff(func() error { return s.DropPartition(t.Context(), p, retention) })
+}
+
 func count(t *testing.T, s *db.DB, query string) (n int) {
 	t.Helper()
 	require.NoError(t, s.Reader().QueryRowContext(context.Background(), query).Scan(&n))
@@ -44,7 +50,7 @@ func TestPartitionsAreMadeAheadAndDroppedWhole(t *testing.T) {
 	addEvent(t, s, now.Add(2*time.Minute))
 	require.Equal(t, 2, count(t, s, "SELECT count(*) FROM events_default"))
 	for range 2 { // the second time there is nothing to do
-		require.NoError(t, s.MakePartitions(ctx))
+		dbtest.MakePartitions(t, s)
 	}
 	require.Zero(t, count(t, s, "SELECT count(*) FROM events_default"))
 	require.Equal(t, 1, count(t, s, "SELECT count(*) FROM "+today.Name()))
@@ -55,9 +61,9 @@ func TestPartitionsAreMadeAheadAndDroppedWhole(t *testing.T) {
 	require.Contains(t, all, db.Partition{Table: "finished_deliveries", Day: today.Day.AddDate(0, 0, 13)})
 
 	now = now.AddDate(0, 0, 31)
-	require.NoError(t, s.DropPartition(ctx, today, 30*24*time.Hour))
+	require.NoError(t, drop(t, s, today, 30*24*time.Hour))
 	require.Equal(t, 1, count(t, s, "SELECT count(*) FROM events"))
-	require.NoError(t, s.DropPartition(ctx, today, 30*24*time.Hour), "what is gone is gone")
+	require.NoError(t, drop(t, s, today, 30*24*time.Hour), "what is gone is gone")
 }
 
 // Whoever asks for it and whatever this process's clock shows: the guard stands next to the drop,
@@ -74,7 +80,7 @@ func TestWhatIsToBeKeptIsNotDropped(t *testing.T) {
 			require.NoError(t, err)
 			for _, p := range all {
 				for _, kept := range []time.Duration{retention, 0, -retention} {
-					require.ErrorIs(t, s.DropPartition(ctx, p, kept), db.ErrTooYoung, "%s, %v", p.Name(), kept)
+					require.ErrorIs(t, drop(t, s, p, kept), db.ErrTooYoung, "%s, %v", p.Name(), kept)
 				}
 			}
 			left, err := s.Partitions(ctx)
@@ -85,12 +91,12 @@ func TestWhatIsToBeKeptIsNotDropped(t *testing.T) {
 
 	now := time.Date(2031, 5, 4, 12, 0, 0, 0, time.UTC)
 	s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: func() time.Time { return now }})
-	require.NoError(t, s.MakePartitions(ctx))
+	dbtest.MakePartitions(t, s)
 	p := db.Partition{Table: "events", Day: now.Truncate(day)}
 	now = p.End().Add(retention - time.Millisecond)
-	require.ErrorIs(t, s.DropPartition(ctx, p, retention), db.ErrTooYoung, "its last millisecond is to be kept")
+	require.ErrorIs(t, drop(t, s, p, retention), db.ErrTooYoung, "its last millisecond is to be kept")
 	now = now.Add(time.Millisecond)
-	require.NoError(t, s.DropPartition(ctx, p, retention))
+	require.NoError(t, drop(t, s, p, retention))
 }
 
 func TestAPartitionInUseIsLeftAlone(t *testing.T) {
@@ -107,7 +113,7 @@ func TestAPartitionInUseIsLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, db.IsPutOff(s.DropPartition(ctx, all[0], 0)))
 	require.NoError(t, tx.Rollback())
-	require.NoError(t, s.DropPartition(ctx, all[0], 0))
+	require.NoError(t, drop(t, s, all[0], 0))
 }
 
 func TestPartitionsAreMadeByTwoAtOnce(t *testing.T) {
@@ -123,7 +129,7 @@ func TestPartitionsAreMadeByTwoAtOnce(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	require.NoError(t, s.MakePartitions(ctx))
+	dbtest.MakePartitions(t, s)
 	require.Equal(t, 14, count(t, s, "SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass AND inhrelid::regclass::text LIKE 'events_2033%'"))
 }
 
@@ -181,15 +187,18 @@ func TestALargeDefaultPartitionHoldsNobodyUp(t *testing.T) {
 	_, err = s.Writer().Exec("ALTER TABLE events_default ADD CONSTRAINT storefront_days_to_come CHECK (id < $$" +
 		id.Floor(now.Add(2*day)).String() + "$$) NOT VALID")
 	require.NoError(t, err)
-	for range 2 {
+	var all []db.Partition
+	const possible = 2*14 - 2
+	for tries := 0; tries < 2 || len(all) < possible && tries < 50; tries++ { // a busy machine puts off others too
 		err = s.MakePartitions(ctx)
 		require.True(t, db.IsPutOff(err), "%v", err)
 		require.ErrorContains(t, err, "events_20370607")
 		require.ErrorContains(t, err, "events_20370608")
 		require.NotContains(t, err.Error(), "events_20370609")
+		all, err = s.Partitions(ctx)
+		require.NoError(t, err)
+		all = slices.DeleteFunc(all, func(p db.Partition) bool { return p.Day.Before(now.Truncate(day)) }) // the template's
 	}
-	all, err := s.Partitions(ctx)
-	require.NoError(t, err)
 	for n := range 14 {
 		p := db.Partition{Table: "events", Day: now.Truncate(day).Add(time.Duration(n) * day)}
 		require.Equal(t, n >= 2, slices.Contains(all, p), p.Name())
@@ -213,8 +222,11 @@ func TestRowsOfDaysToComeBarNobody(t *testing.T) {
  SELECT overlay($1 placing lpad(to_hex(g), 12, '0') from 25)::uuid, gen_random_uuid(), 'order.paid', convert_to(repeat('x', 1900), 'UTF8'), $2
  FROM generate_series(1, 4000) g`, id.Floor(now.AddDate(0, 0, 3)).String(), now)
 	require.NoError(t, err)
-	require.True(t, db.IsPutOff(s.MakePartitions(ctx)))
-	require.Zero(t, count(t, s, "SELECT count(*) FROM pg_constraint WHERE conname = 'storefront_days_to_come'"))
+	for tries, left := 0, 1; left > 0; tries++ {
+		require.Less(t, tries, 50, "somebody is barred") // a busy machine puts off that too
+		require.True(t, db.IsPutOff(s.MakePartitions(ctx)))
+		left = count(t, s, "SELECT count(*) FROM pg_constraint WHERE conname = 'storefront_days_to_come'")
+	}
 	addEvent(t, s, now.AddDate(0, 0, 4))
 }
 
@@ -232,11 +244,11 @@ func TestOnlyTheConstraintOfADeadProcessIsDropped(t *testing.T) {
 		require.NoError(t, err)
 	}
 	const constraints = "SELECT count(*) FROM pg_constraint WHERE conname = 'storefront_days_to_come'"
-	require.NoError(t, s.MakePartitions(t.Context()))
+	dbtest.MakePartitions(t, s)
 	require.Equal(t, 1, count(t, s, constraints))
 	_, err = living.ExecContext(t.Context(), "SELECT pg_advisory_unlock_all()")
 	require.NoError(t, errors.Join(err, living.Close()))
-	require.NoError(t, s.MakePartitions(t.Context()))
+	dbtest.MakePartitions(t, s)
 	require.Zero(t, count(t, s, constraints))
 }
 
@@ -245,8 +257,9 @@ func TestOnlyTheConstraintOfADeadProcessIsDropped(t *testing.T) {
 func TestChangesOfPartitionsHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	// PostgreSQL itself ends a statement that waits longer; the rest is for a busy machine.
-	const moment = "200ms"
+	// PostgreSQL itself ends a statement that waits longer. A change lasts a tenth of it; the rest is for
+	// a busy machine.
+	const moment = "1s"
 	var ahead atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: clock, MaxConns: 12})
@@ -280,7 +293,7 @@ func TestChangesOfPartitionsHoldNobodyUp(t *testing.T) {
 		})
 	}
 	ahead.Store(int64(5 * 24 * time.Hour))
-	require.NoError(t, s.MakePartitions(ctx))
+	dbtest.MakePartitions(t, s)
 
 	long, err := s.Writer().BeginTx(ctx, nil)
 	require.NoError(t, err)
@@ -292,6 +305,6 @@ func TestChangesOfPartitionsHoldNobodyUp(t *testing.T) {
 	ahead.Store(int64(6 * 24 * time.Hour))
 	require.True(t, db.IsPutOff(s.MakePartitions(ctx)))
 	require.NoError(t, long.Rollback())
-	require.NoError(t, s.DropPartition(ctx, old[0], 0))
-	require.NoError(t, s.MakePartitions(ctx))
+	require.NoError(t, drop(t, s, old[0], 0))
+	dbtest.MakePartitions(t, s)
 }

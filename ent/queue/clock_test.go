@@ -74,7 +74,7 @@ func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 func TestALeapOfTheClockForgetsNothing(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		require.NoError(t, s.MakePartitions(t.Context()))
+		dbtest.MakePartitions(t, s)
 		o := newOutlet(t, s, "atelier")
 		o.past(noon)
 		require.NoError(t, queue.CheckClock(o.ctx, s))

@@ -18,7 +18,7 @@ import (
 func TestJournalIsReadByItsIndexes(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{})
-	require.NoError(t, s.MakePartitions(t.Context()))
+	dbtest.MakePartitions(t, s)
 	owner, webhook := uuid.New(), uuid.New()
 	now := s.Now()
 	for _, statement := range []string{

@@ -36,7 +36,7 @@ func wasteful(plan string) []string {
 func TestWorkIsFoundByIndexes(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{Settings: Settings()})
-	require.NoError(t, s.MakePartitions(t.Context()))
+	dbtest.MakePartitions(t, s)
 	owner, webhook := uuid.New(), uuid.New()
 	want, err := rowset([]wantRow{{owner, webhook, true, 20, time.Unix(0, 0)}})
 	require.NoError(t, err)

@@ -20,8 +20,26 @@ import (
 
 const day = 24 * time.Hour
 
-// sweep forgets what is older than 30 days.
+// sweep forgets what is older than 30 days, also what a busy machine puts off.
 func (o outlet) sweep() queue.Swept {
+	o.t.Helper()
+	var all queue.Swept
+	err := dbtest.NotPutOff(func() error {
+		swept := o.sweepOnce()
+		all.Rows, all.Partitions, all.Left = all.Rows+swept.Rows, append(all.Partitions, swept.Partitions...), swept.Left
+		for _, left := range swept.Left {
+			if db.IsPutOff(left) {
+				return left
+			}
+		}
+		return nil
+	})
+	require.NoError(o.t, err)
+	return all
+}
+
+// sweepOnce is sweep without what is put off.
+func (o outlet) sweepOnce() queue.Swept {
 	o.t.Helper()
 	swept, err := queue.On(o.DB).Sweep(o.ctx, 30*day)
 	require.NoError(o.t, err)
@@ -48,7 +66,7 @@ func (o outlet) journal() []uuid.UUID {
 func TestSweepForgetsWhatIsTooOld(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		require.NoError(t, s.MakePartitions(t.Context()))
+		dbtest.MakePartitions(t, s)
 		o := newOutlet(t, s, "atelier")
 		// noon is the middle of a day.
 		o.past(noon.Add(-40 * day)) // there was no partition of that day
@@ -84,7 +102,7 @@ func TestSweepForgetsWhatIsTooOld(t *testing.T) {
 func TestSweepKeepsWhatIsStillNeeded(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		require.NoError(t, s.MakePartitions(t.Context()))
+		dbtest.MakePartitions(t, s)
 		o := newOutlet(t, s, "atelier")
 		before, _ := o.past(noon.Add(-time.Minute))
 		needed, delivery := o.past(noon)
@@ -145,7 +163,7 @@ func TestSweepLeavesWhatIsLocked(t *testing.T) {
 	t.Parallel()
 	c := newHandClock(0)
 	s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: c.now})
-	require.NoError(t, s.MakePartitions(t.Context()))
+	dbtest.MakePartitions(t, s)
 	o := newOutlet(t, s, "atelier")
 	o.past(noon)
 	reading, err := s.Writer().Begin()
@@ -154,7 +172,11 @@ func TestSweepLeavesWhatIsLocked(t *testing.T) {
 	_, err = reading.Exec("SELECT count(*) FROM finished_deliveries_20261001")
 	require.NoError(t, err)
 	c.advance(31 * day)
-	swept := o.sweep()
+	dbtest.MakePartitions(t, s)
+	var swept queue.Swept
+	for tries := 0; len(swept.Partitions) == 0 && tries < 100; tries++ {
+		swept = o.sweepOnce()
+	}
 	require.Equal(t, []string{"events_20261001"}, swept.Partitions)
 	require.Len(t, swept.Left, 1)
 	require.True(t, db.IsLocked(swept.Left[0]))

@@ -54,5 +54,10 @@ func migrate(url string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.Migrate(ctx, func(db.Migration) {}), s.Close())
+	err = s.Migrate(ctx, func(db.Migration) {})
+	if err == nil {
+		// Migrate leaves to the workers what it could not make at once.
+		err = NotPutOff(func() error { return s.MakePartitions(ctx) })
+	}
+	return errors.Join(err, s.Close())
 }

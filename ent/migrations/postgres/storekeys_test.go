@@ -56,8 +56,13 @@ func (c *mortalConn) ExecContext(ctx context.Context, query string, args []drive
 	return result, err
 }
 
+// config has a clock that stands still: which days there are must not depend on when a day ends.
+func config(url string, now time.Time) db.Config {
+	return db.Config{URL: url, MaxConns: 4, Clock: func() time.Time { return now }}
+}
+
 // before opens a database with the migrations before StoreKeys.
-func before(t *testing.T) (*db.DB, driver.Connector) {
+func before(t *testing.T, now time.Time) (*db.DB, driver.Connector) {
 	t.Helper()
 	url := dbtest.EmptyURL(t, dbtest.Postgres)
 	connect, err := pq.NewConnector(url)
@@ -71,10 +76,10 @@ func before(t *testing.T) (*db.DB, driver.Connector) {
 	require.NoError(t, err)
 	_, err = provider.UpTo(t.Context(), postgres.StoreKeysVersion-1)
 	require.NoError(t, err)
-	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 4})
+	s, err := db.Open(t.Context(), config(url, now))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	require.NoError(t, s.MakePartitions(t.Context()))
+	dbtest.MakePartitions(t, s)
 	return s, connect
 }
 
@@ -94,7 +99,8 @@ func keys(t *testing.T, s *db.DB) []string {
 // release that knows neither writes all the while.
 func TestStoreKeysGoOnWhereTheyDied(t *testing.T) {
 	t.Parallel()
-	s, connect := before(t)
+	now := time.Now()
+	s, connect := before(t, now)
 	exec := func(statement string, args ...any) error {
 		_, err := s.Writer().ExecContext(t.Context(), statement, args...)
 		return err
@@ -121,7 +127,7 @@ func TestStoreKeysGoOnWhereTheyDied(t *testing.T) {
 	// A day that is made only when the indexes of the others stand.
 	makesDay := func(change string) {
 		if strings.Contains(change, "LOCK TABLE events ") {
-			require.NoError(t, s.MakePartitions(t.Context()))
+			dbtest.MakePartitions(t, s)
 		}
 	}
 	day := db.Partition{Table: "events", Day: s.Now().Truncate(24*time.Hour).AddDate(0, 0, 9)}.Name()
@@ -159,7 +165,8 @@ func TestStoreKeysGoOnWhereTheyDied(t *testing.T) {
 	}
 	require.Greater(t, deaths, 60, "a death after each change")
 	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
-	fresh := dbtest.New(t, dbtest.Postgres, db.Config{})
+	fresh := dbtest.NewEmpty(t, dbtest.Postgres, config("", now))
+	require.NoError(t, fresh.Migrate(t.Context(), func(db.Migration) {}))
 	require.NoError(t, fresh.MakePartitions(t.Context()))
 	require.Equal(t, keys(t, fresh), keys(t, s))
 	require.Contains(t, strings.Join(keys(t, s), "\n"), day+"_pkey")
