@@ -15,6 +15,7 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
+	"go.storefront.example/worker/egress"
 )
 
 // histories is how many are generated on each database.
@@ -107,7 +108,7 @@ func newHistory(in *installation, rt *rapid.T) *history {
 
 // hire puts a new worker into a place.
 func (h *history) hire(i int) {
-	w := h.worker(func(c *Config) { c.Timeout = time.Second })
+	w := h.worker(func(c *Config) { c.Timeout = egress.DefaultTimeout })
 	w.t, w.writing, w.written = h.rt, h.remember, h.learn
 	h.workers[i] = w
 }

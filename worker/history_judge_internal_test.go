@@ -134,7 +134,7 @@ func (h *history) judge(s *subscriber, row *ent.FinishedDelivery, arrived []requ
 		}
 		require.True(h.rt, slices.ContainsFunc(arrived, func(r request) bool {
 			return r.attempt == a.Number && (r.answered == a.StatusCode || a.StatusCode == 0 && (r.answered == drop || a.Error == "timeout"))
-		}), "attempt %d is as its receiver saw it: %+v", a.Number, a)
+		}), "attempt %d is as its receiver saw it: %+v, not %+v", a.Number, a, arrived)
 	}
 	if !uncertain {
 		require.Len(h.rt, arrived, len(attempts), "an attempt is one request")

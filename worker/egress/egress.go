@@ -73,6 +73,8 @@ type Client struct {
 	timeout   time.Duration
 	transport *http.Transport
 	drains    sync.WaitGroup
+	// drainTimeout is the constant; tests change it.
+	drainTimeout time.Duration
 }
 
 // New returns a client. Close releases it.
@@ -113,7 +115,7 @@ func New(o Options) *Client {
 			return nil
 		}
 	}
-	return &Client{policy: o.Policy, timeout: o.Timeout, transport: transport}
+	return &Client{policy: o.Policy, timeout: o.Timeout, transport: transport, drainTimeout: drainTimeout}
 }
 
 // Result is how an attempt ended.
@@ -182,7 +184,7 @@ func (c *Client) drop(answer *http.Response, release context.CancelFunc) {
 		_ = answer.Body.Close()
 	default:
 		c.drains.Go(func() {
-			stop := time.AfterFunc(drainTimeout, release)
+			stop := time.AfterFunc(c.drainTimeout, release)
 			_, _ = io.CopyN(io.Discard, answer.Body, maxDrainBytes+1)
 			stop.Stop()
 			_ = answer.Body.Close()
