@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"go.storefront.example/server/crowd"
 	"go.storefront.example/server/overload"
 	"go.storefront.example/server/rest"
 )
@@ -57,6 +58,18 @@ func loadMetrics(load func() overload.Load) []prometheus.Collector {
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "storefront_requests_shed_total", Help: "Requests to the public API that were refused early, because they could not be served in time.",
 		}, func() float64 { return float64(load().Refused) }),
+	}
+}
+
+// connectionMetrics report how full a server's public listener is.
+func connectionMetrics(load func() crowd.Load) []prometheus.Collector {
+	return []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "storefront_connections_open", Help: "Connections to the public API that are open.",
+		}, func() float64 { return float64(load().Open) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "storefront_connections_displaced_total", Help: "Connections to the public API that were closed because all places were taken.",
+		}, func() float64 { return float64(load().Displaced) }),
 	}
 }
 

@@ -4,6 +4,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,12 +24,17 @@ import (
 	"go.storefront.example/ent/usage"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/crowd"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/service"
 )
+
+// DefaultConnections is how many connections a listener has open at most if Config sets nothing else. While
+// the headers of a request arrive, a connection may take 130 kB.
+const DefaultConnections = 4096
 
 // shutdownTimeout is how long running requests may take to end once the server stops.
 const shutdownTimeout = 10 * time.Second
@@ -66,6 +73,9 @@ type Config struct {
 	Metrics *prometheus.Registry
 	// Traces makes the spans of requests on both listeners; nil makes none.
 	Traces trace.TracerProvider
+	// MaxConnections is how many connections each listener has open at most; 0 means
+	// DefaultConnections. It is never more than half of the files that the process may open.
+	MaxConnections int
 	// Logger gets one line a request.
 	Logger *slog.Logger
 	// DrainDelay is how long the server goes on accepting after Run's context ends, while it is not
@@ -82,7 +92,7 @@ type Server struct {
 	operator      *rpc.Gate       // nil: the operator's side is off
 	drain         *drain
 	readiness     *monitor.Readiness
-	public, admin net.Listener
+	public, admin *crowd.Listener
 	patience      time.Duration   // with running requests once it stops
 	streaming     context.Context // ends when the streams of the operator's listener have to
 	endStreams    context.CancelFunc
@@ -130,16 +140,33 @@ func New(c Config) (*Server, error) {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
-	if s.public, err = net.Listen("tcp", c.Addr); err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", c.Addr, err)
+	if s.public, err = s.listen(c.Addr, func(l net.Listener) net.Listener { return s.edge.Listen(&lastAccepting{Listener: l}) }); err != nil {
+		return nil, err
 	}
-	if s.admin, err = net.Listen("tcp", c.AdminAddr); err != nil {
-		return nil, errors.Join(fmt.Errorf("listen on %s: %w", c.AdminAddr, err), s.public.Close())
+	if s.admin, err = s.listen(c.AdminAddr, func(l net.Listener) net.Listener { return l }); err != nil {
+		return nil, errors.Join(err, s.public.Close())
+	}
+	for _, m := range connectionMetrics(s.public.Load) {
+		if err := c.Metrics.Register(m); err != nil {
+			return nil, errors.Join(fmt.Errorf("register metrics: %w", err), s.public.Close(), s.admin.Close())
+		}
 	}
 	if s.operator = newOperatorGate(c, s.admin.Addr()); s.operator == nil {
 		c.Logger.Info("the admin services are off: there is no --admin-token")
 	}
 	return s, nil
+}
+
+// listen binds an address and bounds the connections that the wrapped listener accepts.
+func (s *Server) listen(address string, wrap func(net.Listener) net.Listener) (*crowd.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	places := crowd.Places(cmp.Or(s.config.MaxConnections, DefaultConnections))
+	return crowd.Listen(wrap(l), places, func(a netip.Addr) bool {
+		return slices.ContainsFunc(s.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
+	}), nil
 }
 
 // slotsPerConn is how many requests are served at a time for each database connection: while one
@@ -168,14 +195,14 @@ func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 func (s *Server) Run(ctx context.Context) error {
 	public := s.edge.Server()
 	public.Handler, public.ConnState = s.drain.handler(s.publicHandler()), s.drain.note
-	listener := s.edge.Listen(&lastAccepting{Listener: s.public})
+	public.ConnContext = crowd.Context
 	// HTTP/2 without TLS too, which gRPC needs.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	admin := &http.Server{
 		Handler: s.adminHandler(), ReadHeaderTimeout: rest.ReadHeaderTimeout, ReadTimeout: rest.ReadTimeout, IdleTimeout: rest.IdleTimeout,
-		MaxHeaderBytes: rest.MaxHeaderBytes, Protocols: protocols, HTTP2: rest.HTTP2(),
+		MaxHeaderBytes: rest.MaxHeaderBytes, Protocols: protocols, HTTP2: rest.HTTP2(), ConnContext: crowd.Context,
 		ErrorLog: slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 	}
 	admin.RegisterOnShutdown(s.endStreams)
@@ -188,7 +215,7 @@ func (s *Server) Run(ctx context.Context) error {
 	accepted := make(chan struct{}) // closed when the last connection has been
 	group.Go(func() error {
 		defer close(accepted)
-		err := serve(public, listener)
+		err := serve(public, s.public)
 		if errors.Is(err, net.ErrClosed) && s.drain.leaving.Load() {
 			return nil
 		}
@@ -202,7 +229,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.drain.wait(running)
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
 		defer cancel()
-		closed := listener.Close()
+		closed := s.public.Close()
 		<-accepted
 		s.edge.EndStreams()
 		s.drain.settle(ending)

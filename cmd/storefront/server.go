@@ -26,6 +26,7 @@ type serverCmd struct {
 	DisableAfter   positive  `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as set for the worker."`
 	RequestTimeout timeout   `default:"10s" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock."`
 	Migrate        bool      `help:"Bring the schema up to date first."`
+	MaxConnections count     `default:"4096" placeholder:"N" help:"How many connections each of the two listeners has open at most. When all are taken, a new one takes the place of another, first of one that never had a valid key."`
 	TrustedProxies []network `clears:"" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is trusted for the client's address (default: none)."`
 	PaymentLinks   onOff     `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
 	Docs           onOff     `default:"off" placeholder:"on|off" help:"Whether the public listener too serves the reference, at /docs, to anybody."`
@@ -122,7 +123,7 @@ func (c *serverCmd) serve(s *session) error {
 	defer t.flush(s.ctx)
 	config := server.Config{
 		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, DB: handle, Logger: logger, Options: options,
-		DrainDelay:     time.Duration(c.DrainDelay),
+		DrainDelay: time.Duration(c.DrainDelay), MaxConnections: int(c.MaxConnections),
 		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog), PublicDocs: bool(c.Docs),
 	}
 	for _, n := range c.TrustedProxies {

@@ -50,6 +50,7 @@ import (
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/crowd"
 	"go.storefront.example/server/message"
 	"go.storefront.example/server/ratelimit"
 )
@@ -220,6 +221,7 @@ func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.stop = append(x.stop, crowd.Hold(r.Context()))
 	if err := e.door.learn(r.Context(), x, authorization, principal.Store.ID); err != nil {
 		return nil, err
 	}

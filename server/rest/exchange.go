@@ -46,7 +46,7 @@ type exchange struct {
 	sending time.Time
 	// shed is set if the request was refused for lack of a slot.
 	shed bool
-	// working is set once the work has a context; stop ends all such contexts.
+	// working is set once the work has a context; stop ends all such contexts, and the hold on the connection.
 	working bool
 	stop    []func()
 	// method is the called method, set once it is found and needs a key.

@@ -41,7 +41,7 @@ func (x *exchange) work(caller context.Context) context.Context {
 	return ctx
 }
 
-// endWork ends the contexts of the exchange's work.
+// endWork ends the contexts of the exchange's work, and its hold on the connection.
 func (x *exchange) endWork() {
 	for _, stop := range x.stop {
 		stop()

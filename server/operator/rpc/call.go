@@ -17,6 +17,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/crowd"
 	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/overload"
@@ -69,6 +70,7 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, proc
 	if err != nil {
 		return err
 	}
+	defer crowd.Hold(r.Context())()
 	p, known := procedures[r.URL.Path]
 	switch {
 	case !known:
