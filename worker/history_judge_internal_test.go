@@ -9,8 +9,6 @@ import (
 
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 // remember notes the deliveries of a batch that are no longer its worker's.
@@ -93,7 +91,6 @@ func (h *history) end() {
 	for _, w := range h.workers {
 		w.client.Close()
 	}
-	ctx := context.Background()
 	require.Zero(h.rt, dbtest.Count(h.rt, h.DB, "deliveries"), "everything comes to an end")
 	arrived := map[pair][]request{}
 	for _, r := range h.receiver.got() {
@@ -101,9 +98,7 @@ func (h *history) end() {
 	}
 	found := map[pair]bool{}
 	for _, s := range h.subscribers {
-		rows, err := h.Client().FinishedDelivery.Query().Where(finisheddelivery.WebhookID(s.id)).All(ctx)
-		require.NoError(h.rt, err)
-		for _, row := range rows {
+		for _, row := range dbtest.FinishedDeliveries(h.rt, h.DB, "webhook_id = $1", s.id) {
 			p := pair{row.EventID, row.WebhookID}
 			require.False(h.rt, found[p], "an event once at a webhook")
 			found[p] = true
@@ -117,7 +112,7 @@ func (h *history) end() {
 }
 
 // judge judges one delivery.
-func (h *history) judge(s *subscriber, row *ent.FinishedDelivery, arrived []request, uncertain bool) {
+func (h *history) judge(s *subscriber, row dbtest.FinishedDelivery, arrived []request, uncertain bool) {
 	attempts, err := queue.Attempts(row.Attempts)
 	require.NoError(h.rt, err)
 	delays := DefaultRetryDelays()
@@ -140,9 +135,9 @@ func (h *history) judge(s *subscriber, row *ent.FinishedDelivery, arrived []requ
 		require.Len(h.rt, arrived, len(attempts), "an attempt is one request")
 	}
 	switch row.Status {
-	case finisheddelivery.StatusSucceeded:
+	case queue.Succeeded:
 		require.Equal(h.rt, 1, successes)
-	case finisheddelivery.StatusFailed:
+	case queue.Failed:
 		require.Zero(h.rt, successes)
 		require.Len(h.rt, attempts, len(delays)+1)
 	default:

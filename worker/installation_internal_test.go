@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/finisheddelivery"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
 )
@@ -296,16 +295,12 @@ func (s *stepped) die() {
 // journal is what became of an event at a webhook, and its attempts.
 func (in *installation) journal(webhook, event uuid.UUID) (status string, attempts []queue.Attempt) {
 	in.t.Helper()
-	rows, err := in.Client().FinishedDelivery.Query().
-		Where(finisheddelivery.WebhookID(webhook), finisheddelivery.EventID(event)).All(context.Background())
-	require.NoError(in.t, err)
+	rows := dbtest.FinishedDeliveries(in.t, in.DB, "webhook_id = $1 AND event_id = $2", webhook, event)
 	if len(rows) == 0 {
 		return "", nil
 	}
 	require.Len(in.t, rows, 1)
-	attempts, err = queue.Attempts(rows[0].Attempts)
-	require.NoError(in.t, err)
-	return string(rows[0].Status), attempts
+	return rows[0].Status, attemptsOf(in.t, rows[0].Attempts)
 }
 
 // attemptsOf reads the attempts of a delivery's row.

@@ -202,8 +202,8 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	if l.events, err = events(ctx, r.fleet.store, time.Time{}); err != nil {
 		return balance{}, err
 	}
-	if l.journal, err = r.fleet.store.Client().FinishedDelivery.Query().All(ctx); err != nil {
-		return balance{}, fmt.Errorf("read the journal: %w", err)
+	if l.journal, err = journal(ctx, r.fleet.store); err != nil {
+		return balance{}, err
 	}
 	if l.leases, err = leases(ctx, r.fleet.store); err != nil {
 		return balance{}, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,9 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 // orphanBound is how long after a kill an attempt that was under way must be made again, as long
@@ -55,7 +55,7 @@ type ledger struct {
 	customers []uuid.UUID // created, and acknowledged by the server
 	orders    []uuid.UUID // paid, and acknowledged by the trader
 	requests  []receiver.Request
-	journal   []*ent.FinishedDelivery
+	journal   []finished
 	leases    []lease
 	kills     []kill
 	lost      int // leases that workers reported as lost
@@ -134,6 +134,25 @@ func (b *balance) err() error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
+// finished is a row of the journal.
+type finished struct {
+	id, event uuid.UUID
+	status    string
+	attempts  []byte
+}
+
+// journal reads the finished deliveries.
+func journal(ctx context.Context, d *db.DB) (all []finished, err error) {
+	for row := range db.Rows(ctx, d.Reader(), "SELECT id, event_id, status, attempts FROM finished_deliveries") {
+		var f finished
+		if err := row.Scan(&f.id, &f.event, &f.status, &f.attempts); err != nil {
+			return nil, fmt.Errorf("read the journal: %w", err)
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
 // delivered is a delivery of the journal.
 type delivered struct {
 	event    uuid.UUID
@@ -145,20 +164,20 @@ func (l *ledger) attempts(b *balance) map[uuid.UUID]delivered {
 	journal := map[uuid.UUID]delivered{}
 	count := map[uuid.UUID]int{}
 	for _, row := range l.journal {
-		attempts, err := queue.Attempts(row.Attempts)
+		attempts, err := queue.Attempts(row.attempts)
 		if err != nil {
-			b.fault("deliveries that cannot be read", "%s: %v", row.ID, err)
+			b.fault("deliveries that cannot be read", "%s: %v", row.id, err)
 		}
 		for i, attempt := range attempts {
 			if attempt.Number != i+1 {
-				b.fault("attempts out of order", "delivery %s: attempt %d in place %d", row.ID, attempt.Number, i+1)
+				b.fault("attempts out of order", "delivery %s: attempt %d in place %d", row.id, attempt.Number, i+1)
 			}
 		}
-		if row.Status != finisheddelivery.StatusSucceeded {
-			b.fault("deliveries that did not succeed", "%s", row.ID)
+		if row.status != queue.Succeeded {
+			b.fault("deliveries that did not succeed", "%s", row.id)
 		}
-		journal[row.ID] = delivered{row.EventID, attempts}
-		count[row.EventID]++
+		journal[row.id] = delivered{row.event, attempts}
+		count[row.event]++
 	}
 	for _, e := range l.events {
 		if count[e.id] != 1 {

@@ -10,8 +10,6 @@ import (
 
 	"go.storefront.example/cmd/bench/receiver"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 // killedAt is when worker-1 was killed in the ledgers below.
@@ -51,7 +49,7 @@ const leaseTime = 4 * time.Second
 // grant grants a lease on a delivery of the journal.
 func (s *sound) grant(delivery, number int, after time.Duration, holder string) {
 	at := killedAt.Add(after)
-	s.leases = append(s.leases, lease{s.journal[delivery].ID, number, at, at.Add(leaseTime), holder})
+	s.leases = append(s.leases, lease{s.journal[delivery].id, number, at, at.Add(leaseTime), holder})
 }
 
 func (s *sound) see(event uuid.UUID, number int, after time.Duration, status int) {
@@ -62,9 +60,7 @@ func (s *sound) finish(t *testing.T, event uuid.UUID, attempts ...queue.Attempt)
 	t.Helper()
 	text, err := json.Marshal(attempts)
 	require.NoError(t, err)
-	s.journal = append(s.journal, &ent.FinishedDelivery{
-		ID: uuid.New(), EventID: event, Status: finisheddelivery.StatusSucceeded, Attempts: text,
-	})
+	s.journal = append(s.journal, finished{uuid.New(), event, queue.Succeeded, text})
 }
 
 func TestASoundLedgerBalances(t *testing.T) {
@@ -150,7 +146,7 @@ func TestAnAnswerThatCameTooLateIsAskedForAgain(t *testing.T) {
 	s.finish(t, s.orphan, queue.Attempt{Number: 1, StartedAt: killedAt.Add(2 * time.Second), Error: "timeout"},
 		queue.Attempt{Number: 2, StartedAt: killedAt.Add(5 * time.Second), StatusCode: 200})
 	for n := range s.leases[2:] {
-		s.leases[2+n].delivery = s.journal[1].ID
+		s.leases[2+n].delivery = s.journal[1].id
 	}
 	b := s.settleUp()
 	require.NoError(t, b.err())
@@ -181,7 +177,7 @@ func TestFaultsAreFound(t *testing.T) {
 		{"an event was passed on twice", "exactly one delivery in the journal: 1", func(t *testing.T, s *sound) {
 			s.finish(t, s.plain, queue.Attempt{Number: 1, StartedAt: killedAt, StatusCode: 200})
 		}},
-		{"a delivery was given up", "did not succeed: 1", func(_ *testing.T, s *sound) { s.journal[0].Status = finisheddelivery.StatusFailed }},
+		{"a delivery was given up", "did not succeed: 1", func(_ *testing.T, s *sound) { s.journal[0].status = queue.Failed }},
 		{"a second duplicate of one kill", "came twice for no kill, where workers report 0 lost leases: 1", func(_ *testing.T, s *sound) {
 			s.see(s.orphan, 1, time.Minute, 200)
 		}},

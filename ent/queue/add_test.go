@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 // handClock is a clock that moves by a step each time it is read, and by hand. Goroutines share it.
@@ -116,12 +115,16 @@ func (o outlet) add(drafts ...queue.Draft) {
 }
 
 // ended writes a delivery that has ended into the journal.
-func (o outlet) ended(d queue.Draft, status finisheddelivery.Status) {
+func (o outlet) ended(d queue.Draft, status string) {
 	o.t.Helper()
-	o.change(func(ctx context.Context, tx *ent.Tx) error {
-		return tx.FinishedDelivery.Create().SetID(d.ID).SetStoreID(d.StoreID).SetWebhookID(d.WebhookID).SetEventID(d.EventID).
-			SetEventType(d.EventType).SetStatus(status).SetAttempts([]byte("[]")).SetCreatedAt(hook.Time(ctx)).SetFinishedAt(hook.Time(ctx)).Exec(ctx)
-	})
+	o.endedAt(o.Now(), d, status)
+}
+
+// endedAt is ended with the time of the delivery and of its end.
+func (o outlet) endedAt(at time.Time, d queue.Draft, status string) {
+	o.t.Helper()
+	o.exec("INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)"+
+		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)", d.ID, d.StoreID, d.WebhookID, d.EventID, d.EventType, status, []byte("[]"), at)
 }
 
 // row is a delivery in the queue.

@@ -12,7 +12,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
@@ -50,13 +49,13 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 		for i, row := range rows {
 			_, live := o.live(o.webhook)[drafts[i].EventID]
 			require.Equal(t, row.ends, !live, row.reason)
-			found := s.Client().FinishedDelivery.Query().Where(finisheddelivery.ID(drafts[i].ID)).AllX(o.ctx)
+			found := dbtest.FinishedDeliveries(t, s, "id = $1", drafts[i].ID)
 			if !row.ends {
 				require.Empty(t, found, row.reason)
 				continue
 			}
 			require.Len(t, found, 1, row.reason)
-			require.Equal(t, finisheddelivery.StatusCancelled, found[0].Status)
+			require.Equal(t, queue.Cancelled, found[0].Status)
 			require.Equal(t, tried, string(found[0].Attempts), "the attempts stay")
 			require.Equal(t, drafts[i].EventID, found[0].EventID)
 			require.Equal(t, o.webhook, found[0].WebhookID)

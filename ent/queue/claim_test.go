@@ -125,7 +125,7 @@ func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, lost)
 		require.Zero(t, dbtest.Count(t, s, "deliveries"))
-		require.Equal(t, 1, s.Client().FinishedDelivery.Query().CountX(o.ctx))
+		require.Equal(t, 1, dbtest.Count(t, s, "finished_deliveries"))
 	})
 }
 

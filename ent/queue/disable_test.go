@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
-	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 const patience = 72 * time.Hour
@@ -85,10 +84,10 @@ func TestDisableCancelsWhatWaits(t *testing.T) {
 		require.True(t, s.Now().Equal(*w.DisabledAt))
 		require.True(t, s.Now().Equal(w.UpdatedAt))
 		require.Equal(t, 2, o.cancelAll(q))
-		cancelled := s.Client().FinishedDelivery.Query().AllX(o.ctx)
+		cancelled := dbtest.FinishedDeliveries(t, s, "true")
 		require.Len(t, cancelled, 2)
 		for _, row := range cancelled {
-			require.Equal(t, finisheddelivery.StatusCancelled, row.Status)
+			require.Equal(t, queue.Cancelled, row.Status)
 			require.Contains(t, []uuid.UUID{first.ID, retry.ID}, row.ID)
 		}
 		require.Equal(t, map[uuid.UUID]int{underWay.EventID: 1}, o.live(o.webhook), "its worker ends it")

@@ -11,7 +11,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 // finish writes outcomes down and must lose none.
@@ -83,9 +82,11 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(3, s.Now(), 204), Status: queue.Succeeded})
 		require.Nil(t, o.failingSince(o.webhook), "a success ends the row of failures")
 		require.Zero(t, dbtest.Count(t, s, "deliveries"))
-		ended := s.Client().FinishedDelivery.Query().OnlyX(o.ctx)
+		all := dbtest.FinishedDeliveries(t, s, "true")
+		require.Len(t, all, 1)
+		ended := all[0]
 		require.Equal(t, "["+failedFirst+","+failedSecond+","+wellThird+"]", string(ended.Attempts))
-		require.Equal(t, finisheddelivery.StatusSucceeded, ended.Status)
+		require.Equal(t, queue.Succeeded, ended.Status)
 		require.Equal(t, []any{d.ID, o.owner, o.webhook, d.EventID, d.EventType},
 			[]any{ended.ID, ended.StoreID, ended.WebhookID, ended.EventID, ended.EventType})
 		require.True(t, noon.Equal(ended.CreatedAt))
@@ -121,12 +122,12 @@ func TestOutcomesOfOneBatch(t *testing.T) {
 		require.True(t, since.Equal(*o.failingSince(badly)))
 		require.Nil(t, o.failingSince(ping), "what does not count marks nothing")
 		require.Nil(t, o.failingSince(ended))
-		statuses := map[uuid.UUID]finisheddelivery.Status{}
+		statuses := map[uuid.UUID]string{}
 		attempts := map[uuid.UUID]string{}
-		for _, row := range s.Client().FinishedDelivery.Query().AllX(o.ctx) {
+		for _, row := range dbtest.FinishedDeliveries(t, s, "true") {
 			statuses[row.WebhookID], attempts[row.WebhookID] = row.Status, string(row.Attempts)
 		}
-		require.Equal(t, map[uuid.UUID]finisheddelivery.Status{well: "succeeded", badly: "failed", ping: "failed", ended: "cancelled"}, statuses)
+		require.Equal(t, map[uuid.UUID]string{well: "succeeded", badly: "failed", ping: "failed", ended: "cancelled"}, statuses)
 		require.Equal(t, "[]", attempts[ended], "no attempt was made")
 		require.Equal(t, map[uuid.UUID]int{deliveries[lost].EventID: 1}, o.live(lost))
 		n, err = q.Finish(o.ctx, nil)

@@ -10,7 +10,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 func TestEntriesAreMergedNewestFirst(t *testing.T) {
@@ -28,18 +27,18 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 			}
 			switch i % 4 {
 			case 0:
-				o.ended(d, finisheddelivery.StatusSucceeded)
+				o.ended(d, queue.Succeeded)
 			case 1:
 				o.add(d)
 			case 2:
-				o.ended(d, finisheddelivery.StatusFailed)
+				o.ended(d, queue.Failed)
 			case 3:
-				o.ended(d, finisheddelivery.StatusCancelled)
+				o.ended(d, queue.Cancelled)
 			}
 			made = append(made, d)
 		}
 		elsewhere.add(elsewhere.draft(elsewhere.webhook, uuid.New()))
-		elsewhere.ended(elsewhere.draft(elsewhere.webhook, uuid.New()), finisheddelivery.StatusFailed)
+		elsewhere.ended(elsewhere.draft(elsewhere.webhook, uuid.New()), queue.Failed)
 		statuses := []string{queue.Succeeded, queue.Pending, queue.Failed, queue.Cancelled}
 		rows := []struct {
 			reason string
@@ -97,7 +96,7 @@ func TestEntryIsFoundByItsIDAlone(t *testing.T) {
 		o := newOutlet(t, s, "atelier")
 		waiting, ended := o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())
 		o.add(waiting)
-		o.ended(ended, finisheddelivery.StatusFailed)
+		o.ended(ended, queue.Failed)
 		found, err := queue.FindEntry(o.ctx, s, s.Reader(), ended.ID)
 		require.NoError(t, err)
 		require.Equal(t, queue.Failed, found.Status)
@@ -128,7 +127,7 @@ func TestEntriesWithDamagedAttempts(t *testing.T) {
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		ended, waiting, sound := o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())
-		o.ended(ended, finisheddelivery.StatusFailed)
+		o.ended(ended, queue.Failed)
 		o.add(waiting, sound)
 		o.exec("UPDATE finished_deliveries SET attempts = $1 WHERE id = $2", []byte(`[{"number":1,`), ended.ID)
 		o.exec("UPDATE deliveries SET attempts = $1 WHERE id = $2", []byte("\xff"), waiting.ID)

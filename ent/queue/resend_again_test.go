@@ -10,7 +10,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 // The order is joined, and does what was ordered: whatever ended without success after the resend had
@@ -27,7 +26,7 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 		{"nothing has ended", func(outlet) {}, true, 1100},
 		{"they have failed", func(o outlet) {
 			for _, d := range dbtest.Deliveries(o.t, o.DB, "true") {
-				o.ended(o.draft(o.webhook, d.EventID), finisheddelivery.StatusFailed)
+				o.ended(o.draft(o.webhook, d.EventID), queue.Failed)
 				o.exec("DELETE FROM deliveries WHERE id = $1", d.ID)
 			}
 		}, true, 1600},

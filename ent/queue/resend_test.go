@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 // order orders a resend to the outlet's webhook, as the operator's side does.
@@ -75,20 +74,20 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 		{"it happened before the order, by a clock that is ahead", hook.OrderPaid, noon.Add(30 * time.Second), nil, true},
 		{"it happens after the order by every clock", hook.OrderPaid, noon.Add(time.Hour), nil, false},
 		{"its delivery failed", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
-			o.ended(o.draft(o.webhook, event), finisheddelivery.StatusFailed)
+			o.ended(o.draft(o.webhook, event), queue.Failed)
 		}, true},
 		{"its delivery was cancelled", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
-			o.ended(o.draft(o.webhook, event), finisheddelivery.StatusCancelled)
+			o.ended(o.draft(o.webhook, event), queue.Cancelled)
 		}, true},
 		{"its delivery succeeded", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
-			o.ended(o.draft(o.webhook, event), finisheddelivery.StatusSucceeded)
+			o.ended(o.draft(o.webhook, event), queue.Succeeded)
 		}, false},
 		{"its second delivery succeeded", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
-			o.ended(o.draft(o.webhook, event), finisheddelivery.StatusFailed)
-			o.ended(o.draft(o.webhook, event), finisheddelivery.StatusSucceeded)
+			o.ended(o.draft(o.webhook, event), queue.Failed)
+			o.ended(o.draft(o.webhook, event), queue.Succeeded)
 		}, false},
 		{"its delivery to another webhook succeeded", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
-			o.ended(o.draft(uuid.New(), event), finisheddelivery.StatusSucceeded)
+			o.ended(o.draft(uuid.New(), event), queue.Succeeded)
 		}, true},
 		{"its delivery is on its way", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
 			o.add(o.draft(o.webhook, event))
@@ -270,7 +269,7 @@ func TestResendSaidAgainIsJoined(t *testing.T) {
 
 		c.advance(time.Hour)
 		failed := o.event(hook.OrderPaid, noon.Add(time.Hour-time.Second))
-		o.ended(o.draft(o.webhook, failed), finisheddelivery.StatusFailed)
+		o.ended(o.draft(o.webhook, failed), queue.Failed)
 		again = o.order(since)
 		require.Equal(t, first.ID, again.ID)
 		require.Equal(t, 1101, o.carryOut(again).Resent, "with what failed until it was said again")

@@ -13,11 +13,10 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 // paid writes an event with a payload, and its delivery of that status.
-func (o outlet) paid(at time.Time, payload string, status finisheddelivery.Status) uuid.UUID {
+func (o outlet) paid(at time.Time, payload string, status string) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -38,8 +37,8 @@ func TestEventsAreFoundByTheirText(t *testing.T) {
 			`{"data":{"reference":"ORD-BBBBBBBB"}}`,
 		} {
 			c.advance(time.Minute)
-			made = append(made, o.paid(s.Now(), payload, finisheddelivery.StatusSucceeded))
-			elsewhere.paid(s.Now(), payload, finisheddelivery.StatusSucceeded)
+			made = append(made, o.paid(s.Now(), payload, queue.Succeeded))
+			elsewhere.paid(s.Now(), payload, queue.Succeeded)
 		}
 		for _, row := range []struct {
 			reason string
@@ -83,21 +82,18 @@ func TestOfManyDeliveriesOfAnEventTheNewestThatMatchAreListed(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
-		event := o.paid(s.Now(), `{"data":{}}`, finisheddelivery.StatusSucceeded)
+		event := o.paid(s.Now(), `{"data":{}}`, queue.Succeeded)
 		const resends = 700
-		all := make([]*ent.FinishedDeliveryCreate, resends)
-		o.change(func(ctx context.Context, tx *ent.Tx) error {
-			for i := range all {
-				status := finisheddelivery.StatusFailed
-				if i == 10 || i == resends-1 {
-					status = finisheddelivery.StatusSucceeded
-				}
-				at := s.Now().Add(time.Duration(i+1) * time.Millisecond)
-				all[i] = tx.FinishedDelivery.Create().SetID(id.At(at)).SetStoreID(o.owner).SetWebhookID(o.webhook).SetEventID(event).
-					SetEventType(hook.OrderPaid).SetStatus(status).SetAttempts([]byte("[]")).SetCreatedAt(at).SetFinishedAt(at)
+		for i := range resends {
+			status := queue.Failed
+			if i == 10 || i == resends-1 {
+				status = queue.Succeeded
 			}
-			return tx.FinishedDelivery.CreateBulk(all...).Exec(ctx)
-		})
+			at := s.Now().Add(time.Duration(i+1) * time.Millisecond)
+			d := o.draft(o.webhook, event)
+			d.ID = id.At(at)
+			o.endedAt(at, d, status)
+		}
 		newest := s.Now().Add(resends * time.Millisecond)
 		entries, err := queue.EntriesOf(o.ctx, s, queue.Search{StoreID: o.owner}, []uuid.UUID{event})
 		require.NoError(t, err)
@@ -114,7 +110,7 @@ func TestASearchLooksAtABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
-		oldest := o.paid(s.Now().Add(-time.Hour), `{"data":{"reference":"ORD-7K2M9QXW"}}`, finisheddelivery.StatusFailed)
+		oldest := o.paid(s.Now().Add(-time.Hour), `{"data":{"reference":"ORD-7K2M9QXW"}}`, queue.Failed)
 		for i := range queue.MaxSearched / 1000 {
 			o.events(1000, s.Now().Add(time.Duration(i)*time.Second))
 		}

@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/gen/ent/finisheddelivery"
 )
 
 const day = 24 * time.Hour
@@ -51,7 +50,7 @@ func (o outlet) past(at time.Time) (event, delivery uuid.UUID) {
 	o.t.Helper()
 	d := o.draft(o.webhook, o.event(hook.OrderPaid, at))
 	d.ID = id.At(at)
-	o.ended(d, finisheddelivery.StatusSucceeded)
+	o.ended(d, queue.Succeeded)
 	return d.EventID, d.ID
 }
 
@@ -60,7 +59,11 @@ func (o outlet) keptEvents() []uuid.UUID {
 }
 
 func (o outlet) journal() []uuid.UUID {
-	return o.Client().FinishedDelivery.Query().Order(finisheddelivery.ByID()).IDsX(o.ctx)
+	var ids []uuid.UUID
+	for _, d := range dbtest.FinishedDeliveries(o.t, o.DB, "true ORDER BY id") {
+		ids = append(ids, d.ID)
+	}
+	return ids
 }
 
 func TestSweepForgetsWhatIsTooOld(t *testing.T) {

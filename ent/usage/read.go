@@ -12,8 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/gen/ent/refusedrequest"
-	"go.storefront.example/gen/ent/tally"
 )
 
 // statements are what the databases write differently. $1 is a JSON array of rows.
@@ -80,29 +78,37 @@ type Tally struct {
 
 // Tallies lists the counts of the subjects since a time, oldest first.
 func Tallies(ctx context.Context, s *db.DB, storeID uuid.UUID, subjects []uuid.UUID, since time.Time) ([]Tally, error) {
-	rows, err := s.Client().Tally.Query().Where(tally.StoreID(storeID), tally.SubjectIDIn(subjects...), tally.BeganAtGTE(since)).
-		Order(tally.ByBeganAt()).All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read usage: %w", err)
-	}
-	all := make([]Tally, len(rows))
-	for i, r := range rows {
-		all[i] = Tally{r.SubjectID, r.BeganAt, r.Succeeded, r.Failed, time.Duration(r.DurationMs) * time.Millisecond}
+	of := entsql.Dialect(s.Dialect()).Select("subject_id", "began_at", "succeeded", "failed", "duration_ms").
+		From(entsql.Table("tallies")).Where(entsql.And(entsql.EQ("store_id", storeID), entsql.GTE("began_at", since))).OrderBy("began_at")
+	entsql.FieldIn("subject_id", subjects...)(of)
+	query, args := of.Query()
+	all := []Tally{}
+	for row := range db.Rows(ctx, s.Reader(), query, args...) {
+		var t Tally
+		var millis int64
+		if err := row.Scan(&t.SubjectID, &t.BeganAt, &t.Succeeded, &t.Failed, &millis); err != nil {
+			return nil, fmt.Errorf("read usage: %w", err)
+		}
+		t.Took = time.Duration(millis) * time.Millisecond
+		all = append(all, t)
 	}
 	return all, nil
 }
 
 // RefusedOf lists the refused requests of a key, newest first: at most limit.
 func RefusedOf(ctx context.Context, s *db.DB, storeID, keyID uuid.UUID, limit int) ([]Refused, error) {
-	rows, err := s.Client().RefusedRequest.Query().
-		Where(refusedrequest.StoreID(storeID), refusedrequest.KeyID(keyID), refusedrequest.CreatedAtGTE(s.Now().Add(-Retention))).
-		Order(refusedrequest.ByID(entsql.OrderDesc())).Limit(limit).All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read refused requests: %w", err)
-	}
-	all := make([]Refused, len(rows))
-	for i, r := range rows {
-		all[i] = Refused{r.StoreID, r.KeyID, r.RequestID, r.Method, r.Route, r.Code, int(r.Status), strings.FieldsFunc(r.Fields, func(c rune) bool { return c == '\n' }), r.CreatedAt}
+	all := []Refused{}
+	for row := range db.Rows(ctx, s.Reader(), `SELECT store_id, key_id, request_id, method, route, code, status, fields, created_at
+ FROM refused_requests WHERE store_id = $1 AND key_id = $2 AND created_at >= $3 ORDER BY id DESC LIMIT $4`,
+		storeID, keyID, s.Now().Add(-Retention), limit) {
+		var r Refused
+		var fields string
+		err := row.Scan(&r.StoreID, &r.KeyID, &r.RequestID, &r.Method, &r.Route, &r.Code, &r.Status, &fields, &r.At)
+		if err != nil {
+			return nil, fmt.Errorf("read refused requests: %w", err)
+		}
+		r.Fields = strings.FieldsFunc(fields, func(c rune) bool { return c == '\n' })
+		all = append(all, r)
 	}
 	return all, nil
 }

@@ -18,18 +18,15 @@ import (
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/gen/ent/finisheddelivery"
 	"go.storefront.example/gen/ent/idempotencykey"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/gen/ent/refusedrequest"
 	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/session"
 	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
-	"go.storefront.example/gen/ent/tally"
 	"go.storefront.example/gen/ent/webhook"
 
 	stdsql "database/sql"
@@ -46,8 +43,6 @@ type Client struct {
 	Customer *CustomerClient
 	// Event is the client for interacting with the Event builders.
 	Event *EventClient
-	// FinishedDelivery is the client for interacting with the FinishedDelivery builders.
-	FinishedDelivery *FinishedDeliveryClient
 	// IdempotencyKey is the client for interacting with the IdempotencyKey builders.
 	IdempotencyKey *IdempotencyKeyClient
 	// Order is the client for interacting with the Order builders.
@@ -58,8 +53,6 @@ type Client struct {
 	PaymentLink *PaymentLinkClient
 	// Product is the client for interacting with the Product builders.
 	Product *ProductClient
-	// RefusedRequest is the client for interacting with the RefusedRequest builders.
-	RefusedRequest *RefusedRequestClient
 	// Resend is the client for interacting with the Resend builders.
 	Resend *ResendClient
 	// Session is the client for interacting with the Session builders.
@@ -68,8 +61,6 @@ type Client struct {
 	SignInLink *SignInLinkClient
 	// Store is the client for interacting with the Store builders.
 	Store *StoreClient
-	// Tally is the client for interacting with the Tally builders.
-	Tally *TallyClient
 	// Webhook is the client for interacting with the Webhook builders.
 	Webhook *WebhookClient
 }
@@ -86,18 +77,15 @@ func (c *Client) init() {
 	c.ApiKey = NewApiKeyClient(c.config)
 	c.Customer = NewCustomerClient(c.config)
 	c.Event = NewEventClient(c.config)
-	c.FinishedDelivery = NewFinishedDeliveryClient(c.config)
 	c.IdempotencyKey = NewIdempotencyKeyClient(c.config)
 	c.Order = NewOrderClient(c.config)
 	c.OrderItem = NewOrderItemClient(c.config)
 	c.PaymentLink = NewPaymentLinkClient(c.config)
 	c.Product = NewProductClient(c.config)
-	c.RefusedRequest = NewRefusedRequestClient(c.config)
 	c.Resend = NewResendClient(c.config)
 	c.Session = NewSessionClient(c.config)
 	c.SignInLink = NewSignInLinkClient(c.config)
 	c.Store = NewStoreClient(c.config)
-	c.Tally = NewTallyClient(c.config)
 	c.Webhook = NewWebhookClient(c.config)
 }
 
@@ -189,25 +177,22 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 	cfg := c.config
 	cfg.driver = tx
 	return &Tx{
-		ctx:              ctx,
-		config:           cfg,
-		ActivityEntry:    NewActivityEntryClient(cfg),
-		ApiKey:           NewApiKeyClient(cfg),
-		Customer:         NewCustomerClient(cfg),
-		Event:            NewEventClient(cfg),
-		FinishedDelivery: NewFinishedDeliveryClient(cfg),
-		IdempotencyKey:   NewIdempotencyKeyClient(cfg),
-		Order:            NewOrderClient(cfg),
-		OrderItem:        NewOrderItemClient(cfg),
-		PaymentLink:      NewPaymentLinkClient(cfg),
-		Product:          NewProductClient(cfg),
-		RefusedRequest:   NewRefusedRequestClient(cfg),
-		Resend:           NewResendClient(cfg),
-		Session:          NewSessionClient(cfg),
-		SignInLink:       NewSignInLinkClient(cfg),
-		Store:            NewStoreClient(cfg),
-		Tally:            NewTallyClient(cfg),
-		Webhook:          NewWebhookClient(cfg),
+		ctx:            ctx,
+		config:         cfg,
+		ActivityEntry:  NewActivityEntryClient(cfg),
+		ApiKey:         NewApiKeyClient(cfg),
+		Customer:       NewCustomerClient(cfg),
+		Event:          NewEventClient(cfg),
+		IdempotencyKey: NewIdempotencyKeyClient(cfg),
+		Order:          NewOrderClient(cfg),
+		OrderItem:      NewOrderItemClient(cfg),
+		PaymentLink:    NewPaymentLinkClient(cfg),
+		Product:        NewProductClient(cfg),
+		Resend:         NewResendClient(cfg),
+		Session:        NewSessionClient(cfg),
+		SignInLink:     NewSignInLinkClient(cfg),
+		Store:          NewStoreClient(cfg),
+		Webhook:        NewWebhookClient(cfg),
 	}, nil
 }
 
@@ -225,25 +210,22 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 	cfg := c.config
 	cfg.driver = &txDriver{tx: tx, drv: c.driver}
 	return &Tx{
-		ctx:              ctx,
-		config:           cfg,
-		ActivityEntry:    NewActivityEntryClient(cfg),
-		ApiKey:           NewApiKeyClient(cfg),
-		Customer:         NewCustomerClient(cfg),
-		Event:            NewEventClient(cfg),
-		FinishedDelivery: NewFinishedDeliveryClient(cfg),
-		IdempotencyKey:   NewIdempotencyKeyClient(cfg),
-		Order:            NewOrderClient(cfg),
-		OrderItem:        NewOrderItemClient(cfg),
-		PaymentLink:      NewPaymentLinkClient(cfg),
-		Product:          NewProductClient(cfg),
-		RefusedRequest:   NewRefusedRequestClient(cfg),
-		Resend:           NewResendClient(cfg),
-		Session:          NewSessionClient(cfg),
-		SignInLink:       NewSignInLinkClient(cfg),
-		Store:            NewStoreClient(cfg),
-		Tally:            NewTallyClient(cfg),
-		Webhook:          NewWebhookClient(cfg),
+		ctx:            ctx,
+		config:         cfg,
+		ActivityEntry:  NewActivityEntryClient(cfg),
+		ApiKey:         NewApiKeyClient(cfg),
+		Customer:       NewCustomerClient(cfg),
+		Event:          NewEventClient(cfg),
+		IdempotencyKey: NewIdempotencyKeyClient(cfg),
+		Order:          NewOrderClient(cfg),
+		OrderItem:      NewOrderItemClient(cfg),
+		PaymentLink:    NewPaymentLinkClient(cfg),
+		Product:        NewProductClient(cfg),
+		Resend:         NewResendClient(cfg),
+		Session:        NewSessionClient(cfg),
+		SignInLink:     NewSignInLinkClient(cfg),
+		Store:          NewStoreClient(cfg),
+		Webhook:        NewWebhookClient(cfg),
 	}, nil
 }
 
@@ -273,10 +255,9 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.FinishedDelivery,
-		c.IdempotencyKey, c.Order, c.OrderItem, c.PaymentLink, c.Product,
-		c.RefusedRequest, c.Resend, c.Session, c.SignInLink, c.Store, c.Tally,
-		c.Webhook,
+		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.IdempotencyKey, c.Order,
+		c.OrderItem, c.PaymentLink, c.Product, c.Resend, c.Session, c.SignInLink,
+		c.Store, c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -286,10 +267,9 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.FinishedDelivery,
-		c.IdempotencyKey, c.Order, c.OrderItem, c.PaymentLink, c.Product,
-		c.RefusedRequest, c.Resend, c.Session, c.SignInLink, c.Store, c.Tally,
-		c.Webhook,
+		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.IdempotencyKey, c.Order,
+		c.OrderItem, c.PaymentLink, c.Product, c.Resend, c.Session, c.SignInLink,
+		c.Store, c.Webhook,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -306,8 +286,6 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Customer.mutate(ctx, m)
 	case *EventMutation:
 		return c.Event.mutate(ctx, m)
-	case *FinishedDeliveryMutation:
-		return c.FinishedDelivery.mutate(ctx, m)
 	case *IdempotencyKeyMutation:
 		return c.IdempotencyKey.mutate(ctx, m)
 	case *OrderMutation:
@@ -318,8 +296,6 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.PaymentLink.mutate(ctx, m)
 	case *ProductMutation:
 		return c.Product.mutate(ctx, m)
-	case *RefusedRequestMutation:
-		return c.RefusedRequest.mutate(ctx, m)
 	case *ResendMutation:
 		return c.Resend.mutate(ctx, m)
 	case *SessionMutation:
@@ -328,8 +304,6 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.SignInLink.mutate(ctx, m)
 	case *StoreMutation:
 		return c.Store.mutate(ctx, m)
-	case *TallyMutation:
-		return c.Tally.mutate(ctx, m)
 	case *WebhookMutation:
 		return c.Webhook.mutate(ctx, m)
 	default:
@@ -914,139 +888,6 @@ func (c *EventClient) mutate(ctx context.Context, m *EventMutation) (Value, erro
 		return (&EventDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Event mutation op: %q", m.Op())
-	}
-}
-
-// FinishedDeliveryClient is a client for the FinishedDelivery schema.
-type FinishedDeliveryClient struct {
-	config
-}
-
-// NewFinishedDeliveryClient returns a client for the FinishedDelivery from the given config.
-func NewFinishedDeliveryClient(c config) *FinishedDeliveryClient {
-	return &FinishedDeliveryClient{config: c}
-}
-
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `finisheddelivery.Hooks(f(g(h())))`.
-func (c *FinishedDeliveryClient) Use(hooks ...Hook) {
-	c.hooks.FinishedDelivery = append(c.hooks.FinishedDelivery, hooks...)
-}
-
-// Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `finisheddelivery.Intercept(f(g(h())))`.
-func (c *FinishedDeliveryClient) Intercept(interceptors ...Interceptor) {
-	c.inters.FinishedDelivery = append(c.inters.FinishedDelivery, interceptors...)
-}
-
-// Create returns a builder for creating a FinishedDelivery entity.
-func (c *FinishedDeliveryClient) Create() *FinishedDeliveryCreate {
-	mutation := newFinishedDeliveryMutation(c.config, OpCreate)
-	return &FinishedDeliveryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of FinishedDelivery entities.
-func (c *FinishedDeliveryClient) CreateBulk(builders ...*FinishedDeliveryCreate) *FinishedDeliveryCreateBulk {
-	return &FinishedDeliveryCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *FinishedDeliveryClient) MapCreateBulk(slice any, setFunc func(*FinishedDeliveryCreate, int)) *FinishedDeliveryCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &FinishedDeliveryCreateBulk{err: fmt.Errorf("calling to FinishedDeliveryClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*FinishedDeliveryCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &FinishedDeliveryCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for FinishedDelivery.
-func (c *FinishedDeliveryClient) Update() *FinishedDeliveryUpdate {
-	mutation := newFinishedDeliveryMutation(c.config, OpUpdate)
-	return &FinishedDeliveryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *FinishedDeliveryClient) UpdateOne(_m *FinishedDelivery) *FinishedDeliveryUpdateOne {
-	mutation := newFinishedDeliveryMutation(c.config, OpUpdateOne, withFinishedDelivery(_m))
-	return &FinishedDeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *FinishedDeliveryClient) UpdateOneID(id uuid.UUID) *FinishedDeliveryUpdateOne {
-	mutation := newFinishedDeliveryMutation(c.config, OpUpdateOne, withFinishedDeliveryID(id))
-	return &FinishedDeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for FinishedDelivery.
-func (c *FinishedDeliveryClient) Delete() *FinishedDeliveryDelete {
-	mutation := newFinishedDeliveryMutation(c.config, OpDelete)
-	return &FinishedDeliveryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *FinishedDeliveryClient) DeleteOne(_m *FinishedDelivery) *FinishedDeliveryDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *FinishedDeliveryClient) DeleteOneID(id uuid.UUID) *FinishedDeliveryDeleteOne {
-	builder := c.Delete().Where(finisheddelivery.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &FinishedDeliveryDeleteOne{builder}
-}
-
-// Query returns a query builder for FinishedDelivery.
-func (c *FinishedDeliveryClient) Query() *FinishedDeliveryQuery {
-	return &FinishedDeliveryQuery{
-		config: c.config,
-		ctx:    &QueryContext{Type: TypeFinishedDelivery},
-		inters: c.Interceptors(),
-	}
-}
-
-// Get returns a FinishedDelivery entity by its id.
-func (c *FinishedDeliveryClient) Get(ctx context.Context, id uuid.UUID) (*FinishedDelivery, error) {
-	return c.Query().Where(finisheddelivery.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *FinishedDeliveryClient) GetX(ctx context.Context, id uuid.UUID) *FinishedDelivery {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *FinishedDeliveryClient) Hooks() []Hook {
-	return c.hooks.FinishedDelivery
-}
-
-// Interceptors returns the client interceptors.
-func (c *FinishedDeliveryClient) Interceptors() []Interceptor {
-	return c.inters.FinishedDelivery
-}
-
-func (c *FinishedDeliveryClient) mutate(ctx context.Context, m *FinishedDeliveryMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&FinishedDeliveryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&FinishedDeliveryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&FinishedDeliveryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&FinishedDeliveryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown FinishedDelivery mutation op: %q", m.Op())
 	}
 }
 
@@ -1843,139 +1684,6 @@ func (c *ProductClient) mutate(ctx context.Context, m *ProductMutation) (Value, 
 	}
 }
 
-// RefusedRequestClient is a client for the RefusedRequest schema.
-type RefusedRequestClient struct {
-	config
-}
-
-// NewRefusedRequestClient returns a client for the RefusedRequest from the given config.
-func NewRefusedRequestClient(c config) *RefusedRequestClient {
-	return &RefusedRequestClient{config: c}
-}
-
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `refusedrequest.Hooks(f(g(h())))`.
-func (c *RefusedRequestClient) Use(hooks ...Hook) {
-	c.hooks.RefusedRequest = append(c.hooks.RefusedRequest, hooks...)
-}
-
-// Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `refusedrequest.Intercept(f(g(h())))`.
-func (c *RefusedRequestClient) Intercept(interceptors ...Interceptor) {
-	c.inters.RefusedRequest = append(c.inters.RefusedRequest, interceptors...)
-}
-
-// Create returns a builder for creating a RefusedRequest entity.
-func (c *RefusedRequestClient) Create() *RefusedRequestCreate {
-	mutation := newRefusedRequestMutation(c.config, OpCreate)
-	return &RefusedRequestCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of RefusedRequest entities.
-func (c *RefusedRequestClient) CreateBulk(builders ...*RefusedRequestCreate) *RefusedRequestCreateBulk {
-	return &RefusedRequestCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *RefusedRequestClient) MapCreateBulk(slice any, setFunc func(*RefusedRequestCreate, int)) *RefusedRequestCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &RefusedRequestCreateBulk{err: fmt.Errorf("calling to RefusedRequestClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*RefusedRequestCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &RefusedRequestCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for RefusedRequest.
-func (c *RefusedRequestClient) Update() *RefusedRequestUpdate {
-	mutation := newRefusedRequestMutation(c.config, OpUpdate)
-	return &RefusedRequestUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *RefusedRequestClient) UpdateOne(_m *RefusedRequest) *RefusedRequestUpdateOne {
-	mutation := newRefusedRequestMutation(c.config, OpUpdateOne, withRefusedRequest(_m))
-	return &RefusedRequestUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *RefusedRequestClient) UpdateOneID(id uuid.UUID) *RefusedRequestUpdateOne {
-	mutation := newRefusedRequestMutation(c.config, OpUpdateOne, withRefusedRequestID(id))
-	return &RefusedRequestUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for RefusedRequest.
-func (c *RefusedRequestClient) Delete() *RefusedRequestDelete {
-	mutation := newRefusedRequestMutation(c.config, OpDelete)
-	return &RefusedRequestDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *RefusedRequestClient) DeleteOne(_m *RefusedRequest) *RefusedRequestDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *RefusedRequestClient) DeleteOneID(id uuid.UUID) *RefusedRequestDeleteOne {
-	builder := c.Delete().Where(refusedrequest.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &RefusedRequestDeleteOne{builder}
-}
-
-// Query returns a query builder for RefusedRequest.
-func (c *RefusedRequestClient) Query() *RefusedRequestQuery {
-	return &RefusedRequestQuery{
-		config: c.config,
-		ctx:    &QueryContext{Type: TypeRefusedRequest},
-		inters: c.Interceptors(),
-	}
-}
-
-// Get returns a RefusedRequest entity by its id.
-func (c *RefusedRequestClient) Get(ctx context.Context, id uuid.UUID) (*RefusedRequest, error) {
-	return c.Query().Where(refusedrequest.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *RefusedRequestClient) GetX(ctx context.Context, id uuid.UUID) *RefusedRequest {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *RefusedRequestClient) Hooks() []Hook {
-	return c.hooks.RefusedRequest
-}
-
-// Interceptors returns the client interceptors.
-func (c *RefusedRequestClient) Interceptors() []Interceptor {
-	return c.inters.RefusedRequest
-}
-
-func (c *RefusedRequestClient) mutate(ctx context.Context, m *RefusedRequestMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&RefusedRequestCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&RefusedRequestUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&RefusedRequestUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&RefusedRequestDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown RefusedRequest mutation op: %q", m.Op())
-	}
-}
-
 // ResendClient is a client for the Resend schema.
 type ResendClient struct {
 	config
@@ -2604,139 +2312,6 @@ func (c *StoreClient) mutate(ctx context.Context, m *StoreMutation) (Value, erro
 	}
 }
 
-// TallyClient is a client for the Tally schema.
-type TallyClient struct {
-	config
-}
-
-// NewTallyClient returns a client for the Tally from the given config.
-func NewTallyClient(c config) *TallyClient {
-	return &TallyClient{config: c}
-}
-
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `tally.Hooks(f(g(h())))`.
-func (c *TallyClient) Use(hooks ...Hook) {
-	c.hooks.Tally = append(c.hooks.Tally, hooks...)
-}
-
-// Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `tally.Intercept(f(g(h())))`.
-func (c *TallyClient) Intercept(interceptors ...Interceptor) {
-	c.inters.Tally = append(c.inters.Tally, interceptors...)
-}
-
-// Create returns a builder for creating a Tally entity.
-func (c *TallyClient) Create() *TallyCreate {
-	mutation := newTallyMutation(c.config, OpCreate)
-	return &TallyCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of Tally entities.
-func (c *TallyClient) CreateBulk(builders ...*TallyCreate) *TallyCreateBulk {
-	return &TallyCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *TallyClient) MapCreateBulk(slice any, setFunc func(*TallyCreate, int)) *TallyCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &TallyCreateBulk{err: fmt.Errorf("calling to TallyClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*TallyCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &TallyCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for Tally.
-func (c *TallyClient) Update() *TallyUpdate {
-	mutation := newTallyMutation(c.config, OpUpdate)
-	return &TallyUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *TallyClient) UpdateOne(_m *Tally) *TallyUpdateOne {
-	mutation := newTallyMutation(c.config, OpUpdateOne, withTally(_m))
-	return &TallyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *TallyClient) UpdateOneID(id uuid.UUID) *TallyUpdateOne {
-	mutation := newTallyMutation(c.config, OpUpdateOne, withTallyID(id))
-	return &TallyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for Tally.
-func (c *TallyClient) Delete() *TallyDelete {
-	mutation := newTallyMutation(c.config, OpDelete)
-	return &TallyDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *TallyClient) DeleteOne(_m *Tally) *TallyDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *TallyClient) DeleteOneID(id uuid.UUID) *TallyDeleteOne {
-	builder := c.Delete().Where(tally.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &TallyDeleteOne{builder}
-}
-
-// Query returns a query builder for Tally.
-func (c *TallyClient) Query() *TallyQuery {
-	return &TallyQuery{
-		config: c.config,
-		ctx:    &QueryContext{Type: TypeTally},
-		inters: c.Interceptors(),
-	}
-}
-
-// Get returns a Tally entity by its id.
-func (c *TallyClient) Get(ctx context.Context, id uuid.UUID) (*Tally, error) {
-	return c.Query().Where(tally.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *TallyClient) GetX(ctx context.Context, id uuid.UUID) *Tally {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *TallyClient) Hooks() []Hook {
-	return c.hooks.Tally
-}
-
-// Interceptors returns the client interceptors.
-func (c *TallyClient) Interceptors() []Interceptor {
-	return c.inters.Tally
-}
-
-func (c *TallyClient) mutate(ctx context.Context, m *TallyMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&TallyCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&TallyUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&TallyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&TallyDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown Tally mutation op: %q", m.Op())
-	}
-}
-
 // WebhookClient is a client for the Webhook schema.
 type WebhookClient struct {
 	config
@@ -2889,14 +2464,13 @@ func (c *WebhookClient) mutate(ctx context.Context, m *WebhookMutation) (Value, 
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		ActivityEntry, ApiKey, Customer, Event, FinishedDelivery, IdempotencyKey, Order,
-		OrderItem, PaymentLink, Product, RefusedRequest, Resend, Session, SignInLink,
-		Store, Tally, Webhook []ent.Hook
+		ActivityEntry, ApiKey, Customer, Event, IdempotencyKey, Order, OrderItem,
+		PaymentLink, Product, Resend, Session, SignInLink, Store, Webhook []ent.Hook
 	}
 	inters struct {
-		ActivityEntry, ApiKey, Customer, Event, FinishedDelivery, IdempotencyKey, Order,
-		OrderItem, PaymentLink, Product, RefusedRequest, Resend, Session, SignInLink,
-		Store, Tally, Webhook []ent.Interceptor
+		ActivityEntry, ApiKey, Customer, Event, IdempotencyKey, Order, OrderItem,
+		PaymentLink, Product, Resend, Session, SignInLink, Store,
+		Webhook []ent.Interceptor
 	}
 )
 

@@ -16,18 +16,15 @@ import (
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/gen/ent/finisheddelivery"
 	"go.storefront.example/gen/ent/idempotencykey"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/gen/ent/refusedrequest"
 	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/session"
 	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
-	"go.storefront.example/gen/ent/tally"
 	"go.storefront.example/gen/ent/webhook"
 )
 
@@ -89,23 +86,20 @@ var (
 func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
-			activityentry.Table:    activityentry.ValidColumn,
-			apikey.Table:           apikey.ValidColumn,
-			customer.Table:         customer.ValidColumn,
-			event.Table:            event.ValidColumn,
-			finisheddelivery.Table: finisheddelivery.ValidColumn,
-			idempotencykey.Table:   idempotencykey.ValidColumn,
-			order.Table:            order.ValidColumn,
-			orderitem.Table:        orderitem.ValidColumn,
-			paymentlink.Table:      paymentlink.ValidColumn,
-			product.Table:          product.ValidColumn,
-			refusedrequest.Table:   refusedrequest.ValidColumn,
-			resend.Table:           resend.ValidColumn,
-			session.Table:          session.ValidColumn,
-			signinlink.Table:       signinlink.ValidColumn,
-			store.Table:            store.ValidColumn,
-			tally.Table:            tally.ValidColumn,
-			webhook.Table:          webhook.ValidColumn,
+			activityentry.Table:  activityentry.ValidColumn,
+			apikey.Table:         apikey.ValidColumn,
+			customer.Table:       customer.ValidColumn,
+			event.Table:          event.ValidColumn,
+			idempotencykey.Table: idempotencykey.ValidColumn,
+			order.Table:          order.ValidColumn,
+			orderitem.Table:      orderitem.ValidColumn,
+			paymentlink.Table:    paymentlink.ValidColumn,
+			product.Table:        product.ValidColumn,
+			resend.Table:         resend.ValidColumn,
+			session.Table:        session.ValidColumn,
+			signinlink.Table:     signinlink.ValidColumn,
+			store.Table:          store.ValidColumn,
+			webhook.Table:        webhook.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

@@ -9,18 +9,15 @@ import (
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/gen/ent/finisheddelivery"
 	"go.storefront.example/gen/ent/idempotencykey"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/gen/ent/refusedrequest"
 	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/session"
 	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
-	"go.storefront.example/gen/ent/tally"
 	"go.storefront.example/gen/ent/webhook"
 )
 
@@ -82,12 +79,6 @@ func init() {
 	eventDescID := eventFields[0].Descriptor()
 	// event.DefaultID holds the default value on creation for the id field.
 	event.DefaultID = eventDescID.Default.(func() uuid.UUID)
-	finisheddeliveryFields := schema.FinishedDelivery{}.Fields()
-	_ = finisheddeliveryFields
-	// finisheddeliveryDescID is the schema descriptor for id field.
-	finisheddeliveryDescID := finisheddeliveryFields[0].Descriptor()
-	// finisheddelivery.DefaultID holds the default value on creation for the id field.
-	finisheddelivery.DefaultID = finisheddeliveryDescID.Default.(func() uuid.UUID)
 	idempotencykeyFields := schema.IdempotencyKey{}.Fields()
 	_ = idempotencykeyFields
 	// idempotencykeyDescRequest is the schema descriptor for request field.
@@ -188,12 +179,6 @@ func init() {
 	productDescID := productFields[0].Descriptor()
 	// product.DefaultID holds the default value on creation for the id field.
 	product.DefaultID = productDescID.Default.(func() uuid.UUID)
-	refusedrequestFields := schema.RefusedRequest{}.Fields()
-	_ = refusedrequestFields
-	// refusedrequestDescID is the schema descriptor for id field.
-	refusedrequestDescID := refusedrequestFields[0].Descriptor()
-	// refusedrequest.DefaultID holds the default value on creation for the id field.
-	refusedrequest.DefaultID = refusedrequestDescID.Default.(func() uuid.UUID)
 	resendFields := schema.Resend{}.Fields()
 	_ = resendFields
 	// resendDescStopped is the schema descriptor for stopped field.
@@ -330,24 +315,6 @@ func init() {
 	storeDescID := storeFields[0].Descriptor()
 	// store.DefaultID holds the default value on creation for the id field.
 	store.DefaultID = storeDescID.Default.(func() uuid.UUID)
-	tallyFields := schema.Tally{}.Fields()
-	_ = tallyFields
-	// tallyDescSucceeded is the schema descriptor for succeeded field.
-	tallyDescSucceeded := tallyFields[4].Descriptor()
-	// tally.DefaultSucceeded holds the default value on creation for the succeeded field.
-	tally.DefaultSucceeded = tallyDescSucceeded.Default.(int64)
-	// tallyDescFailed is the schema descriptor for failed field.
-	tallyDescFailed := tallyFields[5].Descriptor()
-	// tally.DefaultFailed holds the default value on creation for the failed field.
-	tally.DefaultFailed = tallyDescFailed.Default.(int64)
-	// tallyDescDurationMs is the schema descriptor for duration_ms field.
-	tallyDescDurationMs := tallyFields[6].Descriptor()
-	// tally.DefaultDurationMs holds the default value on creation for the duration_ms field.
-	tally.DefaultDurationMs = tallyDescDurationMs.Default.(int64)
-	// tallyDescID is the schema descriptor for id field.
-	tallyDescID := tallyFields[0].Descriptor()
-	// tally.DefaultID holds the default value on creation for the id field.
-	tally.DefaultID = tallyDescID.Default.(func() uuid.UUID)
 	webhookFields := schema.Webhook{}.Fields()
 	_ = webhookFields
 	// webhookDescDescription is the schema descriptor for description field.

@@ -22,8 +22,6 @@ type Tx struct {
 	Customer *CustomerClient
 	// Event is the client for interacting with the Event builders.
 	Event *EventClient
-	// FinishedDelivery is the client for interacting with the FinishedDelivery builders.
-	FinishedDelivery *FinishedDeliveryClient
 	// IdempotencyKey is the client for interacting with the IdempotencyKey builders.
 	IdempotencyKey *IdempotencyKeyClient
 	// Order is the client for interacting with the Order builders.
@@ -34,8 +32,6 @@ type Tx struct {
 	PaymentLink *PaymentLinkClient
 	// Product is the client for interacting with the Product builders.
 	Product *ProductClient
-	// RefusedRequest is the client for interacting with the RefusedRequest builders.
-	RefusedRequest *RefusedRequestClient
 	// Resend is the client for interacting with the Resend builders.
 	Resend *ResendClient
 	// Session is the client for interacting with the Session builders.
@@ -44,8 +40,6 @@ type Tx struct {
 	SignInLink *SignInLinkClient
 	// Store is the client for interacting with the Store builders.
 	Store *StoreClient
-	// Tally is the client for interacting with the Tally builders.
-	Tally *TallyClient
 	// Webhook is the client for interacting with the Webhook builders.
 	Webhook *WebhookClient
 
@@ -183,18 +177,15 @@ func (tx *Tx) init() {
 	tx.ApiKey = NewApiKeyClient(tx.config)
 	tx.Customer = NewCustomerClient(tx.config)
 	tx.Event = NewEventClient(tx.config)
-	tx.FinishedDelivery = NewFinishedDeliveryClient(tx.config)
 	tx.IdempotencyKey = NewIdempotencyKeyClient(tx.config)
 	tx.Order = NewOrderClient(tx.config)
 	tx.OrderItem = NewOrderItemClient(tx.config)
 	tx.PaymentLink = NewPaymentLinkClient(tx.config)
 	tx.Product = NewProductClient(tx.config)
-	tx.RefusedRequest = NewRefusedRequestClient(tx.config)
 	tx.Resend = NewResendClient(tx.config)
 	tx.Session = NewSessionClient(tx.config)
 	tx.SignInLink = NewSignInLinkClient(tx.config)
 	tx.Store = NewStoreClient(tx.config)
-	tx.Tally = NewTallyClient(tx.config)
 	tx.Webhook = NewWebhookClient(tx.config)
 }
 

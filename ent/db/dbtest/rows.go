@@ -40,3 +40,24 @@ func Deliveries(t require.TestingT, s *db.DB, where string, args ...any) []Deliv
 	}
 	return all
 }
+
+// FinishedDelivery is a row of the finished deliveries, which the client does not have either.
+type FinishedDelivery struct {
+	ID, StoreID, WebhookID, EventID uuid.UUID
+	EventType, Status               string
+	Attempts                        []byte
+	CreatedAt, FinishedAt           time.Time
+}
+
+// FinishedDeliveries lists the finished deliveries for which a condition holds; all with "true".
+func FinishedDeliveries(t require.TestingT, s *db.DB, where string, args ...any) []FinishedDelivery {
+	var all []FinishedDelivery
+	for row := range db.Rows(context.Background(), s.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, status,"+
+		" attempts, created_at, finished_at FROM finished_deliveries WHERE "+where, args...) {
+		var d FinishedDelivery
+		require.NoError(t, row.Scan(&d.ID, &d.StoreID, &d.WebhookID, &d.EventID, &d.EventType, &d.Status,
+			&d.Attempts, &d.CreatedAt, &d.FinishedAt))
+		all = append(all, d)
+	}
+	return all
+}

@@ -57,18 +57,6 @@ func (f EventFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.EventMutation", m)
 }
 
-// The FinishedDeliveryFunc type is an adapter to allow the use of ordinary
-// function as FinishedDelivery mutator.
-type FinishedDeliveryFunc func(context.Context, *ent.FinishedDeliveryMutation) (ent.Value, error)
-
-// Mutate calls f(ctx, m).
-func (f FinishedDeliveryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.FinishedDeliveryMutation); ok {
-		return f(ctx, mv)
-	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.FinishedDeliveryMutation", m)
-}
-
 // The IdempotencyKeyFunc type is an adapter to allow the use of ordinary
 // function as IdempotencyKey mutator.
 type IdempotencyKeyFunc func(context.Context, *ent.IdempotencyKeyMutation) (ent.Value, error)
@@ -129,18 +117,6 @@ func (f ProductFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, err
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ProductMutation", m)
 }
 
-// The RefusedRequestFunc type is an adapter to allow the use of ordinary
-// function as RefusedRequest mutator.
-type RefusedRequestFunc func(context.Context, *ent.RefusedRequestMutation) (ent.Value, error)
-
-// Mutate calls f(ctx, m).
-func (f RefusedRequestFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.RefusedRequestMutation); ok {
-		return f(ctx, mv)
-	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.RefusedRequestMutation", m)
-}
-
 // The ResendFunc type is an adapter to allow the use of ordinary
 // function as Resend mutator.
 type ResendFunc func(context.Context, *ent.ResendMutation) (ent.Value, error)
@@ -187,18 +163,6 @@ func (f StoreFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.StoreMutation", m)
-}
-
-// The TallyFunc type is an adapter to allow the use of ordinary
-// function as Tally mutator.
-type TallyFunc func(context.Context, *ent.TallyMutation) (ent.Value, error)
-
-// Mutate calls f(ctx, m).
-func (f TallyFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.TallyMutation); ok {
-		return f(ctx, mv)
-	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.TallyMutation", m)
 }
 
 // The WebhookFunc type is an adapter to allow the use of ordinary

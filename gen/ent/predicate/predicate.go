@@ -18,9 +18,6 @@ type Customer func(*sql.Selector)
 // Event is the predicate function for event builders.
 type Event func(*sql.Selector)
 
-// FinishedDelivery is the predicate function for finisheddelivery builders.
-type FinishedDelivery func(*sql.Selector)
-
 // IdempotencyKey is the predicate function for idempotencykey builders.
 type IdempotencyKey func(*sql.Selector)
 
@@ -36,9 +33,6 @@ type PaymentLink func(*sql.Selector)
 // Product is the predicate function for product builders.
 type Product func(*sql.Selector)
 
-// RefusedRequest is the predicate function for refusedrequest builders.
-type RefusedRequest func(*sql.Selector)
-
 // Resend is the predicate function for resend builders.
 type Resend func(*sql.Selector)
 
@@ -50,9 +44,6 @@ type SignInLink func(*sql.Selector)
 
 // Store is the predicate function for store builders.
 type Store func(*sql.Selector)
-
-// Tally is the predicate function for tally builders.
-type Tally func(*sql.Selector)
 
 // Webhook is the predicate function for webhook builders.
 type Webhook func(*sql.Selector)
