@@ -140,7 +140,7 @@ func must[T any](value T, err error) T {
 // newClient makes a client that trusts good and reaches loopback; change alters its options.
 func newClient(t testing.TB, change func(*Options)) *Client {
 	t.Helper()
-	options := Options{Policy: lab, RootCAs: good().roots, Timeout: 10 * time.Second}
+	options := Options{Policy: lab, RootCAs: good().roots, Timeout: crowded}
 	if change != nil {
 		change(&options)
 	}
