@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,8 +81,8 @@ func (i installation) keys(count int) []string {
 
 // writer creates customers until it is stopped, and keeps what it was answered.
 type writer struct {
-	acknowledged []string // ids
-	last         time.Time
+	acknowledged []string     // ids
+	last         atomic.Int64 // when the latest was acknowledged, in Unix microseconds
 	refused      int
 	wrong        []string
 }
@@ -113,9 +114,12 @@ func (w *writer) write(ctx context.Context, url, key, name string, pause time.Du
 		var said struct{ ID, Code, RequestID string }
 		switch decoded := json.Unmarshal(body, &said); {
 		case err == nil && decoded == nil && answer.StatusCode == http.StatusCreated:
-			w.acknowledged, w.last = append(w.acknowledged, said.ID), time.Now()
+			w.acknowledged = append(w.acknowledged, said.ID)
+			w.last.Store(time.Now().UnixMicro())
 		case err == nil && decoded == nil && answer.StatusCode == http.StatusServiceUnavailable && said.Code == "unavailable" && said.RequestID != "":
 			w.refused++
+		case err == nil && decoded == nil && answer.StatusCode == http.StatusTooManyRequests && said.Code == "rate_limited" && said.RequestID != "":
+			// A key may ask 120 times a minute, which this can take.
 		default:
 			w.wrong = append(w.wrong, fmt.Sprintf("%s %s %v", answer.Status, body, err))
 		}
@@ -126,7 +130,7 @@ func TestAPromotedStandbyIsFollowedAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	const (
 		writers = 12
-		pause   = 100 * time.Millisecond // a key may ask 120 times a minute
+		pause   = 100 * time.Millisecond
 	)
 	p := newPair(t)
 	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": p.url()}}
@@ -149,9 +153,11 @@ func TestAPromotedStandbyIsFollowedAndLosesNothing(t *testing.T) {
 	require.NoError(t, p.primary.Crash(t.Context()))
 	ready(http.StatusServiceUnavailable)
 	require.NoError(t, p.standby.Promote(t.Context()))
-	promoted := time.Now()
+	promoted := time.Now().UnixMicro()
 	ready(http.StatusOK)
-	time.Sleep(time.Second)
+	for n := range all {
+		require.Eventually(t, func() bool { return all[n].last.Load() > promoted }, 2*time.Minute, 20*time.Millisecond, "writes succeed again")
+	}
 	stop()
 	working.Wait()
 
@@ -160,8 +166,7 @@ func TestAPromotedStandbyIsFollowedAndLosesNothing(t *testing.T) {
 	defer func() { require.NoError(t, s.Close()) }()
 	acknowledged, refused := 0, 0
 	for n := range all {
-		require.Empty(t, all[n].wrong, "every answer is 2xx, or 503 in our words")
-		require.True(t, all[n].last.After(promoted), "writes succeed again")
+		require.Empty(t, all[n].wrong, "every answer is 2xx, or 503 or 429 in our words")
 		acknowledged, refused = acknowledged+len(all[n].acknowledged), refused+all[n].refused
 		for _, id := range all[n].acknowledged {
 			var found int
