@@ -28,7 +28,7 @@ type browser struct {
 }
 
 // browserTime bounds one step of a test: the slowest waits for a delivery.
-const browserTime = 30 * time.Second
+const browserTime = 2 * time.Minute
 
 // newBrowser starts a browser with a fresh profile that reaches nothing but this machine. Without
 // Chromium, or axe among the Node modules, the test is skipped, and fails where nothing may be.

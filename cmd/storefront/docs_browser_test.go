@@ -170,7 +170,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	} {
 		b.open("about:blank")
 		b.open(said.Docs + "#" + to)
-		require.Eventually(t, func() bool { return math.Abs(b.top(fmt.Sprintf("[id=%q]", id))-72) <= 30 }, 20*time.Second, 20*time.Millisecond,
+		require.Eventually(t, func() bool { return math.Abs(b.top(fmt.Sprintf("[id=%q]", id))-72) <= 30 }, time.Minute, 20*time.Millisecond,
 			"the address of %s leads to it", to)
 	}
 

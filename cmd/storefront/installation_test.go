@@ -231,7 +231,7 @@ func (in *inbox) next() arrival {
 	case got := <-in.arrived:
 		require.True(in.t, got.verified, "%s %s: the signature does not match", got.Type, got.ID)
 		return got
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		require.FailNow(in.t, "nothing arrives")
 		return arrival{}
 	}

@@ -94,11 +94,14 @@ func (r *newcomer) at(path string) []delivered {
 	return append([]delivered(nil), r.got[path]...)
 }
 
+// awaited is after how long a script waits in vain.
+const awaited = time.Minute
+
 // await calls done until it returns true.
 func await(ts *testscript.TestScript, what string, done func() bool) {
-	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(awaited); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			ts.Fatalf("%s: not within 30 s", what)
+			ts.Fatalf("%s: not within %s", what, awaited)
 		}
 	}
 }

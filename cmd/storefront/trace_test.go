@@ -71,11 +71,19 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // find waits for the span of a name in a trace; an empty trace is any.
 func (c *collector) find(trace []byte, name string) *tracev1.Span {
 	c.t.Helper()
-	timeout := time.After(30 * time.Second)
+	return c.await(name, func(s *tracev1.Span) bool {
+		return s.GetName() == name && (trace == nil || bytes.Equal(trace, s.GetTraceId()))
+	})
+}
+
+// await waits for a span. Each process sends its own, and a span after those in it.
+func (c *collector) await(what string, is func(*tracev1.Span) bool) *tracev1.Span {
+	c.t.Helper()
+	timeout := time.After(time.Minute)
 	for {
 		c.mu.Lock()
 		for _, s := range c.spans {
-			if s.GetName() == name && (trace == nil || bytes.Equal(trace, s.GetTraceId())) {
+			if is(s) {
 				c.mu.Unlock()
 				return s
 			}
@@ -84,7 +92,7 @@ func (c *collector) find(trace []byte, name string) *tracev1.Span {
 		select {
 		case <-c.more:
 		case <-timeout:
-			require.FailNow(c.t, "there is no such span", "%s in %q", name, c.names())
+			require.FailNow(c.t, "there is no such span", "%s in %q", what, c.names())
 		}
 	}
 }
@@ -101,12 +109,12 @@ func (c *collector) names() []string {
 
 // path is the names from the first span of a trace down to this one.
 func (c *collector) path(s *tracev1.Span) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var names []string
-	for s != nil {
+	c.t.Helper()
+	names := []string{s.GetName()}
+	for len(s.GetParentSpanId()) > 0 {
+		parent := s.GetParentSpanId()
+		s = c.await("the parent of "+s.GetName(), func(other *tracev1.Span) bool { return bytes.Equal(other.GetSpanId(), parent) })
 		names = append([]string{s.GetName()}, names...)
-		s = c.spans[hex.EncodeToString(s.GetParentSpanId())]
 	}
 	return names
 }
