@@ -21,7 +21,7 @@ const (
 	// journalRows is how many finished deliveries lie in the journal.
 	journalRows = 20_000
 	// arrivedLimit bounds the wait for what is to be delivered.
-	arrivedLimit = 15 * time.Second
+	arrivedLimit = time.Minute
 )
 
 // kept is what a sweep may take away.

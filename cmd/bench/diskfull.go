@@ -22,6 +22,8 @@ const (
 	// fillRate is how many customers are created in a second: what is left of half-empty pages is soon
 	// used up.
 	fillRate = 200
+	// readyLimit bounds the wait for /readyz to tell what it is to tell.
+	readyLimit = 30 * time.Second
 	// unready is what /readyz answers while the database cannot be written.
 	unready = 503
 )
@@ -97,7 +99,7 @@ func (p *play) fillDisk(ctx context.Context, s *stage, filler string) error {
 	}
 	full := time.Now()
 	unreadyAfter := time.Duration(0)
-	for err == nil && time.Since(full) < p.Span {
+	for err == nil && (time.Since(full) < p.Span || unreadyAfter == 0 && time.Since(full) < readyLimit) {
 		if unreadyAfter == 0 && s.readiness(ctx) == unready {
 			unreadyAfter = time.Since(full)
 		}
@@ -107,7 +109,7 @@ func (p *play) fillDisk(ctx context.Context, s *stage, filler string) error {
 	err = errors.Join(err, os.Remove(filler))
 	room := time.Now()
 	readyAfter := time.Duration(0)
-	for err == nil && time.Since(room) < p.calm()+recoveryBound {
+	for err == nil && (time.Since(room) < p.calm()+recoveryBound || readyAfter == 0 && time.Since(room) < readyLimit) {
 		if readyAfter == 0 && s.readiness(ctx) == 200 {
 			readyAfter = time.Since(room)
 		}
