@@ -47,7 +47,7 @@ func generate(target string, migrations bool) error {
 		Package:  "go.storefront.example/gen/ent",
 		Storage:  &storage,
 		Hooks:    hooks,
-		Features: []gen.Feature{gen.FeatureLock, gen.FeatureModifier, gen.FeatureExecQuery},
+		Features: []gen.Feature{gen.FeatureLock, gen.FeatureExecQuery},
 		Templates: []*gen.Template{
 			gen.MustParse(gen.NewTemplate("store").Funcs(gen.Funcs).Parse(updateInStore)),
 		},

@@ -254,9 +254,8 @@ func (_q *ActivityEntryQuery) Clone() *ActivityEntryQuery {
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.ActivityEntry{}, _q.predicates...),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -475,12 +474,6 @@ func (_q *ActivityEntryQuery) ForShare(opts ...sql.LockOption) *ActivityEntryQue
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *ActivityEntryQuery) Modify(modifiers ...func(s *sql.Selector)) *ActivityEntrySelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // ActivityEntryGroupBy is the group-by builder for ActivityEntry entities.
 type ActivityEntryGroupBy struct {
 	selector
@@ -569,10 +562,4 @@ func (_s *ActivityEntrySelect) sqlScan(ctx context.Context, root *ActivityEntryQ
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *ActivityEntrySelect) Modify(modifiers ...func(s *sql.Selector)) *ActivityEntrySelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

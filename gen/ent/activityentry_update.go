@@ -17,9 +17,8 @@ import (
 // ActivityEntryUpdate is the builder for updating ActivityEntry entities.
 type ActivityEntryUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *ActivityEntryMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *ActivityEntryMutation
 }
 
 // Where appends a list predicates to the ActivityEntryUpdate builder.
@@ -60,12 +59,6 @@ func (_u *ActivityEntryUpdate) ExecX(ctx context.Context) {
 	}
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *ActivityEntryUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *ActivityEntryUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *ActivityEntryUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(activityentry.Table, activityentry.Columns, sqlgraph.NewFieldSpec(activityentry.FieldID, field.TypeUUID))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
@@ -75,7 +68,6 @@ func (_u *ActivityEntryUpdate) sqlSave(ctx context.Context) (_node int, err erro
 			}
 		}
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{activityentry.Label}
@@ -91,10 +83,9 @@ func (_u *ActivityEntryUpdate) sqlSave(ctx context.Context) (_node int, err erro
 // ActivityEntryUpdateOne is the builder for updating a single ActivityEntry entity.
 type ActivityEntryUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *ActivityEntryMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *ActivityEntryMutation
 }
 
 // Mutation returns the ActivityEntryMutation object of the builder.
@@ -142,12 +133,6 @@ func (_u *ActivityEntryUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *ActivityEntryUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *ActivityEntryUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *ActivityEntryUpdateOne) sqlSave(ctx context.Context) (_node *ActivityEntry, err error) {
 	_spec := sqlgraph.NewUpdateSpec(activityentry.Table, activityentry.Columns, sqlgraph.NewFieldSpec(activityentry.FieldID, field.TypeUUID))
 	id, ok := _u.mutation.ID()
@@ -174,7 +159,6 @@ func (_u *ActivityEntryUpdateOne) sqlSave(ctx context.Context) (_node *ActivityE
 			}
 		}
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
 		store, err := _u.mutation.OldStoreID(ctx)
 		if err != nil {

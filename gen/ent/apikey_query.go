@@ -279,9 +279,8 @@ func (_q *ApiKeyQuery) Clone() *ApiKeyQuery {
 		predicates: append([]predicate.ApiKey{}, _q.predicates...),
 		withStore:  _q.withStore.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -554,12 +553,6 @@ func (_q *ApiKeyQuery) ForShare(opts ...sql.LockOption) *ApiKeyQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *ApiKeyQuery) Modify(modifiers ...func(s *sql.Selector)) *ApiKeySelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // ApiKeyGroupBy is the group-by builder for ApiKey entities.
 type ApiKeyGroupBy struct {
 	selector
@@ -648,10 +641,4 @@ func (_s *ApiKeySelect) sqlScan(ctx context.Context, root *ApiKeyQuery, v any) e
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *ApiKeySelect) Modify(modifiers ...func(s *sql.Selector)) *ApiKeySelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

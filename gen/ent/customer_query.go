@@ -305,9 +305,8 @@ func (_q *CustomerQuery) Clone() *CustomerQuery {
 		withStore:  _q.withStore.Clone(),
 		withOrders: _q.withOrders.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -629,12 +628,6 @@ func (_q *CustomerQuery) ForShare(opts ...sql.LockOption) *CustomerQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *CustomerQuery) Modify(modifiers ...func(s *sql.Selector)) *CustomerSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // CustomerGroupBy is the group-by builder for Customer entities.
 type CustomerGroupBy struct {
 	selector
@@ -723,10 +716,4 @@ func (_s *CustomerSelect) sqlScan(ctx context.Context, root *CustomerQuery, v an
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *CustomerSelect) Modify(modifiers ...func(s *sql.Selector)) *CustomerSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

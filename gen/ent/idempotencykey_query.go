@@ -254,9 +254,8 @@ func (_q *IdempotencyKeyQuery) Clone() *IdempotencyKeyQuery {
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.IdempotencyKey{}, _q.predicates...),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -475,12 +474,6 @@ func (_q *IdempotencyKeyQuery) ForShare(opts ...sql.LockOption) *IdempotencyKeyQ
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *IdempotencyKeyQuery) Modify(modifiers ...func(s *sql.Selector)) *IdempotencyKeySelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // IdempotencyKeyGroupBy is the group-by builder for IdempotencyKey entities.
 type IdempotencyKeyGroupBy struct {
 	selector
@@ -569,10 +562,4 @@ func (_s *IdempotencyKeySelect) sqlScan(ctx context.Context, root *IdempotencyKe
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *IdempotencyKeySelect) Modify(modifiers ...func(s *sql.Selector)) *IdempotencyKeySelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

@@ -279,9 +279,8 @@ func (_q *OrderItemQuery) Clone() *OrderItemQuery {
 		predicates: append([]predicate.OrderItem{}, _q.predicates...),
 		withOrder:  _q.withOrder.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -554,12 +553,6 @@ func (_q *OrderItemQuery) ForShare(opts ...sql.LockOption) *OrderItemQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *OrderItemQuery) Modify(modifiers ...func(s *sql.Selector)) *OrderItemSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // OrderItemGroupBy is the group-by builder for OrderItem entities.
 type OrderItemGroupBy struct {
 	selector
@@ -648,10 +641,4 @@ func (_s *OrderItemSelect) sqlScan(ctx context.Context, root *OrderItemQuery, v 
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *OrderItemSelect) Modify(modifiers ...func(s *sql.Selector)) *OrderItemSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

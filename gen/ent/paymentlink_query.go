@@ -305,9 +305,8 @@ func (_q *PaymentLinkQuery) Clone() *PaymentLinkQuery {
 		withStore:  _q.withStore.Clone(),
 		withOrders: _q.withOrders.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -632,12 +631,6 @@ func (_q *PaymentLinkQuery) ForShare(opts ...sql.LockOption) *PaymentLinkQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *PaymentLinkQuery) Modify(modifiers ...func(s *sql.Selector)) *PaymentLinkSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // PaymentLinkGroupBy is the group-by builder for PaymentLink entities.
 type PaymentLinkGroupBy struct {
 	selector
@@ -726,10 +719,4 @@ func (_s *PaymentLinkSelect) sqlScan(ctx context.Context, root *PaymentLinkQuery
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *PaymentLinkSelect) Modify(modifiers ...func(s *sql.Selector)) *PaymentLinkSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

@@ -20,9 +20,8 @@ import (
 // PaymentLinkUpdate is the builder for updating PaymentLink entities.
 type PaymentLinkUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *PaymentLinkMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *PaymentLinkMutation
 }
 
 // Where appends a list predicates to the PaymentLinkUpdate builder.
@@ -412,12 +411,6 @@ func (_u *PaymentLinkUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *PaymentLinkUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *PaymentLinkUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *PaymentLinkUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -559,7 +552,6 @@ func (_u *PaymentLinkUpdate) sqlSave(ctx context.Context) (_node int, err error)
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{paymentlink.Label}
@@ -575,10 +567,9 @@ func (_u *PaymentLinkUpdate) sqlSave(ctx context.Context) (_node int, err error)
 // PaymentLinkUpdateOne is the builder for updating a single PaymentLink entity.
 type PaymentLinkUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *PaymentLinkMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *PaymentLinkMutation
 }
 
 // SetTitle sets the "title" field.
@@ -975,12 +966,6 @@ func (_u *PaymentLinkUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *PaymentLinkUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *PaymentLinkUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *PaymentLinkUpdateOne) sqlSave(ctx context.Context) (_node *PaymentLink, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -1139,7 +1124,6 @@ func (_u *PaymentLinkUpdateOne) sqlSave(ctx context.Context) (_node *PaymentLink
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
 		store, err := _u.mutation.OldStoreID(ctx)
 		if err != nil {

@@ -279,9 +279,8 @@ func (_q *ProductQuery) Clone() *ProductQuery {
 		predicates: append([]predicate.Product{}, _q.predicates...),
 		withStore:  _q.withStore.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -554,12 +553,6 @@ func (_q *ProductQuery) ForShare(opts ...sql.LockOption) *ProductQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *ProductQuery) Modify(modifiers ...func(s *sql.Selector)) *ProductSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // ProductGroupBy is the group-by builder for Product entities.
 type ProductGroupBy struct {
 	selector
@@ -648,10 +641,4 @@ func (_s *ProductSelect) sqlScan(ctx context.Context, root *ProductQuery, v any)
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *ProductSelect) Modify(modifiers ...func(s *sql.Selector)) *ProductSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

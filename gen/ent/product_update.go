@@ -18,9 +18,8 @@ import (
 // ProductUpdate is the builder for updating Product entities.
 type ProductUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *ProductMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *ProductMutation
 }
 
 // Where appends a list predicates to the ProductUpdate builder.
@@ -279,12 +278,6 @@ func (_u *ProductUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *ProductUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *ProductUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *ProductUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -348,7 +341,6 @@ func (_u *ProductUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(product.FieldUpdatedAt, field.TypeTime, value)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{product.Label}
@@ -364,10 +356,9 @@ func (_u *ProductUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // ProductUpdateOne is the builder for updating a single Product entity.
 type ProductUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *ProductMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *ProductMutation
 }
 
 // SetTitle sets the "title" field.
@@ -633,12 +624,6 @@ func (_u *ProductUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *ProductUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *ProductUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *ProductUpdateOne) sqlSave(ctx context.Context) (_node *Product, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -719,7 +704,6 @@ func (_u *ProductUpdateOne) sqlSave(ctx context.Context) (_node *Product, err er
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(product.FieldUpdatedAt, field.TypeTime, value)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
 		store, err := _u.mutation.OldStoreID(ctx)
 		if err != nil {

@@ -254,9 +254,8 @@ func (_q *ResendQuery) Clone() *ResendQuery {
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.Resend{}, _q.predicates...),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -475,12 +474,6 @@ func (_q *ResendQuery) ForShare(opts ...sql.LockOption) *ResendQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *ResendQuery) Modify(modifiers ...func(s *sql.Selector)) *ResendSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // ResendGroupBy is the group-by builder for Resend entities.
 type ResendGroupBy struct {
 	selector
@@ -569,10 +562,4 @@ func (_s *ResendSelect) sqlScan(ctx context.Context, root *ResendQuery, v any) e
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *ResendSelect) Modify(modifiers ...func(s *sql.Selector)) *ResendSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

@@ -19,9 +19,8 @@ import (
 // ResendUpdate is the builder for updating Resend entities.
 type ResendUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *ResendMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *ResendMutation
 }
 
 // Where appends a list predicates to the ResendUpdate builder.
@@ -179,12 +178,6 @@ func (_u *ResendUpdate) ExecX(ctx context.Context) {
 	}
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *ResendUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *ResendUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *ResendUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(resend.Table, resend.Columns, sqlgraph.NewFieldSpec(resend.FieldID, field.TypeUUID))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
@@ -224,7 +217,6 @@ func (_u *ResendUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.FinishedAtCleared() {
 		_spec.ClearField(resend.FieldFinishedAt, field.TypeTime)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{resend.Label}
@@ -240,10 +232,9 @@ func (_u *ResendUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // ResendUpdateOne is the builder for updating a single Resend entity.
 type ResendUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *ResendMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *ResendMutation
 }
 
 // SetPositionAt sets the "position_at" field.
@@ -408,12 +399,6 @@ func (_u *ResendUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *ResendUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *ResendUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *ResendUpdateOne) sqlSave(ctx context.Context) (_node *Resend, err error) {
 	_spec := sqlgraph.NewUpdateSpec(resend.Table, resend.Columns, sqlgraph.NewFieldSpec(resend.FieldID, field.TypeUUID))
 	id, ok := _u.mutation.ID()
@@ -470,7 +455,6 @@ func (_u *ResendUpdateOne) sqlSave(ctx context.Context) (_node *Resend, err erro
 	if _u.mutation.FinishedAtCleared() {
 		_spec.ClearField(resend.FieldFinishedAt, field.TypeTime)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
 		store, err := _u.mutation.OldStoreID(ctx)
 		if err != nil {

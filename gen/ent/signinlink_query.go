@@ -254,9 +254,8 @@ func (_q *SignInLinkQuery) Clone() *SignInLinkQuery {
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.SignInLink{}, _q.predicates...),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -475,12 +474,6 @@ func (_q *SignInLinkQuery) ForShare(opts ...sql.LockOption) *SignInLinkQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *SignInLinkQuery) Modify(modifiers ...func(s *sql.Selector)) *SignInLinkSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // SignInLinkGroupBy is the group-by builder for SignInLink entities.
 type SignInLinkGroupBy struct {
 	selector
@@ -569,10 +562,4 @@ func (_s *SignInLinkSelect) sqlScan(ctx context.Context, root *SignInLinkQuery, 
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *SignInLinkSelect) Modify(modifiers ...func(s *sql.Selector)) *SignInLinkSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

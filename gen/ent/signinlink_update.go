@@ -18,9 +18,8 @@ import (
 // SignInLinkUpdate is the builder for updating SignInLink entities.
 type SignInLinkUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *SignInLinkMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *SignInLinkMutation
 }
 
 // Where appends a list predicates to the SignInLinkUpdate builder.
@@ -101,12 +100,6 @@ func (_u *SignInLinkUpdate) ExecX(ctx context.Context) {
 	}
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *SignInLinkUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *SignInLinkUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *SignInLinkUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(signinlink.Table, signinlink.Columns, sqlgraph.NewFieldSpec(signinlink.FieldID, field.TypeUUID))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
@@ -131,7 +124,6 @@ func (_u *SignInLinkUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	if _u.mutation.RevokedAtCleared() {
 		_spec.ClearField(signinlink.FieldRevokedAt, field.TypeTime)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{signinlink.Label}
@@ -147,10 +139,9 @@ func (_u *SignInLinkUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 // SignInLinkUpdateOne is the builder for updating a single SignInLink entity.
 type SignInLinkUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *SignInLinkMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *SignInLinkMutation
 }
 
 // SetUsedAt sets the "used_at" field.
@@ -238,12 +229,6 @@ func (_u *SignInLinkUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *SignInLinkUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *SignInLinkUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *SignInLinkUpdateOne) sqlSave(ctx context.Context) (_node *SignInLink, err error) {
 	_spec := sqlgraph.NewUpdateSpec(signinlink.Table, signinlink.Columns, sqlgraph.NewFieldSpec(signinlink.FieldID, field.TypeUUID))
 	id, ok := _u.mutation.ID()
@@ -285,7 +270,6 @@ func (_u *SignInLinkUpdateOne) sqlSave(ctx context.Context) (_node *SignInLink, 
 	if _u.mutation.RevokedAtCleared() {
 		_spec.ClearField(signinlink.FieldRevokedAt, field.TypeTime)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
 		store, err := _u.mutation.OldStoreID(ctx)
 		if err != nil {

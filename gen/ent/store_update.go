@@ -26,9 +26,8 @@ import (
 // StoreUpdate is the builder for updating Store entities.
 type StoreUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *StoreMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *StoreMutation
 }
 
 // Where appends a list predicates to the StoreUpdate builder.
@@ -493,12 +492,6 @@ func (_u *StoreUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *StoreUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *StoreUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *StoreUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -831,7 +824,6 @@ func (_u *StoreUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{store.Label}
@@ -847,10 +839,9 @@ func (_u *StoreUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // StoreUpdateOne is the builder for updating a single Store entity.
 type StoreUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *StoreMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *StoreMutation
 }
 
 // SetName sets the "name" field.
@@ -1322,12 +1313,6 @@ func (_u *StoreUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *StoreUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *StoreUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *StoreUpdateOne) sqlSave(ctx context.Context) (_node *Store, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -1677,7 +1662,6 @@ func (_u *StoreUpdateOne) sqlSave(ctx context.Context) (_node *Store, err error)
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &Store{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
