@@ -135,10 +135,10 @@ func TestAClockThatWasSetBackDoesNotKeepListsFromTheCounts(t *testing.T) {
 // A day may have any number of rows, and counting them takes its time.
 func TestCountingIsNoStatementThatTimesOut(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{StatementTimeout: 500 * time.Millisecond})
+	s := dbtest.New(t, dbtest.Postgres, db.Config{StatementTimeout: 2 * time.Second})
 	store := newStore(t, s, 1)
 	forget(t, s)
-	exec(t, s, `CREATE FUNCTION count_slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END'`)
+	exec(t, s, `CREATE FUNCTION count_slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2.1); RETURN NEW; END'`)
 	exec(t, s, "CREATE TRIGGER slow BEFORE INSERT ON row_counts FOR EACH ROW EXECUTE FUNCTION count_slowly()")
 	for done := false; !done; {
 		var err error
@@ -205,7 +205,7 @@ func TestKeepFoldsAndFills(t *testing.T) {
 		require.Eventually(t, func() bool {
 			var n int
 			return s.Reader().QueryRow(waiting).Scan(&n) == nil && n == 0
-		}, 20*time.Second, 10*time.Millisecond)
+		}, time.Minute, 10*time.Millisecond)
 		require.EqualValues(t, 21, total(t, On(s), store))
 		cancel()
 		require.NoError(t, kept.Wait())

@@ -58,7 +58,7 @@ func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 	before := pools()
 	_, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + text, AdmissionConns: 2})
 	require.Error(t, err)
-	require.Eventually(t, func() bool { return pools() <= before }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return pools() <= before }, hang, time.Millisecond)
 
 	ctx, leave := context.WithCancel(t.Context())
 	url := dbtest.EmptyURL(t, dbtest.Postgres)
@@ -69,7 +69,7 @@ func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 		}
 	}})
 	require.ErrorIs(t, err, context.Canceled)
-	require.Eventually(t, func() bool { return pools() <= before }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return pools() <= before }, hang, time.Millisecond)
 }
 
 func TestOpenRefusesWhatNamesNoDatabase(t *testing.T) {

@@ -47,7 +47,7 @@ func TestFollowEvents(t *testing.T) {
 			}
 			<-first
 			return false
-		}, 10*time.Second, time.Millisecond, "it ended with its context")
+		}, hang, time.Millisecond, "it ended with its context")
 		require.Len(t, second, 1)
 	})
 }

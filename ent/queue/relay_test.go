@@ -363,7 +363,7 @@ func TestEventsThatMoveToTheirPartitionAreFound(t *testing.T) {
 				err := s.Reader().QueryRow(`SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'events_default'::regclass
  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&waiting)
 				return err == nil && waiting > 0
-			}, 30*time.Second, time.Millisecond, "it waits for the partition")
+			}, hangGuard, time.Millisecond, "it waits for the partition")
 			require.NoError(t, tx.Commit())
 			got := <-taken
 			require.Len(t, got, 1)

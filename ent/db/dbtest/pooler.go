@@ -20,7 +20,7 @@ const (
 	// binds it.
 	poolerAttempts = 5
 	// poolerStart bounds the wait for PgBouncer to listen.
-	poolerStart = 10 * time.Second
+	poolerStart = time.Minute
 )
 
 // Pooler runs PgBouncer in front of the server of a PostgreSQL URL until the test ends, with

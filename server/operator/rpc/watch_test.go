@@ -74,7 +74,7 @@ func (w *watcher) next() *adminv1.Event {
 		return e
 	case err := <-w.ended:
 		require.FailNow(w, "the stream ended", "%v", err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		require.FailNow(w, "no event arrives")
 	}
 	return nil
@@ -137,6 +137,7 @@ func TestWatchEvents(t *testing.T) {
 				seen[again.next().GetId()] = true
 			}
 			delete(seen, before) // it may be of the very millisecond in which the first stream began
+			delete(seen, late)   // it is of before that, unless that was seconds ago
 			require.Equal(t, map[string]bool{published.GetId(): true, created.GetId(): true, ping: true, missed: true}, seen)
 			ahead := b.event(-10 * time.Minute) // of a server whose clock was ahead
 			require.Equal(t, ahead, again.next().GetId())
@@ -220,7 +221,7 @@ func TestWatchesAreBounded(t *testing.T) {
 	for _, w := range watchers {
 		w.end()
 	}
-	require.Eventually(t, func() bool { return open(&adminv1.WatchEventsRequest{Store: "s"}) == nil }, 20*time.Second, 20*time.Millisecond, "a slot is given back")
+	require.Eventually(t, func() bool { return open(&adminv1.WatchEventsRequest{Store: "s"}) == nil }, time.Minute, 20*time.Millisecond, "a slot is given back")
 
 	require.Equal(t, apierr.StoreNotFound, codeOf(open(&adminv1.WatchEventsRequest{Store: uuid.NewString()})))
 	require.Equal(t, apierr.ValidationFailed, codeOf(open(&adminv1.WatchEventsRequest{Store: "s", Types: []string{"order.lost"}})))
