@@ -16,6 +16,10 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
+// heldTime is how long a request may take where something is held: long enough for one that waits for
+// nothing on a busy machine.
+const heldTime = 4 * time.Second
+
 // hold takes a lock in a separate transaction until the returned function is called.
 func (s *installation) hold(t *testing.T, statement string, args ...any) (release func()) {
 	t.Helper()
@@ -34,7 +38,7 @@ func (s *installation) hold(t *testing.T, statement string, args ...any) (releas
 // no request of another store.
 func TestALockHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
-	s := newService(t, dbtest.Postgres, settings{timeout: 2 * time.Second})
+	s := newService(t, dbtest.Postgres, settings{timeout: heldTime})
 	b, other := s.newBench(t, restProtocol{}), s.newBench(t, restProtocol{})
 	created := b.json("POST", "/v1/customers", `{"email":"awa@example.com"}`)
 	require.Equal(t, http.StatusCreated, created.status)
@@ -74,7 +78,7 @@ func TestALockHoldsUpNobodyElse(t *testing.T) {
 // A lock on a table that every request needs ends them in time with our answer, instead of none.
 func TestEveryRequestEndsInTime(t *testing.T) {
 	t.Parallel()
-	s := newService(t, dbtest.Postgres, settings{timeout: time.Second})
+	s := newService(t, dbtest.Postgres, settings{timeout: heldTime})
 	b := s.newBench(t, restProtocol{})
 	release := s.hold(t, "LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE")
 	for _, f := range protocols() {
@@ -92,7 +96,7 @@ func TestEveryRequestEndsInTime(t *testing.T) {
 func TestEveryRequestOfTheOperatorEndsInTime(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-operator-for-tests"
-	s := newService(t, dbtest.Postgres, settings{timeout: time.Second, token: token})
+	s := newService(t, dbtest.Postgres, settings{timeout: heldTime, token: token})
 	b := s.newBench(t, restProtocol{})
 	for _, locked := range []bool{true, false} {
 		release := func() {}
@@ -137,19 +141,25 @@ func TestImpatientCallersKeepTheConnections(t *testing.T) {
 		return pids
 	}
 	require.Equal(t, http.StatusOK, b.answer(&getStore{}).status)
-	before := backends()
-	release := s.hold(t, "LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
-	for range 10 {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/v1/products", nil)
-		require.NoError(t, err)
-		b.authorize(r.Header)
-		_, err = s.plain.Do(r) //nolint:bodyclose,gosec // There is no answer.
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		cancel()
+	var before map[int]bool
+	for tries, short := 0, false; !short; tries++ {
+		require.Less(t, tries, 10, "the machine is too busy to tell")
+		before = backends()
+		release := s.hold(t, "LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
+		began := time.Now()
+		for range 10 {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/v1/products", nil)
+			require.NoError(t, err)
+			b.authorize(r.Header)
+			_, err = s.plain.Do(r) //nolint:bodyclose,gosec // There is no answer.
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
+		}
+		release()
+		short = time.Since(began) < time.Second/2 // work of a second is cancelled, and costs a connection
+		require.Equal(t, http.StatusOK, b.json("GET", "/v1/products", "").status)
 	}
-	release()
-	require.Equal(t, http.StatusOK, b.json("GET", "/v1/products", "").status)
 	after := backends()
 	for pid := range before {
 		require.True(t, after[pid], "a connection was thrown away")
