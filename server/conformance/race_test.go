@@ -38,7 +38,7 @@ func TestHundredPostsOfOneEmail(t *testing.T) {
 			for i := range posts {
 				done.Go(func() {
 					<-start
-					a, text := b.with(keys[i%len(keys)]).send("POST", "/v1/customers", []byte(`{"email":"Ada@Example.com"}`))
+					a, text := b.with(keys[i%len(keys)]).insist("POST", "/v1/customers", []byte(`{"email":"Ada@Example.com"}`))
 					counter, _ := statuses.LoadOrStore(a.status, new(atomic.Int32))
 					counter.(*atomic.Int32).Add(1)
 					ids.Store(decodedObject(b, text)["id"], true)
@@ -79,7 +79,7 @@ func TestConcurrentUpdates(t *testing.T) {
 			var done sync.WaitGroup
 			for i := range 30 {
 				done.Go(func() {
-					a, _ := b.send("PATCH", "/v1/products/"+id, fmt.Appendf(nil, `{"priceAmount":%d}`, 2000+i))
+					a, _ := b.insist("PATCH", "/v1/products/"+id, fmt.Appendf(nil, `{"priceAmount":%d}`, 2000+i))
 					require.Equal(t, http.StatusOK, a.status)
 				})
 			}

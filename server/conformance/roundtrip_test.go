@@ -20,11 +20,17 @@ type trips struct {
 	queries []string
 }
 
+// periodic are parts of the statements that a server sends every few seconds.
+var periodic = []string{
+	"FROM row_deltas WHERE (", "FROM row_count_fills", "last_used_at =", "DELETE FROM address_counters", "INSERT INTO rate_counters (",
+	"INSERT INTO tallies", "INSERT INTO refused_requests", "DELETE FROM refused_requests",
+}
+
 func (r *trips) observe(query string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	// Statements prepared once for each connection, and periodic work, are not part of a request's cost.
-	if query == "prepare" || strings.Contains(query, "FROM row_deltas WHERE (") || strings.Contains(query, "FROM row_count_fills") || strings.Contains(query, "last_used_at =") || strings.HasPrefix(strings.TrimSpace(query), "DELETE FROM address_counters") {
+	if query == "prepare" || slices.ContainsFunc(periodic, func(part string) bool { return strings.Contains(query, part) }) {
 		return
 	}
 	r.queries = append(r.queries, query)
