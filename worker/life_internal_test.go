@@ -258,8 +258,8 @@ func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 // made for a while.
 func TestADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
-	way := newWay(t, dbtest.URL(t, dbtest.Postgres))
-	in := newInstallationAt(t, way.url)
+	way := dbtest.NewWay(t, dbtest.URL(t, dbtest.Postgres))
+	in := newInstallationAt(t, way.URL)
 	m := in.newMerchant("atelier")
 	webhook := m.newWebhook()
 	in.receiver.watch()
@@ -269,10 +269,10 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	w := in.run(func(w *Worker) { w.config.Logger = log.logger() })
 	event := m.emit(hook.OrderPaid, 1)[0]
 	in.arrives()
-	way.close()
+	way.Shut()
 	open()
 	log.waitFor(t, "write outcomes down")
-	way.open()
+	way.Open()
 	require.Len(t, in.becomes(webhook, event, "succeeded"), 1)
 	later := m.emit(hook.OrderPaid, 1)[0]
 	require.Equal(t, later, in.arrives().event, "it goes on")
@@ -286,8 +286,8 @@ func TestADatabaseThatIsAway(t *testing.T) {
 // gives them up and goes on with new ones.
 func TestADatabaseThatFallsSilent(t *testing.T) {
 	t.Parallel()
-	way := newWay(t, dbtest.URL(t, dbtest.Postgres))
-	in := newInstallationAt(t, way.url)
+	way := dbtest.NewWay(t, dbtest.URL(t, dbtest.Postgres))
+	in := newInstallationAt(t, way.URL)
 	m := in.newMerchant("atelier")
 	webhook := m.newWebhook()
 	in.receiver.watch()
@@ -298,8 +298,8 @@ func TestADatabaseThatFallsSilent(t *testing.T) {
 	later := m.emit(hook.OrderPaid, 1)[0]
 	require.Equal(t, later, in.arrives().event)
 	in.becomes(webhook, later, "succeeded")
-	way.freeze()
-	other := newInstallationAt(t, way.url)
+	way.Freeze()
+	other := newInstallationAt(t, way.URL)
 	m.DB = other.DB
 	after := m.emit(hook.OrderPaid, 1)[0]
 	select {
@@ -315,11 +315,11 @@ func TestADatabaseThatFallsSilent(t *testing.T) {
 // While the database is away leases end: their outcomes are dropped and counted as lost.
 func TestOutcomesOfLostLeasesAreCounted(t *testing.T) {
 	t.Parallel()
-	way := newWay(t, dbtest.URL(t, dbtest.Postgres))
-	in := newInstallationAt(t, way.url)
+	way := dbtest.NewWay(t, dbtest.URL(t, dbtest.Postgres))
+	in := newInstallationAt(t, way.URL)
 	registry := prometheus.NewPedanticRegistry()
 	w := in.worker(func(c *Config) { c.Metrics = registry })
-	way.close()
+	way.Shut()
 	ended := time.Now().Add(-w.lease())
 	w.write(t.Context(), []result{{leased: ended}, {leased: ended}})
 	require.EqualValues(t, 2, values(t, registry)["leases_lost_total"])

@@ -25,8 +25,8 @@ func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			way := newWay(t, dbtest.URL(t, dbtest.Postgres))
-			in := newInstallationAt(t, way.url)
+			way := dbtest.NewWay(t, dbtest.URL(t, dbtest.Postgres))
+			in := newInstallationAt(t, way.URL)
 			var log lines
 			w := in.worker(func(c *Config) { c.Logger = log.logger() }).Worker
 			w.config.Timeout, w.sweepTimeout = time.Millisecond, time.Millisecond
@@ -37,7 +37,7 @@ func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, first.Close())
 			require.NoError(t, second.Close())
-			way.freeze()
+			way.Freeze()
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			ended := make(chan struct{})

@@ -47,6 +47,10 @@ const (
 	interval = time.Second
 	// errorPause is the wait after a database error.
 	errorPause = 10 * time.Second
+	// shortTimeout and batchTimeout are how long Keep waits for the database: a server behind a proxy may
+	// vanish without a word. A batch of Fill counts a whole bucket, which may have millions of rows.
+	shortTimeout = 15 * time.Second
+	batchTimeout = 30 * time.Minute
 )
 
 // Counts keeps the counts of a database. Goroutines may share it.
@@ -104,9 +108,9 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 	filled := false
 	for ctx.Err() == nil {
 		start := time.Now()
-		folded, err := c.Fold(ctx)
+		folded, err := within(ctx, shortTimeout, c.Fold)
 		if err == nil && !filled {
-			filled, err = c.Fill(ctx)
+			filled, err = within(ctx, batchTimeout, c.Fill)
 		}
 		wait := interval
 		switch {
@@ -125,6 +129,12 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+func within[T any](ctx context.Context, limit time.Duration, do func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return do(ctx)
 }
 
 // fold is the statement that deletes differences, skipping those that another process folds, and adds

@@ -51,7 +51,7 @@ func (c *Counts) dayOf() string {
 // Fill counts a batch of the rows that are older than the counts, and reports whether none is left. Of
 // several processes one fills at a time.
 func (c *Counts) Fill(ctx context.Context) (done bool, err error) {
-	left, err := c.Unfilled(ctx)
+	left, err := within(ctx, shortTimeout, c.Unfilled)
 	if err != nil || len(left) == 0 {
 		return err == nil, err
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"net"
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lib/pq"
@@ -21,8 +23,10 @@ const (
 	announceGap = 5 * time.Millisecond
 	// announceTimeout bounds one notification, and the wait for the last one when the store closes.
 	announceTimeout = 2 * time.Second
-	// pingInterval is how often a silent listener checks that its connection is alive.
-	pingInterval = 30 * time.Second
+	// pingInterval is how often a listener asks the server whether it is alive, and mostSilence after how
+	// long without a word the listener takes it for gone and reconnects.
+	pingInterval = 5 * time.Second
+	mostSilence  = 3 * pingInterval
 	// leastReconnect and mostReconnect bound the growing pause before a lost listener reconnects.
 	leastReconnect = 100 * time.Millisecond
 	mostReconnect  = 5 * time.Second
@@ -129,7 +133,7 @@ func (n *notifier) close() {
 
 func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	signal := make(chan struct{}, 1)
-	listener := pq.NewDialListener(newDialer(), listenerURL(n.url), leastReconnect, mostReconnect, nil)
+	listener := pq.NewDialListener(listenerDialer{newDialer()}, listenerURL(n.url), leastReconnect, mostReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
 		// It waits for its first connection, and asks again while the server refuses, as a standby does.
@@ -156,6 +160,49 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	}()
 	context.AfterFunc(ctx, func() { _ = listener.Close() })
 	return signal
+}
+
+// listenerDialer dials for a listener, whose driver waits for each answer without limit.
+type listenerDialer struct{ dialer }
+
+// DialContext connects.
+func (d listenerDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	socket, err := d.dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &heard{Conn: socket}, nil
+}
+
+// DialTimeout connects within the time.
+func (d listenerDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+	socket, err := d.dialer.DialTimeout(network, address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &heard{Conn: socket}, nil
+}
+
+// heard is a connection that breaks if nothing is heard on it for mostSilence.
+type heard struct {
+	net.Conn
+	bounded atomic.Bool // by a deadline of the driver's, while it connects
+}
+
+// SetDeadline sets the driver's own deadline, or removes it.
+func (h *heard) SetDeadline(t time.Time) error {
+	h.bounded.Store(!t.IsZero())
+	return h.Conn.SetDeadline(t)
+}
+
+// Read reads what comes next.
+func (h *heard) Read(p []byte) (int, error) {
+	if !h.bounded.Load() {
+		if err := h.SetReadDeadline(time.Now().Add(mostSilence)); err != nil {
+			return 0, err
+		}
+	}
+	return h.Conn.Read(p)
 }
 
 // listenerURL returns the URL with the defaults of the store's own connections.

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -17,6 +18,9 @@ const (
 	lockWait = 40 * time.Millisecond
 	// briefLimit is how long the step that takes the locks may take, including the waits.
 	briefLimit = 80 * time.Millisecond
+	// briefPatience is how long one try may take with the round trips: a server behind a proxy may
+	// vanish without a word.
+	briefPatience = 30 * time.Second
 	// briefTries is how often it is tried, with pauses in which the others catch up.
 	briefTries = 5
 	// leastPause and mostPause bound each pause.
@@ -47,7 +51,7 @@ func (s *DB) briefly(ctx context.Context, steps ...string) error {
 		message += "; DO $do$ BEGIN " + step + " END $do$"
 	}
 	for try := 1; ; try++ {
-		_, err := db.ExecContext(ctx, message)
+		err := s.try(ctx, db, message)
 		if code, _ := postgresCode(err); code == codeQueryCanceled && ctx.Err() == nil {
 			err = errTooMuch
 		}
@@ -62,6 +66,13 @@ func (s *DB) briefly(ctx context.Context, steps ...string) error {
 			return errors.Join(err, ctx.Err())
 		}
 	}
+}
+
+func (s *DB) try(ctx context.Context, db *sql.DB, message string) error {
+	ctx, cancel := context.WithTimeout(ctx, briefPatience)
+	defer cancel()
+	_, err := db.ExecContext(ctx, message)
+	return err
 }
 
 // unlessInUse returns a step that gives up, as if a lock had timed out, while a transaction older

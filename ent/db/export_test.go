@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"log/slog"
 	"time"
 )
@@ -16,3 +17,6 @@ func (c Config) Unkept() Config {
 func WatchForTest(log *slog.Logger) func(context.Context, ClockReading, time.Time) {
 	return (&clockWatch{log: log}).see
 }
+
+// Migrator is the pool for changes of the schema and of the days.
+func (s *DB) Migrator() (*sql.DB, error) { return s.migrator() }

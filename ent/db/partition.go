@@ -111,6 +111,10 @@ func (s *DB) MakePartitions(ctx context.Context) error {
 // daysInterval is how often KeepPartitions checks for missing days.
 const daysInterval = 10 * time.Minute
 
+// daysTimeout is how long it waits for the database, which may search a large default partition: a
+// server behind a proxy may vanish without a word.
+const daysTimeout = time.Hour
+
 // KeepPartitions makes the partitions of the days to come every ten minutes, until the context
 // ends. Servers do so as well as workers, so that rows find their day even if no worker runs for
 // weeks. A migration has made the first ones.
@@ -123,7 +127,10 @@ func (s *DB) KeepPartitions(ctx context.Context, log *slog.Logger) {
 			return
 		case <-ticker.C:
 		}
-		switch err := s.MakePartitions(ctx); {
+		limited, cancel := context.WithTimeout(ctx, daysTimeout)
+		err := s.MakePartitions(limited)
+		cancel()
+		switch {
 		case ctx.Err() != nil:
 		case IsPutOff(err):
 			log.InfoContext(ctx, "days to come not made yet", "reason", err)

@@ -88,8 +88,8 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		admissions: admissions,
 		clock:      newClock(c),
 		prober:     c.openProber(connect),
-		announcer:  newNotifier(connect, c.URL),
-		migrator:   func() (*sql.DB, error) { return sql.OpenDB(connect), nil },
+		announcer:  newNotifier(plain(connect), c.URL),
+		migrator:   func() (*sql.DB, error) { return sql.OpenDB(plain(connect)), nil },
 	}
 	s.clock.asked = func(ctx context.Context) (read time.Time, err error) {
 		err = db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&read)
@@ -130,6 +130,12 @@ func postgresConnector(text string) (driver.Connector, error) {
 	}
 	connect.Dialer(newDialer())
 	return connect, nil
+}
+
+// plain returns a connector of connections without the settings and the kept statements of the pools. As
+// theirs, a round trip ends with its context, also if the server never answers.
+func plain(connect driver.Connector) driver.Connector {
+	return &connector{Connector: connect, remote: true, observe: func(string) {}}
 }
 
 // openProber returns the connection for checking the database itself. It opens on first use and is

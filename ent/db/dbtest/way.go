@@ -1,24 +1,21 @@
-package worker
+package dbtest
 
 import (
-	"bytes"
 	"io"
-	"log/slog"
 	"net"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// way is a proxy to PostgreSQL that can be closed and opened again.
-type way struct {
-	net.Listener
-	url   string
+// Way is a proxy to PostgreSQL that can be closed and opened again.
+type Way struct {
+	listener net.Listener
+	// URL is the database's by this way.
+	URL   string
 	to    string
 	mu    sync.Mutex
 	shut  bool
@@ -26,15 +23,16 @@ type way struct {
 	ended sync.WaitGroup
 }
 
-func newWay(t testing.TB, database string) *way {
+// NewWay returns an open way to the database, which it is until the test ends.
+func NewWay(t testing.TB, database string) *Way {
 	t.Helper()
 	u, err := url.Parse(database)
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	w := &way{Listener: listener, to: u.Host, conns: map[net.Conn]*atomic.Bool{}}
+	w := &Way{listener: listener, to: u.Host, conns: map[net.Conn]*atomic.Bool{}}
 	u.Host = listener.Addr().String()
-	w.url = u.String()
+	w.URL = u.String()
 	w.ended.Go(func() {
 		for {
 			conn, err := listener.Accept()
@@ -46,14 +44,14 @@ func newWay(t testing.TB, database string) *way {
 	})
 	t.Cleanup(func() {
 		_ = listener.Close()
-		w.close()
+		w.Shut()
 		w.ended.Wait()
 	})
 	return w
 }
 
 // pass forwards a connection to the database, unless the way is closed.
-func (w *way) pass(from net.Conn) {
+func (w *Way) pass(from net.Conn) {
 	defer func() { _ = from.Close() }()
 	to, err := net.Dial("tcp", w.to)
 	if err != nil {
@@ -87,8 +85,8 @@ func (f freezing) Write(p []byte) (int, error) {
 	return f.to.Write(p)
 }
 
-// freeze makes the connections of now silent, as when a server vanishes behind a proxy. New ones pass.
-func (w *way) freeze() {
+// Freeze makes the connections of now silent, as when a server vanishes behind a proxy. New ones pass.
+func (w *Way) Freeze() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, frozen := range w.conns {
@@ -96,8 +94,8 @@ func (w *way) freeze() {
 	}
 }
 
-// close breaks all connections and lets none through.
-func (w *way) close() {
+// Shut breaks all connections and lets none through.
+func (w *Way) Shut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.shut = true
@@ -107,38 +105,9 @@ func (w *way) close() {
 	clear(w.conns)
 }
 
-func (w *way) open() {
+// Open lets connections through again.
+func (w *Way) Open() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.shut = false
-}
-
-// lines is a log that can be read while it is written.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write adds to the log.
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-// String is all that was logged.
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func (l *lines) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
-}
-
-// waitFor waits until a message was logged.
-func (l *lines) waitFor(t testing.TB, message string) {
-	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(l.String(), message) }, hangGuard, time.Millisecond)
 }

@@ -1,0 +1,51 @@
+package count_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/count"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+)
+
+// The connections fall silent, as when the server vanishes behind a proxy: folding goes on by a new one.
+func TestFoldingPassesAServerThatFellSilent(t *testing.T) {
+	t.Parallel()
+	direct := dbtest.URL(t, dbtest.Postgres)
+	way := dbtest.NewWay(t, direct)
+	open := func(url string) *db.DB {
+		s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
+	}
+	far, near := open(way.URL), open(direct)
+	folded := func() {
+		t.Helper()
+		_, err := near.Writer().ExecContext(t.Context(),
+			"INSERT INTO row_deltas (store_id, kind, day, status, type, change) VALUES ($1, 'orders', 1, '', '', 1)", uuid.New())
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			var left int
+			require.NoError(t, near.Reader().QueryRowContext(t.Context(), "SELECT count(*) FROM row_deltas").Scan(&left))
+			return left == 0
+		}, 2*time.Minute, 10*time.Millisecond)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		count.On(far).Keep(ctx, slog.New(slog.DiscardHandler))
+	}()
+	folded()
+	way.Freeze()
+	folded()
+	stop()
+	<-ended
+}

@@ -1,0 +1,98 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+)
+
+// silentGuard is after how long a test takes a connection that fell silent for one that nobody gives up.
+const silentGuard = time.Minute
+
+// announceUntil announces until somebody hears it.
+func announceUntil(t *testing.T, s *db.DB, signal <-chan struct{}) {
+	t.Helper()
+	deadline := time.After(silentGuard)
+	for {
+		s.Announce()
+		select {
+		case <-signal:
+			return
+		case <-deadline:
+			t.Fatal("nobody hears it")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// quiet waits until what was announced so far has been heard.
+func quiet(signals ...<-chan struct{}) {
+	for _, signal := range signals {
+		for heard := true; heard; {
+			select {
+			case <-signal:
+			case <-time.After(300 * time.Millisecond):
+				heard = false
+			}
+		}
+	}
+}
+
+// Connections fall silent, as when the server vanishes behind a proxy: those of notifications are replaced on
+// both sides, and neither they nor a closed database wait for an answer.
+func TestNotificationsPassAServerThatFellSilent(t *testing.T) {
+	t.Parallel()
+	direct := dbtest.URL(t, dbtest.Postgres)
+	way := dbtest.NewWay(t, direct)
+	far, near := open(t, way.URL), open(t, direct)
+	fromFar, fromNear := near.Listen(t.Context()), far.Listen(t.Context())
+	announceUntil(t, far, fromFar)
+	announceUntil(t, near, fromNear)
+	quiet(fromFar, fromNear)
+
+	way.Freeze()
+	announceUntil(t, far, fromFar)
+	quiet(fromNear)
+	announceUntil(t, near, fromNear)
+
+	way.Freeze()
+	ended := make(chan error, 1)
+	far.Announce()
+	go func() { ended <- far.Close() }()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(silentGuard):
+		t.Fatal("the database is not closed")
+	}
+}
+
+// A change of the schema or of the days ends with its context too.
+func TestAMigrationEndsOnAServerThatFellSilent(t *testing.T) {
+	t.Parallel()
+	way := dbtest.NewWay(t, dbtest.URL(t, dbtest.Postgres))
+	migrator, err := open(t, way.URL).Migrator()
+	require.NoError(t, err)
+	defer migrator.Close()
+	migrator.SetMaxOpenConns(1)
+	require.NoError(t, migrator.PingContext(t.Context()))
+	way.Freeze()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := migrator.ExecContext(ctx, "SELECT 1; SELECT 2")
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		require.Error(t, err)
+	case <-time.After(silentGuard):
+		t.Fatal("it waits for what never comes")
+	}
+}
