@@ -62,7 +62,7 @@ func TestAResponseThatNobodyReadsEnds(t *testing.T) {
 // last response.
 func TestASlowResponseIsReadToItsEnd(t *testing.T) {
 	t.Parallel()
-	const reading = 500 * time.Millisecond // of a busy machine
+	const reading = time.Second // of a busy machine
 	s := guardedServer(t, reading, func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(2 * reading)
 		text, _ := io.ReadAll(r.Body) // asks the client for it, if that waits

@@ -3,7 +3,6 @@ package typescript_test
 import (
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest/cluster"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -57,7 +57,10 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 	storefront := devtest.Build(t)
 	for _, program := range []string{"main.js", "main.cjs"} {
 		t.Run(program, func(t *testing.T) {
-			server, port := storefront.Start(t), freePort(t)
+			server := storefront.Start(t)
+			free, err := cluster.FreePort()
+			require.NoError(t, err)
+			port := strconv.Itoa(free)
 			if program == "main.js" {
 				typed := node(t, project, server.Variables(), "connect.js")
 				for _, protocol := range []string{"Connect", "gRPC-Web", "gRPC"} {
@@ -136,14 +139,4 @@ func ownPaths(t *testing.T, project string) {
 func npm(t *testing.T, folder string, arguments ...string) {
 	t.Helper()
 	devtest.Run(t, folder, []string{"npm_config_prefer_offline=true"}, "npm", arguments...)
-}
-
-// freePort is a port that nothing listens on. The system hands them out in turn, so that the program
-// finds it free a moment later.
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, listener.Close()) }()
-	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 }

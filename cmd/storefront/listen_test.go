@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +22,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/cluster"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/worker/signature"
@@ -152,10 +154,9 @@ func TestListenOnAServer(t *testing.T) {
 			t.Cleanup(server.Close)
 			on := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": url}}
 			on.run(nil, "store", "create", "--name", "Shop", "--slug", "shop", "--currency", "XAF", "--country", "CM")
-			free, err := net.Listen("tcp", "127.0.0.1:0")
+			free, err := cluster.FreePort()
 			require.NoError(t, err)
-			address := free.Addr().String()
-			require.NoError(t, free.Close())
+			address := net.JoinHostPort("127.0.0.1", strconv.Itoa(free))
 			start := func() *process {
 				return on.with("STOREFRONT_ADMIN_TOKEN", remoteToken).start("storefront", "listening", "server", "--addr", "127.0.0.1:0", "--admin-addr", address, "--drain-delay", "0s")
 			}

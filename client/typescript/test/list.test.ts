@@ -103,18 +103,18 @@ describe("lists", () => {
     let slow = false;
     const baseUrl = await serve(t, (request, response) => {
       const number = Number(new URL(request.url ?? "", "http://x").searchParams.get("page"));
-      setTimeout(() => page(number)(response, request), slow ? 300 : 0);
+      setTimeout(() => page(number)(response, request), slow ? 1_200 : 0);
     });
     const { products } = createStorefront({ baseUrl, apiKey });
     let seen = 0;
-    for await (const _ of products.list({}, { timeoutMs: 700 })) {
+    for await (const _ of products.list({}, { timeoutMs: 2_800 })) {
       seen++;
-      await new Promise((resolve) => setTimeout(resolve, 150));
+      await new Promise((resolve) => setTimeout(resolve, 600));
     }
     assert.equal(seen, 6);
     slow = true;
-    assert.equal((await refusal(products.list({}, { timeoutMs: 700 }).toArray({ limit: 6 }))).code, "timeout", "three pages of 300 ms");
-    assert.equal((await createStorefront({ baseUrl, apiKey, timeoutMs: 700 }).products.list().toArray({ limit: 6 })).length, 6, "each page has the client's");
+    assert.equal((await refusal(products.list({}, { timeoutMs: 2_800 }).toArray({ limit: 6 }))).code, "timeout", "three pages of 1.2 s");
+    assert.equal((await createStorefront({ baseUrl, apiKey, timeoutMs: 2_800 }).products.list().toArray({ limit: 6 })).length, 6, "each page has the client's");
   });
 });
 

@@ -8,11 +8,14 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
 const (
@@ -41,7 +44,9 @@ func Pooler(t testing.TB, database string, settings ...string) string {
 	u, err := url.Parse(database)
 	require.NoError(t, err)
 	for range poolerAttempts {
-		address := freeAddress(t)
+		port, err := cluster.FreePort()
+		require.NoError(t, err)
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		if startPooler(t, program, u, address, settings) {
 			through := *u
 			through.Host = address
@@ -101,13 +106,4 @@ func startPooler(t testing.TB, program string, database *url.URL, address string
 		}
 	}
 	return false
-}
-
-// freeAddress is a port of the loopback address that nobody uses.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, listener.Close()) }()
-	return listener.Addr().String()
 }

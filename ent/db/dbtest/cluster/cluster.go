@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -27,7 +28,9 @@ const (
 	// portAttempts is how many ports are tried, because a free port may be taken before the server
 	// binds it.
 	portAttempts = 5
-	maxConns     = 100
+	// firstPort and endPort bound the ports: Linux hands out those from 32768 on, other systems later ones.
+	firstPort, endPort = 20_000, 32_768
+	maxConns           = 100
 )
 
 // Options configure a cluster.
@@ -95,7 +98,7 @@ func StartWith(ctx context.Context, programs string, o Options) (*Cluster, error
 func (c *Cluster) begin(ctx context.Context) (*Cluster, error) {
 	var err error
 	for range portAttempts {
-		if c.port, err = freePort(); err != nil {
+		if c.port, err = FreePort(); err != nil {
 			break
 		}
 		if err = c.Restart(ctx); err == nil {
@@ -239,15 +242,15 @@ func last(path string) string {
 	return lines[len(lines)-1]
 }
 
-// freePort asks the system for a port that nobody uses.
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// FreePort returns a port of the loopback address that nobody uses. It is none of those that systems
+// hand out, so that neither a connection nor a listener of another test takes it before its user does.
+func FreePort() (port int, err error) {
+	for range portAttempts {
+		port = firstPort + rand.IntN(endPort-firstPort) //nolint:gosec // Nothing secret is made of it.
+		var listener net.Listener
+		if listener, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+			return port, listener.Close()
+		}
 	}
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0, errors.Join(errors.New("a TCP listener has no TCP address"), listener.Close())
-	}
-	return address.Port, listener.Close()
+	return 0, err
 }
