@@ -19,16 +19,11 @@ type committed struct {
 
 // events returns the events made since a time.
 func events(ctx context.Context, d *db.DB, since time.Time) ([]committed, error) {
-	rows, err := d.Reader().QueryContext(ctx, "SELECT id, type, payload FROM events WHERE created_at >= $1", since)
-	if err != nil {
-		return nil, fmt.Errorf("read the events: %w", err)
-	}
-	defer rows.Close()
 	var list []committed
-	for rows.Next() {
+	for row := range db.Rows(ctx, d.Reader(), "SELECT id, type, payload FROM events WHERE created_at >= $1", since) {
 		var e committed
 		var payload []byte
-		if err := rows.Scan(&e.id, &e.kind, &payload); err != nil {
+		if err := row.Scan(&e.id, &e.kind, &payload); err != nil {
 			return nil, fmt.Errorf("read the events: %w", err)
 		}
 		var envelope struct {
@@ -42,7 +37,7 @@ func events(ctx context.Context, d *db.DB, since time.Time) ([]committed, error)
 		e.subject = envelope.Data.ID
 		list = append(list, e)
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
 // eventsOf returns the events of created customers, by the customer.

@@ -44,19 +44,14 @@ func watchLeases(ctx context.Context, d *db.DB) error {
 
 // leases returns the leases that were granted.
 func leases(ctx context.Context, d *db.DB) (list []lease, err error) {
-	rows, err := d.Reader().QueryContext(ctx, "SELECT delivery, number, granted, until, holder FROM bench_leases")
-	if err != nil {
-		return nil, fmt.Errorf("read the leases: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	for row := range db.Rows(ctx, d.Reader(), "SELECT delivery, number, granted, until, holder FROM bench_leases") {
 		var l lease
 		var granted, until int64
-		if err := rows.Scan(&l.delivery, &l.number, &granted, &until, &l.holder); err != nil {
+		if err := row.Scan(&l.delivery, &l.number, &granted, &until, &l.holder); err != nil {
 			return nil, fmt.Errorf("read the leases: %w", err)
 		}
 		l.granted, l.until = time.UnixMilli(granted), time.UnixMilli(until)
 		list = append(list, l)
 	}
-	return list, rows.Err()
+	return list, nil
 }

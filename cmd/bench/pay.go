@@ -84,16 +84,11 @@ func (t toPay) orders(ctx context.Context, s *db.DB, rules *service.Shop) ([]due
 		tenants[found.ID] = found
 	}
 	// Their ids sort by time, and the orders of all stores were made over the same time.
-	rows, err := s.Reader().QueryContext(ctx, `SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id`)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var orders []dueOrder
 	each := map[uuid.UUID]int{}
-	for rows.Next() && (t.events == 0 || len(orders) < t.events) {
+	for row := range db.Rows(ctx, s.Reader(), `SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id`) {
 		var order, owner uuid.UUID
-		if err := rows.Scan(&order, &owner); err != nil {
+		if err := row.Scan(&order, &owner); err != nil {
 			return nil, err
 		}
 		store, wanted := tenants[owner]
@@ -101,10 +96,9 @@ func (t toPay) orders(ctx context.Context, s *db.DB, rules *service.Shop) ([]due
 			continue
 		}
 		each[owner]++
-		orders = append(orders, dueOrder{order, store})
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
+		if orders = append(orders, dueOrder{order, store}); len(orders) == t.events {
+			break
+		}
 	}
 	if len(orders) < max(t.events, t.each*t.stores) {
 		return nil, fmt.Errorf("there are only %d orders left to pay", len(orders))

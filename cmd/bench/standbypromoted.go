@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
@@ -159,30 +160,22 @@ func recoveredWrites(calls []call, killed, promoted time.Time) time.Duration {
 
 // found looks for what was acknowledged: in the database, and at the receiver.
 func (p *play) found(ctx context.Context, s *stage, r *receiver.Receiver, calls []call) (err error) {
-	db, err := s.open(ctx)
+	database, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	events, err := eventsOf(ctx, db)
+	defer func() { err = errors.Join(err, database.Close()) }()
+	events, err := eventsOf(ctx, database)
 	if err != nil {
 		return err
 	}
-	rows, err := db.Reader().QueryContext(ctx, "SELECT id FROM customers")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	there := map[uuid.UUID]bool{}
-	for rows.Next() {
+	for row := range db.Rows(ctx, database.Reader(), "SELECT id FROM customers") {
 		var id uuid.UUID
-		if err := rows.Scan(&id); err != nil {
+		if err := row.Scan(&id); err != nil {
 			return err
 		}
 		there[id] = true
-	}
-	if err := rows.Err(); err != nil {
-		return err
 	}
 	expected := 0
 	for _, c := range calls {

@@ -8,6 +8,7 @@ import (
 	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/paymentlink"
@@ -57,16 +58,11 @@ func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, co
 		// A look-up for each customer, as in holding.
 		query = "SELECT v, r.orders, r.paid FROM " + of + " t CROSS JOIN LATERAL (SELECT " + sums + "= v) r WHERE r.orders > 0"
 	}
-	rows, err := tx.QueryContext(ctx, query, b.t.ID, list)
-	if err != nil {
-		return fmt.Errorf("count the customers' orders: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	for row := range db.Rows(ctx, tx, query, b.t.ID, list) {
 		var id uuid.UUID
 		var orders int32
 		var paid *int64
-		if err := rows.Scan(&id, &orders, &paid); err != nil {
+		if err := row.Scan(&id, &orders, &paid); err != nil {
 			return fmt.Errorf("count the customers' orders: %w", err)
 		}
 		counts[id].OrdersCount = orders
@@ -74,7 +70,7 @@ func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, co
 			counts[id].TotalPaid = *paid
 		}
 	}
-	return rows.Err()
+	return nil
 }
 
 // within adds an order's amount to a total, and refuses the row that takes it past validate.MaxAmount.

@@ -9,6 +9,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/gen/ent"
 )
 
@@ -56,18 +57,13 @@ func (b *batch) holding(ctx context.Context, tx *ent.Tx, table, column string, t
 		// while it has no statistics of a growing table.
 		query = "SELECT r.id, v FROM " + of + " t CROSS JOIN LATERAL (SELECT id FROM " + table + " WHERE store_id = $1 AND " + column + " = v LIMIT 1) r"
 	}
-	rows, err := tx.QueryContext(ctx, query, b.t.ID, list)
-	if err != nil {
-		return nil, fmt.Errorf("look for what identifies the %s: %w", table, err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	for row := range db.Rows(ctx, tx, query, b.t.ID, list) {
 		var id uuid.UUID
 		var text string
-		if err := rows.Scan(&id, &text); err != nil {
+		if err := row.Scan(&id, &text); err != nil {
 			return nil, fmt.Errorf("look for what identifies the %s: %w", table, err)
 		}
 		held[text] = id
 	}
-	return held, rows.Err()
+	return held, nil
 }
