@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"go.storefront.example/gen/ent"
 )
@@ -59,6 +60,12 @@ func Of(err error, unreachable func(error) bool) *Refusal {
 	default:
 		return &Refusal{Code: InternalError, Message: "The service failed to answer; try again later.", Cause: err}
 	}
+}
+
+// Panic returns the refusal that a panic stands for, with the stack for the log. It stays an internal error
+// even if the caller has left.
+func Panic(v any) *Refusal {
+	return Of(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
 }
 
 func unavailable(cause error) *Refusal {

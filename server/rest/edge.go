@@ -32,11 +32,9 @@ package rest
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -257,7 +255,7 @@ func (e *Edge) recover(x *exchange, r *http.Request) {
 		panic(v)
 	}
 	begun := x.sent
-	e.guardEnd(x, func() { e.refuse(x, r, panicked(v)) })
+	e.guardEnd(x, func() { e.refuse(x, r, apierr.Panic(v)) })
 	if !x.sent || begun && x.status < 400 {
 		// The answer had begun, or cannot be made. Only breaking the connection can show that.
 		panic(http.ErrAbortHandler)
@@ -273,13 +271,7 @@ func (e *Edge) guardEnd(x *exchange, end func()) {
 			return
 		}
 		defer func() { _ = recover() }() // the logger itself panicked
-		e.config.Logger.Error("the end of a request failed", "request_id", x.id[0], "error", panicked(v))
+		e.config.Logger.Error("the end of a request failed", "request_id", x.id[0], "error", apierr.Panic(v))
 	}()
 	end()
-}
-
-// panicked returns the error for a panic, with the stack for the log. It stays an internal error
-// even if the caller has left.
-func panicked(v any) error {
-	return apierr.Of(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
 }

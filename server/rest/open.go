@@ -106,7 +106,7 @@ func (i openInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc)
 		x := exchangeOf(ctx)
 		defer func() {
 			if v := recover(); v != nil {
-				err = panicked(v)
+				err = apierr.Panic(v)
 			}
 			if err != nil && x.refusal == nil {
 				x.refusal = apierr.In(ctx, openBounds.Foreign(err), i.edge.config.Unreachable)

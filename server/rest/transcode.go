@@ -128,7 +128,7 @@ func (e *Edge) routed(handler http.Handler) http.Handler {
 		x := exchangeOf(r.Context())
 		defer func() {
 			if v := recover(); v != nil {
-				x.refusal = apierr.In(r.Context(), panicked(v), e.config.Unreachable)
+				x.refusal = apierr.In(r.Context(), apierr.Panic(v), e.config.Unreachable)
 			}
 		}()
 		x.method = e.methods[r.URL.Path]
@@ -169,7 +169,7 @@ func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			answer, err = nil, panicked(v)
+			answer, err = nil, apierr.Panic(v)
 		}
 	}()
 	m := call.Any().(proto.Message)

@@ -3,11 +3,9 @@ package rpc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"time"
 
 	"connectrpc.com/connect"
@@ -160,7 +158,7 @@ func (c words) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.S
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
 		defer func() {
 			if v := recover(); v != nil {
-				err = c.word(ctx, panicked(v))
+				err = c.word(ctx, apierr.Panic(v))
 			}
 		}()
 		if err := next(ctx, checked{conn}); err != nil {
@@ -205,18 +203,13 @@ func (c Config) word(ctx context.Context, err error) error {
 func guarded(ctx context.Context, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			answer, err = nil, panicked(v)
+			answer, err = nil, apierr.Panic(v)
 		}
 	}()
 	if invalid := wire.TakeInvalid(call.Any().(proto.Message)); invalid != nil {
 		return nil, apierr.Invalid(invalid.Message, invalid.Fields...)
 	}
 	return next(ctx, call)
-}
-
-// panicked returns the failure that a panic stands for; the stack is for the log.
-func panicked(v any) error {
-	return apierr.Of(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
 }
 
 // log writes the call's line, which has nothing of the client's own text but the member's name.
