@@ -39,6 +39,9 @@ const (
 	// patience is after how long a request counts as unanswered. The service aims at 2 s; the rest
 	// allows for a busy machine.
 	patience = 30 * time.Second
+	// unread is how long an answer waits for its reader: if a busy machine stands still for longer, the
+	// request is made again.
+	unread = 2 * time.Second
 	// marker is in everything that is sent, and must not appear in any output.
 	marker = "hunter2"
 )
@@ -313,9 +316,15 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 					if a.h2 {
 						content = packed
 					}
-					began := time.Now()
-					status, text, err := send(listener, method, path, a, content, h2)
-					slowest.note(time.Since(began), pattern+" "+a.name)
+					status, text, err := 0, "", error(nil)
+					for tries := range 5 {
+						began := time.Now()
+						status, text, err = send(listener, method, path, a, content, h2)
+						slowest.note(time.Since(began), pattern+" "+a.name)
+						if err == nil || time.Since(began) < unread || tries > 3 {
+							break
+						}
+					}
 					switch {
 					case err != nil:
 						t.Errorf("%s %s: %v", pattern, a.name, err)
