@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // LoadOrCreateFile reads the key in a file, or creates the file with a new key in base64 and mode
@@ -23,8 +24,15 @@ func LoadOrCreateFile(path string) (Key, error) {
 	return loadFile(path)
 }
 
+// emptyPatience is how long an empty file is taken for one that another process is about to replace.
+const emptyPatience = 5 * time.Second
+
 func loadFile(path string) (Key, error) {
 	text, err := os.ReadFile(path)
+	for began := time.Now(); err == nil && len(text) == 0 && time.Since(began) < emptyPatience; {
+		time.Sleep(10 * time.Millisecond)
+		text, err = os.ReadFile(path)
+	}
 	if err != nil {
 		return Key{}, fmt.Errorf("read secret key file: %w", err)
 	}
@@ -35,8 +43,8 @@ func loadFile(path string) (Key, error) {
 	return key, nil
 }
 
-// createFile writes a text under a temporary name and links it to the path. The link fails with
-// fs.ErrExist where a rename would replace another process's file.
+// createFile writes a text under a temporary name and gives it the path, or fails with fs.ErrExist if
+// another process was first.
 func createFile(path, text string) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".key-*") // mode 0600
 	if err != nil {
@@ -49,10 +57,30 @@ func createFile(path, text string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Link(temp.Name(), path); err != nil {
+	if err := giveName(temp.Name(), path); err != nil {
 		return err
 	}
 	syncFolder(filepath.Dir(path))
+	return nil
+}
+
+// giveName gives a file a name that no other file has, or fails with fs.ErrExist; a rename alone would
+// replace another process's file. The old name may stay.
+func giveName(from, to string) error {
+	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// FAT and some network shares have no links. The empty file keeps others from the name.
+	empty, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = empty.Close(); err == nil {
+		err = os.Rename(from, to)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(to))
+	}
 	return nil
 }
 

@@ -1,0 +1,44 @@
+package seal_test
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/seal"
+)
+
+// FAT and some network shares have no hard links: there too, all who start at once get one key.
+func TestAKeyFileWithoutHardLinks(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "storefront.db.key")
+	dbtest.WithoutLinks(t, func() {}) // or skips the test
+	const processes = 8
+	var (
+		keys [processes]seal.Key
+		errs [processes]error
+		all  sync.WaitGroup
+	)
+	for i := range processes {
+		all.Go(func() {
+			dbtest.WithoutLinks(t, func() { keys[i], errs[i] = seal.LoadOrCreateFile(path) })
+		})
+	}
+	all.Wait()
+	for i := range processes {
+		require.NoError(t, errs[i])
+		require.Equal(t, keys[0].ID(), keys[i].ID())
+	}
+	require.NotEmpty(t, keys[0].ID())
+	files, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, files, 1, "nothing else is left behind")
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.EqualValues(t, 0o600, info.Mode().Perm())
+}
