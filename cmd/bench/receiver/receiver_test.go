@@ -23,7 +23,7 @@ func start(t *testing.T, answer receiver.Answer) (*receiver.Receiver, *egress.Cl
 	r.SetHooks([]receiver.Hook{{Secret: "whsec_0"}, {Secret: "whsec_1", Hangs: true}})
 	roots := x509.NewCertPool()
 	require.True(t, roots.AppendCertsFromPEM(r.Authority()))
-	client := egress.New(egress.Options{Policy: egress.Policy{AllowPrivate: true}, RootCAs: roots, Timeout: 5 * time.Second})
+	client := egress.New(egress.Options{Policy: egress.Policy{AllowPrivate: true}, RootCAs: roots, Timeout: time.Minute})
 	t.Cleanup(client.Close)
 	return r, client
 }
@@ -123,7 +123,7 @@ func TestAHookThatHangsRemembersAndNeverAnswers(t *testing.T) {
 	r, _ := start(t, receiver.OK)
 	roots := x509.NewCertPool()
 	require.True(t, roots.AppendCertsFromPEM(r.Authority()))
-	hasty := egress.New(egress.Options{Policy: egress.Policy{AllowPrivate: true}, RootCAs: roots, Timeout: 300 * time.Millisecond})
+	hasty := egress.New(egress.Options{Policy: egress.Policy{AllowPrivate: true}, RootCAs: roots, Timeout: 2 * time.Second})
 	t.Cleanup(hasty.Close)
 	body := []byte(`{}`)
 	require.Equal(t, "timeout", hasty.Post(t.Context(), r.URL(1), header(uuid.New(), "whsec_1", body), body).Problem)
