@@ -61,7 +61,7 @@ func TestMigrateBringsAnEmptyDatabaseUpToDateOnce(t *testing.T) {
 		for _, m := range after {
 			require.NotNil(t, m.AppliedAt)
 			require.Equal(t, time.UTC, m.AppliedAt.Location())
-			require.WithinDuration(t, time.Now(), *m.AppliedAt, time.Minute, "a zone would be off by an hour or more")
+			require.WithinDuration(t, time.Now(), *m.AppliedAt, 10*time.Minute, "a zone would be off by an hour or more")
 		}
 
 		require.NoError(t, s.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d twice", m.Version) }))
