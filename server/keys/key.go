@@ -129,13 +129,9 @@ func (k *Keys) CreateKey(ctx context.Context, d Draft) (Created, error) {
 
 // GetKey returns a key of the store. It refuses with api_key_not_found.
 func (k *Keys) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
-	t, err := tenant.StoreOf(ctx)
+	t, keyID, err := validate.Named(ctx, id, keyNotFound)
 	if err != nil {
 		return nil, err
-	}
-	keyID, ok := validate.ParseID(id)
-	if !ok {
-		return nil, keyNotFound()
 	}
 	row, err := k.db.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)).Only(ctx)
 	if err := apierr.OfRow("key", err, keyNotFound); err != nil {
@@ -147,13 +143,9 @@ func (k *Keys) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 // RevokeKey revokes a key of the store for good, with effect from the next request on every
 // server. Revoking a revoked key changes nothing. It refuses with api_key_not_found.
 func (k *Keys) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
-	t, err := tenant.StoreOf(ctx)
+	t, keyID, err := validate.Named(ctx, id, keyNotFound)
 	if err != nil {
 		return nil, err
-	}
-	keyID, ok := validate.ParseID(id)
-	if !ok {
-		return nil, keyNotFound()
 	}
 	var row *ent.ApiKey
 	err = k.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {

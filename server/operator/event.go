@@ -16,6 +16,7 @@ import (
 	"go.storefront.example/gen/ent/event"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 // eventMessage is an event with its payload, whose bytes are JSON and so the UTF-8 of a text.
@@ -55,7 +56,7 @@ func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest
 
 // GetEvent returns an event. It refuses with event_not_found.
 func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*adminv1.Event, error) {
-	id, ok := parseID(in.GetId())
+	id, ok := validate.ParseID(in.GetId())
 	if !ok {
 		return nil, notFound(apierr.EventNotFound, in.GetId())
 	}

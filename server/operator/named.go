@@ -15,6 +15,7 @@ import (
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/webhook"
+	"go.storefront.example/server/validate"
 )
 
 // NamesOf maps ids of the store's resources to their names: an order's reference, a title, a name, a webhook's
@@ -28,7 +29,7 @@ func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (map
 	ids := map[string][]uuid.UUID{}
 	for kind, texts := range wanted {
 		for _, text := range texts {
-			if id, ok := parseID(text); ok {
+			if id, ok := validate.ParseID(text); ok {
 				ids[kind] = append(ids[kind], id)
 			}
 		}

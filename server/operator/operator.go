@@ -127,7 +127,7 @@ func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code, 
 	if _, _, ok := tenant.From(ctx); ok {
 		return ctx, nil // the rules find nothing that another store owns
 	}
-	parsed, ok := parseID(id)
+	parsed, ok := validate.ParseID(id)
 	if !ok {
 		return nil, notFound(missing, id)
 	}
@@ -141,17 +141,11 @@ func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code, 
 	return tenant.With(ctx, service.TenantOf(row), actorOf(ctx)), nil
 }
 
-// parseID reads a UUID in its usual form of 36 characters, in either case; no other form names anything.
-func parseID(text string) (uuid.UUID, bool) {
-	id, err := uuid.Parse(text)
-	return id, err == nil && len(text) == len(uuid.Nil.String())
-}
-
 // named returns the id of what a name of a store is: the name itself if it is an id, else that of
 // the row that find looks for, with a context in that store. It refuses with store_not_found or the
 // code missing.
 func (o *Operator) named(ctx context.Context, store, name string, missing apierr.Code, find func(context.Context, tenant.Store) (uuid.UUID, error)) (context.Context, string, error) {
-	if _, ok := parseID(name); ok {
+	if _, ok := validate.ParseID(name); ok {
 		return ctx, name, nil
 	}
 	ctx, err := o.In(ctx, store)

@@ -14,6 +14,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 // progress is the progress of a resend. The continue token is the moment until which the caller holds
@@ -62,7 +63,7 @@ func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendReque
 // ContinueResend carries out the next part of a resend and returns its progress. It refuses with
 // resend_not_found or validation_failed.
 func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResendRequest) (*adminv1.Resend, error) {
-	id, ok := parseID(in.GetId())
+	id, ok := validate.ParseID(in.GetId())
 	if !ok {
 		return nil, resendNotFound(in.GetId())
 	}

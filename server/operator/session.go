@@ -20,6 +20,7 @@ import (
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 // sessionOf is the access of a member who is signed in to the store with this slug.
@@ -113,7 +114,7 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 		return nil, err
 	}
 	t, _, _ := tenant.From(ctx)
-	rowID, ok := parseID(in.GetId())
+	rowID, ok := validate.ParseID(in.GetId())
 	if !ok {
 		return nil, notFound(apierr.SessionNotFound, in.GetId())
 	}

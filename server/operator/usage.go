@@ -10,6 +10,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/usage"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
 var errNoStore = errors.New("read usage: the context is in no store")
@@ -23,7 +24,7 @@ func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (
 	}
 	subjects := make([]uuid.UUID, 0, len(ids))
 	for _, id := range ids {
-		if parsed, ok := parseID(id); ok {
+		if parsed, ok := validate.ParseID(id); ok {
 			subjects = append(subjects, parsed)
 		}
 	}
@@ -42,7 +43,7 @@ func (o *Operator) RefusedRequests(ctx context.Context, keyID string) ([]usage.R
 	if !ok {
 		return nil, errNoStore
 	}
-	id, ok := parseID(keyID)
+	id, ok := validate.ParseID(keyID)
 	if !ok {
 		return nil, notFound(apierr.APIKeyNotFound, keyID)
 	}

@@ -64,13 +64,9 @@ func (s *Shop) ListCustomers(ctx context.Context, in *storefrontv1.ListCustomers
 
 // GetCustomer returns a customer of the store. It refuses with customer_not_found.
 func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
-	t, err := tenant.StoreOf(ctx)
+	t, id, err := validate.Named(ctx, in.GetId(), customerNotFound)
 	if err != nil {
 		return nil, err
-	}
-	id, ok := validate.ParseID(in.GetId())
-	if !ok {
-		return nil, customerNotFound()
 	}
 	c, err := resource.FindCustomer(ctx, s.db.Reader(), t, id)
 	if errors.Is(err, resource.ErrNotFound) {

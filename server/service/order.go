@@ -62,13 +62,9 @@ func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersReques
 
 // GetOrder returns an order of the store. It refuses with order_not_found.
 func (s *Shop) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
-	t, err := tenant.StoreOf(ctx)
+	t, id, err := validate.Named(ctx, in.GetId(), orderNotFound)
 	if err != nil {
 		return nil, err
-	}
-	id, ok := validate.ParseID(in.GetId())
-	if !ok {
-		return nil, orderNotFound()
 	}
 	o, err := resource.FindOrder(ctx, s.db.Reader(), t, id)
 	if errors.Is(err, resource.ErrNotFound) {

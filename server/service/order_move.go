@@ -105,13 +105,9 @@ func (o takenOrder) addPaid(ctx context.Context, amount int64) {
 // moveOrder moves an order to a status from one of those that lead there, and does what goes
 // with it. An order that is there already stays as it is.
 func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from []order.Status, with func(context.Context, takenOrder) error) (*storefrontv1.Order, error) {
-	t, err := tenant.StoreOf(ctx)
+	t, orderID, err := validate.Named(ctx, id, orderNotFound)
 	if err != nil {
 		return nil, err
-	}
-	orderID, ok := validate.ParseID(id)
-	if !ok {
-		return nil, orderNotFound()
 	}
 	return idempotency.Once(ctx, s.db, t.ID, "order."+strings.ToLower(to.String()), orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
 		o, err := s.takeOrder(ctx, tx, t, orderID)

@@ -56,13 +56,9 @@ func (s *Shop) ListPaymentLinks(ctx context.Context, in *storefrontv1.ListPaymen
 
 // GetPaymentLink returns a payment link of the store. It refuses with payment_link_not_found.
 func (s *Shop) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	t, err := tenant.StoreOf(ctx)
+	t, id, err := validate.Named(ctx, in.GetId(), paymentLinkNotFound)
 	if err != nil {
 		return nil, err
-	}
-	id, ok := validate.ParseID(in.GetId())
-	if !ok {
-		return nil, paymentLinkNotFound()
 	}
 	row, err := s.db.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)).Only(ctx)
 	if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {

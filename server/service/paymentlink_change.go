@@ -148,13 +148,9 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 
 // changePaymentLink saves what a link becomes, or nothing when it stays as it is.
 func (s *Shop) changePaymentLink(ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error)) (*storefrontv1.PaymentLink, error) {
-	t, err := tenant.StoreOf(ctx)
+	t, linkID, err := validate.Named(ctx, id, paymentLinkNotFound)
 	if err != nil {
 		return nil, err
-	}
-	linkID, ok := validate.ParseID(id)
-	if !ok {
-		return nil, paymentLinkNotFound()
 	}
 	var row *ent.PaymentLink
 	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {

@@ -48,13 +48,9 @@ func (s *Shop) ListProducts(ctx context.Context, in *storefrontv1.ListProductsRe
 
 // GetProduct returns a product of the store. It refuses with product_not_found.
 func (s *Shop) GetProduct(ctx context.Context, in *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
-	t, err := tenant.StoreOf(ctx)
+	t, id, err := validate.Named(ctx, in.GetId(), productNotFound)
 	if err != nil {
 		return nil, err
-	}
-	id, ok := validate.ParseID(in.GetId())
-	if !ok {
-		return nil, productNotFound()
 	}
 	row, err := s.db.Client().Product.Query().Where(product.StoreID(t.ID), product.ID(id)).Only(ctx)
 	if err := apierr.OfRow("product", err, productNotFound); err != nil {

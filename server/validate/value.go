@@ -1,11 +1,14 @@
 package validate
 
 import (
+	"context"
 	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/tenant"
 )
 
 // ParseID reads a UUID in its usual form of 36 characters, in either case; no other form
@@ -16,6 +19,20 @@ func ParseID(text string) (uuid.UUID, bool) {
 	}
 	id, err := uuid.Parse(text)
 	return id, err == nil
+}
+
+// Named returns the store of the context, and the id by which a request names one of its resources. A text
+// that is no id names nothing: the error is that of missing.
+func Named(ctx context.Context, text string, missing func() error) (tenant.Store, uuid.UUID, error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return t, uuid.Nil, err
+	}
+	id, ok := ParseID(text)
+	if !ok {
+		return t, id, missing()
+	}
+	return t, id, nil
 }
 
 // Moment brings a date-time into the form in which times are stored, UTC in milliseconds; nil

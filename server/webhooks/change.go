@@ -8,7 +8,6 @@ import (
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
@@ -132,13 +131,9 @@ func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, 
 // changeWebhook locks the store's webhook with this id and runs a change of it in the same transaction.
 // It refuses with webhook_not_found and as the change does.
 func (w *Webhooks) changeWebhook(ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error)) (*ent.Webhook, error) {
-	t, err := tenant.StoreOf(ctx)
+	t, webhookID, err := validate.Named(ctx, id, webhookNotFound)
 	if err != nil {
 		return nil, err
-	}
-	webhookID, ok := validate.ParseID(id)
-	if !ok {
-		return nil, webhookNotFound()
 	}
 	var row *ent.Webhook
 	err = w.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {

@@ -161,13 +161,9 @@ type Delivery struct {
 
 // GetDelivery returns a delivery of the store. It refuses with delivery_not_found.
 func (w *Webhooks) GetDelivery(ctx context.Context, id string) (Delivery, error) {
-	t, err := tenant.StoreOf(ctx)
+	t, deliveryID, err := validate.Named(ctx, id, deliveryNotFound)
 	if err != nil {
 		return Delivery{}, err
-	}
-	deliveryID, ok := validate.ParseID(id)
-	if !ok {
-		return Delivery{}, deliveryNotFound()
 	}
 	entry, err := w.entryOf(ctx, t.ID, deliveryID)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/server/apierr"
@@ -23,13 +22,9 @@ import (
 // webhook is pending, webhook_not_found if the webhook was deleted, webhook_disabled, or event_expired if
 // the event was deleted after the retention.
 func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue.Entry, error) {
-	t, err := tenant.StoreOf(ctx)
+	t, ended, err := validate.Named(ctx, deliveryID, deliveryNotFound)
 	if err != nil {
 		return queue.Entry{}, err
-	}
-	ended, ok := validate.ParseID(deliveryID)
-	if !ok {
-		return queue.Entry{}, deliveryNotFound()
 	}
 	first, err := w.entryOf(ctx, t.ID, ended)
 	if err != nil {

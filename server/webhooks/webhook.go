@@ -100,13 +100,9 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Draft) (SecretWebhook, e
 
 // GetWebhook returns a webhook of the store. It refuses with webhook_not_found.
 func (w *Webhooks) GetWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
-	t, err := tenant.StoreOf(ctx)
+	t, webhookID, err := validate.Named(ctx, id, webhookNotFound)
 	if err != nil {
 		return nil, err
-	}
-	webhookID, ok := validate.ParseID(id)
-	if !ok {
-		return nil, webhookNotFound()
 	}
 	row, err := w.db.Client().Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)).Only(ctx)
 	if err := apierr.OfRow("webhook", err, webhookNotFound); err != nil {
