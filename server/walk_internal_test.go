@@ -41,7 +41,7 @@ const (
 	patience = 30 * time.Second
 	// unread is how long an answer waits for its reader: if a busy machine stands still for longer, the
 	// request is made again.
-	unread = 2 * time.Second
+	unread = 10 * time.Second
 	// marker is in everything that is sent, and must not appear in any output.
 	marker = "hunter2"
 )

@@ -19,9 +19,11 @@ const (
 	maxOpenStreams = 64
 	openUnaryTime  = time.Second
 	openStreamTime = 10 * time.Second // between two messages
-	// openReadTime is how long an answer may wait for its reader, that of a refusal too; crowdedReadTime is
-	// the same while maxUnread others wait on HTTP/2, where each costs some 10 kB and its headers.
-	openReadTime    = 2 * time.Second
+	// openReadTime is how long an answer may wait for its reader, that of a refusal too. It runs while a
+	// busy machine lets the server itself stand still, so it is not short: maxUnread bounds what waits.
+	// crowdedReadTime is the same while maxUnread others wait on HTTP/2, where each costs some 10 kB and its
+	// headers.
+	openReadTime    = 10 * time.Second
 	crowdedReadTime = 100 * time.Millisecond
 	maxUnread       = 1024
 )
