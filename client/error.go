@@ -124,8 +124,7 @@ func ServiceError(err error) *storefrontv1.Error {
 
 // reason returns the text of an error without Connect's code, which would mislead.
 func reason(err error) string {
-	var coded *connect.Error
-	if errors.As(err, &coded) {
+	if coded, ok := errors.AsType[*connect.Error](err); ok {
 		return coded.Message()
 	}
 	return err.Error()

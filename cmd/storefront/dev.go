@@ -300,8 +300,7 @@ func makeDemo(ctx context.Context, url string) error {
 	rules := service.New(handle, service.Options{})
 	o := operator.New(handle, operator.Options{})
 	_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: demoSlug})
-	var r *apierr.Refusal
-	if errors.As(err, &r) && r.Code == apierr.StoreNotFound {
+	if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.StoreNotFound {
 		err = demo{o, rules, clock}.fill(ctx)
 		if err != nil {
 			err = fmt.Errorf("make the demo store: %w", err)

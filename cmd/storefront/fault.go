@@ -30,8 +30,7 @@ func usage(format string, args ...any) error {
 // misread adds where to find help to an error of the command line.
 func misread(err error) error {
 	at := "storefront"
-	var parse *kong.ParseError
-	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
 		at = parse.Context.Selected().FullPath()
 	}
 	return usage("%w; see `%s --help`", err, at)

@@ -187,8 +187,7 @@ func (c *otlpClient) UploadTraces(ctx context.Context, spans []*tracev1.Resource
 	defer context.AfterFunc(c.stopped, cancel)()
 	for pause := c.pause; ; pause = min(2*pause, otlpLastPause) {
 		after, err := c.post(ctx, body)
-		var later *retryLater
-		if !errors.As(err, &later) {
+		if _, ok := errors.AsType[*retryLater](err); !ok {
 			return err
 		}
 		delay := max(after, pause/2+rand.N(pause))

@@ -96,8 +96,7 @@ func (d *demoData) override(text string) error {
 	}
 	set := m.ProtoReflect().New().Interface()
 	if err := wire.Unmarshal(append(member, '}'), set); err != nil {
-		var invalid *wire.Invalid
-		if errors.As(err, &invalid) && len(invalid.Fields) > 0 {
+		if invalid, ok := errors.AsType[*wire.Invalid](err); ok && len(invalid.Fields) > 0 {
 			return usage("--override: %s %s", name, invalid.Fields[0].Message)
 		}
 		return usage("--override: %s cannot be %q", name, value)

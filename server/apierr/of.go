@@ -31,8 +31,7 @@ func (r *Refusal) GaveUp() bool { return r.Code == Canceled || r.Code == Deadlin
 // A refusal is returned unchanged, unless it is unavailable with a cause. The error must not be
 // nil.
 func In(ctx context.Context, err error, unreachable func(error) bool) *Refusal {
-	var r *Refusal
-	if errors.As(err, &r) && (r.Code != Unavailable || r.Cause == nil) {
+	if r, ok := errors.AsType[*Refusal](err); ok && (r.Code != Unavailable || r.Cause == nil) {
 		return r
 	}
 	switch ended := context.Cause(ctx); {

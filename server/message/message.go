@@ -134,8 +134,7 @@ func bodyOf(r *http.Request) io.ReadCloser {
 
 // readError returns why a body could not be read, in our own words.
 func (b Bounds) readError(a *Arrival, err error) error {
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return TooLarge(b.Bytes)
 	}
 	return a.Why(err)

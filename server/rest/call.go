@@ -83,8 +83,7 @@ func (e *Edge) serveCall(x *exchange, r *http.Request, m *method, malformed erro
 // answered in plain HTTP.
 func (x *exchange) checkCall(r *http.Request, kind message.Kind) error {
 	err := message.Check(x.writer, r, kind)
-	var refused *apierr.Refusal
-	if errors.As(err, &refused) && refused.Code == apierr.UnsupportedMediaType && refused.Protocol == 0 {
+	if refused, ok := errors.AsType[*apierr.Refusal](err); ok && refused.Code == apierr.UnsupportedMediaType && refused.Protocol == 0 {
 		x.protocol = ProtocolNone
 	}
 	return err

@@ -130,8 +130,7 @@ func (w *Webhooks) FindDeliveries(ctx context.Context, which Search, at time.Tim
 		if err == nil {
 			return FoundDeliveries{Entries: []queue.Entry{entry}}, nil
 		}
-		var missing *apierr.Refusal
-		if !errors.As(err, &missing) {
+		if _, ok := errors.AsType[*apierr.Refusal](err); !ok {
 			return none, err
 		}
 		entries, err := queue.EntriesOf(ctx, w.db, search, []uuid.UUID{id})

@@ -131,8 +131,7 @@ func (w *Webhooks) target(url string) error {
 	if err == nil {
 		return nil
 	}
-	var bad *egress.URLError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*egress.URLError](err); ok {
 		return apierr.New(apierr.WebhookURLInvalid, "The webhook's URL "+bad.Reason+".")
 	}
 	return fmt.Errorf("check the webhook's URL: %w", err)

@@ -164,8 +164,7 @@ func unreached(err error) (message, remedy string) {
 		return "no answer within " + patience.String(), "let the firewall pass connections out to port 443, or set --egress-proxy"
 	}
 	// The error repeats the URL, and with it a proxy's password.
-	var of *net.OpError
-	if errors.As(err, &of) {
+	if of, ok := errors.AsType[*net.OpError](err); ok {
 		return lowerCase(of.Err.Error()), "let the firewall pass connections out to port 443, or set --egress-proxy"
 	}
 	return "no TLS connection", "is it an https address? A proxy between may answer in its place"

@@ -275,8 +275,7 @@ func (m storeKeys) ask(ctx context.Context, condition string, args ...any) (answ
 
 // code is the SQLSTATE of an error, "" if it has none.
 func code(err error) string {
-	var failed *pq.Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*pq.Error](err); ok {
 		return string(failed.Code)
 	}
 	return ""

@@ -151,8 +151,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (Progress, erro
 		if err = r.err; err == nil {
 			err = l.add(ctx, r.entry)
 		}
-		var bad *LineError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*LineError](err); ok {
 			err = l.add(ctx, &entry{line: bad.Line, bad: []LineError{*bad}})
 		}
 	}
@@ -162,8 +161,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (Progress, erro
 // finish stores the last batch if the file was read to its end, or to a line after which nothing can be
 // read, and returns the progress.
 func (l *load) finish(ctx context.Context, err error) (Progress, error) {
-	var fatal *fatalError
-	if errors.As(err, &fatal) {
+	if fatal, ok := errors.AsType[*fatalError](err); ok {
 		l.batch = append(l.batch, &entry{line: fatal.Line, bad: []LineError{fatal.LineError}})
 		err = io.EOF
 	}

@@ -133,8 +133,7 @@ func (l *load) objects(text *lines) func() (*entry, error) {
 		case Orders:
 			e.message = &storefrontv1.Order{}
 		}
-		var invalid *wire.Invalid
-		if errors.As(wire.Unmarshal(object, e.message), &invalid) {
+		if invalid, ok := errors.AsType[*wire.Invalid](wire.Unmarshal(object, e.message)); ok {
 			if len(invalid.Fields) == 0 {
 				return nil, &LineError{at, "", invalid.Message}
 			}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -220,9 +221,7 @@ func (t *table) name(header []string) {
 // mapped adds the columns of --map, and for a file of one's own each column that is named as a field.
 func (s source) mapped(fields []string, columns []Column) (source, error) {
 	all := map[string][]string{}
-	for field, names := range s.columns {
-		all[field] = names
-	}
+	maps.Copy(all, s.columns)
 	if s.columns == nil {
 		for _, field := range fields {
 			all[field] = []string{field}

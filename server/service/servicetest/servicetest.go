@@ -123,8 +123,7 @@ func Refused(t *testing.T, err error, code apierr.Code) *apierr.Refusal {
 
 // RefusalCode returns the code of a refusal, "" of any other error and of none.
 func RefusalCode(err error) apierr.Code {
-	var r *apierr.Refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*apierr.Refusal](err); ok {
 		return r.Code
 	}
 	return ""
