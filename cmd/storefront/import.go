@@ -96,10 +96,18 @@ func (c *importCmd) Run(s *session) error {
 		if done.Skipped > 0 {
 			left = " and left as they are"
 		}
-		_, err = fmt.Fprintf(s.out, "%d lines: %d %s %s, %d there before%s\n", done.Lines, done.Stored, c.Kind, verb, done.Skipped, left)
+		_, err = fmt.Fprintf(s.out, "%s: %s %s, %d there before%s\n", plural(done.Lines, "line"), plural(done.Stored, strings.TrimSuffix(c.Kind, "s")), verb, done.Skipped, left)
 		return err
 	})
 	return errors.Join(err, bad.close())
+}
+
+// plural returns a count with its noun.
+func plural(n int, word string) string {
+	if n != 1 {
+		word += "s"
+	}
+	return fmt.Sprintf("%d %s", n, word)
 }
 
 // stopped names the bad lines, and how much is stored in spite of them: on a terminal in a line each,

@@ -75,8 +75,8 @@ function checkValue(name: string, value: unknown): void {
 }
 
 function segment(name: string, value: unknown): string {
-  // As segments, dots would lead to another address.
-  if (typeof value !== "string" || value === "" || value === "." || value === "..") {
+  // As segments, dots would lead to another address; half of a surrogate pair cannot be encoded.
+  if (typeof value !== "string" || value === "" || value === "." || value === ".." || /\p{Surrogate}/u.test(value)) {
     throw new TypeError(`${name} must be the text of an identifier`);
   }
   return encodeURIComponent(value);

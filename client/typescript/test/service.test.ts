@@ -150,7 +150,7 @@ it("names what is not there by its own code", async () => {
   assert.equal((await refusal(shop.orders.get("../products/1?x=y#z"))).code, "order_not_found", "an id stays one segment");
   assert.equal((await refusal(shop.customers.get("é/%2e"))).code, "customer_not_found");
   assert.equal((await refusal(shop.paymentLinks.enable(nobody))).code, "payment_link_not_found");
-  for (const id of ["", ".", ".."]) {
+  for (const id of ["", ".", "..", "\ud800"]) {
     await assert.rejects(shop.paymentLinks.enable(id), TypeError);
   }
 });
