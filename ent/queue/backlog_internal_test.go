@@ -95,11 +95,14 @@ func TestBacklogTellsWhatThereIsToDo(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return now }}, func(t *testing.T, s *db.DB) {
-		expect := func(c *Collector, text string) {
+		expect := func(text string) {
 			t.Helper()
-			require.NoError(t, testutil.CollectAndCompare(c, strings.NewReader(text)))
+			var err error
+			for tries := 0; tries == 0 || err != nil && tries < 10; tries++ { // a busy machine may need longer than a look may take
+				err = testutil.CollectAndCompare(NewCollector(s, slog.New(slog.DiscardHandler)), strings.NewReader(text))
+			}
+			require.NoError(t, err)
 		}
-		log := slog.New(slog.DiscardHandler)
 		const help = `# HELP storefront_deliveries_waiting Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
 # TYPE storefront_deliveries_waiting gauge
 storefront_deliveries_waiting{attempt="first"} FIRST
@@ -114,7 +117,7 @@ storefront_outbox_rows ROWS
 		text := func(lag, rows, first, retry string) string {
 			return strings.NewReplacer("LAG", lag, "ROWS", rows, "FIRST", first, "RETRY", retry).Replace(help)
 		}
-		expect(NewCollector(s, log), text("0", "0", "0", "0"))
+		expect(text("0", "0", "0", "0"))
 
 		owner, webhook := ownerOf(t, s, backlogWebhooks...), backlogWebhooks[0]
 		for _, age := range []time.Duration{90 * time.Second, time.Second} {
@@ -126,10 +129,10 @@ storefront_outbox_rows ROWS
  VALUES ($1, $2, $3, $4, 'order.paid', $5, $6, $7, $6)`, uuid.New(), owner, webhook, uuid.New(), retry, now.Add(time.Duration(i)), []byte("[]"))
 			require.NoError(t, err)
 		}
-		expect(NewCollector(s, log), text("90", "2", "1", "2"))
+		expect(text("90", "2", "1", "2"))
 		_, err := s.Writer().Exec("UPDATE webhooks SET epoch = 2, epoch_since = $1 WHERE id = $2", now.Add(time.Millisecond), webhook)
 		require.NoError(t, err)
-		expect(NewCollector(s, log), text("90", "2", "0", "0"))
+		expect(text("90", "2", "0", "0"))
 	})
 }
 
