@@ -152,5 +152,9 @@ func withDatabase(server, name string) (string, error) {
 		return "", fmt.Errorf("%s is not a URL", serverVariable)
 	}
 	u.Path = "/" + name
+	// The service gives up a connection after 3 s, which a busy machine may need for one.
+	q := u.Query()
+	q.Set("connect_timeout", "60")
+	u.RawQuery = q.Encode()
 	return u.String(), nil
 }
