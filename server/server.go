@@ -194,7 +194,10 @@ func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 // those that take too long, and writes the last use of keys. It returns nil after such an end. It is called once.
 func (s *Server) Run(ctx context.Context) error {
 	public := s.edge.Server()
-	public.Handler, public.ConnState = s.drain.handler(s.publicHandler()), s.drain.note
+	public.Handler, public.ConnState = s.drain.handler(s.publicHandler()), func(c net.Conn, state http.ConnState) {
+		s.edge.Note(c, state)
+		s.drain.note(c, state)
+	}
 	public.ConnContext = crowd.Context
 	// HTTP/2 without TLS too, which gRPC needs.
 	protocols := new(http.Protocols)
@@ -226,6 +229,8 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error { s.config.DB.KeepPartitions(running, s.config.Logger); return nil })
 	group.Go(func() error { count.On(s.config.DB).Keep(running, s.config.Logger); return nil })
 	group.Go(func() error {
+		<-running.Done()
+		s.edge.EndEarly()
 		s.drain.wait(running)
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
 		defer cancel()

@@ -38,7 +38,9 @@ func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time
 	end := start.Add(length)
 	for n := range l.clients {
 		group.Go(func() error {
-			for now := start; now.Before(end) && within.Err() == nil; {
+			// They know nothing of each other, so that they do not all begin, or come back, in one moment.
+			_ = wait(within, l.pause*time.Duration(n)/time.Duration(l.clients)) // it ends with the context, as the loop does
+			for now := time.Now(); now.Before(end) && within.Err() == nil; {
 				made := c.call(l.next(n), now, l.patience)
 				calls[n] = append(calls[n], made)
 				if made.verdict != served && l.strict {

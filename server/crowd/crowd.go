@@ -163,6 +163,9 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
+// NetConn is the connection beneath.
+func (c *conn) NetConn() net.Conn { return c.Conn }
+
 // CloseWrite closes the sending half, if the connection beneath can.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {

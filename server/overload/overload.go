@@ -14,7 +14,8 @@
 //
 // Under overload a long queue ends up serving only requests whose callers have already gone. So
 // waits get shorter once the queue has stood for a while: from burstWait to a few times the
-// duration of a request (controlled delay: Maurer, Fail at Scale, ACM Queue 13(8), 2015).
+// duration of a request (controlled delay: Maurer, Fail at Scale, ACM Queue 13(8), 2015). TurnAway says
+// beforehand which requests would wait in vain, for a caller that can refuse them cheaper than Enter's.
 package overload
 
 import (
@@ -125,6 +126,27 @@ func (l *Limiter) enter(ctx context.Context, who Party, least time.Duration) err
 	case <-ctx.Done():
 		return l.abandon(w, context.Cause(ctx))
 	}
+}
+
+// TurnAway reports whether a request that comes now had better be refused before it is read, and counts it as
+// refused then: the queue stands, those before it take leastWait or longer, and it is not the only one of its party.
+func (l *Limiter) TurnAway(who Party) bool {
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.parties[who]
+	if p == nil || p.running+p.waiting == 0 {
+		return false
+	}
+	since, average, ahead, slots := l.saturated, l.average, l.waiting, l.slots
+	if p.running >= l.share {
+		since, average, ahead, slots = p.queued, p.average, p.waiting, l.share
+	}
+	if since.IsZero() || now.Sub(since) < standingAfter || time.Duration(ahead)*average < leastWait*time.Duration(slots) {
+		return false
+	}
+	l.refused++
+	return true
 }
 
 // Leave gives back the slot of a request that took that long.

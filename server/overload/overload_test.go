@@ -235,3 +235,30 @@ func BenchmarkLimiterEnterFree(b *testing.B) {
 		}
 	})
 }
+
+// In a standing queue, who comes next is turned away once those before it fill the wait; the only request of its party
+// is not, nor is anybody in a new queue.
+func TestWhoWouldWaitInVainIsTurnedAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := overload.New(2, 2, 8)
+		hold(t, l, greedy, 2)
+		l.Leave(greedy, 40*time.Millisecond)
+		hold(t, l, greedy, 1)
+		for _, before := range []int{0, 1, 2} {
+			require.False(t, l.TurnAway(greedy), "%d wait, not for long", before)
+			enter(t.Context(), l, greedy)
+		}
+		time.Sleep(150 * time.Millisecond)
+		require.True(t, l.TurnAway(greedy), "three wait, each 40 ms, for two slots")
+		require.False(t, l.TurnAway(other))
+		require.Equal(t, overload.Load{Running: 2, Waiting: 3, Refused: 1}, l.Load())
+		l.Leave(greedy, 40*time.Millisecond)
+		require.False(t, l.TurnAway(greedy), "two wait, and fill less")
+		for range 4 {
+			l.Leave(greedy, 40*time.Millisecond)
+			synctest.Wait()
+		}
+		require.False(t, l.TurnAway(greedy), "nobody waits")
+	})
+}

@@ -2,7 +2,7 @@ package rest
 
 import (
 	"bytes"
-	"io"
+	"fmt"
 	"net"
 	"net/http"
 	"time"
@@ -27,13 +27,14 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c, edge: l.edge}, nil
+	return &conn{Conn: c, edge: l.edge, in: inbound{waiting: true}}, nil
 }
 
-// conn inspects what net/http writes to one connection.
+// conn inspects what net/http reads from and writes to one connection.
 type conn struct {
 	net.Conn
 	edge *Edge
+	in   inbound
 }
 
 // Write sends the bytes, or, if they are an answer of net/http itself, the service's answer
@@ -43,7 +44,11 @@ func (c *conn) Write(p []byte) (int, error) {
 	if !ok {
 		return c.Conn.Write(p)
 	}
-	if _, err := c.Conn.Write(c.answer(message)); err != nil {
+	refusal := apierr.Invalid(message)
+	if message == messageHeaders {
+		refusal = headersTooLarge()
+	}
+	if _, err := c.Conn.Write(c.answer(&exchange{incoming: &http.Request{}, start: time.Now(), protocol: ProtocolNone, route: unmatched}, refusal)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -105,37 +110,45 @@ func bareAnswer(p []byte) (message string, ok bool) {
 	return message, ok
 }
 
-// answer returns the whole answer to an unreadable request, and logs it. It is 431 for headers that
-// are too large and 400 validation_failed for the rest: a client's mistake is never a 5xx.
-func (c *conn) answer(message string) []byte {
-	r := &http.Request{}
-	w := &unread{http.Response{ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Date": {c.edge.config.Now().UTC().Format(http.TimeFormat)}}, Close: true}}
-	x := &exchange{writer: w, incoming: r, edge: c.edge, start: time.Now(), protocol: ProtocolNone, route: unmatched}
-	x.address = parseAddress(c.RemoteAddr().String())
-	x.setID()
-	x.setRate(ratelimit.Uncounted(c.edge.config.Now()))
-	refusal := apierr.Invalid(message)
-	if message == messageHeaders {
-		refusal = headersTooLarge()
+// answer returns the whole answer to a request that net/http has not read, and logs it. The exchange has what is known
+// of the request. The connection closes after it, unless the request is shed.
+func (c *conn) answer(x *exchange, refusal *apierr.Refusal) []byte {
+	e := c.edge
+	w := &unread{header: http.Header{"Date": {e.config.Now().UTC().Format(http.TimeFormat)}}}
+	if !x.shed {
+		w.header["Connection"] = []string{"close"}
 	}
-	c.edge.refuse(x, r, refusal)
-	c.edge.finish(x, r)
+	x.writer, x.edge, x.address = w, e, parseAddress(c.RemoteAddr().String())
+	x.setID()
+	x.setRate(ratelimit.Uncounted(e.config.Now()))
+	e.refuse(x, x.incoming, refusal)
+	e.finish(x, x.incoming)
 	var b bytes.Buffer
-	_ = w.response.Write(&b) // to memory
+	b.Grow(1 << 10)
+	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", w.status, http.StatusText(w.status))
+	_ = w.header.Write(&b) // to memory
+	b.WriteString("\r\n")
+	if x.incoming.Method != http.MethodHead {
+		b.Write(w.body)
+	}
 	return b.Bytes()
 }
 
-// unread is the writer of an answer to a request that could not be read.
-type unread struct{ response http.Response }
+// unread is the writer of an answer to a request that net/http has not read.
+type unread struct {
+	header http.Header
+	status int
+	body   []byte
+}
 
 // Header returns the headers of the answer.
-func (w *unread) Header() http.Header { return w.response.Header }
+func (w *unread) Header() http.Header { return w.header }
 
 // WriteHeader sets the status.
-func (w *unread) WriteHeader(status int) { w.response.StatusCode = status }
+func (w *unread) WriteHeader(status int) { w.status = status }
 
 // Write sets the body.
 func (w *unread) Write(p []byte) (int, error) {
-	w.response.Body, w.response.ContentLength = io.NopCloser(bytes.NewReader(p)), int64(len(p))
+	w.body = p
 	return len(p), nil
 }

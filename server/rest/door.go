@@ -80,6 +80,16 @@ func (d *door) enter(ctx context.Context, x *exchange, authorization []string) e
 	return d.pass(ctx, x, d.limiter.Enter)
 }
 
+// turnAway returns the refusal of a request that is not read yet, nil if it may come in.
+func (d *door) turnAway(authorization []byte) *apierr.Refusal {
+	party, _ := d.stores.Get(maphash.Bytes(d.seed, authorization))
+	if !d.limiter.TurnAway(party) {
+		return nil
+	}
+	d.noteShed(context.Background())
+	return tooMany()
+}
+
 // outside calls wait without a slot: it reads the request's body, so that a slow sender occupies none, or
 // waits for something else. The request then waits for a slot like any other.
 func (d *door) outside(ctx context.Context, x *exchange, wait func() error) error {
@@ -130,6 +140,10 @@ func (d *door) refused(ctx context.Context, x *exchange, err error) error {
 	}
 	x.shed = true
 	d.noteShed(ctx)
+	return tooMany()
+}
+
+func tooMany() *apierr.Refusal {
 	return apierr.New(apierr.Unavailable, "The service has more requests than it can answer in time; try again later.")
 }
 

@@ -37,6 +37,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -117,6 +118,7 @@ type Edge struct {
 	endStreams context.CancelFunc
 	errors     *connect.ErrorWriter
 	door       *door
+	early      sync.RWMutex // held by early refusals, and for good by the server's end
 }
 
 // New returns the edge for the configured services. It returns an error if a service has no descriptor,

@@ -219,6 +219,7 @@ type world struct {
 	observe  func(rest.Request)
 	mu       sync.Mutex
 	observed []rest.Request
+	read     map[string]int // requests that net/http has read, by the address of who sent them
 }
 
 type lockedBuffer struct {
@@ -251,7 +252,7 @@ func (w *world) requests() []rest.Request {
 // newWorld makes an edge that does not listen.
 func newWorld(t testing.TB, change ...func(*rest.Config)) *world {
 	t.Helper()
-	w := &world{api: &api{}, gate: &gate{}, log: &lockedBuffer{}}
+	w := &world{api: &api{}, gate: &gate{}, log: &lockedBuffer{}, read: map[string]int{}}
 	w.observe = func(r rest.Request) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -285,6 +286,14 @@ func start(t *testing.T, change ...func(*rest.Config)) *world {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server := edge.Server()
+	server.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateActive {
+			w.mu.Lock()
+			w.read[c.RemoteAddr().String()]++
+			w.mu.Unlock()
+		}
+		edge.Note(c, state)
+	}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(edge.Listen(l)) }()
 	t.Cleanup(func() { _ = server.Close(); <-done })

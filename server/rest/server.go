@@ -42,7 +42,7 @@ func HTTP2() *http.HTTP2Config {
 }
 
 // Server returns the HTTP server of the public listener: HTTP/1.1, and HTTP/2 with or without TLS,
-// as gRPC needs it. Its listener must come from Listen.
+// as gRPC needs it. Its listener must come from Listen, and its ConnState must call Note.
 func (e *Edge) Server() *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -58,6 +58,7 @@ func (e *Edge) Server() *http.Server {
 		Protocols:                    protocols,
 		HTTP2:                        HTTP2(),
 		DisableGeneralOptionsHandler: true,
+		ConnState:                    e.Note,
 		ErrorLog:                     slog.NewLogLogger(e.config.Logger.Handler(), slog.LevelDebug),
 	}
 }
