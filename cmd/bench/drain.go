@@ -78,6 +78,8 @@ func (b *webhookBench) drain(ctx context.Context, measure string) (float64, erro
 	if err != nil {
 		return 0, err
 	}
+	firstPaid, lastPaid := commits(payments)
+	b.report.add(measure, drainPayments, "payments/s", float64(n)/lastPaid.Sub(firstPaid).Seconds())
 	b.receiver.Forget()
 	before, err := b.db.walPosition(ctx)
 	if err != nil {
@@ -222,17 +224,23 @@ func (b *webhookBench) together(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	first, paid := payments[0].at, payments[0].at
-	for _, p := range payments {
-		if p.at.Before(first) {
-			first = p.at
-		}
-		if p.at.After(paid) {
-			paid = p.at
-		}
-	}
+	first, paid := commits(payments)
 	b.report.add(measureTogether, "from the first commit to the last arrival", "events/s", float64(n)/last.Sub(first).Seconds())
 	b.report.add(measureTogether, "the writers alone, first commit to last", "events/s", float64(n)/paid.Sub(first).Seconds())
 	b.report.addLatencies(measureTogether, times)
 	return nil
+}
+
+// commits is when the first and the last of payments were committed.
+func commits(payments []payment) (first, last time.Time) {
+	first, last = payments[0].at, payments[0].at
+	for _, p := range payments {
+		if p.at.Before(first) {
+			first = p.at
+		}
+		if p.at.After(last) {
+			last = p.at
+		}
+	}
+	return first, last
 }

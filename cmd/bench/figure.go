@@ -17,6 +17,8 @@ const (
 	measureYardstick = "yardstick"
 	// drainRate is the figure that two drains are compared by.
 	drainRate = "from the first arrival to the last"
+	// drainPayments is how fast its events came to be.
+	drainPayments = "the payments that fill it, no worker beside them"
 )
 
 // webhookReport is the outcome of a run, as -o json prints it.

@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// mostSpread is the longest time over which clients begin.
+const mostSpread = time.Second
+
 // closedLoop is clients that each wait for an answer before they ask again.
 type closedLoop struct {
 	address string
@@ -39,7 +42,7 @@ func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time
 	for n := range l.clients {
 		group.Go(func() error {
 			// They know nothing of each other, so that they do not all begin, or come back, in one moment.
-			_ = wait(within, l.pause*time.Duration(n)/time.Duration(l.clients)) // it ends with the context, as the loop does
+			_ = wait(within, min(l.pause, mostSpread)*time.Duration(n)/time.Duration(l.clients)) // it ends with the context, as the loop does
 			for now := time.Now(); now.Before(end) && within.Err() == nil; {
 				made := c.call(l.next(n), now, l.patience)
 				calls[n] = append(calls[n], made)

@@ -28,7 +28,7 @@ func TestWebhooksAreMeasuredFromCommitToArrival(t *testing.T) {
 		figures            []string
 	}{
 		{"sqlite", "poll,drain,hanging", nil, []string{
-			"poll: commit to arrival, p50", "drain: " + drainRate, "drain: worker and database", "drain: a relay, p99",
+			"poll: commit to arrival, p50", "drain: " + drainPayments, "drain: " + drainRate, "drain: worker and database", "drain: a relay, p99",
 			"yardstick: posts, signed, nothing stored", "drain: drain over yardstick", "hanging: commit to arrival, longest",
 			"hanging: requests that hung",
 		}},
