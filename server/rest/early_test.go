@@ -56,6 +56,8 @@ type caller struct {
 	w    *world
 	conn net.Conn
 	from *bufio.Reader
+	// before is how many requests others sent from the same port, which the system hands out again.
+	before int
 }
 
 func (w *world) dial(t *testing.T) *caller {
@@ -63,7 +65,9 @@ func (w *world) dial(t *testing.T) *caller {
 	c, err := net.Dial("tcp", w.addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	return &caller{t, w, c, bufio.NewReader(c)}
+	made := &caller{t: t, w: w, conn: c, from: bufio.NewReader(c)}
+	made.before = made.reads()
+	return made
 }
 
 func (c *caller) write(text string) {
@@ -88,7 +92,7 @@ const oneProduct = " /v1/products/" + productID + " HTTP/1.1\r\nHost: x\r\nAutho
 func (c *caller) reads() int {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
-	return c.w.read[c.conn.LocalAddr().String()]
+	return c.w.read[c.conn.LocalAddr().String()] - c.before
 }
 
 // untilRefusedEarly asks until it is refused and net/http has not read the request.
@@ -144,13 +148,16 @@ func TestOnlyWholeRequestsAreRefusedEarly(t *testing.T) {
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			w.dial(t).untilRefusedEarly("GET") // it is crowded
-			c := w.dial(t)
-			for _, piece := range row.pieces {
-				c.write(piece)
-				time.Sleep(10 * time.Millisecond) // so that most arrive apart
-			}
-			for range row.answers {
-				c.read("GET")
+			var c *caller
+			for c == nil || c.reads() == 0 { // pieces that arrived together may have been refused early
+				c = w.dial(t)
+				for _, piece := range row.pieces {
+					c.write(piece)
+					time.Sleep(10 * time.Millisecond)
+				}
+				for range row.answers {
+					c.read("GET")
+				}
 			}
 			require.Equal(t, row.answers, c.reads())
 			c.write("GET" + oneProduct)
