@@ -249,6 +249,7 @@ func TestWhoWouldWaitInVainIsTurnedAway(t *testing.T) {
 			require.False(t, l.TurnAway(greedy), "%d wait, not for long", before)
 			enter(t.Context(), l, greedy)
 		}
+		require.False(t, l.TurnAway(greedy), "three wait, in a new queue")
 		time.Sleep(150 * time.Millisecond)
 		require.True(t, l.TurnAway(greedy), "three wait, each 40 ms, for two slots")
 		require.False(t, l.TurnAway(other))
