@@ -2,6 +2,7 @@ package hook_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/google/uuid"
@@ -9,7 +10,10 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 )
 
@@ -51,5 +55,43 @@ func TestBeside(t *testing.T) {
 			return nil
 		}), "the whole transaction fails")
 		require.Equal(t, entries, s.Client().ActivityEntry.Query().CountX(ctx))
+	})
+}
+
+// TestManyRecordsKeepTheirOrder writes more of them than share a statement.
+func TestManyRecordsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		ctx, _ := inStore(t, s)
+		owner, err := tenant.StoreOf(ctx)
+		require.NoError(t, err)
+		_, err = s.Writer().Exec(`INSERT INTO webhooks (id, store_id, url, events, enabled, secret, secret_key, created_at, updated_at)
+ VALUES ($1, $2, 'https://a.example', '["customer.created"]', true, $3, '', $4, $4)`, uuid.New(), owner.ID, []byte{1}, s.Now())
+		require.NoError(t, err)
+		before := s.Client().ActivityEntry.Query().CountX(ctx)
+		var rows []*ent.Customer
+		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, _ *ent.Tx) error {
+			now := hook.Time(ctx)
+			for i := range 25 {
+				email := fmt.Sprintf("c%d@example.com", i)
+				row := &ent.Customer{ID: id.At(now), StoreID: owner.ID, Email: &email, CreatedAt: now, UpdatedAt: now}
+				rows = append(rows, row)
+				hook.Insert(ctx, s.Dialect(), field.CustomerRows, row)
+				if err := hook.Created(ctx, row); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		require.Equal(t, 25, s.Client().Customer.Query().CountX(ctx))
+		for i, e := range s.Client().ActivityEntry.Query().Order(ent.Asc("id")).AllX(ctx)[before:] {
+			require.Equal(t, rows[i].ID, e.ResourceID)
+		}
+		queued := 0
+		require.NoError(t, s.Reader().QueryRow("SELECT count(*) FROM outbox o JOIN events e ON e.id = o.event_id").Scan(&queued))
+		require.Equal(t, 25, queued)
+		for i, e := range s.Client().Event.Query().Order(ent.Asc("id")).AllX(ctx) {
+			require.Contains(t, string(e.Payload), rows[i].ID.String())
+		}
 	})
 }

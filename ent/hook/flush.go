@@ -3,12 +3,15 @@ package hook
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"entgo.io/ent/dialect"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
@@ -16,106 +19,117 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// beside is a statement that runs with those of Flush.
-type beside struct {
+// write is a statement of Flush without a result.
+type write struct {
+	into      *inserts // nil for a statement of its own
 	statement string
 	args      []any
 }
 
+// inserts are writes that are rows of one insert.
+type inserts struct{ head, row, between string }
+
 // AtFlush leaves a statement without a result to Flush, which on PostgreSQL makes it a part of a
-// statement of its own: a round trip less for each. It changes rows that the transaction holds and
-// that nothing else of the transaction reads or changes afterwards.
+// statement with others: a round trip less for each. It changes rows that the transaction holds, or
+// inserts new ones, and nothing else of the transaction reads or changes them afterwards.
 func AtFlush(ctx context.Context, statement string, args ...any) {
 	r := from(ctx)
-	r.beside = append(r.beside, beside{statement, args})
+	r.writes = append(r.writes, write{nil, statement, args})
 }
 
-// Flush writes the journal entries, the events and their outbox entries of the transaction that
-// Begin began, a statement for each, and runs what AtFlush left to it; on PostgreSQL, one event, one
-// entry and all of that share a statement. Call it once, right before the commit. It reports
-// whether the outbox has anything to announce after the commit: an event to which no enabled webhook
-// of the store subscribes is kept, but not queued.
+// Insert leaves the inserts of new rows to Flush. Rows that are journaled are noted by Created.
+func Insert[R any](ctx context.Context, database string, into *field.Rows[R], rows ...*R) {
+	for statement, args := range into.Insert(database, rows...) {
+		AtFlush(ctx, statement, args...)
+	}
+}
+
+// together is how many writes share a statement on PostgreSQL: all of an ordinary transaction. The text of
+// more of them would be too long to be kept prepared.
+const together = 10
+
+// Flush runs what AtFlush left to it and writes the journal entries, the events and their outbox entries
+// of the transaction that Begin began, in as few statements as the database can. Call it once, right
+// before the commit. It reports whether the outbox has anything to announce after the commit: an event to
+// which no enabled webhook of the store subscribes is kept, but not queued.
 func Flush(ctx context.Context, tx *ent.Tx, database string) (queued bool, err error) {
 	r, ok := ctx.Value(contextKey{}).(*recorder)
 	if !ok {
 		return false, errForeignTransaction
 	}
-	if database == dialect.SQLite || len(r.entries) == 0 && len(r.events) == 0 {
-		for _, b := range r.beside {
-			if _, err := exec(ctx, tx, b.statement, b.args); err != nil {
-				return false, fmt.Errorf("run what was left to the end: %w", err)
-			}
-		}
-		r.beside = nil
-	}
-	if len(r.entries) == 0 && len(r.events) == 0 {
-		return false, nil
-	}
-	store, actor, _ := tenant.From(ctx)
-	ctx, written := r.begin(ctx)
-	defer func() { tracing.End(written, err) }()
-	entries := r.journal(store, actor)
-	events, err := r.outbox(ctx, tx, store)
-	if err != nil {
-		return false, fmt.Errorf("write the outbox: %w", err)
-	}
-	s := postgres
-	if database == dialect.SQLite {
-		s = sqlite
-	}
-	for ; s.both != "" && len(entries) > 0 && len(events) > 0; entries, events = entries[1:], events[1:] {
-		n, err := r.exec(ctx, tx, s.both, append(events[0], entries[0]...))
-		if err != nil {
-			return false, fmt.Errorf("write the activity journal and the outbox: %w", err)
-		}
-		queued = queued || n > 0
-	}
-	for _, row := range entries {
-		if _, err := r.exec(ctx, tx, insertEntry, row); err != nil {
-			return false, fmt.Errorf("write the activity journal: %w", err)
-		}
-	}
-	for _, row := range events {
-		if s.event != "" {
-			if _, err := exec(ctx, tx, s.event, row); err != nil {
-				return false, fmt.Errorf("write an event: %w", err)
-			}
-			row = row[:3]
-		}
-		n, err := r.exec(ctx, tx, s.outbox, row)
-		if err != nil {
+	if len(r.entries) > 0 || len(r.events) > 0 {
+		var written trace.Span
+		ctx, written = r.begin(ctx)
+		defer func() { tracing.End(written, err) }()
+		if err := r.records(ctx, tx, database); err != nil {
 			return false, fmt.Errorf("write the outbox: %w", err)
+		}
+	}
+	size := together
+	if database == dialect.SQLite {
+		size = 1
+	}
+	for some := range slices.Chunk(r.writes, size) {
+		n, err := run(ctx, tx, some)
+		if err != nil {
+			return false, fmt.Errorf("write the changes, the journal and the outbox: %w", err)
 		}
 		queued = queued || n > 0
 	}
 	return queued, nil
 }
 
-// exec runs a statement of Flush, the first one together with all that AtFlush left.
-func (r *recorder) exec(ctx context.Context, tx *ent.Tx, statement string, args []any) (int64, error) {
-	if len(r.beside) == 0 {
-		return exec(ctx, tx, statement, args)
+// run runs writes as one statement: the insert into the outbox, or else the last one, takes in the others.
+// It returns how many rows the outbox was given.
+func run(ctx context.Context, tx *ent.Tx, writes []write) (queued int64, err error) {
+	var statements []string
+	var args []any
+	main, queues := -1, false
+	merged := map[*inserts]int{}
+	for _, w := range writes {
+		statement := shift(w.statement, len(args))
+		args = append(args, w.args...)
+		if i, more := merged[w.into]; more {
+			statements[i] += w.into.between + statement
+			continue
+		}
+		if w.into != nil {
+			merged[w.into] = len(statements)
+			statement = w.into.head + statement
+		}
+		if !queues {
+			main, queues = len(statements), w.into == outbox || w.into == outboxSQLite
+		}
+		statements = append(statements, statement)
 	}
-	with := []byte("WITH ")
-	for i, b := range r.beside {
-		with = fmt.Appendf(with, "beside%d AS (", i)
-		with = append(shift(with, b.statement, len(args)), "), "...)
-		args = append(args, b.args...)
+	var with []byte
+	for i, statement := range statements {
+		if i != main {
+			with = fmt.Appendf(with, ", w%d AS (%s)", i, statement)
+		}
 	}
-	r.beside = nil
-	if rest, more := strings.CutPrefix(statement, "WITH "); more {
-		return exec(ctx, tx, string(with)+rest, args)
+	text := statements[main]
+	if len(with) > 0 {
+		text = "WITH " + string(with[len(", "):]) + " " + text
 	}
-	return exec(ctx, tx, string(with[:len(with)-len(", ")])+" "+statement, args)
+	result, err := tx.ExecContext(ctx, text, args...)
+	if err != nil || !queues {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
-// shift appends a statement whose parameters are numbered from by + 1 instead of 1.
-func shift(b []byte, statement string, by int) []byte {
+// shift returns a statement with its parameters numbered from by + 1 instead of 1.
+func shift(statement string, by int) string {
+	if by == 0 {
+		return statement
+	}
+	var b []byte
 	for {
 		before, after, found := strings.Cut(statement, "$")
 		b = append(b, before...)
 		if !found {
-			return b
+			return string(b)
 		}
 		digits := len(after) - len(strings.TrimLeft(after, "0123456789"))
 		number, _ := strconv.Atoi(after[:digits]) // our own statements: it is a number
@@ -124,72 +138,48 @@ func shift(b []byte, statement string, by int) []byte {
 	}
 }
 
-func exec(ctx context.Context, tx *ent.Tx, statement string, args []any) (int64, error) {
-	result, err := tx.ExecContext(ctx, statement, args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 // Every change runs these statements, nearly always for a single row. So they bypass the query
-// builder: as texts that a connection prepares once they halve the service's time for them. The
-// rows affected are those of the outbox.
-const (
-	entryColumns = `activity_entries
- (id, store_id, actor_type, actor_id, actor_name, action, resource_type, resource_id, changes, created_at)`
-	insertEntry = `INSERT INTO ` + entryColumns + ` VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
-	insertEvent = `INSERT INTO events (id, store_id, type, payload, created_at, request_id, trace) VALUES ($1, $2, $3, $4, $5, $6, $7)`
-	intoOutbox  = `INSERT INTO outbox (event_id, store_id, type) SELECT $1, $2, $3 WHERE EXISTS (`
-
-	subscribed = intoOutbox + `SELECT 1 FROM webhooks w WHERE w.store_id = $2 AND w.enabled AND w.events ? $3::text)`
-)
-
-// statements are the inserts for one database.
-type statements struct {
-	both   string // event, outbox and journal entry; "" if the database has none
-	event  string // "" if outbox writes the event too
-	outbox string
-}
-
+// builder: as texts that a connection prepares once they halve the service's time for them.
 var (
-	postgres = statements{
-		both: `WITH event AS (` + insertEvent + `), entry AS (INSERT INTO ` + entryColumns +
-			` VALUES ($8, $9, $10, $11, $12, $13, $14, $15, $16, $17)) ` + subscribed,
-		outbox: `WITH event AS (` + insertEvent + `) ` + subscribed,
-	}
-	sqlite = statements{
-		event: insertEvent,
-		outbox: intoOutbox + `SELECT 1 FROM webhooks w, json_each(w.events) e
- WHERE w.store_id = $2 AND w.enabled AND e.value = $3)`,
-	}
+	entries = &inserts{`INSERT INTO activity_entries
+ (id, store_id, actor_type, actor_id, actor_name, action, resource_type, resource_id, changes, created_at) VALUES `,
+		`($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, ", "}
+	events = &inserts{`INSERT INTO events (id, store_id, type, payload, created_at, request_id, trace) VALUES `, `($1, $2, $3, $4, $5, $6, $7)`, ", "}
+	outbox = &inserts{intoOutbox, `SELECT $1::uuid, $2::uuid, $3::text WHERE EXISTS (
+ SELECT 1 FROM webhooks w WHERE w.store_id = $2 AND w.enabled AND w.events ? $3::text)`, " UNION ALL "}
+	outboxSQLite = &inserts{intoOutbox, `SELECT $1, $2, $3 WHERE EXISTS (
+ SELECT 1 FROM webhooks w, json_each(w.events) e WHERE w.store_id = $2 AND w.enabled AND e.value = $3)`, " UNION ALL "}
 )
 
-// journal returns the arguments of insertEntry for each entry.
-func (r *recorder) journal(store tenant.Store, actor tenant.Actor) [][]any {
-	rows := make([][]any, len(r.entries))
-	for i, e := range r.entries {
-		rows[i] = []any{
-			id.At(r.time()), store.ID, actor.Type, actor.ID, actor.Name, e.action, e.resourceType, e.resourceID, e.changes, r.time(),
-		}
-	}
-	return rows
+const intoOutbox = `INSERT INTO outbox (event_id, store_id, type) `
+
+// add leaves a row of an insert to Flush.
+func (r *recorder) add(into *inserts, args ...any) {
+	r.writes = append(r.writes, write{into, into.row, args})
 }
 
-// outbox returns the arguments of insertEvent for each event.
-func (r *recorder) outbox(ctx context.Context, tx *ent.Tx, store tenant.Store) ([][]any, error) {
-	rows := make([][]any, len(r.events))
+// records adds the writes of the journal entries, of the events and of their outbox entries.
+func (r *recorder) records(ctx context.Context, tx *ent.Tx, database string) error {
+	store, actor, _ := tenant.From(ctx)
+	for _, e := range r.entries {
+		r.add(entries, id.At(r.time()), store.ID, actor.Type, actor.ID, actor.Name, e.action, e.resourceType, e.resourceID, e.changes, r.time())
+	}
+	queue := outbox
+	if database == dialect.SQLite {
+		queue = outboxSQLite
+	}
 	request, trace := Cause(ctx)
-	for i, e := range r.events {
+	for _, e := range r.events {
 		data, err := r.data(ctx, tx, store, e)
 		if err != nil {
-			return nil, fmt.Errorf("render %s: %w", e.kind, err)
+			return fmt.Errorf("render %s: %w", e.kind, err)
 		}
 		eventID := id.At(r.time())
-		rows[i] = []any{eventID, store.ID, e.kind, Envelope(eventID, e.kind, r.time(), store.ID, store.Slug, data), r.time(), request, trace}
+		r.add(events, eventID, store.ID, e.kind, Envelope(eventID, e.kind, r.time(), store.ID, store.Slug, data), r.time(), request, trace)
+		r.add(queue, eventID, store.ID, e.kind)
 		r.made = append(r.made, eventID)
 	}
-	return rows, nil
+	return nil
 }
 
 // data returns the object that an event concerns, as GET answers right after the commit.

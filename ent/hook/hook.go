@@ -43,7 +43,7 @@ type recorder struct {
 	orders  map[uuid.UUID]proto.Message
 	entries []entry
 	events  []event
-	beside  []beside
+	writes  []write
 	// made are the events' ids, once they are written.
 	made []uuid.UUID
 }
@@ -127,16 +127,8 @@ func note(ctx context.Context, k kind, m ent.Mutation, next ent.Mutator) (ent.Va
 	}
 	// No other transaction sees a new row before the commit.
 	r.held[id] = true
-	r.rows[id] = value
 	clear(r.orders)
-	if len(changes) > 0 && !r.noJournal {
-		r.entries = append(r.entries, entry{k.action(m.Op(), changes), k.resource, id, appendChanges(nil, changes)})
-	}
-	if k.events != nil && !r.noEvents {
-		for _, name := range k.events(m.Op(), changes, value) {
-			r.events = append(r.events, event{name, id})
-		}
-	}
+	r.noted(k, m.Op(), id, value, changes)
 	return value, nil
 }
 
@@ -149,42 +141,49 @@ func Moved(ctx context.Context, before, after *ent.Order, shown proto.Message) e
 		return fmt.Errorf("change a %s: its row is not held (hook.Hold)", k.resource)
 	}
 	changes := []Change{{Field: "status", From: plain(before.Status), To: plain(after.Status)}}
-	r.entries = append(r.entries, entry{k.action(ent.OpUpdateOne, changes), k.resource, after.ID, appendChanges(nil, changes)})
-	for _, name := range k.events(ent.OpUpdateOne, changes, after) {
-		r.events = append(r.events, event{name, after.ID})
-	}
-	r.rows[after.ID], r.orders[after.ID] = after, shown
+	r.noted(k, ent.OpUpdateOne, after.ID, after, changes)
+	r.orders[after.ID] = shown
 	return nil
 }
 
-// Loaded notes the events of a new row that a load stores by a statement of its own instead of a
-// mutation. Journal entries of the load's rows are silenced (Silence).
-func Loaded(ctx context.Context, row ent.Value) error {
+// Created notes a new customer, product or order, which the transaction stores by a statement of its own
+// (field.Rows) instead of a mutation, like a change by one.
+func Created(ctx context.Context, row ent.Value) error {
 	r := from(ctx)
-	var k kind
-	var id uuid.UUID
-	var changes []Change
-	switch row := row.(type) {
-	case *ent.Product:
-		k, id, changes = kinds[ent.TypeProduct], row.ID, []Change{{Field: "status", To: plain(row.Status)}}
-	case *ent.Customer:
-		k, id = kinds[ent.TypeCustomer], row.ID
-	case *ent.Order:
-		k, id, changes = kinds[ent.TypeOrder], row.ID, []Change{{Field: "status", To: plain(row.Status)}}
-	default:
-		return fmt.Errorf("load a %T: its events are not known", row)
-	}
-	if !r.noJournal {
-		return fmt.Errorf("load a %s: the journal is not silenced (hook.Silence)", k.resource)
-	}
-	if r.noEvents {
+	if r.noJournal && r.noEvents {
 		return nil
 	}
-	r.rows[id] = row
-	for _, name := range k.events(ent.OpCreate, changes, row) {
-		r.events = append(r.events, event{name, id})
+	var k kind
+	switch row.(type) {
+	case *ent.Product:
+		k = kinds[ent.TypeProduct]
+	case *ent.Customer:
+		k = kinds[ent.TypeCustomer]
+	case *ent.Order:
+		k = kinds[ent.TypeOrder]
+	default:
+		return fmt.Errorf("create a %T: its journal entry and events are not known", row)
 	}
+	if store, _, tenanted := tenant.From(ctx); !tenanted || k.rows.Value(row, "store_id") != store.ID {
+		return fmt.Errorf("create a %s: it belongs to another store than the context", k.resource)
+	}
+	id := k.rows.Value(row, "id").(uuid.UUID)
+	r.held[id] = true
+	r.noted(k, ent.OpCreate, id, row, k.filled(row))
 	return nil
+}
+
+// noted keeps a change for Flush.
+func (r *recorder) noted(k kind, op ent.Op, id uuid.UUID, row ent.Value, changes []Change) {
+	r.rows[id] = row
+	if len(changes) > 0 && !r.noJournal {
+		r.entries = append(r.entries, entry{k.action(op, changes), k.resource, id, appendChanges(nil, changes)})
+	}
+	if k.events != nil && !r.noEvents {
+		for _, name := range k.events(op, changes, row) {
+			r.events = append(r.events, event{name, id})
+		}
+	}
 }
 
 var errForeignTransaction = errors.New("the transaction was not begun with its own context")

@@ -97,6 +97,12 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 				_ = hook.Time(ctx)
 				return hook.Hold(ctx, &ent.Product{ID: id})
 			}, "after the time"},
+			{"a row of another store, stored by a statement", ctx, func(ctx context.Context, _ *ent.Tx) error {
+				return hook.Created(ctx, &ent.Product{ID: uuid.New(), StoreID: uuid.New()})
+			}, "another store"},
+			{"a row that is stored by a mutation", ctx, func(ctx context.Context, _ *ent.Tx) error {
+				return hook.Created(ctx, &ent.Store{ID: uuid.New()})
+			}, "not known"},
 			{"nobody acts", context.Background(), func(ctx context.Context, tx *ent.Tx) error {
 				return tx.Product.UpdateOneID(id).SetTitle("x").Exec(ctx)
 			}, "no store"},

@@ -35,6 +35,10 @@ type kind struct {
 	// fields are the journaled columns in the order of an entry. Counters and times that follow from
 	// other changes are not journaled.
 	fields []field.Column
+	// rows reads the columns of a row that the transaction stores by itself (Created).
+	rows interface {
+		Value(row any, name string) any
+	}
 	// verb ends the name of the journal's entry: paid in order.paid. Nil means created or updated.
 	verb func(op ent.Op, changes []Change) string
 	// events returns the types of event that a change sends.
@@ -50,6 +54,7 @@ var kinds = map[string]kind{
 	ent.TypeProduct: {
 		resource: "product",
 		fields:   field.Product.Columns(),
+		rows:     field.ProductRows,
 		events: func(_ ent.Op, changes []Change, _ ent.Value) []string {
 			switch changedTo(changes, "status") {
 			case "PUBLISHED":
@@ -63,6 +68,7 @@ var kinds = map[string]kind{
 	ent.TypeCustomer: {
 		resource: "customer",
 		fields:   field.Customer.Columns(),
+		rows:     field.CustomerRows,
 		events: func(op ent.Op, _ []Change, _ ent.Value) []string {
 			if op.Is(ent.OpCreate) {
 				return []string{CustomerCreated}
@@ -73,6 +79,7 @@ var kinds = map[string]kind{
 	ent.TypeOrder: {
 		resource: "order",
 		fields:   field.Order.Columns(),
+		rows:     field.OrderRows,
 		verb: func(op ent.Op, changes []Change) string {
 			if op.Is(ent.OpCreate) {
 				return "created"
@@ -184,6 +191,17 @@ func (k kind) changes(ctx context.Context, m ent.Mutation) ([]Change, error) {
 		}
 	}
 	return changes, nil
+}
+
+// filled lists the journaled fields of a new row that are not null.
+func (k kind) filled(row ent.Value) []Change {
+	var changes []Change
+	for _, f := range k.fields {
+		if to := plain(k.rows.Value(row, f.Name)); to != nil {
+			changes = append(changes, Change{Field: f.Journal, To: to})
+		}
+	}
+	return changes
 }
 
 // changedTo returns the new value of a field that changed, as text, and "" for any other.

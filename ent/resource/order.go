@@ -11,6 +11,7 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -108,13 +109,38 @@ func (s *orderScan) scan(rows *sql.Rows) error {
 	}
 	if s.itemID != nil {
 		o := s.orders[len(s.orders)-1]
-		o.Items = append(o.Items, &storefrontv1.Order_Item{
-			Id: *s.itemID, ProductId: *s.productID, Title: *s.itemTitle,
-			Type:       storefrontv1.Product_Type(storefrontv1.Product_Type_value[*s.itemType]),
-			UnitAmount: s.unitAmount.Int64, Quantity: int32(s.quantity.Int64),
-		})
+		o.Items = append(o.Items, orderItem(*s.itemID, *s.productID, *s.itemType, *s.itemTitle, s.unitAmount.Int64, int32(s.quantity.Int64)))
 	}
 	return nil
+}
+
+func orderItem(id, productID, itemType, title string, unitAmount int64, quantity int32) *storefrontv1.Order_Item {
+	return &storefrontv1.Order_Item{
+		Id: id, ProductId: productID, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[itemType]),
+		Title: title, UnitAmount: unitAmount, Quantity: quantity,
+	}
+}
+
+// Order is the Order of rows that a transaction is about to store, as FindOrder reads it afterwards. The
+// link is nil for an order from the catalogue.
+func Order(row *ent.Order, buyer *ent.Customer, link *ent.PaymentLink, items []*ent.OrderItem, currency string) *storefrontv1.Order {
+	s := &orderScan{
+		currency: currency, id: row.ID.String(), reference: row.Reference, status: row.Status.String(), amount: row.Amount,
+		fee: row.PlatformFeePercent, note: row.Note, createdAt: row.CreatedAt,
+		customerID: buyer.ID.String(), customerName: buyer.Name, email: buyer.Email, phone: buyer.Phone,
+	}
+	if row.PaidAt != nil {
+		s.paidAt = sql.NullTime{Time: *row.PaidAt, Valid: true}
+	}
+	if link != nil {
+		linkID := link.ID.String()
+		s.linkID, s.linkCode, s.linkTitle = &linkID, &link.Code, &link.Title
+	}
+	o := s.order()
+	for _, i := range items {
+		o.Items = append(o.Items, orderItem(i.ID.String(), i.ProductID.String(), i.Type.String(), i.Title, i.UnitAmount, i.Quantity))
+	}
+	return o
 }
 
 // order is the order of the row, without its items.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
@@ -151,5 +152,5 @@ func (b *batch) storeCustomers(ctx context.Context, tx *ent.Tx, rows []row[ent.C
 		r.Search = resource.CustomerSearch(r.Name, r.Email, r.Phone)
 		stored[i] = &r
 	}
-	return storeRows(ctx, tx, b, customersTable, stored)
+	return storeRows(ctx, tx, b, field.CustomerRows, stored)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/orderitem"
@@ -32,10 +33,10 @@ func (b *orders) storeOrders(ctx context.Context, tx *ent.Tx) error {
 			items = append(items, item)
 		}
 	}
-	if err := storeRows(ctx, tx, &b.batch, ordersTable, b.stored); err != nil {
+	if err := storeRows(ctx, tx, &b.batch, field.OrderRows, b.stored); err != nil {
 		return err
 	}
-	return itemsTable.insert(ctx, tx, b.db.Dialect(), items)
+	return insertRows(ctx, tx, &b.batch, field.ItemRows, items)
 }
 
 // freeItems refuses a row one of whose items has the id of another item.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/field"
 	"go.storefront.example/gen/ent"
 )
 
@@ -20,7 +21,7 @@ import (
 // listOf returns the values as an argument, and the SQL of a table that has them in its column v.
 func listOf[V any](database string, values []V, parameter string) (list, table string) {
 	if database == dialect.Postgres {
-		list, kind := arrayOf(values)
+		list, kind := field.Array(values)
 		return list, "(SELECT unnest(" + parameter + "::" + kind + ") AS v)"
 	}
 	text, _ := json.Marshal(values) // texts and ids
@@ -33,7 +34,7 @@ func among(column string, values []uuid.UUID) func(*sql.Selector) {
 		s.Where(sql.P(func(b *sql.Builder) {
 			b.Ident(s.C(column))
 			if s.Dialect() == dialect.Postgres {
-				array, kind := arrayOf(values)
+				array, kind := field.Array(values)
 				b.WriteString(" = ANY(").Arg(array).WriteString("::" + kind + ")")
 				return
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
@@ -157,7 +158,7 @@ func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 		r.StoreID, r.TitleFolded, r.ContentReady = b.t.ID, resource.Fold(r.Title), r.PublishedAt != nil
 		stored[i] = &r
 	}
-	return storeRows(ctx, tx, &b.batch, productsTable, stored)
+	return storeRows(ctx, tx, &b.batch, field.ProductRows, stored)
 }
 
 // dated sets a missing time.

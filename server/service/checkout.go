@@ -18,6 +18,7 @@ import (
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
@@ -46,10 +47,6 @@ type OrderDraft struct {
 
 // addOrder counts an order of a customer. It has no journal entry and no event.
 const addOrder = `UPDATE customers SET orders_count = orders_count + 1 WHERE store_id = $1 AND id = $2`
-
-// itemsPerStatement is how many items one statement stores, each with nine parameters: PostgreSQL takes 65,535,
-// SQLite 32,766.
-const itemsPerStatement = 1000
 
 // OrderLine is a product of the store and how many of it, from 1.
 type OrderLine struct {
@@ -89,43 +86,37 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		if err != nil {
 			return nil, err
 		}
+		known := buyer != nil
 		if d.CustomerID == "" {
-			if buyer, _, err = completeOrCreate(ctx, tx, t, buyer, d.Buyer.row()); err != nil {
+			// A new customer is stored, and shown in the event, with this order counted.
+			if buyer, _, err = s.completeOrCreate(ctx, tx, t, buyer, d.Buyer.row(1)); err != nil {
 				return nil, err
 			}
 		}
-		if buyer.OrdersCount == math.MaxInt32 {
+		if known && buyer.OrdersCount == math.MaxInt32 {
 			return nil, apierr.New(apierr.TotalLimit, "The customer has as many orders as can be counted.")
 		}
 		now := hook.Time(ctx)
-		create := tx.Order.Create().SetID(id.At(now)).SetStoreID(t.ID).SetCustomerID(buyer.ID).
-			SetReference("ORD-" + code(10)).SetAmount(amount).SetPlatformFeePercent(t.PlatformFeePercent).
-			SetCreatedAt(now).SetUpdatedAt(now)
-		if err := field.Order.Fill(create.Mutation(), &ent.Order{Note: d.Note}); err != nil {
-			return nil, fmt.Errorf("record order: %w", err)
+		row := &ent.Order{
+			ID: id.At(now), StoreID: t.ID, CustomerID: buyer.ID, Reference: "ORD-" + code(10), Status: order.StatusPENDING,
+			Amount: amount, PlatformFeePercent: t.PlatformFeePercent, Note: d.Note, CreatedAt: now, UpdatedAt: now,
 		}
 		if link != nil {
-			create.SetPaymentLinkID(link.ID)
+			row.PaymentLinkID = &link.ID
 		}
-		row, err := create.Save(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("record order: %w", err)
-		}
-		items := make([]*ent.OrderItemCreate, len(lines))
+		items := make([]*ent.OrderItem, len(lines))
 		for i, l := range lines {
-			items[i] = tx.OrderItem.Create().SetStoreID(t.ID).SetOrderID(row.ID).SetPosition(int32(i)).
-				SetProductID(l.product.ID).SetType(orderitem.Type(l.product.Type)).SetTitle(l.product.Title).
-				SetUnitAmount(l.product.PriceAmount).SetQuantity(l.quantity)
-		}
-		for some := range slices.Chunk(items, itemsPerStatement) {
-			if err := tx.OrderItem.CreateBulk(some...).Exec(ctx); err != nil {
-				return nil, fmt.Errorf("record the order's items: %w", err)
+			items[i] = &ent.OrderItem{
+				ID: id.At(now), StoreID: t.ID, OrderID: row.ID, Position: int32(i), ProductID: l.product.ID,
+				Type: orderitem.Type(l.product.Type), Title: l.product.Title, UnitAmount: l.product.PriceAmount, Quantity: l.quantity,
 			}
 		}
-		// The event of a new customer shows it.
-		buyer.OrdersCount++
-		hook.AtFlush(ctx, addOrder, t.ID, buyer.ID)
-		return resource.FindOrder(ctx, tx, t, row.ID)
+		hook.Insert(ctx, s.db.Dialect(), field.OrderRows, row)
+		hook.Insert(ctx, s.db.Dialect(), field.ItemRows, items...)
+		if known {
+			hook.AtFlush(ctx, addOrder, t.ID, buyer.ID)
+		}
+		return resource.Order(row, buyer, link, items, t.Currency), hook.Created(ctx, row)
 	})
 }
 
@@ -158,7 +149,7 @@ func (d *OrderDraft) check(t tenant.Store) error {
 // takeBuyer locks the row of the draft's customer; nil means a buyer who is new to the store.
 func (s *Shop) takeBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.Customer, error) {
 	if d.CustomerID == "" {
-		return s.takeKnown(ctx, tx, t, d.Buyer.row())
+		return s.takeKnown(ctx, tx, t, d.Buyer.row(0))
 	}
 	id, ok := validate.ParseID(d.CustomerID)
 	if !ok {

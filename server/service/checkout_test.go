@@ -9,9 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
@@ -19,6 +21,49 @@ import (
 	"go.storefront.example/server/service/servicetest"
 	"go.storefront.example/server/validate"
 )
+
+// What RecordOrder answers is made from the rows that it is about to store.
+func TestARecordedOrderIsAnsweredAsItIsRead(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBench(t, s, service.Options{})
+		guide, course := b.Product(`Guide "à" l'œil \\ {1,2}`, 1000), b.Product("NULL", 0)
+		var many []service.OrderLine
+		for i := range 60 {
+			many = append(many, service.OrderLine{ProductID: []string{guide.GetId(), course.GetId()}[i%2], Quantity: int32(i + 1)})
+		}
+		for i, row := range []struct {
+			name  string
+			draft service.OrderDraft
+		}{
+			{"a new buyer", service.OrderDraft{Buyer: service.Buyer{Name: "Awa", Email: new("awa@example.com")}, Lines: many[:1], Note: new("Merci !\nÀ bientôt")}},
+			{"one who is known, more items than SQLite stores at once", service.OrderDraft{Buyer: service.Buyer{Email: new("awa@example.com")}, Lines: many}},
+			{"one who is completed, through a link", service.OrderDraft{
+				Buyer: service.Buyer{Email: new("awa@example.com"), Phone: new("+237650000001")}, PaymentLinkID: b.Link(nil).GetId(),
+			}},
+		} {
+			o, err := b.RecordOrder(b.Ctx, row.draft)
+			require.NoError(t, err, row.name)
+			read, err := b.GetOrder(b.Ctx, &storefrontv1.GetOrderRequest{Id: o.GetId()})
+			require.NoError(t, err, row.name)
+			require.Equal(t, protojson.Format(read), protojson.Format(o), row.name)
+			require.Len(t, o.GetItems(), len(row.draft.Lines), row.name)
+			c, err := b.GetCustomer(b.Ctx, &storefrontv1.GetCustomerRequest{Id: o.GetCustomer().GetId()})
+			require.NoError(t, err, row.name)
+			require.EqualValues(t, i+1, c.GetOrdersCount(), row.name)
+		}
+		changes := map[string][]string{}
+		for _, e := range s.Client().ActivityEntry.Query().Order(ent.Asc("id")).AllX(b.Ctx) {
+			changes[e.Action] = append(changes[e.Action], string(e.Changes))
+		}
+		require.Equal(t, []string{`{"name":{"from":null,"to":"Awa"},"email":{"from":null,"to":"awa@example.com"}}`}, changes["customer.created"])
+		require.Len(t, changes["order.created"], 3)
+		require.Regexp(t, `^{"reference":{"from":null,"to":"ORD-\w{10}"},"status":{"from":null,"to":"PENDING"},"amount":{"from":null,"to":1000},`+
+			`"customerId":{"from":null,"to":"[-0-9a-f]{36}"},"note":{"from":null,"to":"Merci !\\nÀ bientôt"}}$`, changes["order.created"][0])
+		require.Contains(t, changes["order.created"][2], `"paymentLinkId":{"from":null,"to":"`)
+		require.Equal(t, []string{"customer.created"}, b.Events())
+	})
+}
 
 func TestOrderTransitions(t *testing.T) {
 	t.Parallel()

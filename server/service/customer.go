@@ -82,8 +82,9 @@ type Buyer struct {
 	Email, Phone *string
 }
 
-func (b Buyer) row() *ent.Customer {
-	return &ent.Customer{Name: b.Name, Email: b.Email, Phone: b.Phone}
+// row is the buyer as a new customer with a number of orders.
+func (b Buyer) row(orders int32) *ent.Customer {
+	return &ent.Customer{Name: b.Name, Email: b.Email, Phone: b.Phone, OrdersCount: orders}
 }
 
 // buyer reads a customer to record.
@@ -120,7 +121,7 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 		if err != nil {
 			return err
 		}
-		row, created, err = completeOrCreate(ctx, tx, t, known, buyer)
+		row, created, err = s.completeOrCreate(ctx, tx, t, known, buyer)
 		return err
 	})
 	if err != nil {
@@ -144,22 +145,16 @@ func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer 
 	return known[0], hook.Hold(ctx, known[0])
 }
 
-// completeOrCreate gives a customer what it lacks of the buyer, or makes the buyer a customer. A
-// race for the same e-mail or phone ends in a violated unique index, which ends the transaction;
-// run anew, it finds the winner's customer.
-func completeOrCreate(ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer) (row *ent.Customer, created bool, err error) {
+// completeOrCreate gives a customer what it lacks of the buyer, or makes the buyer a customer, who is
+// stored at the end of the transaction. A race for the same e-mail or phone ends in a violated unique
+// index, which ends the transaction; run anew, it finds the winner's customer.
+func (s *Shop) completeOrCreate(ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer) (row *ent.Customer, created bool, err error) {
 	if known == nil {
-		now := hook.Time(ctx)
-		create := tx.Customer.Create().SetID(id.At(now)).SetStoreID(t.ID).
-			SetSearch(resource.CustomerSearch(buyer.Name, buyer.Email, buyer.Phone)).SetCreatedAt(now).SetUpdatedAt(now)
-		if err := field.Customer.Fill(create.Mutation(), buyer); err != nil {
-			return nil, false, fmt.Errorf("create customer: %w", err)
-		}
-		row, err := create.Save(ctx)
-		if err != nil {
-			return nil, false, fmt.Errorf("create customer: %w", err)
-		}
-		return row, true, nil
+		now, row := hook.Time(ctx), *buyer
+		row.ID, row.StoreID, row.CreatedAt, row.UpdatedAt = id.At(now), t.ID, now, now
+		row.Search = resource.CustomerSearch(row.Name, row.Email, row.Phone)
+		hook.Insert(ctx, s.db.Dialect(), field.CustomerRows, &row)
+		return &row, true, hook.Created(ctx, &row)
 	}
 	next := *known
 	for _, f := range field.Customer {

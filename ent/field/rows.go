@@ -1,8 +1,8 @@
-package importing
+package field
 
 import (
-	"context"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -12,7 +12,6 @@ import (
 	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
@@ -20,21 +19,21 @@ import (
 	"go.storefront.example/gen/ent/product"
 )
 
-// The tables that rows are imported into.
+// The tables whose rows are stored by statements of ours (Rows).
 var (
-	customersTable = tableOf[ent.Customer](customer.Table, customer.Columns)
-	productsTable  = tableOf[ent.Product](product.Table, product.Columns)
-	ordersTable    = tableOf[ent.Order](order.Table, order.Columns)
-	itemsTable     = tableOf[ent.OrderItem](orderitem.Table, orderitem.Columns)
+	CustomerRows = rowsOf[ent.Customer](customer.Table, customer.Columns)
+	ProductRows  = rowsOf[ent.Product](product.Table, product.Columns)
+	OrderRows    = rowsOf[ent.Order](order.Table, order.Columns)
+	ItemRows     = rowsOf[ent.OrderItem](orderitem.Table, orderitem.Columns)
 )
 
 // sqliteRows is how many rows a statement stores on SQLite. The connection keeps statements of this
 // length prepared; parsing one for a whole batch costs as much as storing the batch.
 const sqliteRows = 50
 
-// table stores rows of ent's type R, a batch in a few statements that a connection prepares once. A
-// builder of ent for each row takes longer than the database takes to store the row.
-type table[R any] struct {
+// Rows stores rows of ent's type R by statements that a connection prepares once. A builder of ent for
+// each row takes longer than the database takes to store the row.
+type Rows[R any] struct {
 	name    string
 	columns []column
 }
@@ -48,9 +47,9 @@ type column struct {
 	text     func(b []byte, v reflect.Value) []byte
 }
 
-// tableOf returns the table of R, whose fields name their columns in the tag json.
-func tableOf[R any](name string, columns []string) *table[R] {
-	t := &table[R]{name: name}
+// rowsOf returns the rows of R, whose fields name their columns in the tag json.
+func rowsOf[R any](name string, columns []string) *Rows[R] {
+	t := &Rows[R]{name: name}
 	fields := reflect.VisibleFields(reflect.TypeFor[R]())
 	for _, c := range columns {
 		i := slices.IndexFunc(fields, func(f reflect.StructField) bool {
@@ -95,7 +94,7 @@ func encoding(of reflect.Type) (postgres string, text func(b []byte, v reflect.V
 	case reflect.Float64:
 		return "double precision", func(b []byte, v reflect.Value) []byte { return strconv.AppendFloat(b, v.Float(), 'g', -1, 64) }
 	}
-	panic(fmt.Sprintf("importing: no column has values of type %s", of))
+	panic(fmt.Sprintf("field: no column has values of type %s", of))
 }
 
 // appendQuoted appends a text as an element of an array of PostgreSQL.
@@ -110,8 +109,8 @@ func appendQuoted(b []byte, text string) []byte {
 	return append(b, '"')
 }
 
-// arrayOf is the array of PostgreSQL that holds the values.
-func arrayOf[V any](values []V) (literal, kind string) {
+// Array is the array of PostgreSQL that holds the values, and its type.
+func Array[V any](values []V) (literal, kind string) {
 	kind, text := encoding(reflect.TypeFor[V]())
 	b := []byte{'{'}
 	for v := range values {
@@ -129,32 +128,51 @@ func closed(b []byte) string {
 	return string(b)
 }
 
-// insert stores the rows.
-func (t *table[R]) insert(ctx context.Context, tx *ent.Tx, database string, rows []*R) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	if database == dialect.Postgres {
-		return t.insertArrays(ctx, tx, rows)
-	}
-	for part := range slices.Chunk(rows, sqliteRows) {
-		args := make([]any, 0, len(part)*len(t.columns))
-		for _, r := range part {
-			v := reflect.ValueOf(r).Elem()
-			for _, c := range t.columns {
-				args = append(args, v.FieldByIndex(c.field).Interface())
-			}
-		}
-		row := "(" + strings.Repeat("?,", len(t.columns)-1) + "?)"
-		if _, err := tx.ExecContext(ctx, t.into()+" VALUES "+row+strings.Repeat(","+row, len(part)-1), args...); err != nil {
-			return fmt.Errorf("store the %s: %w", t.name, err)
-		}
-	}
-	return nil
+// Value returns the value of a column of a row, which is a *R.
+func (t *Rows[R]) Value(row any, name string) any {
+	i := slices.IndexFunc(t.columns, func(c column) bool { return c.name == name })
+	return reflect.ValueOf(row).Elem().FieldByIndex(t.columns[i].field).Interface()
 }
 
-// insertArrays stores the rows on PostgreSQL, by one statement with an array for each column.
-func (t *table[R]) insertArrays(ctx context.Context, tx *ent.Tx, rows []*R) error {
+// Insert returns the statements that store the rows, with their arguments. On PostgreSQL it is one, with
+// an array for each column if there are several rows.
+func (t *Rows[R]) Insert(database string, rows ...*R) iter.Seq2[string, []any] {
+	size := max(1, len(rows))
+	if database == dialect.SQLite {
+		size = sqliteRows
+	}
+	return func(yield func(string, []any) bool) {
+		for part := range slices.Chunk(rows, size) {
+			insert := t.values
+			if database == dialect.Postgres && len(part) > 1 {
+				insert = t.arrays
+			}
+			if !yield(insert(part)) {
+				return
+			}
+		}
+	}
+}
+
+// values is the insert of rows with a parameter for each of their values.
+func (t *Rows[R]) values(rows []*R) (statement string, args []any) {
+	b := append([]byte(t.into()), " VALUES "...)
+	args = make([]any, 0, len(rows)*len(t.columns))
+	for _, r := range rows {
+		v := reflect.ValueOf(r).Elem()
+		next := byte('(')
+		for _, c := range t.columns {
+			args = append(args, v.FieldByIndex(c.field).Interface())
+			b = strconv.AppendInt(append(b, next, '$'), int64(len(args)), 10)
+			next = ','
+		}
+		b = append(b, "),"...)
+	}
+	return string(b[:len(b)-1]), args
+}
+
+// arrays is the insert of rows with an array of PostgreSQL for each column.
+func (t *Rows[R]) arrays(rows []*R) (statement string, args []any) {
 	arrays, args := make([]string, len(t.columns)), make([]any, len(t.columns))
 	for i, c := range t.columns {
 		arrays[i] = "$" + strconv.Itoa(i+1) + "::" + c.postgres + "[]"
@@ -164,30 +182,14 @@ func (t *table[R]) insertArrays(ctx context.Context, tx *ent.Tx, rows []*R) erro
 		}
 		args[i] = closed(b)
 	}
-	if _, err := tx.ExecContext(ctx, t.into()+" SELECT * FROM unnest("+strings.Join(arrays, ", ")+")", args...); err != nil {
-		return fmt.Errorf("store the %s: %w", t.name, err)
-	}
-	return nil
+	return t.into() + " SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")", args
 }
 
 // into is the head of an insert.
-func (t *table[R]) into() string {
+func (t *Rows[R]) into() string {
 	names := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		names[i] = c.name
 	}
 	return "INSERT INTO " + t.name + " (" + strings.Join(names, ", ") + ")"
-}
-
-// storeRows stores the rows and notes their events.
-func storeRows[R any](ctx context.Context, tx *ent.Tx, b *batch, into *table[R], rows []*R) error {
-	if err := into.insert(ctx, tx, b.db.Dialect(), rows); err != nil {
-		return err
-	}
-	for _, r := range rows {
-		if err := hook.Loaded(ctx, r); err != nil {
-			return err
-		}
-	}
-	return nil
 }
