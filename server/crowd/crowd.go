@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -153,6 +154,14 @@ func (c *conn) neighbours() int {
 		return 1
 	}
 	return c.crowd.from[c.client]
+}
+
+// Read lets others go first, as long as the connection has had no request with a valid key.
+func (c *conn) Read(p []byte) (int, error) {
+	if !c.known.Load() {
+		runtime.Gosched()
+	}
+	return c.Conn.Read(p)
 }
 
 // Close closes the connection and gives its place back.

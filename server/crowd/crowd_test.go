@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -168,4 +171,33 @@ func TestASilentCrowdKeepsNobodyOut(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, w.Load().Open, 40)
+}
+
+// Strangers who send all the time do not run on: each lets the others go first before it is read again.
+func TestStrangersTakeTurns(t *testing.T) { //nolint:paralleltest // it needs the only processor
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const strangers, sent = 10, 64 << 10
+	w := listen(t, strangers, nil)
+	var reads atomic.Int64
+	var all sync.WaitGroup
+	defer all.Wait()
+	begin := make(chan struct{})
+	for range strangers {
+		v := w.visit(stranger)
+		_, err := v.client.Write(make([]byte, sent))
+		require.NoError(t, err)
+		all.Go(func() {
+			<-begin
+			for range sent / 8 {
+				_, _ = io.ReadFull(v.server, make([]byte, 8))
+				reads.Add(1)
+			}
+		})
+	}
+	runtime.Gosched() // they wait
+	close(begin)
+	for range 10 {
+		runtime.Gosched()
+	}
+	require.Less(t, reads.Load(), int64(strangers*sent/8/4))
 }
