@@ -66,9 +66,11 @@ func (e *Edge) serveCall(x *exchange, r *http.Request, m *method, malformed erro
 	var (
 		inner   *http.Request
 		release = func() {}
+		bounds  = m.bounds
 	)
+	bounds.Within = x.patience(bounds.Within)
 	err = e.door.outside(r.Context(), x, func() (err error) {
-		inner, release, err = m.bounds.Read(x.writer, r.WithContext(ctx))
+		inner, release, err = bounds.Read(x.writer, r.WithContext(ctx))
 		return err
 	})
 	defer release()

@@ -113,7 +113,7 @@ type Edge struct {
 	methods    map[string]*method // by procedure
 	transcoder http.Handler
 	streams    atomic.Int64 // open streams without a key
-	unread     atomic.Int64 // answers on HTTP/2 that hurry
+	strangers  atomic.Int64 // requests on HTTP/2 under way whose key is not admitted
 	streaming  context.Context
 	endStreams context.CancelFunc
 	errors     *connect.ErrorWriter
@@ -162,6 +162,11 @@ func (e *Edge) Patterns() []string {
 // never text from the client.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{writer: w, incoming: r, edge: e, start: time.Now(), protocol: ProtocolNone, route: unmatched}
+	if r.ProtoMajor > 1 {
+		e.strangers.Add(1)
+		x.stranger = true
+		defer x.depart()
+	}
 	defer e.finish(x, r)
 	defer x.endWork()
 	defer x.leave()
@@ -221,6 +226,7 @@ func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.meet()
 	x.stop = append(x.stop, crowd.Hold(r.Context()))
 	if err := e.door.learn(r.Context(), x, authorization, principal.Store.ID); err != nil {
 		return nil, err

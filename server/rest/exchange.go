@@ -46,6 +46,8 @@ type exchange struct {
 	sending time.Time
 	// shed is set if the request was refused for lack of a slot.
 	shed bool
+	// stranger is set while the request counts as one on HTTP/2 whose key is not admitted.
+	stranger bool
 	// working is set once the work has a context; stop ends all such contexts, and the hold on the connection.
 	working bool
 	stop    []func()
@@ -93,22 +95,38 @@ func (x *exchange) WriteHeader(status int) {
 }
 
 // hurry bounds how long a refusal, or an answer that needs no key, waits for its reader: anyone can
-// ask for 128 of them on one HTTP/2 connection and grant no room for any. While many wait, only those
-// who read at once get theirs. A stream has bounds of its own.
+// ask for 128 of them on one HTTP/2 connection and grant no room for any. A stream has bounds of its own.
 func (x *exchange) hurry() {
 	open := x.method != nil && x.method.scope == "" && x.method.kind != message.Bidi
 	if x.refusal == nil && !open {
 		return
 	}
-	within, unread := openReadTime, &x.edge.unread
-	if x.incoming.ProtoMajor > 1 {
-		if unread.Add(1) > maxUnread {
-			within = crowdedReadTime
-		}
-		context.AfterFunc(x.incoming.Context(), func() { unread.Add(-1) }) // once the stream has ended
-	}
 	// Only a test's writer cannot do it.
-	_ = http.NewResponseController(x.writer).SetWriteDeadline(time.Now().Add(within))
+	_ = http.NewResponseController(x.writer).SetWriteDeadline(time.Now().Add(x.patience(openReadTime)))
+}
+
+// patience returns how long a stranger may take, which is less while many of them are there on HTTP/2.
+func (x *exchange) patience(usual time.Duration) time.Duration {
+	if x.stranger && x.edge.strangers.Load() > maxStrangers {
+		return crowdedTime
+	}
+	return usual
+}
+
+// meet ends the counting of the request among those of strangers.
+func (x *exchange) meet() {
+	if x.stranger {
+		x.stranger = false
+		x.edge.strangers.Add(-1)
+	}
+}
+
+// depart waits until a stranger's answer is sent: net/http would do so too, once nobody counts the request any more.
+func (x *exchange) depart() {
+	if x.stranger && x.sent {
+		x.Flush()
+	}
+	x.meet()
 }
 
 // Write sends a part of the body. The server drops the body of an answer to HEAD and keeps its

@@ -20,12 +20,12 @@ const (
 	openUnaryTime  = time.Second
 	openStreamTime = 10 * time.Second // between two messages
 	// openReadTime is how long an answer may wait for its reader, that of a refusal too. It runs while a
-	// busy machine lets the server itself stand still, so it is not short: maxUnread bounds what waits.
-	// crowdedReadTime is the same while maxUnread others wait on HTTP/2, where each costs some 10 kB and its
-	// headers.
-	openReadTime    = 10 * time.Second
-	crowdedReadTime = 100 * time.Millisecond
-	maxUnread       = 1024
+	// busy machine lets the server itself stand still, so it is not short: maxStrangers bounds what waits.
+	openReadTime = 10 * time.Second
+	// crowdedTime is how long a message may take to arrive, and its answer may wait, while more than maxStrangers
+	// requests without a valid key are under way on HTTP/2, where each costs some 20 kB and its headers.
+	crowdedTime  = 100 * time.Millisecond
+	maxStrangers = 512
 )
 
 // openBounds are the bounds of a call with one message, streamBounds those of a stream.
