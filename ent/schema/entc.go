@@ -15,8 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"entgo.io/ent/entc"
 	"entgo.io/ent/entc/gen"
+	"entgo.io/ent/entc/load"
 )
 
 const target = "../../gen/ent"
@@ -37,21 +37,28 @@ func generate(target string, migrations bool) error {
 		return err
 	}
 	storage := *sql
-	var hooks []gen.Hook
+	spec, err := (&load.Config{Path: "."}).Load()
+	if err != nil {
+		return err
+	}
 	if !migrations {
 		storage.SchemaMode &^= gen.Migrate
-		hooks = append(hooks, withoutTables)
+		spec.Schemas = used(spec.Schemas)
 	}
-	return entc.Generate(".", &gen.Config{
+	graph, err := gen.NewGraph(&gen.Config{
 		Target:   target,
+		Schema:   spec.PkgPath,
 		Package:  "go.storefront.example/gen/ent",
 		Storage:  &storage,
-		Hooks:    hooks,
 		Features: []gen.Feature{gen.FeatureLock, gen.FeatureExecQuery},
 		Templates: []*gen.Template{
 			gen.MustParse(gen.NewTemplate("store").Funcs(gen.Funcs).Parse(updateInStore)),
 		},
-	})
+	}, spec.Schemas...)
+	if err != nil {
+		return err
+	}
+	return graph.Gen()
 }
 
 // sqlOnly are the tables that the service reads and writes by SQL of its own alone; tests have
@@ -59,13 +66,14 @@ func generate(target string, migrations bool) error {
 var sqlOnly = []string{"AddressCounter", "Cancellation", "ClockMark", "Delivery", "FinishedDelivery", "OutboxEntry", "RateCounter",
 	"RefusedRequest", "Tally"}
 
-// withoutTables leaves them out of the client: each would be a package and some 180 KB of the binary that
-// nobody calls. Their description stays whole.
-func withoutTables(next gen.Generator) gen.Generator {
-	return gen.GenerateFunc(func(g *gen.Graph) error {
-		g.Nodes = slices.DeleteFunc(g.Nodes, func(n *gen.Type) bool { return slices.Contains(sqlOnly, n.Name) })
-		return next.Generate(g)
-	})
+// used leaves out of the client what nobody calls: these tables, each a package and some 180 KB of the
+// binary, and the ways from a row to others, as rows name them by id. Their description stays whole.
+func used(tables []*load.Schema) []*load.Schema {
+	tables = slices.DeleteFunc(tables, func(t *load.Schema) bool { return slices.Contains(sqlOnly, t.Name) })
+	for _, t := range tables {
+		t.Edges = nil
+	}
+	return tables
 }
 
 // updateInStore makes the change of a row that was read, and ent's second look at it, name its store beside

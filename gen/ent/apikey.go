@@ -12,7 +12,6 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/apikey"
-	"go.storefront.example/gen/ent/store"
 )
 
 // ApiKey is the model entity for the ApiKey schema.
@@ -37,31 +36,8 @@ type ApiKey struct {
 	// LastUsedAt holds the value of the "last_used_at" field.
 	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
-	CreatedAt time.Time `json:"created_at,omitempty"`
-	// Edges holds the relations/edges for other nodes in the graph.
-	// The values are being populated by the ApiKeyQuery when eager-loading is set.
-	Edges        ApiKeyEdges `json:"edges"`
+	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
-}
-
-// ApiKeyEdges holds the relations/edges for other nodes in the graph.
-type ApiKeyEdges struct {
-	// Store holds the value of the store edge.
-	Store *Store `json:"store,omitempty"`
-	// loadedTypes holds the information for reporting if a
-	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [1]bool
-}
-
-// StoreOrErr returns the Store value or an error if the edge
-// was not loaded in eager-loading, or loaded but was not found.
-func (e ApiKeyEdges) StoreOrErr() (*Store, error) {
-	if e.Store != nil {
-		return e.Store, nil
-	} else if e.loadedTypes[0] {
-		return nil, &NotFoundError{label: store.Label}
-	}
-	return nil, &NotLoadedError{edge: "store"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -168,11 +144,6 @@ func (_m *ApiKey) assignValues(columns []string, values []any) error {
 // This includes values selected through modifiers, order, etc.
 func (_m *ApiKey) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
-}
-
-// QueryStore queries the "store" edge of the ApiKey entity.
-func (_m *ApiKey) QueryStore() *StoreQuery {
-	return NewApiKeyClient(_m.config).QueryStore(_m)
 }
 
 // Update returns a builder for updating this ApiKey.

@@ -12,7 +12,6 @@ import (
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/apikey"
-	"go.storefront.example/gen/ent/store"
 )
 
 // ApiKeyCreate is the builder for creating a ApiKey entity.
@@ -114,11 +113,6 @@ func (_c *ApiKeyCreate) SetNillableID(v *uuid.UUID) *ApiKeyCreate {
 	return _c
 }
 
-// SetStore sets the "store" edge to the Store entity.
-func (_c *ApiKeyCreate) SetStore(v *Store) *ApiKeyCreate {
-	return _c.SetStoreID(v.ID)
-}
-
 // Mutation returns the ApiKeyMutation object of the builder.
 func (_c *ApiKeyCreate) Mutation() *ApiKeyMutation {
 	return _c.mutation
@@ -185,9 +179,6 @@ func (_c *ApiKeyCreate) check() error {
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "ApiKey.created_at"`)}
 	}
-	if len(_c.mutation.StoreIDs()) == 0 {
-		return &ValidationError{Name: "store", err: errors.New(`ent: missing required edge "ApiKey.store"`)}
-	}
 	return nil
 }
 
@@ -223,6 +214,10 @@ func (_c *ApiKeyCreate) createSpec() (*ApiKey, *sqlgraph.CreateSpec) {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
+	if value, ok := _c.mutation.StoreID(); ok {
+		_spec.SetField(apikey.FieldStoreID, field.TypeUUID, value)
+		_node.StoreID = value
+	}
 	if value, ok := _c.mutation.Name(); ok {
 		_spec.SetField(apikey.FieldName, field.TypeString, value)
 		_node.Name = value
@@ -254,23 +249,6 @@ func (_c *ApiKeyCreate) createSpec() (*ApiKey, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(apikey.FieldCreatedAt, field.TypeTime, value)
 		_node.CreatedAt = value
-	}
-	if nodes := _c.mutation.StoreIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.M2O,
-			Inverse: true,
-			Table:   apikey.StoreTable,
-			Columns: []string{apikey.StoreColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_node.StoreID = nodes[0]
-		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
 }

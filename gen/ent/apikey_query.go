@@ -15,7 +15,6 @@ import (
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/predicate"
-	"go.storefront.example/gen/ent/store"
 )
 
 // ApiKeyQuery is the builder for querying ApiKey entities.
@@ -25,7 +24,6 @@ type ApiKeyQuery struct {
 	order      []apikey.OrderOption
 	inters     []Interceptor
 	predicates []predicate.ApiKey
-	withStore  *StoreQuery
 	modifiers  []func(*sql.Selector)
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
@@ -61,28 +59,6 @@ func (_q *ApiKeyQuery) Unique(unique bool) *ApiKeyQuery {
 func (_q *ApiKeyQuery) Order(o ...apikey.OrderOption) *ApiKeyQuery {
 	_q.order = append(_q.order, o...)
 	return _q
-}
-
-// QueryStore chains the current query on the "store" edge.
-func (_q *ApiKeyQuery) QueryStore() *StoreQuery {
-	query := (&StoreClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(apikey.Table, apikey.FieldID, selector),
-			sqlgraph.To(store.Table, store.FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, apikey.StoreTable, apikey.StoreColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
 }
 
 // First returns the first ApiKey entity from the query.
@@ -277,22 +253,10 @@ func (_q *ApiKeyQuery) Clone() *ApiKeyQuery {
 		order:      append([]apikey.OrderOption{}, _q.order...),
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.ApiKey{}, _q.predicates...),
-		withStore:  _q.withStore.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
 	}
-}
-
-// WithStore tells the query-builder to eager-load the nodes that are connected to
-// the "store" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *ApiKeyQuery) WithStore(opts ...func(*StoreQuery)) *ApiKeyQuery {
-	query := (&StoreClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withStore = query
-	return _q
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -371,11 +335,8 @@ func (_q *ApiKeyQuery) prepareQuery(ctx context.Context) error {
 
 func (_q *ApiKeyQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*ApiKey, error) {
 	var (
-		nodes       = []*ApiKey{}
-		_spec       = _q.querySpec()
-		loadedTypes = [1]bool{
-			_q.withStore != nil,
-		}
+		nodes = []*ApiKey{}
+		_spec = _q.querySpec()
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*ApiKey).scanValues(nil, columns)
@@ -383,7 +344,6 @@ func (_q *ApiKeyQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*ApiKe
 	_spec.Assign = func(columns []string, values []any) error {
 		node := &ApiKey{config: _q.config}
 		nodes = append(nodes, node)
-		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
 	}
 	if len(_q.modifiers) > 0 {
@@ -398,43 +358,7 @@ func (_q *ApiKeyQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*ApiKe
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withStore; query != nil {
-		if err := _q.loadStore(ctx, query, nodes, nil,
-			func(n *ApiKey, e *Store) { n.Edges.Store = e }); err != nil {
-			return nil, err
-		}
-	}
 	return nodes, nil
-}
-
-func (_q *ApiKeyQuery) loadStore(ctx context.Context, query *StoreQuery, nodes []*ApiKey, init func(*ApiKey), assign func(*ApiKey, *Store)) error {
-	ids := make([]uuid.UUID, 0, len(nodes))
-	nodeids := make(map[uuid.UUID][]*ApiKey)
-	for i := range nodes {
-		fk := nodes[i].StoreID
-		if _, ok := nodeids[fk]; !ok {
-			ids = append(ids, fk)
-		}
-		nodeids[fk] = append(nodeids[fk], nodes[i])
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	query.Where(store.IDIn(ids...))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		nodes, ok := nodeids[n.ID]
-		if !ok {
-			return fmt.Errorf(`unexpected foreign-key "store_id" returned %v`, n.ID)
-		}
-		for i := range nodes {
-			assign(nodes[i], n)
-		}
-	}
-	return nil
 }
 
 func (_q *ApiKeyQuery) sqlCount(ctx context.Context) (int, error) {
@@ -464,9 +388,6 @@ func (_q *ApiKeyQuery) querySpec() *sqlgraph.QuerySpec {
 			if fields[i] != apikey.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
-		}
-		if _q.withStore != nil {
-			_spec.Node.AddColumnOnce(apikey.FieldStoreID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

@@ -12,8 +12,6 @@ import (
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/customer"
-	"go.storefront.example/gen/ent/order"
-	"go.storefront.example/gen/ent/store"
 )
 
 // CustomerCreate is the builder for creating a Customer entity.
@@ -131,26 +129,6 @@ func (_c *CustomerCreate) SetNillableID(v *uuid.UUID) *CustomerCreate {
 	return _c
 }
 
-// SetStore sets the "store" edge to the Store entity.
-func (_c *CustomerCreate) SetStore(v *Store) *CustomerCreate {
-	return _c.SetStoreID(v.ID)
-}
-
-// AddOrderIDs adds the "orders" edge to the Order entity by IDs.
-func (_c *CustomerCreate) AddOrderIDs(ids ...uuid.UUID) *CustomerCreate {
-	_c.mutation.AddOrderIDs(ids...)
-	return _c
-}
-
-// AddOrders adds the "orders" edges to the Order entity.
-func (_c *CustomerCreate) AddOrders(v ...*Order) *CustomerCreate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _c.AddOrderIDs(ids...)
-}
-
 // Mutation returns the CustomerMutation object of the builder.
 func (_c *CustomerCreate) Mutation() *CustomerMutation {
 	return _c.mutation
@@ -227,9 +205,6 @@ func (_c *CustomerCreate) check() error {
 	if _, ok := _c.mutation.UpdatedAt(); !ok {
 		return &ValidationError{Name: "updated_at", err: errors.New(`ent: missing required field "Customer.updated_at"`)}
 	}
-	if len(_c.mutation.StoreIDs()) == 0 {
-		return &ValidationError{Name: "store", err: errors.New(`ent: missing required edge "Customer.store"`)}
-	}
 	return nil
 }
 
@@ -265,6 +240,10 @@ func (_c *CustomerCreate) createSpec() (*Customer, *sqlgraph.CreateSpec) {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
+	if value, ok := _c.mutation.StoreID(); ok {
+		_spec.SetField(customer.FieldStoreID, field.TypeUUID, value)
+		_node.StoreID = value
+	}
 	if value, ok := _c.mutation.Name(); ok {
 		_spec.SetField(customer.FieldName, field.TypeString, value)
 		_node.Name = value
@@ -296,39 +275,6 @@ func (_c *CustomerCreate) createSpec() (*Customer, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UpdatedAt(); ok {
 		_spec.SetField(customer.FieldUpdatedAt, field.TypeTime, value)
 		_node.UpdatedAt = value
-	}
-	if nodes := _c.mutation.StoreIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.M2O,
-			Inverse: true,
-			Table:   customer.StoreTable,
-			Columns: []string{customer.StoreColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_node.StoreID = nodes[0]
-		_spec.Edges = append(_spec.Edges, edge)
-	}
-	if nodes := _c.mutation.OrdersIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   customer.OrdersTable,
-			Columns: []string{customer.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
 }

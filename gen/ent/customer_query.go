@@ -4,7 +4,6 @@ package ent
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"math"
 
@@ -15,9 +14,7 @@ import (
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/customer"
-	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/predicate"
-	"go.storefront.example/gen/ent/store"
 )
 
 // CustomerQuery is the builder for querying Customer entities.
@@ -27,8 +24,6 @@ type CustomerQuery struct {
 	order      []customer.OrderOption
 	inters     []Interceptor
 	predicates []predicate.Customer
-	withStore  *StoreQuery
-	withOrders *OrderQuery
 	modifiers  []func(*sql.Selector)
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
@@ -64,50 +59,6 @@ func (_q *CustomerQuery) Unique(unique bool) *CustomerQuery {
 func (_q *CustomerQuery) Order(o ...customer.OrderOption) *CustomerQuery {
 	_q.order = append(_q.order, o...)
 	return _q
-}
-
-// QueryStore chains the current query on the "store" edge.
-func (_q *CustomerQuery) QueryStore() *StoreQuery {
-	query := (&StoreClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(customer.Table, customer.FieldID, selector),
-			sqlgraph.To(store.Table, store.FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, customer.StoreTable, customer.StoreColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
-}
-
-// QueryOrders chains the current query on the "orders" edge.
-func (_q *CustomerQuery) QueryOrders() *OrderQuery {
-	query := (&OrderClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(customer.Table, customer.FieldID, selector),
-			sqlgraph.To(order.Table, order.FieldID),
-			sqlgraph.Edge(sqlgraph.O2M, false, customer.OrdersTable, customer.OrdersColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
 }
 
 // First returns the first Customer entity from the query.
@@ -302,34 +253,10 @@ func (_q *CustomerQuery) Clone() *CustomerQuery {
 		order:      append([]customer.OrderOption{}, _q.order...),
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.Customer{}, _q.predicates...),
-		withStore:  _q.withStore.Clone(),
-		withOrders: _q.withOrders.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
 	}
-}
-
-// WithStore tells the query-builder to eager-load the nodes that are connected to
-// the "store" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *CustomerQuery) WithStore(opts ...func(*StoreQuery)) *CustomerQuery {
-	query := (&StoreClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withStore = query
-	return _q
-}
-
-// WithOrders tells the query-builder to eager-load the nodes that are connected to
-// the "orders" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *CustomerQuery) WithOrders(opts ...func(*OrderQuery)) *CustomerQuery {
-	query := (&OrderClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withOrders = query
-	return _q
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -408,12 +335,8 @@ func (_q *CustomerQuery) prepareQuery(ctx context.Context) error {
 
 func (_q *CustomerQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Customer, error) {
 	var (
-		nodes       = []*Customer{}
-		_spec       = _q.querySpec()
-		loadedTypes = [2]bool{
-			_q.withStore != nil,
-			_q.withOrders != nil,
-		}
+		nodes = []*Customer{}
+		_spec = _q.querySpec()
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Customer).scanValues(nil, columns)
@@ -421,7 +344,6 @@ func (_q *CustomerQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Cus
 	_spec.Assign = func(columns []string, values []any) error {
 		node := &Customer{config: _q.config}
 		nodes = append(nodes, node)
-		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
 	}
 	if len(_q.modifiers) > 0 {
@@ -436,80 +358,7 @@ func (_q *CustomerQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Cus
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withStore; query != nil {
-		if err := _q.loadStore(ctx, query, nodes, nil,
-			func(n *Customer, e *Store) { n.Edges.Store = e }); err != nil {
-			return nil, err
-		}
-	}
-	if query := _q.withOrders; query != nil {
-		if err := _q.loadOrders(ctx, query, nodes,
-			func(n *Customer) { n.Edges.Orders = []*Order{} },
-			func(n *Customer, e *Order) { n.Edges.Orders = append(n.Edges.Orders, e) }); err != nil {
-			return nil, err
-		}
-	}
 	return nodes, nil
-}
-
-func (_q *CustomerQuery) loadStore(ctx context.Context, query *StoreQuery, nodes []*Customer, init func(*Customer), assign func(*Customer, *Store)) error {
-	ids := make([]uuid.UUID, 0, len(nodes))
-	nodeids := make(map[uuid.UUID][]*Customer)
-	for i := range nodes {
-		fk := nodes[i].StoreID
-		if _, ok := nodeids[fk]; !ok {
-			ids = append(ids, fk)
-		}
-		nodeids[fk] = append(nodeids[fk], nodes[i])
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	query.Where(store.IDIn(ids...))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		nodes, ok := nodeids[n.ID]
-		if !ok {
-			return fmt.Errorf(`unexpected foreign-key "store_id" returned %v`, n.ID)
-		}
-		for i := range nodes {
-			assign(nodes[i], n)
-		}
-	}
-	return nil
-}
-func (_q *CustomerQuery) loadOrders(ctx context.Context, query *OrderQuery, nodes []*Customer, init func(*Customer), assign func(*Customer, *Order)) error {
-	fks := make([]driver.Value, 0, len(nodes))
-	nodeids := make(map[uuid.UUID]*Customer)
-	for i := range nodes {
-		fks = append(fks, nodes[i].ID)
-		nodeids[nodes[i].ID] = nodes[i]
-		if init != nil {
-			init(nodes[i])
-		}
-	}
-	if len(query.ctx.Fields) > 0 {
-		query.ctx.AppendFieldOnce(order.FieldCustomerID)
-	}
-	query.Where(predicate.Order(func(s *sql.Selector) {
-		s.Where(sql.InValues(s.C(customer.OrdersColumn), fks...))
-	}))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		fk := n.CustomerID
-		node, ok := nodeids[fk]
-		if !ok {
-			return fmt.Errorf(`unexpected referenced foreign-key "customer_id" returned %v for node %v`, fk, n.ID)
-		}
-		assign(node, n)
-	}
-	return nil
 }
 
 func (_q *CustomerQuery) sqlCount(ctx context.Context) (int, error) {
@@ -539,9 +388,6 @@ func (_q *CustomerQuery) querySpec() *sqlgraph.QuerySpec {
 			if fields[i] != customer.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
-		}
-		if _q.withStore != nil {
-			_spec.Node.AddColumnOnce(customer.FieldStoreID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

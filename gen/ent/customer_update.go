@@ -11,9 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
-	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/customer"
-	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/predicate"
 )
 
@@ -154,45 +152,9 @@ func (_u *CustomerUpdate) SetNillableUpdatedAt(v *time.Time) *CustomerUpdate {
 	return _u
 }
 
-// AddOrderIDs adds the "orders" edge to the Order entity by IDs.
-func (_u *CustomerUpdate) AddOrderIDs(ids ...uuid.UUID) *CustomerUpdate {
-	_u.mutation.AddOrderIDs(ids...)
-	return _u
-}
-
-// AddOrders adds the "orders" edges to the Order entity.
-func (_u *CustomerUpdate) AddOrders(v ...*Order) *CustomerUpdate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.AddOrderIDs(ids...)
-}
-
 // Mutation returns the CustomerMutation object of the builder.
 func (_u *CustomerUpdate) Mutation() *CustomerMutation {
 	return _u.mutation
-}
-
-// ClearOrders clears all "orders" edges to the Order entity.
-func (_u *CustomerUpdate) ClearOrders() *CustomerUpdate {
-	_u.mutation.ClearOrders()
-	return _u
-}
-
-// RemoveOrderIDs removes the "orders" edge to Order entities by IDs.
-func (_u *CustomerUpdate) RemoveOrderIDs(ids ...uuid.UUID) *CustomerUpdate {
-	_u.mutation.RemoveOrderIDs(ids...)
-	return _u
-}
-
-// RemoveOrders removes "orders" edges to Order entities.
-func (_u *CustomerUpdate) RemoveOrders(v ...*Order) *CustomerUpdate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.RemoveOrderIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -222,18 +184,7 @@ func (_u *CustomerUpdate) ExecX(ctx context.Context) {
 	}
 }
 
-// check runs all checks and user-defined validators on the builder.
-func (_u *CustomerUpdate) check() error {
-	if _u.mutation.StoreCleared() && len(_u.mutation.StoreIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "Customer.store"`)
-	}
-	return nil
-}
-
 func (_u *CustomerUpdate) sqlSave(ctx context.Context) (_node int, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
-	}
 	_spec := sqlgraph.NewUpdateSpec(customer.Table, customer.Columns, sqlgraph.NewFieldSpec(customer.FieldID, field.TypeUUID))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
@@ -274,51 +225,6 @@ func (_u *CustomerUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(customer.FieldUpdatedAt, field.TypeTime, value)
-	}
-	if _u.mutation.OrdersCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   customer.OrdersTable,
-			Columns: []string{customer.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.RemovedOrdersIDs(); len(nodes) > 0 && !_u.mutation.OrdersCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   customer.OrdersTable,
-			Columns: []string{customer.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.OrdersIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   customer.OrdersTable,
-			Columns: []string{customer.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -464,45 +370,9 @@ func (_u *CustomerUpdateOne) SetNillableUpdatedAt(v *time.Time) *CustomerUpdateO
 	return _u
 }
 
-// AddOrderIDs adds the "orders" edge to the Order entity by IDs.
-func (_u *CustomerUpdateOne) AddOrderIDs(ids ...uuid.UUID) *CustomerUpdateOne {
-	_u.mutation.AddOrderIDs(ids...)
-	return _u
-}
-
-// AddOrders adds the "orders" edges to the Order entity.
-func (_u *CustomerUpdateOne) AddOrders(v ...*Order) *CustomerUpdateOne {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.AddOrderIDs(ids...)
-}
-
 // Mutation returns the CustomerMutation object of the builder.
 func (_u *CustomerUpdateOne) Mutation() *CustomerMutation {
 	return _u.mutation
-}
-
-// ClearOrders clears all "orders" edges to the Order entity.
-func (_u *CustomerUpdateOne) ClearOrders() *CustomerUpdateOne {
-	_u.mutation.ClearOrders()
-	return _u
-}
-
-// RemoveOrderIDs removes the "orders" edge to Order entities by IDs.
-func (_u *CustomerUpdateOne) RemoveOrderIDs(ids ...uuid.UUID) *CustomerUpdateOne {
-	_u.mutation.RemoveOrderIDs(ids...)
-	return _u
-}
-
-// RemoveOrders removes "orders" edges to Order entities.
-func (_u *CustomerUpdateOne) RemoveOrders(v ...*Order) *CustomerUpdateOne {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.RemoveOrderIDs(ids...)
 }
 
 // Where appends a list predicates to the CustomerUpdate builder.
@@ -545,18 +415,7 @@ func (_u *CustomerUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
-// check runs all checks and user-defined validators on the builder.
-func (_u *CustomerUpdateOne) check() error {
-	if _u.mutation.StoreCleared() && len(_u.mutation.StoreIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "Customer.store"`)
-	}
-	return nil
-}
-
 func (_u *CustomerUpdateOne) sqlSave(ctx context.Context) (_node *Customer, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
-	}
 	_spec := sqlgraph.NewUpdateSpec(customer.Table, customer.Columns, sqlgraph.NewFieldSpec(customer.FieldID, field.TypeUUID))
 	id, ok := _u.mutation.ID()
 	if !ok {
@@ -614,51 +473,6 @@ func (_u *CustomerUpdateOne) sqlSave(ctx context.Context) (_node *Customer, err 
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(customer.FieldUpdatedAt, field.TypeTime, value)
-	}
-	if _u.mutation.OrdersCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   customer.OrdersTable,
-			Columns: []string{customer.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.RemovedOrdersIDs(); len(nodes) > 0 && !_u.mutation.OrdersCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   customer.OrdersTable,
-			Columns: []string{customer.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.OrdersIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   customer.OrdersTable,
-			Columns: []string{customer.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
 		store, err := _u.mutation.OldStoreID(ctx)

@@ -824,6 +824,7 @@ type ApiKeyMutation struct {
 	op            Op
 	typ           string
 	id            *uuid.UUID
+	store_id      *uuid.UUID
 	name          *string
 	fingerprint   *[]byte
 	hint          *string
@@ -834,8 +835,6 @@ type ApiKeyMutation struct {
 	last_used_at  *time.Time
 	created_at    *time.Time
 	clearedFields map[string]struct{}
-	store         *uuid.UUID
-	clearedstore  bool
 	done          bool
 	oldValue      func(context.Context) (*ApiKey, error)
 	predicates    []predicate.ApiKey
@@ -947,12 +946,12 @@ func (m *ApiKeyMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
 
 // SetStoreID sets the "store_id" field.
 func (m *ApiKeyMutation) SetStoreID(u uuid.UUID) {
-	m.store = &u
+	m.store_id = &u
 }
 
 // StoreID returns the value of the "store_id" field in the mutation.
 func (m *ApiKeyMutation) StoreID() (r uuid.UUID, exists bool) {
-	v := m.store
+	v := m.store_id
 	if v == nil {
 		return
 	}
@@ -978,7 +977,7 @@ func (m *ApiKeyMutation) OldStoreID(ctx context.Context) (v uuid.UUID, err error
 
 // ResetStoreID resets all changes to the "store_id" field.
 func (m *ApiKeyMutation) ResetStoreID() {
-	m.store = nil
+	m.store_id = nil
 }
 
 // SetName sets the "name" field.
@@ -1323,33 +1322,6 @@ func (m *ApiKeyMutation) ResetCreatedAt() {
 	m.created_at = nil
 }
 
-// ClearStore clears the "store" edge to the Store entity.
-func (m *ApiKeyMutation) ClearStore() {
-	m.clearedstore = true
-	m.clearedFields[apikey.FieldStoreID] = struct{}{}
-}
-
-// StoreCleared reports if the "store" edge to the Store entity was cleared.
-func (m *ApiKeyMutation) StoreCleared() bool {
-	return m.clearedstore
-}
-
-// StoreIDs returns the "store" edge IDs in the mutation.
-// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
-// StoreID instead. It exists only for internal usage by the builders.
-func (m *ApiKeyMutation) StoreIDs() (ids []uuid.UUID) {
-	if id := m.store; id != nil {
-		ids = append(ids, *id)
-	}
-	return
-}
-
-// ResetStore resets all changes to the "store" edge.
-func (m *ApiKeyMutation) ResetStore() {
-	m.store = nil
-	m.clearedstore = false
-}
-
 // Where appends a list predicates to the ApiKeyMutation builder.
 func (m *ApiKeyMutation) Where(ps ...predicate.ApiKey) {
 	m.predicates = append(m.predicates, ps...)
@@ -1385,7 +1357,7 @@ func (m *ApiKeyMutation) Type() string {
 // AddedFields().
 func (m *ApiKeyMutation) Fields() []string {
 	fields := make([]string, 0, 9)
-	if m.store != nil {
+	if m.store_id != nil {
 		fields = append(fields, apikey.FieldStoreID)
 	}
 	if m.name != nil {
@@ -1640,28 +1612,19 @@ func (m *ApiKeyMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *ApiKeyMutation) AddedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m.store != nil {
-		edges = append(edges, apikey.EdgeStore)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
 func (m *ApiKeyMutation) AddedIDs(name string) []ent.Value {
-	switch name {
-	case apikey.EdgeStore:
-		if id := m.store; id != nil {
-			return []ent.Value{*id}
-		}
-	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *ApiKeyMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 0)
 	return edges
 }
 
@@ -1673,42 +1636,25 @@ func (m *ApiKeyMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *ApiKeyMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m.clearedstore {
-		edges = append(edges, apikey.EdgeStore)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
 func (m *ApiKeyMutation) EdgeCleared(name string) bool {
-	switch name {
-	case apikey.EdgeStore:
-		return m.clearedstore
-	}
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
 func (m *ApiKeyMutation) ClearEdge(name string) error {
-	switch name {
-	case apikey.EdgeStore:
-		m.ClearStore()
-		return nil
-	}
 	return fmt.Errorf("unknown ApiKey unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
 func (m *ApiKeyMutation) ResetEdge(name string) error {
-	switch name {
-	case apikey.EdgeStore:
-		m.ResetStore()
-		return nil
-	}
 	return fmt.Errorf("unknown ApiKey edge %s", name)
 }
 
@@ -1718,6 +1664,7 @@ type CustomerMutation struct {
 	op              Op
 	typ             string
 	id              *uuid.UUID
+	store_id        *uuid.UUID
 	name            *string
 	email           *string
 	phone           *string
@@ -1729,11 +1676,6 @@ type CustomerMutation struct {
 	created_at      *time.Time
 	updated_at      *time.Time
 	clearedFields   map[string]struct{}
-	store           *uuid.UUID
-	clearedstore    bool
-	orders          map[uuid.UUID]struct{}
-	removedorders   map[uuid.UUID]struct{}
-	clearedorders   bool
 	done            bool
 	oldValue        func(context.Context) (*Customer, error)
 	predicates      []predicate.Customer
@@ -1845,12 +1787,12 @@ func (m *CustomerMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
 
 // SetStoreID sets the "store_id" field.
 func (m *CustomerMutation) SetStoreID(u uuid.UUID) {
-	m.store = &u
+	m.store_id = &u
 }
 
 // StoreID returns the value of the "store_id" field in the mutation.
 func (m *CustomerMutation) StoreID() (r uuid.UUID, exists bool) {
-	v := m.store
+	v := m.store_id
 	if v == nil {
 		return
 	}
@@ -1876,7 +1818,7 @@ func (m *CustomerMutation) OldStoreID(ctx context.Context) (v uuid.UUID, err err
 
 // ResetStoreID resets all changes to the "store_id" field.
 func (m *CustomerMutation) ResetStoreID() {
-	m.store = nil
+	m.store_id = nil
 }
 
 // SetName sets the "name" field.
@@ -2233,87 +2175,6 @@ func (m *CustomerMutation) ResetUpdatedAt() {
 	m.updated_at = nil
 }
 
-// ClearStore clears the "store" edge to the Store entity.
-func (m *CustomerMutation) ClearStore() {
-	m.clearedstore = true
-	m.clearedFields[customer.FieldStoreID] = struct{}{}
-}
-
-// StoreCleared reports if the "store" edge to the Store entity was cleared.
-func (m *CustomerMutation) StoreCleared() bool {
-	return m.clearedstore
-}
-
-// StoreIDs returns the "store" edge IDs in the mutation.
-// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
-// StoreID instead. It exists only for internal usage by the builders.
-func (m *CustomerMutation) StoreIDs() (ids []uuid.UUID) {
-	if id := m.store; id != nil {
-		ids = append(ids, *id)
-	}
-	return
-}
-
-// ResetStore resets all changes to the "store" edge.
-func (m *CustomerMutation) ResetStore() {
-	m.store = nil
-	m.clearedstore = false
-}
-
-// AddOrderIDs adds the "orders" edge to the Order entity by ids.
-func (m *CustomerMutation) AddOrderIDs(ids ...uuid.UUID) {
-	if m.orders == nil {
-		m.orders = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		m.orders[ids[i]] = struct{}{}
-	}
-}
-
-// ClearOrders clears the "orders" edge to the Order entity.
-func (m *CustomerMutation) ClearOrders() {
-	m.clearedorders = true
-}
-
-// OrdersCleared reports if the "orders" edge to the Order entity was cleared.
-func (m *CustomerMutation) OrdersCleared() bool {
-	return m.clearedorders
-}
-
-// RemoveOrderIDs removes the "orders" edge to the Order entity by IDs.
-func (m *CustomerMutation) RemoveOrderIDs(ids ...uuid.UUID) {
-	if m.removedorders == nil {
-		m.removedorders = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		delete(m.orders, ids[i])
-		m.removedorders[ids[i]] = struct{}{}
-	}
-}
-
-// RemovedOrders returns the removed IDs of the "orders" edge to the Order entity.
-func (m *CustomerMutation) RemovedOrdersIDs() (ids []uuid.UUID) {
-	for id := range m.removedorders {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// OrdersIDs returns the "orders" edge IDs in the mutation.
-func (m *CustomerMutation) OrdersIDs() (ids []uuid.UUID) {
-	for id := range m.orders {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// ResetOrders resets all changes to the "orders" edge.
-func (m *CustomerMutation) ResetOrders() {
-	m.orders = nil
-	m.clearedorders = false
-	m.removedorders = nil
-}
-
 // Where appends a list predicates to the CustomerMutation builder.
 func (m *CustomerMutation) Where(ps ...predicate.Customer) {
 	m.predicates = append(m.predicates, ps...)
@@ -2349,7 +2210,7 @@ func (m *CustomerMutation) Type() string {
 // AddedFields().
 func (m *CustomerMutation) Fields() []string {
 	fields := make([]string, 0, 9)
-	if m.store != nil {
+	if m.store_id != nil {
 		fields = append(fields, customer.FieldStoreID)
 	}
 	if m.name != nil {
@@ -2625,103 +2486,49 @@ func (m *CustomerMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *CustomerMutation) AddedEdges() []string {
-	edges := make([]string, 0, 2)
-	if m.store != nil {
-		edges = append(edges, customer.EdgeStore)
-	}
-	if m.orders != nil {
-		edges = append(edges, customer.EdgeOrders)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
 func (m *CustomerMutation) AddedIDs(name string) []ent.Value {
-	switch name {
-	case customer.EdgeStore:
-		if id := m.store; id != nil {
-			return []ent.Value{*id}
-		}
-	case customer.EdgeOrders:
-		ids := make([]ent.Value, 0, len(m.orders))
-		for id := range m.orders {
-			ids = append(ids, id)
-		}
-		return ids
-	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *CustomerMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 2)
-	if m.removedorders != nil {
-		edges = append(edges, customer.EdgeOrders)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
 // the given name in this mutation.
 func (m *CustomerMutation) RemovedIDs(name string) []ent.Value {
-	switch name {
-	case customer.EdgeOrders:
-		ids := make([]ent.Value, 0, len(m.removedorders))
-		for id := range m.removedorders {
-			ids = append(ids, id)
-		}
-		return ids
-	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *CustomerMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 2)
-	if m.clearedstore {
-		edges = append(edges, customer.EdgeStore)
-	}
-	if m.clearedorders {
-		edges = append(edges, customer.EdgeOrders)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
 func (m *CustomerMutation) EdgeCleared(name string) bool {
-	switch name {
-	case customer.EdgeStore:
-		return m.clearedstore
-	case customer.EdgeOrders:
-		return m.clearedorders
-	}
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
 func (m *CustomerMutation) ClearEdge(name string) error {
-	switch name {
-	case customer.EdgeStore:
-		m.ClearStore()
-		return nil
-	}
 	return fmt.Errorf("unknown Customer unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
 func (m *CustomerMutation) ResetEdge(name string) error {
-	switch name {
-	case customer.EdgeStore:
-		m.ResetStore()
-		return nil
-	case customer.EdgeOrders:
-		m.ResetOrders()
-		return nil
-	}
 	return fmt.Errorf("unknown Customer edge %s", name)
 }
 
@@ -3976,26 +3783,20 @@ type OrderMutation struct {
 	op                      Op
 	typ                     string
 	id                      *uuid.UUID
+	store_id                *uuid.UUID
 	reference               *string
 	status                  *order.Status
 	amount                  *int64
 	addamount               *int64
 	platform_fee_percent    *float64
 	addplatform_fee_percent *float64
+	customer_id             *uuid.UUID
+	payment_link_id         *uuid.UUID
 	note                    *string
 	paid_at                 *time.Time
 	created_at              *time.Time
 	updated_at              *time.Time
 	clearedFields           map[string]struct{}
-	store                   *uuid.UUID
-	clearedstore            bool
-	customer                *uuid.UUID
-	clearedcustomer         bool
-	payment_link            *uuid.UUID
-	clearedpayment_link     bool
-	items                   map[uuid.UUID]struct{}
-	removeditems            map[uuid.UUID]struct{}
-	cleareditems            bool
 	done                    bool
 	oldValue                func(context.Context) (*Order, error)
 	predicates              []predicate.Order
@@ -4107,12 +3908,12 @@ func (m *OrderMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
 
 // SetStoreID sets the "store_id" field.
 func (m *OrderMutation) SetStoreID(u uuid.UUID) {
-	m.store = &u
+	m.store_id = &u
 }
 
 // StoreID returns the value of the "store_id" field in the mutation.
 func (m *OrderMutation) StoreID() (r uuid.UUID, exists bool) {
-	v := m.store
+	v := m.store_id
 	if v == nil {
 		return
 	}
@@ -4138,7 +3939,7 @@ func (m *OrderMutation) OldStoreID(ctx context.Context) (v uuid.UUID, err error)
 
 // ResetStoreID resets all changes to the "store_id" field.
 func (m *OrderMutation) ResetStoreID() {
-	m.store = nil
+	m.store_id = nil
 }
 
 // SetReference sets the "reference" field.
@@ -4327,12 +4128,12 @@ func (m *OrderMutation) ResetPlatformFeePercent() {
 
 // SetCustomerID sets the "customer_id" field.
 func (m *OrderMutation) SetCustomerID(u uuid.UUID) {
-	m.customer = &u
+	m.customer_id = &u
 }
 
 // CustomerID returns the value of the "customer_id" field in the mutation.
 func (m *OrderMutation) CustomerID() (r uuid.UUID, exists bool) {
-	v := m.customer
+	v := m.customer_id
 	if v == nil {
 		return
 	}
@@ -4358,17 +4159,17 @@ func (m *OrderMutation) OldCustomerID(ctx context.Context) (v uuid.UUID, err err
 
 // ResetCustomerID resets all changes to the "customer_id" field.
 func (m *OrderMutation) ResetCustomerID() {
-	m.customer = nil
+	m.customer_id = nil
 }
 
 // SetPaymentLinkID sets the "payment_link_id" field.
 func (m *OrderMutation) SetPaymentLinkID(u uuid.UUID) {
-	m.payment_link = &u
+	m.payment_link_id = &u
 }
 
 // PaymentLinkID returns the value of the "payment_link_id" field in the mutation.
 func (m *OrderMutation) PaymentLinkID() (r uuid.UUID, exists bool) {
-	v := m.payment_link
+	v := m.payment_link_id
 	if v == nil {
 		return
 	}
@@ -4394,7 +4195,7 @@ func (m *OrderMutation) OldPaymentLinkID(ctx context.Context) (v *uuid.UUID, err
 
 // ClearPaymentLinkID clears the value of the "payment_link_id" field.
 func (m *OrderMutation) ClearPaymentLinkID() {
-	m.payment_link = nil
+	m.payment_link_id = nil
 	m.clearedFields[order.FieldPaymentLinkID] = struct{}{}
 }
 
@@ -4406,7 +4207,7 @@ func (m *OrderMutation) PaymentLinkIDCleared() bool {
 
 // ResetPaymentLinkID resets all changes to the "payment_link_id" field.
 func (m *OrderMutation) ResetPaymentLinkID() {
-	m.payment_link = nil
+	m.payment_link_id = nil
 	delete(m.clearedFields, order.FieldPaymentLinkID)
 }
 
@@ -4580,141 +4381,6 @@ func (m *OrderMutation) ResetUpdatedAt() {
 	m.updated_at = nil
 }
 
-// ClearStore clears the "store" edge to the Store entity.
-func (m *OrderMutation) ClearStore() {
-	m.clearedstore = true
-	m.clearedFields[order.FieldStoreID] = struct{}{}
-}
-
-// StoreCleared reports if the "store" edge to the Store entity was cleared.
-func (m *OrderMutation) StoreCleared() bool {
-	return m.clearedstore
-}
-
-// StoreIDs returns the "store" edge IDs in the mutation.
-// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
-// StoreID instead. It exists only for internal usage by the builders.
-func (m *OrderMutation) StoreIDs() (ids []uuid.UUID) {
-	if id := m.store; id != nil {
-		ids = append(ids, *id)
-	}
-	return
-}
-
-// ResetStore resets all changes to the "store" edge.
-func (m *OrderMutation) ResetStore() {
-	m.store = nil
-	m.clearedstore = false
-}
-
-// ClearCustomer clears the "customer" edge to the Customer entity.
-func (m *OrderMutation) ClearCustomer() {
-	m.clearedcustomer = true
-	m.clearedFields[order.FieldCustomerID] = struct{}{}
-}
-
-// CustomerCleared reports if the "customer" edge to the Customer entity was cleared.
-func (m *OrderMutation) CustomerCleared() bool {
-	return m.clearedcustomer
-}
-
-// CustomerIDs returns the "customer" edge IDs in the mutation.
-// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
-// CustomerID instead. It exists only for internal usage by the builders.
-func (m *OrderMutation) CustomerIDs() (ids []uuid.UUID) {
-	if id := m.customer; id != nil {
-		ids = append(ids, *id)
-	}
-	return
-}
-
-// ResetCustomer resets all changes to the "customer" edge.
-func (m *OrderMutation) ResetCustomer() {
-	m.customer = nil
-	m.clearedcustomer = false
-}
-
-// ClearPaymentLink clears the "payment_link" edge to the PaymentLink entity.
-func (m *OrderMutation) ClearPaymentLink() {
-	m.clearedpayment_link = true
-	m.clearedFields[order.FieldPaymentLinkID] = struct{}{}
-}
-
-// PaymentLinkCleared reports if the "payment_link" edge to the PaymentLink entity was cleared.
-func (m *OrderMutation) PaymentLinkCleared() bool {
-	return m.PaymentLinkIDCleared() || m.clearedpayment_link
-}
-
-// PaymentLinkIDs returns the "payment_link" edge IDs in the mutation.
-// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
-// PaymentLinkID instead. It exists only for internal usage by the builders.
-func (m *OrderMutation) PaymentLinkIDs() (ids []uuid.UUID) {
-	if id := m.payment_link; id != nil {
-		ids = append(ids, *id)
-	}
-	return
-}
-
-// ResetPaymentLink resets all changes to the "payment_link" edge.
-func (m *OrderMutation) ResetPaymentLink() {
-	m.payment_link = nil
-	m.clearedpayment_link = false
-}
-
-// AddItemIDs adds the "items" edge to the OrderItem entity by ids.
-func (m *OrderMutation) AddItemIDs(ids ...uuid.UUID) {
-	if m.items == nil {
-		m.items = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		m.items[ids[i]] = struct{}{}
-	}
-}
-
-// ClearItems clears the "items" edge to the OrderItem entity.
-func (m *OrderMutation) ClearItems() {
-	m.cleareditems = true
-}
-
-// ItemsCleared reports if the "items" edge to the OrderItem entity was cleared.
-func (m *OrderMutation) ItemsCleared() bool {
-	return m.cleareditems
-}
-
-// RemoveItemIDs removes the "items" edge to the OrderItem entity by IDs.
-func (m *OrderMutation) RemoveItemIDs(ids ...uuid.UUID) {
-	if m.removeditems == nil {
-		m.removeditems = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		delete(m.items, ids[i])
-		m.removeditems[ids[i]] = struct{}{}
-	}
-}
-
-// RemovedItems returns the removed IDs of the "items" edge to the OrderItem entity.
-func (m *OrderMutation) RemovedItemsIDs() (ids []uuid.UUID) {
-	for id := range m.removeditems {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// ItemsIDs returns the "items" edge IDs in the mutation.
-func (m *OrderMutation) ItemsIDs() (ids []uuid.UUID) {
-	for id := range m.items {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// ResetItems resets all changes to the "items" edge.
-func (m *OrderMutation) ResetItems() {
-	m.items = nil
-	m.cleareditems = false
-	m.removeditems = nil
-}
-
 // Where appends a list predicates to the OrderMutation builder.
 func (m *OrderMutation) Where(ps ...predicate.Order) {
 	m.predicates = append(m.predicates, ps...)
@@ -4750,7 +4416,7 @@ func (m *OrderMutation) Type() string {
 // AddedFields().
 func (m *OrderMutation) Fields() []string {
 	fields := make([]string, 0, 11)
-	if m.store != nil {
+	if m.store_id != nil {
 		fields = append(fields, order.FieldStoreID)
 	}
 	if m.reference != nil {
@@ -4765,10 +4431,10 @@ func (m *OrderMutation) Fields() []string {
 	if m.platform_fee_percent != nil {
 		fields = append(fields, order.FieldPlatformFeePercent)
 	}
-	if m.customer != nil {
+	if m.customer_id != nil {
 		fields = append(fields, order.FieldCustomerID)
 	}
-	if m.payment_link != nil {
+	if m.payment_link_id != nil {
 		fields = append(fields, order.FieldPaymentLinkID)
 	}
 	if m.note != nil {
@@ -5066,139 +4732,49 @@ func (m *OrderMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *OrderMutation) AddedEdges() []string {
-	edges := make([]string, 0, 4)
-	if m.store != nil {
-		edges = append(edges, order.EdgeStore)
-	}
-	if m.customer != nil {
-		edges = append(edges, order.EdgeCustomer)
-	}
-	if m.payment_link != nil {
-		edges = append(edges, order.EdgePaymentLink)
-	}
-	if m.items != nil {
-		edges = append(edges, order.EdgeItems)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
 func (m *OrderMutation) AddedIDs(name string) []ent.Value {
-	switch name {
-	case order.EdgeStore:
-		if id := m.store; id != nil {
-			return []ent.Value{*id}
-		}
-	case order.EdgeCustomer:
-		if id := m.customer; id != nil {
-			return []ent.Value{*id}
-		}
-	case order.EdgePaymentLink:
-		if id := m.payment_link; id != nil {
-			return []ent.Value{*id}
-		}
-	case order.EdgeItems:
-		ids := make([]ent.Value, 0, len(m.items))
-		for id := range m.items {
-			ids = append(ids, id)
-		}
-		return ids
-	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *OrderMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 4)
-	if m.removeditems != nil {
-		edges = append(edges, order.EdgeItems)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
 // the given name in this mutation.
 func (m *OrderMutation) RemovedIDs(name string) []ent.Value {
-	switch name {
-	case order.EdgeItems:
-		ids := make([]ent.Value, 0, len(m.removeditems))
-		for id := range m.removeditems {
-			ids = append(ids, id)
-		}
-		return ids
-	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *OrderMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 4)
-	if m.clearedstore {
-		edges = append(edges, order.EdgeStore)
-	}
-	if m.clearedcustomer {
-		edges = append(edges, order.EdgeCustomer)
-	}
-	if m.clearedpayment_link {
-		edges = append(edges, order.EdgePaymentLink)
-	}
-	if m.cleareditems {
-		edges = append(edges, order.EdgeItems)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
 func (m *OrderMutation) EdgeCleared(name string) bool {
-	switch name {
-	case order.EdgeStore:
-		return m.clearedstore
-	case order.EdgeCustomer:
-		return m.clearedcustomer
-	case order.EdgePaymentLink:
-		return m.clearedpayment_link
-	case order.EdgeItems:
-		return m.cleareditems
-	}
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
 func (m *OrderMutation) ClearEdge(name string) error {
-	switch name {
-	case order.EdgeStore:
-		m.ClearStore()
-		return nil
-	case order.EdgeCustomer:
-		m.ClearCustomer()
-		return nil
-	case order.EdgePaymentLink:
-		m.ClearPaymentLink()
-		return nil
-	}
 	return fmt.Errorf("unknown Order unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
 func (m *OrderMutation) ResetEdge(name string) error {
-	switch name {
-	case order.EdgeStore:
-		m.ResetStore()
-		return nil
-	case order.EdgeCustomer:
-		m.ResetCustomer()
-		return nil
-	case order.EdgePaymentLink:
-		m.ResetPaymentLink()
-		return nil
-	case order.EdgeItems:
-		m.ResetItems()
-		return nil
-	}
 	return fmt.Errorf("unknown Order edge %s", name)
 }
 
@@ -5209,6 +4785,7 @@ type OrderItemMutation struct {
 	typ            string
 	id             *uuid.UUID
 	store_id       *uuid.UUID
+	order_id       *uuid.UUID
 	position       *int32
 	addposition    *int32
 	product_id     *uuid.UUID
@@ -5219,8 +4796,6 @@ type OrderItemMutation struct {
 	quantity       *int32
 	addquantity    *int32
 	clearedFields  map[string]struct{}
-	_order         *uuid.UUID
-	cleared_order  bool
 	done           bool
 	oldValue       func(context.Context) (*OrderItem, error)
 	predicates     []predicate.OrderItem
@@ -5368,12 +4943,12 @@ func (m *OrderItemMutation) ResetStoreID() {
 
 // SetOrderID sets the "order_id" field.
 func (m *OrderItemMutation) SetOrderID(u uuid.UUID) {
-	m._order = &u
+	m.order_id = &u
 }
 
 // OrderID returns the value of the "order_id" field in the mutation.
 func (m *OrderItemMutation) OrderID() (r uuid.UUID, exists bool) {
-	v := m._order
+	v := m.order_id
 	if v == nil {
 		return
 	}
@@ -5399,7 +4974,7 @@ func (m *OrderItemMutation) OldOrderID(ctx context.Context) (v uuid.UUID, err er
 
 // ResetOrderID resets all changes to the "order_id" field.
 func (m *OrderItemMutation) ResetOrderID() {
-	m._order = nil
+	m.order_id = nil
 }
 
 // SetPosition sets the "position" field.
@@ -5678,33 +5253,6 @@ func (m *OrderItemMutation) ResetQuantity() {
 	m.addquantity = nil
 }
 
-// ClearOrder clears the "order" edge to the Order entity.
-func (m *OrderItemMutation) ClearOrder() {
-	m.cleared_order = true
-	m.clearedFields[orderitem.FieldOrderID] = struct{}{}
-}
-
-// OrderCleared reports if the "order" edge to the Order entity was cleared.
-func (m *OrderItemMutation) OrderCleared() bool {
-	return m.cleared_order
-}
-
-// OrderIDs returns the "order" edge IDs in the mutation.
-// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
-// OrderID instead. It exists only for internal usage by the builders.
-func (m *OrderItemMutation) OrderIDs() (ids []uuid.UUID) {
-	if id := m._order; id != nil {
-		ids = append(ids, *id)
-	}
-	return
-}
-
-// ResetOrder resets all changes to the "order" edge.
-func (m *OrderItemMutation) ResetOrder() {
-	m._order = nil
-	m.cleared_order = false
-}
-
 // Where appends a list predicates to the OrderItemMutation builder.
 func (m *OrderItemMutation) Where(ps ...predicate.OrderItem) {
 	m.predicates = append(m.predicates, ps...)
@@ -5743,7 +5291,7 @@ func (m *OrderItemMutation) Fields() []string {
 	if m.store_id != nil {
 		fields = append(fields, orderitem.FieldStoreID)
 	}
-	if m._order != nil {
+	if m.order_id != nil {
 		fields = append(fields, orderitem.FieldOrderID)
 	}
 	if m.position != nil {
@@ -5996,28 +5544,19 @@ func (m *OrderItemMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *OrderItemMutation) AddedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m._order != nil {
-		edges = append(edges, orderitem.EdgeOrder)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
 func (m *OrderItemMutation) AddedIDs(name string) []ent.Value {
-	switch name {
-	case orderitem.EdgeOrder:
-		if id := m._order; id != nil {
-			return []ent.Value{*id}
-		}
-	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *OrderItemMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 0)
 	return edges
 }
 
@@ -6029,42 +5568,25 @@ func (m *OrderItemMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *OrderItemMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m.cleared_order {
-		edges = append(edges, orderitem.EdgeOrder)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
 func (m *OrderItemMutation) EdgeCleared(name string) bool {
-	switch name {
-	case orderitem.EdgeOrder:
-		return m.cleared_order
-	}
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
 func (m *OrderItemMutation) ClearEdge(name string) error {
-	switch name {
-	case orderitem.EdgeOrder:
-		m.ClearOrder()
-		return nil
-	}
 	return fmt.Errorf("unknown OrderItem unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
 func (m *OrderItemMutation) ResetEdge(name string) error {
-	switch name {
-	case orderitem.EdgeOrder:
-		m.ResetOrder()
-		return nil
-	}
 	return fmt.Errorf("unknown OrderItem edge %s", name)
 }
 
@@ -6074,6 +5596,7 @@ type PaymentLinkMutation struct {
 	op                Op
 	typ               string
 	id                *uuid.UUID
+	store_id          *uuid.UUID
 	code              *string
 	url               *string
 	title             *string
@@ -6097,11 +5620,6 @@ type PaymentLinkMutation struct {
 	created_at        *time.Time
 	updated_at        *time.Time
 	clearedFields     map[string]struct{}
-	store             *uuid.UUID
-	clearedstore      bool
-	orders            map[uuid.UUID]struct{}
-	removedorders     map[uuid.UUID]struct{}
-	clearedorders     bool
 	done              bool
 	oldValue          func(context.Context) (*PaymentLink, error)
 	predicates        []predicate.PaymentLink
@@ -6213,12 +5731,12 @@ func (m *PaymentLinkMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
 
 // SetStoreID sets the "store_id" field.
 func (m *PaymentLinkMutation) SetStoreID(u uuid.UUID) {
-	m.store = &u
+	m.store_id = &u
 }
 
 // StoreID returns the value of the "store_id" field in the mutation.
 func (m *PaymentLinkMutation) StoreID() (r uuid.UUID, exists bool) {
-	v := m.store
+	v := m.store_id
 	if v == nil {
 		return
 	}
@@ -6244,7 +5762,7 @@ func (m *PaymentLinkMutation) OldStoreID(ctx context.Context) (v uuid.UUID, err 
 
 // ResetStoreID resets all changes to the "store_id" field.
 func (m *PaymentLinkMutation) ResetStoreID() {
-	m.store = nil
+	m.store_id = nil
 }
 
 // SetCode sets the "code" field.
@@ -7079,87 +6597,6 @@ func (m *PaymentLinkMutation) ResetUpdatedAt() {
 	m.updated_at = nil
 }
 
-// ClearStore clears the "store" edge to the Store entity.
-func (m *PaymentLinkMutation) ClearStore() {
-	m.clearedstore = true
-	m.clearedFields[paymentlink.FieldStoreID] = struct{}{}
-}
-
-// StoreCleared reports if the "store" edge to the Store entity was cleared.
-func (m *PaymentLinkMutation) StoreCleared() bool {
-	return m.clearedstore
-}
-
-// StoreIDs returns the "store" edge IDs in the mutation.
-// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
-// StoreID instead. It exists only for internal usage by the builders.
-func (m *PaymentLinkMutation) StoreIDs() (ids []uuid.UUID) {
-	if id := m.store; id != nil {
-		ids = append(ids, *id)
-	}
-	return
-}
-
-// ResetStore resets all changes to the "store" edge.
-func (m *PaymentLinkMutation) ResetStore() {
-	m.store = nil
-	m.clearedstore = false
-}
-
-// AddOrderIDs adds the "orders" edge to the Order entity by ids.
-func (m *PaymentLinkMutation) AddOrderIDs(ids ...uuid.UUID) {
-	if m.orders == nil {
-		m.orders = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		m.orders[ids[i]] = struct{}{}
-	}
-}
-
-// ClearOrders clears the "orders" edge to the Order entity.
-func (m *PaymentLinkMutation) ClearOrders() {
-	m.clearedorders = true
-}
-
-// OrdersCleared reports if the "orders" edge to the Order entity was cleared.
-func (m *PaymentLinkMutation) OrdersCleared() bool {
-	return m.clearedorders
-}
-
-// RemoveOrderIDs removes the "orders" edge to the Order entity by IDs.
-func (m *PaymentLinkMutation) RemoveOrderIDs(ids ...uuid.UUID) {
-	if m.removedorders == nil {
-		m.removedorders = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		delete(m.orders, ids[i])
-		m.removedorders[ids[i]] = struct{}{}
-	}
-}
-
-// RemovedOrders returns the removed IDs of the "orders" edge to the Order entity.
-func (m *PaymentLinkMutation) RemovedOrdersIDs() (ids []uuid.UUID) {
-	for id := range m.removedorders {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// OrdersIDs returns the "orders" edge IDs in the mutation.
-func (m *PaymentLinkMutation) OrdersIDs() (ids []uuid.UUID) {
-	for id := range m.orders {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// ResetOrders resets all changes to the "orders" edge.
-func (m *PaymentLinkMutation) ResetOrders() {
-	m.orders = nil
-	m.clearedorders = false
-	m.removedorders = nil
-}
-
 // Where appends a list predicates to the PaymentLinkMutation builder.
 func (m *PaymentLinkMutation) Where(ps ...predicate.PaymentLink) {
 	m.predicates = append(m.predicates, ps...)
@@ -7195,7 +6632,7 @@ func (m *PaymentLinkMutation) Type() string {
 // AddedFields().
 func (m *PaymentLinkMutation) Fields() []string {
 	fields := make([]string, 0, 18)
-	if m.store != nil {
+	if m.store_id != nil {
 		fields = append(fields, paymentlink.FieldStoreID)
 	}
 	if m.code != nil {
@@ -7702,103 +7139,49 @@ func (m *PaymentLinkMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *PaymentLinkMutation) AddedEdges() []string {
-	edges := make([]string, 0, 2)
-	if m.store != nil {
-		edges = append(edges, paymentlink.EdgeStore)
-	}
-	if m.orders != nil {
-		edges = append(edges, paymentlink.EdgeOrders)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
 func (m *PaymentLinkMutation) AddedIDs(name string) []ent.Value {
-	switch name {
-	case paymentlink.EdgeStore:
-		if id := m.store; id != nil {
-			return []ent.Value{*id}
-		}
-	case paymentlink.EdgeOrders:
-		ids := make([]ent.Value, 0, len(m.orders))
-		for id := range m.orders {
-			ids = append(ids, id)
-		}
-		return ids
-	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *PaymentLinkMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 2)
-	if m.removedorders != nil {
-		edges = append(edges, paymentlink.EdgeOrders)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
 // the given name in this mutation.
 func (m *PaymentLinkMutation) RemovedIDs(name string) []ent.Value {
-	switch name {
-	case paymentlink.EdgeOrders:
-		ids := make([]ent.Value, 0, len(m.removedorders))
-		for id := range m.removedorders {
-			ids = append(ids, id)
-		}
-		return ids
-	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *PaymentLinkMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 2)
-	if m.clearedstore {
-		edges = append(edges, paymentlink.EdgeStore)
-	}
-	if m.clearedorders {
-		edges = append(edges, paymentlink.EdgeOrders)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
 func (m *PaymentLinkMutation) EdgeCleared(name string) bool {
-	switch name {
-	case paymentlink.EdgeStore:
-		return m.clearedstore
-	case paymentlink.EdgeOrders:
-		return m.clearedorders
-	}
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
 func (m *PaymentLinkMutation) ClearEdge(name string) error {
-	switch name {
-	case paymentlink.EdgeStore:
-		m.ClearStore()
-		return nil
-	}
 	return fmt.Errorf("unknown PaymentLink unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
 func (m *PaymentLinkMutation) ResetEdge(name string) error {
-	switch name {
-	case paymentlink.EdgeStore:
-		m.ResetStore()
-		return nil
-	case paymentlink.EdgeOrders:
-		m.ResetOrders()
-		return nil
-	}
 	return fmt.Errorf("unknown PaymentLink edge %s", name)
 }
 
@@ -7808,6 +7191,7 @@ type ProductMutation struct {
 	op                   Op
 	typ                  string
 	id                   *uuid.UUID
+	store_id             *uuid.UUID
 	title                *string
 	title_folded         *string
 	slug                 *string
@@ -7826,8 +7210,6 @@ type ProductMutation struct {
 	created_at           *time.Time
 	updated_at           *time.Time
 	clearedFields        map[string]struct{}
-	store                *uuid.UUID
-	clearedstore         bool
 	done                 bool
 	oldValue             func(context.Context) (*Product, error)
 	predicates           []predicate.Product
@@ -7939,12 +7321,12 @@ func (m *ProductMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
 
 // SetStoreID sets the "store_id" field.
 func (m *ProductMutation) SetStoreID(u uuid.UUID) {
-	m.store = &u
+	m.store_id = &u
 }
 
 // StoreID returns the value of the "store_id" field in the mutation.
 func (m *ProductMutation) StoreID() (r uuid.UUID, exists bool) {
-	v := m.store
+	v := m.store_id
 	if v == nil {
 		return
 	}
@@ -7970,7 +7352,7 @@ func (m *ProductMutation) OldStoreID(ctx context.Context) (v uuid.UUID, err erro
 
 // ResetStoreID resets all changes to the "store_id" field.
 func (m *ProductMutation) ResetStoreID() {
-	m.store = nil
+	m.store_id = nil
 }
 
 // SetTitle sets the "title" field.
@@ -8593,33 +7975,6 @@ func (m *ProductMutation) ResetUpdatedAt() {
 	m.updated_at = nil
 }
 
-// ClearStore clears the "store" edge to the Store entity.
-func (m *ProductMutation) ClearStore() {
-	m.clearedstore = true
-	m.clearedFields[product.FieldStoreID] = struct{}{}
-}
-
-// StoreCleared reports if the "store" edge to the Store entity was cleared.
-func (m *ProductMutation) StoreCleared() bool {
-	return m.clearedstore
-}
-
-// StoreIDs returns the "store" edge IDs in the mutation.
-// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
-// StoreID instead. It exists only for internal usage by the builders.
-func (m *ProductMutation) StoreIDs() (ids []uuid.UUID) {
-	if id := m.store; id != nil {
-		ids = append(ids, *id)
-	}
-	return
-}
-
-// ResetStore resets all changes to the "store" edge.
-func (m *ProductMutation) ResetStore() {
-	m.store = nil
-	m.clearedstore = false
-}
-
 // Where appends a list predicates to the ProductMutation builder.
 func (m *ProductMutation) Where(ps ...predicate.Product) {
 	m.predicates = append(m.predicates, ps...)
@@ -8655,7 +8010,7 @@ func (m *ProductMutation) Type() string {
 // AddedFields().
 func (m *ProductMutation) Fields() []string {
 	fields := make([]string, 0, 16)
-	if m.store != nil {
+	if m.store_id != nil {
 		fields = append(fields, product.FieldStoreID)
 	}
 	if m.title != nil {
@@ -9056,28 +8411,19 @@ func (m *ProductMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *ProductMutation) AddedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m.store != nil {
-		edges = append(edges, product.EdgeStore)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
 func (m *ProductMutation) AddedIDs(name string) []ent.Value {
-	switch name {
-	case product.EdgeStore:
-		if id := m.store; id != nil {
-			return []ent.Value{*id}
-		}
-	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *ProductMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 0)
 	return edges
 }
 
@@ -9089,42 +8435,25 @@ func (m *ProductMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *ProductMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m.clearedstore {
-		edges = append(edges, product.EdgeStore)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
 func (m *ProductMutation) EdgeCleared(name string) bool {
-	switch name {
-	case product.EdgeStore:
-		return m.clearedstore
-	}
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
 func (m *ProductMutation) ClearEdge(name string) error {
-	switch name {
-	case product.EdgeStore:
-		m.ClearStore()
-		return nil
-	}
 	return fmt.Errorf("unknown Product unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
 func (m *ProductMutation) ResetEdge(name string) error {
-	switch name {
-	case product.EdgeStore:
-		m.ResetStore()
-		return nil
-	}
 	return fmt.Errorf("unknown Product edge %s", name)
 }
 
@@ -11804,24 +11133,6 @@ type StoreMutation struct {
 	created_at              *time.Time
 	updated_at              *time.Time
 	clearedFields           map[string]struct{}
-	products                map[uuid.UUID]struct{}
-	removedproducts         map[uuid.UUID]struct{}
-	clearedproducts         bool
-	customers               map[uuid.UUID]struct{}
-	removedcustomers        map[uuid.UUID]struct{}
-	clearedcustomers        bool
-	orders                  map[uuid.UUID]struct{}
-	removedorders           map[uuid.UUID]struct{}
-	clearedorders           bool
-	payment_links           map[uuid.UUID]struct{}
-	removedpayment_links    map[uuid.UUID]struct{}
-	clearedpayment_links    bool
-	api_keys                map[uuid.UUID]struct{}
-	removedapi_keys         map[uuid.UUID]struct{}
-	clearedapi_keys         bool
-	webhooks                map[uuid.UUID]struct{}
-	removedwebhooks         map[uuid.UUID]struct{}
-	clearedwebhooks         bool
 	done                    bool
 	oldValue                func(context.Context) (*Store, error)
 	predicates              []predicate.Store
@@ -12542,330 +11853,6 @@ func (m *StoreMutation) ResetUpdatedAt() {
 	m.updated_at = nil
 }
 
-// AddProductIDs adds the "products" edge to the Product entity by ids.
-func (m *StoreMutation) AddProductIDs(ids ...uuid.UUID) {
-	if m.products == nil {
-		m.products = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		m.products[ids[i]] = struct{}{}
-	}
-}
-
-// ClearProducts clears the "products" edge to the Product entity.
-func (m *StoreMutation) ClearProducts() {
-	m.clearedproducts = true
-}
-
-// ProductsCleared reports if the "products" edge to the Product entity was cleared.
-func (m *StoreMutation) ProductsCleared() bool {
-	return m.clearedproducts
-}
-
-// RemoveProductIDs removes the "products" edge to the Product entity by IDs.
-func (m *StoreMutation) RemoveProductIDs(ids ...uuid.UUID) {
-	if m.removedproducts == nil {
-		m.removedproducts = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		delete(m.products, ids[i])
-		m.removedproducts[ids[i]] = struct{}{}
-	}
-}
-
-// RemovedProducts returns the removed IDs of the "products" edge to the Product entity.
-func (m *StoreMutation) RemovedProductsIDs() (ids []uuid.UUID) {
-	for id := range m.removedproducts {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// ProductsIDs returns the "products" edge IDs in the mutation.
-func (m *StoreMutation) ProductsIDs() (ids []uuid.UUID) {
-	for id := range m.products {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// ResetProducts resets all changes to the "products" edge.
-func (m *StoreMutation) ResetProducts() {
-	m.products = nil
-	m.clearedproducts = false
-	m.removedproducts = nil
-}
-
-// AddCustomerIDs adds the "customers" edge to the Customer entity by ids.
-func (m *StoreMutation) AddCustomerIDs(ids ...uuid.UUID) {
-	if m.customers == nil {
-		m.customers = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		m.customers[ids[i]] = struct{}{}
-	}
-}
-
-// ClearCustomers clears the "customers" edge to the Customer entity.
-func (m *StoreMutation) ClearCustomers() {
-	m.clearedcustomers = true
-}
-
-// CustomersCleared reports if the "customers" edge to the Customer entity was cleared.
-func (m *StoreMutation) CustomersCleared() bool {
-	return m.clearedcustomers
-}
-
-// RemoveCustomerIDs removes the "customers" edge to the Customer entity by IDs.
-func (m *StoreMutation) RemoveCustomerIDs(ids ...uuid.UUID) {
-	if m.removedcustomers == nil {
-		m.removedcustomers = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		delete(m.customers, ids[i])
-		m.removedcustomers[ids[i]] = struct{}{}
-	}
-}
-
-// RemovedCustomers returns the removed IDs of the "customers" edge to the Customer entity.
-func (m *StoreMutation) RemovedCustomersIDs() (ids []uuid.UUID) {
-	for id := range m.removedcustomers {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// CustomersIDs returns the "customers" edge IDs in the mutation.
-func (m *StoreMutation) CustomersIDs() (ids []uuid.UUID) {
-	for id := range m.customers {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// ResetCustomers resets all changes to the "customers" edge.
-func (m *StoreMutation) ResetCustomers() {
-	m.customers = nil
-	m.clearedcustomers = false
-	m.removedcustomers = nil
-}
-
-// AddOrderIDs adds the "orders" edge to the Order entity by ids.
-func (m *StoreMutation) AddOrderIDs(ids ...uuid.UUID) {
-	if m.orders == nil {
-		m.orders = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		m.orders[ids[i]] = struct{}{}
-	}
-}
-
-// ClearOrders clears the "orders" edge to the Order entity.
-func (m *StoreMutation) ClearOrders() {
-	m.clearedorders = true
-}
-
-// OrdersCleared reports if the "orders" edge to the Order entity was cleared.
-func (m *StoreMutation) OrdersCleared() bool {
-	return m.clearedorders
-}
-
-// RemoveOrderIDs removes the "orders" edge to the Order entity by IDs.
-func (m *StoreMutation) RemoveOrderIDs(ids ...uuid.UUID) {
-	if m.removedorders == nil {
-		m.removedorders = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		delete(m.orders, ids[i])
-		m.removedorders[ids[i]] = struct{}{}
-	}
-}
-
-// RemovedOrders returns the removed IDs of the "orders" edge to the Order entity.
-func (m *StoreMutation) RemovedOrdersIDs() (ids []uuid.UUID) {
-	for id := range m.removedorders {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// OrdersIDs returns the "orders" edge IDs in the mutation.
-func (m *StoreMutation) OrdersIDs() (ids []uuid.UUID) {
-	for id := range m.orders {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// ResetOrders resets all changes to the "orders" edge.
-func (m *StoreMutation) ResetOrders() {
-	m.orders = nil
-	m.clearedorders = false
-	m.removedorders = nil
-}
-
-// AddPaymentLinkIDs adds the "payment_links" edge to the PaymentLink entity by ids.
-func (m *StoreMutation) AddPaymentLinkIDs(ids ...uuid.UUID) {
-	if m.payment_links == nil {
-		m.payment_links = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		m.payment_links[ids[i]] = struct{}{}
-	}
-}
-
-// ClearPaymentLinks clears the "payment_links" edge to the PaymentLink entity.
-func (m *StoreMutation) ClearPaymentLinks() {
-	m.clearedpayment_links = true
-}
-
-// PaymentLinksCleared reports if the "payment_links" edge to the PaymentLink entity was cleared.
-func (m *StoreMutation) PaymentLinksCleared() bool {
-	return m.clearedpayment_links
-}
-
-// RemovePaymentLinkIDs removes the "payment_links" edge to the PaymentLink entity by IDs.
-func (m *StoreMutation) RemovePaymentLinkIDs(ids ...uuid.UUID) {
-	if m.removedpayment_links == nil {
-		m.removedpayment_links = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		delete(m.payment_links, ids[i])
-		m.removedpayment_links[ids[i]] = struct{}{}
-	}
-}
-
-// RemovedPaymentLinks returns the removed IDs of the "payment_links" edge to the PaymentLink entity.
-func (m *StoreMutation) RemovedPaymentLinksIDs() (ids []uuid.UUID) {
-	for id := range m.removedpayment_links {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// PaymentLinksIDs returns the "payment_links" edge IDs in the mutation.
-func (m *StoreMutation) PaymentLinksIDs() (ids []uuid.UUID) {
-	for id := range m.payment_links {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// ResetPaymentLinks resets all changes to the "payment_links" edge.
-func (m *StoreMutation) ResetPaymentLinks() {
-	m.payment_links = nil
-	m.clearedpayment_links = false
-	m.removedpayment_links = nil
-}
-
-// AddAPIKeyIDs adds the "api_keys" edge to the ApiKey entity by ids.
-func (m *StoreMutation) AddAPIKeyIDs(ids ...uuid.UUID) {
-	if m.api_keys == nil {
-		m.api_keys = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		m.api_keys[ids[i]] = struct{}{}
-	}
-}
-
-// ClearAPIKeys clears the "api_keys" edge to the ApiKey entity.
-func (m *StoreMutation) ClearAPIKeys() {
-	m.clearedapi_keys = true
-}
-
-// APIKeysCleared reports if the "api_keys" edge to the ApiKey entity was cleared.
-func (m *StoreMutation) APIKeysCleared() bool {
-	return m.clearedapi_keys
-}
-
-// RemoveAPIKeyIDs removes the "api_keys" edge to the ApiKey entity by IDs.
-func (m *StoreMutation) RemoveAPIKeyIDs(ids ...uuid.UUID) {
-	if m.removedapi_keys == nil {
-		m.removedapi_keys = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		delete(m.api_keys, ids[i])
-		m.removedapi_keys[ids[i]] = struct{}{}
-	}
-}
-
-// RemovedAPIKeys returns the removed IDs of the "api_keys" edge to the ApiKey entity.
-func (m *StoreMutation) RemovedAPIKeysIDs() (ids []uuid.UUID) {
-	for id := range m.removedapi_keys {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// APIKeysIDs returns the "api_keys" edge IDs in the mutation.
-func (m *StoreMutation) APIKeysIDs() (ids []uuid.UUID) {
-	for id := range m.api_keys {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// ResetAPIKeys resets all changes to the "api_keys" edge.
-func (m *StoreMutation) ResetAPIKeys() {
-	m.api_keys = nil
-	m.clearedapi_keys = false
-	m.removedapi_keys = nil
-}
-
-// AddWebhookIDs adds the "webhooks" edge to the Webhook entity by ids.
-func (m *StoreMutation) AddWebhookIDs(ids ...uuid.UUID) {
-	if m.webhooks == nil {
-		m.webhooks = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		m.webhooks[ids[i]] = struct{}{}
-	}
-}
-
-// ClearWebhooks clears the "webhooks" edge to the Webhook entity.
-func (m *StoreMutation) ClearWebhooks() {
-	m.clearedwebhooks = true
-}
-
-// WebhooksCleared reports if the "webhooks" edge to the Webhook entity was cleared.
-func (m *StoreMutation) WebhooksCleared() bool {
-	return m.clearedwebhooks
-}
-
-// RemoveWebhookIDs removes the "webhooks" edge to the Webhook entity by IDs.
-func (m *StoreMutation) RemoveWebhookIDs(ids ...uuid.UUID) {
-	if m.removedwebhooks == nil {
-		m.removedwebhooks = make(map[uuid.UUID]struct{})
-	}
-	for i := range ids {
-		delete(m.webhooks, ids[i])
-		m.removedwebhooks[ids[i]] = struct{}{}
-	}
-}
-
-// RemovedWebhooks returns the removed IDs of the "webhooks" edge to the Webhook entity.
-func (m *StoreMutation) RemovedWebhooksIDs() (ids []uuid.UUID) {
-	for id := range m.removedwebhooks {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// WebhooksIDs returns the "webhooks" edge IDs in the mutation.
-func (m *StoreMutation) WebhooksIDs() (ids []uuid.UUID) {
-	for id := range m.webhooks {
-		ids = append(ids, id)
-	}
-	return
-}
-
-// ResetWebhooks resets all changes to the "webhooks" edge.
-func (m *StoreMutation) ResetWebhooks() {
-	m.webhooks = nil
-	m.clearedwebhooks = false
-	m.removedwebhooks = nil
-}
-
 // Where appends a list predicates to the StoreMutation builder.
 func (m *StoreMutation) Where(ps ...predicate.Store) {
 	m.predicates = append(m.predicates, ps...)
@@ -13269,215 +12256,49 @@ func (m *StoreMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *StoreMutation) AddedEdges() []string {
-	edges := make([]string, 0, 6)
-	if m.products != nil {
-		edges = append(edges, store.EdgeProducts)
-	}
-	if m.customers != nil {
-		edges = append(edges, store.EdgeCustomers)
-	}
-	if m.orders != nil {
-		edges = append(edges, store.EdgeOrders)
-	}
-	if m.payment_links != nil {
-		edges = append(edges, store.EdgePaymentLinks)
-	}
-	if m.api_keys != nil {
-		edges = append(edges, store.EdgeAPIKeys)
-	}
-	if m.webhooks != nil {
-		edges = append(edges, store.EdgeWebhooks)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
 func (m *StoreMutation) AddedIDs(name string) []ent.Value {
-	switch name {
-	case store.EdgeProducts:
-		ids := make([]ent.Value, 0, len(m.products))
-		for id := range m.products {
-			ids = append(ids, id)
-		}
-		return ids
-	case store.EdgeCustomers:
-		ids := make([]ent.Value, 0, len(m.customers))
-		for id := range m.customers {
-			ids = append(ids, id)
-		}
-		return ids
-	case store.EdgeOrders:
-		ids := make([]ent.Value, 0, len(m.orders))
-		for id := range m.orders {
-			ids = append(ids, id)
-		}
-		return ids
-	case store.EdgePaymentLinks:
-		ids := make([]ent.Value, 0, len(m.payment_links))
-		for id := range m.payment_links {
-			ids = append(ids, id)
-		}
-		return ids
-	case store.EdgeAPIKeys:
-		ids := make([]ent.Value, 0, len(m.api_keys))
-		for id := range m.api_keys {
-			ids = append(ids, id)
-		}
-		return ids
-	case store.EdgeWebhooks:
-		ids := make([]ent.Value, 0, len(m.webhooks))
-		for id := range m.webhooks {
-			ids = append(ids, id)
-		}
-		return ids
-	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *StoreMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 6)
-	if m.removedproducts != nil {
-		edges = append(edges, store.EdgeProducts)
-	}
-	if m.removedcustomers != nil {
-		edges = append(edges, store.EdgeCustomers)
-	}
-	if m.removedorders != nil {
-		edges = append(edges, store.EdgeOrders)
-	}
-	if m.removedpayment_links != nil {
-		edges = append(edges, store.EdgePaymentLinks)
-	}
-	if m.removedapi_keys != nil {
-		edges = append(edges, store.EdgeAPIKeys)
-	}
-	if m.removedwebhooks != nil {
-		edges = append(edges, store.EdgeWebhooks)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
 // the given name in this mutation.
 func (m *StoreMutation) RemovedIDs(name string) []ent.Value {
-	switch name {
-	case store.EdgeProducts:
-		ids := make([]ent.Value, 0, len(m.removedproducts))
-		for id := range m.removedproducts {
-			ids = append(ids, id)
-		}
-		return ids
-	case store.EdgeCustomers:
-		ids := make([]ent.Value, 0, len(m.removedcustomers))
-		for id := range m.removedcustomers {
-			ids = append(ids, id)
-		}
-		return ids
-	case store.EdgeOrders:
-		ids := make([]ent.Value, 0, len(m.removedorders))
-		for id := range m.removedorders {
-			ids = append(ids, id)
-		}
-		return ids
-	case store.EdgePaymentLinks:
-		ids := make([]ent.Value, 0, len(m.removedpayment_links))
-		for id := range m.removedpayment_links {
-			ids = append(ids, id)
-		}
-		return ids
-	case store.EdgeAPIKeys:
-		ids := make([]ent.Value, 0, len(m.removedapi_keys))
-		for id := range m.removedapi_keys {
-			ids = append(ids, id)
-		}
-		return ids
-	case store.EdgeWebhooks:
-		ids := make([]ent.Value, 0, len(m.removedwebhooks))
-		for id := range m.removedwebhooks {
-			ids = append(ids, id)
-		}
-		return ids
-	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *StoreMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 6)
-	if m.clearedproducts {
-		edges = append(edges, store.EdgeProducts)
-	}
-	if m.clearedcustomers {
-		edges = append(edges, store.EdgeCustomers)
-	}
-	if m.clearedorders {
-		edges = append(edges, store.EdgeOrders)
-	}
-	if m.clearedpayment_links {
-		edges = append(edges, store.EdgePaymentLinks)
-	}
-	if m.clearedapi_keys {
-		edges = append(edges, store.EdgeAPIKeys)
-	}
-	if m.clearedwebhooks {
-		edges = append(edges, store.EdgeWebhooks)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
 func (m *StoreMutation) EdgeCleared(name string) bool {
-	switch name {
-	case store.EdgeProducts:
-		return m.clearedproducts
-	case store.EdgeCustomers:
-		return m.clearedcustomers
-	case store.EdgeOrders:
-		return m.clearedorders
-	case store.EdgePaymentLinks:
-		return m.clearedpayment_links
-	case store.EdgeAPIKeys:
-		return m.clearedapi_keys
-	case store.EdgeWebhooks:
-		return m.clearedwebhooks
-	}
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
 func (m *StoreMutation) ClearEdge(name string) error {
-	switch name {
-	}
 	return fmt.Errorf("unknown Store unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
 func (m *StoreMutation) ResetEdge(name string) error {
-	switch name {
-	case store.EdgeProducts:
-		m.ResetProducts()
-		return nil
-	case store.EdgeCustomers:
-		m.ResetCustomers()
-		return nil
-	case store.EdgeOrders:
-		m.ResetOrders()
-		return nil
-	case store.EdgePaymentLinks:
-		m.ResetPaymentLinks()
-		return nil
-	case store.EdgeAPIKeys:
-		m.ResetAPIKeys()
-		return nil
-	case store.EdgeWebhooks:
-		m.ResetWebhooks()
-		return nil
-	}
 	return fmt.Errorf("unknown Store edge %s", name)
 }
 
@@ -13487,6 +12308,7 @@ type WebhookMutation struct {
 	op                     Op
 	typ                    string
 	id                     *uuid.UUID
+	store_id               *uuid.UUID
 	url                    *string
 	description            *string
 	events                 *[]string
@@ -13503,8 +12325,6 @@ type WebhookMutation struct {
 	created_at             *time.Time
 	updated_at             *time.Time
 	clearedFields          map[string]struct{}
-	store                  *uuid.UUID
-	clearedstore           bool
 	done                   bool
 	oldValue               func(context.Context) (*Webhook, error)
 	predicates             []predicate.Webhook
@@ -13616,12 +12436,12 @@ func (m *WebhookMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
 
 // SetStoreID sets the "store_id" field.
 func (m *WebhookMutation) SetStoreID(u uuid.UUID) {
-	m.store = &u
+	m.store_id = &u
 }
 
 // StoreID returns the value of the "store_id" field in the mutation.
 func (m *WebhookMutation) StoreID() (r uuid.UUID, exists bool) {
-	v := m.store
+	v := m.store_id
 	if v == nil {
 		return
 	}
@@ -13647,7 +12467,7 @@ func (m *WebhookMutation) OldStoreID(ctx context.Context) (v uuid.UUID, err erro
 
 // ResetStoreID resets all changes to the "store_id" field.
 func (m *WebhookMutation) ResetStoreID() {
-	m.store = nil
+	m.store_id = nil
 }
 
 // SetURL sets the "url" field.
@@ -14192,33 +13012,6 @@ func (m *WebhookMutation) ResetUpdatedAt() {
 	m.updated_at = nil
 }
 
-// ClearStore clears the "store" edge to the Store entity.
-func (m *WebhookMutation) ClearStore() {
-	m.clearedstore = true
-	m.clearedFields[webhook.FieldStoreID] = struct{}{}
-}
-
-// StoreCleared reports if the "store" edge to the Store entity was cleared.
-func (m *WebhookMutation) StoreCleared() bool {
-	return m.clearedstore
-}
-
-// StoreIDs returns the "store" edge IDs in the mutation.
-// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
-// StoreID instead. It exists only for internal usage by the builders.
-func (m *WebhookMutation) StoreIDs() (ids []uuid.UUID) {
-	if id := m.store; id != nil {
-		ids = append(ids, *id)
-	}
-	return
-}
-
-// ResetStore resets all changes to the "store" edge.
-func (m *WebhookMutation) ResetStore() {
-	m.store = nil
-	m.clearedstore = false
-}
-
 // Where appends a list predicates to the WebhookMutation builder.
 func (m *WebhookMutation) Where(ps ...predicate.Webhook) {
 	m.predicates = append(m.predicates, ps...)
@@ -14254,7 +13047,7 @@ func (m *WebhookMutation) Type() string {
 // AddedFields().
 func (m *WebhookMutation) Fields() []string {
 	fields := make([]string, 0, 14)
-	if m.store != nil {
+	if m.store_id != nil {
 		fields = append(fields, webhook.FieldStoreID)
 	}
 	if m.url != nil {
@@ -14609,28 +13402,19 @@ func (m *WebhookMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *WebhookMutation) AddedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m.store != nil {
-		edges = append(edges, webhook.EdgeStore)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
 func (m *WebhookMutation) AddedIDs(name string) []ent.Value {
-	switch name {
-	case webhook.EdgeStore:
-		if id := m.store; id != nil {
-			return []ent.Value{*id}
-		}
-	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *WebhookMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 0)
 	return edges
 }
 
@@ -14642,41 +13426,24 @@ func (m *WebhookMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *WebhookMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 1)
-	if m.clearedstore {
-		edges = append(edges, webhook.EdgeStore)
-	}
+	edges := make([]string, 0, 0)
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
 func (m *WebhookMutation) EdgeCleared(name string) bool {
-	switch name {
-	case webhook.EdgeStore:
-		return m.clearedstore
-	}
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
 func (m *WebhookMutation) ClearEdge(name string) error {
-	switch name {
-	case webhook.EdgeStore:
-		m.ClearStore()
-		return nil
-	}
 	return fmt.Errorf("unknown Webhook unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
 func (m *WebhookMutation) ResetEdge(name string) error {
-	switch name {
-	case webhook.EdgeStore:
-		m.ResetStore()
-		return nil
-	}
 	return fmt.Errorf("unknown Webhook edge %s", name)
 }

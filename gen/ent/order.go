@@ -10,10 +10,7 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
-	"go.storefront.example/gen/ent/paymentlink"
-	"go.storefront.example/gen/ent/store"
 )
 
 // Order is the model entity for the Order schema.
@@ -42,68 +39,8 @@ type Order struct {
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
-	UpdatedAt time.Time `json:"updated_at,omitempty"`
-	// Edges holds the relations/edges for other nodes in the graph.
-	// The values are being populated by the OrderQuery when eager-loading is set.
-	Edges        OrderEdges `json:"edges"`
+	UpdatedAt    time.Time `json:"updated_at,omitempty"`
 	selectValues sql.SelectValues
-}
-
-// OrderEdges holds the relations/edges for other nodes in the graph.
-type OrderEdges struct {
-	// Store holds the value of the store edge.
-	Store *Store `json:"store,omitempty"`
-	// Customer holds the value of the customer edge.
-	Customer *Customer `json:"customer,omitempty"`
-	// PaymentLink holds the value of the payment_link edge.
-	PaymentLink *PaymentLink `json:"payment_link,omitempty"`
-	// Items holds the value of the items edge.
-	Items []*OrderItem `json:"items,omitempty"`
-	// loadedTypes holds the information for reporting if a
-	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [4]bool
-}
-
-// StoreOrErr returns the Store value or an error if the edge
-// was not loaded in eager-loading, or loaded but was not found.
-func (e OrderEdges) StoreOrErr() (*Store, error) {
-	if e.Store != nil {
-		return e.Store, nil
-	} else if e.loadedTypes[0] {
-		return nil, &NotFoundError{label: store.Label}
-	}
-	return nil, &NotLoadedError{edge: "store"}
-}
-
-// CustomerOrErr returns the Customer value or an error if the edge
-// was not loaded in eager-loading, or loaded but was not found.
-func (e OrderEdges) CustomerOrErr() (*Customer, error) {
-	if e.Customer != nil {
-		return e.Customer, nil
-	} else if e.loadedTypes[1] {
-		return nil, &NotFoundError{label: customer.Label}
-	}
-	return nil, &NotLoadedError{edge: "customer"}
-}
-
-// PaymentLinkOrErr returns the PaymentLink value or an error if the edge
-// was not loaded in eager-loading, or loaded but was not found.
-func (e OrderEdges) PaymentLinkOrErr() (*PaymentLink, error) {
-	if e.PaymentLink != nil {
-		return e.PaymentLink, nil
-	} else if e.loadedTypes[2] {
-		return nil, &NotFoundError{label: paymentlink.Label}
-	}
-	return nil, &NotLoadedError{edge: "payment_link"}
-}
-
-// ItemsOrErr returns the Items value or an error if the edge
-// was not loaded in eager-loading.
-func (e OrderEdges) ItemsOrErr() ([]*OrderItem, error) {
-	if e.loadedTypes[3] {
-		return e.Items, nil
-	}
-	return nil, &NotLoadedError{edge: "items"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -224,26 +161,6 @@ func (_m *Order) assignValues(columns []string, values []any) error {
 // This includes values selected through modifiers, order, etc.
 func (_m *Order) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
-}
-
-// QueryStore queries the "store" edge of the Order entity.
-func (_m *Order) QueryStore() *StoreQuery {
-	return NewOrderClient(_m.config).QueryStore(_m)
-}
-
-// QueryCustomer queries the "customer" edge of the Order entity.
-func (_m *Order) QueryCustomer() *CustomerQuery {
-	return NewOrderClient(_m.config).QueryCustomer(_m)
-}
-
-// QueryPaymentLink queries the "payment_link" edge of the Order entity.
-func (_m *Order) QueryPaymentLink() *PaymentLinkQuery {
-	return NewOrderClient(_m.config).QueryPaymentLink(_m)
-}
-
-// QueryItems queries the "items" edge of the Order entity.
-func (_m *Order) QueryItems() *OrderItemQuery {
-	return NewOrderClient(_m.config).QueryItems(_m)
 }
 
 // Update returns a builder for updating this Order.

@@ -11,11 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
-	"go.storefront.example/gen/ent/orderitem"
-	"go.storefront.example/gen/ent/paymentlink"
-	"go.storefront.example/gen/ent/store"
 )
 
 // OrderCreate is the builder for creating a Order entity.
@@ -137,36 +133,6 @@ func (_c *OrderCreate) SetNillableID(v *uuid.UUID) *OrderCreate {
 	return _c
 }
 
-// SetStore sets the "store" edge to the Store entity.
-func (_c *OrderCreate) SetStore(v *Store) *OrderCreate {
-	return _c.SetStoreID(v.ID)
-}
-
-// SetCustomer sets the "customer" edge to the Customer entity.
-func (_c *OrderCreate) SetCustomer(v *Customer) *OrderCreate {
-	return _c.SetCustomerID(v.ID)
-}
-
-// SetPaymentLink sets the "payment_link" edge to the PaymentLink entity.
-func (_c *OrderCreate) SetPaymentLink(v *PaymentLink) *OrderCreate {
-	return _c.SetPaymentLinkID(v.ID)
-}
-
-// AddItemIDs adds the "items" edge to the OrderItem entity by IDs.
-func (_c *OrderCreate) AddItemIDs(ids ...uuid.UUID) *OrderCreate {
-	_c.mutation.AddItemIDs(ids...)
-	return _c
-}
-
-// AddItems adds the "items" edges to the OrderItem entity.
-func (_c *OrderCreate) AddItems(v ...*OrderItem) *OrderCreate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _c.AddItemIDs(ids...)
-}
-
 // Mutation returns the OrderMutation object of the builder.
 func (_c *OrderCreate) Mutation() *OrderMutation {
 	return _c.mutation
@@ -248,12 +214,6 @@ func (_c *OrderCreate) check() error {
 	if _, ok := _c.mutation.UpdatedAt(); !ok {
 		return &ValidationError{Name: "updated_at", err: errors.New(`ent: missing required field "Order.updated_at"`)}
 	}
-	if len(_c.mutation.StoreIDs()) == 0 {
-		return &ValidationError{Name: "store", err: errors.New(`ent: missing required edge "Order.store"`)}
-	}
-	if len(_c.mutation.CustomerIDs()) == 0 {
-		return &ValidationError{Name: "customer", err: errors.New(`ent: missing required edge "Order.customer"`)}
-	}
 	return nil
 }
 
@@ -289,6 +249,10 @@ func (_c *OrderCreate) createSpec() (*Order, *sqlgraph.CreateSpec) {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
+	if value, ok := _c.mutation.StoreID(); ok {
+		_spec.SetField(order.FieldStoreID, field.TypeUUID, value)
+		_node.StoreID = value
+	}
 	if value, ok := _c.mutation.Reference(); ok {
 		_spec.SetField(order.FieldReference, field.TypeString, value)
 		_node.Reference = value
@@ -305,6 +269,14 @@ func (_c *OrderCreate) createSpec() (*Order, *sqlgraph.CreateSpec) {
 		_spec.SetField(order.FieldPlatformFeePercent, field.TypeFloat64, value)
 		_node.PlatformFeePercent = value
 	}
+	if value, ok := _c.mutation.CustomerID(); ok {
+		_spec.SetField(order.FieldCustomerID, field.TypeUUID, value)
+		_node.CustomerID = value
+	}
+	if value, ok := _c.mutation.PaymentLinkID(); ok {
+		_spec.SetField(order.FieldPaymentLinkID, field.TypeUUID, value)
+		_node.PaymentLinkID = &value
+	}
 	if value, ok := _c.mutation.Note(); ok {
 		_spec.SetField(order.FieldNote, field.TypeString, value)
 		_node.Note = &value
@@ -320,73 +292,6 @@ func (_c *OrderCreate) createSpec() (*Order, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UpdatedAt(); ok {
 		_spec.SetField(order.FieldUpdatedAt, field.TypeTime, value)
 		_node.UpdatedAt = value
-	}
-	if nodes := _c.mutation.StoreIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.M2O,
-			Inverse: true,
-			Table:   order.StoreTable,
-			Columns: []string{order.StoreColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_node.StoreID = nodes[0]
-		_spec.Edges = append(_spec.Edges, edge)
-	}
-	if nodes := _c.mutation.CustomerIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.M2O,
-			Inverse: true,
-			Table:   order.CustomerTable,
-			Columns: []string{order.CustomerColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(customer.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_node.CustomerID = nodes[0]
-		_spec.Edges = append(_spec.Edges, edge)
-	}
-	if nodes := _c.mutation.PaymentLinkIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.M2O,
-			Inverse: true,
-			Table:   order.PaymentLinkTable,
-			Columns: []string{order.PaymentLinkColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(paymentlink.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_node.PaymentLinkID = &nodes[0]
-		_spec.Edges = append(_spec.Edges, edge)
-	}
-	if nodes := _c.mutation.ItemsIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   order.ItemsTable,
-			Columns: []string{order.ItemsColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(orderitem.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
 }

@@ -4,7 +4,6 @@ package ent
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"math"
 
@@ -14,26 +13,18 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
-	"go.storefront.example/gen/ent/orderitem"
-	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/predicate"
-	"go.storefront.example/gen/ent/store"
 )
 
 // OrderQuery is the builder for querying Order entities.
 type OrderQuery struct {
 	config
-	ctx             *QueryContext
-	order           []order.OrderOption
-	inters          []Interceptor
-	predicates      []predicate.Order
-	withStore       *StoreQuery
-	withCustomer    *CustomerQuery
-	withPaymentLink *PaymentLinkQuery
-	withItems       *OrderItemQuery
-	modifiers       []func(*sql.Selector)
+	ctx        *QueryContext
+	order      []order.OrderOption
+	inters     []Interceptor
+	predicates []predicate.Order
+	modifiers  []func(*sql.Selector)
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -68,94 +59,6 @@ func (_q *OrderQuery) Unique(unique bool) *OrderQuery {
 func (_q *OrderQuery) Order(o ...order.OrderOption) *OrderQuery {
 	_q.order = append(_q.order, o...)
 	return _q
-}
-
-// QueryStore chains the current query on the "store" edge.
-func (_q *OrderQuery) QueryStore() *StoreQuery {
-	query := (&StoreClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(order.Table, order.FieldID, selector),
-			sqlgraph.To(store.Table, store.FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, order.StoreTable, order.StoreColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
-}
-
-// QueryCustomer chains the current query on the "customer" edge.
-func (_q *OrderQuery) QueryCustomer() *CustomerQuery {
-	query := (&CustomerClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(order.Table, order.FieldID, selector),
-			sqlgraph.To(customer.Table, customer.FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, order.CustomerTable, order.CustomerColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
-}
-
-// QueryPaymentLink chains the current query on the "payment_link" edge.
-func (_q *OrderQuery) QueryPaymentLink() *PaymentLinkQuery {
-	query := (&PaymentLinkClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(order.Table, order.FieldID, selector),
-			sqlgraph.To(paymentlink.Table, paymentlink.FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, order.PaymentLinkTable, order.PaymentLinkColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
-}
-
-// QueryItems chains the current query on the "items" edge.
-func (_q *OrderQuery) QueryItems() *OrderItemQuery {
-	query := (&OrderItemClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(order.Table, order.FieldID, selector),
-			sqlgraph.To(orderitem.Table, orderitem.FieldID),
-			sqlgraph.Edge(sqlgraph.O2M, false, order.ItemsTable, order.ItemsColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
 }
 
 // First returns the first Order entity from the query.
@@ -345,63 +248,15 @@ func (_q *OrderQuery) Clone() *OrderQuery {
 		return nil
 	}
 	return &OrderQuery{
-		config:          _q.config,
-		ctx:             _q.ctx.Clone(),
-		order:           append([]order.OrderOption{}, _q.order...),
-		inters:          append([]Interceptor{}, _q.inters...),
-		predicates:      append([]predicate.Order{}, _q.predicates...),
-		withStore:       _q.withStore.Clone(),
-		withCustomer:    _q.withCustomer.Clone(),
-		withPaymentLink: _q.withPaymentLink.Clone(),
-		withItems:       _q.withItems.Clone(),
+		config:     _q.config,
+		ctx:        _q.ctx.Clone(),
+		order:      append([]order.OrderOption{}, _q.order...),
+		inters:     append([]Interceptor{}, _q.inters...),
+		predicates: append([]predicate.Order{}, _q.predicates...),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
 	}
-}
-
-// WithStore tells the query-builder to eager-load the nodes that are connected to
-// the "store" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *OrderQuery) WithStore(opts ...func(*StoreQuery)) *OrderQuery {
-	query := (&StoreClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withStore = query
-	return _q
-}
-
-// WithCustomer tells the query-builder to eager-load the nodes that are connected to
-// the "customer" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *OrderQuery) WithCustomer(opts ...func(*CustomerQuery)) *OrderQuery {
-	query := (&CustomerClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withCustomer = query
-	return _q
-}
-
-// WithPaymentLink tells the query-builder to eager-load the nodes that are connected to
-// the "payment_link" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *OrderQuery) WithPaymentLink(opts ...func(*PaymentLinkQuery)) *OrderQuery {
-	query := (&PaymentLinkClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withPaymentLink = query
-	return _q
-}
-
-// WithItems tells the query-builder to eager-load the nodes that are connected to
-// the "items" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *OrderQuery) WithItems(opts ...func(*OrderItemQuery)) *OrderQuery {
-	query := (&OrderItemClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withItems = query
-	return _q
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -480,14 +335,8 @@ func (_q *OrderQuery) prepareQuery(ctx context.Context) error {
 
 func (_q *OrderQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Order, error) {
 	var (
-		nodes       = []*Order{}
-		_spec       = _q.querySpec()
-		loadedTypes = [4]bool{
-			_q.withStore != nil,
-			_q.withCustomer != nil,
-			_q.withPaymentLink != nil,
-			_q.withItems != nil,
-		}
+		nodes = []*Order{}
+		_spec = _q.querySpec()
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Order).scanValues(nil, columns)
@@ -495,7 +344,6 @@ func (_q *OrderQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Order,
 	_spec.Assign = func(columns []string, values []any) error {
 		node := &Order{config: _q.config}
 		nodes = append(nodes, node)
-		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
 	}
 	if len(_q.modifiers) > 0 {
@@ -510,153 +358,7 @@ func (_q *OrderQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Order,
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withStore; query != nil {
-		if err := _q.loadStore(ctx, query, nodes, nil,
-			func(n *Order, e *Store) { n.Edges.Store = e }); err != nil {
-			return nil, err
-		}
-	}
-	if query := _q.withCustomer; query != nil {
-		if err := _q.loadCustomer(ctx, query, nodes, nil,
-			func(n *Order, e *Customer) { n.Edges.Customer = e }); err != nil {
-			return nil, err
-		}
-	}
-	if query := _q.withPaymentLink; query != nil {
-		if err := _q.loadPaymentLink(ctx, query, nodes, nil,
-			func(n *Order, e *PaymentLink) { n.Edges.PaymentLink = e }); err != nil {
-			return nil, err
-		}
-	}
-	if query := _q.withItems; query != nil {
-		if err := _q.loadItems(ctx, query, nodes,
-			func(n *Order) { n.Edges.Items = []*OrderItem{} },
-			func(n *Order, e *OrderItem) { n.Edges.Items = append(n.Edges.Items, e) }); err != nil {
-			return nil, err
-		}
-	}
 	return nodes, nil
-}
-
-func (_q *OrderQuery) loadStore(ctx context.Context, query *StoreQuery, nodes []*Order, init func(*Order), assign func(*Order, *Store)) error {
-	ids := make([]uuid.UUID, 0, len(nodes))
-	nodeids := make(map[uuid.UUID][]*Order)
-	for i := range nodes {
-		fk := nodes[i].StoreID
-		if _, ok := nodeids[fk]; !ok {
-			ids = append(ids, fk)
-		}
-		nodeids[fk] = append(nodeids[fk], nodes[i])
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	query.Where(store.IDIn(ids...))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		nodes, ok := nodeids[n.ID]
-		if !ok {
-			return fmt.Errorf(`unexpected foreign-key "store_id" returned %v`, n.ID)
-		}
-		for i := range nodes {
-			assign(nodes[i], n)
-		}
-	}
-	return nil
-}
-func (_q *OrderQuery) loadCustomer(ctx context.Context, query *CustomerQuery, nodes []*Order, init func(*Order), assign func(*Order, *Customer)) error {
-	ids := make([]uuid.UUID, 0, len(nodes))
-	nodeids := make(map[uuid.UUID][]*Order)
-	for i := range nodes {
-		fk := nodes[i].CustomerID
-		if _, ok := nodeids[fk]; !ok {
-			ids = append(ids, fk)
-		}
-		nodeids[fk] = append(nodeids[fk], nodes[i])
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	query.Where(customer.IDIn(ids...))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		nodes, ok := nodeids[n.ID]
-		if !ok {
-			return fmt.Errorf(`unexpected foreign-key "customer_id" returned %v`, n.ID)
-		}
-		for i := range nodes {
-			assign(nodes[i], n)
-		}
-	}
-	return nil
-}
-func (_q *OrderQuery) loadPaymentLink(ctx context.Context, query *PaymentLinkQuery, nodes []*Order, init func(*Order), assign func(*Order, *PaymentLink)) error {
-	ids := make([]uuid.UUID, 0, len(nodes))
-	nodeids := make(map[uuid.UUID][]*Order)
-	for i := range nodes {
-		if nodes[i].PaymentLinkID == nil {
-			continue
-		}
-		fk := *nodes[i].PaymentLinkID
-		if _, ok := nodeids[fk]; !ok {
-			ids = append(ids, fk)
-		}
-		nodeids[fk] = append(nodeids[fk], nodes[i])
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	query.Where(paymentlink.IDIn(ids...))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		nodes, ok := nodeids[n.ID]
-		if !ok {
-			return fmt.Errorf(`unexpected foreign-key "payment_link_id" returned %v`, n.ID)
-		}
-		for i := range nodes {
-			assign(nodes[i], n)
-		}
-	}
-	return nil
-}
-func (_q *OrderQuery) loadItems(ctx context.Context, query *OrderItemQuery, nodes []*Order, init func(*Order), assign func(*Order, *OrderItem)) error {
-	fks := make([]driver.Value, 0, len(nodes))
-	nodeids := make(map[uuid.UUID]*Order)
-	for i := range nodes {
-		fks = append(fks, nodes[i].ID)
-		nodeids[nodes[i].ID] = nodes[i]
-		if init != nil {
-			init(nodes[i])
-		}
-	}
-	if len(query.ctx.Fields) > 0 {
-		query.ctx.AppendFieldOnce(orderitem.FieldOrderID)
-	}
-	query.Where(predicate.OrderItem(func(s *sql.Selector) {
-		s.Where(sql.InValues(s.C(order.ItemsColumn), fks...))
-	}))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		fk := n.OrderID
-		node, ok := nodeids[fk]
-		if !ok {
-			return fmt.Errorf(`unexpected referenced foreign-key "order_id" returned %v for node %v`, fk, n.ID)
-		}
-		assign(node, n)
-	}
-	return nil
 }
 
 func (_q *OrderQuery) sqlCount(ctx context.Context) (int, error) {
@@ -686,15 +388,6 @@ func (_q *OrderQuery) querySpec() *sqlgraph.QuerySpec {
 			if fields[i] != order.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
-		}
-		if _q.withStore != nil {
-			_spec.Node.AddColumnOnce(order.FieldStoreID)
-		}
-		if _q.withCustomer != nil {
-			_spec.Node.AddColumnOnce(order.FieldCustomerID)
-		}
-		if _q.withPaymentLink != nil {
-			_spec.Node.AddColumnOnce(order.FieldPaymentLinkID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

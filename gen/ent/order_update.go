@@ -11,9 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
-	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/order"
-	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/predicate"
 )
 
@@ -78,45 +76,9 @@ func (_u *OrderUpdate) SetNillableUpdatedAt(v *time.Time) *OrderUpdate {
 	return _u
 }
 
-// AddItemIDs adds the "items" edge to the OrderItem entity by IDs.
-func (_u *OrderUpdate) AddItemIDs(ids ...uuid.UUID) *OrderUpdate {
-	_u.mutation.AddItemIDs(ids...)
-	return _u
-}
-
-// AddItems adds the "items" edges to the OrderItem entity.
-func (_u *OrderUpdate) AddItems(v ...*OrderItem) *OrderUpdate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.AddItemIDs(ids...)
-}
-
 // Mutation returns the OrderMutation object of the builder.
 func (_u *OrderUpdate) Mutation() *OrderMutation {
 	return _u.mutation
-}
-
-// ClearItems clears all "items" edges to the OrderItem entity.
-func (_u *OrderUpdate) ClearItems() *OrderUpdate {
-	_u.mutation.ClearItems()
-	return _u
-}
-
-// RemoveItemIDs removes the "items" edge to OrderItem entities by IDs.
-func (_u *OrderUpdate) RemoveItemIDs(ids ...uuid.UUID) *OrderUpdate {
-	_u.mutation.RemoveItemIDs(ids...)
-	return _u
-}
-
-// RemoveItems removes "items" edges to OrderItem entities.
-func (_u *OrderUpdate) RemoveItems(v ...*OrderItem) *OrderUpdate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.RemoveItemIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -153,12 +115,6 @@ func (_u *OrderUpdate) check() error {
 			return &ValidationError{Name: "status", err: fmt.Errorf(`ent: validator failed for field "Order.status": %w`, err)}
 		}
 	}
-	if _u.mutation.StoreCleared() && len(_u.mutation.StoreIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "Order.store"`)
-	}
-	if _u.mutation.CustomerCleared() && len(_u.mutation.CustomerIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "Order.customer"`)
-	}
 	return nil
 }
 
@@ -177,6 +133,9 @@ func (_u *OrderUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.Status(); ok {
 		_spec.SetField(order.FieldStatus, field.TypeEnum, value)
 	}
+	if _u.mutation.PaymentLinkIDCleared() {
+		_spec.ClearField(order.FieldPaymentLinkID, field.TypeUUID)
+	}
 	if _u.mutation.NoteCleared() {
 		_spec.ClearField(order.FieldNote, field.TypeString)
 	}
@@ -188,51 +147,6 @@ func (_u *OrderUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(order.FieldUpdatedAt, field.TypeTime, value)
-	}
-	if _u.mutation.ItemsCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   order.ItemsTable,
-			Columns: []string{order.ItemsColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(orderitem.FieldID, field.TypeUUID),
-			},
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.RemovedItemsIDs(); len(nodes) > 0 && !_u.mutation.ItemsCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   order.ItemsTable,
-			Columns: []string{order.ItemsColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(orderitem.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.ItemsIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   order.ItemsTable,
-			Columns: []string{order.ItemsColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(orderitem.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -302,45 +216,9 @@ func (_u *OrderUpdateOne) SetNillableUpdatedAt(v *time.Time) *OrderUpdateOne {
 	return _u
 }
 
-// AddItemIDs adds the "items" edge to the OrderItem entity by IDs.
-func (_u *OrderUpdateOne) AddItemIDs(ids ...uuid.UUID) *OrderUpdateOne {
-	_u.mutation.AddItemIDs(ids...)
-	return _u
-}
-
-// AddItems adds the "items" edges to the OrderItem entity.
-func (_u *OrderUpdateOne) AddItems(v ...*OrderItem) *OrderUpdateOne {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.AddItemIDs(ids...)
-}
-
 // Mutation returns the OrderMutation object of the builder.
 func (_u *OrderUpdateOne) Mutation() *OrderMutation {
 	return _u.mutation
-}
-
-// ClearItems clears all "items" edges to the OrderItem entity.
-func (_u *OrderUpdateOne) ClearItems() *OrderUpdateOne {
-	_u.mutation.ClearItems()
-	return _u
-}
-
-// RemoveItemIDs removes the "items" edge to OrderItem entities by IDs.
-func (_u *OrderUpdateOne) RemoveItemIDs(ids ...uuid.UUID) *OrderUpdateOne {
-	_u.mutation.RemoveItemIDs(ids...)
-	return _u
-}
-
-// RemoveItems removes "items" edges to OrderItem entities.
-func (_u *OrderUpdateOne) RemoveItems(v ...*OrderItem) *OrderUpdateOne {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.RemoveItemIDs(ids...)
 }
 
 // Where appends a list predicates to the OrderUpdate builder.
@@ -390,12 +268,6 @@ func (_u *OrderUpdateOne) check() error {
 			return &ValidationError{Name: "status", err: fmt.Errorf(`ent: validator failed for field "Order.status": %w`, err)}
 		}
 	}
-	if _u.mutation.StoreCleared() && len(_u.mutation.StoreIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "Order.store"`)
-	}
-	if _u.mutation.CustomerCleared() && len(_u.mutation.CustomerIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "Order.customer"`)
-	}
 	return nil
 }
 
@@ -431,6 +303,9 @@ func (_u *OrderUpdateOne) sqlSave(ctx context.Context) (_node *Order, err error)
 	if value, ok := _u.mutation.Status(); ok {
 		_spec.SetField(order.FieldStatus, field.TypeEnum, value)
 	}
+	if _u.mutation.PaymentLinkIDCleared() {
+		_spec.ClearField(order.FieldPaymentLinkID, field.TypeUUID)
+	}
 	if _u.mutation.NoteCleared() {
 		_spec.ClearField(order.FieldNote, field.TypeString)
 	}
@@ -442,51 +317,6 @@ func (_u *OrderUpdateOne) sqlSave(ctx context.Context) (_node *Order, err error)
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(order.FieldUpdatedAt, field.TypeTime, value)
-	}
-	if _u.mutation.ItemsCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   order.ItemsTable,
-			Columns: []string{order.ItemsColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(orderitem.FieldID, field.TypeUUID),
-			},
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.RemovedItemsIDs(); len(nodes) > 0 && !_u.mutation.ItemsCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   order.ItemsTable,
-			Columns: []string{order.ItemsColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(orderitem.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.ItemsIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   order.ItemsTable,
-			Columns: []string{order.ItemsColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(orderitem.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
 		store, err := _u.mutation.OldStoreID(ctx)

@@ -9,7 +9,6 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 )
 
@@ -33,31 +32,8 @@ type OrderItem struct {
 	// minor units
 	UnitAmount int64 `json:"unit_amount,omitempty"`
 	// Quantity holds the value of the "quantity" field.
-	Quantity int32 `json:"quantity,omitempty"`
-	// Edges holds the relations/edges for other nodes in the graph.
-	// The values are being populated by the OrderItemQuery when eager-loading is set.
-	Edges        OrderItemEdges `json:"edges"`
+	Quantity     int32 `json:"quantity,omitempty"`
 	selectValues sql.SelectValues
-}
-
-// OrderItemEdges holds the relations/edges for other nodes in the graph.
-type OrderItemEdges struct {
-	// Order holds the value of the order edge.
-	Order *Order `json:"order,omitempty"`
-	// loadedTypes holds the information for reporting if a
-	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [1]bool
-}
-
-// OrderOrErr returns the Order value or an error if the edge
-// was not loaded in eager-loading, or loaded but was not found.
-func (e OrderItemEdges) OrderOrErr() (*Order, error) {
-	if e.Order != nil {
-		return e.Order, nil
-	} else if e.loadedTypes[0] {
-		return nil, &NotFoundError{label: order.Label}
-	}
-	return nil, &NotLoadedError{edge: "order"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -151,11 +127,6 @@ func (_m *OrderItem) assignValues(columns []string, values []any) error {
 // This includes values selected through modifiers, order, etc.
 func (_m *OrderItem) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
-}
-
-// QueryOrder queries the "order" edge of the OrderItem entity.
-func (_m *OrderItem) QueryOrder() *OrderQuery {
-	return NewOrderItemClient(_m.config).QueryOrder(_m)
 }
 
 // Update returns a builder for updating this OrderItem.

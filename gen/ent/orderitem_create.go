@@ -10,7 +10,6 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 )
 
@@ -81,11 +80,6 @@ func (_c *OrderItemCreate) SetNillableID(v *uuid.UUID) *OrderItemCreate {
 		_c.SetID(*v)
 	}
 	return _c
-}
-
-// SetOrder sets the "order" edge to the Order entity.
-func (_c *OrderItemCreate) SetOrder(v *Order) *OrderItemCreate {
-	return _c.SetOrderID(v.ID)
 }
 
 // Mutation returns the OrderItemMutation object of the builder.
@@ -175,9 +169,6 @@ func (_c *OrderItemCreate) check() error {
 			return &ValidationError{Name: "quantity", err: fmt.Errorf(`ent: validator failed for field "OrderItem.quantity": %w`, err)}
 		}
 	}
-	if len(_c.mutation.OrderIDs()) == 0 {
-		return &ValidationError{Name: "order", err: errors.New(`ent: missing required edge "OrderItem.order"`)}
-	}
 	return nil
 }
 
@@ -217,6 +208,10 @@ func (_c *OrderItemCreate) createSpec() (*OrderItem, *sqlgraph.CreateSpec) {
 		_spec.SetField(orderitem.FieldStoreID, field.TypeUUID, value)
 		_node.StoreID = value
 	}
+	if value, ok := _c.mutation.OrderID(); ok {
+		_spec.SetField(orderitem.FieldOrderID, field.TypeUUID, value)
+		_node.OrderID = value
+	}
 	if value, ok := _c.mutation.Position(); ok {
 		_spec.SetField(orderitem.FieldPosition, field.TypeInt32, value)
 		_node.Position = value
@@ -240,23 +235,6 @@ func (_c *OrderItemCreate) createSpec() (*OrderItem, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Quantity(); ok {
 		_spec.SetField(orderitem.FieldQuantity, field.TypeInt32, value)
 		_node.Quantity = value
-	}
-	if nodes := _c.mutation.OrderIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.M2O,
-			Inverse: true,
-			Table:   orderitem.OrderTable,
-			Columns: []string{orderitem.OrderColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_node.OrderID = nodes[0]
-		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
 }

@@ -13,7 +13,6 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/predicate"
 )
@@ -25,7 +24,6 @@ type OrderItemQuery struct {
 	order      []orderitem.OrderOption
 	inters     []Interceptor
 	predicates []predicate.OrderItem
-	withOrder  *OrderQuery
 	modifiers  []func(*sql.Selector)
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
@@ -61,28 +59,6 @@ func (_q *OrderItemQuery) Unique(unique bool) *OrderItemQuery {
 func (_q *OrderItemQuery) Order(o ...orderitem.OrderOption) *OrderItemQuery {
 	_q.order = append(_q.order, o...)
 	return _q
-}
-
-// QueryOrder chains the current query on the "order" edge.
-func (_q *OrderItemQuery) QueryOrder() *OrderQuery {
-	query := (&OrderClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(orderitem.Table, orderitem.FieldID, selector),
-			sqlgraph.To(order.Table, order.FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, orderitem.OrderTable, orderitem.OrderColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
 }
 
 // First returns the first OrderItem entity from the query.
@@ -277,22 +253,10 @@ func (_q *OrderItemQuery) Clone() *OrderItemQuery {
 		order:      append([]orderitem.OrderOption{}, _q.order...),
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.OrderItem{}, _q.predicates...),
-		withOrder:  _q.withOrder.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
 	}
-}
-
-// WithOrder tells the query-builder to eager-load the nodes that are connected to
-// the "order" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *OrderItemQuery) WithOrder(opts ...func(*OrderQuery)) *OrderItemQuery {
-	query := (&OrderClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withOrder = query
-	return _q
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -371,11 +335,8 @@ func (_q *OrderItemQuery) prepareQuery(ctx context.Context) error {
 
 func (_q *OrderItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*OrderItem, error) {
 	var (
-		nodes       = []*OrderItem{}
-		_spec       = _q.querySpec()
-		loadedTypes = [1]bool{
-			_q.withOrder != nil,
-		}
+		nodes = []*OrderItem{}
+		_spec = _q.querySpec()
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*OrderItem).scanValues(nil, columns)
@@ -383,7 +344,6 @@ func (_q *OrderItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Or
 	_spec.Assign = func(columns []string, values []any) error {
 		node := &OrderItem{config: _q.config}
 		nodes = append(nodes, node)
-		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
 	}
 	if len(_q.modifiers) > 0 {
@@ -398,43 +358,7 @@ func (_q *OrderItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Or
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withOrder; query != nil {
-		if err := _q.loadOrder(ctx, query, nodes, nil,
-			func(n *OrderItem, e *Order) { n.Edges.Order = e }); err != nil {
-			return nil, err
-		}
-	}
 	return nodes, nil
-}
-
-func (_q *OrderItemQuery) loadOrder(ctx context.Context, query *OrderQuery, nodes []*OrderItem, init func(*OrderItem), assign func(*OrderItem, *Order)) error {
-	ids := make([]uuid.UUID, 0, len(nodes))
-	nodeids := make(map[uuid.UUID][]*OrderItem)
-	for i := range nodes {
-		fk := nodes[i].OrderID
-		if _, ok := nodeids[fk]; !ok {
-			ids = append(ids, fk)
-		}
-		nodeids[fk] = append(nodeids[fk], nodes[i])
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	query.Where(order.IDIn(ids...))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		nodes, ok := nodeids[n.ID]
-		if !ok {
-			return fmt.Errorf(`unexpected foreign-key "order_id" returned %v`, n.ID)
-		}
-		for i := range nodes {
-			assign(nodes[i], n)
-		}
-	}
-	return nil
 }
 
 func (_q *OrderItemQuery) sqlCount(ctx context.Context) (int, error) {
@@ -464,9 +388,6 @@ func (_q *OrderItemQuery) querySpec() *sqlgraph.QuerySpec {
 			if fields[i] != orderitem.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
-		}
-		if _q.withOrder != nil {
-			_spec.Node.AddColumnOnce(orderitem.FieldOrderID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

@@ -59,18 +59,7 @@ func (_u *OrderItemUpdate) ExecX(ctx context.Context) {
 	}
 }
 
-// check runs all checks and user-defined validators on the builder.
-func (_u *OrderItemUpdate) check() error {
-	if _u.mutation.OrderCleared() && len(_u.mutation.OrderIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "OrderItem.order"`)
-	}
-	return nil
-}
-
 func (_u *OrderItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
-	}
 	_spec := sqlgraph.NewUpdateSpec(orderitem.Table, orderitem.Columns, sqlgraph.NewFieldSpec(orderitem.FieldID, field.TypeUUID))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
@@ -144,18 +133,7 @@ func (_u *OrderItemUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
-// check runs all checks and user-defined validators on the builder.
-func (_u *OrderItemUpdateOne) check() error {
-	if _u.mutation.OrderCleared() && len(_u.mutation.OrderIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "OrderItem.order"`)
-	}
-	return nil
-}
-
 func (_u *OrderItemUpdateOne) sqlSave(ctx context.Context) (_node *OrderItem, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
-	}
 	_spec := sqlgraph.NewUpdateSpec(orderitem.Table, orderitem.Columns, sqlgraph.NewFieldSpec(orderitem.FieldID, field.TypeUUID))
 	id, ok := _u.mutation.ID()
 	if !ok {

@@ -11,7 +11,6 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/paymentlink"
-	"go.storefront.example/gen/ent/store"
 )
 
 // PaymentLink is the model entity for the PaymentLink schema.
@@ -54,42 +53,8 @@ type PaymentLink struct {
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
-	UpdatedAt time.Time `json:"updated_at,omitempty"`
-	// Edges holds the relations/edges for other nodes in the graph.
-	// The values are being populated by the PaymentLinkQuery when eager-loading is set.
-	Edges        PaymentLinkEdges `json:"edges"`
+	UpdatedAt    time.Time `json:"updated_at,omitempty"`
 	selectValues sql.SelectValues
-}
-
-// PaymentLinkEdges holds the relations/edges for other nodes in the graph.
-type PaymentLinkEdges struct {
-	// Store holds the value of the store edge.
-	Store *Store `json:"store,omitempty"`
-	// Orders holds the value of the orders edge.
-	Orders []*Order `json:"orders,omitempty"`
-	// loadedTypes holds the information for reporting if a
-	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [2]bool
-}
-
-// StoreOrErr returns the Store value or an error if the edge
-// was not loaded in eager-loading, or loaded but was not found.
-func (e PaymentLinkEdges) StoreOrErr() (*Store, error) {
-	if e.Store != nil {
-		return e.Store, nil
-	} else if e.loadedTypes[0] {
-		return nil, &NotFoundError{label: store.Label}
-	}
-	return nil, &NotLoadedError{edge: "store"}
-}
-
-// OrdersOrErr returns the Orders value or an error if the edge
-// was not loaded in eager-loading.
-func (e PaymentLinkEdges) OrdersOrErr() ([]*Order, error) {
-	if e.loadedTypes[1] {
-		return e.Orders, nil
-	}
-	return nil, &NotLoadedError{edge: "orders"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -254,16 +219,6 @@ func (_m *PaymentLink) assignValues(columns []string, values []any) error {
 // This includes values selected through modifiers, order, etc.
 func (_m *PaymentLink) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
-}
-
-// QueryStore queries the "store" edge of the PaymentLink entity.
-func (_m *PaymentLink) QueryStore() *StoreQuery {
-	return NewPaymentLinkClient(_m.config).QueryStore(_m)
-}
-
-// QueryOrders queries the "orders" edge of the PaymentLink entity.
-func (_m *PaymentLink) QueryOrders() *OrderQuery {
-	return NewPaymentLinkClient(_m.config).QueryOrders(_m)
 }
 
 // Update returns a builder for updating this PaymentLink.

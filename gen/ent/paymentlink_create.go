@@ -11,9 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/paymentlink"
-	"go.storefront.example/gen/ent/store"
 )
 
 // PaymentLinkCreate is the builder for creating a PaymentLink entity.
@@ -233,26 +231,6 @@ func (_c *PaymentLinkCreate) SetNillableID(v *uuid.UUID) *PaymentLinkCreate {
 	return _c
 }
 
-// SetStore sets the "store" edge to the Store entity.
-func (_c *PaymentLinkCreate) SetStore(v *Store) *PaymentLinkCreate {
-	return _c.SetStoreID(v.ID)
-}
-
-// AddOrderIDs adds the "orders" edge to the Order entity by IDs.
-func (_c *PaymentLinkCreate) AddOrderIDs(ids ...uuid.UUID) *PaymentLinkCreate {
-	_c.mutation.AddOrderIDs(ids...)
-	return _c
-}
-
-// AddOrders adds the "orders" edges to the Order entity.
-func (_c *PaymentLinkCreate) AddOrders(v ...*Order) *PaymentLinkCreate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _c.AddOrderIDs(ids...)
-}
-
 // Mutation returns the PaymentLinkMutation object of the builder.
 func (_c *PaymentLinkCreate) Mutation() *PaymentLinkMutation {
 	return _c.mutation
@@ -351,9 +329,6 @@ func (_c *PaymentLinkCreate) check() error {
 	if _, ok := _c.mutation.UpdatedAt(); !ok {
 		return &ValidationError{Name: "updated_at", err: errors.New(`ent: missing required field "PaymentLink.updated_at"`)}
 	}
-	if len(_c.mutation.StoreIDs()) == 0 {
-		return &ValidationError{Name: "store", err: errors.New(`ent: missing required edge "PaymentLink.store"`)}
-	}
 	return nil
 }
 
@@ -388,6 +363,10 @@ func (_c *PaymentLinkCreate) createSpec() (*PaymentLink, *sqlgraph.CreateSpec) {
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
+	}
+	if value, ok := _c.mutation.StoreID(); ok {
+		_spec.SetField(paymentlink.FieldStoreID, field.TypeUUID, value)
+		_node.StoreID = value
 	}
 	if value, ok := _c.mutation.Code(); ok {
 		_spec.SetField(paymentlink.FieldCode, field.TypeString, value)
@@ -456,39 +435,6 @@ func (_c *PaymentLinkCreate) createSpec() (*PaymentLink, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UpdatedAt(); ok {
 		_spec.SetField(paymentlink.FieldUpdatedAt, field.TypeTime, value)
 		_node.UpdatedAt = value
-	}
-	if nodes := _c.mutation.StoreIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.M2O,
-			Inverse: true,
-			Table:   paymentlink.StoreTable,
-			Columns: []string{paymentlink.StoreColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_node.StoreID = nodes[0]
-		_spec.Edges = append(_spec.Edges, edge)
-	}
-	if nodes := _c.mutation.OrdersIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   paymentlink.OrdersTable,
-			Columns: []string{paymentlink.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
 }

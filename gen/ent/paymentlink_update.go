@@ -11,8 +11,6 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
-	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/predicate"
 )
@@ -315,45 +313,9 @@ func (_u *PaymentLinkUpdate) SetNillableUpdatedAt(v *time.Time) *PaymentLinkUpda
 	return _u
 }
 
-// AddOrderIDs adds the "orders" edge to the Order entity by IDs.
-func (_u *PaymentLinkUpdate) AddOrderIDs(ids ...uuid.UUID) *PaymentLinkUpdate {
-	_u.mutation.AddOrderIDs(ids...)
-	return _u
-}
-
-// AddOrders adds the "orders" edges to the Order entity.
-func (_u *PaymentLinkUpdate) AddOrders(v ...*Order) *PaymentLinkUpdate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.AddOrderIDs(ids...)
-}
-
 // Mutation returns the PaymentLinkMutation object of the builder.
 func (_u *PaymentLinkUpdate) Mutation() *PaymentLinkMutation {
 	return _u.mutation
-}
-
-// ClearOrders clears all "orders" edges to the Order entity.
-func (_u *PaymentLinkUpdate) ClearOrders() *PaymentLinkUpdate {
-	_u.mutation.ClearOrders()
-	return _u
-}
-
-// RemoveOrderIDs removes the "orders" edge to Order entities by IDs.
-func (_u *PaymentLinkUpdate) RemoveOrderIDs(ids ...uuid.UUID) *PaymentLinkUpdate {
-	_u.mutation.RemoveOrderIDs(ids...)
-	return _u
-}
-
-// RemoveOrders removes "orders" edges to Order entities.
-func (_u *PaymentLinkUpdate) RemoveOrders(v ...*Order) *PaymentLinkUpdate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.RemoveOrderIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -404,9 +366,6 @@ func (_u *PaymentLinkUpdate) check() error {
 		if err := paymentlink.MaxPaymentsValidator(v); err != nil {
 			return &ValidationError{Name: "max_payments", err: fmt.Errorf(`ent: validator failed for field "PaymentLink.max_payments": %w`, err)}
 		}
-	}
-	if _u.mutation.StoreCleared() && len(_u.mutation.StoreIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "PaymentLink.store"`)
 	}
 	return nil
 }
@@ -506,51 +465,6 @@ func (_u *PaymentLinkUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(paymentlink.FieldUpdatedAt, field.TypeTime, value)
-	}
-	if _u.mutation.OrdersCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   paymentlink.OrdersTable,
-			Columns: []string{paymentlink.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.RemovedOrdersIDs(); len(nodes) > 0 && !_u.mutation.OrdersCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   paymentlink.OrdersTable,
-			Columns: []string{paymentlink.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.OrdersIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   paymentlink.OrdersTable,
-			Columns: []string{paymentlink.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -857,45 +771,9 @@ func (_u *PaymentLinkUpdateOne) SetNillableUpdatedAt(v *time.Time) *PaymentLinkU
 	return _u
 }
 
-// AddOrderIDs adds the "orders" edge to the Order entity by IDs.
-func (_u *PaymentLinkUpdateOne) AddOrderIDs(ids ...uuid.UUID) *PaymentLinkUpdateOne {
-	_u.mutation.AddOrderIDs(ids...)
-	return _u
-}
-
-// AddOrders adds the "orders" edges to the Order entity.
-func (_u *PaymentLinkUpdateOne) AddOrders(v ...*Order) *PaymentLinkUpdateOne {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.AddOrderIDs(ids...)
-}
-
 // Mutation returns the PaymentLinkMutation object of the builder.
 func (_u *PaymentLinkUpdateOne) Mutation() *PaymentLinkMutation {
 	return _u.mutation
-}
-
-// ClearOrders clears all "orders" edges to the Order entity.
-func (_u *PaymentLinkUpdateOne) ClearOrders() *PaymentLinkUpdateOne {
-	_u.mutation.ClearOrders()
-	return _u
-}
-
-// RemoveOrderIDs removes the "orders" edge to Order entities by IDs.
-func (_u *PaymentLinkUpdateOne) RemoveOrderIDs(ids ...uuid.UUID) *PaymentLinkUpdateOne {
-	_u.mutation.RemoveOrderIDs(ids...)
-	return _u
-}
-
-// RemoveOrders removes "orders" edges to Order entities.
-func (_u *PaymentLinkUpdateOne) RemoveOrders(v ...*Order) *PaymentLinkUpdateOne {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _u.RemoveOrderIDs(ids...)
 }
 
 // Where appends a list predicates to the PaymentLinkUpdate builder.
@@ -959,9 +837,6 @@ func (_u *PaymentLinkUpdateOne) check() error {
 		if err := paymentlink.MaxPaymentsValidator(v); err != nil {
 			return &ValidationError{Name: "max_payments", err: fmt.Errorf(`ent: validator failed for field "PaymentLink.max_payments": %w`, err)}
 		}
-	}
-	if _u.mutation.StoreCleared() && len(_u.mutation.StoreIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "PaymentLink.store"`)
 	}
 	return nil
 }
@@ -1078,51 +953,6 @@ func (_u *PaymentLinkUpdateOne) sqlSave(ctx context.Context) (_node *PaymentLink
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(paymentlink.FieldUpdatedAt, field.TypeTime, value)
-	}
-	if _u.mutation.OrdersCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   paymentlink.OrdersTable,
-			Columns: []string{paymentlink.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.RemovedOrdersIDs(); len(nodes) > 0 && !_u.mutation.OrdersCleared() {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   paymentlink.OrdersTable,
-			Columns: []string{paymentlink.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
-	}
-	if nodes := _u.mutation.OrdersIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   paymentlink.OrdersTable,
-			Columns: []string{paymentlink.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
 		store, err := _u.mutation.OldStoreID(ctx)

@@ -11,7 +11,6 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/gen/ent/store"
 )
 
 // Product is the model entity for the Product schema.
@@ -50,31 +49,8 @@ type Product struct {
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
-	UpdatedAt time.Time `json:"updated_at,omitempty"`
-	// Edges holds the relations/edges for other nodes in the graph.
-	// The values are being populated by the ProductQuery when eager-loading is set.
-	Edges        ProductEdges `json:"edges"`
+	UpdatedAt    time.Time `json:"updated_at,omitempty"`
 	selectValues sql.SelectValues
-}
-
-// ProductEdges holds the relations/edges for other nodes in the graph.
-type ProductEdges struct {
-	// Store holds the value of the store edge.
-	Store *Store `json:"store,omitempty"`
-	// loadedTypes holds the information for reporting if a
-	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [1]bool
-}
-
-// StoreOrErr returns the Store value or an error if the edge
-// was not loaded in eager-loading, or loaded but was not found.
-func (e ProductEdges) StoreOrErr() (*Store, error) {
-	if e.Store != nil {
-		return e.Store, nil
-	} else if e.loadedTypes[0] {
-		return nil, &NotFoundError{label: store.Label}
-	}
-	return nil, &NotLoadedError{edge: "store"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -223,11 +199,6 @@ func (_m *Product) assignValues(columns []string, values []any) error {
 // This includes values selected through modifiers, order, etc.
 func (_m *Product) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
-}
-
-// QueryStore queries the "store" edge of the Product entity.
-func (_m *Product) QueryStore() *StoreQuery {
-	return NewProductClient(_m.config).QueryStore(_m)
 }
 
 // Update returns a builder for updating this Product.

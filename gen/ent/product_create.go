@@ -12,7 +12,6 @@ import (
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/gen/ent/store"
 )
 
 // ProductCreate is the builder for creating a Product entity.
@@ -188,11 +187,6 @@ func (_c *ProductCreate) SetNillableID(v *uuid.UUID) *ProductCreate {
 	return _c
 }
 
-// SetStore sets the "store" edge to the Store entity.
-func (_c *ProductCreate) SetStore(v *Store) *ProductCreate {
-	return _c.SetStoreID(v.ID)
-}
-
 // Mutation returns the ProductMutation object of the builder.
 func (_c *ProductCreate) Mutation() *ProductMutation {
 	return _c.mutation
@@ -306,9 +300,6 @@ func (_c *ProductCreate) check() error {
 	if _, ok := _c.mutation.UpdatedAt(); !ok {
 		return &ValidationError{Name: "updated_at", err: errors.New(`ent: missing required field "Product.updated_at"`)}
 	}
-	if len(_c.mutation.StoreIDs()) == 0 {
-		return &ValidationError{Name: "store", err: errors.New(`ent: missing required edge "Product.store"`)}
-	}
 	return nil
 }
 
@@ -343,6 +334,10 @@ func (_c *ProductCreate) createSpec() (*Product, *sqlgraph.CreateSpec) {
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
+	}
+	if value, ok := _c.mutation.StoreID(); ok {
+		_spec.SetField(product.FieldStoreID, field.TypeUUID, value)
+		_node.StoreID = value
 	}
 	if value, ok := _c.mutation.Title(); ok {
 		_spec.SetField(product.FieldTitle, field.TypeString, value)
@@ -403,23 +398,6 @@ func (_c *ProductCreate) createSpec() (*Product, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UpdatedAt(); ok {
 		_spec.SetField(product.FieldUpdatedAt, field.TypeTime, value)
 		_node.UpdatedAt = value
-	}
-	if nodes := _c.mutation.StoreIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.M2O,
-			Inverse: true,
-			Table:   product.StoreTable,
-			Columns: []string{product.StoreColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_node.StoreID = nodes[0]
-		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
 }

@@ -272,9 +272,6 @@ func (_u *ProductUpdate) check() error {
 			return &ValidationError{Name: "price_amount", err: fmt.Errorf(`ent: validator failed for field "Product.price_amount": %w`, err)}
 		}
 	}
-	if _u.mutation.StoreCleared() && len(_u.mutation.StoreIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "Product.store"`)
-	}
 	return nil
 }
 
@@ -617,9 +614,6 @@ func (_u *ProductUpdateOne) check() error {
 		if err := product.PriceAmountValidator(v); err != nil {
 			return &ValidationError{Name: "price_amount", err: fmt.Errorf(`ent: validator failed for field "Product.price_amount": %w`, err)}
 		}
-	}
-	if _u.mutation.StoreCleared() && len(_u.mutation.StoreIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "Product.store"`)
 	}
 	return nil
 }

@@ -50,84 +50,8 @@ type Store struct {
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
-	UpdatedAt time.Time `json:"updated_at,omitempty"`
-	// Edges holds the relations/edges for other nodes in the graph.
-	// The values are being populated by the StoreQuery when eager-loading is set.
-	Edges        StoreEdges `json:"edges"`
+	UpdatedAt    time.Time `json:"updated_at,omitempty"`
 	selectValues sql.SelectValues
-}
-
-// StoreEdges holds the relations/edges for other nodes in the graph.
-type StoreEdges struct {
-	// Products holds the value of the products edge.
-	Products []*Product `json:"products,omitempty"`
-	// Customers holds the value of the customers edge.
-	Customers []*Customer `json:"customers,omitempty"`
-	// Orders holds the value of the orders edge.
-	Orders []*Order `json:"orders,omitempty"`
-	// PaymentLinks holds the value of the payment_links edge.
-	PaymentLinks []*PaymentLink `json:"payment_links,omitempty"`
-	// APIKeys holds the value of the api_keys edge.
-	APIKeys []*ApiKey `json:"api_keys,omitempty"`
-	// Webhooks holds the value of the webhooks edge.
-	Webhooks []*Webhook `json:"webhooks,omitempty"`
-	// loadedTypes holds the information for reporting if a
-	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [6]bool
-}
-
-// ProductsOrErr returns the Products value or an error if the edge
-// was not loaded in eager-loading.
-func (e StoreEdges) ProductsOrErr() ([]*Product, error) {
-	if e.loadedTypes[0] {
-		return e.Products, nil
-	}
-	return nil, &NotLoadedError{edge: "products"}
-}
-
-// CustomersOrErr returns the Customers value or an error if the edge
-// was not loaded in eager-loading.
-func (e StoreEdges) CustomersOrErr() ([]*Customer, error) {
-	if e.loadedTypes[1] {
-		return e.Customers, nil
-	}
-	return nil, &NotLoadedError{edge: "customers"}
-}
-
-// OrdersOrErr returns the Orders value or an error if the edge
-// was not loaded in eager-loading.
-func (e StoreEdges) OrdersOrErr() ([]*Order, error) {
-	if e.loadedTypes[2] {
-		return e.Orders, nil
-	}
-	return nil, &NotLoadedError{edge: "orders"}
-}
-
-// PaymentLinksOrErr returns the PaymentLinks value or an error if the edge
-// was not loaded in eager-loading.
-func (e StoreEdges) PaymentLinksOrErr() ([]*PaymentLink, error) {
-	if e.loadedTypes[3] {
-		return e.PaymentLinks, nil
-	}
-	return nil, &NotLoadedError{edge: "payment_links"}
-}
-
-// APIKeysOrErr returns the APIKeys value or an error if the edge
-// was not loaded in eager-loading.
-func (e StoreEdges) APIKeysOrErr() ([]*ApiKey, error) {
-	if e.loadedTypes[4] {
-		return e.APIKeys, nil
-	}
-	return nil, &NotLoadedError{edge: "api_keys"}
-}
-
-// WebhooksOrErr returns the Webhooks value or an error if the edge
-// was not loaded in eager-loading.
-func (e StoreEdges) WebhooksOrErr() ([]*Webhook, error) {
-	if e.loadedTypes[5] {
-		return e.Webhooks, nil
-	}
-	return nil, &NotLoadedError{edge: "webhooks"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -279,36 +203,6 @@ func (_m *Store) assignValues(columns []string, values []any) error {
 // This includes values selected through modifiers, order, etc.
 func (_m *Store) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
-}
-
-// QueryProducts queries the "products" edge of the Store entity.
-func (_m *Store) QueryProducts() *ProductQuery {
-	return NewStoreClient(_m.config).QueryProducts(_m)
-}
-
-// QueryCustomers queries the "customers" edge of the Store entity.
-func (_m *Store) QueryCustomers() *CustomerQuery {
-	return NewStoreClient(_m.config).QueryCustomers(_m)
-}
-
-// QueryOrders queries the "orders" edge of the Store entity.
-func (_m *Store) QueryOrders() *OrderQuery {
-	return NewStoreClient(_m.config).QueryOrders(_m)
-}
-
-// QueryPaymentLinks queries the "payment_links" edge of the Store entity.
-func (_m *Store) QueryPaymentLinks() *PaymentLinkQuery {
-	return NewStoreClient(_m.config).QueryPaymentLinks(_m)
-}
-
-// QueryAPIKeys queries the "api_keys" edge of the Store entity.
-func (_m *Store) QueryAPIKeys() *ApiKeyQuery {
-	return NewStoreClient(_m.config).QueryAPIKeys(_m)
-}
-
-// QueryWebhooks queries the "webhooks" edge of the Store entity.
-func (_m *Store) QueryWebhooks() *WebhookQuery {
-	return NewStoreClient(_m.config).QueryWebhooks(_m)
 }
 
 // Update returns a builder for updating this Store.

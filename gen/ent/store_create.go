@@ -11,13 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/apikey"
-	"go.storefront.example/gen/ent/customer"
-	"go.storefront.example/gen/ent/order"
-	"go.storefront.example/gen/ent/paymentlink"
-	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/store"
-	"go.storefront.example/gen/ent/webhook"
 )
 
 // StoreCreate is the builder for creating a Store entity.
@@ -191,96 +185,6 @@ func (_c *StoreCreate) SetNillableID(v *uuid.UUID) *StoreCreate {
 		_c.SetID(*v)
 	}
 	return _c
-}
-
-// AddProductIDs adds the "products" edge to the Product entity by IDs.
-func (_c *StoreCreate) AddProductIDs(ids ...uuid.UUID) *StoreCreate {
-	_c.mutation.AddProductIDs(ids...)
-	return _c
-}
-
-// AddProducts adds the "products" edges to the Product entity.
-func (_c *StoreCreate) AddProducts(v ...*Product) *StoreCreate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _c.AddProductIDs(ids...)
-}
-
-// AddCustomerIDs adds the "customers" edge to the Customer entity by IDs.
-func (_c *StoreCreate) AddCustomerIDs(ids ...uuid.UUID) *StoreCreate {
-	_c.mutation.AddCustomerIDs(ids...)
-	return _c
-}
-
-// AddCustomers adds the "customers" edges to the Customer entity.
-func (_c *StoreCreate) AddCustomers(v ...*Customer) *StoreCreate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _c.AddCustomerIDs(ids...)
-}
-
-// AddOrderIDs adds the "orders" edge to the Order entity by IDs.
-func (_c *StoreCreate) AddOrderIDs(ids ...uuid.UUID) *StoreCreate {
-	_c.mutation.AddOrderIDs(ids...)
-	return _c
-}
-
-// AddOrders adds the "orders" edges to the Order entity.
-func (_c *StoreCreate) AddOrders(v ...*Order) *StoreCreate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _c.AddOrderIDs(ids...)
-}
-
-// AddPaymentLinkIDs adds the "payment_links" edge to the PaymentLink entity by IDs.
-func (_c *StoreCreate) AddPaymentLinkIDs(ids ...uuid.UUID) *StoreCreate {
-	_c.mutation.AddPaymentLinkIDs(ids...)
-	return _c
-}
-
-// AddPaymentLinks adds the "payment_links" edges to the PaymentLink entity.
-func (_c *StoreCreate) AddPaymentLinks(v ...*PaymentLink) *StoreCreate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _c.AddPaymentLinkIDs(ids...)
-}
-
-// AddAPIKeyIDs adds the "api_keys" edge to the ApiKey entity by IDs.
-func (_c *StoreCreate) AddAPIKeyIDs(ids ...uuid.UUID) *StoreCreate {
-	_c.mutation.AddAPIKeyIDs(ids...)
-	return _c
-}
-
-// AddAPIKeys adds the "api_keys" edges to the ApiKey entity.
-func (_c *StoreCreate) AddAPIKeys(v ...*ApiKey) *StoreCreate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _c.AddAPIKeyIDs(ids...)
-}
-
-// AddWebhookIDs adds the "webhooks" edge to the Webhook entity by IDs.
-func (_c *StoreCreate) AddWebhookIDs(ids ...uuid.UUID) *StoreCreate {
-	_c.mutation.AddWebhookIDs(ids...)
-	return _c
-}
-
-// AddWebhooks adds the "webhooks" edges to the Webhook entity.
-func (_c *StoreCreate) AddWebhooks(v ...*Webhook) *StoreCreate {
-	ids := make([]uuid.UUID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
-	}
-	return _c.AddWebhookIDs(ids...)
 }
 
 // Mutation returns the StoreMutation object of the builder.
@@ -523,102 +427,6 @@ func (_c *StoreCreate) createSpec() (*Store, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UpdatedAt(); ok {
 		_spec.SetField(store.FieldUpdatedAt, field.TypeTime, value)
 		_node.UpdatedAt = value
-	}
-	if nodes := _c.mutation.ProductsIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   store.ProductsTable,
-			Columns: []string{store.ProductsColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(product.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges = append(_spec.Edges, edge)
-	}
-	if nodes := _c.mutation.CustomersIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   store.CustomersTable,
-			Columns: []string{store.CustomersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(customer.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges = append(_spec.Edges, edge)
-	}
-	if nodes := _c.mutation.OrdersIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   store.OrdersTable,
-			Columns: []string{store.OrdersColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(order.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges = append(_spec.Edges, edge)
-	}
-	if nodes := _c.mutation.PaymentLinksIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   store.PaymentLinksTable,
-			Columns: []string{store.PaymentLinksColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(paymentlink.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges = append(_spec.Edges, edge)
-	}
-	if nodes := _c.mutation.APIKeysIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   store.APIKeysTable,
-			Columns: []string{store.APIKeysColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(apikey.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges = append(_spec.Edges, edge)
-	}
-	if nodes := _c.mutation.WebhooksIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.O2M,
-			Inverse: false,
-			Table:   store.WebhooksTable,
-			Columns: []string{store.WebhooksColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(webhook.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
 }

@@ -4,7 +4,6 @@ package ent
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"math"
 
@@ -14,30 +13,18 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/apikey"
-	"go.storefront.example/gen/ent/customer"
-	"go.storefront.example/gen/ent/order"
-	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/predicate"
-	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/store"
-	"go.storefront.example/gen/ent/webhook"
 )
 
 // StoreQuery is the builder for querying Store entities.
 type StoreQuery struct {
 	config
-	ctx              *QueryContext
-	order            []store.OrderOption
-	inters           []Interceptor
-	predicates       []predicate.Store
-	withProducts     *ProductQuery
-	withCustomers    *CustomerQuery
-	withOrders       *OrderQuery
-	withPaymentLinks *PaymentLinkQuery
-	withAPIKeys      *ApiKeyQuery
-	withWebhooks     *WebhookQuery
-	modifiers        []func(*sql.Selector)
+	ctx        *QueryContext
+	order      []store.OrderOption
+	inters     []Interceptor
+	predicates []predicate.Store
+	modifiers  []func(*sql.Selector)
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -72,138 +59,6 @@ func (_q *StoreQuery) Unique(unique bool) *StoreQuery {
 func (_q *StoreQuery) Order(o ...store.OrderOption) *StoreQuery {
 	_q.order = append(_q.order, o...)
 	return _q
-}
-
-// QueryProducts chains the current query on the "products" edge.
-func (_q *StoreQuery) QueryProducts() *ProductQuery {
-	query := (&ProductClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(store.Table, store.FieldID, selector),
-			sqlgraph.To(product.Table, product.FieldID),
-			sqlgraph.Edge(sqlgraph.O2M, false, store.ProductsTable, store.ProductsColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
-}
-
-// QueryCustomers chains the current query on the "customers" edge.
-func (_q *StoreQuery) QueryCustomers() *CustomerQuery {
-	query := (&CustomerClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(store.Table, store.FieldID, selector),
-			sqlgraph.To(customer.Table, customer.FieldID),
-			sqlgraph.Edge(sqlgraph.O2M, false, store.CustomersTable, store.CustomersColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
-}
-
-// QueryOrders chains the current query on the "orders" edge.
-func (_q *StoreQuery) QueryOrders() *OrderQuery {
-	query := (&OrderClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(store.Table, store.FieldID, selector),
-			sqlgraph.To(order.Table, order.FieldID),
-			sqlgraph.Edge(sqlgraph.O2M, false, store.OrdersTable, store.OrdersColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
-}
-
-// QueryPaymentLinks chains the current query on the "payment_links" edge.
-func (_q *StoreQuery) QueryPaymentLinks() *PaymentLinkQuery {
-	query := (&PaymentLinkClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(store.Table, store.FieldID, selector),
-			sqlgraph.To(paymentlink.Table, paymentlink.FieldID),
-			sqlgraph.Edge(sqlgraph.O2M, false, store.PaymentLinksTable, store.PaymentLinksColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
-}
-
-// QueryAPIKeys chains the current query on the "api_keys" edge.
-func (_q *StoreQuery) QueryAPIKeys() *ApiKeyQuery {
-	query := (&ApiKeyClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(store.Table, store.FieldID, selector),
-			sqlgraph.To(apikey.Table, apikey.FieldID),
-			sqlgraph.Edge(sqlgraph.O2M, false, store.APIKeysTable, store.APIKeysColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
-}
-
-// QueryWebhooks chains the current query on the "webhooks" edge.
-func (_q *StoreQuery) QueryWebhooks() *WebhookQuery {
-	query := (&WebhookClient{config: _q.config}).Query()
-	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
-			return nil, err
-		}
-		selector := _q.sqlQuery(ctx)
-		if err := selector.Err(); err != nil {
-			return nil, err
-		}
-		step := sqlgraph.NewStep(
-			sqlgraph.From(store.Table, store.FieldID, selector),
-			sqlgraph.To(webhook.Table, webhook.FieldID),
-			sqlgraph.Edge(sqlgraph.O2M, false, store.WebhooksTable, store.WebhooksColumn),
-		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
-		return fromU, nil
-	}
-	return query
 }
 
 // First returns the first Store entity from the query.
@@ -393,87 +248,15 @@ func (_q *StoreQuery) Clone() *StoreQuery {
 		return nil
 	}
 	return &StoreQuery{
-		config:           _q.config,
-		ctx:              _q.ctx.Clone(),
-		order:            append([]store.OrderOption{}, _q.order...),
-		inters:           append([]Interceptor{}, _q.inters...),
-		predicates:       append([]predicate.Store{}, _q.predicates...),
-		withProducts:     _q.withProducts.Clone(),
-		withCustomers:    _q.withCustomers.Clone(),
-		withOrders:       _q.withOrders.Clone(),
-		withPaymentLinks: _q.withPaymentLinks.Clone(),
-		withAPIKeys:      _q.withAPIKeys.Clone(),
-		withWebhooks:     _q.withWebhooks.Clone(),
+		config:     _q.config,
+		ctx:        _q.ctx.Clone(),
+		order:      append([]store.OrderOption{}, _q.order...),
+		inters:     append([]Interceptor{}, _q.inters...),
+		predicates: append([]predicate.Store{}, _q.predicates...),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
 	}
-}
-
-// WithProducts tells the query-builder to eager-load the nodes that are connected to
-// the "products" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *StoreQuery) WithProducts(opts ...func(*ProductQuery)) *StoreQuery {
-	query := (&ProductClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withProducts = query
-	return _q
-}
-
-// WithCustomers tells the query-builder to eager-load the nodes that are connected to
-// the "customers" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *StoreQuery) WithCustomers(opts ...func(*CustomerQuery)) *StoreQuery {
-	query := (&CustomerClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withCustomers = query
-	return _q
-}
-
-// WithOrders tells the query-builder to eager-load the nodes that are connected to
-// the "orders" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *StoreQuery) WithOrders(opts ...func(*OrderQuery)) *StoreQuery {
-	query := (&OrderClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withOrders = query
-	return _q
-}
-
-// WithPaymentLinks tells the query-builder to eager-load the nodes that are connected to
-// the "payment_links" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *StoreQuery) WithPaymentLinks(opts ...func(*PaymentLinkQuery)) *StoreQuery {
-	query := (&PaymentLinkClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withPaymentLinks = query
-	return _q
-}
-
-// WithAPIKeys tells the query-builder to eager-load the nodes that are connected to
-// the "api_keys" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *StoreQuery) WithAPIKeys(opts ...func(*ApiKeyQuery)) *StoreQuery {
-	query := (&ApiKeyClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withAPIKeys = query
-	return _q
-}
-
-// WithWebhooks tells the query-builder to eager-load the nodes that are connected to
-// the "webhooks" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *StoreQuery) WithWebhooks(opts ...func(*WebhookQuery)) *StoreQuery {
-	query := (&WebhookClient{config: _q.config}).Query()
-	for _, opt := range opts {
-		opt(query)
-	}
-	_q.withWebhooks = query
-	return _q
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -552,16 +335,8 @@ func (_q *StoreQuery) prepareQuery(ctx context.Context) error {
 
 func (_q *StoreQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Store, error) {
 	var (
-		nodes       = []*Store{}
-		_spec       = _q.querySpec()
-		loadedTypes = [6]bool{
-			_q.withProducts != nil,
-			_q.withCustomers != nil,
-			_q.withOrders != nil,
-			_q.withPaymentLinks != nil,
-			_q.withAPIKeys != nil,
-			_q.withWebhooks != nil,
-		}
+		nodes = []*Store{}
+		_spec = _q.querySpec()
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Store).scanValues(nil, columns)
@@ -569,7 +344,6 @@ func (_q *StoreQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Store,
 	_spec.Assign = func(columns []string, values []any) error {
 		node := &Store{config: _q.config}
 		nodes = append(nodes, node)
-		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
 	}
 	if len(_q.modifiers) > 0 {
@@ -584,230 +358,7 @@ func (_q *StoreQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Store,
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withProducts; query != nil {
-		if err := _q.loadProducts(ctx, query, nodes,
-			func(n *Store) { n.Edges.Products = []*Product{} },
-			func(n *Store, e *Product) { n.Edges.Products = append(n.Edges.Products, e) }); err != nil {
-			return nil, err
-		}
-	}
-	if query := _q.withCustomers; query != nil {
-		if err := _q.loadCustomers(ctx, query, nodes,
-			func(n *Store) { n.Edges.Customers = []*Customer{} },
-			func(n *Store, e *Customer) { n.Edges.Customers = append(n.Edges.Customers, e) }); err != nil {
-			return nil, err
-		}
-	}
-	if query := _q.withOrders; query != nil {
-		if err := _q.loadOrders(ctx, query, nodes,
-			func(n *Store) { n.Edges.Orders = []*Order{} },
-			func(n *Store, e *Order) { n.Edges.Orders = append(n.Edges.Orders, e) }); err != nil {
-			return nil, err
-		}
-	}
-	if query := _q.withPaymentLinks; query != nil {
-		if err := _q.loadPaymentLinks(ctx, query, nodes,
-			func(n *Store) { n.Edges.PaymentLinks = []*PaymentLink{} },
-			func(n *Store, e *PaymentLink) { n.Edges.PaymentLinks = append(n.Edges.PaymentLinks, e) }); err != nil {
-			return nil, err
-		}
-	}
-	if query := _q.withAPIKeys; query != nil {
-		if err := _q.loadAPIKeys(ctx, query, nodes,
-			func(n *Store) { n.Edges.APIKeys = []*ApiKey{} },
-			func(n *Store, e *ApiKey) { n.Edges.APIKeys = append(n.Edges.APIKeys, e) }); err != nil {
-			return nil, err
-		}
-	}
-	if query := _q.withWebhooks; query != nil {
-		if err := _q.loadWebhooks(ctx, query, nodes,
-			func(n *Store) { n.Edges.Webhooks = []*Webhook{} },
-			func(n *Store, e *Webhook) { n.Edges.Webhooks = append(n.Edges.Webhooks, e) }); err != nil {
-			return nil, err
-		}
-	}
 	return nodes, nil
-}
-
-func (_q *StoreQuery) loadProducts(ctx context.Context, query *ProductQuery, nodes []*Store, init func(*Store), assign func(*Store, *Product)) error {
-	fks := make([]driver.Value, 0, len(nodes))
-	nodeids := make(map[uuid.UUID]*Store)
-	for i := range nodes {
-		fks = append(fks, nodes[i].ID)
-		nodeids[nodes[i].ID] = nodes[i]
-		if init != nil {
-			init(nodes[i])
-		}
-	}
-	if len(query.ctx.Fields) > 0 {
-		query.ctx.AppendFieldOnce(product.FieldStoreID)
-	}
-	query.Where(predicate.Product(func(s *sql.Selector) {
-		s.Where(sql.InValues(s.C(store.ProductsColumn), fks...))
-	}))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		fk := n.StoreID
-		node, ok := nodeids[fk]
-		if !ok {
-			return fmt.Errorf(`unexpected referenced foreign-key "store_id" returned %v for node %v`, fk, n.ID)
-		}
-		assign(node, n)
-	}
-	return nil
-}
-func (_q *StoreQuery) loadCustomers(ctx context.Context, query *CustomerQuery, nodes []*Store, init func(*Store), assign func(*Store, *Customer)) error {
-	fks := make([]driver.Value, 0, len(nodes))
-	nodeids := make(map[uuid.UUID]*Store)
-	for i := range nodes {
-		fks = append(fks, nodes[i].ID)
-		nodeids[nodes[i].ID] = nodes[i]
-		if init != nil {
-			init(nodes[i])
-		}
-	}
-	if len(query.ctx.Fields) > 0 {
-		query.ctx.AppendFieldOnce(customer.FieldStoreID)
-	}
-	query.Where(predicate.Customer(func(s *sql.Selector) {
-		s.Where(sql.InValues(s.C(store.CustomersColumn), fks...))
-	}))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		fk := n.StoreID
-		node, ok := nodeids[fk]
-		if !ok {
-			return fmt.Errorf(`unexpected referenced foreign-key "store_id" returned %v for node %v`, fk, n.ID)
-		}
-		assign(node, n)
-	}
-	return nil
-}
-func (_q *StoreQuery) loadOrders(ctx context.Context, query *OrderQuery, nodes []*Store, init func(*Store), assign func(*Store, *Order)) error {
-	fks := make([]driver.Value, 0, len(nodes))
-	nodeids := make(map[uuid.UUID]*Store)
-	for i := range nodes {
-		fks = append(fks, nodes[i].ID)
-		nodeids[nodes[i].ID] = nodes[i]
-		if init != nil {
-			init(nodes[i])
-		}
-	}
-	if len(query.ctx.Fields) > 0 {
-		query.ctx.AppendFieldOnce(order.FieldStoreID)
-	}
-	query.Where(predicate.Order(func(s *sql.Selector) {
-		s.Where(sql.InValues(s.C(store.OrdersColumn), fks...))
-	}))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		fk := n.StoreID
-		node, ok := nodeids[fk]
-		if !ok {
-			return fmt.Errorf(`unexpected referenced foreign-key "store_id" returned %v for node %v`, fk, n.ID)
-		}
-		assign(node, n)
-	}
-	return nil
-}
-func (_q *StoreQuery) loadPaymentLinks(ctx context.Context, query *PaymentLinkQuery, nodes []*Store, init func(*Store), assign func(*Store, *PaymentLink)) error {
-	fks := make([]driver.Value, 0, len(nodes))
-	nodeids := make(map[uuid.UUID]*Store)
-	for i := range nodes {
-		fks = append(fks, nodes[i].ID)
-		nodeids[nodes[i].ID] = nodes[i]
-		if init != nil {
-			init(nodes[i])
-		}
-	}
-	if len(query.ctx.Fields) > 0 {
-		query.ctx.AppendFieldOnce(paymentlink.FieldStoreID)
-	}
-	query.Where(predicate.PaymentLink(func(s *sql.Selector) {
-		s.Where(sql.InValues(s.C(store.PaymentLinksColumn), fks...))
-	}))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		fk := n.StoreID
-		node, ok := nodeids[fk]
-		if !ok {
-			return fmt.Errorf(`unexpected referenced foreign-key "store_id" returned %v for node %v`, fk, n.ID)
-		}
-		assign(node, n)
-	}
-	return nil
-}
-func (_q *StoreQuery) loadAPIKeys(ctx context.Context, query *ApiKeyQuery, nodes []*Store, init func(*Store), assign func(*Store, *ApiKey)) error {
-	fks := make([]driver.Value, 0, len(nodes))
-	nodeids := make(map[uuid.UUID]*Store)
-	for i := range nodes {
-		fks = append(fks, nodes[i].ID)
-		nodeids[nodes[i].ID] = nodes[i]
-		if init != nil {
-			init(nodes[i])
-		}
-	}
-	if len(query.ctx.Fields) > 0 {
-		query.ctx.AppendFieldOnce(apikey.FieldStoreID)
-	}
-	query.Where(predicate.ApiKey(func(s *sql.Selector) {
-		s.Where(sql.InValues(s.C(store.APIKeysColumn), fks...))
-	}))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		fk := n.StoreID
-		node, ok := nodeids[fk]
-		if !ok {
-			return fmt.Errorf(`unexpected referenced foreign-key "store_id" returned %v for node %v`, fk, n.ID)
-		}
-		assign(node, n)
-	}
-	return nil
-}
-func (_q *StoreQuery) loadWebhooks(ctx context.Context, query *WebhookQuery, nodes []*Store, init func(*Store), assign func(*Store, *Webhook)) error {
-	fks := make([]driver.Value, 0, len(nodes))
-	nodeids := make(map[uuid.UUID]*Store)
-	for i := range nodes {
-		fks = append(fks, nodes[i].ID)
-		nodeids[nodes[i].ID] = nodes[i]
-		if init != nil {
-			init(nodes[i])
-		}
-	}
-	if len(query.ctx.Fields) > 0 {
-		query.ctx.AppendFieldOnce(webhook.FieldStoreID)
-	}
-	query.Where(predicate.Webhook(func(s *sql.Selector) {
-		s.Where(sql.InValues(s.C(store.WebhooksColumn), fks...))
-	}))
-	neighbors, err := query.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range neighbors {
-		fk := n.StoreID
-		node, ok := nodeids[fk]
-		if !ok {
-			return fmt.Errorf(`unexpected referenced foreign-key "store_id" returned %v for node %v`, fk, n.ID)
-		}
-		assign(node, n)
-	}
-	return nil
 }
 
 func (_q *StoreQuery) sqlCount(ctx context.Context) (int, error) {

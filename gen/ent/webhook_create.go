@@ -11,7 +11,6 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/store"
 	"go.storefront.example/gen/ent/webhook"
 )
 
@@ -176,11 +175,6 @@ func (_c *WebhookCreate) SetNillableID(v *uuid.UUID) *WebhookCreate {
 	return _c
 }
 
-// SetStore sets the "store" edge to the Store entity.
-func (_c *WebhookCreate) SetStore(v *Store) *WebhookCreate {
-	return _c.SetStoreID(v.ID)
-}
-
 // Mutation returns the WebhookMutation object of the builder.
 func (_c *WebhookCreate) Mutation() *WebhookMutation {
 	return _c.mutation
@@ -273,9 +267,6 @@ func (_c *WebhookCreate) check() error {
 	if _, ok := _c.mutation.UpdatedAt(); !ok {
 		return &ValidationError{Name: "updated_at", err: errors.New(`ent: missing required field "Webhook.updated_at"`)}
 	}
-	if len(_c.mutation.StoreIDs()) == 0 {
-		return &ValidationError{Name: "store", err: errors.New(`ent: missing required edge "Webhook.store"`)}
-	}
 	return nil
 }
 
@@ -310,6 +301,10 @@ func (_c *WebhookCreate) createSpec() (*Webhook, *sqlgraph.CreateSpec) {
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
+	}
+	if value, ok := _c.mutation.StoreID(); ok {
+		_spec.SetField(webhook.FieldStoreID, field.TypeUUID, value)
+		_node.StoreID = value
 	}
 	if value, ok := _c.mutation.URL(); ok {
 		_spec.SetField(webhook.FieldURL, field.TypeString, value)
@@ -362,23 +357,6 @@ func (_c *WebhookCreate) createSpec() (*Webhook, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UpdatedAt(); ok {
 		_spec.SetField(webhook.FieldUpdatedAt, field.TypeTime, value)
 		_node.UpdatedAt = value
-	}
-	if nodes := _c.mutation.StoreIDs(); len(nodes) > 0 {
-		edge := &sqlgraph.EdgeSpec{
-			Rel:     sqlgraph.M2O,
-			Inverse: true,
-			Table:   webhook.StoreTable,
-			Columns: []string{webhook.StoreColumn},
-			Bidi:    false,
-			Target: &sqlgraph.EdgeTarget{
-				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeUUID),
-			},
-		}
-		for _, k := range nodes {
-			edge.Target.Nodes = append(edge.Target.Nodes, k)
-		}
-		_node.StoreID = nodes[0]
-		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
 }

@@ -244,18 +244,7 @@ func (_u *WebhookUpdate) ExecX(ctx context.Context) {
 	}
 }
 
-// check runs all checks and user-defined validators on the builder.
-func (_u *WebhookUpdate) check() error {
-	if _u.mutation.StoreCleared() && len(_u.mutation.StoreIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "Webhook.store"`)
-	}
-	return nil
-}
-
 func (_u *WebhookUpdate) sqlSave(ctx context.Context) (_node int, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
-	}
 	_spec := sqlgraph.NewUpdateSpec(webhook.Table, webhook.Columns, sqlgraph.NewFieldSpec(webhook.FieldID, field.TypeUUID))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
@@ -565,18 +554,7 @@ func (_u *WebhookUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
-// check runs all checks and user-defined validators on the builder.
-func (_u *WebhookUpdateOne) check() error {
-	if _u.mutation.StoreCleared() && len(_u.mutation.StoreIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "Webhook.store"`)
-	}
-	return nil
-}
-
 func (_u *WebhookUpdateOne) sqlSave(ctx context.Context) (_node *Webhook, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
-	}
 	_spec := sqlgraph.NewUpdateSpec(webhook.Table, webhook.Columns, sqlgraph.NewFieldSpec(webhook.FieldID, field.TypeUUID))
 	id, ok := _u.mutation.ID()
 	if !ok {

@@ -6,7 +6,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -65,7 +64,5 @@ func (o *Operator) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCu
 
 // inCustomer is In for the store that owns the customer.
 func (o *Operator) inCustomer(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, apierr.CustomerNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.db.Client().Customer.Query().Where(customer.ID(id)).QueryStore()
-	})
+	return o.inOwner(ctx, id, apierr.CustomerNotFound, owns(customer.Table))
 }

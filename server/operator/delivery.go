@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/predicate"
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
@@ -115,10 +115,5 @@ func (o *Operator) inDelivery(ctx context.Context, id string) (context.Context, 
 		}
 		owner = entry.StoreID
 	}
-	return o.inOwner(ctx, id, apierr.DeliveryNotFound, o.storeWith(owner))
-}
-
-// storeWith is the look-up of the store that owns a row which refers to no other.
-func (o *Operator) storeWith(owner uuid.UUID) func(uuid.UUID) *ent.StoreQuery {
-	return func(uuid.UUID) *ent.StoreQuery { return o.db.Client().Store.Query().Where(store.ID(owner)) }
+	return o.inOwner(ctx, id, apierr.DeliveryNotFound, func(uuid.UUID) predicate.Store { return store.ID(owner) })
 }

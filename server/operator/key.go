@@ -104,9 +104,7 @@ func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) 
 
 // withKey does something with a key in the store that owns it.
 func (o *Operator) withKey(ctx context.Context, id string, do func(context.Context, string) (*ent.ApiKey, error)) (*adminv1.Key, error) {
-	ctx, err := o.inOwner(ctx, id, apierr.APIKeyNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.db.Client().ApiKey.Query().Where(apikey.ID(id)).QueryStore()
-	})
+	ctx, err := o.inOwner(ctx, id, apierr.APIKeyNotFound, owns(apikey.Table))
 	if err != nil {
 		return nil, err
 	}

@@ -17,11 +17,14 @@ import (
 	"fmt"
 	"strings"
 
+	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/predicate"
+	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/apierr"
@@ -121,9 +124,9 @@ func (o *Operator) In(ctx context.Context, name string) (context.Context, error)
 	return tenant.With(ctx, t, actorOf(ctx)), nil
 }
 
-// inOwner is In for the store that owns the row with this id; owner looks it up by the row's
+// inOwner is In for the store that owns the row with this id; owner finds it by the row's
 // primary key, the one look-up that cannot name the store. It refuses with the code missing.
-func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code, owner func(uuid.UUID) *ent.StoreQuery) (context.Context, error) {
+func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code, owner func(uuid.UUID) predicate.Store) (context.Context, error) {
 	if _, _, ok := tenant.From(ctx); ok {
 		return ctx, nil // the rules find nothing that another store owns
 	}
@@ -131,7 +134,7 @@ func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code, 
 	if !ok {
 		return nil, notFound(missing, id)
 	}
-	row, err := owner(parsed).Only(ctx)
+	row, err := o.db.Client().Store.Query().Where(owner(parsed)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return nil, notFound(missing, id)
 	}
@@ -139,6 +142,20 @@ func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code, 
 		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 	}
 	return tenant.With(ctx, service.TenantOf(row), actorOf(ctx)), nil
+}
+
+// owns finds the store that owns the row with an id in a table, or in the other of two that share ids.
+func owns(table string, others ...string) func(uuid.UUID) predicate.Store {
+	return func(id uuid.UUID) predicate.Store {
+		in := func(table string) *sql.Selector {
+			return sql.Select("store_id").From(sql.Table(table)).Where(sql.EQ("id", id))
+		}
+		owner := in(table)
+		for _, other := range others {
+			owner.Union(in(other))
+		}
+		return func(stores *sql.Selector) { stores.Where(sql.In(stores.C(store.FieldID), owner)) }
+	}
 }
 
 // named returns the id of what a name of a store is: the name itself if it is an id, else that of

@@ -6,7 +6,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/order"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -94,7 +93,5 @@ func (o *Operator) move(ctx context.Context, in orderMove, to func(context.Conte
 
 // inOrder is In for the store that owns the order.
 func (o *Operator) inOrder(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, apierr.OrderNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.db.Client().Order.Query().Where(order.ID(id)).QueryStore()
-	})
+	return o.inOwner(ctx, id, apierr.OrderNotFound, owns(order.Table))
 }

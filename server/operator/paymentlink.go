@@ -6,7 +6,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/paymentlink"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -69,7 +68,5 @@ func (o *Operator) DisablePaymentLink(ctx context.Context, in *adminv1.DisablePa
 
 // inPaymentLink is In for the store that owns the payment link.
 func (o *Operator) inPaymentLink(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, apierr.PaymentLinkNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.db.Client().PaymentLink.Query().Where(paymentlink.ID(id)).QueryStore()
-	})
+	return o.inOwner(ctx, id, apierr.PaymentLinkNotFound, owns(paymentlink.Table))
 }

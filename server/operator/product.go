@@ -6,7 +6,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -56,7 +55,5 @@ func (o *Operator) UpdateProduct(ctx context.Context, in *adminv1.UpdateProductR
 
 // inProduct is In for the store that owns the product.
 func (o *Operator) inProduct(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, apierr.ProductNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.db.Client().Product.Query().Where(product.ID(id)).QueryStore()
-	})
+	return o.inOwner(ctx, id, apierr.ProductNotFound, owns(product.Table))
 }

@@ -139,24 +139,7 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 
 // inSession is In for the store that owns the session or the link.
 func (o *Operator) inSession(ctx context.Context, id string) (context.Context, error) {
-	var owner uuid.UUID
-	if parsed, err := uuid.Parse(id); err == nil {
-		link, err := o.db.Client().SignInLink.Query().Where(signinlink.ID(parsed)).Only(ctx)
-		switch {
-		case err == nil:
-			owner = link.StoreID
-		case !ent.IsNotFound(err):
-			return nil, fmt.Errorf("find the owner of %s: %w", id, err)
-		default:
-			begun, err := o.db.Client().Session.Query().Where(session.ID(parsed)).Only(ctx)
-			if err == nil {
-				owner = begun.StoreID
-			} else if !ent.IsNotFound(err) {
-				return nil, fmt.Errorf("find the owner of %s: %w", id, err)
-			}
-		}
-	}
-	return o.inOwner(ctx, id, apierr.SessionNotFound, o.storeWith(owner))
+	return o.inOwner(ctx, id, apierr.SessionNotFound, owns(session.Table, signinlink.Table))
 }
 
 // readSession returns the session with an id or, before there is one, its link.

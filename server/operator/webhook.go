@@ -181,7 +181,5 @@ func (o *Operator) changeWebhook(ctx context.Context, id string, do func(context
 
 // inWebhook is In for the store that owns the webhook.
 func (o *Operator) inWebhook(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, apierr.WebhookNotFound, func(id uuid.UUID) *ent.StoreQuery {
-		return o.db.Client().Webhook.Query().Where(webhook.ID(id)).QueryStore()
-	})
+	return o.inOwner(ctx, id, apierr.WebhookNotFound, owns(webhook.Table))
 }

@@ -4,7 +4,6 @@ package apikey
 
 import (
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/google/uuid"
 )
 
@@ -31,17 +30,8 @@ const (
 	FieldLastUsedAt = "last_used_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
-	// EdgeStore holds the string denoting the store edge name in mutations.
-	EdgeStore = "store"
 	// Table holds the table name of the apikey in the database.
 	Table = "api_keys"
-	// StoreTable is the table that holds the store relation/edge.
-	StoreTable = "api_keys"
-	// StoreInverseTable is the table name for the Store entity.
-	// It exists in this package in order to avoid circular dependency with the "store" package.
-	StoreInverseTable = "stores"
-	// StoreColumn is the table column denoting the store relation/edge.
-	StoreColumn = "store_id"
 )
 
 // Columns holds all SQL columns for apikey fields.
@@ -116,18 +106,4 @@ func ByLastUsedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByCreatedAt orders the results by the created_at field.
 func ByCreatedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCreatedAt, opts...).ToFunc()
-}
-
-// ByStoreField orders the results by store field.
-func ByStoreField(field string, opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newStoreStep(), sql.OrderByField(field, opts...))
-	}
-}
-func newStoreStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(StoreInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.M2O, true, StoreTable, StoreColumn),
-	)
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/predicate"
 )
@@ -114,6 +113,26 @@ func StoreIDIn(vs ...uuid.UUID) predicate.ApiKey {
 // StoreIDNotIn applies the NotIn predicate on the "store_id" field.
 func StoreIDNotIn(vs ...uuid.UUID) predicate.ApiKey {
 	return predicate.ApiKey(sql.FieldNotIn(FieldStoreID, vs...))
+}
+
+// StoreIDGT applies the GT predicate on the "store_id" field.
+func StoreIDGT(v uuid.UUID) predicate.ApiKey {
+	return predicate.ApiKey(sql.FieldGT(FieldStoreID, v))
+}
+
+// StoreIDGTE applies the GTE predicate on the "store_id" field.
+func StoreIDGTE(v uuid.UUID) predicate.ApiKey {
+	return predicate.ApiKey(sql.FieldGTE(FieldStoreID, v))
+}
+
+// StoreIDLT applies the LT predicate on the "store_id" field.
+func StoreIDLT(v uuid.UUID) predicate.ApiKey {
+	return predicate.ApiKey(sql.FieldLT(FieldStoreID, v))
+}
+
+// StoreIDLTE applies the LTE predicate on the "store_id" field.
+func StoreIDLTE(v uuid.UUID) predicate.ApiKey {
+	return predicate.ApiKey(sql.FieldLTE(FieldStoreID, v))
 }
 
 // NameEQ applies the EQ predicate on the "name" field.
@@ -474,29 +493,6 @@ func CreatedAtLT(v time.Time) predicate.ApiKey {
 // CreatedAtLTE applies the LTE predicate on the "created_at" field.
 func CreatedAtLTE(v time.Time) predicate.ApiKey {
 	return predicate.ApiKey(sql.FieldLTE(FieldCreatedAt, v))
-}
-
-// HasStore applies the HasEdge predicate on the "store" edge.
-func HasStore() predicate.ApiKey {
-	return predicate.ApiKey(func(s *sql.Selector) {
-		step := sqlgraph.NewStep(
-			sqlgraph.From(Table, FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, StoreTable, StoreColumn),
-		)
-		sqlgraph.HasNeighbors(s, step)
-	})
-}
-
-// HasStoreWith applies the HasEdge predicate on the "store" edge with a given conditions (other predicates).
-func HasStoreWith(preds ...predicate.Store) predicate.ApiKey {
-	return predicate.ApiKey(func(s *sql.Selector) {
-		step := newStoreStep()
-		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
-			for _, p := range preds {
-				p(s)
-			}
-		})
-	})
 }
 
 // And groups predicates with the AND operator between them.

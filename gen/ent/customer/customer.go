@@ -4,7 +4,6 @@ package customer
 
 import (
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/google/uuid"
 )
 
@@ -31,26 +30,8 @@ const (
 	FieldCreatedAt = "created_at"
 	// FieldUpdatedAt holds the string denoting the updated_at field in the database.
 	FieldUpdatedAt = "updated_at"
-	// EdgeStore holds the string denoting the store edge name in mutations.
-	EdgeStore = "store"
-	// EdgeOrders holds the string denoting the orders edge name in mutations.
-	EdgeOrders = "orders"
 	// Table holds the table name of the customer in the database.
 	Table = "customers"
-	// StoreTable is the table that holds the store relation/edge.
-	StoreTable = "customers"
-	// StoreInverseTable is the table name for the Store entity.
-	// It exists in this package in order to avoid circular dependency with the "store" package.
-	StoreInverseTable = "stores"
-	// StoreColumn is the table column denoting the store relation/edge.
-	StoreColumn = "store_id"
-	// OrdersTable is the table that holds the orders relation/edge.
-	OrdersTable = "orders"
-	// OrdersInverseTable is the table name for the Order entity.
-	// It exists in this package in order to avoid circular dependency with the "order" package.
-	OrdersInverseTable = "orders"
-	// OrdersColumn is the table column denoting the orders relation/edge.
-	OrdersColumn = "customer_id"
 )
 
 // Columns holds all SQL columns for customer fields.
@@ -121,8 +102,8 @@ func BySearch(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSearch, opts...).ToFunc()
 }
 
-// ByOrdersCountField orders the results by the orders_count field.
-func ByOrdersCountField(opts ...sql.OrderTermOption) OrderOption {
+// ByOrdersCount orders the results by the orders_count field.
+func ByOrdersCount(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldOrdersCount, opts...).ToFunc()
 }
 
@@ -139,39 +120,4 @@ func ByCreatedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByUpdatedAt orders the results by the updated_at field.
 func ByUpdatedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUpdatedAt, opts...).ToFunc()
-}
-
-// ByStoreField orders the results by store field.
-func ByStoreField(field string, opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newStoreStep(), sql.OrderByField(field, opts...))
-	}
-}
-
-// ByOrdersCount orders the results by orders count.
-func ByOrdersCount(opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborsCount(s, newOrdersStep(), opts...)
-	}
-}
-
-// ByOrders orders the results by orders terms.
-func ByOrders(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newOrdersStep(), append([]sql.OrderTerm{term}, terms...)...)
-	}
-}
-func newStoreStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(StoreInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.M2O, true, StoreTable, StoreColumn),
-	)
-}
-func newOrdersStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(OrdersInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.O2M, false, OrdersTable, OrdersColumn),
-	)
 }

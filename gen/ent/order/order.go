@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/google/uuid"
 )
 
@@ -37,44 +36,8 @@ const (
 	FieldCreatedAt = "created_at"
 	// FieldUpdatedAt holds the string denoting the updated_at field in the database.
 	FieldUpdatedAt = "updated_at"
-	// EdgeStore holds the string denoting the store edge name in mutations.
-	EdgeStore = "store"
-	// EdgeCustomer holds the string denoting the customer edge name in mutations.
-	EdgeCustomer = "customer"
-	// EdgePaymentLink holds the string denoting the payment_link edge name in mutations.
-	EdgePaymentLink = "payment_link"
-	// EdgeItems holds the string denoting the items edge name in mutations.
-	EdgeItems = "items"
 	// Table holds the table name of the order in the database.
 	Table = "orders"
-	// StoreTable is the table that holds the store relation/edge.
-	StoreTable = "orders"
-	// StoreInverseTable is the table name for the Store entity.
-	// It exists in this package in order to avoid circular dependency with the "store" package.
-	StoreInverseTable = "stores"
-	// StoreColumn is the table column denoting the store relation/edge.
-	StoreColumn = "store_id"
-	// CustomerTable is the table that holds the customer relation/edge.
-	CustomerTable = "orders"
-	// CustomerInverseTable is the table name for the Customer entity.
-	// It exists in this package in order to avoid circular dependency with the "customer" package.
-	CustomerInverseTable = "customers"
-	// CustomerColumn is the table column denoting the customer relation/edge.
-	CustomerColumn = "customer_id"
-	// PaymentLinkTable is the table that holds the payment_link relation/edge.
-	PaymentLinkTable = "orders"
-	// PaymentLinkInverseTable is the table name for the PaymentLink entity.
-	// It exists in this package in order to avoid circular dependency with the "paymentlink" package.
-	PaymentLinkInverseTable = "payment_links"
-	// PaymentLinkColumn is the table column denoting the payment_link relation/edge.
-	PaymentLinkColumn = "payment_link_id"
-	// ItemsTable is the table that holds the items relation/edge.
-	ItemsTable = "order_items"
-	// ItemsInverseTable is the table name for the OrderItem entity.
-	// It exists in this package in order to avoid circular dependency with the "orderitem" package.
-	ItemsInverseTable = "order_items"
-	// ItemsColumn is the table column denoting the items relation/edge.
-	ItemsColumn = "order_id"
 )
 
 // Columns holds all SQL columns for order fields.
@@ -200,67 +163,4 @@ func ByCreatedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByUpdatedAt orders the results by the updated_at field.
 func ByUpdatedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUpdatedAt, opts...).ToFunc()
-}
-
-// ByStoreField orders the results by store field.
-func ByStoreField(field string, opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newStoreStep(), sql.OrderByField(field, opts...))
-	}
-}
-
-// ByCustomerField orders the results by customer field.
-func ByCustomerField(field string, opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newCustomerStep(), sql.OrderByField(field, opts...))
-	}
-}
-
-// ByPaymentLinkField orders the results by payment_link field.
-func ByPaymentLinkField(field string, opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newPaymentLinkStep(), sql.OrderByField(field, opts...))
-	}
-}
-
-// ByItemsCount orders the results by items count.
-func ByItemsCount(opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborsCount(s, newItemsStep(), opts...)
-	}
-}
-
-// ByItems orders the results by items terms.
-func ByItems(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newItemsStep(), append([]sql.OrderTerm{term}, terms...)...)
-	}
-}
-func newStoreStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(StoreInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.M2O, true, StoreTable, StoreColumn),
-	)
-}
-func newCustomerStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(CustomerInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.M2O, true, CustomerTable, CustomerColumn),
-	)
-}
-func newPaymentLinkStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(PaymentLinkInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.M2O, true, PaymentLinkTable, PaymentLinkColumn),
-	)
-}
-func newItemsStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(ItemsInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.O2M, false, ItemsTable, ItemsColumn),
-	)
 }

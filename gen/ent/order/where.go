@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/predicate"
 )
@@ -124,6 +123,26 @@ func StoreIDIn(vs ...uuid.UUID) predicate.Order {
 // StoreIDNotIn applies the NotIn predicate on the "store_id" field.
 func StoreIDNotIn(vs ...uuid.UUID) predicate.Order {
 	return predicate.Order(sql.FieldNotIn(FieldStoreID, vs...))
+}
+
+// StoreIDGT applies the GT predicate on the "store_id" field.
+func StoreIDGT(v uuid.UUID) predicate.Order {
+	return predicate.Order(sql.FieldGT(FieldStoreID, v))
+}
+
+// StoreIDGTE applies the GTE predicate on the "store_id" field.
+func StoreIDGTE(v uuid.UUID) predicate.Order {
+	return predicate.Order(sql.FieldGTE(FieldStoreID, v))
+}
+
+// StoreIDLT applies the LT predicate on the "store_id" field.
+func StoreIDLT(v uuid.UUID) predicate.Order {
+	return predicate.Order(sql.FieldLT(FieldStoreID, v))
+}
+
+// StoreIDLTE applies the LTE predicate on the "store_id" field.
+func StoreIDLTE(v uuid.UUID) predicate.Order {
+	return predicate.Order(sql.FieldLTE(FieldStoreID, v))
 }
 
 // ReferenceEQ applies the EQ predicate on the "reference" field.
@@ -311,6 +330,26 @@ func CustomerIDNotIn(vs ...uuid.UUID) predicate.Order {
 	return predicate.Order(sql.FieldNotIn(FieldCustomerID, vs...))
 }
 
+// CustomerIDGT applies the GT predicate on the "customer_id" field.
+func CustomerIDGT(v uuid.UUID) predicate.Order {
+	return predicate.Order(sql.FieldGT(FieldCustomerID, v))
+}
+
+// CustomerIDGTE applies the GTE predicate on the "customer_id" field.
+func CustomerIDGTE(v uuid.UUID) predicate.Order {
+	return predicate.Order(sql.FieldGTE(FieldCustomerID, v))
+}
+
+// CustomerIDLT applies the LT predicate on the "customer_id" field.
+func CustomerIDLT(v uuid.UUID) predicate.Order {
+	return predicate.Order(sql.FieldLT(FieldCustomerID, v))
+}
+
+// CustomerIDLTE applies the LTE predicate on the "customer_id" field.
+func CustomerIDLTE(v uuid.UUID) predicate.Order {
+	return predicate.Order(sql.FieldLTE(FieldCustomerID, v))
+}
+
 // PaymentLinkIDEQ applies the EQ predicate on the "payment_link_id" field.
 func PaymentLinkIDEQ(v uuid.UUID) predicate.Order {
 	return predicate.Order(sql.FieldEQ(FieldPaymentLinkID, v))
@@ -329,6 +368,26 @@ func PaymentLinkIDIn(vs ...uuid.UUID) predicate.Order {
 // PaymentLinkIDNotIn applies the NotIn predicate on the "payment_link_id" field.
 func PaymentLinkIDNotIn(vs ...uuid.UUID) predicate.Order {
 	return predicate.Order(sql.FieldNotIn(FieldPaymentLinkID, vs...))
+}
+
+// PaymentLinkIDGT applies the GT predicate on the "payment_link_id" field.
+func PaymentLinkIDGT(v uuid.UUID) predicate.Order {
+	return predicate.Order(sql.FieldGT(FieldPaymentLinkID, v))
+}
+
+// PaymentLinkIDGTE applies the GTE predicate on the "payment_link_id" field.
+func PaymentLinkIDGTE(v uuid.UUID) predicate.Order {
+	return predicate.Order(sql.FieldGTE(FieldPaymentLinkID, v))
+}
+
+// PaymentLinkIDLT applies the LT predicate on the "payment_link_id" field.
+func PaymentLinkIDLT(v uuid.UUID) predicate.Order {
+	return predicate.Order(sql.FieldLT(FieldPaymentLinkID, v))
+}
+
+// PaymentLinkIDLTE applies the LTE predicate on the "payment_link_id" field.
+func PaymentLinkIDLTE(v uuid.UUID) predicate.Order {
+	return predicate.Order(sql.FieldLTE(FieldPaymentLinkID, v))
 }
 
 // PaymentLinkIDIsNil applies the IsNil predicate on the "payment_link_id" field.
@@ -544,98 +603,6 @@ func UpdatedAtLT(v time.Time) predicate.Order {
 // UpdatedAtLTE applies the LTE predicate on the "updated_at" field.
 func UpdatedAtLTE(v time.Time) predicate.Order {
 	return predicate.Order(sql.FieldLTE(FieldUpdatedAt, v))
-}
-
-// HasStore applies the HasEdge predicate on the "store" edge.
-func HasStore() predicate.Order {
-	return predicate.Order(func(s *sql.Selector) {
-		step := sqlgraph.NewStep(
-			sqlgraph.From(Table, FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, StoreTable, StoreColumn),
-		)
-		sqlgraph.HasNeighbors(s, step)
-	})
-}
-
-// HasStoreWith applies the HasEdge predicate on the "store" edge with a given conditions (other predicates).
-func HasStoreWith(preds ...predicate.Store) predicate.Order {
-	return predicate.Order(func(s *sql.Selector) {
-		step := newStoreStep()
-		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
-			for _, p := range preds {
-				p(s)
-			}
-		})
-	})
-}
-
-// HasCustomer applies the HasEdge predicate on the "customer" edge.
-func HasCustomer() predicate.Order {
-	return predicate.Order(func(s *sql.Selector) {
-		step := sqlgraph.NewStep(
-			sqlgraph.From(Table, FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, CustomerTable, CustomerColumn),
-		)
-		sqlgraph.HasNeighbors(s, step)
-	})
-}
-
-// HasCustomerWith applies the HasEdge predicate on the "customer" edge with a given conditions (other predicates).
-func HasCustomerWith(preds ...predicate.Customer) predicate.Order {
-	return predicate.Order(func(s *sql.Selector) {
-		step := newCustomerStep()
-		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
-			for _, p := range preds {
-				p(s)
-			}
-		})
-	})
-}
-
-// HasPaymentLink applies the HasEdge predicate on the "payment_link" edge.
-func HasPaymentLink() predicate.Order {
-	return predicate.Order(func(s *sql.Selector) {
-		step := sqlgraph.NewStep(
-			sqlgraph.From(Table, FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, PaymentLinkTable, PaymentLinkColumn),
-		)
-		sqlgraph.HasNeighbors(s, step)
-	})
-}
-
-// HasPaymentLinkWith applies the HasEdge predicate on the "payment_link" edge with a given conditions (other predicates).
-func HasPaymentLinkWith(preds ...predicate.PaymentLink) predicate.Order {
-	return predicate.Order(func(s *sql.Selector) {
-		step := newPaymentLinkStep()
-		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
-			for _, p := range preds {
-				p(s)
-			}
-		})
-	})
-}
-
-// HasItems applies the HasEdge predicate on the "items" edge.
-func HasItems() predicate.Order {
-	return predicate.Order(func(s *sql.Selector) {
-		step := sqlgraph.NewStep(
-			sqlgraph.From(Table, FieldID),
-			sqlgraph.Edge(sqlgraph.O2M, false, ItemsTable, ItemsColumn),
-		)
-		sqlgraph.HasNeighbors(s, step)
-	})
-}
-
-// HasItemsWith applies the HasEdge predicate on the "items" edge with a given conditions (other predicates).
-func HasItemsWith(preds ...predicate.OrderItem) predicate.Order {
-	return predicate.Order(func(s *sql.Selector) {
-		step := newItemsStep()
-		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
-			for _, p := range preds {
-				p(s)
-			}
-		})
-	})
 }
 
 // And groups predicates with the AND operator between them.

@@ -4,7 +4,6 @@ package orderitem
 
 import (
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/predicate"
 )
@@ -147,6 +146,26 @@ func OrderIDIn(vs ...uuid.UUID) predicate.OrderItem {
 // OrderIDNotIn applies the NotIn predicate on the "order_id" field.
 func OrderIDNotIn(vs ...uuid.UUID) predicate.OrderItem {
 	return predicate.OrderItem(sql.FieldNotIn(FieldOrderID, vs...))
+}
+
+// OrderIDGT applies the GT predicate on the "order_id" field.
+func OrderIDGT(v uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldGT(FieldOrderID, v))
+}
+
+// OrderIDGTE applies the GTE predicate on the "order_id" field.
+func OrderIDGTE(v uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldGTE(FieldOrderID, v))
+}
+
+// OrderIDLT applies the LT predicate on the "order_id" field.
+func OrderIDLT(v uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldLT(FieldOrderID, v))
+}
+
+// OrderIDLTE applies the LTE predicate on the "order_id" field.
+func OrderIDLTE(v uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldLTE(FieldOrderID, v))
 }
 
 // PositionEQ applies the EQ predicate on the "position" field.
@@ -392,29 +411,6 @@ func QuantityLT(v int32) predicate.OrderItem {
 // QuantityLTE applies the LTE predicate on the "quantity" field.
 func QuantityLTE(v int32) predicate.OrderItem {
 	return predicate.OrderItem(sql.FieldLTE(FieldQuantity, v))
-}
-
-// HasOrder applies the HasEdge predicate on the "order" edge.
-func HasOrder() predicate.OrderItem {
-	return predicate.OrderItem(func(s *sql.Selector) {
-		step := sqlgraph.NewStep(
-			sqlgraph.From(Table, FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, OrderTable, OrderColumn),
-		)
-		sqlgraph.HasNeighbors(s, step)
-	})
-}
-
-// HasOrderWith applies the HasEdge predicate on the "order" edge with a given conditions (other predicates).
-func HasOrderWith(preds ...predicate.Order) predicate.OrderItem {
-	return predicate.OrderItem(func(s *sql.Selector) {
-		step := newOrderStep()
-		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
-			for _, p := range preds {
-				p(s)
-			}
-		})
-	})
 }
 
 // And groups predicates with the AND operator between them.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/predicate"
 )
@@ -144,6 +143,26 @@ func StoreIDIn(vs ...uuid.UUID) predicate.Product {
 // StoreIDNotIn applies the NotIn predicate on the "store_id" field.
 func StoreIDNotIn(vs ...uuid.UUID) predicate.Product {
 	return predicate.Product(sql.FieldNotIn(FieldStoreID, vs...))
+}
+
+// StoreIDGT applies the GT predicate on the "store_id" field.
+func StoreIDGT(v uuid.UUID) predicate.Product {
+	return predicate.Product(sql.FieldGT(FieldStoreID, v))
+}
+
+// StoreIDGTE applies the GTE predicate on the "store_id" field.
+func StoreIDGTE(v uuid.UUID) predicate.Product {
+	return predicate.Product(sql.FieldGTE(FieldStoreID, v))
+}
+
+// StoreIDLT applies the LT predicate on the "store_id" field.
+func StoreIDLT(v uuid.UUID) predicate.Product {
+	return predicate.Product(sql.FieldLT(FieldStoreID, v))
+}
+
+// StoreIDLTE applies the LTE predicate on the "store_id" field.
+func StoreIDLTE(v uuid.UUID) predicate.Product {
+	return predicate.Product(sql.FieldLTE(FieldStoreID, v))
 }
 
 // TitleEQ applies the EQ predicate on the "title" field.
@@ -879,29 +898,6 @@ func UpdatedAtLT(v time.Time) predicate.Product {
 // UpdatedAtLTE applies the LTE predicate on the "updated_at" field.
 func UpdatedAtLTE(v time.Time) predicate.Product {
 	return predicate.Product(sql.FieldLTE(FieldUpdatedAt, v))
-}
-
-// HasStore applies the HasEdge predicate on the "store" edge.
-func HasStore() predicate.Product {
-	return predicate.Product(func(s *sql.Selector) {
-		step := sqlgraph.NewStep(
-			sqlgraph.From(Table, FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, StoreTable, StoreColumn),
-		)
-		sqlgraph.HasNeighbors(s, step)
-	})
-}
-
-// HasStoreWith applies the HasEdge predicate on the "store" edge with a given conditions (other predicates).
-func HasStoreWith(preds ...predicate.Store) predicate.Product {
-	return predicate.Product(func(s *sql.Selector) {
-		step := newStoreStep()
-		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
-			for _, p := range preds {
-				p(s)
-			}
-		})
-	})
 }
 
 // And groups predicates with the AND operator between them.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/google/uuid"
 )
 
@@ -47,62 +46,8 @@ const (
 	FieldCreatedAt = "created_at"
 	// FieldUpdatedAt holds the string denoting the updated_at field in the database.
 	FieldUpdatedAt = "updated_at"
-	// EdgeProducts holds the string denoting the products edge name in mutations.
-	EdgeProducts = "products"
-	// EdgeCustomers holds the string denoting the customers edge name in mutations.
-	EdgeCustomers = "customers"
-	// EdgeOrders holds the string denoting the orders edge name in mutations.
-	EdgeOrders = "orders"
-	// EdgePaymentLinks holds the string denoting the payment_links edge name in mutations.
-	EdgePaymentLinks = "payment_links"
-	// EdgeAPIKeys holds the string denoting the api_keys edge name in mutations.
-	EdgeAPIKeys = "api_keys"
-	// EdgeWebhooks holds the string denoting the webhooks edge name in mutations.
-	EdgeWebhooks = "webhooks"
 	// Table holds the table name of the store in the database.
 	Table = "stores"
-	// ProductsTable is the table that holds the products relation/edge.
-	ProductsTable = "products"
-	// ProductsInverseTable is the table name for the Product entity.
-	// It exists in this package in order to avoid circular dependency with the "product" package.
-	ProductsInverseTable = "products"
-	// ProductsColumn is the table column denoting the products relation/edge.
-	ProductsColumn = "store_id"
-	// CustomersTable is the table that holds the customers relation/edge.
-	CustomersTable = "customers"
-	// CustomersInverseTable is the table name for the Customer entity.
-	// It exists in this package in order to avoid circular dependency with the "customer" package.
-	CustomersInverseTable = "customers"
-	// CustomersColumn is the table column denoting the customers relation/edge.
-	CustomersColumn = "store_id"
-	// OrdersTable is the table that holds the orders relation/edge.
-	OrdersTable = "orders"
-	// OrdersInverseTable is the table name for the Order entity.
-	// It exists in this package in order to avoid circular dependency with the "order" package.
-	OrdersInverseTable = "orders"
-	// OrdersColumn is the table column denoting the orders relation/edge.
-	OrdersColumn = "store_id"
-	// PaymentLinksTable is the table that holds the payment_links relation/edge.
-	PaymentLinksTable = "payment_links"
-	// PaymentLinksInverseTable is the table name for the PaymentLink entity.
-	// It exists in this package in order to avoid circular dependency with the "paymentlink" package.
-	PaymentLinksInverseTable = "payment_links"
-	// PaymentLinksColumn is the table column denoting the payment_links relation/edge.
-	PaymentLinksColumn = "store_id"
-	// APIKeysTable is the table that holds the api_keys relation/edge.
-	APIKeysTable = "api_keys"
-	// APIKeysInverseTable is the table name for the ApiKey entity.
-	// It exists in this package in order to avoid circular dependency with the "apikey" package.
-	APIKeysInverseTable = "api_keys"
-	// APIKeysColumn is the table column denoting the api_keys relation/edge.
-	APIKeysColumn = "store_id"
-	// WebhooksTable is the table that holds the webhooks relation/edge.
-	WebhooksTable = "webhooks"
-	// WebhooksInverseTable is the table name for the Webhook entity.
-	// It exists in this package in order to avoid circular dependency with the "webhook" package.
-	WebhooksInverseTable = "webhooks"
-	// WebhooksColumn is the table column denoting the webhooks relation/edge.
-	WebhooksColumn = "store_id"
 )
 
 // Columns holds all SQL columns for store fields.
@@ -264,130 +209,4 @@ func ByCreatedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByUpdatedAt orders the results by the updated_at field.
 func ByUpdatedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUpdatedAt, opts...).ToFunc()
-}
-
-// ByProductsCount orders the results by products count.
-func ByProductsCount(opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborsCount(s, newProductsStep(), opts...)
-	}
-}
-
-// ByProducts orders the results by products terms.
-func ByProducts(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newProductsStep(), append([]sql.OrderTerm{term}, terms...)...)
-	}
-}
-
-// ByCustomersCount orders the results by customers count.
-func ByCustomersCount(opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborsCount(s, newCustomersStep(), opts...)
-	}
-}
-
-// ByCustomers orders the results by customers terms.
-func ByCustomers(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newCustomersStep(), append([]sql.OrderTerm{term}, terms...)...)
-	}
-}
-
-// ByOrdersCount orders the results by orders count.
-func ByOrdersCount(opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborsCount(s, newOrdersStep(), opts...)
-	}
-}
-
-// ByOrders orders the results by orders terms.
-func ByOrders(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newOrdersStep(), append([]sql.OrderTerm{term}, terms...)...)
-	}
-}
-
-// ByPaymentLinksCount orders the results by payment_links count.
-func ByPaymentLinksCount(opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborsCount(s, newPaymentLinksStep(), opts...)
-	}
-}
-
-// ByPaymentLinks orders the results by payment_links terms.
-func ByPaymentLinks(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newPaymentLinksStep(), append([]sql.OrderTerm{term}, terms...)...)
-	}
-}
-
-// ByAPIKeysCount orders the results by api_keys count.
-func ByAPIKeysCount(opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborsCount(s, newAPIKeysStep(), opts...)
-	}
-}
-
-// ByAPIKeys orders the results by api_keys terms.
-func ByAPIKeys(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newAPIKeysStep(), append([]sql.OrderTerm{term}, terms...)...)
-	}
-}
-
-// ByWebhooksCount orders the results by webhooks count.
-func ByWebhooksCount(opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborsCount(s, newWebhooksStep(), opts...)
-	}
-}
-
-// ByWebhooks orders the results by webhooks terms.
-func ByWebhooks(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newWebhooksStep(), append([]sql.OrderTerm{term}, terms...)...)
-	}
-}
-func newProductsStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(ProductsInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.O2M, false, ProductsTable, ProductsColumn),
-	)
-}
-func newCustomersStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(CustomersInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.O2M, false, CustomersTable, CustomersColumn),
-	)
-}
-func newOrdersStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(OrdersInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.O2M, false, OrdersTable, OrdersColumn),
-	)
-}
-func newPaymentLinksStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(PaymentLinksInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.O2M, false, PaymentLinksTable, PaymentLinksColumn),
-	)
-}
-func newAPIKeysStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(APIKeysInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.O2M, false, APIKeysTable, APIKeysColumn),
-	)
-}
-func newWebhooksStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(WebhooksInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.O2M, false, WebhooksTable, WebhooksColumn),
-	)
 }

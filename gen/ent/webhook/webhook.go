@@ -4,7 +4,6 @@ package webhook
 
 import (
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/google/uuid"
 )
 
@@ -41,17 +40,8 @@ const (
 	FieldCreatedAt = "created_at"
 	// FieldUpdatedAt holds the string denoting the updated_at field in the database.
 	FieldUpdatedAt = "updated_at"
-	// EdgeStore holds the string denoting the store edge name in mutations.
-	EdgeStore = "store"
 	// Table holds the table name of the webhook in the database.
 	Table = "webhooks"
-	// StoreTable is the table that holds the store relation/edge.
-	StoreTable = "webhooks"
-	// StoreInverseTable is the table name for the Store entity.
-	// It exists in this package in order to avoid circular dependency with the "store" package.
-	StoreInverseTable = "stores"
-	// StoreColumn is the table column denoting the store relation/edge.
-	StoreColumn = "store_id"
 )
 
 // Columns holds all SQL columns for webhook fields.
@@ -162,18 +152,4 @@ func ByCreatedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByUpdatedAt orders the results by the updated_at field.
 func ByUpdatedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUpdatedAt, opts...).ToFunc()
-}
-
-// ByStoreField orders the results by store field.
-func ByStoreField(field string, opts ...sql.OrderTermOption) OrderOption {
-	return func(s *sql.Selector) {
-		sqlgraph.OrderByNeighborTerms(s, newStoreStep(), sql.OrderByField(field, opts...))
-	}
-}
-func newStoreStep() *sqlgraph.Step {
-	return sqlgraph.NewStep(
-		sqlgraph.From(Table, FieldID),
-		sqlgraph.To(StoreInverseTable, FieldID),
-		sqlgraph.Edge(sqlgraph.M2O, true, StoreTable, StoreColumn),
-	)
 }

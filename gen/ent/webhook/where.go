@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/predicate"
 )
@@ -139,6 +138,26 @@ func StoreIDIn(vs ...uuid.UUID) predicate.Webhook {
 // StoreIDNotIn applies the NotIn predicate on the "store_id" field.
 func StoreIDNotIn(vs ...uuid.UUID) predicate.Webhook {
 	return predicate.Webhook(sql.FieldNotIn(FieldStoreID, vs...))
+}
+
+// StoreIDGT applies the GT predicate on the "store_id" field.
+func StoreIDGT(v uuid.UUID) predicate.Webhook {
+	return predicate.Webhook(sql.FieldGT(FieldStoreID, v))
+}
+
+// StoreIDGTE applies the GTE predicate on the "store_id" field.
+func StoreIDGTE(v uuid.UUID) predicate.Webhook {
+	return predicate.Webhook(sql.FieldGTE(FieldStoreID, v))
+}
+
+// StoreIDLT applies the LT predicate on the "store_id" field.
+func StoreIDLT(v uuid.UUID) predicate.Webhook {
+	return predicate.Webhook(sql.FieldLT(FieldStoreID, v))
+}
+
+// StoreIDLTE applies the LTE predicate on the "store_id" field.
+func StoreIDLTE(v uuid.UUID) predicate.Webhook {
+	return predicate.Webhook(sql.FieldLTE(FieldStoreID, v))
 }
 
 // URLEQ applies the EQ predicate on the "url" field.
@@ -664,29 +683,6 @@ func UpdatedAtLT(v time.Time) predicate.Webhook {
 // UpdatedAtLTE applies the LTE predicate on the "updated_at" field.
 func UpdatedAtLTE(v time.Time) predicate.Webhook {
 	return predicate.Webhook(sql.FieldLTE(FieldUpdatedAt, v))
-}
-
-// HasStore applies the HasEdge predicate on the "store" edge.
-func HasStore() predicate.Webhook {
-	return predicate.Webhook(func(s *sql.Selector) {
-		step := sqlgraph.NewStep(
-			sqlgraph.From(Table, FieldID),
-			sqlgraph.Edge(sqlgraph.M2O, true, StoreTable, StoreColumn),
-		)
-		sqlgraph.HasNeighbors(s, step)
-	})
-}
-
-// HasStoreWith applies the HasEdge predicate on the "store" edge with a given conditions (other predicates).
-func HasStoreWith(preds ...predicate.Store) predicate.Webhook {
-	return predicate.Webhook(func(s *sql.Selector) {
-		step := newStoreStep()
-		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
-			for _, p := range preds {
-				p(s)
-			}
-		})
-	})
 }
 
 // And groups predicates with the AND operator between them.
