@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/webhook"
 )
 
@@ -68,37 +67,50 @@ type Resend struct {
 // found the webhook enabled.
 func OrderResend(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID, since time.Time) (Resend, error) {
 	now := hook.Time(ctx)
-	job, err := tx.Resend.Query().Where(resend.StoreID(storeID), resend.WebhookID(webhookID), resend.FinishedAtIsNil(), resend.SinceLTE(since)).
-		Order(resend.ByCreatedAt(), resend.ByID()).First(ctx)
+	job, err := readResend(ctx, tx, `store_id = $1 AND webhook_id = $2 AND finished_at IS NULL AND since <= $3
+ ORDER BY created_at, id LIMIT 1`, storeID, webhookID, since)
 	switch {
 	case err == nil:
 		// No step of this resend runs meanwhile: each locks the webhook's row first.
 		var again *time.Time
-		if job.PositionAt.After(since) || job.PositionAt.Equal(since) && job.PositionID != uuid.Nil {
+		if job.positionAt.After(since) || job.positionAt.Equal(since) && job.positionID != uuid.Nil {
 			again = &since
 		}
-		if job.AgainSince != nil && (again == nil || job.AgainSince.Before(*again)) {
-			again = job.AgainSince
+		if job.againSince != nil && (again == nil || job.againSince.Before(*again)) {
+			again = job.againSince
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE resends SET until = $1, again_since = $2 WHERE id = $3", now.Add(resendAhead), again, job.ID)
-	case ent.IsNotFound(err):
+	case errors.Is(err, ErrNoResend):
+		job.Resend = Resend{ID: id.At(now), StoreID: storeID, WebhookID: webhookID, Since: since}
 		// By this host's clock for now: hold sets due_at by the database's.
-		job, err = tx.Resend.Create().SetID(id.At(now)).SetStoreID(storeID).SetWebhookID(webhookID).SetSince(since).SetUntil(now.Add(resendAhead)).
-			SetPositionAt(since).SetPositionID(uuid.Nil).SetDueAt(now).SetCreatedAt(now).Save(ctx)
+		_, err = tx.ExecContext(ctx, `INSERT INTO resends (id, store_id, webhook_id, since, until, position_at, position_id, stopped, resent, due_at, created_at)
+ VALUES ($1, $2, $3, $4, $5, $4, $6, false, 0, $7, $7)`, job.ID, storeID, webhookID, since, now.Add(resendAhead), uuid.Nil, now)
 	}
 	if err != nil {
 		return Resend{}, fmt.Errorf("order a resend: %w", err)
 	}
-	r := resendOf(job)
-	r.Hold, err = hold(ctx, tx, s, job.ID)
-	return r, err
+	job.Hold, err = hold(ctx, tx, s, job.ID)
+	return job.Resend, err
 }
 
-func resendOf(row *ent.Resend) Resend {
-	return Resend{
-		ID: row.ID, StoreID: row.StoreID, WebhookID: row.WebhookID,
-		Since: row.Since, Resent: int(row.Resent), Finished: row.FinishedAt != nil, Stopped: row.Stopped,
+// resending is a resend and how far it has come.
+type resending struct {
+	Resend
+	until      time.Time  // it takes events before this one
+	positionAt time.Time  // of the last event that it looked at
+	positionID uuid.UUID  // the same event
+	againSince *time.Time // from when on it looks once more at what it has passed, after the rest
+}
+
+// readResend reads the resend for which a condition holds, or returns ErrNoResend.
+func readResend(ctx context.Context, tx *ent.Tx, where string, args ...any) (job resending, err error) {
+	err = ErrNoResend
+	for row := range db.Rows(ctx, tx, `SELECT id, store_id, webhook_id, since, resent, finished_at IS NOT NULL, stopped,
+ until, position_at, position_id, again_since FROM resends WHERE `+where, args...) {
+		err = row.Scan(&job.ID, &job.StoreID, &job.WebhookID, &job.Since, &job.Resent, &job.Finished, &job.Stopped,
+			&job.until, &job.positionAt, &job.positionID, &job.againSince)
 	}
+	return job, err
 }
 
 // DueResends lists unfinished resends that no process has reserved, those that wait longest first.
@@ -121,12 +133,9 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID, held time.Tim
 		stepped bool
 	)
 	err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		job, err := tx.Resend.Get(ctx, resendID)
-		if ent.IsNotFound(err) {
-			return ErrNoResend
-		}
+		job, err := readResend(ctx, tx, "id = $1", resendID)
 		if err != nil {
-			return fmt.Errorf("read the resend: %w", err)
+			return wrap("read the resend", err)
 		}
 		// Disabling a webhook and ordering a resend lock the webhook's row first too.
 		w, err := lockWebhook(ctx, tx, s, job.StoreID, job.WebhookID)
@@ -137,22 +146,23 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID, held time.Tim
 		if err != nil {
 			return err
 		}
-		if job, err = tx.Resend.Get(ctx, resendID); err != nil {
-			return fmt.Errorf("read the resend: %w", err)
+		if job, err = readResend(ctx, tx, "id = $1", resendID); err != nil {
+			return wrap("read the resend", err)
 		}
-		r, stepped = resendOf(job), false
+		stepped = false
 		switch {
-		case r.Finished:
-			return nil
+		case job.Finished:
 		case !free:
-			r.Elsewhere = true
-			return nil
+			job.Elsewhere = true
 		case w == nil || !w.Enabled:
-			r.Finished, r.Stopped = true, true
-			return job.Update().SetFinishedAt(hook.Time(ctx)).SetStopped(true).Exec(ctx)
+			job.Finished, job.Stopped = true, true
+			err = job.save(ctx, tx)
+		default:
+			stepped = true
+			err = step(ctx, tx, s, &job, w.Events)
 		}
-		stepped = true
-		return step(ctx, tx, s, job, w.Events, &r)
+		r = job.Resend
+		return err
 	})
 	if err != nil {
 		return Resend{}, fmt.Errorf("step of resend %s: %w", resendID, err)
@@ -165,38 +175,46 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID, held time.Tim
 }
 
 // step carries out a step of a resend. This transaction has locked its row and its webhook's.
-func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend, subscribed []string, r *Resend) error {
+func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *resending, subscribed []string) error {
 	if err := planSafely(ctx, tx, dialectOf(s)); err != nil {
 		return err
 	}
-	page, err := nextEvents(ctx, tx, s, job)
+	page, err := nextEvents(ctx, tx, s, *job)
 	if err != nil {
 		return err
 	}
-	now := hook.Time(ctx)
-	due := page.missing(job, subscribed, now)
+	due := page.missing(*job, subscribed, hook.Time(ctx))
 	if err := Add(ctx, tx, s, due); err != nil {
 		return err
 	}
-	r.Resent += len(due)
-	u := job.Update().SetResent(int64(r.Resent))
+	job.Resent += len(due)
 	if len(page) > 0 {
 		last := page[len(page)-1]
-		u.SetPositionAt(last.at).SetPositionID(last.id)
+		job.positionAt, job.positionID = last.at, last.id
 	}
 	switch {
 	case len(page) == resendStep:
-	case job.AgainSince != nil:
-		u.SetPositionAt(*job.AgainSince).SetPositionID(uuid.Nil).ClearAgainSince()
+	case job.againSince != nil:
+		job.positionAt, job.positionID, job.againSince = *job.againSince, uuid.Nil, nil
 	default:
-		r.Finished = true
-		u.SetFinishedAt(now)
+		job.Finished = true
 	}
-	if err := u.Exec(ctx); err != nil {
-		return fmt.Errorf("move the resend on: %w", err)
+	if err := job.save(ctx, tx); err != nil {
+		return err
 	}
-	r.Hold, err = hold(ctx, tx, s, job.ID)
+	job.Hold, err = hold(ctx, tx, s, job.ID)
 	return err
+}
+
+// save writes how far a resend has come.
+func (job resending) save(ctx context.Context, tx *ent.Tx) error {
+	var finishedAt *time.Time
+	if job.Finished {
+		finishedAt = new(hook.Time(ctx))
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE resends SET resent = $1, position_at = $2, position_id = $3, again_since = $4, stopped = $5, finished_at = $6
+ WHERE store_id = $7 AND id = $8`, job.Resent, job.positionAt, job.positionID, job.againSince, job.Stopped, finishedAt, job.StoreID, job.ID)
+	return wrap("move the resend on", err)
 }
 
 // lockResend locks the row of a resend and reports whether the caller may make a step: held is the
@@ -259,15 +277,15 @@ var nextEventsOf = `WITH page AS (SELECT id, type, created_at` + pageOfEvents + 
   AND f.status = 'succeeded' AND f.id >= $6 LIMIT 1) IS NOT NULL
  FROM page ORDER BY page.created_at, page.id`
 
-func nextEvents(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend) (pastEvents, error) {
+func nextEvents(ctx context.Context, tx *ent.Tx, s *db.DB, job resending) (pastEvents, error) {
 	if keep := dialectOf(s).keepQueued; keep != "" {
-		if _, err := tx.ExecContext(ctx, keep, job.StoreID, job.PositionAt, job.PositionID, job.Until); err != nil {
+		if _, err := tx.ExecContext(ctx, keep, job.StoreID, job.positionAt, job.positionID, job.until); err != nil {
 			return nil, fmt.Errorf("keep the outbox: %w", err)
 		}
 	}
 	var page pastEvents
-	for row := range db.Rows(ctx, tx, nextEventsOf, job.StoreID, job.PositionAt, job.PositionID, job.Until,
-		job.WebhookID, id.Floor(job.PositionAt.Add(-clockSpread))) {
+	for row := range db.Rows(ctx, tx, nextEventsOf, job.StoreID, job.positionAt, job.positionID, job.until,
+		job.WebhookID, id.Floor(job.positionAt.Add(-clockSpread))) {
 		var e pastEvent
 		if err := row.Scan(&e.id, &e.kind, &e.at, &e.settled); err != nil {
 			return nil, wrap("read events", err)
@@ -279,7 +297,7 @@ func nextEvents(ctx context.Context, tx *ent.Tx, s *db.DB, job *ent.Resend) (pas
 
 // missing returns the deliveries to add for the page's events. None is a ping: no webhook subscribes to
 // that.
-func (page pastEvents) missing(job *ent.Resend, subscribed []string, now time.Time) []Draft {
+func (page pastEvents) missing(job resending, subscribed []string, now time.Time) []Draft {
 	var due []Draft
 	for _, e := range page {
 		if !e.settled && slices.Contains(subscribed, e.kind) {

@@ -63,8 +63,8 @@ func generate(target string, migrations bool) error {
 
 // sqlOnly are the tables that the service reads and writes by SQL of its own alone; tests have
 // functions of dbtest for their rows.
-var sqlOnly = []string{"AddressCounter", "Cancellation", "ClockMark", "Delivery", "FinishedDelivery", "OutboxEntry", "RateCounter",
-	"RefusedRequest", "Tally"}
+var sqlOnly = []string{"AddressCounter", "Cancellation", "ClockMark", "Delivery", "FinishedDelivery", "IdempotencyKey", "OutboxEntry",
+	"RateCounter", "RefusedRequest", "Resend", "Tally"}
 
 // used leaves out of the client what nobody calls: these tables, each a package and some 180 KB of the
 // binary, and the ways from a row to others, as rows name them by id. Their description stays whole.

@@ -17,12 +17,10 @@ import (
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/gen/ent/idempotencykey"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/session"
 	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
@@ -42,8 +40,6 @@ type Client struct {
 	Customer *CustomerClient
 	// Event is the client for interacting with the Event builders.
 	Event *EventClient
-	// IdempotencyKey is the client for interacting with the IdempotencyKey builders.
-	IdempotencyKey *IdempotencyKeyClient
 	// Order is the client for interacting with the Order builders.
 	Order *OrderClient
 	// OrderItem is the client for interacting with the OrderItem builders.
@@ -52,8 +48,6 @@ type Client struct {
 	PaymentLink *PaymentLinkClient
 	// Product is the client for interacting with the Product builders.
 	Product *ProductClient
-	// Resend is the client for interacting with the Resend builders.
-	Resend *ResendClient
 	// Session is the client for interacting with the Session builders.
 	Session *SessionClient
 	// SignInLink is the client for interacting with the SignInLink builders.
@@ -76,12 +70,10 @@ func (c *Client) init() {
 	c.ApiKey = NewApiKeyClient(c.config)
 	c.Customer = NewCustomerClient(c.config)
 	c.Event = NewEventClient(c.config)
-	c.IdempotencyKey = NewIdempotencyKeyClient(c.config)
 	c.Order = NewOrderClient(c.config)
 	c.OrderItem = NewOrderItemClient(c.config)
 	c.PaymentLink = NewPaymentLinkClient(c.config)
 	c.Product = NewProductClient(c.config)
-	c.Resend = NewResendClient(c.config)
 	c.Session = NewSessionClient(c.config)
 	c.SignInLink = NewSignInLinkClient(c.config)
 	c.Store = NewStoreClient(c.config)
@@ -176,22 +168,20 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 	cfg := c.config
 	cfg.driver = tx
 	return &Tx{
-		ctx:            ctx,
-		config:         cfg,
-		ActivityEntry:  NewActivityEntryClient(cfg),
-		ApiKey:         NewApiKeyClient(cfg),
-		Customer:       NewCustomerClient(cfg),
-		Event:          NewEventClient(cfg),
-		IdempotencyKey: NewIdempotencyKeyClient(cfg),
-		Order:          NewOrderClient(cfg),
-		OrderItem:      NewOrderItemClient(cfg),
-		PaymentLink:    NewPaymentLinkClient(cfg),
-		Product:        NewProductClient(cfg),
-		Resend:         NewResendClient(cfg),
-		Session:        NewSessionClient(cfg),
-		SignInLink:     NewSignInLinkClient(cfg),
-		Store:          NewStoreClient(cfg),
-		Webhook:        NewWebhookClient(cfg),
+		ctx:           ctx,
+		config:        cfg,
+		ActivityEntry: NewActivityEntryClient(cfg),
+		ApiKey:        NewApiKeyClient(cfg),
+		Customer:      NewCustomerClient(cfg),
+		Event:         NewEventClient(cfg),
+		Order:         NewOrderClient(cfg),
+		OrderItem:     NewOrderItemClient(cfg),
+		PaymentLink:   NewPaymentLinkClient(cfg),
+		Product:       NewProductClient(cfg),
+		Session:       NewSessionClient(cfg),
+		SignInLink:    NewSignInLinkClient(cfg),
+		Store:         NewStoreClient(cfg),
+		Webhook:       NewWebhookClient(cfg),
 	}, nil
 }
 
@@ -209,22 +199,20 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 	cfg := c.config
 	cfg.driver = &txDriver{tx: tx, drv: c.driver}
 	return &Tx{
-		ctx:            ctx,
-		config:         cfg,
-		ActivityEntry:  NewActivityEntryClient(cfg),
-		ApiKey:         NewApiKeyClient(cfg),
-		Customer:       NewCustomerClient(cfg),
-		Event:          NewEventClient(cfg),
-		IdempotencyKey: NewIdempotencyKeyClient(cfg),
-		Order:          NewOrderClient(cfg),
-		OrderItem:      NewOrderItemClient(cfg),
-		PaymentLink:    NewPaymentLinkClient(cfg),
-		Product:        NewProductClient(cfg),
-		Resend:         NewResendClient(cfg),
-		Session:        NewSessionClient(cfg),
-		SignInLink:     NewSignInLinkClient(cfg),
-		Store:          NewStoreClient(cfg),
-		Webhook:        NewWebhookClient(cfg),
+		ctx:           ctx,
+		config:        cfg,
+		ActivityEntry: NewActivityEntryClient(cfg),
+		ApiKey:        NewApiKeyClient(cfg),
+		Customer:      NewCustomerClient(cfg),
+		Event:         NewEventClient(cfg),
+		Order:         NewOrderClient(cfg),
+		OrderItem:     NewOrderItemClient(cfg),
+		PaymentLink:   NewPaymentLinkClient(cfg),
+		Product:       NewProductClient(cfg),
+		Session:       NewSessionClient(cfg),
+		SignInLink:    NewSignInLinkClient(cfg),
+		Store:         NewStoreClient(cfg),
+		Webhook:       NewWebhookClient(cfg),
 	}, nil
 }
 
@@ -254,9 +242,8 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.IdempotencyKey, c.Order,
-		c.OrderItem, c.PaymentLink, c.Product, c.Resend, c.Session, c.SignInLink,
-		c.Store, c.Webhook,
+		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.Order, c.OrderItem,
+		c.PaymentLink, c.Product, c.Session, c.SignInLink, c.Store, c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -266,9 +253,8 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.IdempotencyKey, c.Order,
-		c.OrderItem, c.PaymentLink, c.Product, c.Resend, c.Session, c.SignInLink,
-		c.Store, c.Webhook,
+		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.Order, c.OrderItem,
+		c.PaymentLink, c.Product, c.Session, c.SignInLink, c.Store, c.Webhook,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -285,8 +271,6 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Customer.mutate(ctx, m)
 	case *EventMutation:
 		return c.Event.mutate(ctx, m)
-	case *IdempotencyKeyMutation:
-		return c.IdempotencyKey.mutate(ctx, m)
 	case *OrderMutation:
 		return c.Order.mutate(ctx, m)
 	case *OrderItemMutation:
@@ -295,8 +279,6 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.PaymentLink.mutate(ctx, m)
 	case *ProductMutation:
 		return c.Product.mutate(ctx, m)
-	case *ResendMutation:
-		return c.Resend.mutate(ctx, m)
 	case *SessionMutation:
 		return c.Session.mutate(ctx, m)
 	case *SignInLinkMutation:
@@ -842,139 +824,6 @@ func (c *EventClient) mutate(ctx context.Context, m *EventMutation) (Value, erro
 	}
 }
 
-// IdempotencyKeyClient is a client for the IdempotencyKey schema.
-type IdempotencyKeyClient struct {
-	config
-}
-
-// NewIdempotencyKeyClient returns a client for the IdempotencyKey from the given config.
-func NewIdempotencyKeyClient(c config) *IdempotencyKeyClient {
-	return &IdempotencyKeyClient{config: c}
-}
-
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `idempotencykey.Hooks(f(g(h())))`.
-func (c *IdempotencyKeyClient) Use(hooks ...Hook) {
-	c.hooks.IdempotencyKey = append(c.hooks.IdempotencyKey, hooks...)
-}
-
-// Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `idempotencykey.Intercept(f(g(h())))`.
-func (c *IdempotencyKeyClient) Intercept(interceptors ...Interceptor) {
-	c.inters.IdempotencyKey = append(c.inters.IdempotencyKey, interceptors...)
-}
-
-// Create returns a builder for creating a IdempotencyKey entity.
-func (c *IdempotencyKeyClient) Create() *IdempotencyKeyCreate {
-	mutation := newIdempotencyKeyMutation(c.config, OpCreate)
-	return &IdempotencyKeyCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of IdempotencyKey entities.
-func (c *IdempotencyKeyClient) CreateBulk(builders ...*IdempotencyKeyCreate) *IdempotencyKeyCreateBulk {
-	return &IdempotencyKeyCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *IdempotencyKeyClient) MapCreateBulk(slice any, setFunc func(*IdempotencyKeyCreate, int)) *IdempotencyKeyCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &IdempotencyKeyCreateBulk{err: fmt.Errorf("calling to IdempotencyKeyClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*IdempotencyKeyCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &IdempotencyKeyCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for IdempotencyKey.
-func (c *IdempotencyKeyClient) Update() *IdempotencyKeyUpdate {
-	mutation := newIdempotencyKeyMutation(c.config, OpUpdate)
-	return &IdempotencyKeyUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *IdempotencyKeyClient) UpdateOne(_m *IdempotencyKey) *IdempotencyKeyUpdateOne {
-	mutation := newIdempotencyKeyMutation(c.config, OpUpdateOne, withIdempotencyKey(_m))
-	return &IdempotencyKeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *IdempotencyKeyClient) UpdateOneID(id uuid.UUID) *IdempotencyKeyUpdateOne {
-	mutation := newIdempotencyKeyMutation(c.config, OpUpdateOne, withIdempotencyKeyID(id))
-	return &IdempotencyKeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for IdempotencyKey.
-func (c *IdempotencyKeyClient) Delete() *IdempotencyKeyDelete {
-	mutation := newIdempotencyKeyMutation(c.config, OpDelete)
-	return &IdempotencyKeyDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *IdempotencyKeyClient) DeleteOne(_m *IdempotencyKey) *IdempotencyKeyDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *IdempotencyKeyClient) DeleteOneID(id uuid.UUID) *IdempotencyKeyDeleteOne {
-	builder := c.Delete().Where(idempotencykey.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &IdempotencyKeyDeleteOne{builder}
-}
-
-// Query returns a query builder for IdempotencyKey.
-func (c *IdempotencyKeyClient) Query() *IdempotencyKeyQuery {
-	return &IdempotencyKeyQuery{
-		config: c.config,
-		ctx:    &QueryContext{Type: TypeIdempotencyKey},
-		inters: c.Interceptors(),
-	}
-}
-
-// Get returns a IdempotencyKey entity by its id.
-func (c *IdempotencyKeyClient) Get(ctx context.Context, id uuid.UUID) (*IdempotencyKey, error) {
-	return c.Query().Where(idempotencykey.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *IdempotencyKeyClient) GetX(ctx context.Context, id uuid.UUID) *IdempotencyKey {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *IdempotencyKeyClient) Hooks() []Hook {
-	return c.hooks.IdempotencyKey
-}
-
-// Interceptors returns the client interceptors.
-func (c *IdempotencyKeyClient) Interceptors() []Interceptor {
-	return c.inters.IdempotencyKey
-}
-
-func (c *IdempotencyKeyClient) mutate(ctx context.Context, m *IdempotencyKeyMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&IdempotencyKeyCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&IdempotencyKeyUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&IdempotencyKeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&IdempotencyKeyDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown IdempotencyKey mutation op: %q", m.Op())
-	}
-}
-
 // OrderClient is a client for the Order schema.
 type OrderClient struct {
 	config
@@ -1504,139 +1353,6 @@ func (c *ProductClient) mutate(ctx context.Context, m *ProductMutation) (Value, 
 		return (&ProductDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Product mutation op: %q", m.Op())
-	}
-}
-
-// ResendClient is a client for the Resend schema.
-type ResendClient struct {
-	config
-}
-
-// NewResendClient returns a client for the Resend from the given config.
-func NewResendClient(c config) *ResendClient {
-	return &ResendClient{config: c}
-}
-
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `resend.Hooks(f(g(h())))`.
-func (c *ResendClient) Use(hooks ...Hook) {
-	c.hooks.Resend = append(c.hooks.Resend, hooks...)
-}
-
-// Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `resend.Intercept(f(g(h())))`.
-func (c *ResendClient) Intercept(interceptors ...Interceptor) {
-	c.inters.Resend = append(c.inters.Resend, interceptors...)
-}
-
-// Create returns a builder for creating a Resend entity.
-func (c *ResendClient) Create() *ResendCreate {
-	mutation := newResendMutation(c.config, OpCreate)
-	return &ResendCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of Resend entities.
-func (c *ResendClient) CreateBulk(builders ...*ResendCreate) *ResendCreateBulk {
-	return &ResendCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *ResendClient) MapCreateBulk(slice any, setFunc func(*ResendCreate, int)) *ResendCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &ResendCreateBulk{err: fmt.Errorf("calling to ResendClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*ResendCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &ResendCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for Resend.
-func (c *ResendClient) Update() *ResendUpdate {
-	mutation := newResendMutation(c.config, OpUpdate)
-	return &ResendUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *ResendClient) UpdateOne(_m *Resend) *ResendUpdateOne {
-	mutation := newResendMutation(c.config, OpUpdateOne, withResend(_m))
-	return &ResendUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *ResendClient) UpdateOneID(id uuid.UUID) *ResendUpdateOne {
-	mutation := newResendMutation(c.config, OpUpdateOne, withResendID(id))
-	return &ResendUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for Resend.
-func (c *ResendClient) Delete() *ResendDelete {
-	mutation := newResendMutation(c.config, OpDelete)
-	return &ResendDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *ResendClient) DeleteOne(_m *Resend) *ResendDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *ResendClient) DeleteOneID(id uuid.UUID) *ResendDeleteOne {
-	builder := c.Delete().Where(resend.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &ResendDeleteOne{builder}
-}
-
-// Query returns a query builder for Resend.
-func (c *ResendClient) Query() *ResendQuery {
-	return &ResendQuery{
-		config: c.config,
-		ctx:    &QueryContext{Type: TypeResend},
-		inters: c.Interceptors(),
-	}
-}
-
-// Get returns a Resend entity by its id.
-func (c *ResendClient) Get(ctx context.Context, id uuid.UUID) (*Resend, error) {
-	return c.Query().Where(resend.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *ResendClient) GetX(ctx context.Context, id uuid.UUID) *Resend {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *ResendClient) Hooks() []Hook {
-	return c.hooks.Resend
-}
-
-// Interceptors returns the client interceptors.
-func (c *ResendClient) Interceptors() []Interceptor {
-	return c.inters.Resend
-}
-
-func (c *ResendClient) mutate(ctx context.Context, m *ResendMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&ResendCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&ResendUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&ResendUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&ResendDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown Resend mutation op: %q", m.Op())
 	}
 }
 
@@ -2175,13 +1891,12 @@ func (c *WebhookClient) mutate(ctx context.Context, m *WebhookMutation) (Value, 
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		ActivityEntry, ApiKey, Customer, Event, IdempotencyKey, Order, OrderItem,
-		PaymentLink, Product, Resend, Session, SignInLink, Store, Webhook []ent.Hook
+		ActivityEntry, ApiKey, Customer, Event, Order, OrderItem, PaymentLink, Product,
+		Session, SignInLink, Store, Webhook []ent.Hook
 	}
 	inters struct {
-		ActivityEntry, ApiKey, Customer, Event, IdempotencyKey, Order, OrderItem,
-		PaymentLink, Product, Resend, Session, SignInLink, Store,
-		Webhook []ent.Interceptor
+		ActivityEntry, ApiKey, Customer, Event, Order, OrderItem, PaymentLink, Product,
+		Session, SignInLink, Store, Webhook []ent.Interceptor
 	}
 )
 

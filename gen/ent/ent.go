@@ -16,12 +16,10 @@ import (
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/gen/ent/idempotencykey"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/session"
 	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
@@ -86,20 +84,18 @@ var (
 func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
-			activityentry.Table:  activityentry.ValidColumn,
-			apikey.Table:         apikey.ValidColumn,
-			customer.Table:       customer.ValidColumn,
-			event.Table:          event.ValidColumn,
-			idempotencykey.Table: idempotencykey.ValidColumn,
-			order.Table:          order.ValidColumn,
-			orderitem.Table:      orderitem.ValidColumn,
-			paymentlink.Table:    paymentlink.ValidColumn,
-			product.Table:        product.ValidColumn,
-			resend.Table:         resend.ValidColumn,
-			session.Table:        session.ValidColumn,
-			signinlink.Table:     signinlink.ValidColumn,
-			store.Table:          store.ValidColumn,
-			webhook.Table:        webhook.ValidColumn,
+			activityentry.Table: activityentry.ValidColumn,
+			apikey.Table:        apikey.ValidColumn,
+			customer.Table:      customer.ValidColumn,
+			event.Table:         event.ValidColumn,
+			order.Table:         order.ValidColumn,
+			orderitem.Table:     orderitem.ValidColumn,
+			paymentlink.Table:   paymentlink.ValidColumn,
+			product.Table:       product.ValidColumn,
+			session.Table:       session.ValidColumn,
+			signinlink.Table:    signinlink.ValidColumn,
+			store.Table:         store.ValidColumn,
+			webhook.Table:       webhook.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

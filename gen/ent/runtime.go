@@ -9,12 +9,10 @@ import (
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/gen/ent/idempotencykey"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/gen/ent/resend"
 	"go.storefront.example/gen/ent/session"
 	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
@@ -79,30 +77,6 @@ func init() {
 	eventDescID := eventFields[0].Descriptor()
 	// event.DefaultID holds the default value on creation for the id field.
 	event.DefaultID = eventDescID.Default.(func() uuid.UUID)
-	idempotencykeyFields := schema.IdempotencyKey{}.Fields()
-	_ = idempotencykeyFields
-	// idempotencykeyDescRequest is the schema descriptor for request field.
-	idempotencykeyDescRequest := idempotencykeyFields[4].Descriptor()
-	// idempotencykey.RequestValidator is a validator for the "request" field. It is called by the builders before save.
-	idempotencykey.RequestValidator = func() func([]byte) error {
-		validators := idempotencykeyDescRequest.Validators
-		fns := [...]func([]byte) error{
-			validators[0].(func([]byte) error),
-			validators[1].(func([]byte) error),
-		}
-		return func(request []byte) error {
-			for _, fn := range fns {
-				if err := fn(request); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-	}()
-	// idempotencykeyDescID is the schema descriptor for id field.
-	idempotencykeyDescID := idempotencykeyFields[0].Descriptor()
-	// idempotencykey.DefaultID holds the default value on creation for the id field.
-	idempotencykey.DefaultID = idempotencykeyDescID.Default.(func() uuid.UUID)
 	orderFields := schema.Order{}.Fields()
 	_ = orderFields
 	// orderDescAmount is the schema descriptor for amount field.
@@ -179,20 +153,6 @@ func init() {
 	productDescID := productFields[0].Descriptor()
 	// product.DefaultID holds the default value on creation for the id field.
 	product.DefaultID = productDescID.Default.(func() uuid.UUID)
-	resendFields := schema.Resend{}.Fields()
-	_ = resendFields
-	// resendDescStopped is the schema descriptor for stopped field.
-	resendDescStopped := resendFields[8].Descriptor()
-	// resend.DefaultStopped holds the default value on creation for the stopped field.
-	resend.DefaultStopped = resendDescStopped.Default.(bool)
-	// resendDescResent is the schema descriptor for resent field.
-	resendDescResent := resendFields[9].Descriptor()
-	// resend.DefaultResent holds the default value on creation for the resent field.
-	resend.DefaultResent = resendDescResent.Default.(int64)
-	// resendDescID is the schema descriptor for id field.
-	resendDescID := resendFields[0].Descriptor()
-	// resend.DefaultID holds the default value on creation for the id field.
-	resend.DefaultID = resendDescID.Default.(func() uuid.UUID)
 	sessionFields := schema.Session{}.Fields()
 	_ = sessionFields
 	// sessionDescFingerprint is the schema descriptor for fingerprint field.

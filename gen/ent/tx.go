@@ -22,8 +22,6 @@ type Tx struct {
 	Customer *CustomerClient
 	// Event is the client for interacting with the Event builders.
 	Event *EventClient
-	// IdempotencyKey is the client for interacting with the IdempotencyKey builders.
-	IdempotencyKey *IdempotencyKeyClient
 	// Order is the client for interacting with the Order builders.
 	Order *OrderClient
 	// OrderItem is the client for interacting with the OrderItem builders.
@@ -32,8 +30,6 @@ type Tx struct {
 	PaymentLink *PaymentLinkClient
 	// Product is the client for interacting with the Product builders.
 	Product *ProductClient
-	// Resend is the client for interacting with the Resend builders.
-	Resend *ResendClient
 	// Session is the client for interacting with the Session builders.
 	Session *SessionClient
 	// SignInLink is the client for interacting with the SignInLink builders.
@@ -177,12 +173,10 @@ func (tx *Tx) init() {
 	tx.ApiKey = NewApiKeyClient(tx.config)
 	tx.Customer = NewCustomerClient(tx.config)
 	tx.Event = NewEventClient(tx.config)
-	tx.IdempotencyKey = NewIdempotencyKeyClient(tx.config)
 	tx.Order = NewOrderClient(tx.config)
 	tx.OrderItem = NewOrderItemClient(tx.config)
 	tx.PaymentLink = NewPaymentLinkClient(tx.config)
 	tx.Product = NewProductClient(tx.config)
-	tx.Resend = NewResendClient(tx.config)
 	tx.Session = NewSessionClient(tx.config)
 	tx.SignInLink = NewSignInLinkClient(tx.config)
 	tx.Store = NewStoreClient(tx.config)

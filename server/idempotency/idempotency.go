@@ -24,7 +24,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/idempotencykey"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
 )
@@ -79,16 +78,16 @@ func remembering[M proto.Message](u use, asked any, change func(context.Context,
 	}
 	return func(ctx context.Context, tx *ent.Tx) (M, error) {
 		var answer M
-		row, err := u.remembered(ctx, tx)
+		kept, err := u.remembered(ctx, tx)
 		switch {
 		case err != nil:
 			return answer, err
-		case row == nil:
-		case !bytes.Equal(row.Request, request[:]):
+		case kept == nil:
+		case !bytes.Equal(kept.request, request[:]):
 			return answer, apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
 		default:
 			answer = answer.ProtoReflect().New().Interface().(M)
-			if err := proto.Unmarshal(row.Answer, answer); err != nil {
+			if err := proto.Unmarshal(kept.answer, answer); err != nil {
 				return answer, fmt.Errorf("read the remembered answer: %w", err)
 			}
 			return answer, nil
@@ -117,11 +116,11 @@ func Claim(ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid.UUID, operati
 	if err := u.check(); err != nil {
 		return err
 	}
-	row, err := u.remembered(ctx, tx)
+	kept, err := u.remembered(ctx, tx)
 	switch {
 	case err != nil:
 		return err
-	case row != nil:
+	case kept != nil:
 		return apierr.New(apierr.IdempotencyKeyReused, "This was done already under the same idempotency key. The secret that it made is shown once.")
 	}
 	return u.remember(ctx, tx, sha256.Sum256(nil), nil)
@@ -143,34 +142,33 @@ func (u use) check() error {
 	return p.Err()
 }
 
-// remembered returns the row of a key, or nil. Transactions under the same key run one after the other
-// from here on.
-func (u use) remembered(ctx context.Context, tx *ent.Tx) (*ent.IdempotencyKey, error) {
+// memory is what is kept under a key.
+type memory struct{ request, answer []byte }
+
+// remembered returns what is kept under a key, or nil. Transactions under the same key run one after the
+// other from here on.
+func (u use) remembered(ctx context.Context, tx *ent.Tx) (kept *memory, err error) {
 	if err := u.takeTurn(ctx, tx); err != nil {
 		return nil, err
 	}
-	row, err := tx.IdempotencyKey.Query().
-		Where(idempotencykey.StoreID(u.storeID), idempotencykey.Operation(u.operation), idempotencykey.Key(u.key)).Only(ctx)
-	switch {
-	case ent.IsNotFound(err):
-		return nil, nil //nolint:nilnil // There is none, which is no error.
-	case err != nil:
-		return nil, fmt.Errorf("look for the idempotency key: %w", err)
-	case row.CreatedAt.After(u.db.Now().Add(-Window)):
-		return row, nil
+	for row := range db.Rows(ctx, tx, `SELECT request, answer FROM idempotency_keys
+ WHERE store_id = $1 AND operation = $2 AND key = $3 AND created_at > $4`, u.storeID, u.operation, u.key, u.db.Now().Add(-Window)) {
+		kept = &memory{}
+		if err := row.Scan(&kept.request, &kept.answer); err != nil {
+			return nil, fmt.Errorf("look for the idempotency key: %w", err)
+		}
 	}
-	if err := tx.IdempotencyKey.DeleteOne(row).Exec(ctx); err != nil {
-		return nil, fmt.Errorf("forget the idempotency key: %w", err)
-	}
-	return nil, nil //nolint:nilnil // There is none any more, which is no error.
+	return kept, nil
 }
 
-// remember stores an answer under a key. It takes the present instead of the transaction's time
-// (hook.Time), which nothing may ask for before all rows are locked.
+// remember stores an answer under a key, in place of an outdated one. It takes the present instead of the
+// transaction's time (hook.Time), which nothing may ask for before all rows are locked.
 func (u use) remember(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte, answer []byte) error {
 	now := u.db.Now()
-	err := tx.IdempotencyKey.Create().SetID(id.At(now)).SetStoreID(u.storeID).SetOperation(u.operation).SetKey(u.key).
-		SetRequest(request[:]).SetAnswer(append([]byte{}, answer...)).SetCreatedAt(now).Exec(ctx)
+	_, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
+ VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (store_id, operation, key) DO UPDATE
+ SET id = excluded.id, request = excluded.request, answer = excluded.answer, created_at = excluded.created_at`,
+		id.At(now), u.storeID, u.operation, u.key, request[:], append([]byte{}, answer...), now)
 	if err != nil {
 		return fmt.Errorf("remember the answer: %w", err)
 	}

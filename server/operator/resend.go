@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
-	"go.storefront.example/gen/ent/resend"
+	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/apierr"
@@ -77,7 +77,7 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 		}
 	}
 	if own, _, within := tenant.From(ctx); within {
-		if of, err := o.db.Client().Resend.Query().Where(resend.ID(id), resend.StoreID(own.ID)).Exist(ctx); err != nil {
+		if of, err := o.db.Client().Store.Query().Where(store.ID(own.ID), owns("resends")(id)).Exist(ctx); err != nil {
 			return nil, fmt.Errorf("find a resend: %w", err)
 		} else if !of {
 			return nil, resendNotFound(in.GetId())

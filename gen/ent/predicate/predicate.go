@@ -18,9 +18,6 @@ type Customer func(*sql.Selector)
 // Event is the predicate function for event builders.
 type Event func(*sql.Selector)
 
-// IdempotencyKey is the predicate function for idempotencykey builders.
-type IdempotencyKey func(*sql.Selector)
-
 // Order is the predicate function for order builders.
 type Order func(*sql.Selector)
 
@@ -32,9 +29,6 @@ type PaymentLink func(*sql.Selector)
 
 // Product is the predicate function for product builders.
 type Product func(*sql.Selector)
-
-// Resend is the predicate function for resend builders.
-type Resend func(*sql.Selector)
 
 // Session is the predicate function for session builders.
 type Session func(*sql.Selector)
