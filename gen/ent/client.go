@@ -13,12 +13,10 @@ import (
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
-	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/order"
-	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/session"
@@ -242,8 +240,8 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.Order, c.OrderItem,
-		c.PaymentLink, c.Product, c.Session, c.SignInLink, c.Store, c.Webhook,
+		c.ApiKey, c.Customer, c.Event, c.Order, c.PaymentLink, c.Product, c.Session,
+		c.SignInLink, c.Store, c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -263,8 +261,6 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 // Mutate implements the ent.Mutator interface.
 func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 	switch m := m.(type) {
-	case *ActivityEntryMutation:
-		return c.ActivityEntry.mutate(ctx, m)
 	case *ApiKeyMutation:
 		return c.ApiKey.mutate(ctx, m)
 	case *CustomerMutation:
@@ -273,8 +269,6 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Event.mutate(ctx, m)
 	case *OrderMutation:
 		return c.Order.mutate(ctx, m)
-	case *OrderItemMutation:
-		return c.OrderItem.mutate(ctx, m)
 	case *PaymentLinkMutation:
 		return c.PaymentLink.mutate(ctx, m)
 	case *ProductMutation:
@@ -302,79 +296,10 @@ func NewActivityEntryClient(c config) *ActivityEntryClient {
 	return &ActivityEntryClient{config: c}
 }
 
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `activityentry.Hooks(f(g(h())))`.
-func (c *ActivityEntryClient) Use(hooks ...Hook) {
-	c.hooks.ActivityEntry = append(c.hooks.ActivityEntry, hooks...)
-}
-
 // Intercept adds a list of query interceptors to the interceptors stack.
 // A call to `Intercept(f, g, h)` equals to `activityentry.Intercept(f(g(h())))`.
 func (c *ActivityEntryClient) Intercept(interceptors ...Interceptor) {
 	c.inters.ActivityEntry = append(c.inters.ActivityEntry, interceptors...)
-}
-
-// Create returns a builder for creating a ActivityEntry entity.
-func (c *ActivityEntryClient) Create() *ActivityEntryCreate {
-	mutation := newActivityEntryMutation(c.config, OpCreate)
-	return &ActivityEntryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of ActivityEntry entities.
-func (c *ActivityEntryClient) CreateBulk(builders ...*ActivityEntryCreate) *ActivityEntryCreateBulk {
-	return &ActivityEntryCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *ActivityEntryClient) MapCreateBulk(slice any, setFunc func(*ActivityEntryCreate, int)) *ActivityEntryCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &ActivityEntryCreateBulk{err: fmt.Errorf("calling to ActivityEntryClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*ActivityEntryCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &ActivityEntryCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for ActivityEntry.
-func (c *ActivityEntryClient) Update() *ActivityEntryUpdate {
-	mutation := newActivityEntryMutation(c.config, OpUpdate)
-	return &ActivityEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *ActivityEntryClient) UpdateOne(_m *ActivityEntry) *ActivityEntryUpdateOne {
-	mutation := newActivityEntryMutation(c.config, OpUpdateOne, withActivityEntry(_m))
-	return &ActivityEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *ActivityEntryClient) UpdateOneID(id uuid.UUID) *ActivityEntryUpdateOne {
-	mutation := newActivityEntryMutation(c.config, OpUpdateOne, withActivityEntryID(id))
-	return &ActivityEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for ActivityEntry.
-func (c *ActivityEntryClient) Delete() *ActivityEntryDelete {
-	mutation := newActivityEntryMutation(c.config, OpDelete)
-	return &ActivityEntryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *ActivityEntryClient) DeleteOne(_m *ActivityEntry) *ActivityEntryDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *ActivityEntryClient) DeleteOneID(id uuid.UUID) *ActivityEntryDeleteOne {
-	builder := c.Delete().Where(activityentry.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &ActivityEntryDeleteOne{builder}
 }
 
 // Query returns a query builder for ActivityEntry.
@@ -386,43 +311,9 @@ func (c *ActivityEntryClient) Query() *ActivityEntryQuery {
 	}
 }
 
-// Get returns a ActivityEntry entity by its id.
-func (c *ActivityEntryClient) Get(ctx context.Context, id uuid.UUID) (*ActivityEntry, error) {
-	return c.Query().Where(activityentry.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *ActivityEntryClient) GetX(ctx context.Context, id uuid.UUID) *ActivityEntry {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *ActivityEntryClient) Hooks() []Hook {
-	return c.hooks.ActivityEntry
-}
-
 // Interceptors returns the client interceptors.
 func (c *ActivityEntryClient) Interceptors() []Interceptor {
 	return c.inters.ActivityEntry
-}
-
-func (c *ActivityEntryClient) mutate(ctx context.Context, m *ActivityEntryMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&ActivityEntryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&ActivityEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&ActivityEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&ActivityEntryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown ActivityEntry mutation op: %q", m.Op())
-	}
 }
 
 // ApiKeyClient is a client for the ApiKey schema.
@@ -967,79 +858,10 @@ func NewOrderItemClient(c config) *OrderItemClient {
 	return &OrderItemClient{config: c}
 }
 
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `orderitem.Hooks(f(g(h())))`.
-func (c *OrderItemClient) Use(hooks ...Hook) {
-	c.hooks.OrderItem = append(c.hooks.OrderItem, hooks...)
-}
-
 // Intercept adds a list of query interceptors to the interceptors stack.
 // A call to `Intercept(f, g, h)` equals to `orderitem.Intercept(f(g(h())))`.
 func (c *OrderItemClient) Intercept(interceptors ...Interceptor) {
 	c.inters.OrderItem = append(c.inters.OrderItem, interceptors...)
-}
-
-// Create returns a builder for creating a OrderItem entity.
-func (c *OrderItemClient) Create() *OrderItemCreate {
-	mutation := newOrderItemMutation(c.config, OpCreate)
-	return &OrderItemCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of OrderItem entities.
-func (c *OrderItemClient) CreateBulk(builders ...*OrderItemCreate) *OrderItemCreateBulk {
-	return &OrderItemCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *OrderItemClient) MapCreateBulk(slice any, setFunc func(*OrderItemCreate, int)) *OrderItemCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &OrderItemCreateBulk{err: fmt.Errorf("calling to OrderItemClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*OrderItemCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &OrderItemCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for OrderItem.
-func (c *OrderItemClient) Update() *OrderItemUpdate {
-	mutation := newOrderItemMutation(c.config, OpUpdate)
-	return &OrderItemUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *OrderItemClient) UpdateOne(_m *OrderItem) *OrderItemUpdateOne {
-	mutation := newOrderItemMutation(c.config, OpUpdateOne, withOrderItem(_m))
-	return &OrderItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *OrderItemClient) UpdateOneID(id uuid.UUID) *OrderItemUpdateOne {
-	mutation := newOrderItemMutation(c.config, OpUpdateOne, withOrderItemID(id))
-	return &OrderItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for OrderItem.
-func (c *OrderItemClient) Delete() *OrderItemDelete {
-	mutation := newOrderItemMutation(c.config, OpDelete)
-	return &OrderItemDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *OrderItemClient) DeleteOne(_m *OrderItem) *OrderItemDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *OrderItemClient) DeleteOneID(id uuid.UUID) *OrderItemDeleteOne {
-	builder := c.Delete().Where(orderitem.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &OrderItemDeleteOne{builder}
 }
 
 // Query returns a query builder for OrderItem.
@@ -1051,43 +873,9 @@ func (c *OrderItemClient) Query() *OrderItemQuery {
 	}
 }
 
-// Get returns a OrderItem entity by its id.
-func (c *OrderItemClient) Get(ctx context.Context, id uuid.UUID) (*OrderItem, error) {
-	return c.Query().Where(orderitem.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *OrderItemClient) GetX(ctx context.Context, id uuid.UUID) *OrderItem {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *OrderItemClient) Hooks() []Hook {
-	return c.hooks.OrderItem
-}
-
 // Interceptors returns the client interceptors.
 func (c *OrderItemClient) Interceptors() []Interceptor {
 	return c.inters.OrderItem
-}
-
-func (c *OrderItemClient) mutate(ctx context.Context, m *OrderItemMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&OrderItemCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&OrderItemUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&OrderItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&OrderItemDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown OrderItem mutation op: %q", m.Op())
-	}
 }
 
 // PaymentLinkClient is a client for the PaymentLink schema.
@@ -1891,8 +1679,8 @@ func (c *WebhookClient) mutate(ctx context.Context, m *WebhookMutation) (Value, 
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		ActivityEntry, ApiKey, Customer, Event, Order, OrderItem, PaymentLink, Product,
-		Session, SignInLink, Store, Webhook []ent.Hook
+		ApiKey, Customer, Event, Order, PaymentLink, Product, Session, SignInLink,
+		Store, Webhook []ent.Hook
 	}
 	inters struct {
 		ActivityEntry, ApiKey, Customer, Event, Order, OrderItem, PaymentLink, Product,

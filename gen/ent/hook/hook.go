@@ -9,18 +9,6 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// The ActivityEntryFunc type is an adapter to allow the use of ordinary
-// function as ActivityEntry mutator.
-type ActivityEntryFunc func(context.Context, *ent.ActivityEntryMutation) (ent.Value, error)
-
-// Mutate calls f(ctx, m).
-func (f ActivityEntryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.ActivityEntryMutation); ok {
-		return f(ctx, mv)
-	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ActivityEntryMutation", m)
-}
-
 // The ApiKeyFunc type is an adapter to allow the use of ordinary
 // function as ApiKey mutator.
 type ApiKeyFunc func(context.Context, *ent.ApiKeyMutation) (ent.Value, error)
@@ -67,18 +55,6 @@ func (f OrderFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OrderMutation", m)
-}
-
-// The OrderItemFunc type is an adapter to allow the use of ordinary
-// function as OrderItem mutator.
-type OrderItemFunc func(context.Context, *ent.OrderItemMutation) (ent.Value, error)
-
-// Mutate calls f(ctx, m).
-func (f OrderItemFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.OrderItemMutation); ok {
-		return f(ctx, mv)
-	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OrderItemMutation", m)
 }
 
 // The PaymentLinkFunc type is an adapter to allow the use of ordinary
