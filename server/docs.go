@@ -3,6 +3,8 @@ package server
 import (
 	"net"
 	"net/http"
+	"sync/atomic"
+	"time"
 
 	"go.storefront.example/server/docs"
 	"go.storefront.example/server/route"
@@ -23,15 +25,34 @@ func (s *Server) publicAddress(*http.Request) string {
 	return ""
 }
 
+// maxReaders is how many answers of the reference may wait for their readers on HTTP/2, where anyone can ask for 128 on one
+// connection and grant no room for any: each takes some 50 kB. crowdedTime is how long each part of a further one may wait.
+const (
+	maxReaders  = 128
+	crowdedTime = 100 * time.Millisecond
+)
+
 // withDocs puts the reference, under a guard of its own, beside what a listener serves.
-func withDocs(guarded func(http.Handler) http.Handler, rest route.Lister) http.Handler {
+func withDocs(guarded func(http.Handler) guard, rest route.Lister) http.Handler {
 	pages := docs.New(docs.Own)
-	under, other := guarded(pages), rest.(http.Handler)
+	usual, other := guarded(pages), rest.(http.Handler)
+	crowded := usual
+	crowded.reading = crowdedTime
+	var readers atomic.Int64
 	return route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if docs.Covers(r.URL.Path) {
+		switch {
+		case !docs.Covers(r.URL.Path):
+			other.ServeHTTP(w, r)
+		case r.ProtoMajor == 1:
+			usual.ServeHTTP(w, r)
+		default:
+			defer readers.Add(-1)
+			under := usual
+			if readers.Add(1) > maxReaders {
+				under = crowded
+			}
 			under.ServeHTTP(w, r)
-			return
+			_ = http.NewResponseController(w).Flush() // the answer counts until its last part is sent
 		}
-		other.ServeHTTP(w, r)
 	}), append(rest.Patterns(), pages.(route.Lister).Patterns()...))
 }

@@ -77,8 +77,8 @@ func (s *Server) publicHandler() http.Handler {
 	return s.edge
 }
 
-func (s *Server) guarded(next http.Handler) http.Handler {
-	return NewGuard(s.config.Logger, s.config.DB.Now, next)
+func (s *Server) guarded(next http.Handler) guard {
+	return guard{s.config.Logger, s.config.DB.Now, next, rest.WriteTimeout}
 }
 
 // timed ends the work for an operator's request when its time is over. No request is long: longer
