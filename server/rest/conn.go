@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"go.storefront.example/server/apierr"
@@ -34,6 +35,7 @@ func (l *listener) Accept() (net.Conn, error) {
 type conn struct {
 	net.Conn
 	edge *Edge
+	peer netip.Addr // once it is asked for
 	in   inbound
 }
 
@@ -111,26 +113,31 @@ func bareAnswer(p []byte) (message string, ok bool) {
 }
 
 // answer returns the whole answer to a request that net/http has not read, and logs it. The exchange has what is known
-// of the request. The connection closes after it, unless the request is shed.
+// of the request. The connection closes after it.
 func (c *conn) answer(x *exchange, refusal *apierr.Refusal) []byte {
-	e := c.edge
+	x.address = parseAddress(c.RemoteAddr().String())
+	text := c.edge.text(x, refusal)
+	c.edge.finish(x, x.incoming)
+	return text
+}
+
+// text returns the whole answer to a request that net/http has not read. The connection closes after it, unless the
+// request is shed.
+func (e *Edge) text(x *exchange, refusal *apierr.Refusal) []byte {
 	w := &unread{header: http.Header{"Date": {e.config.Now().UTC().Format(http.TimeFormat)}}}
 	if !x.shed {
 		w.header["Connection"] = []string{"close"}
 	}
-	x.writer, x.edge, x.address = w, e, parseAddress(c.RemoteAddr().String())
+	x.writer, x.edge = w, e
 	x.setID()
 	x.setRate(ratelimit.Uncounted(e.config.Now()))
 	e.refuse(x, x.incoming, refusal)
-	e.finish(x, x.incoming)
 	var b bytes.Buffer
 	b.Grow(1 << 10)
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", w.status, http.StatusText(w.status))
 	_ = w.header.Write(&b) // to memory
 	b.WriteString("\r\n")
-	if x.incoming.Method != http.MethodHead {
-		b.Write(w.body)
-	}
+	b.Write(w.body)
 	return b.Bytes()
 }
 

@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/server/apierr"
 )
 
 const (
@@ -74,7 +77,7 @@ func (c *conn) readRequest(p []byte) (int, error) {
 		if in.lost || begun {
 			return n, nil
 		}
-		refused, err := c.refuseEarly(r)
+		refused, err := c.refuseEarly(r, p)
 		if err != nil {
 			return 0, err
 		}
@@ -85,8 +88,9 @@ func (c *conn) readRequest(p []byte) (int, error) {
 	}
 }
 
-// refuseEarly refuses a request under /v1 if it would wait for a slot in vain.
-func (c *conn) refuseEarly(r rawRequest) (bool, error) {
+// refuseEarly refuses a request under /v1 if it would wait for a slot in vain. The answer takes the place of the
+// request in memory.
+func (c *conn) refuseEarly(r rawRequest, memory []byte) (bool, error) {
 	e := c.edge
 	if !r.underV1() || r.authorization == nil || !e.early.TryRLock() {
 		return false, nil
@@ -96,11 +100,12 @@ func (c *conn) refuseEarly(r rawRequest) (bool, error) {
 	if refusal == nil {
 		return false, nil
 	}
-	start, method, where := time.Now(), string(r.method), string(r.path)
+	x := &exchange{
+		incoming: &http.Request{Method: knownMethod(string(r.method))}, start: time.Now(), protocol: ProtocolREST, shed: true,
+	}
+	x.route = e.templateOf(x.incoming.Method, string(r.path))
 	time.Sleep(earlyPause)
-	answer := c.answer(&exchange{
-		incoming: &http.Request{Method: method}, start: start, protocol: ProtocolREST, route: e.templateOf(method, where), shed: true,
-	}, refusal)
+	answer := c.earlyAnswer(memory[:0:len(memory)], x, refusal)
 	now := time.Now()
 	if err := c.SetReadDeadline(now.Add(IdleTimeout)); err != nil { // net/http's is that of the last answer
 		return false, err
@@ -110,6 +115,58 @@ func (c *conn) refuseEarly(r rawRequest) (bool, error) {
 	}
 	_, err := c.Conn.Write(answer)
 	return true, err
+}
+
+// earlyAnswer appends the whole answer to a request that is refused early, and logs it.
+func (c *conn) earlyAnswer(to []byte, x *exchange, refusal *apierr.Refusal) []byte {
+	e, now := c.edge, c.edge.config.Now()
+	if !c.peer.IsValid() {
+		c.peer = parseAddress(c.RemoteAddr().String())
+	}
+	x.edge, x.address, x.refusal, x.status = e, c.peer, refusal, refusal.Status()
+	x.newID()
+	f := e.form.Load()
+	if f == nil || f.second != now.Unix() {
+		f = e.newForm(refusal, now)
+		e.form.Store(f)
+	}
+	e.finish(x, x.incoming)
+	return f.append(to, x, now)
+}
+
+// form is an answer to a request that is refused early. It is written as any other, once a second; its copies get their
+// own identifier and time, which costs a fraction.
+type form struct {
+	second     int64
+	head, body []byte
+	idInHead   int
+	idInBody   int
+	timestamp  int
+}
+
+func (e *Edge) newForm(refusal *apierr.Refusal, now time.Time) *form {
+	x := &exchange{incoming: &http.Request{}, protocol: ProtocolREST, shed: true}
+	text := e.text(x, refusal)
+	head := bytes.Index(text, []byte("\r\n\r\n")) + len("\r\n\r\n")
+	f := &form{second: now.Unix(), head: text[:head], body: text[head:]}
+	const before = `"timestamp":`
+	f.idInHead, f.idInBody = bytes.Index(f.head, []byte(x.id[0])), bytes.Index(f.body, []byte(x.id[0]))
+	f.timestamp = bytes.LastIndex(f.body, []byte(before)) + len(before)
+	return f
+}
+
+// append appends a copy for a request.
+func (f *form) append(to []byte, x *exchange, now time.Time) []byte {
+	to = append(to, f.head...)
+	body := len(to)
+	copy(to[body-len(f.head)+f.idInHead:], x.id[0])
+	if x.incoming.Method == http.MethodHead {
+		return to
+	}
+	to = append(to, f.body...)
+	copy(to[body+f.idInBody:], x.id[0])
+	wire.AppendTime(to[:body+f.timestamp], now) // in place: it is always as long
+	return to
 }
 
 // EndEarly ends the refusals that are sent before a request is read, and waits for those under way: the server

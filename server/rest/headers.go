@@ -44,7 +44,12 @@ func (x *exchange) setRate(rate ratelimit.Rate) {
 
 // setID gives the request an identifier of its own and writes it.
 func (x *exchange) setID() {
+	x.newID()
+	x.writer.Header()[headerRequestID] = x.id[:]
+}
+
+// newID gives the request an identifier of its own.
+func (x *exchange) newID() {
 	x.request.ID = uuid.New()
 	x.id[0] = x.request.ID.String()
-	x.writer.Header()[headerRequestID] = x.id[:]
 }

@@ -99,6 +99,9 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, where string) error {
 // templateOf returns the template of a request that is refused before vanguard sees it, so that the owner of its key
 // finds out which request it was.
 func (e *Edge) templateOf(verb, where string) string {
+	if path.Clean(where) != where {
+		return unmatched
+	}
 	if verb == http.MethodHead {
 		verb = http.MethodGet
 	}
@@ -112,13 +115,17 @@ func (e *Edge) templateOf(verb, where string) string {
 
 // matches reports whether a path has the form of a template: the same segments, and anything but nothing for {id}.
 func matches(template, where string) bool {
-	if path.Clean(where) != where {
-		return false
+	for {
+		want, wants, more := strings.Cut(template, "/")
+		given, gives, others := strings.Cut(where, "/")
+		if more != others || want != given && (given == "" || !strings.HasPrefix(want, "{")) {
+			return false
+		}
+		if !more {
+			return true
+		}
+		template, where = wants, gives
 	}
-	want, segments := strings.Split(template, "/"), strings.Split(where, "/")
-	return slices.EqualFunc(want, segments, func(one, given string) bool {
-		return one == given || strings.HasPrefix(one, "{") && given != ""
-	})
 }
 
 // routed is the handler that vanguard calls once it has found the method, before it reads the body.
