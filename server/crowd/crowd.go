@@ -25,6 +25,9 @@ import (
 // places, one in 65,000 choices finds none of theirs.
 const looked = 16
 
+// firstReads is more often than net/http reads a connection until its first request is answered.
+const firstReads = 8
+
 // Listener accepts connections, at most so many open at a time.
 type Listener struct {
 	net.Listener
@@ -132,6 +135,8 @@ type conn struct {
 	proxy  bool
 	since  time.Time
 	place  int // in crowd.open
+	// reads is how often it was read, up to firstReads.
+	reads int
 	// known is set once it has carried a request with a valid key; held is how many it carries now.
 	known atomic.Bool
 	held  atomic.Int64
@@ -156,9 +161,13 @@ func (c *conn) neighbours() int {
 	return c.crowd.from[c.client]
 }
 
-// Read lets others go first, as long as the connection has had no request with a valid key.
+// Read lets others go first, as long as the connection has had no request with a valid key. It does not at the first
+// reads: under load whoever yields waits so long that a client which comes to ask once, with a valid key, has left.
 func (c *conn) Read(p []byte) (int, error) {
-	if !c.known.Load() {
+	switch {
+	case c.reads < firstReads:
+		c.reads++
+	case !c.known.Load():
 		runtime.Gosched()
 	}
 	return c.Conn.Read(p)

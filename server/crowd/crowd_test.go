@@ -201,3 +201,27 @@ func TestStrangersTakeTurns(t *testing.T) { //nolint:paralleltest // it needs th
 	}
 	require.Less(t, reads.Load(), int64(strangers*sent/8/4))
 }
+
+// Who comes with one request does not stand behind all others again and again until it is read.
+func TestNewcomersAreReadAtOnce(t *testing.T) { //nolint:paralleltest // it needs the only processor
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const newcomers = 50
+	w := listen(t, newcomers, nil)
+	var overtaken int
+	for range newcomers {
+		v := w.visit(stranger)
+		_, err := v.client.Write(make([]byte, 8))
+		require.NoError(t, err)
+		first, other := make([]byte, 8), make(chan struct{})
+		go close(other)
+		_, err = v.server.Read(first)
+		require.NoError(t, err)
+		select {
+		case <-other:
+			overtaken++
+		default:
+			<-other
+		}
+	}
+	require.Less(t, overtaken, newcomers/2)
+}
