@@ -6,6 +6,7 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
@@ -54,10 +55,6 @@ func decoded(in io.Reader) *bufio.Reader {
 	return bufio.NewReader(transform.NewReader(in, utf))
 }
 
-// above7F is where Windows-1252 differs from Latin-1, from 0x80 to 0x9F (unicode.org, CP1252.TXT).
-// golang.org/x/text/encoding/charmap would put forty tables of others into the binary.
-var above7F = []rune("€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ")
-
 // windows1252 passes UTF-8 and decodes each byte that is none.
 type windows1252 struct{ transform.NopResetter }
 
@@ -69,9 +66,7 @@ func (windows1252) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 			if !atEOF && !utf8.FullRune(src[nSrc:]) {
 				return nDst, nSrc, transform.ErrShortSrc
 			}
-			if r = rune(src[nSrc]); r < 0xa0 {
-				r = above7F[r-0x80]
-			}
+			r = charmap.Windows1252.DecodeByte(src[nSrc])
 		}
 		if nDst+utf8.RuneLen(r) > len(dst) {
 			return nDst, nSrc, transform.ErrShortDst
