@@ -4,9 +4,9 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
-	"time"
 
 	"go.storefront.example/server/docs"
+	"go.storefront.example/server/rest"
 	"go.storefront.example/server/route"
 )
 
@@ -26,18 +26,15 @@ func (s *Server) publicAddress(*http.Request) string {
 }
 
 // maxReaders is how many answers of the reference may wait for their readers on HTTP/2, where anyone can ask for 128 on one
-// connection and grant no room for any: each takes some 50 kB. crowdedTime is how long each part of a further one may wait.
-const (
-	maxReaders  = 128
-	crowdedTime = 100 * time.Millisecond
-)
+// connection and grant no room for any: each takes some 50 kB. Each part of a further one may wait for rest.CrowdedTime.
+const maxReaders = 128
 
 // withDocs puts the reference, under a guard of its own, beside what a listener serves.
-func withDocs(guarded func(http.Handler) guard, rest route.Lister) http.Handler {
+func withDocs(guarded func(http.Handler) guard, api route.Lister) http.Handler {
 	pages := docs.New(docs.Own)
-	usual, other := guarded(pages), rest.(http.Handler)
+	usual, other := guarded(pages), api.(http.Handler)
 	crowded := usual
-	crowded.reading = crowdedTime
+	crowded.reading = rest.CrowdedTime
 	var readers atomic.Int64
 	return route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -47,12 +44,12 @@ func withDocs(guarded func(http.Handler) guard, rest route.Lister) http.Handler 
 			usual.ServeHTTP(w, r)
 		default:
 			defer readers.Add(-1)
-			under := usual
+			page := usual
 			if readers.Add(1) > maxReaders {
-				under = crowded
+				page = crowded
 			}
-			under.ServeHTTP(w, r)
+			page.ServeHTTP(w, r)
 			_ = http.NewResponseController(w).Flush() // the answer counts until its last part is sent
 		}
-	}), append(rest.Patterns(), pages.(route.Lister).Patterns()...))
+	}), append(api.Patterns(), pages.(route.Lister).Patterns()...))
 }

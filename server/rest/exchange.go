@@ -108,7 +108,7 @@ func (x *exchange) hurry() {
 // patience returns how long a stranger may take, which is less while many of them are there on HTTP/2.
 func (x *exchange) patience(usual time.Duration) time.Duration {
 	if x.stranger && x.edge.strangers.Load() > maxStrangers {
-		return crowdedTime
+		return CrowdedTime
 	}
 	return usual
 }
