@@ -125,18 +125,18 @@ func (c *conn) earlyAnswer(to []byte, x *exchange, refusal *apierr.Refusal) []by
 	}
 	x.edge, x.address, x.refusal, x.status = e, c.peer, refusal, refusal.Status()
 	x.newID()
-	f := e.form.Load()
+	f := e.earlyForm.Load()
 	if f == nil || f.second != now.Unix() {
-		f = e.newForm(refusal, now)
-		e.form.Store(f)
+		f = e.newEarlyForm(refusal, now)
+		e.earlyForm.Store(f)
 	}
 	e.finish(x, x.incoming)
-	return f.append(to, x, now)
+	return f.copyTo(to, x, now)
 }
 
-// form is an answer to a request that is refused early. It is written as any other, once a second; its copies get their
+// earlyForm is an answer to a request that is refused early. It is written as any other, once a second; its copies get their
 // own identifier and time, which costs a fraction.
-type form struct {
+type earlyForm struct {
 	second     int64
 	head, body []byte
 	idInHead   int
@@ -144,19 +144,19 @@ type form struct {
 	timestamp  int
 }
 
-func (e *Edge) newForm(refusal *apierr.Refusal, now time.Time) *form {
+func (e *Edge) newEarlyForm(refusal *apierr.Refusal, now time.Time) *earlyForm {
 	x := &exchange{incoming: &http.Request{}, protocol: ProtocolREST, shed: true}
 	text := e.text(x, refusal)
 	head := bytes.Index(text, []byte("\r\n\r\n")) + len("\r\n\r\n")
-	f := &form{second: now.Unix(), head: text[:head], body: text[head:]}
+	f := &earlyForm{second: now.Unix(), head: text[:head], body: text[head:]}
 	const before = `"timestamp":`
 	f.idInHead, f.idInBody = bytes.Index(f.head, []byte(x.id[0])), bytes.Index(f.body, []byte(x.id[0]))
 	f.timestamp = bytes.LastIndex(f.body, []byte(before)) + len(before)
 	return f
 }
 
-// append appends a copy for a request.
-func (f *form) append(to []byte, x *exchange, now time.Time) []byte {
+// copyTo appends a copy for a request.
+func (f *earlyForm) copyTo(to []byte, x *exchange, now time.Time) []byte {
 	to = append(to, f.head...)
 	body := len(to)
 	copy(to[body-len(f.head)+f.idInHead:], x.id[0])

@@ -119,7 +119,7 @@ type Edge struct {
 	errors     *connect.ErrorWriter
 	door       *door
 	early      sync.RWMutex // held by early refusals, and for good by the server's end
-	form       atomic.Pointer[form]
+	earlyForm  atomic.Pointer[earlyForm]
 }
 
 // New returns the edge for the configured services. It returns an error if a service has no descriptor,
