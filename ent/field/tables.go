@@ -48,7 +48,7 @@ var Order = Table[ent.Order]{
 	{Name: "amount"},
 	{Name: "customer_id"},
 	{Name: "payment_link_id"},
-	{Name: "note", Of: func(o *ent.Order) any { return &o.Note }},
+	{Name: "note"},
 }
 
 // PaymentLink is the table of payment links.

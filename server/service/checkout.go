@@ -88,8 +88,9 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		}
 		known := buyer != nil
 		if d.CustomerID == "" {
-			// A new customer is stored, and shown in the event, with this order counted.
-			if buyer, _, err = s.completeOrCreate(ctx, tx, t, buyer, d.Buyer.row(1)); err != nil {
+			first := d.Buyer.row()
+			first.OrdersCount = 1 // A new customer is stored, and shown in the event, with this order.
+			if buyer, _, err = s.completeOrCreate(ctx, tx, t, buyer, first); err != nil {
 				return nil, err
 			}
 		}
@@ -149,7 +150,7 @@ func (d *OrderDraft) check(t tenant.Store) error {
 // takeBuyer locks the row of the draft's customer; nil means a buyer who is new to the store.
 func (s *Shop) takeBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.Customer, error) {
 	if d.CustomerID == "" {
-		return s.takeKnown(ctx, tx, t, d.Buyer.row(0))
+		return s.takeKnown(ctx, tx, t, d.Buyer.row())
 	}
 	id, ok := validate.ParseID(d.CustomerID)
 	if !ok {

@@ -82,9 +82,8 @@ type Buyer struct {
 	Email, Phone *string
 }
 
-// row is the buyer as a new customer with a number of orders.
-func (b Buyer) row(orders int32) *ent.Customer {
-	return &ent.Customer{Name: b.Name, Email: b.Email, Phone: b.Phone, OrdersCount: orders}
+func (b Buyer) row() *ent.Customer {
+	return &ent.Customer{Name: b.Name, Email: b.Email, Phone: b.Phone}
 }
 
 // buyer reads a customer to record.
