@@ -41,6 +41,7 @@ type webhook struct {
 	doubtful int // in flight, and begun while it was unproven
 	window   int
 	proven   bool // its last attempt succeeded
+	overtook int  // first attempts begun while retries waited, since the last retry
 	lane     [2]lane
 	used     time.Time
 }
@@ -90,20 +91,30 @@ func (l *lanes) free() int { return l.total - l.inFlight }
 func (l *lanes) begin(of queue.Lane) bool {
 	w := l.of(of)
 	// Deliveries that already wait go first.
-	if w.lane[0].waiting || l.room(w) == 0 {
+	if w.lane[0].waiting || w.owesRetries() || l.room(w) == 0 {
 		return false
 	}
-	l.take(w, 1)
+	l.take(of)
 	return true
 }
 
-func (l *lanes) take(w *webhook, n int) {
-	w.inFlight += n
-	l.inFlight += n
-	l.stores[w.store] += n
+// owesRetries reports whether retries go next though there are first attempts: a windowful of these went
+// before them.
+func (w *webhook) owesRetries() bool { return w.lane[1].waiting && w.overtook >= w.window }
+
+func (l *lanes) take(of queue.Lane) {
+	w := l.of(of)
+	w.inFlight++
+	l.inFlight++
+	l.stores[w.store]++
 	if !w.proven {
-		w.doubtful += n
-		l.doubtful += n
+		w.doubtful++
+		l.doubtful++
+	}
+	if of.Retry {
+		w.overtook = 0
+	} else if w.lane[1].waiting {
+		w.overtook++
 	}
 }
 
@@ -157,7 +168,7 @@ func (l *lanes) rewind(oldest []queue.Waiting) {
 }
 
 // wants returns what to claim now: for each webhook with room and waiting deliveries, first
-// attempts before retries. A webhook whose window is nearly full waits until a quarter of it is
+// attempts before retries, except for those that it owes. A webhook whose window is nearly full waits until a quarter of it is
 // free, so that a claim is worth its cost.
 func (l *lanes) wants() []queue.Want {
 	var wants []queue.Want
@@ -165,7 +176,7 @@ func (l *lanes) wants() []queue.Want {
 	stores := map[uuid.UUID]int{}
 	for id, w := range l.webhooks {
 		at := 0
-		if !w.lane[0].waiting {
+		if !w.lane[0].waiting || w.owesRetries() {
 			at = 1
 		}
 		if !w.lane[at].waiting || left <= 0 {
@@ -194,7 +205,7 @@ func (l *lanes) wants() []queue.Want {
 func (l *lanes) claimed(wants []queue.Want, got queue.Claimed) {
 	counts := map[queue.Lane]int{}
 	for _, d := range got.Deliveries {
-		l.take(l.of(d.Lane), 1)
+		l.take(d.Lane)
 		counts[d.Lane]++
 	}
 	for _, want := range wants {

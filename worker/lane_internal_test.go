@@ -109,6 +109,14 @@ func TestWhatWaitsGoesFirst(t *testing.T) {
 	require.Equal(t, []queue.Want{{Lane: retry, Max: 8}}, l.wants(), "from the oldest")
 	l.rewind([]queue.Waiting{{Lane: retry, Since: end.Add(-time.Hour)}})
 	require.Equal(t, []queue.Want{{Lane: retry, Max: 8, After: end.Add(-time.Hour)}}, l.wants(), "which is known")
+
+	l = newLanes(64)
+	l.wait(retry)
+	require.Equal(t, firstWindow, fill(l, first))
+	l.end(first, notMade, time.Time{})
+	require.False(t, l.begin(first), "a windowful of new events went before the retries")
+	l.wait(first)
+	require.Equal(t, []queue.Want{{Lane: retry, Max: 1}}, l.wants(), "which are next")
 }
 
 func TestWebhooksWithoutWorkAreForgotten(t *testing.T) {
