@@ -89,7 +89,11 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		clock:      newClock(c),
 		prober:     c.openProber(connect),
 		announcer:  newNotifier(plain(connect), c.URL),
-		migrator:   func() (*sql.DB, error) { return sql.OpenDB(plain(connect)), nil },
+		migrator: func() (*sql.DB, error) {
+			migrating := plain(connect)
+			migrating.settings = settingsStatement(migrationSettings())
+			return sql.OpenDB(migrating), nil
+		},
 	}
 	s.clock.asked = func(ctx context.Context) (read time.Time, err error) {
 		err = db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&read)
@@ -102,13 +106,21 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	return s, nil
 }
 
+// meanings are the settings on which results depend. A role or a database may have others: without the
+// second, two changes at once would refuse each other; with array_nulls off, NULL in an array would be a
+// text; and without warnings, a commit that its standby has not confirmed would pass for confirmed.
+func meanings() map[string]string {
+	return map[string]string{
+		"array_nulls": "on", "default_transaction_isolation": "read committed", "extra_float_digits": "1",
+		"gin_fuzzy_search_limit": "0", "client_min_messages": "notice", "standard_conforming_strings": "on",
+	}
+}
+
 // settings are those of each connection to PostgreSQL, including the timeouts. The second one ends
 // a transaction that its process left open, and so releases its locks.
 func (c Config) settings() map[string]string {
-	all := maps.Clone(c.Settings)
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := meanings()
+	maps.Copy(all, c.Settings)
 	if c.StatementTimeout > 0 {
 		all["statement_timeout"] = strconv.FormatInt(c.StatementTimeout.Milliseconds(), 10)
 		all["idle_in_transaction_session_timeout"] = strconv.FormatInt(2*c.StatementTimeout.Milliseconds(), 10)
@@ -116,6 +128,13 @@ func (c Config) settings() map[string]string {
 	if c.LockTimeout > 0 {
 		all["lock_timeout"] = strconv.FormatInt(c.LockTimeout.Milliseconds(), 10)
 	}
+	return all
+}
+
+// migrationSettings are those of the connections that change the schema, which may take long.
+func migrationSettings() map[string]string {
+	all := meanings()
+	all["statement_timeout"], all["idle_in_transaction_session_timeout"] = "0", "0"
 	return all
 }
 
@@ -134,7 +153,7 @@ func postgresConnector(text string) (driver.Connector, error) {
 
 // plain returns a connector of connections without the settings and the kept statements of the pools. As
 // theirs, a round trip ends with its context, also if the server never answers.
-func plain(connect driver.Connector) driver.Connector {
+func plain(connect driver.Connector) *connector {
 	return &connector{Connector: connect, remote: true, observe: func(string) {}}
 }
 
@@ -195,12 +214,8 @@ func postgresConfig(text string) (pq.Config, error) {
 	return cfg, nil
 }
 
-// settingsStatement returns the statement that applies the settings to a connection, "" if there
-// are none.
+// settingsStatement returns the statement that applies the settings to a connection.
 func settingsStatement(settings map[string]string) string {
-	if len(settings) == 0 {
-		return ""
-	}
 	calls := make([]string, 0, len(settings))
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		calls = append(calls, "set_config("+pq.QuoteLiteral(name)+", "+pq.QuoteLiteral(settings[name])+", false)")

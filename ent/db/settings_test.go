@@ -1,0 +1,61 @@
+package db_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+)
+
+// setDatabase gives a PostgreSQL database a setting of its own, which each new connection has.
+func setDatabase(t *testing.T, s *db.DB, setting, value string) {
+	t.Helper()
+	_, err := s.Writer().Exec(fmt.Sprintf("DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET %s = %%L', current_database(), '%s'); END $$", setting, value))
+	require.NoError(t, err)
+}
+
+// Whatever a database or a role sets, statements mean the same.
+func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
+	t.Parallel()
+	rows := []struct{ setting, value, truth string }{
+		{"array_nulls", "off", `('{NULL}'::text[])[1] IS NULL`},
+		{"client_min_messages", "error", `current_setting('client_min_messages') = 'notice'`},
+		{"default_transaction_isolation", "serializable", `current_setting('transaction_isolation') = 'read committed'`},
+		{"extra_float_digits", "-10", `(10 / 3::float8)::text = '3.3333333333333335'`},
+		{"gin_fuzzy_search_limit", "1", `current_setting('gin_fuzzy_search_limit') = '0'`},
+		{"standard_conforming_strings", "off", `length('\\') = 2`},
+		{"timezone", "Pacific/Chatham", `'2028-02-29'::timestamptz = '2028-02-29Z'`},
+	}
+	url := dbtest.EmptyURL(t, dbtest.Postgres)
+	owner, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, owner.Close()) }()
+	for _, row := range rows {
+		setDatabase(t, owner, row.setting, row.value)
+	}
+	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 1, AdmissionConns: 1})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	for _, row := range rows {
+		var own bool
+		require.NoError(t, s.Reader().QueryRow("SELECT "+row.truth).Scan(&own), row.setting)
+		require.True(t, own, row.setting)
+		require.NoError(t, s.Admissions().QueryRow("SELECT "+row.truth).Scan(&own), row.setting)
+		require.True(t, own, row.setting)
+	}
+}
+
+// A limit that a role has for its statements would end a large migration each time.
+func TestMigrationsTakeAsLongAsTheyNeed(t *testing.T) {
+	t.Parallel()
+	url := dbtest.EmptyURL(t, dbtest.Postgres)
+	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2, StatementTimeout: time.Hour})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	setDatabase(t, s, "statement_timeout", "1ms")
+	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+}
