@@ -46,7 +46,7 @@ func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	for {
+	for deadlocks := 0; ; {
 		before, err := s.Migrations(ctx)
 		if err != nil {
 			return err
@@ -59,6 +59,9 @@ func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 			if err := s.reportApplied(ctx, result.Source.Version, report); err != nil {
 				return err
 			}
+			deadlocks = 0
+		case isDeadlock(err) && deadlocks < mostDeadlocks:
+			deadlocks++ // and the others, which work on the tables meanwhile, went on
 		default:
 			after, listing := s.Migrations(ctx)
 			if listing != nil || pending(after) == pending(before) {
@@ -66,6 +69,15 @@ func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 			}
 		}
 	}
+}
+
+// mostDeadlocks is how often one migration is tried again that PostgreSQL rolled back because it and
+// servers or workers waited for each other's tables.
+const mostDeadlocks = 20
+
+func isDeadlock(err error) bool {
+	code, _ := postgresCode(err)
+	return code == codeDeadlockDetected
 }
 
 // provider reads the migrations of the database.

@@ -167,6 +167,24 @@ func TestMigrateOnPostgreSQLWaitsForTheLockOfAnother(t *testing.T) {
 	require.False(t, current)
 }
 
+// Servers and workers take tables in another order than a migration does. PostgreSQL ends such a
+// deadlock with an error to one of the two, here to the migration, twice.
+func TestAMigrationThatLosesADeadlockIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	_, err := s.Writer().Exec(`CREATE SEQUENCE deadlocks;
+CREATE FUNCTION deadlock() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF nextval('deadlocks') <= 2 THEN
+		RAISE EXCEPTION 'deadlock detected' USING ERRCODE = 'deadlock_detected';
+	END IF;
+END $$;
+CREATE EVENT TRIGGER deadlock ON ddl_command_end WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION deadlock();`)
+	require.NoError(t, err)
+	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+	require.Greater(t, dbtest.Count(t, s, "deadlocks WHERE last_value > 2"), 0)
+}
+
 func TestANewerSchemaIsCurrentForAnOlderBinary(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {

@@ -1,7 +1,8 @@
 -- +goose Up
+-- The outbox before the deliveries, as workers take them.
+CREATE INDEX "outboxentry_store_id_event_id" ON "outbox" ("store_id", "event_id");
 ALTER TABLE "deliveries" ADD COLUMN "epoch" bigint NOT NULL DEFAULT 0;
 CREATE INDEX "delivery_store_id_event_id" ON "deliveries" ("store_id", "event_id");
-CREATE INDEX "outboxentry_store_id_event_id" ON "outbox" ("store_id", "event_id");
 ALTER TABLE "resends" ADD COLUMN "again_since" timestamptz NULL, ADD COLUMN "stopped" boolean NOT NULL DEFAULT false;
 ALTER TABLE "webhooks" ADD COLUMN "epoch" bigint NOT NULL DEFAULT 1, ADD COLUMN "epoch_since" timestamptz NULL;
 CREATE TABLE "cancellations" (
