@@ -49,13 +49,20 @@ func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 	}
 }
 
-// A limit that a role has for its statements would end a large migration each time.
+// A limit that a database or a role has for its statements would end a large migration each time.
 func TestMigrationsTakeAsLongAsTheyNeed(t *testing.T) {
 	t.Parallel()
 	url := dbtest.EmptyURL(t, dbtest.Postgres)
 	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2, StatementTimeout: time.Hour})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	setDatabase(t, s, "statement_timeout", "1ms")
+	_, err = s.Writer().Exec(`CREATE FUNCTION slowly() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.stores') THEN
+				PERFORM pg_sleep(1.5);
+			END IF;
+		END $$;
+		CREATE EVENT TRIGGER slow ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION slowly()`)
+	require.NoError(t, err)
+	setDatabase(t, s, "statement_timeout", "1s")
 	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
 }
