@@ -146,14 +146,14 @@ type badLines struct {
 	csv   *csv.Writer
 }
 
-// newBadLines begins the file with that name; an empty name is none.
+// newBadLines begins the file with that name, readable only by its owner; an empty name is none.
 func newBadLines(name string) (*badLines, error) {
 	b := &badLines{}
 	if name == "" {
 		return b, nil
 	}
 	var err error
-	if b.file, err = os.Create(name); err != nil {
+	if b.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 		return nil, fmt.Errorf("--errors: %w", err)
 	}
 	b.csv = csv.NewWriter(b.file)
