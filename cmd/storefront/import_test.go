@@ -52,3 +52,32 @@ func TestImportEscapesWhatItShows(t *testing.T) {
 	require.Contains(t, load("products", "title,price\x1b[2J\nA,x\nB,y\n", "--map", "price\x1b[2J=price"), `line 2: price\x1b[2J: must be an amount such as 12.50, from 0 up; line 3: price\x1b[2J: `)
 	require.Contains(t, load("customers", "{\"\\u009b2J\":1}\n"), `line 1: \u009b2J: is not a known field`)
 }
+
+// An order may be larger than what a server reads: its line is reported beside the other bad ones, and a command on the
+// database stores it.
+func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t, dbtest.SQLite)
+	server := startServer(t, "--database-url", url, "--admin-token", remoteToken)
+	line := func(reference string, items int) string {
+		item := `{"title":"x","unitAmount":1,"quantity":1}`
+		return `{"reference":"` + reference + `","status":"FAILED","amount":5,"customer":{"email":"a@example.com"},"items":[` + strings.Repeat(item+",", items-1) + item + "]}\n"
+	}
+	text := line("R-1", 1) + line("R-2", 20_000)
+	does := func(in, name, value string, args ...string) (int, string) {
+		settings := map[string]string{name: value, "STOREFRONT_ADMIN_TOKEN": remoteToken}
+		env := func(asked string) (string, bool) { value, ok := settings[asked]; return value, ok }
+		var out bytes.Buffer
+		return run(t.Context(), args, env, strings.NewReader(in), &out, &out), out.String()
+	}
+	load := []string{"import", "--store", "s", "orders", "-"}
+	code, said := does("", "STOREFRONT_ADMIN_URL", server, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
+	require.Equal(t, 0, code, said)
+	code, said = does(text+"{}\n", "STOREFRONT_ADMIN_URL", server, load...)
+	require.Equal(t, 1, code)
+	require.Contains(t, said, "2 lines cannot be imported; line 2: is larger than the 1 MiB that a server reads; import the file with --database-url; line 3: ")
+	require.Contains(t, said, "; 1 lines before it are done, nothing after")
+	code, said = does(text, "STOREFRONT_DATABASE_URL", url, load...)
+	require.Equal(t, 0, code, said)
+	require.Contains(t, said, "2 lines: 1 order stored, 1 there before")
+}

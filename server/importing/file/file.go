@@ -22,6 +22,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
 )
 
 // BatchRows and maxBatchBytes bound a batch: how many rows a request may hold, and what stays below the
@@ -292,6 +293,10 @@ func (l *load) send(ctx context.Context) error {
 	stored, skipped := 0, repeated
 	if len(sent) > 0 {
 		out, err := l.call(ctx, sent, options)
+		if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.PayloadTooLarge && len(sent) == 1 {
+			sent[0].bad = append(sent[0].bad, LineError{sent[0].line, "", "is larger than the 1 MiB that a server reads; import the file with --database-url"})
+			out, err = nil, nil
+		}
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
 )
 
@@ -64,7 +65,7 @@ func NewClient(address, token string) (*Client, error) {
 			header.Set("Traceparent", parent)
 		}
 	}
-	options := connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
+	options := connect.WithClientOptions(connect.WithSendMaxBytes(MaxBodyBytes), connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
 			sign(ctx, call.Header())
 			answer, err := next(ctx, call)
@@ -73,7 +74,7 @@ func NewClient(address, token string) (*Client, error) {
 			}
 			return answer, nil
 		}
-	}))
+	})))
 	endless := &http.Client{CheckRedirect: plain.CheckRedirect}
 	return &Client{
 		base: base, streams: adminv1connect.NewEventServiceClient(endless, base, connect.WithInterceptors(signed(sign))),
@@ -92,11 +93,13 @@ func NewClient(address, token string) (*Client, error) {
 	}, nil
 }
 
-// refusalOf converts the error of a call to the refusal that the server sent, or to an error that
-// describes what is wrong with the server at this address.
+// refusalOf converts the error of a call to the refusal that the server sent or, for a larger message than it reads,
+// would send, or to an error that describes what is wrong with the server at this address.
 func refusalOf(address string, err error) error {
 	refused, requestID := apierr.FromConnect(err)
 	switch {
+	case refused == nil && connect.CodeOf(err) == connect.CodeResourceExhausted: // before it was sent
+		return message.TooLarge(MaxBodyBytes)
 	case refused == nil:
 		return unserved(address, err)
 	case refused.Code == apierr.InternalError || refused.Code == apierr.Unavailable:
