@@ -3,7 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	"errors"
 	"net"
 	"net/url"
 	"strconv"
@@ -79,7 +79,7 @@ func (l *listeners) close() {}
 // notifier notifies on PostgreSQL, after the commit, on its own connection: a NOTIFY inside a
 // writing transaction holds a lock during its commit that serialises all writers of the database.
 type notifier struct {
-	connect driver.Connector
+	connect *connector
 	url     string
 	start   sync.Once
 	signal  chan struct{}
@@ -89,7 +89,7 @@ type notifier struct {
 	closed bool
 }
 
-func newNotifier(connect driver.Connector, databaseURL string) *notifier {
+func newNotifier(connect *connector, databaseURL string) *notifier {
 	return &notifier{connect: connect, url: spreadHosts(databaseURL), signal: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
@@ -133,7 +133,7 @@ func (n *notifier) close() {
 
 func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	signal := make(chan struct{}, 1)
-	listener := pq.NewDialListener(listenerDialer{newDialer()}, listenerURL(n.url), leastReconnect, mostReconnect, nil)
+	listener := pq.NewDialListener(listenerDialer{newDialer(), n.connect.history}, listenerURL(n.url), leastReconnect, mostReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
 		// It waits for its first connection, and asks again while the server refuses, as a standby does.
@@ -163,29 +163,35 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 }
 
 // listenerDialer dials for a listener, whose driver waits for each answer without limit.
-type listenerDialer struct{ dialer }
+type listenerDialer struct {
+	dialer
+	history *timelines
+}
 
 // DialContext connects.
 func (d listenerDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	socket, err := d.dialer.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return &heard{Conn: socket}, nil
+	return d.heard(d.dialer.DialContext(ctx, network, address))
 }
 
 // DialTimeout connects within the time.
 func (d listenerDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
-	socket, err := d.dialer.DialTimeout(network, address, timeout)
+	return d.heard(d.dialer.DialTimeout(network, address, timeout))
+}
+
+func (d listenerDialer) heard(socket net.Conn, err error) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &heard{Conn: socket}, nil
+	if d.history.isOld(socket.RemoteAddr()) {
+		return nil, errors.Join(errOldPrimary, socket.Close())
+	}
+	return &heard{Conn: socket, history: d.history}, nil
 }
 
-// heard is a connection that breaks if nothing is heard on it for mostSilence.
+// heard is a connection that breaks if nothing is heard on it for mostSilence, or once its server was replaced.
 type heard struct {
 	net.Conn
+	history *timelines
 	bounded atomic.Bool // by a deadline of the driver's, while it connects
 }
 
@@ -201,6 +207,9 @@ func (h *heard) Read(p []byte) (int, error) {
 		if err := h.SetReadDeadline(time.Now().Add(mostSilence)); err != nil {
 			return 0, err
 		}
+	}
+	if h.history.isOld(h.RemoteAddr()) {
+		return 0, errOldPrimary
 	}
 	return h.Conn.Read(p)
 }

@@ -70,6 +70,8 @@ type Config struct {
 
 	// unkept turns off the cache of prepared statements, for comparison.
 	unkept bool
+	// history is that of several hosts of PostgreSQL; nil for one.
+	history *timelines
 }
 
 // DB is an open database. Goroutines may share it.
@@ -153,7 +155,7 @@ func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 	if c.unkept {
 		kept = 0
 	}
-	made := &connector{Connector: inner, kept: kept, remote: remote, observe: c.Observe}
+	made := &connector{Connector: inner, kept: kept, remote: remote, observe: c.Observe, history: c.history}
 	if remote {
 		made.settings, made.watch = settingsStatement(c.settings()), pq.SetNoticeHandler
 	}

@@ -61,6 +61,9 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg, err := postgresConfig(c.URL); err == nil && len(cfg.Multi) > 0 {
+		c.history = &timelines{of: map[string]int64{}}
+	}
 	conns := c.MaxConns
 	if conns <= 0 {
 		conns = max(10, 4*runtime.GOMAXPROCS(0))
@@ -88,9 +91,9 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		admissions: admissions,
 		clock:      newClock(c),
 		prober:     c.openProber(connect),
-		announcer:  newNotifier(plain(connect), c.URL),
+		announcer:  newNotifier(c.plain(connect), c.URL),
 		migrator: func() (*sql.DB, error) {
-			migrating := plain(connect)
+			migrating := c.plain(connect)
 			migrating.settings = settingsStatement(migrationSettings())
 			return sql.OpenDB(migrating), nil
 		},
@@ -153,8 +156,8 @@ func postgresConnector(text string) (driver.Connector, error) {
 
 // plain returns a connector of connections without the settings and the kept statements of the pools. As
 // theirs, a round trip ends with its context, also if the server never answers.
-func plain(connect driver.Connector) *connector {
-	return &connector{Connector: connect, remote: true, observe: func(string) {}}
+func (c Config) plain(connect driver.Connector) *connector {
+	return &connector{Connector: connect, remote: true, observe: func(string) {}, history: c.history}
 }
 
 // openProber returns the connection for checking the database itself. It opens on first use and is

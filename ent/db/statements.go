@@ -48,13 +48,14 @@ type connector struct {
 	watch func(conn driver.Conn, notice func(*pq.Error))
 	// observe is called once for each round trip.
 	observe func(query string)
+	history *timelines
 }
 
 // Connect opens a connection.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	var socket net.Conn
 	ctx = context.WithValue(ctx, socketKey{}, &socket)
-	inner, err := c.Connector.Connect(ctx)
+	inner, err := c.history.connect(ctx, c.Connector, &socket)
 	if err != nil {
 		return nil, &connectError{err}
 	}
@@ -62,7 +63,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, fmt.Errorf("connections of type %T are not supported", inner)
 	}
-	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: c.observe}
+	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: c.observe, history: c.history}
 	if c.settings != "" {
 		defer cn.bound(ctx)()
 		if _, err := full.ExecContext(ctx, c.settings, nil); err != nil {
@@ -110,6 +111,7 @@ type conn struct {
 	kept    *simplelru.LRU[string, *statement]
 	remote  bool     // PostgreSQL: a network away, and one result at a time
 	socket  net.Conn // nil if there is none
+	history *timelines
 	observe func(query string)
 	open    int // results being read
 	inTx    bool
@@ -315,7 +317,7 @@ func (c *conn) Ping(ctx context.Context) error {
 
 // ResetSession implements driver.SessionResetter.
 func (c *conn) ResetSession(ctx context.Context) error {
-	if c.broken {
+	if !c.IsValid() {
 		return driver.ErrBadConn
 	}
 	return c.innerConn.ResetSession(ctx)
@@ -323,7 +325,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 
 // IsValid implements driver.Validator.
 func (c *conn) IsValid() bool {
-	return !c.broken && c.innerConn.IsValid()
+	return !c.broken && (c.socket == nil || !c.history.isOld(c.socket.RemoteAddr())) && c.innerConn.IsValid()
 }
 
 // CheckNamedValue implements driver.NamedValueChecker.
