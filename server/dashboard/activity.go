@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -74,7 +77,10 @@ func (d *dashboard) activity(v *visit) error {
 	if err != nil {
 		return err
 	}
-	gone := urlsOf(found.GetEntries(), changed)
+	gone, err := d.goneURLs(v, found.GetEntries(), changed, names)
+	if err != nil {
+		return err
+	}
 	for i, e := range found.GetEntries() {
 		for j, c := range changed[i] {
 			if _, ok := referred[c.Field]; ok {
@@ -92,6 +98,29 @@ func (d *dashboard) activity(v *visit) error {
 
 // referred are the kinds of resource whose ids are the values of a field.
 var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link"}
+
+// goneURLs returns the URLs of deleted webhooks by their ids: as the entries of the page tell them, or else the journal's
+// entries about their registration.
+func (d *dashboard) goneURLs(v *visit, entries []*adminv1.ActivityEntry, changed [][]change, names map[string]string) (map[string]string, error) {
+	urls, unknown := urlsOf(entries, changed), map[uuid.UUID]bool{}
+	for _, e := range entries {
+		if of := e.GetResource(); of.GetType() == "webhook" && cmp.Or(names[of.GetId()], urls[of.GetId()]) == "" {
+			unknown[uuid.MustParse(of.GetId())] = true
+		}
+	}
+	made, err := d.Operator.RegistrationsOf(v, slices.Collect(maps.Keys(unknown)))
+	if err != nil {
+		return nil, err
+	}
+	changed = make([][]change, len(made))
+	for i, e := range made {
+		if changed[i], err = changesOf([]byte(e.GetChanges()), v.store.Currency); err != nil {
+			return nil, err
+		}
+	}
+	maps.Copy(urls, urlsOf(made, changed))
+	return urls, nil
+}
 
 // urlsOf returns the URLs of webhooks by their ids, as the newest of the entries tell them: a deleted webhook has no
 // other name.

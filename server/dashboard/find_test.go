@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -86,6 +87,8 @@ func TestTheFollowedListHasItsNextPage(t *testing.T) {
 
 var bareID = regexp.MustCompile(`>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}<`)
 
+var olderPage = regexp.MustCompile(`/activity\?(before=[^"]+)"`)
+
 func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
@@ -115,11 +118,24 @@ func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 		}
 		require.Empty(t, bareID.FindString(a.text))
 
+		// A page of entries of which none holds its URL.
+		for range 30 {
+			_, err = p.operator.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: o.webhook})
+			require.NoError(t, err)
+			_, err = p.operator.EnableWebhook(ctx, &adminv1.EnableWebhookRequest{Id: o.webhook})
+			require.NoError(t, err)
+		}
 		_, err = p.operator.DeleteWebhook(ctx, &adminv1.DeleteWebhookRequest{Id: o.webhook})
 		require.NoError(t, err)
 		a = p.signedIn("one").get("/activity")
 		require.Contains(t, a.text, `</span> https://one.example.com/hooks</p>`, "a deleted webhook has no page, and keeps its name")
 		require.NotContains(t, a.text, `/webhooks/`+o.webhook)
+		older := olderPage.FindStringSubmatch(a.text)
+		require.NotNil(t, older)
+		a = p.signedIn("one").get("/activity?" + html.UnescapeString(older[1]))
+		require.NotContains(t, a.text, "<dt>url</dt>")
+		require.Contains(t, a.text, `</span> https://one.example.com/hooks</p>`)
+		require.NotContains(t, a.text, o.webhook)
 	})
 }
 

@@ -3,18 +3,23 @@ package operator
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/webhook"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/validate"
 )
 
@@ -65,6 +70,31 @@ func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (map
 		}
 	}
 	return names, nil
+}
+
+// registrationDelay is how much later than its id's time a webhook's registration is in the journal at most.
+const registrationDelay = time.Minute
+
+// RegistrationsOf returns the journal's entries about the registration of these webhooks, which tell the URLs of those
+// that are gone. The index of the journal's times finds them. The context must be in the store (In).
+func (o *Operator) RegistrationsOf(ctx context.Context, webhooks []uuid.UUID) ([]*adminv1.ActivityEntry, error) {
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return nil, errors.New("find registrations of webhooks: the context is in no store")
+	}
+	var found []*adminv1.ActivityEntry
+	for _, w := range webhooks {
+		made := id.Time(w)
+		rows, err := o.db.Client().ActivityEntry.Query().Where(
+			activityentry.StoreID(t.ID), activityentry.CreatedAtGTE(made), activityentry.CreatedAtLT(made.Add(registrationDelay)),
+			activityentry.ResourceID(w), activityentry.Action("webhook.created"),
+		).All(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("find the registration of a webhook: %w", err)
+		}
+		found = append(found, each(rows, activityEntry)...)
+	}
+	return found, nil
 }
 
 // name adds the names of the rows that a query finds.
