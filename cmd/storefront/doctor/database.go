@@ -203,12 +203,26 @@ func partitions(ctx context.Context, s *db.DB) Finding {
 		}
 		ahead = min(ahead, days)
 	}
-	const remedy = "run a worker, which makes them each day, or `storefront migrate up` once"
+	remedy, by := "run a worker, which makes them each day, or `storefront migrate up` once", ""
+	switch other, err := owner(ctx, s); {
+	case err != nil:
+		return broken(check, err)
+	case other != "":
+		by = ", by " + other + " alone"
+		remedy = "run a worker as the database's user " + other + ", who owns the tables; a worker as this user can neither make nor delete days"
+	}
 	switch {
 	case ahead == 0:
 		return warn(check, remedy, "today has none: its events and deliveries share one table with all days that have none")
 	case ahead < leastDaysAhead:
-		return warn(check, remedy, "made for %s only", plural(ahead, "day"))
+		return warn(check, remedy, "made for %s only%s", plural(ahead, "day"), by)
 	}
-	return ok(check, "made for %d days", ahead)
+	return ok(check, "made for %d days%s", ahead, by)
+}
+
+// owner reports who may make and drop the days, if that is not this user.
+func owner(ctx context.Context, s *db.DB) (name string, err error) {
+	err = s.Reader().QueryRowContext(ctx, `SELECT coalesce((SELECT pg_get_userbyid(relowner) FROM pg_class
+ WHERE oid = to_regclass('events') AND NOT pg_has_role(relowner, 'USAGE')), '')`).Scan(&name)
+	return name, err
 }

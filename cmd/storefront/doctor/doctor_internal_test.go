@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -133,6 +134,33 @@ func TestPartitionsRunOut(t *testing.T) {
 	// The remedy.
 	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
 	requireFinding(t, partitions(t.Context(), s), OK, "made for 14 days", "")
+}
+
+// A server may run as a user who owns nothing; a worker may not.
+func TestPartitionsOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t, dbtest.Postgres)
+	open := func(c db.Config) *db.DB {
+		s, err := db.Open(t.Context(), c)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
+	}
+	s := open(db.Config{URL: url})
+	var user string
+	require.NoError(t, s.Reader().QueryRow("SELECT current_user").Scan(&user))
+	other := "other_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	_, err := s.Writer().Exec("CREATE ROLE " + other)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := s.Writer().Exec("DROP ROLE " + other)
+		require.NoError(t, err)
+	})
+	var later time.Duration
+	o := open(db.Config{URL: url + "&role=" + other, Clock: func() time.Time { return time.Now().Add(later) }})
+	requireFinding(t, partitions(t.Context(), o), OK, "made for 1[34] days, by "+user+" alone", "")
+	later = 20 * 24 * time.Hour
+	requireFinding(t, partitions(t.Context(), o), Warn, "today has none", "as the database's user "+user)
 }
 
 func TestOpenTransactions(t *testing.T) {
