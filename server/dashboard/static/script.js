@@ -88,11 +88,13 @@
     if (form.dataset.sent !== undefined) event.preventDefault();
     form.dataset.sent = "";
   });
-  // A page that the browser keeps for the way back: its forms can be sent, its secret is gone.
-  addEventListener("pageshow", (event) => {
-    if (!event.persisted) return;
+  // A form that the reader stops on its way (Esc, or the browser's button) can be sent again. So can those of a page that
+  // the browser keeps for the way back; its secret is gone.
+  const usable = () => {
     for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
-  });
+  };
+  globalThis.navigation?.addEventListener("navigateerror", usable);
+  addEventListener("pageshow", (event) => { if (event.persisted) usable(); });
   addEventListener("pagehide", () => {
     const secret = document.getElementById("secret");
     if (secret) secret.value = "shown once";
