@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"html"
 	"maps"
 	"net/http"
 	"net/url"
@@ -18,6 +19,9 @@ import (
 )
 
 var secretText = regexp.MustCompile(`svc_live_[0-9A-Za-z]{42}|whsec_[\w-]{43}`)
+
+// wasField is a field as it was when its form was opened.
+var wasField = regexp.MustCompile(`<input type="hidden" name="(was_\w+)" value="([^"]*)">`)
 
 // onceForm is a form whose answer shows a secret.
 type onceForm struct {
@@ -44,6 +48,9 @@ func (r reader) form(page string, typed url.Values) url.Values {
 	all := maps.Clone(typed)
 	all.Set("once", once[1])
 	all.Set("csrf", token[1])
+	for _, was := range wasField.FindAllStringSubmatch(text, -1) {
+		all.Add(was[1], html.UnescapeString(was[2]))
+	}
 	return all
 }
 

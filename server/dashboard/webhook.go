@@ -1,7 +1,10 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
@@ -88,7 +91,9 @@ type webhookForm struct {
 	URL, Description string
 	Events           []string
 	Chosen           map[string]bool
-	Problems         problems
+	// Was has the fields as they were when the form was opened; nil for a new webhook.
+	Was      map[string][]string
+	Problems problems
 }
 
 func (d *dashboard) showWebhookForm(v *visit, status int, f webhookForm) error {
@@ -113,7 +118,7 @@ func (d *dashboard) editWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return d.showWebhookForm(v, http.StatusOK, webhookForm{ID: w.GetId(), URL: w.GetUrl(), Description: w.GetDescription(), Chosen: set(w.GetEvents())})
+	return d.showWebhookForm(v, http.StatusOK, webhookForm{ID: w.GetId(), URL: w.GetUrl(), Description: w.GetDescription(), Chosen: set(w.GetEvents()), Was: editable(w)})
 }
 
 // createWebhook registers a webhook and shows its secret, this once. The same form again registers no
@@ -126,7 +131,7 @@ func (d *dashboard) createWebhook(v *visit) error {
 	form := v.r.PostForm
 	if len(form["events"]) == 0 {
 		// webhooks.Draft takes no events for all events, but a reader who unticked all boxes means none.
-		return d.webhookRefused(v, "", noEvents())
+		return d.webhookRefused(v, "", nil, noEvents())
 	}
 	made, err := d.Operator.CreateWebhook(v, &adminv1.CreateWebhookRequest{
 		Url: form.Get("url"), Description: form.Get("description"), Events: form["events"], IdempotencyKey: once,
@@ -141,40 +146,68 @@ func (d *dashboard) createWebhook(v *visit) error {
 		})
 	}
 	if err != nil {
-		return d.webhookRefused(v, "", err)
+		return d.webhookRefused(v, "", nil, err)
 	}
 	d.showSecret(v, "Your webhook is registered", made)
 	return nil
 }
 
-// updateWebhook changes a webhook.
+// editable has the fields of a webhook that its form changes, by name.
+func editable(w *adminv1.Webhook) map[string][]string {
+	return map[string][]string{"url": {w.GetUrl()}, "description": {w.GetDescription()}, "events": w.GetEvents()}
+}
+
+// updateWebhook changes those fields of a webhook that the reader has changed in the form. If somebody else has
+// changed one of them since the form was opened, the form comes again and says so.
 func (d *dashboard) updateWebhook(v *visit) error {
 	form, id := v.r.PostForm, v.r.PathValue("id")
-	url, description := form.Get("url"), form.Get("description")
-	_, err := d.Operator.UpdateWebhook(v, &adminv1.UpdateWebhookRequest{
-		Id: id, Url: &url, Description: &description, Events: form["events"],
-		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"url", "description", "events"}},
+	now, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: id})
+	if err != nil {
+		return err
+	}
+	mask, was, meanwhile := &fieldmaskpb.FieldMask{}, map[string][]string{}, problems{}
+	for name, is := range editable(now) {
+		was[name] = form["was_"+name]
+		switch typed := form[name]; {
+		case slices.Equal(typed, is), was[name] != nil && slices.Equal(typed, was[name]): // it stays, whatever it is now
+		case was[name] == nil, slices.Equal(was[name], is):
+			mask.Paths = append(mask.Paths, name)
+		default:
+			was[name] = is
+			meanwhile[name] = fmt.Sprintf("Somebody else has changed this to “%s” meanwhile. If you save again, yours replaces it.", strings.Join(is, ", "))
+		}
+	}
+	if len(meanwhile) > 0 {
+		return d.webhookAgain(v, http.StatusConflict, id, was, meanwhile)
+	}
+	_, err = d.Operator.UpdateWebhook(v, &adminv1.UpdateWebhookRequest{
+		Id: id, Url: new(form.Get("url")), Description: new(form.Get("description")), Events: form["events"], UpdateMask: mask,
 	})
 	if err != nil {
-		return d.webhookRefused(v, id, err)
+		return d.webhookRefused(v, id, was, err)
 	}
 	return v.to("/webhooks/"+id, "webhook-saved")
 }
 
 // webhookRefused shows the form again with what is wrong.
-func (d *dashboard) webhookRefused(v *visit, id string, err error) error {
+func (d *dashboard) webhookRefused(v *visit, id string, was map[string][]string, err error) error {
 	wrong, err := problemsOf(err, map[apierr.Code]string{
 		apierr.WebhookURLInvalid: "url", apierr.WebhookLimit: "", apierr.SecretKeyMissing: "",
 	})
 	if err != nil {
 		return err
 	}
-	form := v.r.PostForm
-	if wrong["events"] != "" && len(form["events"]) == 0 {
+	if wrong["events"] != "" && len(v.r.PostForm["events"]) == 0 {
 		wrong["events"] = "Choose at least one."
 	}
-	return d.showWebhookForm(v, http.StatusUnprocessableEntity, webhookForm{
-		ID: id, URL: form.Get("url"), Description: form.Get("description"), Chosen: set(form["events"]), Problems: wrong,
+	return d.webhookAgain(v, http.StatusUnprocessableEntity, id, was, wrong)
+}
+
+// webhookAgain shows the form with what was typed.
+func (d *dashboard) webhookAgain(v *visit, status int, id string, was map[string][]string, wrong problems) error {
+	form := v.r.PostForm
+	return d.showWebhookForm(v, status, webhookForm{
+		ID: id, URL: form.Get("url"), Description: form.Get("description"), Chosen: set(form["events"]), Was: was, Problems: wrong,
 	})
 }
 

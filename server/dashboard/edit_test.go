@@ -1,0 +1,53 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+)
+
+// Two members open the form of one webhook. Each changes what they typed and nothing else; the second to save what both
+// have changed is told, loses nothing, and may save again.
+func TestTwoEditAWebhookAtOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		p := newPlace(t, s)
+		path := "/webhooks/" + p.fill("one").webhook + "/edit"
+		is := func() *adminv1.Webhook { return mustList(t, p)[0] }
+		before := is()
+		first, second := p.signedIn("one"), p.signedIn("one")
+		typed := url.Values{"url": {"https://first.example.com/"}, "description": {before.GetDescription()}, "events": before.GetEvents()}
+		mine := second.form(path, url.Values{"url": {before.GetUrl()}, "description": {"Books"}, "events": before.GetEvents()})
+		require.Equal(t, http.StatusSeeOther, first.send(http.MethodPost, path, first.form(path, typed)).status)
+		require.Equal(t, http.StatusSeeOther, second.send(http.MethodPost, path, mine).status)
+		require.Equal(t, "https://first.example.com/", is().GetUrl(), "the second has not touched it")
+		require.Equal(t, "Books", is().GetDescription())
+
+		theirs := second.form(path, url.Values{"url": {"https://first.example.com/"}, "description": {"Accounts"}, "events": {"order.paid"}})
+		typed = first.form(path, url.Values{"url": {"https://10.0.0.1/"}, "description": {"Ledger"}, "events": before.GetEvents()})
+		require.Equal(t, http.StatusSeeOther, second.send(http.MethodPost, path, theirs).status)
+		for range 2 { // what the page that it answers with sends then
+			answer := first.send(http.MethodPost, path, typed)
+			require.Equal(t, http.StatusConflict, answer.status)
+			require.Contains(t, answer.text, "changed this to “Accounts” meanwhile")
+			require.Contains(t, answer.text, `value="Ledger"`)
+			require.Contains(t, answer.text, `name="was_description" value="Accounts"`)
+			require.Contains(t, answer.text, `name="was_events" value="`+before.GetEvents()[1]+`"`)
+			require.Equal(t, "Accounts", is().GetDescription())
+		}
+		typed["was_description"] = []string{"Accounts"}
+		answer := first.send(http.MethodPost, path, typed)
+		require.Equal(t, http.StatusUnprocessableEntity, answer.status)
+		require.Contains(t, answer.text, `name="was_events" value="`+before.GetEvents()[1]+`"`, "so that the events stay theirs")
+		typed.Set("url", "https://first.example.com/")
+		require.Equal(t, http.StatusSeeOther, first.send(http.MethodPost, path, typed).status)
+		require.Equal(t, "Ledger", is().GetDescription())
+		require.Equal(t, []string{"order.paid"}, is().GetEvents())
+	})
+}
