@@ -109,7 +109,7 @@ func (s *Server) timed(next http.Handler, streams ...string) http.Handler {
 // admits this machine, provided that others cannot reach the listener.
 func newOperatorGate(c Config, listens net.Addr) *rpc.Gate {
 	if c.AdminToken != "" {
-		return rpc.NewGate(c.AdminToken)
+		return rpc.NewGate(c.AdminToken, c.OldAdminToken)
 	}
 	if tcp, ok := listens.(*net.TCPAddr); ok && c.AdminOpen && tcp.IP.IsLoopback() {
 		return rpc.NewLocalGate()

@@ -2,6 +2,8 @@ package server
 
 import (
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,4 +33,15 @@ func TestTheOperatorsSideIsOnWithATokenOrOnThisMachineAlone(t *testing.T) {
 		require.Equal(t, row.on, gate != nil, name)
 	}
 	require.Nil(t, newOperatorGate(Config{AdminOpen: true}, &net.UnixAddr{Name: "/tmp/s"}), "what is no address of this machine is not taken for one")
+}
+
+func TestTheOperatorsTokenBeforeIsTakenToo(t *testing.T) {
+	t.Parallel()
+	const token, older = "a-token-of-the-operator-for-tests", "the-token-that-was-there-before-it"
+	gate := newOperatorGate(Config{AdminToken: token, OldAdminToken: older}, &net.TCPAddr{})
+	for _, sent := range []string{token, older} {
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r.Header.Set("Authorization", "Bearer "+sent)
+		require.NoError(t, gate.Admit(r))
+	}
 }

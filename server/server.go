@@ -48,6 +48,8 @@ type Config struct {
 	AdminAddr string
 	// AdminToken admits the operator to the admin services; empty turns them off, but see AdminOpen.
 	AdminToken string
+	// OldAdminToken admits the operator too, while AdminToken takes its place; empty means none.
+	OldAdminToken string
 	// AdminOpen turns the admin services on without a token if the operator's listener is on a
 	// loopback address, for development.
 	AdminOpen bool

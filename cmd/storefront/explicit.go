@@ -13,7 +13,7 @@ import (
 const clears = "clears"
 
 // clearable are settings of many commands that may be empty, as if they were not set at all.
-var clearable = []string{"admin-token", "admin-url", "config", "egress-proxy", "old-secret-keys", "secret-key"}
+var clearable = []string{"admin-token", "admin-url", "config", "egress-proxy", "old-admin-token", "old-secret-keys", "secret-key"}
 
 // explicit returns the names of the flags that the command line, the environment or the settings
 // file gives a value. An empty value is never the same as an absent flag: it clears what can be

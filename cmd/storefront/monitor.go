@@ -30,7 +30,7 @@ func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context
 		if err := (adminToken{m.AdminToken}).check(); err != nil {
 			return err
 		}
-		c.Guard = rpc.NewGate(m.AdminToken).Guard
+		c.Guard = rpc.NewGate(m.AdminToken, "").Guard
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", m.AdminAddr)
 	if err != nil {

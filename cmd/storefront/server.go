@@ -22,6 +22,7 @@ type serverCmd struct {
 	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API."`
 	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard."`
 	adminToken
+	OldAdminToken  string    `placeholder:"TOKEN" help:"A token that still lets the operator in while --admin-token takes its place. Better set as STOREFRONT_OLD_ADMIN_TOKEN."`
 	PublicURL      publicURL `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug (default: http://localhost:3000)."`
 	DisableAfter   positive  `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as set for the worker."`
 	RequestTimeout timeout   `default:"10s" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock."`
@@ -60,6 +61,20 @@ func (t adminToken) check() error {
 	}
 	if err := rpc.CheckToken(t.AdminToken); err != nil {
 		return usage("--admin-token: %w; `openssl rand -hex 32` makes one", err)
+	}
+	return nil
+}
+
+// check refuses tokens that could be guessed.
+func (c *serverCmd) check() error {
+	if err := c.adminToken.check(); err != nil || c.OldAdminToken == "" {
+		return err
+	}
+	if c.AdminToken == "" {
+		return usage("--old-admin-token: set --admin-token to the token that takes its place")
+	}
+	if err := rpc.CheckToken(c.OldAdminToken); err != nil {
+		return usage("--old-admin-token: %w", err)
 	}
 	return nil
 }
@@ -122,7 +137,8 @@ func (c *serverCmd) serve(s *session) error {
 	}
 	defer t.flush(s.ctx)
 	config := server.Config{
-		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, DB: handle, Logger: logger, Options: options,
+		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, OldAdminToken: c.OldAdminToken,
+		DB: handle, Logger: logger, Options: options,
 		DrainDelay: time.Duration(c.DrainDelay), MaxConnections: int(c.MaxConnections),
 		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog), PublicDocs: bool(c.Docs),
 	}

@@ -35,22 +35,28 @@ func CheckToken(token string) error {
 
 // Gate lets the operator in, and nobody else. Goroutines may share it.
 type Gate struct {
-	// token is the SHA-256 of the token; without one the gate is for this machine only.
-	token [sha256.Size]byte
-	local bool
+	// tokens are the SHA-256 of each; without any the gate is for this machine only.
+	tokens [][sha256.Size]byte
 }
 
-// NewGate returns the gate that opens to the token.
-func NewGate(token string) *Gate { return &Gate{token: sha256.Sum256([]byte(token))} }
+// NewGate returns the gate that opens to a token and, while one takes the place of another, to the older one too. An
+// empty older token is none.
+func NewGate(token, older string) *Gate {
+	g := &Gate{tokens: [][sha256.Size]byte{sha256.Sum256([]byte(token))}}
+	if older != "" {
+		g.tokens = append(g.tokens, sha256.Sum256([]byte(older)))
+	}
+	return g
+}
 
 // NewLocalGate returns the gate that opens without a token to programs on this machine, for a
 // listener on a loopback address. Pages in a browser on this machine are kept out: those of another
 // origin by the headers that browsers send, those whose name was made to point here by that name.
-func NewLocalGate() *Gate { return &Gate{local: true} }
+func NewLocalGate() *Gate { return &Gate{} }
 
 // Admit refuses with admin_token_missing, admin_token_invalid or, at a local gate, origin_refused.
 func (g *Gate) Admit(r *http.Request) error {
-	if g.local {
+	if len(g.tokens) == 0 {
 		return admitLocal(r)
 	}
 	authorization := r.Header["Authorization"]
@@ -65,10 +71,12 @@ func (g *Gate) Admit(r *http.Request) error {
 	}
 	// Hashes have one length, so that the time reveals nothing of either text.
 	sent := sha256.Sum256([]byte(token))
-	if subtle.ConstantTimeCompare(sent[:], g.token[:]) != 1 {
-		return apierr.New(apierr.AdminTokenInvalid, "The token is not the operator's.")
+	for _, known := range g.tokens {
+		if subtle.ConstantTimeCompare(sent[:], known[:]) == 1 {
+			return nil
+		}
 	}
-	return nil
+	return apierr.New(apierr.AdminTokenInvalid, "The token is not the operator's.")
 }
 
 func admitLocal(r *http.Request) error {

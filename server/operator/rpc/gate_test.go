@@ -17,7 +17,7 @@ const token = "correct-horse-battery-staple-0123"
 
 func TestGateOpensToTheTokenAlone(t *testing.T) {
 	t.Parallel()
-	gate := rpc.NewGate(token)
+	gate := rpc.NewGate(token, "")
 	for name, row := range map[string]struct {
 		authorization []string
 		code          apierr.Code
@@ -40,6 +40,16 @@ func TestGateOpensToTheTokenAlone(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "http://admin.example/", nil)
 		r.Header["Authorization"] = row.authorization
 		require.Equal(t, row.code, codeOf(gate.Admit(r)), name)
+	}
+}
+
+func TestGateOpensToTwoTokensWhileOneReplacesTheOther(t *testing.T) {
+	t.Parallel()
+	const older = "older-" + token
+	for sent, code := range map[string]apierr.Code{token: "", older: "", token + older: apierr.AdminTokenInvalid} {
+		r := httptest.NewRequest(http.MethodPost, "http://admin.example/", nil)
+		r.Header.Set("Authorization", "Bearer "+sent)
+		require.Equal(t, code, codeOf(rpc.NewGate(token, older).Admit(r)), sent)
 	}
 }
 
@@ -76,7 +86,7 @@ func TestLocalGateAnswersProgramsOfThisMachine(t *testing.T) {
 
 func TestGuardAnswersWhatItRefusesInTheProtocolOfTheRequest(t *testing.T) {
 	t.Parallel()
-	guarded := rpc.NewGate(token).Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	guarded := rpc.NewGate(token, "").Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	for name, row := range map[string]struct {
 		method, contentType string
 		status              int

@@ -84,7 +84,7 @@ func newBenchOn(t *testing.T, s *db.DB) *bench {
 	b.operator = operator.New(b.db, operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}})
 	mux := http.NewServeMux()
 	for _, s := range rpc.Services(b.operator, rpc.Config{
-		Gate: rpc.NewGate(token), Logger: slog.New(slog.NewJSONHandler(b.log, nil)), Unreachable: db.IsUnreachable, Now: b.db.Now,
+		Gate: rpc.NewGate(token, ""), Logger: slog.New(slog.NewJSONHandler(b.log, nil)), Unreachable: db.IsUnreachable, Now: b.db.Now,
 		Limiter: b.limiter,
 	}) {
 		mux.Handle(s.Path, s.Handler)
