@@ -2,9 +2,11 @@ package db
 
 import (
 	"context"
+	"crypto/x509"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -170,6 +172,17 @@ func postgresCode(err error) (string, bool) {
 		return "", false
 	}
 	return string(e.Code), true
+}
+
+// remedied adds to an error of PostgreSQL what the operator can do about it.
+func remedied(err error) error {
+	if code, _ := postgresCode(err); code == codeInsufficientPrivilege {
+		return fmt.Errorf("%w; connect as the owner of the database and its tables", err)
+	}
+	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {
+		return fmt.Errorf("%w; add sslrootcert=FILE to the URL, with the certificate of the authority that signed the server's", err)
+	}
+	return err
 }
 
 // sqliteCode returns SQLite's extended result code, 0 for other errors.

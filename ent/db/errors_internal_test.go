@@ -2,8 +2,11 @@ package db
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql/driver"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/lib/pq"
@@ -100,4 +103,12 @@ func TestACommitWithoutItsStandbyIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	c.notice(&pq.Error{Code: "01000", Routine: "ExecuteTruncate", Severity: "WARNING"})
 	require.NoError(t, tx.Commit(), "other warnings are none of ours")
+}
+
+func TestACertificateOfAnUnknownAuthorityHasItsRemedy(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	defer s.Close()
+	_, err := tls.Dial("tcp", s.Listener.Addr().String(), &tls.Config{})
+	require.ErrorContains(t, remedied(&connectError{err}), "sslrootcert=FILE")
 }

@@ -28,7 +28,7 @@ func (s *DB) Migrate(ctx context.Context, report func(Migration)) error {
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	err = s.migrate(ctx, db, report)
+	err = remedied(s.migrate(ctx, db, report))
 	if err == nil {
 		// If a table is in use, rows go to the default partition and a worker makes the rest.
 		if err = s.MakePartitions(ctx); IsPutOff(err) {

@@ -2,10 +2,13 @@ package db_test
 
 import (
 	"context"
+	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/pressly/goose/v3/lock"
 	"github.com/stretchr/testify/require"
 
@@ -218,4 +221,25 @@ func TestMigrationsMakeTheTablesOfTheSchema(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, missing, "ent/schema has changed without a migration")
 	})
+}
+
+// PostgreSQL says only that permission is denied.
+func TestMigrateByAnotherThanTheOwnerSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	owners := dbtest.EmptyURL(t, dbtest.Postgres)
+	owner := open(t, owners)
+	name, password := "other_"+strings.ReplaceAll(uuid.NewString(), "-", ""), uuid.NewString()
+	_, err := owner.Writer().Exec("CREATE ROLE " + name + " LOGIN PASSWORD '" + password + "'")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := owner.Writer().Exec("DROP ROLE " + name)
+		require.NoError(t, err)
+	})
+	others, err := url.Parse(owners)
+	require.NoError(t, err)
+	others.User = url.UserPassword(name, password)
+	other, err := db.Open(t.Context(), db.Config{URL: others.String()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	require.ErrorContains(t, other.Migrate(t.Context(), func(db.Migration) {}), "connect as the owner of the database")
 }

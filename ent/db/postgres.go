@@ -71,7 +71,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	db := sql.OpenDB(c.keep(connect, true))
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
-		return nil, fmt.Errorf("reach the database: %w", err)
+		return nil, fmt.Errorf("reach the database: %w", remedied(err))
 	}
 	// Before the pool is bounded, because it takes two connections.
 	if err := refusePooler(ctx, db); err != nil {
