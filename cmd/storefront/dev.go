@@ -70,7 +70,7 @@ func (c *devCmd) Run(s *session) error {
 
 // start makes the demo store and serves it.
 func (c *devCmd) start(s *session, data database, logger *slog.Logger) error {
-	if err := migrate(s.ctx, data, func(db.Migration) {}); err != nil {
+	if err := migrate(s.ctx, data, func(db.Migration) {}, func(db.Migration) {}); err != nil {
 		return err
 	}
 	// Until it serves, and once it does no more, commands work on the database.

@@ -44,7 +44,12 @@ type migrateUpCmd struct{ database }
 // Run migrates.
 func (c *migrateUpCmd) Run(s *session) error {
 	var applied []db.Migration
-	if err := migrate(s.ctx, c.database, func(m db.Migration) { applied = append(applied, m) }); err != nil {
+	shown := newProgress(s.errs, "migrating", 0)
+	err := migrate(s.ctx, c.database,
+		func(m db.Migration) { shown.draw(fmt.Sprintf("%s %d %s…", shown.what, m.Version, m.Name)) },
+		func(m db.Migration) { applied = append(applied, m) })
+	shown.end()
+	if err != nil {
 		return err
 	}
 	if len(applied) == 0 && !s.json {

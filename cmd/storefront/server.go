@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"go.storefront.example/ent/db"
@@ -117,9 +118,12 @@ func (c *serverCmd) serve(s *session) error {
 		return err
 	}
 	if c.Migrate {
-		if err := migrate(s.ctx, c.database, func(m db.Migration) {
-			logger.InfoContext(s.ctx, "migrated", "version", m.Version, "name", m.Name)
-		}); err != nil {
+		log := func(message string) func(db.Migration) {
+			return func(m db.Migration) {
+				logger.InfoContext(s.ctx, message, "version", m.Version, "name", m.Name)
+			}
+		}
+		if err := migrate(s.ctx, c.database, log("migrating"), log("migrated")); err != nil {
 			return err
 		}
 	}
@@ -171,13 +175,29 @@ func (t *timeout) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// migrate brings the schema up to date.
-func migrate(ctx context.Context, d database, report func(db.Migration)) error {
+// migrate brings the schema up to date. It calls begin before each migration, and report after it.
+func migrate(ctx context.Context, d database, begin, report func(db.Migration)) error {
 	handle, err := db.Open(ctx, db.Config{URL: d.DatabaseURL})
 	if err != nil {
 		return err
 	}
-	return errors.Join(handle.Migrate(ctx, report), handle.Close())
+	left, err := handle.Migrations(ctx)
+	if err != nil {
+		return errors.Join(err, handle.Close())
+	}
+	left = slices.DeleteFunc(left, func(m db.Migration) bool { return m.AppliedAt != nil })
+	next := func() {
+		if len(left) > 0 {
+			begin(left[0])
+			left = left[1:]
+		}
+	}
+	next()
+	err = handle.Migrate(ctx, func(m db.Migration) {
+		report(m)
+		next()
+	})
+	return errors.Join(err, handle.Close())
 }
 
 // serve runs a server until the context ends. Bound is called once both addresses are taken.
