@@ -22,7 +22,11 @@ type activityListCmd struct {
 // Run lists the activity.
 func (c *activityListCmd) Run(s *session) error {
 	return listOf(s, c.inStore, c.limit, activityTable, func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]*adminv1.ActivityEntry, string, error) {
-		out, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: store, Since: c.Since.message(), PageSize: size, PageToken: token})
+		since, err := c.Since.message(ctx, o)
+		if err != nil {
+			return nil, "", err
+		}
+		out, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: store, Since: since, PageSize: size, PageToken: token})
 		return out.GetEntries(), out.GetNextPageToken(), err
 	})
 }

@@ -48,9 +48,12 @@ type deliveryListCmd struct {
 // Run lists the deliveries.
 func (c *deliveryListCmd) Run(s *session) error {
 	in := &adminv1.ListDeliveriesRequest{
-		Store: c.Store, WebhookId: c.Webhook, Status: enumOf[adminv1.Delivery_Status](adminv1.Delivery_Status_value, c.Status), Since: c.Since.message(),
+		Store: c.Store, WebhookId: c.Webhook, Status: enumOf[adminv1.Delivery_Status](adminv1.Delivery_Status_value, c.Status),
 	}
 	return list(s, c.place, c.limit, deliveryTable, func(ctx context.Context, o operator.API, size *int32, token string) (_ []*adminv1.Delivery, _ string, err error) {
+		if in.Since, err = c.Since.message(ctx, o); err != nil {
+			return nil, "", err
+		}
 		from := owned{c.place, in.GetStore()}
 		if in.GetStore() == "" && !isID(in.GetWebhookId()) {
 			if in.Store, err = from.storeOf(ctx, o); err != nil {
@@ -129,8 +132,12 @@ func (c *deliveryResendCmd) Run(s *session) error {
 		if err != nil {
 			return err
 		}
+		since, err := c.Since.message(ctx, o)
+		if err != nil {
+			return err
+		}
 		bar := newProgress(s.errs, "resend", -1)
-		in := &adminv1.StartResendRequest{WebhookId: id, Since: c.Since.message()}
+		in := &adminv1.StartResendRequest{WebhookId: id, Since: since}
 		done, err := operator.Resend(ctx, o, in, resendPoll, func(so *adminv1.Resend) {
 			bar.draw(fmt.Sprintf("resend %d deliveries", so.GetResent()))
 		})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,31 +10,42 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/wire"
+	"go.storefront.example/server/operator"
 )
 
-// instant is a date-time.
-type instant time.Time
+// instant is a date-time, or how long ago it was by the clock of the database or server.
+type instant struct {
+	at  time.Time
+	ago *time.Duration // nil once at is known
+}
 
 // UnmarshalText reads an RFC 3339 date-time, or how long ago the moment was.
 func (i *instant) UnmarshalText(text []byte) error {
 	if at, err := wire.ParseTime(string(text)); err == nil {
-		*i = instant(at)
+		*i = instant{at: at}
 		return nil
 	}
 	ago, err := lengthOf(string(text))
 	if err != nil || ago < 0 {
 		return fmt.Errorf("must be a time such as 2026-10-01T12:00:00Z, or how long ago it was, such as 30m, 1h or 7d, not %q", text)
 	}
-	*i = instant(time.Now().UTC().Add(-ago))
+	*i = instant{ago: &ago}
 	return nil
 }
 
-// message is the moment as the API takes it; nil stays nil.
-func (i *instant) message() *timestamppb.Timestamp {
+// message is the moment as the API takes it, the same for each of a list's pages; nil stays nil.
+func (i *instant) message(ctx context.Context, o operator.API) (*timestamppb.Timestamp, error) {
 	if i == nil {
-		return nil
+		return nil, nil //nolint:nilnil // No moment is no error.
 	}
-	return timestamppb.New(time.Time(*i))
+	if i.ago != nil {
+		now, err := o.Now(ctx)
+		if err != nil {
+			return nil, err
+		}
+		*i = instant{at: now.Add(-*i.ago)}
+	}
+	return timestamppb.New(i.at), nil
 }
 
 // lengthOf reads a length of time such as 90s, 1h30m or 7d.

@@ -101,9 +101,17 @@ type orderListCmd struct {
 // Run lists the orders.
 func (c *orderListCmd) Run(s *session) error {
 	return listPages(s, c.paged, orderTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) ([]*storefrontv1.Order, int64, error) {
+		from, err := c.From.message(ctx, o)
+		if err != nil {
+			return nil, 0, err
+		}
+		to, err := c.To.message(ctx, o)
+		if err != nil {
+			return nil, 0, err
+		}
 		out, err := o.ListOrders(ctx, &adminv1.ListOrdersRequest{
 			Store: store, Page: page, PageSize: size, Status: enumOf[storefrontv1.Order_Status](storefrontv1.Order_Status_value, c.Status),
-			From: c.From.message(), To: c.To.message(),
+			From: from, To: to,
 		})
 		return out.GetData(), out.GetTotal(), err
 	})

@@ -16,6 +16,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
@@ -52,6 +53,10 @@ type API interface {
 	ListEvents(context.Context, *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error)
 	GetEvent(context.Context, *adminv1.GetEventRequest) (*adminv1.Event, error)
 	CreatePing(context.Context, *adminv1.CreatePingRequest) (*adminv1.Event, error)
+
+	// Now returns the time by which moments such as one hour ago are meant: the database's, or over the
+	// network that of the server's answers, in whole seconds.
+	Now(context.Context) (time.Time, error)
 }
 
 // Handlers is every method of storefront.admin.v1, streams included.
@@ -81,6 +86,9 @@ type Options struct {
 func New(s *db.DB, o Options) *Operator {
 	return &Operator{rules: service.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), keys: keys.New(s), db: s}
 }
+
+// Now returns the database's time.
+func (o *Operator) Now(context.Context) (time.Time, error) { return o.db.Now(), nil }
 
 // operator is the actor that the activity journal names unless there is a member.
 var operator = tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}

@@ -48,6 +48,7 @@ func (c Config) serve(procedures map[string]procedure, next http.Handler) http.H
 		}
 		start := time.Now()
 		w.Header().Set("X-Request-Id", x.request.ID.String())
+		w.Header().Set("Date", c.Now().UTC().Format(http.TimeFormat)) // by which Client.Now answers
 		defer func() {
 			c.log(x, r, time.Since(start))
 			x.traced(r)

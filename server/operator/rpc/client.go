@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"go.storefront.example/ent/tracing"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/message"
@@ -91,6 +92,19 @@ func NewClient(address, token string) (*Client, error) {
 		DashboardServiceClient:   adminv1connect.NewDashboardServiceClient(plain, base, options),
 		ImportServiceClient:      adminv1connect.NewImportServiceClient(plain, base, options),
 	}, nil
+}
+
+// Now returns the time at which the server answered a call.
+func (c *Client) Now(ctx context.Context) (time.Time, error) {
+	ctx, call := connect.NewClientContext(ctx)
+	if _, err := c.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(1))}); err != nil {
+		return time.Time{}, err
+	}
+	now, err := http.ParseTime(call.ResponseHeader().Get("Date"))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ask %s for its time: %w", c.base, err)
+	}
+	return now, nil
 }
 
 // refusalOf converts the error of a call to the refusal that the server sent or, for a larger message than it reads,

@@ -32,7 +32,7 @@ type Config struct {
 	Logger *slog.Logger
 	// Unreachable reports whether an error means that the database is away.
 	Unreachable func(error) bool
-	// Now is the clock that refusals are dated by.
+	// Now is the clock that answers are dated by.
 	Now func() time.Time
 	// Limiter bounds how many calls are carried out at a time; more wait for a moment, or are refused with
 	// unavailable. Streams take no slot. Nil means no bound.
