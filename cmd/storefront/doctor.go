@@ -80,7 +80,7 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 	handle, reached := doctor.Open(ctx, db.Config{
 		URL: c.DatabaseURL, MaxConns: 2, Settings: map[string]string{"application_name": doctor.ApplicationName},
 	})
-	found := []doctor.Finding{reached}
+	found := append([]doctor.Finding{reached}, doctor.Hosts(db.Hosts(ctx, c.DatabaseURL))...)
 	if path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:"); embedded && exists(path) {
 		key, _ := keyFile(c.DatabaseURL)
 		found = append(found, doctor.Files(path, key)...)

@@ -108,6 +108,33 @@ func writable(ctx context.Context, s *db.DB) Finding {
 	return ok(check, "transactions can write")
 }
 
+// Hosts judges the hosts of a URL with several; others have no finding.
+func Hosts(hosts []db.Host) []Finding {
+	const check = "hosts"
+	var primaries, silent []string
+	for _, h := range hosts {
+		switch {
+		case h.Err != nil:
+			silent = append(silent, fmt.Sprintf("%s (%v)", h.Address, h.Err))
+		case h.Primary:
+			primaries = append(primaries, h.Address)
+		}
+	}
+	switch {
+	case len(hosts) == 0:
+		return nil
+	case len(primaries) > 1:
+		return []Finding{fail(check, "stop all but the one that was promoted last, and make them its standbys: what is written to them is lost",
+			"%s are primaries, each with data of its own", strings.Join(primaries, " and "))}
+	case len(primaries) == 0:
+		return []Finding{fail(check, "start the primary, or promote a standby", "none of %s is known to be a primary", plural(len(hosts), "host"))}
+	case len(silent) > 0:
+		return []Finding{warn(check, "start the standby, or take it out of STOREFRONT_DATABASE_URL: the service cannot move there",
+			"%s does not answer", strings.Join(silent, ", "))}
+	}
+	return []Finding{ok(check, "%s is the primary of %s", primaries[0], plural(len(hosts), "host"))}
+}
+
 func extensionsOf(ctx context.Context, s *db.DB) Finding {
 	const check = "extensions"
 	available := map[string]bool{} // and whether created

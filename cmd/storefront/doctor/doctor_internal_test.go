@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/cluster"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
@@ -59,6 +61,30 @@ func TestADatabaseThatOnlyReads(t *testing.T) {
 	requireFinding(t, writable(t.Context(), s), OK, "can write", "")
 	s = dbtest.New(t, dbtest.Postgres, db.Config{Settings: map[string]string{"default_transaction_read_only": "on"}})
 	requireFinding(t, writable(t.Context(), s), Fail, "only read", "default_transaction_read_only")
+}
+
+func TestTwoHosts(t *testing.T) {
+	t.Parallel()
+	first := dbtest.Cluster(t, cluster.Options{})
+	second := dbtest.Standby(t, first)
+	expect := func(status Status, message, remedy string) {
+		t.Helper()
+		found := Hosts(db.Hosts(t.Context(), fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable", first.Port(), second.Port())))
+		require.Len(t, found, 1)
+		requireFinding(t, found[0], status, message, remedy)
+	}
+	expect(OK, fmt.Sprintf("^127.0.0.1:%d is the primary of 2 hosts$", first.Port()), "")
+	require.NoError(t, second.Crash(t.Context()))
+	expect(Warn, fmt.Sprintf("^127.0.0.1:%d .*refused.* does not answer$", second.Port()), "start the standby")
+	require.NoError(t, second.Restart(t.Context()))
+	require.NoError(t, second.Promote(t.Context()))
+	expect(Fail, fmt.Sprintf("^127.0.0.1:%d and 127.0.0.1:%d are primaries", first.Port(), second.Port()), "promoted last")
+	require.NoError(t, first.Crash(t.Context()))
+	require.NoError(t, second.Crash(t.Context()))
+	expect(Fail, "none of 2 hosts", "promote a standby")
+	for _, url := range []string{first.URL(), "sqlite:a.db"} {
+		require.Empty(t, Hosts(db.Hosts(t.Context(), url)))
+	}
 }
 
 func TestErrorsOfSocketsOnWindows(t *testing.T) {
