@@ -244,7 +244,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.heading(o.URL)
 	b.press("Edit", "Edit the webhook")
 	b.see("webhook-edit")
-	b.run(click(`input[value="product.archived"]`))
+	b.run(click(`input[name="events"][value="product.archived"]`))
 	b.press("Save changes", o.URL)
 	b.shows(`//*[@role="status"][contains(., "saved")]`)
 	require.Eventually(t, func() bool {
