@@ -116,7 +116,11 @@ func TestWhatWaitsGoesFirst(t *testing.T) {
 	l.end(first, notMade, time.Time{})
 	require.False(t, l.begin(first), "a windowful of new events went before the retries")
 	l.wait(first)
-	require.Equal(t, []queue.Want{{Lane: retry, Max: 1}}, l.wants(), "which are next")
+	wants = l.wants()
+	require.Equal(t, []queue.Want{{Lane: retry, Max: 1}}, wants, "which are next")
+	l.claimed(wants, queue.Claimed{Deliveries: []queue.Delivery{{Lane: retry}}, Ends: map[queue.Lane]time.Time{retry: end}})
+	l.end(retry, notMade, time.Time{})
+	require.Equal(t, []queue.Want{{Lane: first, Max: 1}}, l.wants(), "and then new events again")
 }
 
 func TestWebhooksWithoutWorkAreForgotten(t *testing.T) {
