@@ -236,7 +236,7 @@ func (d *dashboard) askWebhook(v *visit) error {
 			"Its deliveries stay in the journal for 30 days.",
 		}},
 		"rotate": {Button: "Make a new secret", Grave: true, Text: []string{
-			"The old secret stops signing at once, also in deliveries that wait. Until your server has the new one, it refuses deliveries; failed ones are retried.",
+			"The old secret stops signing at once, including deliveries that are waiting. Until your server has the new one, it refuses deliveries; failed ones are retried.",
 		}},
 	}[v.r.PathValue("ask")]
 	if !known {
