@@ -222,7 +222,8 @@ type PaymentLink struct {
 	ThankYouMessage *string `protobuf:"bytes,11,opt,name=thank_you_message,json=thankYouMessage,proto3,oneof" json:"thank_you_message,omitempty"`
 	// When the link stops taking payments, or null.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// How many payments the link takes at most, or null for no cap.
+	// After how many payments the link takes no new orders, or null for no end. An order recorded before is still paid, so
+	// paidCount may pass it.
 	MaxPayments *int32 `protobuf:"varint,13,opt,name=max_payments,json=maxPayments,proto3,oneof" json:"max_payments,omitempty"`
 	// When the link was disabled; null while it is enabled.
 	DisabledAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=disabled_at,json=disabledAt,proto3" json:"disabled_at,omitempty"`
@@ -614,7 +615,7 @@ type CreatePaymentLinkRequest struct {
 	ThankYouMessage *string `protobuf:"bytes,7,opt,name=thank_you_message,json=thankYouMessage,proto3,oneof" json:"thank_you_message,omitempty"`
 	// A moment in the future.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// 1 to 2147483647; without it there is no cap.
+	// 1 to 2147483647; without it the link takes orders without end.
 	MaxPayments   *int32 `protobuf:"varint,9,opt,name=max_payments,json=maxPayments,proto3,oneof" json:"max_payments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -734,7 +735,7 @@ type UpdatePaymentLinkRequest struct {
 	ThankYouMessage *string `protobuf:"bytes,8,opt,name=thank_you_message,json=thankYouMessage,proto3,oneof" json:"thank_you_message,omitempty"`
 	// A moment in the future; null removes the end date.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// 1 to 2147483647; null removes the cap.
+	// 1 to 2147483647; null removes the limit.
 	MaxPayments *int32 `protobuf:"varint,10,opt,name=max_payments,json=maxPayments,proto3,oneof" json:"max_payments,omitempty"`
 	// For typed clients: the fields to change, where a named field without a value is cleared.
 	// Without a mask the fields that are present are changed. In JSON under `/v1` the keys of

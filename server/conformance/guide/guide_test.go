@@ -1,5 +1,5 @@
-// Package guide_test runs the examples of the API's guide: every block of shell, Go, TypeScript and
-// Python in server/openapi/guide.md, against the development server and its worker in their own
+// Package guide_test runs the examples of the API's guide: every block of shell, Go, TypeScript,
+// Python and PHP in server/openapi/guide.md, against the development server and its worker in their own
 // process. A block in another language shows data. The README's examples for callers are also in
 // the guide, letter for letter.
 package guide_test
@@ -53,7 +53,7 @@ func guide(t *testing.T) []block {
 		require.GreaterOrEqual(t, shown[language], 4, "blocks in %s", language)
 	}
 	for language := range shown {
-		require.Contains(t, []string{"sh", "go", "ts", "python", "json", "http"}, language, "is it executed, or does it show data?")
+		require.Contains(t, []string{"sh", "go", "ts", "python", "php", "json", "http"}, language, "is it executed, or does it show data?")
 	}
 	return all
 }
@@ -111,6 +111,7 @@ func TestTheGuideRuns(t *testing.T) {
 	t.Run("the reference's samples in curl", func(t *testing.T) { runCurl(t, dev, hook) })
 	t.Run("a delivery, in a shell", func(t *testing.T) { verifyInShell(t, all, dev, hook) })
 	t.Run("a delivery, in Python", func(t *testing.T) { verifyInPython(t, all, dev, hook) })
+	t.Run("a delivery, in PHP", func(t *testing.T) { verifyInPHP(t, all, dev, hook) })
 	t.Run("in Go", func(t *testing.T) { runGo(t, all, dev, hook) })
 	t.Run("in TypeScript", func(t *testing.T) { runTypeScript(t, all, dev, hook) })
 }

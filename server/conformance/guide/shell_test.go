@@ -76,20 +76,42 @@ func verifyInShell(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	require.Error(t, changed.Run(), "another body")
 }
 
+// junk is what anybody may send as the signature; some of it made earlier snippets raise an exception.
+const junk = `["", "t", "t=,v1=", "junk", "t=1,v1=", "v1=00", "t=x,v1=y", "t=1,v1=é", "t=١,v1=0", "t=1=2,v1", ",", "\u0000", "t=1,t=2"]`
+
 func verifyInPython(t *testing.T, all []block, dev devtest.Server, h *hook) {
-	needs(t, "python3")
-	var script strings.Builder
-	for _, b := range in(all, "python") {
-		script.WriteString(b.text)
-	}
-	script.WriteString(`
-import os, sys, time
-body, now = sys.stdin.buffer.read(), time.time()
+	verifyIn(t, all, dev, h, "python", "python3", "-c", `
+import json, os, sys, time
+body, now = sys.stdin.buffer.read(), int(time.time())
 header, secret = os.environ["SIGNATURE"], os.environ["WEBHOOK_SECRET"]
-print(verified(header, body, secret, now), verified(header, body + b" ", secret, now), verified(header, body, secret + "x", now),
-      verified(header, body, secret, now + 3600), verified(header, body, secret, now - 3600))
+junk = [None, *json.loads(os.environ["JUNK"]), header + "0", header + "\n", header[:-1], " " + header]
+print(json.dumps([verified(header, body, secret, now), verified(header + ",v2=later", body, secret, now), verified(header, body + b" ", secret, now),
+      verified(header, body, secret + "x", now), verified(header, body, secret, now + 3600), verified(header, body, secret, now - 3600),
+      [one for one in junk if verified(one, body, secret, now) is not False]], separators=(",", ":")))
 `)
-	command := exec.CommandContext(t.Context(), "python3", "-c", script.String())
+}
+
+func verifyInPHP(t *testing.T, all []block, dev devtest.Server, h *hook) {
+	verifyIn(t, all, dev, h, "php", "php", "-r", `
+$body = file_get_contents('php://stdin');
+$now = time();
+[$header, $secret] = [getenv('SIGNATURE'), getenv('WEBHOOK_SECRET')];
+$junk = [null, ...json_decode(getenv('JUNK')), $header . '0', $header . "\n", substr($header, 0, -1), ' ' . $header];
+echo json_encode([verified($header, $body, $secret, $now), verified($header . ',v2=later', $body, $secret, $now), verified($header, $body . ' ', $secret, $now),
+    verified($header, $body, $secret . 'x', $now), verified($header, $body, $secret, $now + 3600), verified($header, $body, $secret, $now - 3600),
+    array_values(array_filter($junk, fn ($one) => verified($one, $body, $secret, $now) !== false))]), "\n";
+`)
+}
+
+// verifyIn runs the blocks of a language with a program after them that calls verified.
+func verifyIn(t *testing.T, all []block, dev devtest.Server, h *hook, language, interpreter, flag, calls string) {
+	needs(t, interpreter)
+	var script strings.Builder
+	for _, b := range in(all, language) {
+		script.WriteString(strings.TrimPrefix(b.text, "<?php\n"))
+	}
+	script.WriteString(calls)
+	command := exec.CommandContext(t.Context(), interpreter, flag, script.String())
 	command.Stdin = bytes.NewReader(h.body)
-	require.Equal(t, "True False False False False\n", output(t, command, variables(dev, h)...))
+	require.Equal(t, "[true,true,false,false,false,false,[]]\n", output(t, command, append(variables(dev, h), "JUNK="+junk)...))
 }

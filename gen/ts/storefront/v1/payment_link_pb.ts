@@ -108,7 +108,8 @@ export type PaymentLink = Message<"storefront.v1.PaymentLink"> & {
   expiresAt?: Timestamp | undefined;
 
   /**
-   * How many payments the link takes at most, or null for no cap.
+   * After how many payments the link takes no new orders, or null for no end. An order recorded before is still paid, so
+   * paidCount may pass it.
    *
    * @generated from field: optional int32 max_payments = 13;
    */
@@ -451,7 +452,7 @@ export type CreatePaymentLinkRequest = Message<"storefront.v1.CreatePaymentLinkR
   expiresAt?: Timestamp | undefined;
 
   /**
-   * 1 to 2147483647; without it there is no cap.
+   * 1 to 2147483647; without it the link takes orders without end.
    *
    * @generated from field: optional int32 max_payments = 9;
    */
@@ -535,7 +536,7 @@ export type UpdatePaymentLinkRequest = Message<"storefront.v1.UpdatePaymentLinkR
   expiresAt?: Timestamp | undefined;
 
   /**
-   * 1 to 2147483647; null removes the cap.
+   * 1 to 2147483647; null removes the limit.
    *
    * @generated from field: optional int32 max_payments = 10;
    */
