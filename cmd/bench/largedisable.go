@@ -36,15 +36,15 @@ const (
 // What waits for a webhook is deliveries of one event, $3, due now. Ids are UUIDs of version 7 (RFC
 // 9562, 5.7).
 const (
-	waitPostgres = `INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, created_at)
+	waitPostgres = `INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, epoch, created_at)
 SELECT (t.hex || '7' || substr(t.hash, 1, 3) || '8' || substr(t.hash, 4, 15))::uuid, $1::uuid, $2::uuid, $3::uuid, 'customer.created',
- now(), '[]', now()
+ now(), '[]', 1, now()
  FROM generate_series(1, $4::bigint) AS g
  CROSS JOIN LATERAL (SELECT lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint), 12, '0') AS hex, md5(g::text) AS hash) t`
 
 	waitSQLite = `WITH RECURSIVE series(g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM series WHERE g < $4)
-INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, created_at)
-SELECT substr($5, 1, 8) || '-' || substr($5, 9, 4) || '-7000-8000-' || printf('%012x', g), $1, $2, $3, 'customer.created', $6, CAST('[]' AS blob), $6 FROM series`
+INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, epoch, created_at)
+SELECT substr($5, 1, 8) || '-' || substr($5, 9, 4) || '-7000-8000-' || printf('%012x', g), $1, $2, $3, 'customer.created', $6, CAST('[]' AS blob), 1, $6 FROM series`
 )
 
 // hungStores are the first: each has a webhook that hangs, and a way in which it is disabled.

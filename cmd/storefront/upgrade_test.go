@@ -21,7 +21,7 @@ import (
 // history is the top of the project, whose history holds the release before.
 const history = "../.."
 
-// firstNew is the first migration that the previous release lacks.
+// firstNew is the file that the history had first after the previous release.
 const firstNew = "ent/migrations/sqlite/00002_webhooks.sql"
 
 // before builds the binary of the newest commit that lacks firstNew: the release before. It skips

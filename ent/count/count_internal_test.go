@@ -2,9 +2,7 @@ package count
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -46,90 +44,12 @@ func insertCustomer(s *db.DB, store uuid.UUID, at time.Time) error {
 	return err
 }
 
-// forget makes the database one whose rows were there before the counts.
-func forget(t *testing.T, s *db.DB) {
-	t.Helper()
-	exec(t, s, "UPDATE row_count_fills SET done = $1", false)
-	exec(t, s, "DELETE FROM row_counts")
-	if On(s).postgres() {
-		exec(t, s, "DELETE FROM row_deltas")
-	}
-}
-
 // total is how many customers a list of the store shows.
 func total(t *testing.T, c *Counts, store uuid.UUID) int64 {
 	t.Helper()
-	_, n, err := resource.Customers(context.Background(), c.Lists(context.Background()), tenant.Store{ID: store, Currency: "XAF"}, "", resource.Page{Size: 1})
+	_, n, err := resource.Customers(context.Background(), c.Lists(), tenant.Store{ID: store, Currency: "XAF"}, "", resource.Page{Size: 1})
 	require.NoError(t, err)
 	return n
-}
-
-func TestAnExistingDatabaseIsCountedWhileItIsUsed(t *testing.T) {
-	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		c := On(s)
-		c.batchRows = 60
-		stores := []uuid.UUID{newStore(t, s, 0), newStore(t, s, 300), newStore(t, s, 1), newStore(t, s, 150)}
-		forget(t, s)
-		require.EqualValues(t, 300, total(t, c, stores[1]), "before")
-		require.False(t, c.complete.Load())
-
-		var others errgroup.Group
-		for n := range 2 {
-			r := rand.New(rand.NewPCG(1, uint64(n)))
-			others.Go(func() error {
-				for ctx.Err() == nil {
-					if err := insertCustomer(s, stores[r.IntN(4)], day0.AddDate(0, 0, r.IntN(30)-5)); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		}
-		others.Go(func() error {
-			for ctx.Err() == nil {
-				if _, err := c.Fold(ctx); err != nil && ctx.Err() == nil {
-					return err
-				}
-			}
-			return nil
-		})
-		batches, done := 0, false
-		for ; !done; batches++ {
-			var err error
-			// Two processes take turns, and one may come too late.
-			var pair errgroup.Group
-			pair.Go(func() error { _, err := c.Fill(ctx); return err })
-			done, err = c.Fill(ctx)
-			require.NoError(t, err)
-			require.NoError(t, pair.Wait())
-		}
-		require.Greater(t, batches, 4, "it takes several batches")
-		cancel()
-		require.NoError(t, others.Wait())
-
-		time.Sleep(interval) // for the next look at whether all is counted
-		for _, store := range stores {
-			var rows int64
-			require.NoError(t, s.Reader().QueryRow("SELECT count(*) FROM customers WHERE store_id = $1", store).Scan(&rows))
-			require.Equal(t, rows, total(t, c, store))
-			for _, kind := range Kinds() {
-				wrong, err := c.Wrong(t.Context(), store, kind)
-				require.NoError(t, err)
-				require.Zero(t, wrong, kind)
-			}
-		}
-		require.True(t, c.complete.Load())
-	})
-}
-
-func TestAClockThatWasSetBackDoesNotKeepListsFromTheCounts(t *testing.T) {
-	t.Parallel()
-	c := On(dbtest.New(t, dbtest.SQLite, db.Config{}))
-	c.asked.Store(time.Now().Add(time.Hour).UnixMilli())
-	require.True(t, c.isComplete(t.Context()))
 }
 
 // A day may have any number of rows, and counting them takes its time.
@@ -137,14 +57,11 @@ func TestCountingIsNoStatementThatTimesOut(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{StatementTimeout: 2 * time.Second})
 	store := newStore(t, s, 1)
-	forget(t, s)
 	exec(t, s, `CREATE FUNCTION count_slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2.1); RETURN NEW; END'`)
 	exec(t, s, "CREATE TRIGGER slow BEFORE INSERT ON row_counts FOR EACH ROW EXECUTE FUNCTION count_slowly()")
-	for done := false; !done; {
-		var err error
-		done, err = On(s).Fill(t.Context())
-		require.NoError(t, err)
-	}
+	rows, err := On(s).Recount(t.Context(), store)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, rows)
 	require.EqualValues(t, 1, total(t, On(s), store))
 }
 
@@ -183,31 +100,21 @@ func TestEveryCountedTableHasItsTriggers(t *testing.T) {
 		for _, kind := range Kinds() {
 			var n int
 			require.NoError(t, s.Reader().QueryRow(query, kind).Scan(&n))
-			require.Equal(t, 3, n, "%s: a migration that rebuilds a table must make its triggers again (00007_row_counts.sql)", kind)
+			require.Equal(t, 3, n, "%s: a migration that rebuilds a table must make its triggers again (00002_since_2026_09.sql)", kind)
 		}
 	})
 }
 
-func TestKeepFoldsAndFills(t *testing.T) {
+func TestKeepFolds(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		store := newStore(t, s, 20)
-		forget(t, s)
-		require.NoError(t, insertCustomer(s, store, day0))
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		var kept errgroup.Group
-		kept.Go(func() error { On(s).Keep(ctx, slog.New(slog.DiscardHandler)); return nil })
-		waiting := "SELECT count(*) FROM row_count_fills WHERE NOT done"
-		if On(s).postgres() {
-			waiting = fmt.Sprintf("SELECT (%s) + (SELECT count(*) FROM row_deltas)", waiting)
-		}
-		require.Eventually(t, func() bool {
-			var n int
-			return s.Reader().QueryRow(waiting).Scan(&n) == nil && n == 0
-		}, time.Minute, 10*time.Millisecond)
-		require.EqualValues(t, 21, total(t, On(s), store))
-		cancel()
-		require.NoError(t, kept.Wait())
-	})
+	s := dbtest.New(t, dbtest.Postgres, db.Config{})
+	store := newStore(t, s, 20)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var kept errgroup.Group
+	kept.Go(func() error { On(s).Keep(ctx, slog.New(slog.DiscardHandler)); return nil })
+	require.Eventually(t, func() bool { return dbtest.Count(t, s, "row_deltas") == 0 }, time.Minute, 10*time.Millisecond)
+	require.EqualValues(t, 20, total(t, On(s), store))
+	cancel()
+	require.NoError(t, kept.Wait())
 }

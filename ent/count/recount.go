@@ -3,27 +3,11 @@ package count
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/resource"
-)
-
-const (
-	// batchRows is how many rows one transaction counts, and more if one wide bucket has more.
-	batchRows = 10_000
-	// storeRows is the cost of a store beside its rows, as a number of rows.
-	storeRows = 20
-)
-
-// The days of the years 1 to 9999, which are all that the API accepts: from the first to before the last.
-var (
-	firstDay = resource.WideStart(resource.Day(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)))
-	endDay   = resource.Day(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)) + 1
 )
 
 // Kinds lists the tables whose rows are counted.
@@ -48,110 +32,43 @@ func (c *Counts) dayOf() string {
 	return "created_at / 86400000 - (created_at % 86400000 < 0)"
 }
 
-// Fill counts a batch of the rows that are older than the counts, and reports whether none is left. Of
-// several processes one fills at a time.
-func (c *Counts) Fill(ctx context.Context) (done bool, err error) {
-	left, err := within(ctx, shortTimeout, c.Unfilled)
-	if err != nil || len(left) == 0 {
-		return err == nil, err
-	}
-	err = c.atomically(ctx, func(tx *sql.Tx) error { return c.fill(ctx, tx) })
-	if err != nil {
-		return false, fmt.Errorf("count the rows: %w", err)
-	}
-	return false, nil
-}
-
-// fill counts from where the last batch ended.
-func (c *Counts) fill(ctx context.Context, tx *sql.Tx) error {
-	var (
-		kind  string
-		store uuid.NullUUID
-		day   sql.NullInt64 // null when the store is done
-	)
-	err := tx.QueryRowContext(ctx, "SELECT kind, store_id, next_day FROM row_count_fills WHERE NOT done ORDER BY kind LIMIT 1").Scan(&kind, &store, &day)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil // another process has counted it
-	}
-	for rows := int64(0); err == nil && rows < c.batchRows; rows += storeRows {
-		if !day.Valid {
-			err = tx.QueryRowContext(ctx, "SELECT id FROM stores WHERE id > $1 ORDER BY id LIMIT 1", store.UUID).Scan(&store)
-			if errors.Is(err, sql.ErrNoRows) {
-				_, err = tx.ExecContext(ctx, "UPDATE row_count_fills SET done = true WHERE kind = $1", kind)
-				return err
-			}
-			day = sql.NullInt64{Int64: firstDay, Valid: true}
-		}
-		if err == nil {
-			var n int64
-			n, day, err = c.recount(ctx, tx, kind, store.UUID, day.Int64)
-			rows += n
-		}
-	}
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, "UPDATE row_count_fills SET store_id = $2, next_day = $3 WHERE kind = $1", kind, store, day)
-	return err
-}
-
-// Recount counts all rows of a store again. Totals that are right stay so meanwhile.
+// Recount counts all rows of a store again, and returns how many there are. Totals that are right stay so
+// meanwhile.
 func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err error) {
 	for _, kind := range Kinds() {
-		for day := (sql.NullInt64{Int64: firstDay, Valid: true}); day.Valid; {
-			err := c.atomically(ctx, func(tx *sql.Tx) error {
-				n, next, err := c.recount(ctx, tx, kind, store, day.Int64)
-				rows, day = rows+n, next
-				return err
-			})
-			if err != nil {
-				return rows, fmt.Errorf("count the %s: %w", kind, err)
-			}
+		err := c.atomically(ctx, func(tx *sql.Tx) error {
+			n, err := c.recount(ctx, tx, kind, store)
+			rows += n
+			return err
+		})
+		if err != nil {
+			return rows, fmt.Errorf("count the %s: %w", kind, err)
 		}
 	}
 	return rows, nil
 }
 
-// recount counts rows of a store from a day on: batchRows, and the rest of the last one's wide bucket.
-// next is the day to continue from, null when none is left.
-func (c *Counts) recount(ctx context.Context, tx *sql.Tx, kind string, store uuid.UUID, from int64) (rows int64, next sql.NullInt64, err error) {
-	to := endDay
-	var at time.Time
-	err = tx.QueryRowContext(ctx, "SELECT created_at FROM "+kind+" WHERE store_id = $1 AND created_at >= $2 ORDER BY created_at LIMIT 1 OFFSET $3",
-		store, resource.DayStart(from), c.batchRows).Scan(&at)
-	switch {
-	case err == nil:
-		to = resource.WideStart(resource.Day(at)) + resource.WideDays
-		next = sql.NullInt64{Int64: to, Valid: true}
-	case !errors.Is(err, sql.ErrNoRows):
-		return 0, next, err
+func (c *Counts) recount(ctx context.Context, tx *sql.Tx, kind string, store uuid.UUID) (rows int64, err error) {
+	tables := []string{"row_counts"}
+	if c.postgres() { // on SQLite the other one is a view
+		tables = append(tables, "row_deltas")
 	}
-	for _, table := range []string{"row_deltas", "row_counts"} {
-		first := "first_day"
-		if table == "row_deltas" {
-			if first = "day"; !c.postgres() {
-				continue // it is a view
-			}
-		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE store_id = $1 AND kind = $2 AND "+first+" >= $3 AND "+first+" < $4",
-			store, kind, from, to); err != nil {
-			return 0, next, err
+	for _, table := range tables {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE store_id = $1 AND kind = $2", store, kind); err != nil {
+			return 0, err
 		}
 	}
 	const into = "INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total) "
-	if _, err := tx.ExecContext(ctx, into+"SELECT store_id, '"+kind+"', 1, day, status, type, count(*) FROM (SELECT store_id, "+c.dayOf()+" AS day, "+facets(kind)+
-		" FROM "+kind+" WHERE store_id = $1 AND created_at >= $2 AND created_at < $3) r GROUP BY store_id, day, status, type",
-		store, resource.DayStart(from), resource.DayStart(to)); err != nil {
-		return 0, next, err
+	if _, err := tx.ExecContext(ctx, into+"SELECT store_id, '"+kind+"', 1, day, status, type, count(*)"+
+		" FROM (SELECT store_id, "+c.dayOf()+" AS day, "+facets(kind)+" FROM "+kind+" WHERE store_id = $1) r GROUP BY store_id, day, status, type", store); err != nil {
+		return 0, err
 	}
 	if _, err := tx.ExecContext(ctx, into+"SELECT store_id, kind, 32, first_day & -32, status, type, sum(total) FROM row_counts"+
-		" WHERE store_id = $1 AND kind = $2 AND days = 1 AND first_day >= $3 AND first_day < $4 GROUP BY store_id, kind, first_day & -32, status, type",
-		store, kind, from, to); err != nil {
-		return 0, next, err
+		" WHERE store_id = $1 AND kind = $2 AND days = 1 GROUP BY store_id, kind, first_day & -32, status, type", store, kind); err != nil {
+		return 0, err
 	}
-	err = tx.QueryRowContext(ctx, "SELECT COALESCE(CAST(sum(total) AS bigint), 0) FROM row_counts WHERE store_id = $1 AND kind = $2 AND days = 32 AND first_day >= $3 AND first_day < $4",
-		store, kind, from, to).Scan(&rows)
-	return rows, next, err
+	err = tx.QueryRowContext(ctx, "SELECT COALESCE(CAST(sum(total) AS bigint), 0) FROM row_counts WHERE store_id = $1 AND kind = $2 AND days = 32", store, kind).Scan(&rows)
+	return rows, err
 }
 
 // Wrong returns how many buckets of a store are wrong, for each kind and width. It counts all rows of the

@@ -176,8 +176,11 @@ func postgresCode(err error) (string, bool) {
 
 // remedied adds to an error of PostgreSQL what the operator can do about it.
 func remedied(err error) error {
-	if code, _ := postgresCode(err); code == codeInsufficientPrivilege {
+	switch code, _ := postgresCode(err); code {
+	case codeInsufficientPrivilege:
 		return fmt.Errorf("%w; connect as the owner of the database and its tables", err)
+	case codeLockNotAvailable:
+		return fmt.Errorf("%w; run it again once long transactions, such as a backup, have ended", err)
 	}
 	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {
 		return fmt.Errorf("%w; add sslrootcert=FILE to the URL, with the certificate of the authority that signed the server's", err)

@@ -8,12 +8,16 @@ import (
 	"testing"
 	"time"
 
+	entdialect "entgo.io/ent/dialect"
 	"github.com/google/uuid"
+	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 	"github.com/stretchr/testify/require"
 
+	counts "go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/migrations"
 	"go.storefront.example/ent/migrations/drift"
 )
 
@@ -186,6 +190,90 @@ CREATE EVENT TRIGGER deadlock ON ddl_command_end WHEN TAG IN ('CREATE INDEX') EX
 	require.NoError(t, err)
 	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
 	require.Greater(t, dbtest.Count(t, s, "deadlocks WHERE last_value > 2"), 0)
+}
+
+// A database of release 2026-09 keeps its rows, and its lists their totals.
+func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
+	t.Parallel()
+	eachEmpty(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		files, err := migrations.FS(s.Dialect())
+		require.NoError(t, err)
+		dialect := goose.DialectPostgres
+		if s.Dialect() == entdialect.SQLite {
+			dialect = goose.DialectSQLite3
+		}
+		provider, err := goose.NewProvider(dialect, s.Writer(), files, goose.WithDisableGlobalRegistry(true))
+		require.NoError(t, err)
+		_, err = provider.UpTo(t.Context(), 1)
+		require.NoError(t, err)
+		exec := func(statement string, args ...any) error {
+			_, err := s.Writer().Exec(statement, args...)
+			return err
+		}
+		store, other, link, event, now := uuid.New(), uuid.New(), uuid.New(), uuid.New(), time.Now().UTC().Truncate(time.Millisecond)
+		for _, id := range []uuid.UUID{store, other} {
+			require.NoError(t, exec(`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
+ VALUES ($1, 's', $2, 'u', 'XAF', 'CM', '{}', '[]', $3, $3)`, id, id.String(), now))
+		}
+		require.NoError(t, exec(`INSERT INTO payment_links (id, store_id, code, url, title, pricing, created_at, updated_at)
+ VALUES ($1, $2, 'c', 'u', 't', 'OPEN', $3, $3)`, link, store, now))
+		require.NoError(t, exec(`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', $3, $4)`, event, store, []byte("{}"), now))
+		insertOrder := func(status string, at time.Time, customer uuid.UUID) uuid.UUID {
+			order := uuid.New()
+			require.NoError(t, exec(`INSERT INTO orders (id, store_id, reference, status, amount, platform_fee_percent, customer_id, payment_link_id, created_at, updated_at)
+ VALUES ($1, $2, $3, $4, 5, 0, $5, $6, $7, $7)`, order, store, order.String(), status, customer, link, at))
+			require.NoError(t, exec(`INSERT INTO order_items (id, store_id, order_id, position, product_id, type, title, unit_amount, quantity)
+ VALUES ($1, $2, $3, 0, $1, 'FILE', 't', 5, 1)`, uuid.New(), store, order))
+			return order
+		}
+		insertCustomer := func(at time.Time) uuid.UUID {
+			customer := uuid.New()
+			require.NoError(t, exec(`INSERT INTO customers (id, store_id, email, search, created_at, updated_at) VALUES ($1, $2, $3, '', $4, $4)`,
+				customer, store, customer.String(), at))
+			return customer
+		}
+		before := time.Date(1969, 12, 30, 23, 59, 59, 0, time.UTC)
+		for n := range 40 {
+			at := now.AddDate(0, 0, -n)
+			insertOrder([]string{"PAID", "PENDING"}[n%2], at, insertCustomer(at))
+		}
+		insertCustomer(before)
+
+		require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+		require.Equal(t, 40, dbtest.Count(t, s, "order_items i JOIN orders o ON o.id = i.order_id JOIN customers c ON c.id = o.customer_id"))
+		require.Equal(t, 1, dbtest.Count(t, s, "events WHERE id = $1 AND request_id IS NULL", event))
+		customer := insertCustomer(now)
+		insertOrder("PAID", now, customer)
+		for _, kind := range counts.Kinds() {
+			wrong, err := counts.On(s).Wrong(t.Context(), store, kind)
+			require.NoError(t, err)
+			require.Zero(t, wrong, kind)
+		}
+		require.Equal(t, 1, dbtest.Count(t, s, "row_counts WHERE kind = 'customers' AND days = 1 AND first_day = -2 AND total = 1"))
+		if s.Dialect() == entdialect.Postgres {
+			require.ErrorContains(t, exec("UPDATE orders SET store_id = $1", other), "foreign key", "an order refers to rows of its own store")
+		}
+	})
+}
+
+// Behind a lock that is held for long, everybody would wait with the migration.
+func TestAMigrationDoesNotWaitLongForALock(t *testing.T) {
+	t.Parallel()
+	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	files, err := migrations.FS(s.Dialect())
+	require.NoError(t, err)
+	provider, err := goose.NewProvider(goose.DialectPostgres, s.Writer(), files, goose.WithDisableGlobalRegistry(true))
+	require.NoError(t, err)
+	_, err = provider.UpTo(t.Context(), 1)
+	require.NoError(t, err)
+	tx, err := s.Writer().Begin()
+	require.NoError(t, err)
+	_, err = tx.Exec("LOCK TABLE orders IN ACCESS SHARE MODE")
+	require.NoError(t, err)
+	require.ErrorContains(t, s.Migrate(t.Context(), func(db.Migration) {}), "run it again once long transactions, such as a backup, have ended")
+	require.NoError(t, tx.Rollback())
+	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
 }
 
 func TestANewerSchemaIsCurrentForAnOlderBinary(t *testing.T) {

@@ -19,8 +19,6 @@ import (
 	"github.com/lib/pq"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
-
-	migrations "go.storefront.example/ent/migrations/postgres"
 )
 
 const (
@@ -50,8 +48,7 @@ var postgres = &dialect{
 			return nil, err
 		}
 		return goose.NewProvider(goose.DialectPostgres, pool, files,
-			goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true),
-			goose.WithGoMigrations(goose.NewGoMigration(migrations.StoreKeysVersion, &goose.GoFunc{RunDB: migrations.StoreKeys}, nil)))
+			goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
 	},
 	write: writePostgres,
 }

@@ -33,7 +33,6 @@ var inOnePlace = map[string]string{
 	"refused_requests":    "kept for seven days, written for many stores at once",
 	"tallies":             "kept for days, written for many stores at once",
 	"clock_marks":         "one row",
-	"row_count_fills":     "four rows",
 	"goose_db_version":    "one row for each migration",
 }
 

@@ -1,6 +1,5 @@
 // Package migrations holds the versioned SQL that makes the tables, a folder for each database, and
-// numbers it. Package db runs it. What SQL files cannot express, such as a statement for each
-// partition outside a transaction, is Go in the same folder.
+// numbers it. Package db runs it.
 //
 // The program in the folder diff writes a migration from the schema of ent; a person reviews it,
 // and it is never edited once it has landed. There is no way down: servers of two versions run on
@@ -12,7 +11,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"path"
 	"strconv"
 	"strings"
 
@@ -22,15 +20,13 @@ import (
 // Header is the line that each file starts with.
 const Header = "-- +goose Up\n"
 
-// Migrations in Go are listed with the others; those who run them import the folder as a package.
-//
-//go:embed sqlite/*.sql postgres/*.sql postgres/0*.go
+//go:embed sqlite/*.sql postgres/*.sql
 var files embed.FS
 
 // File is one migration.
 type File struct {
 	Version int64  // from 1, without gaps
-	Name    string // as in 00001_NAME.sql or 00001_NAME.go
+	Name    string // as in 00001_NAME.sql
 }
 
 // Folder is the name of the folder that holds the migrations of an ent dialect.
@@ -52,7 +48,7 @@ func List(name string) ([]File, error) {
 	}
 	list := make([]File, len(entries))
 	for i, e := range entries {
-		number, rest, _ := strings.Cut(strings.TrimSuffix(e.Name(), path.Ext(e.Name())), "_")
+		number, rest, _ := strings.Cut(strings.TrimSuffix(e.Name(), ".sql"), "_")
 		version, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || version != int64(i+1) {
 			return nil, fmt.Errorf("list the migrations: %s is out of order", e.Name())

@@ -30,9 +30,9 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 		owner := ownerOf(t, s, backlogWebhooks...)
 		fill := []string{
 			`INSERT INTO outbox (event_id, store_id, type) SELECT gen_random_uuid(), $1, 'order.paid' FROM generate_series(1, 30000)`,
-			`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, created_at)
+			`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, epoch, created_at)
  SELECT gen_random_uuid(), $1, (ARRAY['00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002', '00000000-0000-0000-0000-000000000003']::uuid[])[n % 3 + 1],
- gen_random_uuid(), 'order.paid', n % 10 = 0, now(), '[]', now() FROM generate_series(1, 30000) n`,
+ gen_random_uuid(), 'order.paid', n % 10 = 0, now(), '[]', 1, now() FROM generate_series(1, 30000) n`,
 		}
 		for _, statement := range fill {
 			_, err := s.Writer().Exec(statement, owner)
@@ -125,8 +125,8 @@ storefront_outbox_rows ROWS
 			require.NoError(t, err)
 		}
 		for i, retry := range []bool{false, true, true} {
-			_, err := s.Writer().Exec(`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, created_at)
- VALUES ($1, $2, $3, $4, 'order.paid', $5, $6, $7, $6)`, uuid.New(), owner, webhook, uuid.New(), retry, now.Add(time.Duration(i)), []byte("[]"))
+			_, err := s.Writer().Exec(`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, epoch, created_at)
+ VALUES ($1, $2, $3, $4, 'order.paid', $5, $6, $7, 1, $6)`, uuid.New(), owner, webhook, uuid.New(), retry, now.Add(time.Duration(i)), []byte("[]"))
 			require.NoError(t, err)
 		}
 		expect(text("90", "2", "1", "2"))

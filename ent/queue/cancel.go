@@ -32,14 +32,13 @@ import (
 // delivery is cancelled when its lease ends. A relay that read the webhook before adds deliveries of the
 // old epoch, which are cancelled too: later laps of StepCancellation, or OrderMissedCancellations, find them.
 
-// current is the condition on a delivery d and its webhook w for an attempt. A delivery of epoch 0 was
-// added by a release without epochs; for it, the time at which it was made decides.
-const current = `w.enabled AND (d.epoch = w.epoch OR d.epoch = 0 AND COALESCE(d.created_at > w.epoch_since, true))`
+// current is the condition on a delivery d and its webhook w for an attempt.
+const current = `w.enabled AND d.epoch = w.epoch`
 
 // Takes reports whether a delivery to the webhook may be attempted again: not if the webhook is
 // disabled, or has been since the delivery was made.
 func (h Health) Takes(d Delivery) bool {
-	return h.Enabled && (d.Epoch == h.epoch || d.Epoch == 0 && (h.since.IsZero() || d.CreatedAt.After(h.since)))
+	return h.Enabled && d.Epoch == h.epoch
 }
 
 // Cancel cancels all deliveries to a webhook except those that a worker is attempting. It takes effect
@@ -191,9 +190,8 @@ const andMissed = `
  AND (SELECT 1 FROM cancellations c WHERE c.store_id = d.store_id AND c.webhook_id = d.webhook_id LIMIT 1) IS NULL`
 
 // OrderMissedCancellations orders a cancellation for each webhook that has cancelled deliveries and no order. That
-// happens when a relay had read the webhook before it was disabled and added them after the last lap, or
-// when a release without cancellations disabled it. It returns how many it ordered. Several processes
-// may call it at once.
+// happens when a relay had read the webhook before it was disabled and added them after the last lap. It
+// returns how many it ordered. Several processes may call it at once.
 func (q *Queue) OrderMissedCancellations(ctx context.Context) (int, error) {
 	type webhook struct{ store, id uuid.UUID }
 	epochs := map[webhook]int64{}

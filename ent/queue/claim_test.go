@@ -149,17 +149,6 @@ func TestClaimTellsWhatCannotBeAttempted(t *testing.T) {
 		{"the webhook was disabled and enabled again, and it was due before", func(o outlet, d queue.Draft) {
 			o.exec("UPDATE webhooks SET epoch = 2, epoch_since = $1 WHERE id = $2", o.Now().Add(time.Millisecond), d.WebhookID)
 		}, 0, false, true},
-		{"a release without epochs added it to a webhook that never was disabled", func(o outlet, d queue.Draft) {
-			o.exec("UPDATE deliveries SET epoch = 0 WHERE id = $1", d.ID)
-		}, 1, true, true},
-		{"a release without epochs added it after the webhook was disabled and enabled again", func(o outlet, d queue.Draft) {
-			o.exec("UPDATE deliveries SET epoch = 0 WHERE id = $1", d.ID)
-			o.exec("UPDATE webhooks SET epoch = 2, epoch_since = $1 WHERE id = $2", o.Now().Add(-time.Millisecond), d.WebhookID)
-		}, 1, true, true},
-		{"a release without epochs added it before that", func(o outlet, d queue.Draft) {
-			o.exec("UPDATE deliveries SET epoch = 0 WHERE id = $1", d.ID)
-			o.exec("UPDATE webhooks SET epoch = 2, epoch_since = $1 WHERE id = $2", o.Now(), d.WebhookID)
-		}, 1, false, true},
 		{"the event is kept no longer", func(o outlet, d queue.Draft) { o.exec("DELETE FROM events WHERE id = $1", d.EventID) }, 1, true, false},
 	}
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -23,7 +22,6 @@ type Health struct {
 	// Exhausted means that nothing has succeeded there for so long that it is to be disabled.
 	Exhausted bool
 	epoch     int64
-	since     time.Time // when the epoch began, zero for the first one
 }
 
 // HealthByWebhook reports of each webhook whether it is enabled, and exhausted: failing since its first
@@ -40,15 +38,11 @@ func (q *Queue) healths(ctx context.Context, on db.Querier, webhooks []uuid.UUID
 	}
 	healths := map[uuid.UUID]Health{}
 	for row := range db.Rows(ctx, on, q.dialect.health, q.db.Moment(), patience.Milliseconds(), set) {
-		var (
-			webhook uuid.UUID
-			since   sql.NullTime
-		)
+		var webhook uuid.UUID
 		h := Health{Enabled: true}
-		if err := row.Scan(&webhook, &h.Exhausted, &h.epoch, &since); err != nil {
+		if err := row.Scan(&webhook, &h.Exhausted, &h.epoch); err != nil {
 			return nil, err
 		}
-		h.since = since.Time
 		healths[webhook] = h
 	}
 	return healths, nil

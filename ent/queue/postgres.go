@@ -126,7 +126,7 @@ UPDATE deliveries d SET retry = true, lease = NULL, attempts = convert_to(h.atte
 ` + held + `
 UPDATE deliveries d SET lease = NULL, due_at = ` + present + ` FROM held h WHERE d.ctid = h.place`,
 
-	health: `SELECT id, COALESCE(failing_since <= ` + present + ` - $2::bigint * interval '1 millisecond', false), epoch, epoch_since
+	health: `SELECT id, COALESCE(failing_since <= ` + present + ` - $2::bigint * interval '1 millisecond', false), epoch
  FROM webhooks WHERE enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($3::jsonb))`,
 	relapsed: markStatement(markedSince, "enabled"),
 	failing:  markStatement(markedSince, "enabled AND failing_since IS NULL"),

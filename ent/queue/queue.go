@@ -151,7 +151,7 @@ type Delivery struct {
 	// Attempts is the column of the attempts made so far.
 	Attempts  []byte
 	CreatedAt time.Time
-	// Epoch is that of the webhook when the delivery was made; 0 when a release without epochs made it.
+	// Epoch is that of the webhook when the delivery was made.
 	Epoch int64
 	// Enabled is false when the webhook has been disabled or deleted since, even if it was enabled again.
 	// The caller then cancels the delivery, and the fields below are empty.

@@ -90,9 +90,9 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
  SELECT `+stamp+`, $1, 'order.paid', '{}', now() FROM generate_series(1, 50000) n WHERE $2::uuid IS NOT NULL`,
 		`INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
  SELECT id, store_id, $2, id, type, 'succeeded', '[]', now(), now() FROM events WHERE store_id = $1`,
-		`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, created_at)
+		`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, epoch, created_at)
  SELECT id, store_id, CASE WHEN random() < 0.5 THEN $2::uuid ELSE gen_random_uuid() END, id, type, random() < 0.5,
-  now() - random() * interval '1 hour', '[]', now() FROM events WHERE store_id = $1 LIMIT 20000`,
+  now() - random() * interval '1 hour', '[]', 1, now() FROM events WHERE store_id = $1 LIMIT 20000`,
 		`INSERT INTO outbox (event_id, store_id, type) SELECT id, store_id, type FROM events WHERE store_id = $1 AND $2::uuid IS NOT NULL LIMIT 5000`)
 	check("full since the statistics were taken")
 	_, err = s.Writer().Exec("ANALYZE")

@@ -62,7 +62,7 @@ SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.value->>'stat
 	release: `UPDATE deliveries SET lease = NULL, due_at = $1
  FROM json_each($2) r WHERE deliveries.id = r.value->>'id' AND deliveries.lease = r.value->>'lease'`,
 
-	health: `SELECT id, COALESCE(failing_since <= $1 - $2, false), epoch, epoch_since
+	health: `SELECT id, COALESCE(failing_since <= $1 - $2, false), epoch
  FROM webhooks WHERE enabled AND id IN (SELECT value FROM json_each($3))`,
 	relapsed: relapsedSQLite,
 	failing:  relapsedSQLite + ` AND failing_since IS NULL`,

@@ -16,9 +16,6 @@ type Lists struct {
 	Querier Querier
 	// Postgres is true on PostgreSQL, false on SQLite.
 	Postgres bool
-	// Counted is whether the counts of all rows are complete (package count). Else rows are counted
-	// one by one.
-	Counted bool
 }
 
 // list is the SQL of one kind of list.
@@ -111,7 +108,7 @@ func hasNoTrigram(text string) bool {
 func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total *int64, scan func(*sql.Rows) error) error {
 	s := &statement{filter: f, list: what, postgres: l.Postgres}
 	build := s.plain
-	if l.Counted && !f.plain && s.hasWholeDay() {
+	if !f.plain && s.hasWholeDay() {
 		build = s.summed
 	}
 	return each(ctx, l.Querier, build(page), f.args, func(rows *sql.Rows) error {

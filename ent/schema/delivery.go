@@ -25,8 +25,7 @@ func (Delivery) Fields() []ent.Field {
 		field.UUID("lease", uuid.UUID{}).Optional().Nillable().
 			Comment("the token of the worker that makes an attempt now"),
 		field.Bytes("attempts").Comment("JSON: the attempts made, oldest first"),
-		field.Int64("epoch").Default(0).Immutable().
-			Comment("that of the webhook when it was made; 0, which a release without epochs leaves, goes by created_at"),
+		field.Int64("epoch").Immutable().Comment("that of the webhook when it was made"),
 		createdAt(),
 	}
 }

@@ -22,7 +22,7 @@ type trips struct {
 
 // periodic are parts of the statements that a server sends every few seconds.
 var periodic = []string{
-	"FROM row_deltas WHERE (", "FROM row_count_fills", "last_used_at =", "DELETE FROM address_counters", "INSERT INTO rate_counters (",
+	"FROM row_deltas WHERE (", "last_used_at =", "DELETE FROM address_counters", "INSERT INTO rate_counters (",
 	"INSERT INTO tallies", "INSERT INTO refused_requests", "DELETE FROM refused_requests",
 }
 

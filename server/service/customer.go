@@ -58,7 +58,7 @@ func (s *Shop) ListCustomers(ctx context.Context, in *storefrontv1.ListCustomers
 		return nil, err
 	}
 	out := &storefrontv1.ListCustomersResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.Customers(ctx, s.counts.Lists(ctx), t, l.text, l.page)
+	out.Data, out.Total, err = resource.Customers(ctx, s.counts.Lists(), t, l.text, l.page)
 	return out, err
 }
 

@@ -56,7 +56,7 @@ func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersReques
 		return nil, err
 	}
 	out := &storefrontv1.ListOrdersResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.Orders(ctx, s.counts.Lists(ctx), t, l.which, l.page)
+	out.Data, out.Total, err = resource.Orders(ctx, s.counts.Lists(), t, l.which, l.page)
 	return out, err
 }
 

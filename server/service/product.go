@@ -42,7 +42,7 @@ func (s *Shop) ListProducts(ctx context.Context, in *storefrontv1.ListProductsRe
 		return nil, err
 	}
 	out := &storefrontv1.ListProductsResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.Products(ctx, s.counts.Lists(ctx), t, l.which, l.page)
+	out.Data, out.Total, err = resource.Products(ctx, s.counts.Lists(), t, l.which, l.page)
 	return out, err
 }
 

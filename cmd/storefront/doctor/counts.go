@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"go.storefront.example/ent/count"
@@ -20,14 +19,6 @@ const (
 func Counts(ctx context.Context, s *db.DB) Finding {
 	const check = "counts"
 	c := count.On(s)
-	left, err := c.Unfilled(ctx)
-	if err != nil {
-		return broken(check, err)
-	}
-	if len(left) > 0 {
-		return warn(check, "leave a server or a worker running: it counts them beside its work", "rows from before are still being counted (%s); "+
-			"lists are right, and slow in large stores until that is done", strings.Join(left, ", "))
-	}
 	stores, err := c.Sample(ctx, sampledStores)
 	if err != nil {
 		return broken(check, err)

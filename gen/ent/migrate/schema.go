@@ -191,7 +191,7 @@ var (
 		{Name: "due_at", Type: field.TypeTime},
 		{Name: "lease", Type: field.TypeUUID, Nullable: true},
 		{Name: "attempts", Type: field.TypeBytes},
-		{Name: "epoch", Type: field.TypeInt64, Default: 0},
+		{Name: "epoch", Type: field.TypeInt64},
 		{Name: "created_at", Type: field.TypeTime},
 	}
 	// DeliveriesTable holds the schema information for the "deliveries" table.

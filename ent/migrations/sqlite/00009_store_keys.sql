@@ -1,3 +1,0 @@
--- +goose Up
--- Nothing changes here: on PostgreSQL this migration puts the store into the keys, so that tables can
--- be distributed by store. SQLite is one file, and a change of its keys would rebuild every table.
