@@ -39,6 +39,9 @@ var (
 	linkFields     = []string{"title", "amount", "description", "coverUrl", "thankYouMessage", "expiresAt", "maxPayments"}
 )
 
+// demoBuyer is the e-mail of the buyer whom the store knows from the second order on.
+const demoBuyer = "buyer@example.com"
+
 // newDemoData returns the demo data of a type of event.
 func newDemoData(kind string) *demoData {
 	d := &demoData{
@@ -47,9 +50,9 @@ func newDemoData(kind string) *demoData {
 			Title: "Test product", Type: storefrontv1.Product_FILE, PriceAmount: new(int64(5000)), Summary: new("Made by storefront trigger."),
 			Description: new("<p>Made by storefront trigger.</p>"), ContentReady: new(true),
 		},
-		customer: &adminv1.CreateCustomerRequest{Name: "Test Customer", Email: new(fmt.Sprintf("customer-%d@example.com", time.Now().UnixNano()))},
+		customer: &adminv1.CreateCustomerRequest{Name: "Test Customer", Email: new(newEmail())},
 		link:     &adminv1.CreatePaymentLinkRequest{Title: "Test payment link", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5000))},
-		order:    &adminv1.CreateOrderRequest{Name: "Test Buyer", Email: new("buyer@example.com")},
+		order:    &adminv1.CreateOrderRequest{Name: "Test Buyer", Email: new(demoBuyer)},
 		item:     &adminv1.CreateOrderRequest_Item{Quantity: 1},
 		fields:   map[string]proto.Message{},
 	}
@@ -73,6 +76,10 @@ func newDemoData(kind string) *demoData {
 		allow("customer.", d.order, customerFields...)
 	}
 	return d
+}
+
+func newEmail() string {
+	return fmt.Sprintf("customer-%d@example.com", time.Now().UnixNano())
 }
 
 // override sets a field, given as FIELD=VALUE.
@@ -100,6 +107,10 @@ func (d *demoData) override(text string) error {
 			return usage("--override: %s %s", name, invalid.Fields[0].Message)
 		}
 		return usage("--override: %s cannot be %q", name, value)
+	}
+	// A known buyer keeps the recorded name and phone, so one with others is a buyer of its own.
+	if m == d.order && field != "email" && slices.Contains(customerFields, field) && d.order.GetEmail() == demoBuyer {
+		d.order.Email = new(newEmail())
 	}
 	// An empty or null value is one too: proto.Merge would leave the demo's.
 	if value := set.ProtoReflect(); f.HasPresence() && !value.Has(f) {

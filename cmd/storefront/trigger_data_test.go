@@ -31,3 +31,28 @@ func TestTriggerMakesEveryTypeOfEventAndNothingForAnother(t *testing.T) {
 		require.Equal(t, events, s.Client().Event.Query().CountX(ctx))
 	})
 }
+
+func TestTriggerWithAnotherNameOfTheBuyerShowsItWheneverItIsGiven(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		ctx, o := t.Context(), operator.New(s, operator.Options{})
+		_, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "Demo", Slug: "demo", Currency: "XAF", Country: "CM"})
+		require.NoError(t, err)
+		paid := func(overrides ...string) string {
+			d := newDemoData(hook.OrderPaid)
+			for _, text := range overrides {
+				require.NoError(t, d.override(text))
+			}
+			event, err := d.make(ctx, o, "demo")
+			require.NoError(t, err)
+			return event.GetPayload()
+		}
+		require.Contains(t, paid(), `"name":"Test Buyer","email":"buyer@example.com"`)
+		require.Contains(t, paid("customer.name=Awa"), `"name":"Awa"`)
+		require.Contains(t, paid("customer.name=Bea"), `"name":"Bea"`)
+		require.Contains(t, paid("customer.phone=+237670000009"), `"phone":"+237670000009"`)
+		require.Contains(t, paid("customer.email=c@example.com", "customer.name=Cam"), `"name":"Cam","email":"c@example.com"`)
+		require.Contains(t, paid("customer.name=Dia", "customer.email=d@example.com"), `"name":"Dia","email":"d@example.com"`)
+		require.Contains(t, paid(), `"name":"Test Buyer","email":"buyer@example.com"`)
+	})
+}
