@@ -99,7 +99,7 @@ func TestTheWholeSchedule(t *testing.T) {
 		require.Equal(t, "failed", status)
 		require.Len(t, attempts, 8)
 		for i, a := range attempts {
-			require.Equal(t, []any{i + 1, 500, "status 500"}, []any{a.Number, a.StatusCode, a.Error})
+			require.Equal(t, []any{i + 1, 500, "status 500", "the shop answers 500"}, []any{a.Number, a.StatusCode, a.Error, a.Answer})
 			err := signature.Verify(got[i].header.Get(signature.Header), got[i].body, in.secrets[webhook], a.StartedAt, 0)
 			require.NoError(t, err, "signed anew at its own time")
 		}
@@ -139,7 +139,11 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			in.receiver.always(row.answer)
 			event := m.enqueue(webhook, hook.OrderPaid)
 			require.Equal(t, 1, w.pass(), row.reason)
-			require.Len(t, in.receiver.got(), 1, "%d: one attempt is one request", row.answer)
+			requests := 1
+			if row.answer == drop {
+				requests = 2 // once on the connection that was kept from the row before, once on a new one
+			}
+			require.Len(t, in.receiver.got(), requests, "%d: one attempt is one request", row.answer)
 			require.NotContains(t, in.receiver.got()[0].header, "Cookie")
 			if row.err == "" {
 				status, attempts := in.journal(webhook, event)

@@ -132,7 +132,8 @@ func (h *history) judge(s *subscriber, row dbtest.FinishedDelivery, arrived []re
 		}), "attempt %d is as its receiver saw it: %+v, not %+v", a.Number, a, arrived)
 	}
 	if !uncertain {
-		require.Len(h.rt, arrived, len(attempts), "an attempt is one request")
+		arrived = slices.CompactFunc(arrived, func(a, b request) bool { return a.attempt == b.attempt && a.answered == drop })
+		require.Len(h.rt, arrived, len(attempts), "an attempt is one request, or another on a new connection when a kept one was closed")
 	}
 	switch row.Status {
 	case queue.Succeeded:

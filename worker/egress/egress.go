@@ -11,8 +11,9 @@
 //	               └──── "address refused" ┴──────────────────────────────────────┘
 //
 // A receiver may answer slowly, endlessly or not at all. So one deadline covers everything up to
-// the response headers, and the headers are bounded. The body is ignored; a little of it is read so
-// that the connection can be used again. Nothing is decompressed and redirects are not followed.
+// the response headers, and the headers are bounded. The body of a success is ignored; a little of it is
+// read so that the connection can be used again. Of a failure's body the beginning is kept, for the owner
+// of the receiver. Nothing is decompressed and redirects are not followed.
 // The client uses HTTP/1.1 only: one request holds one connection, and there are no streams,
 // windows, settings, pings or header tables that a receiver could make this side keep.
 //
@@ -31,9 +32,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 const (
@@ -48,6 +53,10 @@ const (
 	// is closed.
 	maxDrainBytes = 4 << 10
 	drainTimeout  = 50 * time.Millisecond
+	// MaxAnswerBytes is how much is kept of the body of a failure, and answerTimeout how long that is
+	// waited for after the headers.
+	MaxAnswerBytes = 1 << 10
+	answerTimeout  = 500 * time.Millisecond
 )
 
 // Options are the settings of a Client. The zero value posts to public https addresses.
@@ -72,7 +81,9 @@ type Client struct {
 	policy    Policy
 	timeout   time.Duration
 	transport *http.Transport
-	drains    sync.WaitGroup
+	// fresh makes a new connection for each request.
+	fresh  *http.Transport
+	drains sync.WaitGroup
 	// drainTimeout is the constant; tests change it.
 	drainTimeout time.Duration
 }
@@ -115,7 +126,9 @@ func New(o Options) *Client {
 			return nil
 		}
 	}
-	return &Client{policy: o.Policy, timeout: o.Timeout, transport: transport, drainTimeout: drainTimeout}
+	fresh := transport.Clone()
+	fresh.DisableKeepAlives = true
+	return &Client{policy: o.Policy, timeout: o.Timeout, transport: transport, fresh: fresh, drainTimeout: drainTimeout}
 }
 
 // Result is how an attempt ended.
@@ -127,15 +140,19 @@ type Result struct {
 	Problem string
 	// Duration is the time from the call to the response headers or to the problem.
 	Duration time.Duration
+	// Answer is the beginning of a failure's body as text, of at most MaxAnswerBytes bytes on the wire. It is empty after a
+	// success.
+	Answer string
 }
 
 // Succeeded reports whether the receiver answered with 2xx.
 func (r Result) Succeeded() bool { return r.Problem == "" }
 
-// Post makes one attempt: a single POST with these headers, one of which must be User-Agent, and with
-// Host and Content-Length. It returns when the response headers arrive, a problem occurs, the timeout
-// passes or the context is cancelled. Callers may share the header and the body, and must not change
-// them during the call.
+// Post makes one attempt: a POST with these headers, one of which must be User-Agent, and with Host and
+// Content-Length. It returns when the response headers and the beginning of a failure's body have arrived, a
+// problem occurs, the timeout passes or the context is cancelled. If the receiver has closed the kept
+// connection that the POST was sent on, without a byte of an answer, it is sent once more on a new one.
+// Callers may share the header and the body, and must not change them during the call.
 func (c *Client) Post(ctx context.Context, target string, header http.Header, body []byte) Result {
 	start := time.Now()
 	answer, release, err := c.send(ctx, target, header, body, start.Add(c.timeout))
@@ -143,8 +160,25 @@ func (c *Client) Post(ctx context.Context, target string, header http.Header, bo
 		return Result{Problem: problemOf(err), Duration: time.Since(start)}
 	}
 	result := Result{Status: answer.StatusCode, Problem: statusProblem(answer.StatusCode), Duration: time.Since(start)}
+	if !result.Succeeded() && answer.StatusCode != http.StatusSwitchingProtocols {
+		result.Answer = beginning(answer, release)
+	}
 	c.drop(answer, release)
 	return result
+}
+
+// beginning reads the beginning of a body as text without control characters. If it is slow, it is cut and the
+// connection closed.
+func beginning(answer *http.Response, release context.CancelFunc) string {
+	defer time.AfterFunc(answerTimeout, release).Stop()
+	body := make([]byte, MaxAnswerBytes)
+	n, _ := io.ReadFull(answer.Body, body) // whatever ends it, what came is kept
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(string(body[:n]), "\uFFFD")))
 }
 
 // send makes the request and returns the response with its body unread. release closes the
@@ -161,8 +195,18 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 		return nil, nil, err
 	}
 	request.URL, request.Host, request.Header = u, u.Host, header
+	kept, answered := false, false
+	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:              func(on httptrace.GotConnInfo) { kept = on.Reused },
+		GotFirstResponseByte: func() { answered = true },
+	}))
 	// RoundTrip instead of http.Client: no redirects, no cookies, no Referer.
 	answer, err := c.transport.RoundTrip(request)
+	// net/http sends requests of other methods again in this case, on one kept connection after the other.
+	if err != nil && kept && !answered && slices.Contains([]string{ProblemClosed, ProblemReset}, problemOf(err)) {
+		request.Body, _ = request.GetBody() // never fails
+		answer, err = c.fresh.RoundTrip(request)
+	}
 	if err != nil {
 		// Adding the cause here matters: a dial may end a moment before the request's own deadline.
 		err = errors.Join(ctx.Err(), err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -127,31 +128,101 @@ func TestPostDoesNotWaitForTheBody(t *testing.T) {
 	require.True(t, result.Succeeded(), result.Problem)
 }
 
-// One attempt is one request: a receiver that closed a kept connection without an answer may have
-// done what the request asked.
-func TestPostNeverSendsTwice(t *testing.T) {
+// A receiver closes a kept connection at any time, also when a request is on its way.
+func TestPostSendsOnceMoreWhatFailedOnAKeptConnection(t *testing.T) {
 	t.Parallel()
-	requests := make(chan string, 10)
-	r := listenTLS(t, good().server, func(conn net.Conn) {
-		for number := range 2 {
-			head, body := readRequest(conn)
-			if head == "" {
-				return
+	for _, row := range []struct {
+		reason string
+		end    func(net.Conn)
+	}{
+		{"closed", func(conn net.Conn) { _ = conn.Close() }},
+		{"reset", reset},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			requests, drop := make(chan string, 20), atomic.Bool{}
+			r := listenTLS(t, good().server, func(conn net.Conn) {
+				for number := 0; ; number++ {
+					head, body := readRequest(conn)
+					if head == "" {
+						return
+					}
+					requests <- body
+					if number > 0 || drop.Load() {
+						row.end(conn)
+						return
+					}
+					_, _ = io.WriteString(conn, noContent)
+				}
+			})
+			client := newClient(t, nil)
+			post := func(body string) string { return client.Post(t.Context(), r.url(), headers(), []byte(body)).Problem }
+			require.Empty(t, post("1"))
+			require.Empty(t, post("2"), "once on the kept connection, once on a new one")
+			require.Empty(t, post("3"), "a connection like that is not kept")
+			drop.Store(true)
+			require.Contains(t, []string{ProblemClosed, ProblemReset}, post("4"), "twice, and no more")
+			for _, want := range []string{"1", "2", "2", "3", "4", "4"} {
+				require.Equal(t, want, <-requests)
 			}
-			requests <- body
-			if number == 0 {
-				_, _ = io.WriteString(conn, noContent)
-			}
-		}
-	})
-	client := newClient(t, nil)
-	for number, want := range []string{"", ProblemClosed, "", ProblemClosed} {
-		body := strconv.Itoa(number)
-		require.Equal(t, want, client.Post(t.Context(), r.url(), headers(), []byte(body)).Problem)
-		require.Equal(t, body, <-requests)
+			require.Empty(t, requests)
+		})
 	}
-	require.Empty(t, requests)
-	require.EqualValues(t, 2, r.accepts.Load())
+}
+
+func TestPostSendsOnceWhereAnAnswerBeganOrTheConnectionIsNew(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		reason, first, answer string
+		want                  []string
+		connections           int
+	}{
+		{"a byte of an answer", noContent, "H", []string{"", ProblemAnswer, "", ProblemAnswer}, 2},
+		{"a new connection", "", "", []string{ProblemClosed, ProblemClosed}, 2},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			requests := make(chan string, 10)
+			r := listenTLS(t, good().server, func(conn net.Conn) {
+				for _, answer := range []string{row.first, row.answer} {
+					head, body := readRequest(conn)
+					if head == "" {
+						return
+					}
+					requests <- body
+					_, _ = io.WriteString(conn, answer)
+					if answer == "" {
+						return
+					}
+				}
+			})
+			client := newClient(t, nil)
+			for number, want := range row.want {
+				body := strconv.Itoa(number)
+				require.Equal(t, want, client.Post(t.Context(), r.url(), headers(), []byte(body)).Problem)
+				require.Equal(t, body, <-requests)
+			}
+			require.Empty(t, requests)
+			require.EqualValues(t, row.connections, r.accepts.Load())
+		})
+	}
+}
+
+func TestPostKeepsTheBeginningOfAFailuresBody(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ reason, answer, want string }{
+		{"a sentence", "HTTP/1.1 500 x\r\nContent-Length: 11\r\n\r\nno database", "no database"},
+		{"nothing", "HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n", ""},
+		{"a success", "HTTP/1.1 200 x\r\nContent-Length: 2\r\n\r\nok", ""},
+		{"a long page", "HTTP/1.1 404 x\r\nContent-Length: 9000\r\n\r\n" + strings.Repeat("x", 9000), strings.Repeat("x", MaxAnswerBytes)},
+		{"a body that stops", "HTTP/1.1 500 x\r\nContent-Length: 9000\r\n\r\nhalf", "half"},
+		{"bytes that are no text", "HTTP/1.1 400 x\r\nContent-Length: 12\r\n\r\n a\x00\x1b[2J\xffb\r\n\t", "a[2J\uFFFDb"},
+		{"another protocol", "HTTP/1.1 101 x\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nhello", ""},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			t.Parallel()
+			r := listenTLS(t, good().server, replies(row.answer))
+			require.Equal(t, row.want, newClient(t, nil).Post(t.Context(), r.url(), headers(), nil).Answer)
+		})
+	}
 }
 
 func TestNewHasDefaults(t *testing.T) {

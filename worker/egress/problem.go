@@ -13,8 +13,8 @@ import (
 )
 
 // The problems of an attempt, as the journal shows them beside "status 500" and "redirect 302".
-// They are few and fixed, so that the journal never contains an address, a URL, a secret or part of
-// a response, and so that they can be counted.
+// They are few and fixed, so that they never contain an address, a URL, a secret or part of a response, and so
+// that they can be counted.
 const (
 	ProblemAddress     = "address refused"
 	ProblemURL         = "URL not allowed"
