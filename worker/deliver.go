@@ -93,7 +93,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		r.released = true
 		return r
 	}
-	attempt.Duration, attempt.StatusCode, attempt.Error = answer.Duration, answer.Status, answer.Problem
+	attempt.Duration, attempt.StatusCode, attempt.Error, attempt.Answer = answer.Duration, answer.Status, answer.Problem, answer.Answer
 	w.metrics.attempted(attempt)
 	end(s, attempt)
 	level := slog.LevelDebug

@@ -101,6 +101,9 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 			w.Header()[name] = values
 		}
 		w.WriteHeader(got.answered)
+		if got.answered >= 400 {
+			_, _ = io.WriteString(w, "the shop answers "+strconv.Itoa(got.answered))
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 type deliveryCmd struct {
 	List   deliveryListCmd   `cmd:"" help:"List deliveries of a store or a webhook, newest first."`
 	Show   deliveryShowCmd   `cmd:"" help:"Show a delivery with its attempts and what it delivers."`
-	Resend deliveryResendCmd `cmd:"" help:"Send an event again, or all since a time that never succeeded."`
+	Resend deliveryResendCmd `cmd:"" help:"Send a delivery now or again, or all since a time that never succeeded."`
 }
 
 // deliveryMembers are what -o json prints of a delivery.
@@ -109,9 +109,9 @@ func (c *deliveryShowCmd) Run(s *session) error {
 
 type deliveryResendCmd struct {
 	owned
-	ID      string   `arg:"" optional:"" help:"The delivery whose event to send again."`
+	ID      string   `arg:"" optional:"" help:"The delivery: the next attempt of one that waits is made now; of one that has ended, its event is sent again."`
 	Webhook string   `placeholder:"NAME" help:"The webhook to send to again, by id or URL, with --since."`
-	Since   *instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, also those that came while it was disabled."`
+	Since   *instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, also those that came while it was disabled or wait for another attempt."`
 }
 
 // resendPoll is how often the command looks at a resend that another process works on.

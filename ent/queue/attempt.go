@@ -21,6 +21,9 @@ type Attempt struct {
 	// Error is in a few words why the attempt failed; empty when it succeeded. It never holds
 	// an address, a URL or a secret.
 	Error string
+	// Answer is the beginning of what the receiver answered when the attempt failed, as text; empty
+	// without a body.
+	Answer string
 }
 
 // Succeeded reports whether the attempt delivered its event.
@@ -33,13 +36,14 @@ type attemptJSON struct {
 	DurationMs int64   `json:"durationMs"`
 	StatusCode *int    `json:"statusCode"`
 	Error      *string `json:"error"`
+	Answer     string  `json:"answer,omitempty"`
 }
 
-// MarshalJSON writes {number,startedAt,durationMs,statusCode,error}; without an answer or an error
-// they are null.
+// MarshalJSON writes {number,startedAt,durationMs,statusCode,error,answer}; without a status or an error
+// they are null, and an empty answer is left out.
 func (a Attempt) MarshalJSON() ([]byte, error) {
 	j := attemptJSON{
-		Number: a.Number, DurationMs: a.Duration.Milliseconds(),
+		Number: a.Number, DurationMs: a.Duration.Milliseconds(), Answer: a.Answer,
 		StartedAt: string(wire.AppendTime(nil, a.StartedAt)),
 	}
 	// AppendTime writes a JSON string.
@@ -63,7 +67,7 @@ func (a *Attempt) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return err
 	}
-	*a = Attempt{Number: j.Number, StartedAt: at.UTC(), Duration: time.Duration(j.DurationMs) * time.Millisecond}
+	*a = Attempt{Number: j.Number, StartedAt: at.UTC(), Duration: time.Duration(j.DurationMs) * time.Millisecond, Answer: j.Answer}
 	if j.StatusCode != nil {
 		a.StatusCode = *j.StatusCode
 	}

@@ -47,7 +47,7 @@ type Resend struct {
 	ID, StoreID, WebhookID uuid.UUID
 	// Since is the earliest time of an event that it takes.
 	Since time.Time
-	// Resent is how many deliveries it made so far.
+	// Resent is how many deliveries it made so far, or had sent now that waited for their next attempt.
 	Resent int
 	// Finished means that there is nothing left to do.
 	Finished bool
@@ -123,8 +123,9 @@ func DueResends(ctx context.Context, s *db.DB, limit int) ([]uuid.UUID, error) {
 // ErrNoResend means that there is no resend with this id.
 var ErrNoResend = errors.New("no such resend")
 
-// StepResend does one step of a resend: it adds a delivery for each of the next events that the
-// webhook subscribes to and that neither is on its way there nor ever succeeded there. held is the
+// StepResend does one step of a resend: of the next events, it sends those now that wait there for another
+// attempt, and adds a delivery for each that the webhook subscribes to and that neither is on its way there
+// nor ever succeeded there. held is the
 // Hold that the caller's step before returned, or zero if the caller has made none. It returns
 // ErrNoResend when there is none with this id, and does nothing when it is finished.
 func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID, held time.Time) (Resend, error) {
@@ -183,11 +184,15 @@ func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *resending, subscribed 
 	if err != nil {
 		return err
 	}
+	hurried, err := sendPage(ctx, tx, s, *job)
+	if err != nil {
+		return err
+	}
 	due := page.missing(*job, subscribed, hook.Time(ctx))
 	if err := Add(ctx, tx, s, due); err != nil {
 		return err
 	}
-	job.Resent += len(due)
+	job.Resent += hurried + len(due)
 	if len(page) > 0 {
 		last := page[len(page)-1]
 		job.positionAt, job.positionID = last.at, last.id

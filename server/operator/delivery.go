@@ -87,6 +87,11 @@ func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryReque
 		return nil, err
 	}
 	out := &adminv1.GetDeliveryResponse{Delivery: delivery(d.Entry)}
+	for i, a := range d.Attempts {
+		if a.Answer != "" { // not in lists, which would be long
+			out.Delivery.Attempts[i].Answer = &a.Answer
+		}
+	}
 	if d.Payload != nil {
 		payload := string(d.Payload)
 		out.Payload = &payload
@@ -94,8 +99,8 @@ func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryReque
 	return out, nil
 }
 
-// ResendDelivery sends the event of a delivery that has ended again and returns the new delivery.
-// It refuses as webhooks.ResendDelivery does.
+// ResendDelivery has the next attempt of a delivery that waits made now and returns it, or sends the event of one that
+// has ended again and returns the new delivery. It refuses as webhooks.ResendDelivery does.
 func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {
 	ctx, err := o.inDelivery(ctx, in.GetId())
 	if err != nil {

@@ -93,6 +93,25 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 	return progress(job), nil
 }
 
+// SendWaiting has the next attempts of what waits at a webhook made now and returns how many there were; of very many
+// some are left. It refuses with webhook_not_found or webhook_disabled.
+func (o *Operator) SendWaiting(ctx context.Context, webhookID string) (int, error) {
+	ctx, err := o.inWebhook(ctx, webhookID)
+	if err != nil {
+		return 0, err
+	}
+	return o.webhooks.SendWaiting(ctx, webhookID)
+}
+
+// Retries returns what waits for another attempt at a webhook of the store that the context is in (In).
+func (o *Operator) Retries(ctx context.Context, webhookID string) (queue.Retries, error) {
+	t, id, err := validate.Named(ctx, webhookID, func() error { return notFound(apierr.WebhookNotFound, webhookID) })
+	if err != nil {
+		return queue.Retries{}, err
+	}
+	return queue.ReadRetries(ctx, o.db, t.ID, id)
+}
+
 func resendNotFound(id string) error {
 	return apierr.New(apierr.ResendNotFound, fmt.Sprintf("There is no resend with the id %q.", id))
 }

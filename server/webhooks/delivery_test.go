@@ -59,6 +59,45 @@ func TestResendOfADeliveryIsANewOne(t *testing.T) {
 	})
 }
 
+func TestResendOfADeliveryThatIsDueChangesNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBench(t, s, sealing(t))
+		ping, err := b.PingWebhook(b.Ctx, b.hook().ID.String())
+		require.NoError(t, err)
+		again, err := b.ResendDelivery(b.Ctx, ping.ID.String())
+		require.NoError(t, err)
+		require.Equal(t, ping, again)
+		require.Equal(t, 1, dbtest.Count(t, s, "deliveries"))
+	})
+}
+
+func TestAllThatWaitsForAnotherAttemptIsSentNow(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBench(t, s, sealing(t))
+		w := b.hook()
+		ping, err := b.PingWebhook(b.Ctx, w.ID.String())
+		require.NoError(t, err)
+		_, err = s.Writer().ExecContext(b.Ctx, "UPDATE deliveries SET retry = true, due_at = $1", s.Now().Add(time.Hour))
+		require.NoError(t, err)
+		for _, want := range []int{1, 0} {
+			sent, err := b.SendWaiting(b.Ctx, w.ID.String())
+			require.NoError(t, err)
+			require.Equal(t, want, sent)
+		}
+		now, err := b.GetDelivery(b.Ctx, ping.ID.String())
+		require.NoError(t, err)
+		require.False(t, now.NextAttemptAt.After(s.Now()))
+		_, err = b.SendWaiting(b.NewStore("other"), w.ID.String())
+		servicetest.Refused(t, err, apierr.WebhookNotFound)
+		_, err = b.DisableWebhook(b.Ctx, w.ID.String())
+		require.NoError(t, err)
+		_, err = b.SendWaiting(b.Ctx, w.ID.String())
+		servicetest.Refused(t, err, apierr.WebhookDisabled)
+	})
+}
+
 func TestResendOfADeliveryRefusals(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -67,11 +106,6 @@ func TestResendOfADeliveryRefusals(t *testing.T) {
 		// prepare returns the id of the delivery to send again.
 		prepare func(b bench) string
 	}{
-		{"it is still pending", apierr.DeliveryPending, func(b bench) string {
-			ping, err := b.PingWebhook(b.Ctx, b.hook().ID.String())
-			require.NoError(b.T, err)
-			return ping.ID.String()
-		}},
 		{"its event is on its way again already", apierr.DeliveryPending, func(b bench) string {
 			first := b.ended(b.hook())
 			_, err := b.ResendDelivery(b.Ctx, first.ID.String())

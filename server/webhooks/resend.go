@@ -17,8 +17,9 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// ResendDelivery sends the event of a finished delivery to its webhook again, by a new delivery with all
-// its attempts. It refuses with delivery_not_found, delivery_pending if a delivery of this event to this
+// ResendDelivery sends a delivery again. The next attempt of one that waits for it is made now; while an attempt is due
+// or being made, nothing changes. The event of a finished delivery is sent by a new one with all its attempts, and this
+// refuses with delivery_not_found, delivery_pending if a delivery of this event to this
 // webhook is pending, webhook_not_found if the webhook was deleted, webhook_disabled, or event_expired if
 // the event was deleted after the retention.
 func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue.Entry, error) {
@@ -31,7 +32,7 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 		return queue.Entry{}, err
 	}
 	if first.Status == queue.Pending {
-		return queue.Entry{}, deliveryPending(first.ID)
+		return w.sendNow(ctx, first)
 	}
 	again, err := w.deliver(ctx, first.WebhookID.String(), func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
 		// The webhook's row is held, and with it every other resend to it.
@@ -58,7 +59,46 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 }
 
 func deliveryPending(deliveryID uuid.UUID) error {
-	return apierr.New(apierr.DeliveryPending, "The delivery "+deliveryID.String()+" of this event to this webhook is still pending.")
+	return apierr.New(apierr.DeliveryPending, "The delivery "+deliveryID.String()+" of this event to this webhook is still pending; resend that one to make its next attempt now.")
+}
+
+// sendNow has the next attempt of a waiting delivery made now.
+func (w *Webhooks) sendNow(ctx context.Context, waiting queue.Entry) (queue.Entry, error) {
+	err := w.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		if err := queue.SendNow(ctx, tx, w.db, waiting); err != nil {
+			return err
+		}
+		var err error
+		waiting, err = queue.FindEntry(ctx, w.db, tx, waiting.ID)
+		return err
+	})
+	if err != nil {
+		return queue.Entry{}, err
+	}
+	w.db.Announce()
+	return waiting, nil
+}
+
+// maxSentNow bounds how many waiting deliveries one SendWaiting sends.
+const maxSentNow = 20 * queue.SendBatch
+
+// SendWaiting has the next attempts of a webhook's waiting deliveries made now, of up to maxSentNow, and returns how many
+// there were. It refuses with webhook_not_found or webhook_disabled.
+func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int, err error) {
+	for batch := queue.SendBatch; batch == queue.SendBatch && sent < maxSentNow; sent += batch {
+		_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (_ *ent.Webhook, err error) {
+			if !row.Enabled {
+				return nil, webhookDisabled()
+			}
+			batch, err = queue.SendWaiting(ctx, tx, w.db, row.StoreID, row.ID)
+			return row, err
+		})
+		if err != nil {
+			return sent, err
+		}
+		w.db.Announce()
+	}
+	return sent, nil
 }
 
 // deliver locks a webhook and adds a delivery of the event that which returns. It refuses with
@@ -90,7 +130,8 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 }
 
 // ResendSince orders a resend: of all events since a time, those to which the webhook subscribes and
-// which have not succeeded there, also if they happened while it was disabled. It sends nothing itself.
+// which have not succeeded there, also if they happened while it was disabled; those that wait there for another
+// attempt are sent now. It sends nothing itself.
 // The caller calls ContinueResend until the resend is finished; if it stops, a worker continues. An
 // unfinished resend of the webhook is extended. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {

@@ -729,7 +729,7 @@ type Resend struct {
 	WebhookId string `protobuf:"bytes,2,opt,name=webhook_id,json=webhookId,proto3" json:"webhook_id,omitempty"`
 	// Events of this moment or later are resent.
 	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
-	// How many deliveries it has created so far.
+	// How many deliveries it has created so far, or sent now that were waiting.
 	Resent int32 `protobuf:"varint,4,opt,name=resent,proto3" json:"resent,omitempty"`
 	// Its state.
 	State Resend_State `protobuf:"varint,5,opt,name=state,proto3,enum=storefront.admin.v1.Resend_State" json:"state,omitempty"`
@@ -823,7 +823,10 @@ type Delivery_Attempt struct {
 	// The status of the receiver's answer; null when there was none.
 	StatusCode *int32 `protobuf:"varint,4,opt,name=status_code,json=statusCode,proto3,oneof" json:"status_code,omitempty"`
 	// Why it failed, in a few words; null when it succeeded.
-	Error         *string `protobuf:"bytes,5,opt,name=error,proto3,oneof" json:"error,omitempty"`
+	Error *string `protobuf:"bytes,5,opt,name=error,proto3,oneof" json:"error,omitempty"`
+	// What the receiver answered when it failed: the first kilobyte of the body, as text. GetDelivery has it;
+	// null when there was no body, and in lists.
+	Answer        *string `protobuf:"bytes,6,opt,name=answer,proto3,oneof" json:"answer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -893,11 +896,18 @@ func (x *Delivery_Attempt) GetError() string {
 	return ""
 }
 
+func (x *Delivery_Attempt) GetAnswer() string {
+	if x != nil && x.Answer != nil {
+		return *x.Answer
+	}
+	return ""
+}
+
 var File_storefront_admin_v1_delivery_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\n" +
-	"\"storefront/admin/v1/delivery.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9b\a\n" +
+	"\"storefront/admin/v1/delivery.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc3\a\n" +
 	"\bDelivery\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bevent_id\x18\x02 \x01(\tR\aeventId\x12\x1d\n" +
@@ -917,7 +927,7 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\vfinished_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"finishedAt\x12\x19\n" +
 	"\bstore_id\x18\f \x01(\tR\astoreId\x12A\n" +
-	"\battempts\x18\r \x03(\v2%.storefront.admin.v1.Delivery.AttemptR\battempts\x1a\xd8\x01\n" +
+	"\battempts\x18\r \x03(\v2%.storefront.admin.v1.Delivery.AttemptR\battempts\x1a\x80\x02\n" +
 	"\aAttempt\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x129\n" +
 	"\n" +
@@ -926,9 +936,11 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"durationMs\x12$\n" +
 	"\vstatus_code\x18\x04 \x01(\x05H\x00R\n" +
 	"statusCode\x88\x01\x01\x12\x19\n" +
-	"\x05error\x18\x05 \x01(\tH\x01R\x05error\x88\x01\x01B\x0e\n" +
+	"\x05error\x18\x05 \x01(\tH\x01R\x05error\x88\x01\x01\x12\x1b\n" +
+	"\x06answer\x18\x06 \x01(\tH\x02R\x06answer\x88\x01\x01B\x0e\n" +
 	"\f_status_codeB\b\n" +
-	"\x06_error\"W\n" +
+	"\x06_errorB\t\n" +
+	"\a_answer\"W\n" +
 	"\x06Status\x12\x16\n" +
 	"\x12STATUS_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\apending\x10\x01\x12\r\n" +

@@ -56,15 +56,17 @@ type DeliveryServiceClient interface {
 	ListDeliveries(context.Context, *v1.ListDeliveriesRequest) (*v1.ListDeliveriesResponse, error)
 	// Retrieves a delivery with its payload. Refused with `delivery_not_found`.
 	GetDelivery(context.Context, *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error)
-	// Sends the event of a delivery that has ended once more: a new delivery of the same event, with the
-	// full schedule of attempts.
+	// Sends a delivery again. Of one that waits, the next attempt is made now: it stays the same delivery, and
+	// the attempt counts as one. While an attempt is due or being made, nothing changes. Of one that has ended,
+	// the event is sent once more: a new delivery of the same event, with the full schedule of attempts.
 	//
 	// Refused with `delivery_not_found`, `delivery_pending` while another delivery of this event to this
 	// webhook is pending, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
 	// `event_expired` once the event's retention has ended.
 	ResendDelivery(context.Context, *v1.ResendDeliveryRequest) (*v1.Delivery, error)
 	// Starts to resend to a webhook every event since a time that it subscribes to and that never
-	// succeeded there, also events that came while it was disabled. Call ContinueResend until the resend
+	// succeeded there, also events that came while it was disabled; of deliveries that wait, the next attempt is
+	// made now. Call ContinueResend until the resend
 	// has finished; a worker continues one that nobody continues for 15 seconds. It never sends an event
 	// twice, however often it is called: it joins a resend that has not finished, which then checks again
 	// the events that it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
@@ -179,15 +181,17 @@ type DeliveryServiceHandler interface {
 	ListDeliveries(context.Context, *v1.ListDeliveriesRequest) (*v1.ListDeliveriesResponse, error)
 	// Retrieves a delivery with its payload. Refused with `delivery_not_found`.
 	GetDelivery(context.Context, *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error)
-	// Sends the event of a delivery that has ended once more: a new delivery of the same event, with the
-	// full schedule of attempts.
+	// Sends a delivery again. Of one that waits, the next attempt is made now: it stays the same delivery, and
+	// the attempt counts as one. While an attempt is due or being made, nothing changes. Of one that has ended,
+	// the event is sent once more: a new delivery of the same event, with the full schedule of attempts.
 	//
 	// Refused with `delivery_not_found`, `delivery_pending` while another delivery of this event to this
 	// webhook is pending, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
 	// `event_expired` once the event's retention has ended.
 	ResendDelivery(context.Context, *v1.ResendDeliveryRequest) (*v1.Delivery, error)
 	// Starts to resend to a webhook every event since a time that it subscribes to and that never
-	// succeeded there, also events that came while it was disabled. Call ContinueResend until the resend
+	// succeeded there, also events that came while it was disabled; of deliveries that wait, the next attempt is
+	// made now. Call ContinueResend until the resend
 	// has finished; a worker continues one that nobody continues for 15 seconds. It never sends an event
 	// twice, however often it is called: it joins a resend that has not finished, which then checks again
 	// the events that it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
