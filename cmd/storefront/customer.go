@@ -7,6 +7,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/operator"
+	"go.storefront.example/server/validate"
 )
 
 type customerCmd struct {
@@ -29,7 +30,7 @@ func (c *customerListCmd) Run(s *session) error {
 
 var customerTable = table[*storefrontv1.Customer]{"ID,NAME~,EMAIL~,PHONE?,ORDERS?,PAID?,CREATED?", func(c *storefrontv1.Customer) []string {
 	return []string{
-		c.GetId(), c.GetName(), orDash(c.Email), orDash(c.Phone), strconv.Itoa(int(c.GetOrdersCount())), money(c.GetTotalPaid(), c.GetCurrency()), when(c.GetCreatedAt()),
+		c.GetId(), c.GetName(), orDash(c.Email), orDash(c.Phone), strconv.Itoa(int(c.GetOrdersCount())), validate.FormatAmount(c.GetTotalPaid(), c.GetCurrency()), when(c.GetCreatedAt()),
 	}
 }, whole[*storefrontv1.Customer]}
 

@@ -13,8 +13,11 @@ import (
 	"go.storefront.example/server/service"
 )
 
-// demoSlug is the short name of the demo store.
-const demoSlug = "demo"
+// The short names of the demo stores: the one that dev makes a key for, and one whose currency has decimals.
+const (
+	demoSlug     = "demo"
+	demoEuroSlug = "demo-eur"
+)
 
 // demoDays is how far back the demo store's history goes.
 const demoDays = 45
@@ -23,25 +26,30 @@ const demoDays = 45
 // opening to today, so that all dates, counters, journal entries and events come from the rules.
 type walk struct{ at time.Time }
 
-func newWalk() *walk { return &walk{time.Now().AddDate(0, 0, -demoDays)} }
+func newWalk() *walk { return &walk{time.Now()} }
+
+// restart leads the clock back to the day on which a store opens.
+func (w *walk) restart() { w.at = time.Now().AddDate(0, 0, -demoDays) }
 
 func (w *walk) now() time.Time { return w.at }
 
 // after leads the clock on.
 func (w *walk) after(d time.Duration) { w.at = w.at.Add(d) }
 
-// demo makes the demo store by what the operator and the API's callers can do.
+// demo makes a demo store by what the operator and the API's callers can do.
 type demo struct {
 	operator *operator.Operator
 	shop     *service.Shop
 	clock    *walk
+	data     demoStore
 }
 
 func (d demo) fill(ctx context.Context) error {
-	if _, err := d.operator.CreateStore(ctx, demoStore()); err != nil {
+	d.clock.restart()
+	if _, err := d.operator.CreateStore(ctx, d.data.store); err != nil {
 		return err
 	}
-	ctx, err := d.operator.In(ctx, demoSlug)
+	ctx, err := d.operator.In(ctx, d.data.store.GetSlug())
 	if err != nil {
 		return err
 	}
@@ -67,7 +75,7 @@ func (d demo) fill(ctx context.Context) error {
 // products makes the catalogue and returns the ids of what is published.
 func (d demo) products(ctx context.Context) ([]string, error) {
 	var published []string
-	for _, p := range demoProducts {
+	for _, p := range d.data.products {
 		d.clock.after(7 * time.Hour)
 		in := &adminv1.CreateProductRequest{
 			Title: p.title, Type: p.kind, PriceAmount: &p.price, Summary: &p.summary, Description: new("<p>" + p.summary + "</p>"),
@@ -100,7 +108,7 @@ func (d demo) products(ctx context.Context) ([]string, error) {
 // links makes the payment links and returns their ids, the one to be disabled last.
 func (d demo) links(ctx context.Context) ([]string, error) {
 	var ids []string
-	for _, l := range demoLinks {
+	for _, l := range d.data.links {
 		d.clock.after(time.Hour)
 		in := &storefrontv1.CreatePaymentLinkRequest{
 			Title: l.title, Pricing: l.pricing, Amount: l.amount, MinAmount: l.minAmount,
@@ -140,16 +148,13 @@ func (d demo) customers(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// demoOrders is how many orders the demo store has.
-const demoOrders = 60
-
 // orders records purchases up to now and moves them to every status, most of them paid.
 func (d demo) orders(ctx context.Context, products, links, customers []string) error {
-	pace := time.Since(d.clock.now()) / (demoOrders + 1)
-	for i := range demoOrders {
+	pace := time.Since(d.clock.now()) / time.Duration(d.data.orders+1)
+	for i := range d.data.orders {
 		d.clock.after(pace)
 		draft := service.OrderDraft{CustomerID: customers[i*7%len(customers)]}
-		if link, amount := demoLinkOf(i); link >= 0 {
+		if link, amount := demoLinkOf(i); link >= 0 && link < len(links) {
 			draft.PaymentLinkID, draft.Amount = links[link], amount
 		} else {
 			for n := range 1 + i%3 {

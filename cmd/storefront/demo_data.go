@@ -7,10 +7,21 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// What the demo store holds: a shop in Douala that sells knowledge in French, with prices in
-// francs, which have no decimals.
+// demoStore is what a demo store holds. All have the same buyers.
+type demoStore struct {
+	store    *adminv1.CreateStoreRequest
+	products []demoProduct
+	links    []demoLink
+	orders   int
+}
 
-func demoStore() *adminv1.CreateStoreRequest {
+// demoStores are a shop in Douala that sells knowledge in French, with prices in francs, which have no decimals, and
+// its smaller sister in Paris, with prices in euros.
+func demoStores() []demoStore {
+	return []demoStore{{douala(), demoProducts, demoLinks, 60}, {paris(), demoEuroProducts, demoEuroLinks, 20}}
+}
+
+func douala() *adminv1.CreateStoreRequest {
 	return &adminv1.CreateStoreRequest{
 		Name: "Atelier Mboa", Slug: demoSlug, Currency: "XAF", Country: "CM",
 		Description:  new("Guides, cours et rencontres pour entrepreneurs, à Douala et en ligne."),
@@ -21,12 +32,36 @@ func demoStore() *adminv1.CreateStoreRequest {
 	}
 }
 
-var demoProducts = []struct {
+func paris() *adminv1.CreateStoreRequest {
+	return &adminv1.CreateStoreRequest{
+		Name: "Atelier Mboa Paris", Slug: demoEuroSlug, Currency: "EUR", Country: "FR",
+		Description: new("Les guides et cours de l'Atelier Mboa, à Paris."), SupportEmail: new("paris@atelier-mboa.example"),
+		PlatformFeePercent: new(5.0),
+	}
+}
+
+// demoProduct is a product of a demo store; no reference price is 0.
+type demoProduct struct {
 	title, summary   string
 	kind             storefrontv1.Product_Type
 	status           storefrontv1.Product_Status
 	price, compareAt int64
-}{
+}
+
+var demoEuroProducts = []demoProduct{
+	{"Guide du marché, édition européenne", "Soixante pages sur la vente en ligne.", storefrontv1.Product_FILE, storefrontv1.Product_PUBLISHED, 1550, 1990},
+	{"Recettes de la côte", "Trente plats, pas à pas.", storefrontv1.Product_FILE, storefrontv1.Product_PUBLISHED, 999, 0},
+	{"Photographier ses produits", "Six leçons filmées.", storefrontv1.Product_COURSE, storefrontv1.Product_PUBLISHED, 49900, 0},
+	{"Caisse Facile, licence d'un an", "Le logiciel de caisse pour un poste.", storefrontv1.Product_LICENSE, storefrontv1.Product_PUBLISHED, 123450, 0},
+	{"Écrire pour vendre", "Cours en préparation.", storefrontv1.Product_COURSE, storefrontv1.Product_DRAFT, 8000, 0},
+}
+
+var demoEuroLinks = []demoLink{
+	{title: "Soutenir l'atelier", pricing: storefrontv1.PaymentLink_OPEN, minAmount: new(int64(500)), thanks: new("Merci de tout cœur !")},
+	{title: "Acompte", pricing: storefrontv1.PaymentLink_FIXED, amount: new(int64(2500))},
+}
+
+var demoProducts = []demoProduct{
 	{"Guide du marché : vendre sans boutique", "Quarante pages sur la vente par téléphone et messagerie.", storefrontv1.Product_FILE, storefrontv1.Product_PUBLISHED, 1500, 2500},
 	{"Modèles de factures et devis", "Dix modèles prêts à remplir.", storefrontv1.Product_FILE, storefrontv1.Product_PUBLISHED, 2000, 0},
 	{"Recettes de Mamá Ngónó", "Trente plats de la côte, pas à pas.", storefrontv1.Product_FILE, storefrontv1.Product_PUBLISHED, 3500, 5000},
@@ -43,19 +78,22 @@ var demoProducts = []struct {
 
 // demoLinks has one link of each kind: open and fixed ones that take payments, one whose end date
 // passes, one whose cap is reached, and last the one that is disabled.
-var demoLinks = []struct {
+var demoLinks = []demoLink{
+	{title: "Soutenir l'atelier", pricing: storefrontv1.PaymentLink_OPEN, minAmount: new(int64(500)), description: new("Chaque franc aide à offrir une place."), thanks: new("Merci de tout cœur !")},
+	{title: "Acompte commande spéciale", pricing: storefrontv1.PaymentLink_FIXED, amount: new(int64(10000)), thanks: new("Nous vous rappelons demain.")},
+	{title: "Places de lancement", pricing: storefrontv1.PaymentLink_FIXED, amount: new(int64(4000)), maxPayments: new(int32(3))},
+	{title: "Offre de la rentrée", pricing: storefrontv1.PaymentLink_FIXED, amount: new(int64(9000)), lasts: 25 * 24 * time.Hour},
+	{title: "Cotisation du club", pricing: storefrontv1.PaymentLink_FIXED, amount: new(int64(2500)), maxPayments: new(int32(500))},
+}
+
+// demoLink is a payment link of a demo store.
+type demoLink struct {
 	title               string
 	pricing             storefrontv1.PaymentLink_Pricing
 	amount, minAmount   *int64
 	description, thanks *string
 	maxPayments         *int32
 	lasts               time.Duration
-}{
-	{title: "Soutenir l'atelier", pricing: storefrontv1.PaymentLink_OPEN, minAmount: new(int64(500)), description: new("Chaque franc aide à offrir une place."), thanks: new("Merci de tout cœur !")},
-	{title: "Acompte commande spéciale", pricing: storefrontv1.PaymentLink_FIXED, amount: new(int64(10000)), thanks: new("Nous vous rappelons demain.")},
-	{title: "Places de lancement", pricing: storefrontv1.PaymentLink_FIXED, amount: new(int64(4000)), maxPayments: new(int32(3))},
-	{title: "Offre de la rentrée", pricing: storefrontv1.PaymentLink_FIXED, amount: new(int64(9000)), lasts: 25 * 24 * time.Hour},
-	{title: "Cotisation du club", pricing: storefrontv1.PaymentLink_FIXED, amount: new(int64(2500)), maxPayments: new(int32(500))},
 }
 
 // demoLinkOf returns the link of an order, by its index in demoLinks, and the amount that its buyer

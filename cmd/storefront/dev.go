@@ -174,7 +174,7 @@ func showReceived(s *session, got received) {
 	if !got.Verified {
 		verified = "REFUSED: the signature does not match"
 	}
-	_, _ = fmt.Fprintf(s.out, "\n← %s, attempt %s, %s\n  %s\n", got.Type, got.Attempt, verified, got.Data)
+	_, _ = fmt.Fprintf(s.out, "\n← %s, attempt %s, %s: %s\n  %s\n", got.Type, got.Attempt, verified, visible(got.About), got.Data)
 }
 
 // newDevKey revokes the keys of earlier starts and makes one with every scope.
@@ -231,7 +231,7 @@ func greet(s *session, g greeting, demo *storefrontv1.Store, handle *db.DB) erro
 		return s.value(g)
 	}
 	_, err = fmt.Fprintf(s.out, `
-  store     %s (%s)
+  store     %s (%s); the store %s beside it sells in EUR
   API       %s/v1
   reference %s
   key       %s
@@ -248,11 +248,11 @@ Try it:
 %s
 In this folder or below, forward events to a program of yours, and make some:
 
-  %[12]s listen --forward-to http://localhost:3000/webhooks
-  %[12]s trigger order.paid
+  %[13]s listen --forward-to http://localhost:3000/webhooks
+  %[13]s trigger order.paid
 
 Ctrl-C stops it.
-`, demo.GetName(), demo.GetSlug(), g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event(), typed(os.Args[0]))
+`, demo.GetName(), demo.GetSlug(), demoEuroSlug, g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event(), typed(os.Args[0]))
 	return err
 }
 
@@ -290,7 +290,7 @@ func baseURL(a net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// makeDemo makes the demo store unless it is there.
+// makeDemo makes the demo stores that are not there.
 func makeDemo(ctx context.Context, url string) error {
 	clock := newWalk()
 	handle, err := db.Open(ctx, db.Config{URL: url, Clock: clock.now})
@@ -299,11 +299,14 @@ func makeDemo(ctx context.Context, url string) error {
 	}
 	rules := service.New(handle, service.Options{})
 	o := operator.New(handle, operator.Options{})
-	_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: demoSlug})
-	if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.StoreNotFound {
-		err = demo{o, rules, clock}.fill(ctx)
+	for _, data := range demoStores() {
+		_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: data.store.GetSlug()})
+		if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.StoreNotFound {
+			err = demo{o, rules, clock, data}.fill(ctx)
+		}
 		if err != nil {
-			err = fmt.Errorf("make the demo store: %w", err)
+			err = fmt.Errorf("make the demo store %s: %w", data.store.GetSlug(), err)
+			break
 		}
 	}
 	return errors.Join(err, handle.Close())

@@ -60,7 +60,12 @@ func forwarded(e *adminv1.Event, r egress.Result) string {
 	if r.Succeeded() {
 		result = strconv.Itoa(r.Status)
 	}
-	return fmt.Sprintf("%s  %-17s  %s  → %s in %d ms", when(e.GetCreatedAt()), e.GetType(), e.GetId(), result, r.Duration.Milliseconds())
+	return fmt.Sprintf("%s  → %s in %d ms", described(e), result, r.Duration.Milliseconds())
+}
+
+// described is an event in a line.
+func described(e *adminv1.Event) string {
+	return fmt.Sprintf("%s  %-17s  %s  %s", when(e.GetCreatedAt()), e.GetType(), e.GetId(), visible(operator.About([]byte(e.GetPayload()))))
 }
 
 // listenSecret is the secret that forwarded events of a store are signed with. It is derived from what
@@ -89,14 +94,19 @@ func storeNamed(ctx context.Context, o operator.API, name string) (*storefrontv1
 	if name != "" {
 		return o.GetStore(ctx, &adminv1.GetStoreRequest{Store: name})
 	}
-	out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(2))})
+	out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(3))})
+	stores := out.GetStores()
+	// Of the two that dev made, the newest first, the one that it made a key for.
+	if len(stores) == 2 && stores[0].GetSlug() == demoEuroSlug && stores[1].GetSlug() == demoSlug {
+		stores = stores[1:]
+	}
 	switch {
 	case err != nil:
 		return nil, err
-	case len(out.GetStores()) == 0:
+	case len(stores) == 0:
 		return nil, errors.New("there is no store yet; make one with `storefront store create`")
-	case len(out.GetStores()) > 1:
+	case len(stores) > 1:
 		return nil, usage("there are several stores; name one with --store")
 	}
-	return out.GetStores()[0], nil
+	return stores[0], nil
 }

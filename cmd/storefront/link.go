@@ -7,6 +7,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/operator"
+	"go.storefront.example/server/validate"
 )
 
 type linkCmd struct {
@@ -26,8 +27,8 @@ type linkCreateCmd struct {
 	Store           string        `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	Title           string        `required:"" placeholder:"TITLE" help:"Title, 1 to 200 characters."`
 	Pricing         *string       `enum:"FIXED,OPEN" placeholder:"PRICING" help:"FIXED, the link sets --amount, or OPEN, the buyer chooses from --min-amount up (default: the one whose amount is given)."`
-	Amount          *amount       `placeholder:"N" help:"What a FIXED link asks for, in minor units of the store's currency, from 1."`
-	MinAmount       *amount       `placeholder:"N" help:"The least that an OPEN link takes, in minor units, from 1."`
+	Amount          *amount       `placeholder:"N" help:"What a FIXED link asks for, above 0, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
+	MinAmount       *amount       `placeholder:"N" help:"The least that an OPEN link takes, above 0, as --amount."`
 	Description     *string       `clears:"" placeholder:"TEXT" help:"At most 5000 characters."`
 	CoverURL        *string       `name:"cover-url" clears:"" placeholder:"URL" help:"Address of the cover picture."`
 	ThankYouMessage *string       `clears:"" placeholder:"TEXT" help:"Shown to the buyer after paying, at most 2000 characters."`
@@ -38,7 +39,7 @@ type linkCreateCmd struct {
 // Run creates the link.
 func (c *linkCreateCmd) Run(s *session) error {
 	in := &adminv1.CreatePaymentLinkRequest{
-		Store: c.Store, Title: c.Title, Amount: (*int64)(c.Amount), MinAmount: (*int64)(c.MinAmount), Description: c.Description,
+		Store: c.Store, Title: c.Title, Amount: c.Amount.units(), MinAmount: c.MinAmount.units(), Description: c.Description,
 		CoverUrl: c.CoverURL, ThankYouMessage: c.ThankYouMessage, ExpiresAt: c.ExpiresAt.value, MaxPayments: c.MaxPayments.value,
 	}
 	switch {
@@ -51,7 +52,15 @@ func (c *linkCreateCmd) Run(s *session) error {
 	default:
 		return usage("name the price: --amount for a FIXED link, or --min-amount for an OPEN one")
 	}
-	return call(s, c.place, in, operator.API.CreatePaymentLink)
+	return callAs(s, c.place, in, c.create, whole)
+}
+
+// create creates the link once its amounts are known.
+func (c *linkCreateCmd) create(o operator.API, ctx context.Context, in *adminv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+	if err := (amounts{"amount": c.Amount, "min-amount": c.MinAmount}).settle(currencyOf(ctx, o, c.Store)); err != nil {
+		return nil, err
+	}
+	return o.CreatePaymentLink(ctx, in)
 }
 
 type linkListCmd struct {
@@ -71,12 +80,12 @@ func (c *linkListCmd) Run(s *session) error {
 }
 
 var linkTable = table[*storefrontv1.PaymentLink]{"CODE,TITLE~,AVAILABILITY,PRICE?,PAYMENTS?,PAID?,CREATED?,ID?", func(l *storefrontv1.PaymentLink) []string {
-	price := money(l.GetAmount(), l.GetCurrency())
+	price := validate.FormatAmount(l.GetAmount(), l.GetCurrency())
 	if l.GetPricing() == storefrontv1.PaymentLink_OPEN {
-		price = "from " + money(l.GetMinAmount(), l.GetCurrency())
+		price = "from " + validate.FormatAmount(l.GetMinAmount(), l.GetCurrency())
 	}
 	return []string{
-		l.GetCode(), l.GetTitle(), l.GetAvailability().String(), price, strconv.Itoa(int(l.GetPaidCount())), money(l.GetPaidAmount(), l.GetCurrency()),
+		l.GetCode(), l.GetTitle(), l.GetAvailability().String(), price, strconv.Itoa(int(l.GetPaidCount())), validate.FormatAmount(l.GetPaidAmount(), l.GetCurrency()),
 		when(l.GetCreatedAt()), l.GetId(),
 	}
 }, whole[*storefrontv1.PaymentLink]}

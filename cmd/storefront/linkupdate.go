@@ -11,8 +11,8 @@ type linkUpdateCmd struct {
 	linkNamed
 	Title           *string       `placeholder:"TITLE" help:"Title, 1 to 200 characters."`
 	Pricing         *string       `enum:"FIXED,OPEN" placeholder:"PRICING" help:"FIXED or OPEN; changing it removes the other kind's amount."`
-	Amount          amountOrNone  `placeholder:"N|none" help:"What a FIXED link asks for, in minor units of the store's currency, from 1."`
-	MinAmount       amountOrNone  `placeholder:"N|none" help:"The least that an OPEN link takes, in minor units, from 1."`
+	Amount          amountOrNone  `placeholder:"N|none" help:"What a FIXED link asks for, above 0, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
+	MinAmount       amountOrNone  `placeholder:"N|none" help:"The least that an OPEN link takes, above 0, as --amount."`
 	Description     textOrNone    `placeholder:"TEXT|none" help:"At most 5000 characters; none removes it."`
 	CoverURL        textOrNone    `name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`
 	ThankYouMessage textOrNone    `placeholder:"TEXT|none" help:"Shown to the buyer after paying, at most 2000 characters; none removes it."`
@@ -39,6 +39,13 @@ func (c *linkUpdateCmd) Run(s *session) error {
 	}
 	return callNamed(s, c.owned, c.Name, findLink, whole, func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
 		in.Id = id
+		err := amounts{"amount": c.Amount.value, "min-amount": c.MinAmount.value}.settle(func() (string, error) {
+			found, err := findLink(ctx, o, "", id)
+			return found.GetCurrency(), err
+		})
+		if err != nil {
+			return nil, err
+		}
 		return o.UpdatePaymentLink(ctx, in)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/operator"
+	"go.storefront.example/server/validate"
 )
 
 type orderCmd struct {
@@ -28,7 +29,7 @@ type orderCreateCmd struct {
 	CustomerPhone *string     `placeholder:"PHONE" help:"Phone of the buyer."`
 	Product       []orderLine `sep:"none" placeholder:"NAME[:QTY]" help:"A product, by id or slug, and how many of it; repeat for more."`
 	PaymentLink   string      `placeholder:"NAME" help:"The payment link that the order comes through, by id or code, in place of products."`
-	Amount        *amount     `placeholder:"N" help:"What the buyer chose to pay through an OPEN payment link, in minor units."`
+	Amount        *amount     `placeholder:"N" help:"What the buyer chose to pay through an OPEN payment link, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
 	Note          *string     `clears:"" placeholder:"TEXT" help:"What the buyer left."`
 	once
 }
@@ -50,7 +51,7 @@ func (c *orderCreateCmd) Run(s *session) error {
 	}
 	in := &adminv1.CreateOrderRequest{
 		Store: c.Store, Name: c.CustomerName, Email: c.CustomerEmail, Phone: c.CustomerPhone,
-		Amount: (*int64)(c.Amount), Note: c.Note, IdempotencyKey: c.IdempotencyKey,
+		Amount: c.Amount.units(), Note: c.Note, IdempotencyKey: c.IdempotencyKey,
 	}
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
 		if err := c.name(ctx, o, in); err != nil {
@@ -64,8 +65,11 @@ func (c *orderCreateCmd) Run(s *session) error {
 	})
 }
 
-// name puts the ids of what the command names into the request.
+// name puts the ids of what the command names into the request, and its amount.
 func (c *orderCreateCmd) name(ctx context.Context, o operator.API, in *adminv1.CreateOrderRequest) (err error) {
+	if err := (amounts{"amount": c.Amount}).settle(currencyOf(ctx, o, c.Store)); err != nil {
+		return err
+	}
 	within := owned{c.place, c.Store}
 	if c.Customer != "" {
 		if in.CustomerId, err = idOf(ctx, o, within, c.Customer, findCustomer); err != nil {
@@ -119,7 +123,7 @@ func (c *orderListCmd) Run(s *session) error {
 
 var orderTable = table[*storefrontv1.Order]{"REFERENCE,STATUS,AMOUNT,CUSTOMER~?,CREATED?,ID?", func(o *storefrontv1.Order) []string {
 	return []string{
-		o.GetReference(), o.GetStatus().String(), money(o.GetAmount(), o.GetCurrency()), buyerOf(o.GetCustomer()), when(o.GetCreatedAt()), o.GetId(),
+		o.GetReference(), o.GetStatus().String(), validate.FormatAmount(o.GetAmount(), o.GetCurrency()), buyerOf(o.GetCustomer()), when(o.GetCreatedAt()), o.GetId(),
 	}
 }, whole[*storefrontv1.Order]}
 

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/wire"
+	"go.storefront.example/server/validate"
 )
 
 // moment is a date-time in the API's form; nil is null.
@@ -44,9 +45,13 @@ func when(t *timestamppb.Timestamp) string {
 	return moment{&at}.String()
 }
 
-// money is an amount in minor units for a table.
-func money(amount int64, currency string) string {
-	return strconv.FormatInt(amount, 10) + " " + currency
+// money is a number of a JSON object for a reader: formatted if it is an amount, by its name, in the object's currency.
+func (o *objectLines) money(path string, n json.Number) string {
+	minor, err := n.Int64()
+	if name := path[strings.LastIndexByte(path, '.')+1:]; err != nil || o.currency == "" || !strings.HasSuffix(strings.ToLower(name), "amount") && name != "totalPaid" {
+		return n.String()
+	}
+	return validate.FormatAmount(minor, o.currency)
 }
 
 // orDash is a text that may be absent, for a table.
@@ -74,13 +79,16 @@ func (s *session) print(object []byte) error {
 	}
 	// In one write, so that a reader who goes after the line that it sought has them all.
 	var lines bytes.Buffer
-	w := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
-	d := json.NewDecoder(bytes.NewReader(object))
-	d.UseNumber()
-	if err := s.fieldLines(w, d, ""); err != nil {
+	o := objectLines{session: s, w: tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0), d: json.NewDecoder(bytes.NewReader(object))}
+	o.d.UseNumber()
+	var whose struct{ Currency string }
+	if json.Unmarshal(object, &whose) == nil {
+		o.currency = whose.Currency
+	}
+	if err := o.fields(""); err != nil {
 		return err
 	}
-	if err := w.Flush(); err != nil {
+	if err := o.w.Flush(); err != nil {
 		return err
 	}
 	_, err := s.out.Write(lines.Bytes())
@@ -131,68 +139,75 @@ func indented(text []byte) string {
 	return shown.String()
 }
 
-// fieldLines writes a line for each plain value inside the next one, named by its path, for each list of plain
+// objectLines writes a JSON object for a reader.
+type objectLines struct {
+	*session
+	w        *tabwriter.Writer
+	d        *json.Decoder
+	currency string // of the amounts, if the object has one
+}
+
+// fields writes a line for each plain value inside the next one, named by its path, for each list of plain
 // values, and for what is empty.
-func (s *session) fieldLines(w *tabwriter.Writer, d *json.Decoder, path string) error {
-	token, err := d.Token()
+func (o *objectLines) fields(path string) error {
+	token, err := o.d.Token()
 	if err != nil {
 		return err
 	}
-	return s.fieldLine(w, d, path, token)
+	return o.field(path, token)
 }
 
-// fieldLine is fieldLines for the value that begins with a token.
-func (s *session) fieldLine(w *tabwriter.Writer, d *json.Decoder, path string, token json.Token) error {
+// field is fields for the value that begins with a token.
+func (o *objectLines) field(path string, token json.Token) error {
 	delim, nested := token.(json.Delim)
 	if !nested {
-		return s.line(w, path, plainText(token))
+		return o.line(path, o.plain(path, token))
 	}
-	if !d.More() {
-		if err := s.line(w, path, absent); err != nil {
+	if !o.d.More() {
+		if err := o.line(path, absent); err != nil {
 			return err
 		}
 	}
 	var plain []string
-	for i := 0; d.More(); i++ {
-		next, err := d.Token()
+	for i := 0; o.d.More(); i++ {
+		next, err := o.d.Token()
 		if err != nil {
 			return err
 		}
 		_, object := next.(json.Delim)
 		switch {
 		case delim == '{':
-			err = s.fieldLines(w, d, strings.TrimPrefix(path+"."+next.(string), "."))
+			err = o.fields(strings.TrimPrefix(path+"."+next.(string), "."))
 		case object:
-			err = s.fieldLine(w, d, path+"["+strconv.Itoa(i)+"]", next)
+			err = o.field(path+"["+strconv.Itoa(i)+"]", next)
 		default:
-			plain = append(plain, plainText(next))
+			plain = append(plain, o.plain(path, next))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if len(plain) > 0 {
-		if err := s.line(w, path, strings.Join(plain, ", ")); err != nil {
+		if err := o.line(path, strings.Join(plain, ", ")); err != nil {
 			return err
 		}
 	}
-	_, err := d.Token()
+	_, err := o.d.Token()
 	return err
 }
 
-func (s *session) line(w *tabwriter.Writer, path, text string) error {
-	_, err := fmt.Fprintf(w, "%s:\t%s\n", path, s.terminal.paint(text))
+func (o *objectLines) line(path, text string) error {
+	_, err := fmt.Fprintf(o.w, "%s:\t%s\n", path, o.terminal.paint(text))
 	return err
 }
 
-// absent stands for what is null or empty.
-const absent = "-"
-
-// plainText is a plain JSON value for a reader.
-func plainText(token json.Token) string {
+// plain is a plain JSON value for a reader.
+func (o *objectLines) plain(path string, token json.Token) string {
 	switch v := token.(type) {
 	case nil:
 		return absent
+	case json.Number:
+		return o.money(path, v)
 	case string:
 		if v == "" {
 			return absent
@@ -202,6 +217,9 @@ func plainText(token json.Token) string {
 		return fmt.Sprint(v)
 	}
 }
+
+// absent stands for what is null or empty.
+const absent = "-"
 
 // visible quotes a text that a terminal would not show as it is: texts come from clients.
 func visible(text string) string {

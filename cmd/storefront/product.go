@@ -6,6 +6,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/operator"
+	"go.storefront.example/server/validate"
 )
 
 type productCmd struct {
@@ -20,8 +21,8 @@ type productCreateCmd struct {
 	Store        string  `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	Title        string  `required:"" placeholder:"TITLE" help:"Title, 1 to 200 characters."`
 	Type         string  `required:"" enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"FILE, COURSE, LICENSE, MEETING or EVENT."`
-	Price        amount  `required:"" placeholder:"N" help:"Price in minor units of the store's currency."`
-	CompareAt    *amount `placeholder:"N" help:"Reference price, above the price."`
+	Price        amount  `required:"" placeholder:"N" help:"Price, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
+	CompareAt    *amount `placeholder:"N" help:"Reference price, above the price, as --price."`
 	Slug         string  `placeholder:"SLUG" help:"Short name in the address; made from the title if left out."`
 	Summary      *string `clears:"" placeholder:"TEXT" help:"A few words, at most 500 characters."`
 	Description  *string `clears:"" placeholder:"HTML" help:"The whole description; required to publish."`
@@ -32,19 +33,28 @@ type productCreateCmd struct {
 
 // Run creates the product.
 func (c *productCreateCmd) Run(s *session) error {
-	return call(s, c.place, &adminv1.CreateProductRequest{
-		Store: c.Store, Title: c.Title, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]), PriceAmount: (*int64)(&c.Price),
-		CompareAtAmount: (*int64)(c.CompareAt), Slug: c.Slug, Summary: c.Summary, Description: c.Description, CoverUrl: c.CoverURL,
+	in := &adminv1.CreateProductRequest{
+		Store: c.Store, Title: c.Title, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]), PriceAmount: c.Price.units(),
+		CompareAtAmount: c.CompareAt.units(), Slug: c.Slug, Summary: c.Summary, Description: c.Description, CoverUrl: c.CoverURL,
 		ContentReady: &c.ContentReady, Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, &c.Status),
-	}, operator.API.CreateProduct)
+	}
+	return callAs(s, c.place, in, c.create, whole)
+}
+
+// create creates the product once its amounts are known.
+func (c *productCreateCmd) create(o operator.API, ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product, error) {
+	if err := (amounts{"price": &c.Price, "compare-at": c.CompareAt}).settle(currencyOf(ctx, o, c.Store)); err != nil {
+		return nil, err
+	}
+	return o.CreateProduct(ctx, in)
 }
 
 type productUpdateCmd struct {
 	owned
 	Name         string       `arg:"" help:"The product's id or slug."`
 	Title        *string      `placeholder:"TITLE" help:"Title, 1 to 200 characters."`
-	Price        *amount      `placeholder:"N" help:"Price in minor units of the store's currency."`
-	CompareAt    amountOrNone `placeholder:"N|none" help:"Reference price, above the price; none removes it."`
+	Price        *amount      `placeholder:"N" help:"Price, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
+	CompareAt    amountOrNone `placeholder:"N|none" help:"Reference price, above the price, as --price; none removes it."`
 	Summary      *string      `clears:"" placeholder:"TEXT" help:"A few words, at most 500 characters."`
 	Description  *string      `clears:"" placeholder:"HTML" help:"The whole description."`
 	CoverURL     textOrNone   `name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`
@@ -55,7 +65,7 @@ type productUpdateCmd struct {
 // Run changes the product.
 func (c *productUpdateCmd) Run(s *session) error {
 	in := &adminv1.UpdateProductRequest{
-		Title: c.Title, Summary: c.Summary, Description: c.Description, PriceAmount: (*int64)(c.Price), ContentReady: c.ContentReady,
+		Title: c.Title, Summary: c.Summary, Description: c.Description, PriceAmount: c.Price.units(), ContentReady: c.ContentReady,
 		Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, c.Status),
 	}
 	var cleared []string
@@ -67,6 +77,13 @@ func (c *productUpdateCmd) Run(s *session) error {
 	}
 	return callNamed(s, c.owned, c.Name, findProduct, whole, func(ctx context.Context, o operator.API, id string) (*storefrontv1.Product, error) {
 		in.Id = id
+		err := amounts{"price": c.Price, "compare-at": c.CompareAt.value}.settle(func() (string, error) {
+			found, err := findProduct(ctx, o, "", id)
+			return found.GetCurrency(), err
+		})
+		if err != nil {
+			return nil, err
+		}
 		return o.UpdateProduct(ctx, in)
 	})
 }
@@ -95,7 +112,7 @@ func (c *productListCmd) Run(s *session) error {
 
 var productTable = table[*storefrontv1.Product]{"ID,TITLE~,TYPE?,STATUS,PRICE,SLUG~?,CREATED?", func(p *storefrontv1.Product) []string {
 	return []string{
-		p.GetId(), p.GetTitle(), p.GetType().String(), p.GetStatus().String(), money(p.GetPriceAmount(), p.GetCurrency()), p.GetSlug(), when(p.GetCreatedAt()),
+		p.GetId(), p.GetTitle(), p.GetType().String(), p.GetStatus().String(), validate.FormatAmount(p.GetPriceAmount(), p.GetCurrency()), p.GetSlug(), when(p.GetCreatedAt()),
 	}
 }, whole[*storefrontv1.Product]}
 

@@ -38,6 +38,7 @@ type receiver struct {
 type received struct {
 	Attempt  string `json:"-"`
 	Verified bool   `json:"-"`
+	About    string `json:"-"`
 	// Type and Data, the object that the event concerns, are of the body.
 	Type string          `json:"type"`
 	Data json.RawMessage `json:"data"`
@@ -109,7 +110,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, err.Error(), http.StatusUnauthorized)
 		return
 	}
-	got := received{Attempt: request.Header.Get(signature.AttemptHeader), Verified: true}
+	got := received{Attempt: request.Header.Get(signature.AttemptHeader), Verified: true, About: operator.About(body)}
 	if err := json.Unmarshal(body, &got); err != nil {
 		http.Error(w, "the body is no event", http.StatusBadRequest)
 		return

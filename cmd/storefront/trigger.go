@@ -44,7 +44,7 @@ func (c *triggerCmd) Run(s *session) error {
 		if s.json {
 			return s.print(pick(e, map[string]json.RawMessage{"payload": json.RawMessage(e.GetPayload())}, "id", "type", "createdAt", "payload"))
 		}
-		_, err = fmt.Fprintf(s.out, "%s  %s  %s\n", when(e.GetCreatedAt()), e.GetType(), e.GetId())
+		_, err = fmt.Fprintln(s.out, described(e))
 		return err
 	})
 }

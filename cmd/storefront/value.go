@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
 
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/validate"
 )
 
@@ -16,17 +19,62 @@ const none = "none"
 // isNone reports whether a value clears what its flag sets: the word, or nothing.
 func isNone(text []byte) bool { return len(text) == 0 || string(text) == none }
 
-// amount is an amount of money in minor units.
-type amount int64
+// amount is an amount of money: a whole number of minor units, as in the API, or one with a decimal point, in the
+// currency's own unit, which settle converts.
+type amount struct {
+	minor   int64
+	decimal string // as it was given, "" for minor units
+}
 
 // UnmarshalText reads an amount.
 func (a *amount) UnmarshalText(text []byte) error {
+	*a = amount{}
 	n, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil || n < 0 || n > validate.MaxAmount {
-		return fmt.Errorf("must be a whole number of minor units from 0 to %d, not %q", int64(validate.MaxAmount), text)
+	// The currency with the most decimals, until it is known which one it is.
+	if _, notDecimal := validate.ParseAmount(string(text), "CLF"); notDecimal == nil {
+		a.decimal, n, err = string(text), 0, nil
 	}
-	*a = amount(n)
+	if err != nil || n < 0 || n > validate.MaxAmount {
+		return fmt.Errorf("must be a whole number of minor units from 0 to %d, or one with a decimal point such as 15.50, not %q", int64(validate.MaxAmount), text)
+	}
+	a.minor = n
 	return nil
+}
+
+// units is the field that an amount sets, nil for a flag that is left out. settle fills it in later.
+func (a *amount) units() *int64 {
+	if a == nil {
+		return nil
+	}
+	return &a.minor
+}
+
+// amounts are flags by their names, with what they are given.
+type amounts map[string]*amount
+
+// settle converts what was given with a decimal point. It asks for the currency only then.
+func (all amounts) settle(currency func() (string, error)) error {
+	for name, a := range all {
+		if a == nil || a.decimal == "" {
+			continue
+		}
+		unit, err := currency()
+		if err != nil {
+			return err
+		}
+		if a.minor, err = validate.ParseAmount(a.decimal, unit); err != nil {
+			return usage("--%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// currencyOf returns how to find a store's currency.
+func currencyOf(ctx context.Context, o operator.API, store string) func() (string, error) {
+	return func() (string, error) {
+		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: store})
+		return found.GetCurrency(), err
+	}
 }
 
 // orNone is what a flag sets a field to, or none, which clears it. The zero value is a flag that is
@@ -45,7 +93,10 @@ func (o orNone[V]) put(field **V, name string, cleared *[]string) {
 }
 
 // amountOrNone is an amount, or none.
-type amountOrNone struct{ orNone[int64] }
+type amountOrNone struct {
+	given bool
+	value *amount // nil for none
+}
 
 // UnmarshalText reads an amount or none.
 func (a *amountOrNone) UnmarshalText(text []byte) error {
@@ -53,12 +104,16 @@ func (a *amountOrNone) UnmarshalText(text []byte) error {
 	if isNone(text) {
 		return nil
 	}
-	var n amount
-	if err := n.UnmarshalText(text); err != nil {
+	a.value = &amount{}
+	if err := a.value.UnmarshalText(text); err != nil {
 		return fmt.Errorf("%w, or none", err)
 	}
-	a.value = (*int64)(&n)
 	return nil
+}
+
+// put is that of orNone.
+func (a amountOrNone) put(field **int64, name string, cleared *[]string) {
+	orNone[int64]{a.given, a.value.units()}.put(field, name, cleared)
 }
 
 // textOrNone is a text, or none.

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/validate"
 )
 
 // activityBody is a page of the activity journal.
@@ -200,7 +201,7 @@ func shown(field string, v any, currency string) value {
 		return value{Text: "no"}
 	case json.Number:
 		if n, err := v.Int64(); err == nil && strings.HasSuffix(strings.ToLower(field), "amount") {
-			return value{Text: amount(n, currency)}
+			return value{Text: validate.FormatAmount(n, currency)}
 		}
 		return value{Text: v.String()}
 	case string:

@@ -158,7 +158,7 @@ func (d *dashboard) delivery(v *visit) error {
 	if newest := last(body.Delivery); newest != nil {
 		body.Headers = headersOf(body.Delivery, newest)
 	}
-	body.About, body.Payload = about([]byte(body.Raw)), indented([]byte(body.Raw))
+	body.About, body.Payload = operator.About([]byte(body.Raw)), indented([]byte(body.Raw))
 	page := view{Title: body.GetEventType(), Section: "deliveries", Template: "delivery"}
 	next := body.GetNextAttemptAt()
 	if body.GetStatus() == adminv1.Delivery_pending && (next == nil || next.AsTime().Sub(v.now) < soon) {

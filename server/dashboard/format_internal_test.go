@@ -16,33 +16,6 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-func TestAmountsHaveTheDecimalsOfTheirCurrency(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		minor    int64
-		currency string
-		want     string
-		because  string
-	}{
-		{1234567, "XAF", "1,234,567 XAF", "the franc has no smaller unit"},
-		{0, "XAF", "0 XAF", "nothing"},
-		{1234567, "EUR", "12,345.67 EUR", "a hundred cents"},
-		{5, "EUR", "0.05 EUR", "less than one"},
-		{100000, "EUR", "1,000.00 EUR", "whole ones keep their decimals"},
-		{1234567, "KWD", "1,234.567 KWD", "a thousand fils"},
-		{1, "KWD", "0.001 KWD", "the smallest"},
-		{1500, "IQD", "1.500 IQD", "three in ISO 4217, though tables for display have none"},
-		{50, "CLF", "0.0050 CLF", "four"},
-		{-1250, "EUR", "−12.50 EUR", "what is owed"},
-		{999, "XTS", "9.99 XTS", "two where nothing else is known"},
-		{1<<53 - 1, "XOF", "9,007,199,254,740,991 XOF", "the largest"},
-	} {
-		t.Run(row.because, func(t *testing.T) {
-			require.Equal(t, strings.ReplaceAll(row.want, " ", "\u00a0"), amount(row.minor, row.currency))
-		})
-	}
-}
-
 func TestSpansNameTheirTwoLargestUnits(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
@@ -92,22 +65,16 @@ func TestHeadersAreThoseOfTheAttempt(t *testing.T) {
 
 func TestPayloadIsIndentedAndNothingElse(t *testing.T) {
 	t.Parallel()
-	for _, row := range []struct{ payload, indented, about, because string }{
+	for _, row := range []struct{ payload, indented, because string }{
 		{
 			`{"type":"order.paid","data":{"reference":"A-1","amount":1500,"currency":"XAF","customer":{"name":"Awa"},"a":1.0}}`,
 			"{\n  \"type\": \"order.paid\",\n  \"data\": {\n    \"reference\": \"A-1\",\n    \"amount\": 1500,\n    \"currency\": \"XAF\",\n    \"customer\": {\n      \"name\": \"Awa\"\n    },\n    \"a\": 1.0\n  }\n}",
-			"Order A-1 · 1,500\u00a0XAF · Awa", "numbers stay as they are spelt",
+			"numbers stay as they are spelt",
 		},
-		{`{"type":"product.published","data":{"title":"Guide","priceAmount":150,"currency":"EUR"}}`, "", "Guide · 1.50\u00a0EUR", "a product"},
-		{`{"type":"customer.created","data":{"name":"","email":null,"phone":"+237670000001"}}`, "", "Customer +237670000001", "a customer without a name"},
-		{`{"type":"ping","data":{"message":"This is a test event.","sentAt":"x"}}`, "", "This is a test event.", "a ping"},
-		{`no JSON`, "no JSON", "", "whatever it is, it is shown"},
+		{`no JSON`, "no JSON", "whatever it is, it is shown"},
 	} {
 		t.Run(row.because, func(t *testing.T) {
-			if row.indented != "" {
-				require.Equal(t, row.indented, indented([]byte(row.payload)))
-			}
-			require.Equal(t, row.about, about([]byte(row.payload)))
+			require.Equal(t, row.indented, indented([]byte(row.payload)))
 		})
 	}
 }
@@ -120,7 +87,7 @@ func TestChangesAreShownToReaders(t *testing.T) {
 	require.NoError(t, err)
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	require.Equal(t, []change{
-		{"priceAmount", value{Text: "10.00\u00a0EUR"}, value{Text: "12.50\u00a0EUR"}, false},
+		{"priceAmount", value{Text: "10.00 EUR"}, value{Text: "12.50 EUR"}, false},
 		{"expiresAt", value{}, value{At: timestamppb.New(at)}, true},
 		{"enabled", value{Text: "yes"}, value{Text: "no"}, false},
 		{"events", value{Text: "a, b"}, value{}, false},
