@@ -92,8 +92,8 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	if err != nil {
 		return complain(errs, fmt.Errorf("read the command line's grammar: %w", err), "")
 	}
-	if len(args) > 0 && args[0] == completeCommand {
-		return complain(errs, complete(out, parser.Model.Node, args[1:]), "")
+	if complete(parser, env) {
+		return 0
 	}
 	k, err := parser.Parse(args)
 	switch {

@@ -67,3 +67,13 @@ func unnamed(v *kong.Value, text string) []string {
 	}
 	return nil
 }
+
+// childNamed is the command of a name below another, nil if there is none.
+func childNamed(n *kong.Node, name string) *kong.Node {
+	for _, child := range n.Children {
+		if child.Name == name {
+			return child
+		}
+	}
+	return nil
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,6 +57,20 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"rows":    rowsAre,
 	"ndjson":  makeLines,
 	"finding": findingIs,
+
+	"complete": completesTo,
+}
+
+// completesTo compares the words that complete a line: complete 'storefront key ' create list revoke.
+func completesTo(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv("COMP_LINE", args[0])
+	defer ts.Setenv("COMP_LINE", "")
+	ts.Check(ts.Exec("storefront"))
+	got := strings.Fields(ts.ReadFile("stdout"))
+	slices.Sort(got)
+	if !slices.Equal(got, args[1:]) {
+		ts.Fatalf("%q is completed by %q", args[0], got)
+	}
 }
 
 // exitCode runs a command that must end with this status and print one line on standard error:

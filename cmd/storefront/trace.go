@@ -10,7 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -29,7 +29,7 @@ type traces struct {
 
 // openTraces reads the standard OTEL_ variables (OpenTelemetry's "Environment Variable
 // Specification" and that of its OTLP exporter). Traces are on when an endpoint is set, or
-// OTEL_TRACES_EXPORTER is otlp; what else is set the SDK reads itself. What keeps spans from being
+// OTEL_TRACES_EXPORTER is otlp; what else is set the exporter and the SDK read themselves. What keeps spans from being
 // sent is told, and changes nothing else.
 func (s *session) openTraces(report func(error)) (traces, error) {
 	on, err := s.traced()
@@ -37,11 +37,7 @@ func (s *session) openTraces(report func(error)) (traces, error) {
 		return traces{}, err
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(report))
-	client, err := s.newOTLPClient()
-	if err != nil {
-		return traces{}, err
-	}
-	exporter, err := otlptrace.New(s.ctx, client)
+	exporter, err := otlptracehttp.New(s.ctx)
 	if err != nil {
 		return traces{}, fmt.Errorf("open the exporter of traces: %w", err)
 	}
