@@ -93,6 +93,9 @@ const copyAll = `(async () => {
   return JSON.stringify(texts);
 })()`
 
+// cutOff is the code that is wider than its block.
+const cutOff = `[...document.querySelectorAll("pre")].filter((p) => p.scrollWidth > p.clientWidth).map((p) => p.textContent)`
+
 var shownSample = regexp.MustCompile(`(?s)data-language="(\w+)" data-sample="(\w+)"><div class="code"><pre[^>]*><code>(.*?)</code>`)
 
 // copiesAndRuns copies all samples with their buttons. What is copied is what the page holds, which the tests of
@@ -155,6 +158,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 			at := fmt.Sprintf("docs-%d-%s", width, scheme)
 			b.examine(at)
 			require.LessOrEqual(t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s: nothing sticks out at the side", at)
+			require.Empty(t, value[[]string](b, cutOff), "%s: all code is seen", at)
 			for _, id := range []string{"quick-start", "errors", "updateProduct", "orderPaidEvent", "object-Order"} {
 				value[bool](b, fmt.Sprintf("document.getElementById(%q).scrollIntoView(), true", id))
 				b.window(at + "-" + id)
@@ -177,7 +181,8 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	// The search finds fields, codes and values, with the keys alone.
 	b.run(chromedp.KeyEvent("/"))
 	require.Equal(t, "q", value[string](b, "document.activeElement.id"))
-	for text, want := range map[string]string{"compareatam": "updateProduct.compareAtAmount", "customer_conflict": "createCustomer.customer_conflict", "publish": "productPublishedEvent"} {
+	for text, want := range map[string]string{"compareatam": "updateProduct.compareAtAmount", "customer_conflict": "createCustomer.customer_conflict", "publish": "productPublishedEvent",
+		"retry": "receiving-webhooks", "rate_limited": "refusal.rate_limited"} {
 		value[bool](b, `document.getElementById("q").value = "", true`)
 		b.run(chromedp.KeyEvent(text))
 		b.shows(fmt.Sprintf(`//*[@id="found"]//a[@href=%q]`, "#"+want))
@@ -195,6 +200,8 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	b.run(click(`//*[@id="getProduct"]//*[@data-language="go"]//button`))
 	b.shows(`//button[normalize-space(.)="Copied"] | //*[@id="live"][contains(., "copy keys")]`)
 	b.window("docs-go")
+	b.open(said.Docs)
+	b.shows(`//*[@id="listOrders"]//code[contains(., "shop.Orders.List")]`)
 	require.Contains(t, value[string](b, `document.querySelector("#getProduct .beside > .code code").textContent`), `"status": "PUBLISHED"`)
 
 	b.copiesAndRuns(said.Docs, said.Key)

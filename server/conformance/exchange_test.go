@@ -115,6 +115,9 @@ func operationExchanges() []exchange {
 		{name: "payment-link-create", prepare: func(*bench) request {
 			return withJSON("POST /v1/payment-links", `{"title":"Don","pricing":"OPEN","minAmount":100,"maxPayments":10,"expiresAt":"2027-01-01T00:00:00+01:00"}`)
 		}},
+		{name: "payment-link-create-fixed", prepare: func(*bench) request {
+			return withJSON("POST /v1/payment-links", `{"title":"Atelier","pricing":"FIXED","amount":25000,"maxPayments":12}`)
+		}},
 		{name: "payment-link-update", prepare: func(b *bench) request {
 			return withJSON("PATCH /v1/payment-links/"+b.donation(), `{"pricing":"FIXED","amount":500,"expiresAt":null,"description":""}`)
 		}},

@@ -23,9 +23,29 @@ export class Fields {
     return schema.$ref ? this.#schemas[this.name(schema)] : schema;
   }
 
-  // objects are the named schemas with fields that stand in their own section.
+  // objects are the named schemas with fields that stand in their own section. Pages are described by the guide, and what
+  // has the fields of another object by that one.
   objects() {
-    return Object.entries(this.#schemas).filter(([name, s]) => s.properties && !/(Request|Event)$/.test(name) && !this.#errors.has(name));
+    return Object.entries(this.#schemas).filter(
+      ([name, s]) => s.properties && !/(Request|Event)$/.test(name) && !this.#errors.has(name) && !this.#page(s) && this.#same(name) === name,
+    );
+  }
+
+  // page is the object of which a schema is a page.
+  #page(schema) {
+    return schema.properties?.total && this.name(schema.properties.data);
+  }
+
+  // same is the shortest name of an object with these fields.
+  #same(name) {
+    const fields = (one) => Object.keys(this.#schemas[one].properties ?? {}).join();
+    return Object.keys(this.#schemas).filter((one) => name.endsWith(one) && fields(one) === fields(name)).sort((a, b) => a.length - b.length)[0];
+  }
+
+  #link(name) {
+    const page = this.#page(this.#schemas[name]);
+    const object = this.#same(page || name);
+    return `${page ? 'a <a href="#lists">page</a> of ' : ""}<a href="#object-${object}">${escape(this.title(object))}</a>`;
   }
 
   title(name) {
@@ -35,7 +55,7 @@ export class Fields {
   // reference links to an object.
   reference(schema) {
     const names = schema.oneOf && !schema.$ref ? schema.oneOf.map((one) => this.name(one)) : [this.name(schema)];
-    return names.filter(Boolean).map((name) => (this.#schemas[name].properties ? `<a href="#object-${name}">${escape(this.title(name))}</a>` : escape(name))).join(" or ");
+    return names.filter(Boolean).map((name) => (this.#schemas[name].properties ? this.#link(name) : escape(name))).join(" or ");
   }
 
   #bounds(s) {
@@ -57,7 +77,7 @@ export class Fields {
     const named = this.name(s);
     const words = [];
     if (named && this.#schemas[named].properties) {
-      words.push(`${s.items ? "array of " : ""}<a href="#object-${named}">${escape(this.title(named))}</a>`);
+      words.push(`${s.items ? "array of " : ""}${this.#link(named)}`);
     } else {
       const own = named && !s.items ? this.#schemas[named] : s;
       const types = [own.type ?? "string"].flat().filter((type) => type !== "null");
@@ -73,7 +93,7 @@ export class Fields {
   #values(s) {
     const named = this.name(s);
     const own = named ? this.#schemas[named] : s;
-    const words = own.enum ?? (own.examples && own.type === "string" ? own.examples : undefined);
+    const words = own.enum ?? own["x-extensible-enum"] ?? (own.examples && own.type === "string" ? own.examples : undefined);
     if (!words) {
       return "";
     }
@@ -88,7 +108,8 @@ export class Fields {
       // What the words say already is not said twice.
       const bounds = this.#bounds(s).filter((bound) => !description.includes(bound.match(/[\d,]+(?=\D*$)/)?.[0]));
       const facts = [this.#type(s), ...bounds.map(escape)].join(" · ");
-      return `<li id="${owner}.${escape(name)}"><p><code class="field">${escape(name)}</code> <span class="facts">${facts}</span>${required ? ' <span class="required">required</span>' : ""}</p>${marked.parse(description)}${this.#values(s)}</li>`;
+      const head = `<code class="field">${escape(name)}</code> <span class="facts">${facts}</span>${required ? ' <span class="required">required</span>' : ""}`;
+      return `<li id="${owner}.${escape(name)}"><p>${head} ${description ? marked.parse(description).replace(/^<p>/, "") : "</p>"}${this.#values(s)}</li>`;
     }).join("\n")}</ul>\n`;
   }
 }

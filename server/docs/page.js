@@ -22,11 +22,18 @@
   }
 
   // The choice of a language counts for every sample; what the reader looks at stays where it is.
+  // It is kept for the next time, where the browser keeps anything.
+  const speak = (language) => {
+    for (const one of document.querySelectorAll("input[type=radio]")) if (one.value === language) one.checked = true;
+  };
+  const kept = "storefront-language";
+  try { speak(localStorage.getItem(kept)); } catch {}
   document.addEventListener("change", ({ target }) => {
     if (target.type !== "radio") return;
     const before = target.getBoundingClientRect().top;
-    for (const one of document.querySelectorAll(`input[type=radio][value=${target.value}]`)) one.checked = true;
+    speak(target.value);
     scrollBy(0, target.getBoundingClientRect().top - before);
+    try { localStorage.setItem(kept, target.value); } catch {}
   });
 
   const moved = () => {
@@ -51,7 +58,10 @@
   const field = document.getElementById("q");
   const found = document.getElementById("found");
   let index;
-  const heading = (element) => element.closest("section, .guide")?.querySelector("h2, h3")?.textContent ?? "";
+  // heading is the last one before an element.
+  const headings = [...document.querySelectorAll("main h2, main h3")];
+  const heading = (element) => headings.findLast((one) => one.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING)?.textContent ?? "";
+  const wordsOf = (e) => (e.classList.contains("refusal") ? e.closest("tr, li").textContent : "");
   const read = () => {
     const all = [];
     for (const e of document.querySelectorAll("main h2, main h3")) {
@@ -65,7 +75,7 @@
       }
     }
     for (const e of document.querySelectorAll("code.field, code.refusal, code.value")) {
-      all.push({ id: e.id || e.closest("[id]").id, name: e.textContent, where: heading(e), words: "" });
+      all.push({ id: e.id || e.closest("[id]").id, name: e.textContent, where: heading(e), words: wordsOf(e) });
     }
     return all.map((one) => ({ ...one, low: one.name.toLowerCase(), words: one.words.toLowerCase() }));
   };
@@ -74,7 +84,10 @@
     found.hidden = text.length < 2;
     if (found.hidden) return;
     index ??= read();
-    const rank = (one) => (one.low === text ? 0 : one.low.startsWith(text) ? 1 : one.low.includes(text) ? 2 : one.words.includes(text) ? 3 : 9);
+    // Words count in all their forms: retry finds retries and retried.
+    const stems = text.split(/\s+/).map((word) => (word.length > 4 ? word.replace(/(?:ying|ies|ied|ing|ed|es|s|y|e)$/, "") : word));
+    const rank = (one) =>
+      one.low === text ? 0 : one.low.startsWith(text) ? 1 : one.low.includes(text) ? 2 : stems.every((stem) => one.low.includes(stem) || one.words.includes(stem)) ? 3 : 9;
     const hits = index.map((one) => [rank(one), one]).filter(([r]) => r < 9).sort((a, b) => a[0] - b[0]);
     const list = document.createElement("ul");
     for (const [, one] of hits.slice(0, 40)) {

@@ -5,6 +5,7 @@
 // sample without an operation, is an error.
 
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { marked } from "marked";
@@ -28,7 +29,7 @@ marked.use({
     heading({ tokens, depth, text }) {
       return `<h${depth + 1} id="${slug(text)}">${this.parser.parseInline(tokens)}</h${depth + 1}>\n`;
     },
-    code: ({ text, lang }) => code(text, lang),
+    code: ({ text, lang, blocks }) => (blocks ? tabs(`guide-${++groupsOfTabs}`, blocks) : code(text, lang)),
   },
 });
 const address = document.servers[0].variables.baseUrl.default;
@@ -39,27 +40,76 @@ const markdown = (text = "") =>
 
 const languages = { sh: "curl", ts: "TypeScript", go: "Go" };
 
-// tabs are an operation's samples, one shown at a time by the radio buttons before them.
-const tabs = (id) => {
+// tabs are blocks in several languages, one shown at a time by the radio buttons before them.
+const tabs = (id, blocks, attribute = "") => {
+  const own = Object.keys(languages).filter((language) => blocks[language]);
+  const choice = (language, i) =>
+    `<label><input type="radio" name="language-${id}" value="${language}"${i ? "" : " checked"}>${languages[language]}</label>`;
+  return `<div class="samples"><fieldset><legend class="unseen">Language of the sample</legend>${own.map(choice).join("")}</fieldset>
+${own.map((language) => `<div data-language="${language}"${attribute}>${code(blocks[language], language)}</div>`).join("\n")}</div>\n`;
+};
+
+// sample takes an operation's samples, each of which is shown once.
+const sample = (id) => {
   const own = samples.get(id);
   if (!own) {
     throw new Error(`${sampleSource} has no sample of ${id}`);
   }
   samples.delete(id);
-  const choice = (language, i) =>
-    `<label><input type="radio" name="language-${id}" value="${language}"${i ? "" : " checked"}>${languages[language]}</label>`;
-  return `<div class="samples"><fieldset><legend class="unseen">Language of the sample</legend>${Object.keys(languages).map(choice).join("")}</fieldset>
-${Object.keys(languages).map((language) => `<div data-language="${language}" data-sample="${id}">${code(program(language, own[language]), language)}</div>`).join("\n")}</div>`;
+  return own;
 };
+
+// Blocks of the guide that follow each other in several languages are tabs too.
+marked.use({
+  hooks: {
+    processAllTokens(tokens) {
+      const merged = [];
+      for (const token of tokens) {
+        const last = merged.at(-1)?.type === "space" ? merged.at(-2) : merged.at(-1);
+        if (token.type === "code" && languages[token.lang] && last?.type === "code" && languages[last.lang] && !last.blocks?.[token.lang] && last.lang !== token.lang) {
+          last.blocks = { ...(last.blocks ?? { [last.lang]: last.text }), [token.lang]: token.text };
+        } else {
+          merged.push(token);
+        }
+      }
+      return merged;
+    },
+  },
+});
+let groupsOfTabs = 0;
 
 const resolve = (object) => (object.$ref ? object.$ref.slice(2).split("/").reduce((at, name) => at[name], document) : object);
 
-// typical picks the example to show first: a list with its typical item, such as a published product.
-const typical = (content) => {
-  const value = Object.values(content.examples)[0].value;
-  const usual = ({ status, availability }) => status === "PUBLISHED" || status === "PAID" || availability === "ACTIVE";
-  const item = Array.isArray(value.data) && value.data.find(usual);
-  return item ? { ...value, total: 1, data: [item] } : value;
+// answer is the status and the example that a sample gets: of the same body, or of a list those that its query asks for.
+const answer = (op, { sh }) => {
+  const [, sent] = sh.match(/-d '([^']+)'/) ?? [];
+  const examples = Object.entries(op.requestBody?.content["application/json"].examples ?? {});
+  const [name] = sent ? (examples.find(([, one]) => isDeepStrictEqual(one.value, JSON.parse(sent))) ?? []) : [];
+  if (sent && !name) {
+    throw new Error(`${op.operationId}: no exchange of the wire tests sends what the sample sends`);
+  }
+  for (const [status, ref] of Object.entries(op.responses)) {
+    const response = resolve(ref);
+    const shown = response.content?.["application/json"].examples;
+    const { value } = (name ? shown?.[name] : Object.values(shown ?? {})[0]) ?? {};
+    if (value && /^2/.test(status)) {
+      return [`${status} ${response.description}`, Array.isArray(value.data) ? listed(value, sh) : value];
+    }
+  }
+  throw new Error(`${op.operationId}: no example answers the sample`);
+};
+
+// listed is a list as the query of a sample filters it.
+const listed = (list, sh) => {
+  const query = new URLSearchParams(sh.match(/\?([^"]*)/)?.[1]);
+  const wanted = (item) =>
+    (!query.has("status") || item.status === query.get("status") || item.availability === query.get("status").toUpperCase()) &&
+    (!query.has("q") || JSON.stringify(item).toLowerCase().includes(query.get("q")));
+  const data = list.data.filter(wanted);
+  if (!data.length) {
+    throw new Error(`no example answers ${sh}`);
+  }
+  return { page: Number(query.get("page") ?? 1), pageSize: Number(query.get("pageSize") ?? 25), total: data.length, data };
 };
 const json = (value) => code(JSON.stringify(value, null, 2), "json");
 
@@ -68,29 +118,36 @@ const parameters = (op, at, title) => {
   return found.length ? `<h4>${title}</h4>\n${fields.list(op.operationId, found.map((p) => [p.name, { ...p.schema, description: p.description }, p.required]))}` : "";
 };
 
+// refusals are the codes of an operation, with their statuses and meanings.
+const refusals = (op) =>
+  Object.entries(op.responses).flatMap(([status, ref]) => {
+    const [, ...codes] = /^[45]\d\d$/.test(status) ? resolve(ref).description.split(/\n+- /) : [];
+    return codes.map((one) => {
+      const [, name, meaning] = one.match(/^`(\w+)`: ([^]*)$/) ?? [];
+      if (!name) {
+        throw new Error(`${op.operationId}: ${status} describes no code: ${one}`);
+      }
+      return { status, name, meaning };
+    });
+  });
+
+// common are the codes that every operation can be refused with: the guide describes them once.
+const all = Object.values(document.paths).flatMap((item) => Object.values(item)).filter((op) => op.operationId);
+const common = new Set(refusals(all[0]).map(({ name }) => name).filter((name) => all.every((op) => refusals(op).some((one) => one.name === name))));
+
 const answers = (op) => {
   const rows = [];
-  const refusals = [];
   for (const [status, ref] of Object.entries(op.responses)) {
     const response = resolve(ref);
-    const [reason, ...codes] = response.description.split("\n\n- ").flatMap((part) => part.split("\n- "));
     const schema = response.content?.["application/json"]?.schema;
-    if (/^[45]\d\d$/.test(status)) {
-      for (const one of codes) {
-        const [, name, meaning] = one.match(/^`(\w+)`: ([^]*)$/) ?? [];
-        if (!name) {
-          throw new Error(`${op.operationId}: ${status} describes no code: ${one}`);
-        }
-        refusals.push(`<tr><td>${status}</td><td><code class="refusal" id="${op.operationId}.${name}">${name}</code></td><td>${marked.parseInline(meaning)}</td></tr>`);
-      }
-    } else {
-      rows.push(`<li><strong>${escape(status)}</strong> ${schema ? fields.reference(schema) : marked.parseInline(reason)}</li>`);
+    if (!/^[45]\d\d$/.test(status)) {
+      rows.push(`<li><strong>${escape(status)}</strong> ${schema ? fields.reference(schema) : marked.parseInline(response.description)}</li>`);
     }
   }
-  const list = refusals.length
-    ? `<h4>Refusals</h4>\n<div class="scrolled" tabindex="0" role="group" aria-label="Refusals of ${escape(op.summary)}"><table><thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead><tbody>${refusals.join("")}</tbody></table></div>`
-    : "";
-  return `<h4>${op.security.length ? "Answer" : "What your server answers"}</h4>\n<ul>${rows.join("")}</ul>\n${list}`;
+  const own = refusals(op).filter(({ name }) => !common.has(name)).map(
+    ({ status, name, meaning }) => `<li><strong>${status}</strong> <code class="refusal" id="${op.operationId}.${name}">${name}</code> ${marked.parseInline(meaning)}</li>`,
+  );
+  return `<h4>Answer</h4>\n<ul class="answers">${rows.join("")}${own.join("")}<li>or a refusal that <a href="#errors">any operation</a> can have</li></ul>\n`;
 };
 
 const body = (op) => {
@@ -103,8 +160,9 @@ const body = (op) => {
 };
 
 const operation = (verb, path, op) => {
-  const success = Object.entries(op.responses).find(([status]) => status === "201" || status === "200");
-  const content = success && resolve(success[1]).content["application/json"];
+  const own = sample(op.operationId);
+  const programs = Object.fromEntries(Object.keys(languages).map((language) => [language, program(language, own[language])]));
+  const [status, value] = answer(op, own);
   return `<section class="operation" id="${op.operationId}">
 <div class="text">
 <h3>${escape(op.summary)}</h3>
@@ -113,31 +171,64 @@ ${markdown(op.description)}
 ${parameters(op, "path", "Path")}${parameters(op, "query", "Query")}${body(op)}${answers(op)}
 </div>
 <div class="beside">
-${tabs(op.operationId)}
-<h4>${success[0]} ${escape(resolve(success[1]).description)}</h4>
-${json(typical(content))}
+${tabs(op.operationId, programs, ` data-sample="${op.operationId}"`)}
+<h4>${escape(status)}</h4>
+${json(value)}
 </div>
 </section>`;
 };
 
-const event = (op) => `<section class="operation" id="${op.operationId}">
+// event is what a type has of its own; delivery is what all have.
+const event = (op, i) => {
+  const content = op.requestBody.content["application/json"];
+  const payload = json(Object.values(content.examples)[0].value);
+  return `<section class="operation" id="${op.operationId}">
 <div class="text">
 <h3>${escape(op.summary)}</h3>
-<p class="route"><span class="method">POST</span> to the address of your webhook</p>
 ${markdown(op.description)}
-${parameters(op, "header", "Headers")}${body(op)}${answers(op)}
+<p><code>data</code> is ${fields.reference(fields.object(content.schema).properties.data)}.</p>
 </div>
-<div class="beside"><h4>Payload</h4>
-${json(typical(op.requestBody.content["application/json"]))}
-</div>
+<div class="beside"><details${i ? "" : " open"}><summary>Payload</summary>
+${payload}</details></div>
 </section>`;
+};
+
+const delivery = () => {
+  const events = Object.values(document.webhooks).map(({ post }) => post);
+  const shared = ({ parameters, responses }) => ({ parameters, responses });
+  if (!events.every((op) => isDeepStrictEqual(shared(op), shared(events[0])))) {
+    throw new Error("the deliveries of two events have different headers or answers");
+  }
+  const op = { ...events[0], operationId: "delivery" };
+  const { type, data, ...rest } = fields.object(op.requestBody.content["application/json"].schema).properties;
+  const types = events.map(({ summary }) => summary);
+  const object = { ...rest, type: { type: "string", description: type.description, enum: types }, data: { type: "object", description: data.description } };
+  const rows = Object.entries(op.responses).map(([status, { description }]) => `<li><strong>${status}</strong> ${marked.parseInline(description)}</li>`);
+  return `<section class="object" id="delivery"><h3>A delivery</h3>
+<p class="route"><span class="method">POST</span> to the address of your webhook</p>
+${parameters(op, "header", "Headers")}<h4>Body</h4>\n${fields.list("delivery", Object.entries(object))}
+<h4>What your server answers</h4>\n<ul class="answers">${rows.join("")}</ul></section>`;
+};
 
 const operations = (tag) =>
   tag === "Webhooks"
-    ? Object.values(document.webhooks).map(({ post }) => [post, event(post)])
+    ? Object.values(document.webhooks).map(({ post }, i) => [post, event(post, i)])
     : Object.entries(document.paths).flatMap(([path, item]) =>
         Object.entries(item).filter(([, op]) => op.tags?.includes(tag)).map(([verb, op]) => [op, operation(verb, path, op)]),
       );
+
+// The codes that any operation can have are found where the guide describes them.
+const described = new Set();
+const guide = markdown(document.info.description).replaceAll(/<code>(\w+)<\/code>/g, (html, name) => {
+  if (!common.has(name) || described.has(name)) {
+    return html;
+  }
+  described.add(name);
+  return `<code class="refusal" id="refusal.${name}">${name}</code>`;
+});
+if (described.size !== common.size) {
+  throw new Error(`the guide leaves out what any operation can be refused with: ${[...common].filter((name) => !described.has(name))}`);
+}
 
 const groups = document.tags.map((tag) => ({ tag, all: operations(tag.name) }));
 if (samples.size) {
@@ -179,9 +270,9 @@ ${menu}
 <h1>${escape(document.info.title)}</h1>
 <p class="address">Its address is <code>${address}</code>.</p>
 <div class="guide">
-${markdown(document.info.description)}
+${guide}
 </div>
-${groups.map(({ tag, all }) => `<section class="group" aria-labelledby="${slug(tag.name)}"><h2 id="${slug(tag.name)}">${escape(tag.name)}</h2>\n${markdown(tag.description)}\n${all.map(([, html]) => html).join("\n")}</section>`).join("\n")}
+${groups.map(({ tag, all }) => `<section class="group" aria-labelledby="${slug(tag.name)}"><h2 id="${slug(tag.name)}">${escape(tag.name)}</h2>\n${markdown(tag.description)}\n${tag.name === "Webhooks" ? delivery() : ""}${all.map(([, html]) => html).join("\n")}</section>`).join("\n")}
 <section class="group" aria-labelledby="objects"><h2 id="objects">Objects</h2>
 ${fields.objects().map(([name, object]) => `<section class="object" id="object-${name}"><h3>${escape(fields.title(name))}</h3>\n${markdown(object.description)}\n${fields.list(name, Object.entries(object.properties).map(([field, s]) => [field, s, false]))}</section>`).join("\n")}
 </section>

@@ -5,6 +5,7 @@
 package guide_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -104,7 +105,7 @@ func TestTheGuideRuns(t *testing.T) {
 		return // no event was made
 	}
 	if !recorded {
-		record(t, dev) // there is no shell here; the others need none
+		record(t, dev, `{"name":"Awa Ngo","phone":"+237670000001"}`) // there is no shell here; the others need none
 	}
 	hook.wait(t)
 	hook.more = sampleVariables(t, dev)
@@ -116,10 +117,10 @@ func TestTheGuideRuns(t *testing.T) {
 	t.Run("in TypeScript", func(t *testing.T) { runTypeScript(t, all, dev, hook) })
 }
 
-// record records the customer that the shell's blocks record.
-func record(t *testing.T, dev devtest.Server) {
+// record records a customer and returns its id.
+func record(t *testing.T, dev devtest.Server, customer string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, dev.URL+"/v1/customers", strings.NewReader(`{"name":"Awa Ngo","phone":"+237670000001"}`))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, dev.URL+"/v1/customers", strings.NewReader(customer))
 	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer "+dev.Key)
 	request.Header.Set("Content-Type", "application/json")
@@ -127,6 +128,9 @@ func record(t *testing.T, dev devtest.Server) {
 	require.NoError(t, err)
 	defer answer.Body.Close()
 	require.Equal(t, http.StatusCreated, answer.StatusCode)
+	var made struct{ ID string }
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&made))
+	return made.ID
 }
 
 // hook is a webhook that keeps its first delivery.
