@@ -25,7 +25,6 @@ const (
 	MethodNotAllowed           Code = "method_not_allowed"           // 405
 	CustomerConflict           Code = "customer_conflict"            // 409
 	PayloadTooLarge            Code = "payload_too_large"            // 413
-	HeadersTooLarge            Code = "headers_too_large"            // 431
 	UnsupportedMediaType       Code = "unsupported_media_type"       // 415
 	ProductIncomplete          Code = "product_incomplete"           // 422; Details.Missing lists the missing fields
 	ProductTypeUnavailable     Code = "product_type_unavailable"     // 422

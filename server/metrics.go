@@ -5,8 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"go.storefront.example/server/crowd"
-	"go.storefront.example/server/overload"
+	"go.storefront.example/server/limit"
 	"go.storefront.example/server/rest"
 )
 
@@ -47,29 +46,29 @@ func newMetrics(into prometheus.Registerer) (*metrics, error) {
 }
 
 // loadMetrics report a server's present load, read from its limiter.
-func loadMetrics(load func() overload.Load) []prometheus.Collector {
+func loadMetrics(load func() limit.Load) []prometheus.Collector {
 	return []prometheus.Collector{
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "storefront_requests_running", Help: "Requests to the public API that are being served.",
+			Name: "storefront_requests_running", Help: "Requests that have a slot, on both listeners.",
 		}, func() float64 { return float64(load().Running) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "storefront_requests_waiting", Help: "Requests to the public API that wait to be served.",
+			Name: "storefront_requests_waiting", Help: "Requests that wait for a slot, on both listeners.",
 		}, func() float64 { return float64(load().Waiting) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "storefront_requests_shed_total", Help: "Requests to the public API that were refused early, because they could not be served in time.",
+			Name: "storefront_requests_shed_total", Help: "Requests that were refused because they got no slot in time, on both listeners.",
 		}, func() float64 { return float64(load().Refused) }),
 	}
 }
 
 // connectionMetrics report how full a server's public listener is.
-func connectionMetrics(load func() crowd.Load) []prometheus.Collector {
+func connectionMetrics(connections func() (open int, refused uint64)) []prometheus.Collector {
 	return []prometheus.Collector{
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "storefront_connections_open", Help: "Connections to the public API that are open.",
-		}, func() float64 { return float64(load().Open) }),
+		}, func() float64 { open, _ := connections(); return float64(open) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "storefront_connections_displaced_total", Help: "Connections to the public API that were closed because all places were taken.",
-		}, func() float64 { return float64(load().Displaced) }),
+			Name: "storefront_connections_refused_total", Help: "Connections to the public API that were closed at once, because too many were open.",
+		}, func() float64 { _, refused := connections(); return float64(refused) }),
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
-	"go.storefront.example/server/overload"
 	"go.storefront.example/server/rest"
 	"go.storefront.example/server/route"
 )
@@ -117,15 +116,11 @@ func newOperatorGate(c Config, listens net.Addr) *rpc.Gate {
 	return nil
 }
 
-// waitingCalls is how many calls of the operator's services may wait: half of them of one party, and the operator is
-// the only one.
-const waitingCalls = 1024
-
 // serviceMounts is the operator's services, behind the gate.
 func (s *Server) serviceMounts() []mount {
 	services := rpc.Services(operator.New(s.config.DB, s.config.Options), rpc.Config{
 		Gate: s.operator, Logger: s.config.Logger, Unreachable: db.IsUnreachable, Now: s.config.DB.Now,
-		Limiter: overload.New(s.config.DB.Conns(), s.config.DB.Conns(), waitingCalls),
+		Slots: s.slots,
 	})
 	mounts := make([]mount, len(services))
 	for i, one := range services {

@@ -24,7 +24,7 @@ import (
 	"go.storefront.example/ent/usage"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/crowd"
+	"go.storefront.example/server/limit"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
@@ -75,8 +75,8 @@ type Config struct {
 	Metrics *prometheus.Registry
 	// Traces makes the spans of requests on both listeners; nil makes none.
 	Traces trace.TracerProvider
-	// MaxConnections is how many connections each listener has open at most; 0 means
-	// DefaultConnections. It is never more than half of the files that the process may open.
+	// MaxConnections is how many connections each listener has open at most, half of them of one client; 0 means
+	// DefaultConnections.
 	MaxConnections int
 	// Logger gets one line a request.
 	Logger *slog.Logger
@@ -92,9 +92,10 @@ type Server struct {
 	gate          *auth.Gate
 	usage         *usage.Recorder // nil: the log of requests is off
 	operator      *rpc.Gate       // nil: the operator's side is off
-	drain         *drain
+	drain         drain
 	readiness     *monitor.Readiness
-	public, admin *crowd.Listener
+	slots         *limit.Slots
+	public, admin *limit.Listener
 	patience      time.Duration   // with running requests once it stops
 	streaming     context.Context // ends when the streams of the operator's listener have to
 	endStreams    context.CancelFunc
@@ -110,7 +111,10 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	s := &Server{config: c, patience: shutdownTimeout, drain: newDrain(c.DrainDelay), readiness: monitor.NewReadiness(c.DB), gate: auth.NewGate(c.DB, auth.Options{Clock: c.Clock, Log: c.Logger})}
+	s := &Server{
+		config: c, patience: shutdownTimeout, drain: drain{delay: c.DrainDelay}, readiness: monitor.NewReadiness(c.DB), slots: newSlots(c.DB),
+		gate: auth.NewGate(c.DB, auth.Options{Clock: c.Clock, Log: c.Logger}),
+	}
 	s.streaming, s.endStreams = context.WithCancel(context.Background())
 	observe := m.observe
 	if !c.RequestLogOff {
@@ -130,25 +134,25 @@ func New(c Config) (*Server, error) {
 		Public: func(options rest.OpenOptions) []rest.Open {
 			return append(s.openHealth(options, names), openReflection(options, names)...)
 		},
-		Timeout: c.RequestTimeout, Capacity: capacity(c.DB),
+		Timeout: c.RequestTimeout, Slots: s.slots,
 		TrustedProxies: c.TrustedProxies, Logger: c.Logger,
 		Traces: c.Traces, Observe: observe, Unreachable: db.IsUnreachable, Now: c.DB.Now,
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range loadMetrics(s.edge.Load) {
+	for _, m := range loadMetrics(s.slots.Load) {
 		if err := c.Metrics.Register(m); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
-	if s.public, err = s.listen(c.Addr, func(l net.Listener) net.Listener { return s.edge.Listen(&lastAccepting{Listener: l}) }); err != nil {
+	if s.public, err = s.listen(c.Addr); err != nil {
 		return nil, err
 	}
-	if s.admin, err = s.listen(c.AdminAddr, func(l net.Listener) net.Listener { return l }); err != nil {
+	if s.admin, err = s.listen(c.AdminAddr); err != nil {
 		return nil, errors.Join(err, s.public.Close())
 	}
-	for _, m := range connectionMetrics(s.public.Load) {
+	for _, m := range connectionMetrics(s.public.Connections) {
 		if err := c.Metrics.Register(m); err != nil {
 			return nil, errors.Join(fmt.Errorf("register metrics: %w", err), s.public.Close(), s.admin.Close())
 		}
@@ -159,14 +163,13 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen binds an address and bounds the connections that the wrapped listener accepts.
-func (s *Server) listen(address string, wrap func(net.Listener) net.Listener) (*crowd.Listener, error) {
+// listen binds an address and bounds the connections.
+func (s *Server) listen(address string) (*limit.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	places := crowd.Places(cmp.Or(s.config.MaxConnections, DefaultConnections))
-	return crowd.Listen(wrap(l), places, func(a netip.Addr) bool {
+	return limit.NewListener(l, cmp.Or(s.config.MaxConnections, DefaultConnections), func(a netip.Addr) bool {
 		return slices.ContainsFunc(s.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
 	}), nil
 }
@@ -175,16 +178,9 @@ func (s *Server) listen(address string, wrap func(net.Listener) net.Listener) (*
 // waits for the database, others are admitted, decoded or encoded.
 const slotsPerConn = 2
 
-// capacity returns how many requests a server takes at a time. One store never holds more than half
-// of the connections, nor of those for admissions.
-func capacity(s *db.DB) rest.Capacity {
-	conns := s.Conns()
-	half := conns / 2
-	if own := s.AdmissionConns(); own > 0 {
-		half = min(half, own/2)
-	}
-	return rest.Capacity{Slots: slotsPerConn * conns, StoreSlots: half}
-}
+// newSlots returns the slots of a server's requests: those of the public API, of the operator and of the dashboard. One
+// store never holds more than half of the connections.
+func newSlots(s *db.DB) *limit.Slots { return limit.NewSlots(slotsPerConn*s.Conns(), s.Conns()/2) }
 
 // Addr is the address that the public listener is bound to.
 func (s *Server) Addr() net.Addr { return s.public.Addr() }
@@ -196,18 +192,14 @@ func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 // those that take too long, and writes the last use of keys. It returns nil after such an end. It is called once.
 func (s *Server) Run(ctx context.Context) error {
 	public := s.edge.Server()
-	public.Handler, public.ConnState = s.drain.handler(s.publicHandler()), func(c net.Conn, state http.ConnState) {
-		s.edge.Note(c, state)
-		s.drain.note(c, state)
-	}
-	public.ConnContext = crowd.Context
+	public.Handler = s.drain.handler(s.publicHandler())
 	// HTTP/2 without TLS too, which gRPC needs.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	admin := &http.Server{
 		Handler: s.adminHandler(), ReadHeaderTimeout: rest.ReadHeaderTimeout, ReadTimeout: rest.ReadTimeout, IdleTimeout: rest.IdleTimeout,
-		MaxHeaderBytes: rest.MaxHeaderBytes, Protocols: protocols, HTTP2: rest.HTTP2(), ConnContext: crowd.Context,
+		MaxHeaderBytes: rest.MaxHeaderBytes, Protocols: protocols, HTTP2: rest.HTTP2(),
 		ErrorLog: slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 	}
 	admin.RegisterOnShutdown(s.endStreams)
@@ -217,30 +209,18 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { gateDone <- s.gate.Run(gateContext) }()
 	usageDone := make(chan error, 1)
 	go func() { usageDone <- s.runUsage(gateContext) }()
-	accepted := make(chan struct{}) // closed when the last connection has been
-	group.Go(func() error {
-		defer close(accepted)
-		err := serve(public, s.public)
-		if errors.Is(err, net.ErrClosed) && s.drain.leaving.Load() {
-			return nil
-		}
-		return err
-	})
+	group.Go(func() error { return serve(public, s.public) })
 	group.Go(func() error { return serve(admin, s.admin) })
 	group.Go(func() error { s.config.DB.WatchClock(running, s.config.Logger); return nil })
 	group.Go(func() error { s.config.DB.KeepPartitions(running, s.config.Logger); return nil })
 	group.Go(func() error { count.On(s.config.DB).Keep(running, s.config.Logger); return nil })
 	group.Go(func() error {
 		<-running.Done()
-		s.edge.EndEarly()
 		s.drain.wait(running)
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
 		defer cancel()
-		closed := s.public.Close()
-		<-accepted
 		s.edge.EndStreams()
-		s.drain.settle(ending)
-		return errors.Join(closed, s.shutdown(ending, public), s.shutdown(ending, admin))
+		return errors.Join(s.shutdown(ending, public), s.shutdown(ending, admin))
 	})
 	err := group.Wait()
 	stopGate()

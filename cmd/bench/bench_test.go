@@ -106,7 +106,7 @@ func TestCommandLinesAreRefusedInOneLine(t *testing.T) {
 		{"an unknown form of output", "api -o xml", "--output"},
 		{"no rounds break nothing", "chaos --rounds=0", "--rounds"},
 		{"a misspelt scene", "chaos --scene=disk-ful", `"disk-ful"`},
-		{"nobody floods nothing", "chaos --scene=impatient-flood --flood=0", "--flood"},
+		{"nobody floods nothing", "chaos --scene=patient-flood --flood=0", "--flood"},
 		{"no worker delivers nothing", "webhooks --workers=0", "--workers"},
 		{"a misspelt measure", "webhooks --measure=drian", `"drian"`},
 		{"SQLite has no days to sweep", "webhooks --journal=1000", "--journal"},

@@ -33,7 +33,7 @@ var scenes = []scene{
 	{"lock-storm", "somebody holds a row, then a table", []string{onPostgres}, playLockStorm},
 	{"large-disable", "a webhook with a large backlog is disabled", []string{onPostgres, onSQLite}, playLargeDisable},
 	{"clock-ahead", "a worker's clock is three years ahead", []string{onPostgres}, playClockAhead},
-	{"impatient-flood", "clients give up after 100 ms and come back", []string{onPostgres}, playImpatientFlood},
+	{"patient-flood", "many clients ask at a time", []string{onPostgres, onSQLite}, playPatientFlood},
 	{"greedy-store", "one store's searches take all they can get", []string{onPostgres}, playGreedyStore},
 }
 
@@ -66,7 +66,7 @@ type sceneFlags struct {
 	Span      time.Duration `placeholder:"TIME" help:"How long a scene's fault lasts (default: 3s; 10s with --long)."`
 	Customers int           `placeholder:"N" help:"Customers of the greedy store (default: 100000; 2 million with --long)."`
 	Waiting   int           `placeholder:"N" help:"Deliveries that wait for the webhook that is disabled (default: 20000; 1.2 million with --long)."`
-	Flood     []int         `placeholder:"N,…" help:"Connections of impatient clients (default: 512; 512,2000 with --long)."`
+	Flood     []int         `placeholder:"N,…" help:"Connections of the patient flood (default: 64,512)."`
 }
 
 // check refuses scenes that there are not.
@@ -89,9 +89,9 @@ func (f *sceneFlags) check() error {
 
 // choose sets the sizes that were not given.
 func (f *sceneFlags) choose() {
-	span, customers, waiting, flood := 3*time.Second, 100_000, 20_000, []int{512}
+	span, customers, waiting := 3*time.Second, 100_000, 20_000
 	if f.Long {
-		span, customers, waiting, flood, f.Judge = 10*time.Second, 2_000_000, 1_200_000, []int{512, 2000}, true
+		span, customers, waiting, f.Judge = 10*time.Second, 2_000_000, 1_200_000, true
 	}
 	if f.Span == 0 {
 		f.Span = span
@@ -103,7 +103,7 @@ func (f *sceneFlags) choose() {
 		f.Waiting = waiting
 	}
 	if len(f.Flood) == 0 {
-		f.Flood = flood
+		f.Flood = []int{64, 512}
 	}
 }
 

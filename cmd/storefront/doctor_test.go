@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/server/ratelimit"
+	ratelimit "go.storefront.example/server/limit"
 )
 
 // findingIs compares a finding, message and remedy as regular expressions:

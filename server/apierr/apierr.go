@@ -38,7 +38,6 @@ const (
 	MethodNotAllowed           Code = "method_not_allowed"
 	CustomerConflict           Code = "customer_conflict"
 	PayloadTooLarge            Code = "payload_too_large"
-	HeadersTooLarge            Code = "headers_too_large"
 	UnsupportedMediaType       Code = "unsupported_media_type"
 	ProductIncomplete          Code = "product_incomplete"
 	ProductTypeUnavailable     Code = "product_type_unavailable"
@@ -110,7 +109,6 @@ var answers = map[Code]struct {
 	MethodNotAllowed:           {http.StatusMethodNotAllowed, connect.CodeUnimplemented},
 	CustomerConflict:           {http.StatusConflict, connect.CodeAlreadyExists},
 	PayloadTooLarge:            {http.StatusRequestEntityTooLarge, connect.CodeResourceExhausted},
-	HeadersTooLarge:            {http.StatusRequestHeaderFieldsTooLarge, connect.CodeResourceExhausted},
 	UnsupportedMediaType:       {http.StatusUnsupportedMediaType, connect.CodeInvalidArgument},
 	ProductIncomplete:          {http.StatusUnprocessableEntity, connect.CodeFailedPrecondition},
 	ProductTypeUnavailable:     {http.StatusUnprocessableEntity, connect.CodeFailedPrecondition},

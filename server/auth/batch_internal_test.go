@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 // strange is a key that is not known.
@@ -234,7 +234,7 @@ func TestABatchIsAnsweredAsOneByOne(t *testing.T) {
 		}
 	}
 	one, all := newPostgresKeys(stores[0]), newPostgresKeys(stores[1])
-	for range ratelimit.UnknownKeysPerMinute + 1 {
+	for range limit.UnknownKeysPerMinute + 1 {
 		for _, a := range []postgresKeys{one, all} {
 			_, err := a.find(t.Context(), lookup{malformed: true, client: "10.0.0.9", now: &noon})
 			require.NoError(t, err)

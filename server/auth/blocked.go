@@ -3,7 +3,7 @@ package auth
 import (
 	"sync"
 
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 // maxClients bounds how many clients are held in memory, some 100 bytes each. Beyond it, the
@@ -16,11 +16,11 @@ const maxClients = 1 << 16
 type blocked struct {
 	mu      sync.Mutex
 	minute  int64
-	clients map[ratelimit.Client]struct{}
+	clients map[limit.Client]struct{}
 }
 
 // has reports whether a client is held as beyond the limit in this minute.
-func (b *blocked) has(client ratelimit.Client, minute int64) bool {
+func (b *blocked) has(client limit.Client, minute int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.turn(minute)
@@ -29,7 +29,7 @@ func (b *blocked) has(client ratelimit.Client, minute int64) bool {
 }
 
 // add stores a client that is beyond the limit in this minute, if there is room.
-func (b *blocked) add(client ratelimit.Client, minute int64) {
+func (b *blocked) add(client limit.Client, minute int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.turn(minute)
@@ -37,7 +37,7 @@ func (b *blocked) add(client ratelimit.Client, minute int64) {
 		return // a late answer of the past minute, or no room
 	}
 	if b.clients == nil {
-		b.clients = make(map[ratelimit.Client]struct{})
+		b.clients = make(map[limit.Client]struct{})
 	}
 	b.clients[client] = struct{}{}
 }

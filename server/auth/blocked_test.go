@@ -7,14 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 // numbered is the i-th of many clients.
-func numbered(i int) ratelimit.Client {
+func numbered(i int) limit.Client {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], uint32(i))
-	return ratelimit.ClientOf(netip.AddrFrom4(b))
+	return limit.ClientOf(netip.AddrFrom4(b))
 }
 
 func TestBlockedClientsAreBounded(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	entstore "go.storefront.example/gen/ent/store"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 // home and away are two clients' addresses.
@@ -189,10 +189,10 @@ func malformed() []string {
 
 // admit admits a request and returns the refusal's code, "" when there is none. Any other error
 // fails the test, and so does a rate that no response may have.
-func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Principal, ratelimit.Rate, apierr.Code) {
+func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Principal, limit.Rate, apierr.Code) {
 	f.Helper()
 	p, rate, err := g.Admit(f.Context(), header, from)
-	require.Equal(f, ratelimit.RequestsPerMinute, rate.Limit)
+	require.Equal(f, limit.RequestsPerMinute, rate.Limit)
 	require.True(f, rate.Reset >= time.Second && rate.Reset <= time.Minute, "reset %s", rate.Reset)
 	if err == nil {
 		require.False(f, rate.Limited)

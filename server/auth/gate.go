@@ -10,7 +10,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 // statusOpen is the only status of a store whose keys are accepted (specification, Store).
@@ -64,22 +64,22 @@ func NewGate(s *db.DB, o Options) *Gate {
 // always set. The Principal is set whenever the key exists, also with a refusal. No error contains
 // the key. An IPv6 address counts for its /64. All requests with an invalid address share one
 // limit.
-func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.Addr) (Principal, ratelimit.Rate, error) {
-	client := ratelimit.ClientOf(address)
+func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.Addr) (Principal, limit.Rate, error) {
+	client := limit.ClientOf(address)
 	now := g.clock.now()
-	if g.blocked.has(client, ratelimit.Minute(now)) {
+	if g.blocked.has(client, limit.Minute(now)) {
 		return addressBlocked(now)
 	}
 	key, err := bearer(authorization)
 	if err != nil {
-		return Principal{}, ratelimit.Uncounted(now), err
+		return Principal{}, limit.Uncounted(now), err
 	}
 	found, err := g.lookUp(ctx, key, client)
 	if err != nil {
-		return Principal{}, ratelimit.Uncounted(now), fmt.Errorf("look up the api key: %w", err)
+		return Principal{}, limit.Uncounted(now), fmt.Errorf("look up the api key: %w", err)
 	}
 	switch {
-	case !found.known && ratelimit.TooManyUnknown(found.unknown):
+	case !found.known && limit.TooManyUnknown(found.unknown):
 		return addressBlocked(found.now)
 	case !found.known:
 		return keyInvalid(found.now)
@@ -89,7 +89,7 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 
 // lookUp queries the key and counts the request. It updates the clock and the blocked clients from the
 // answer.
-func (g *Gate) lookUp(ctx context.Context, key string, client ratelimit.Client) (result, error) {
+func (g *Gate) lookUp(ctx context.Context, key string, client limit.Client) (result, error) {
 	q := lookup{fingerprint: Fingerprint(key), malformed: !WellFormed(key), client: client.String(), now: g.clock.fixed()}
 	sent := time.Now()
 	found, err := g.batches.find(ctx, q)
@@ -97,15 +97,15 @@ func (g *Gate) lookUp(ctx context.Context, key string, client ratelimit.Client) 
 		return result{}, err
 	}
 	g.clock.learn(found.now, sent, time.Now())
-	if !found.known && ratelimit.TooManyUnknown(found.unknown) {
-		g.blocked.add(client, ratelimit.Minute(found.now))
+	if !found.known && limit.TooManyUnknown(found.unknown) {
+		g.blocked.add(client, limit.Minute(found.now))
 	}
 	return found, nil
 }
 
 // judge decides on a request with a known key, which is counted already.
-func (g *Gate) judge(found result) (Principal, ratelimit.Rate, error) {
-	p, rate := found.principal, ratelimit.Counted(found.count, found.now)
+func (g *Gate) judge(found result) (Principal, limit.Rate, error) {
+	p, rate := found.principal, limit.Counted(found.count, found.now)
 	// A revoked or expired key is refused as such even beyond the limit: waiting would not help.
 	limited := rate.Limited
 	rate.Limited = false
@@ -121,7 +121,7 @@ func (g *Gate) judge(found result) (Principal, ratelimit.Rate, error) {
 		rate.Limited = true
 		return p, rate, apierr.New(apierr.RateLimited, fmt.Sprintf(
 			"The API key made more than %d requests in this minute. Wait as long as Retry-After says, then try again.",
-			ratelimit.RequestsPerMinute))
+			limit.RequestsPerMinute))
 	case p.Store.Status != statusOpen:
 		return p, rate, apierr.New(apierr.StoreUnavailable,
 			"The store is "+p.Store.Status+". Its keys are refused while it stays so.")
@@ -130,15 +130,15 @@ func (g *Gate) judge(found result) (Principal, ratelimit.Rate, error) {
 }
 
 // addressBlocked refuses an address that presented too many unknown keys in this minute.
-func addressBlocked(now time.Time) (Principal, ratelimit.Rate, error) {
-	return Principal{}, ratelimit.Blocked(now), apierr.New(apierr.RateLimited, fmt.Sprintf(
+func addressBlocked(now time.Time) (Principal, limit.Rate, error) {
+	return Principal{}, limit.Blocked(now), apierr.New(apierr.RateLimited, fmt.Sprintf(
 		"More than %d requests with an unknown API key came from this address in this minute. "+
-			"Check the key, wait as long as Retry-After says, then try again.", ratelimit.UnknownKeysPerMinute))
+			"Check the key, wait as long as Retry-After says, then try again.", limit.UnknownKeysPerMinute))
 }
 
 // keyInvalid refuses a key that does not exist. It gives one answer for malformed and unknown keys:
 // the owner has to do the same in both cases.
-func keyInvalid(now time.Time) (Principal, ratelimit.Rate, error) {
-	return Principal{}, ratelimit.Uncounted(now), apierr.New(apierr.APIKeyInvalid,
+func keyInvalid(now time.Time) (Principal, limit.Rate, error) {
+	return Principal{}, limit.Uncounted(now), apierr.New(apierr.APIKeyInvalid,
 		"The API key does not exist. Check that the whole key was copied, or create a new one.")
 }

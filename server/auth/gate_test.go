@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 func TestAdmitTellsWhoAsks(t *testing.T) {
@@ -30,7 +30,7 @@ func TestAdmitTellsWhoAsks(t *testing.T) {
 			KeyID: k.id, KeyName: `Till "2" – é`,
 			Scopes: []string{auth.ScopeProductsWrite, auth.ScopeOrdersRead}, Store: f.shop,
 		}, p)
-		require.Equal(f, ratelimit.Rate{Limit: 120, Remaining: 119, Reset: 45 * time.Second}, rate)
+		require.Equal(f, limit.Rate{Limit: 120, Remaining: 119, Reset: 45 * time.Second}, rate)
 	})
 }
 
@@ -43,15 +43,15 @@ func TestAdmitRefuses(t *testing.T) {
 		f.revoke(revoked)
 		both := f.newKey("Both", noon)
 		f.revoke(both)
-		free := ratelimit.Rate{Limit: 120, Remaining: 120, Reset: 45 * time.Second}
-		used := ratelimit.Rate{Limit: 120, Remaining: 119, Reset: 45 * time.Second}
+		free := limit.Rate{Limit: 120, Remaining: 120, Reset: 45 * time.Second}
+		used := limit.Rate{Limit: 120, Remaining: 119, Reset: 45 * time.Second}
 
 		for _, row := range []struct {
 			reason string
 			header []string
 			want   apierr.Code
 			key    uuid.UUID
-			rate   ratelimit.Rate
+			rate   limit.Rate
 		}{
 			{"no header", nil, apierr.APIKeyMissing, uuid.Nil, free},
 			{"another scheme", []string{"Basic " + live.text}, apierr.APIKeyMissing, uuid.Nil, free},
@@ -193,7 +193,7 @@ func TestCounterRestartsWithTheMinute(t *testing.T) {
 			f.watch.set(row.at)
 			_, rate, code := f.admit(f.gate, k.header(), home)
 			require.Empty(f, code, row.reason)
-			require.Equal(f, ratelimit.Rate{Limit: 120, Remaining: row.remaining, Reset: row.reset}, rate, row.reason)
+			require.Equal(f, limit.Rate{Limit: 120, Remaining: row.remaining, Reset: row.reset}, rate, row.reason)
 		}
 	})
 }
@@ -257,6 +257,6 @@ func TestAdmitTellsAFailureOfTheDatabase(t *testing.T) {
 		require.ErrorIs(f, err, context.Canceled)
 		require.ErrorContains(f, err, "look up the api key")
 		require.Equal(f, auth.Principal{}, p)
-		require.Equal(f, ratelimit.Uncounted(noon), rate, "the response has its headers all the same")
+		require.Equal(f, limit.Uncounted(noon), rate, "the response has its headers all the same")
 	})
 }

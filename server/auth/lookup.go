@@ -11,7 +11,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 // keyStore is what a gate needs of the database.
@@ -90,7 +90,7 @@ func (q lookup) find(known func() (result, error), unknown func() (found result,
 			return found, err
 		}
 		found, exists, err := unknown()
-		if err != nil || !exists || ratelimit.TooManyUnknown(found.unknown) {
+		if err != nil || !exists || limit.TooManyUnknown(found.unknown) {
 			return found, err
 		}
 	}
@@ -103,7 +103,7 @@ func (s statements) findKnown(ctx context.Context, on *sql.DB, q lookup) (result
 		text string
 		f    result
 	)
-	err := on.QueryRowContext(ctx, s.known, q.fingerprint[:], q.client, q.now, ratelimit.UnknownKeysPerMinute).
+	err := on.QueryRowContext(ctx, s.known, q.fingerprint[:], q.client, q.now, limit.UnknownKeysPerMinute).
 		Scan(&now, &f.count, &text)
 	if err != nil {
 		return result{}, err

@@ -8,7 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 // postgresSubject is the text of a subject, of the key k and the store s.
@@ -127,7 +127,7 @@ func (d postgresKeys) findAll(ctx context.Context, lookups []lookup) ([]result, 
 		fingerprints[i], clients[i] = q.fingerprint[:], q.client
 	}
 	found := make([]result, len(lookups))
-	for row := range db.Rows(ctx, d.DB, postgresAll, fingerprints, clients, lookups[0].now, ratelimit.UnknownKeysPerMinute) {
+	for row := range db.Rows(ctx, d.DB, postgresAll, fingerprints, clients, lookups[0].now, limit.UnknownKeysPerMinute) {
 		var (
 			now             int64
 			position, count int

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 // How often the data in memory is written, and how long one write may take.
@@ -83,7 +83,7 @@ func (g *Gate) sweep(ctx context.Context) error {
 	defer cancel()
 	g.flushing.Lock()
 	defer g.flushing.Unlock()
-	minute := ratelimit.Minute(g.clock.now())
+	minute := limit.Minute(g.clock.now())
 	if minute == g.swept {
 		return nil
 	}

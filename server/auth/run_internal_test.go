@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 // fakeKeys records its calls; it has no key and one address.
@@ -149,7 +149,7 @@ func TestAdmitWithoutRoomInMemory(t *testing.T) {
 		g.blocked.add(numbered(i), 0)
 	}
 	late := netip.MustParseAddr("2001:db8::7")
-	for i := range ratelimit.UnknownKeysPerMinute {
+	for i := range limit.UnknownKeysPerMinute {
 		_, _, err := g.Admit(t.Context(), []string{"Bearer x"}, late)
 		require.ErrorContains(t, err, string(apierr.APIKeyInvalid))
 		require.Equal(t, i+1, a.asked)
@@ -159,5 +159,5 @@ func TestAdmitWithoutRoomInMemory(t *testing.T) {
 		require.ErrorContains(t, err, string(apierr.RateLimited))
 		require.True(t, rate.Limited)
 	}
-	require.Equal(t, ratelimit.UnknownKeysPerMinute+2, a.asked)
+	require.Equal(t, limit.UnknownKeysPerMinute+2, a.asked)
 }

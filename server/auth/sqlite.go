@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 // sqlite holds the statements for SQLite. The gate always passes the time, as Unix milliseconds.
@@ -71,7 +71,7 @@ func (d sqliteKeys) find(ctx context.Context, q lookup) (result, error) {
 	return q.find(func() (result, error) {
 		found, err := d.findKnown(ctx, d.reader, q)
 		if err == nil {
-			found.count = d.counters.add(found.principal.KeyID, ratelimit.Minute(*q.now), found.count)
+			found.count = d.counters.add(found.principal.KeyID, limit.Minute(*q.now), found.count)
 		}
 		return found, err
 	}, func() (result, bool, error) { return d.countUnknown(ctx, d.DB, q) })

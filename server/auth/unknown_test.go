@@ -12,12 +12,12 @@ import (
 
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 func asRefusal(err error, r **apierr.Refusal) bool { return errors.As(err, r) }
 
-var blocked = ratelimit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}
+var blocked = limit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}
 
 func TestUnknownKeysOfAnAddress(t *testing.T) {
 	for name, header := range map[string]func(i int) []string{

@@ -193,9 +193,6 @@ func refusalExchanges() []exchange {
 		{name: "payload_too_large", prepare: func(*bench) request {
 			return request{line: "POST /v1/customers", headers: []string{"Content-Type: application/json", "Content-Length: 1048577"}}
 		}},
-		{name: "headers_too_large", prepare: func(*bench) request {
-			return request{line: "GET /v1/store", headers: []string{"X-Filler: " + filler}}
-		}},
 		{name: "unsupported_media_type", prepare: func(*bench) request {
 			return request{line: "POST /v1/customers", headers: []string{"Content-Type: application/x-www-form-urlencoded"}, body: "email=ada%40example.com"}
 		}},

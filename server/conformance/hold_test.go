@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"io"
@@ -119,49 +118,5 @@ func TestEveryRequestOfTheOperatorEndsInTime(t *testing.T) {
 			continue
 		}
 		require.Equal(t, http.StatusOK, response.StatusCode, "%s", text)
-	}
-}
-
-// A caller who gives up does not cost the database a connection.
-func TestImpatientCallersKeepTheConnections(t *testing.T) {
-	t.Parallel()
-	s := newService(t, dbtest.Postgres, settings{timeout: 10 * time.Second, realTime: true})
-	b := s.newBench(t, restProtocol{})
-	backends := func() map[int]bool {
-		rows, err := s.db.Reader().Query("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'")
-		require.NoError(t, err)
-		defer func() { _ = rows.Close() }()
-		pids := map[int]bool{}
-		for rows.Next() {
-			var pid int
-			require.NoError(t, rows.Scan(&pid))
-			pids[pid] = true
-		}
-		require.NoError(t, rows.Err())
-		return pids
-	}
-	require.Equal(t, http.StatusOK, b.answer(&getStore{}).status)
-	var before map[int]bool
-	for tries, short := 0, false; !short; tries++ {
-		require.Less(t, tries, 10, "the machine is too busy to tell")
-		before = backends()
-		release := s.hold(t, "LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
-		began := time.Now()
-		for range 10 {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/v1/products", nil)
-			require.NoError(t, err)
-			b.authorize(r.Header)
-			_, err = s.plain.Do(r) //nolint:bodyclose,gosec // There is no answer.
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			cancel()
-		}
-		release()
-		short = time.Since(began) < time.Second/2 // work of a second is cancelled, and costs a connection
-		require.Equal(t, http.StatusOK, b.json("GET", "/v1/products", "").status)
-	}
-	after := backends()
-	for pid := range before {
-		require.True(t, after[pid], "a connection was thrown away")
 	}
 }

@@ -94,7 +94,6 @@ var occasions = []occasion{
 	{code: "payload_too_large", prepare: asked(func(x *openapi.Exchange) {
 		x.SentBody = bytes.Repeat([]byte(" "), 1<<20+1)
 	})},
-	{code: "headers_too_large", prepare: asked(func(x *openapi.Exchange) { x.Sent.Set("X-Filler", filler) })},
 	{code: "unsupported_media_type", prepare: asked(func(x *openapi.Exchange) { x.Sent.Set("Content-Type", "text/plain") })},
 }
 

@@ -29,6 +29,7 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/limit"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/route"
 )
@@ -39,7 +40,7 @@ const Path = "/dashboard"
 // maxFormBytes bounds a form: the longest is a webhook's URL, description and events.
 const maxFormBytes = 64 << 10
 
-// Config is what the dashboard works with. Every field but Slots is required.
+// Config is what the dashboard works with. Every field is required.
 type Config struct {
 	// Operator signs members in, and carries out what their pages ask for in their store.
 	Operator *operator.Operator
@@ -49,23 +50,19 @@ type Config struct {
 	Unreachable func(error) bool
 	// Logger gets a line a request, sign-ins, refused forms and failures; never a secret.
 	Logger *slog.Logger
-	// Slots is how many requests are served at a time, at least two, and at most half as many of one store. More
-	// wait for a moment, or are refused with 503.
-	Slots int
+	// Slots bounds how many requests work on the database at a time, those of one store and those without a session.
+	Slots *limit.Slots
 }
 
-type dashboard struct {
-	Config
-	door *door
-}
+type dashboard struct{ Config }
 
 // New returns the dashboard, to be mounted at Path and below. Goroutines may share it.
 func New(c Config) http.Handler {
-	d := &dashboard{c, newDoor(c.Slots)}
+	d := &dashboard{c}
 	mux := route.NewMux()
 	mux.HandleFunc("GET "+Path+"/static/{name}", serveAsset)
-	mux.HandleFunc("GET "+Path+"/sign-in", d.bounded(d.signInPage))
-	mux.HandleFunc("POST "+Path+"/sign-in", d.bounded(d.signIn))
+	mux.HandleFunc("GET "+Path+"/sign-in", d.signInPage)
+	mux.HandleFunc("POST "+Path+"/sign-in", d.signIn)
 	for pattern, do := range map[string]func(*visit) error{
 		"GET /{$}":       func(v *visit) error { return v.to("/keys", "") },
 		"POST /sign-out": d.signOut,
@@ -144,7 +141,8 @@ type visit struct {
 
 // member lets a member in, and a change only with the token of the member's session.
 func (d *dashboard) member(do func(*visit) error) http.Handler {
-	return d.bounded(func(w http.ResponseWriter, r *http.Request, p *place) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		malformed := parseForm(r)
 		ctx, member, secret, err := d.session(r)
 		switch {
 		case errors.Is(err, operator.ErrNoSession):
@@ -155,18 +153,20 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 			return
 		}
 		in, _, _ := tenant.From(ctx)
-		if err := p.learn(r, secret, in.ID); err != nil {
-			d.turnAway(w, r, err)
+		giveBack, err := d.Slots.Take(r.Context(), in.ID, false)
+		if err != nil {
+			d.fail(w, r, err)
 			return
 		}
+		defer giveBack()
 		v := &visit{Context: ctx, w: w, r: r.WithContext(ctx), now: d.Now(), member: member, store: in, session: secret}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			if foreign(r, member.Origin) {
 				d.refuseForeign(w, r)
 				return
 			}
-			if p.malformed != nil {
-				status, title := unreadable(p.malformed)
+			if malformed != nil {
+				status, title := unreadable(malformed)
 				d.show(v, status, message(title, "Go back, reload the page and try again."))
 				return
 			}
@@ -180,6 +180,14 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 			d.refuse(v, err)
 		}
 	})
+}
+
+// parseForm reads a form before the request takes a slot, so that a slow sender occupies none.
+func parseForm(r *http.Request) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	return r.ParseForm()
 }
 
 // unreadable is the status and the title of the answer to a form that cannot be parsed.
@@ -222,6 +230,10 @@ func (d *dashboard) refuse(v *visit, err error) {
 
 // fail is refuse for a reader who may not be signed in.
 func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, limit.ErrBusy) {
+		d.notify(w, r, http.StatusServiceUnavailable, "The dashboard is busy", "There are more requests than it can answer in time. Reload the page in a moment.")
+		return
+	}
 	f := apierr.In(r.Context(), err, d.Unreachable)
 	d.write(w, r, f.Status(), d.failed(r, f))
 }

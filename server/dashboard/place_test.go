@@ -18,6 +18,7 @@ import (
 	"go.storefront.example/ent/seal"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/dashboard"
+	"go.storefront.example/server/limit"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/webhooks"
 )
@@ -59,7 +60,7 @@ func newPlace(t *testing.T, s *db.DB) place {
 		require.NoError(t, err)
 	}
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: p.operator, Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
+		Operator: p.operator, Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(), Slots: limit.NewSlots(4, 2),
 	}))
 	t.Cleanup(server.Close)
 	p.url = server.URL

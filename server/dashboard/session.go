@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/limit"
 	"go.storefront.example/server/operator"
 )
 
@@ -42,6 +43,14 @@ func presented(r *http.Request, secure bool) string {
 
 // session finds the session of a request, and returns what Operator.InSession does and its secret.
 func (d *dashboard) session(r *http.Request) (context.Context, operator.Member, string, error) {
+	if presented(r, true) == "" && presented(r, false) == "" {
+		return nil, operator.Member{}, "", operator.ErrNoSession
+	}
+	giveBack, err := d.Slots.Take(r.Context(), limit.Unauthenticated, false)
+	if err != nil {
+		return nil, operator.Member{}, "", err
+	}
+	defer giveBack()
 	for _, secure := range []bool{true, false} {
 		secret := presented(r, secure)
 		if secret == "" {
@@ -87,7 +96,7 @@ type signInBody struct {
 
 // signInPage asks the owner of a link to use it. The page itself does not consume the link: chat
 // link previews and mail scanners fetch pages but send no forms.
-func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request, _ *place) {
+func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
 	if token == "" {
 		switch r.URL.Query().Get("done") {
@@ -101,6 +110,12 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request, _ *place)
 		d.notify(w, r, http.StatusOK, "Please sign in", "Open the sign-in link that you were given. The platform's operator can create one for you.")
 		return
 	}
+	giveBack, err := d.Slots.Take(r.Context(), limit.Unauthenticated, false)
+	if err != nil {
+		d.fail(w, r, err)
+		return
+	}
+	defer giveBack()
 	member, err := d.Operator.LookAtSignInLink(r.Context(), token)
 	switch {
 	case errors.Is(err, operator.ErrSignInLink):
@@ -118,12 +133,18 @@ func (d *dashboard) linkIsOver(w http.ResponseWriter, r *http.Request) {
 
 // signIn uses a link up and begins a session. The browser's session before it ends: nobody could sign
 // out of it any more.
-func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request, p *place) {
-	if p.malformed != nil {
-		status, title := unreadable(p.malformed)
+func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
+	if err := parseForm(r); err != nil {
+		status, title := unreadable(err)
 		d.notify(w, r, status, title, "Open the sign-in link again.")
 		return
 	}
+	giveBack, err := d.Slots.Take(r.Context(), limit.Unauthenticated, false)
+	if err != nil {
+		d.fail(w, r, err)
+		return
+	}
+	defer giveBack()
 	token := r.PostFormValue("token")
 	member, err := d.Operator.LookAtSignInLink(r.Context(), token)
 	if err == nil && foreign(r, member.Origin) {

@@ -37,7 +37,6 @@ var meanings = map[apierr.Code]string{
 	apierr.MethodNotAllowed:           "The address does not answer this method; the header `Allow` names those that it answers.",
 	apierr.CustomerConflict:           "Another customer of the store already has that e-mail or phone.",
 	apierr.PayloadTooLarge:            "The body is larger than 1 MiB.",
-	apierr.HeadersTooLarge:            "The request line and the headers are larger than 64 KiB.",
 	apierr.UnsupportedMediaType:       "The body is not sent as `application/json` in UTF-8.",
 	apierr.ProductIncomplete:          "The product cannot be published; `details.missing` lists what it lacks.",
 	apierr.ProductTypeUnavailable:     "Products of this type cannot be published in this store just now.",
@@ -54,7 +53,7 @@ var meanings = map[apierr.Code]string{
 var commonCodes = []apierr.Code{
 	apierr.APIKeyMissing, apierr.APIKeyInvalid, apierr.APIKeyRevoked, apierr.APIKeyExpired,
 	apierr.InsufficientScope, apierr.StoreUnavailable,
-	apierr.RateLimited, apierr.HeadersTooLarge, apierr.InternalError, apierr.Unavailable,
+	apierr.RateLimited, apierr.InternalError, apierr.Unavailable,
 }
 
 // bodyCodes can be the answer of every operation with a body.

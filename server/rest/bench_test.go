@@ -18,7 +18,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 	"go.storefront.example/server/rest"
 )
 
@@ -43,8 +43,8 @@ func (a *quietAPI) UpdateProduct(context.Context, *storefrontv1.UpdateProductReq
 
 type quietGate struct{ principal auth.Principal }
 
-func (g quietGate) Admit(context.Context, []string, netip.Addr) (auth.Principal, ratelimit.Rate, error) {
-	return g.principal, ratelimit.Counted(1, now), nil
+func (g quietGate) Admit(context.Context, []string, netip.Addr) (auth.Principal, limit.Rate, error) {
+	return g.principal, limit.Counted(1, now), nil
 }
 
 // discard is a response writer that does nothing.

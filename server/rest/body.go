@@ -29,7 +29,7 @@ func (e *Edge) accept(x *exchange) (release func(), err error) {
 	}
 	body, release := message.Buffer()
 	body.WriteByte(markJSON)
-	err = e.door.outside(r.Context(), x, func() error { return m.bounds.Body(x.writer, r, body) })
+	err = m.bounds.Body(x.writer, r, body)
 	var refused *apierr.Refusal
 	switch broken := errors.As(err, &refused) && refused.Code == apierr.ValidationFailed; {
 	case err != nil && !broken:

@@ -68,11 +68,7 @@ func (e *Edge) serveCall(x *exchange, r *http.Request, m *method, malformed erro
 		release = func() {}
 		bounds  = m.bounds
 	)
-	bounds.Within = x.patience(bounds.Within)
-	err = e.door.outside(r.Context(), x, func() (err error) {
-		inner, release, err = bounds.Read(x.writer, r.WithContext(ctx))
-		return err
-	})
+	inner, release, err = bounds.Read(x.writer, r.WithContext(ctx))
 	defer release()
 	if err != nil {
 		return err

@@ -149,17 +149,3 @@ func TestAddress(t *testing.T) {
 		})
 	}
 }
-
-func TestBareAnswer(t *testing.T) {
-	t.Parallel()
-	bare := "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
-	_, ok := bareAnswer([]byte(bare))
-	require.True(t, ok)
-	for _, other := range []string{
-		"", "H", "HTTP/1.1 400", bare + "x", "x" + bare, strings.Replace(bare, "400", "402", 1), strings.Replace(bare, "1.1", "1.0", 1),
-		"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{}", "HTTP/1.1 200 OK\r\n\r\n", bare[:len(bare)-1],
-	} {
-		_, ok := bareAnswer([]byte(other))
-		require.False(t, ok, "%q", other)
-	}
-}

@@ -1,11 +1,11 @@
 // Package rest owns everything on the wire of the public listener: which requests are served, in
 // which of the four protocols (REST JSON under /v1, Connect, gRPC, gRPC-Web), and the exact form of
-// every answer, including those that net/http writes itself.
+// every answer.
 //
 // The order of the checks of a request under /v1 is part of the contract; the first that fails
 // determines the answer:
 //
-//	size of the headers → address limit → key → counter → store state → path and method → scope →
+//	address limit → key → counter → store state → path and method → scope →
 //	media type and size → body and query → existence → rules
 //
 // Vanguard finds the method for the path, binds the identifier in it and passes the client's body
@@ -24,9 +24,7 @@
 // to the log, never to the client.
 //
 // The package contains no rule of a resource, never reads the database, and handles no key beyond
-// its principal. It cannot change two answers of net/http on HTTP/2, because they are already
-// compressed frames: the 431 for oversized request headers and the 400 for headers that HTTP/2
-// forbids.
+// its principal. What is no well-formed HTTP, or has headers over the limit, net/http answers.
 package rest
 
 import (
@@ -37,7 +35,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -49,9 +46,8 @@ import (
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/crowd"
+	"go.storefront.example/server/limit"
 	"go.storefront.example/server/message"
-	"go.storefront.example/server/ratelimit"
 )
 
 // MaxBodyBytes is the size of the largest request body that is read, in every protocol: 1 MiB.
@@ -61,7 +57,7 @@ const MaxBodyBytes = 1 << 20
 // set; the principal is set whenever the key exists, also with a refusal. The error is an
 // *apierr.Refusal or a failure of the service.
 type Gate interface {
-	Admit(ctx context.Context, authorization []string, address netip.Addr) (auth.Principal, ratelimit.Rate, error)
+	Admit(ctx context.Context, authorization []string, address netip.Addr) (auth.Principal, limit.Rate, error)
 }
 
 // Service is an RPC service: its path prefix, such as /storefront.v1.ProductService/, and its
@@ -98,8 +94,8 @@ type Config struct {
 	// Timeout is how long a request may take until it is answered, by 503 if need be; 0 means
 	// DefaultTimeout.
 	Timeout time.Duration
-	// Capacity bounds how many requests are served at a time.
-	Capacity Capacity
+	// Slots bounds how many requests work on the database at a time; others wait, or are refused with unavailable.
+	Slots *limit.Slots
 	// Unreachable reports whether an error means that the database is away.
 	Unreachable func(error) bool
 	// Now is the clock for the dates of errors and the windows of limits; durations are measured
@@ -113,13 +109,9 @@ type Edge struct {
 	methods    map[string]*method // by procedure
 	transcoder http.Handler
 	streams    atomic.Int64 // open streams without a key
-	strangers  atomic.Int64 // requests on HTTP/2 under way whose key is not admitted
 	streaming  context.Context
 	endStreams context.CancelFunc
 	errors     *connect.ErrorWriter
-	door       *door
-	early      sync.RWMutex // held by early refusals, and for good by the server's end
-	earlyForm  atomic.Pointer[earlyForm]
 }
 
 // New returns the edge for the configured services. It returns an error if a service has no descriptor,
@@ -128,7 +120,7 @@ func New(config Config) (*Edge, error) {
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
 	e := &Edge{
 		config: config, methods: map[string]*method{},
-		errors: connect.NewErrorWriter(), door: newDoor(config.Capacity, config.Logger),
+		errors: connect.NewErrorWriter(),
 	}
 	e.streaming, e.endStreams = context.WithCancel(context.Background())
 	if err := e.mountCalls(); err != nil {
@@ -163,18 +155,13 @@ func (e *Edge) Patterns() []string {
 // never text from the client.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{writer: w, incoming: r, edge: e, start: time.Now(), protocol: ProtocolNone, route: unmatched}
-	if r.ProtoMajor > 1 {
-		e.strangers.Add(1)
-		x.stranger = true
-		defer x.depart()
-	}
 	defer e.finish(x, r)
-	defer x.endWork()
-	defer x.leave()
-	defer x.release()
 	defer e.recover(x, r)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), e.config.Timeout, apierr.ErrOutOfTime)
+	defer cancel()
+	r = r.WithContext(ctx)
 	x.setID()
-	x.setRate(ratelimit.Uncounted(e.config.Now()))
+	x.setRate(limit.Uncounted(e.config.Now()))
 	x.address = e.address(r)
 	r = e.beginSpan(x, r)
 	x.incoming = r
@@ -192,8 +179,6 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.protocol, x.route = protocolOf(r), path
 	}
 	switch {
-	case largeHeaders(r):
-		err = headersTooLarge()
 	case underV1:
 		err = e.serveREST(x, r, path)
 	case m != nil:
@@ -210,30 +195,16 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit admits the key or refuses the request, and returns the context for the handlers. It first
-// waits for a slot, so that a request that cannot be served in time is refused before it costs
-// anything.
+// admit admits the key or refuses the request, and returns the context for the handlers.
 func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
-	authorization := r.Header["Authorization"]
-	if err := e.door.enter(r.Context(), x, authorization); err != nil {
-		return nil, err
-	}
-	ctx := x.work(context.WithValue(r.Context(), exchangeKey{}, x))
-	principal, rate, err := e.config.Gate.Admit(ctx, authorization, x.address)
+	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
+	principal, rate, err := e.config.Gate.Admit(ctx, r.Header["Authorization"], x.address)
 	x.principal = principal
 	if rate.Limit > 0 {
 		x.setRate(rate)
 	}
 	if err != nil {
 		return nil, err
-	}
-	x.meet()
-	x.stop = append(x.stop, crowd.Hold(r.Context()))
-	if err := e.door.learn(r.Context(), x, authorization, principal.Store.ID); err != nil {
-		return nil, err
-	}
-	if left := r.Context().Err(); left != nil {
-		return nil, left // the caller has left
 	}
 	return tenant.With(ctx, principal.Store, principal.Actor()), nil
 }

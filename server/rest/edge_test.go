@@ -27,8 +27,8 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/limit"
 	"go.storefront.example/server/message"
-	"go.storefront.example/server/ratelimit"
 	"go.storefront.example/server/rest"
 )
 
@@ -52,15 +52,15 @@ type gate struct {
 	addresses []netip.Addr
 }
 
-func (g *gate) Admit(_ context.Context, authorization []string, address netip.Addr) (auth.Principal, ratelimit.Rate, error) {
+func (g *gate) Admit(_ context.Context, authorization []string, address netip.Addr) (auth.Principal, limit.Rate, error) {
 	g.mu.Lock()
 	g.addresses = append(g.addresses, address)
 	g.mu.Unlock()
 	if len(authorization) != 1 {
-		return auth.Principal{}, ratelimit.Uncounted(now), apierr.New(apierr.APIKeyMissing, "Send the key.")
+		return auth.Principal{}, limit.Uncounted(now), apierr.New(apierr.APIKeyMissing, "Send the key.")
 	}
 	principal := auth.Principal{KeyID: uuid.MustParse(productID), KeyName: "tool", Store: tenant.Store{ID: uuid.MustParse(productID), Slug: "shop"}}
-	rate := ratelimit.Counted(7, now)
+	rate := limit.Counted(7, now)
 	switch strings.TrimPrefix(authorization[0], "Bearer ") {
 	case fullKey:
 		principal.Scopes = auth.Scopes()
@@ -72,11 +72,11 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 		principal.Scopes = []string{auth.ScopeProductsRead}
 		return principal, rate, nil
 	case brokenKey:
-		return auth.Principal{}, ratelimit.Rate{}, errDatabase
+		return auth.Principal{}, limit.Rate{}, errDatabase
 	case limitedKey:
-		return principal, ratelimit.Counted(121, now), apierr.New(apierr.RateLimited, "Slow down.")
+		return principal, limit.Counted(121, now), apierr.New(apierr.RateLimited, "Slow down.")
 	default:
-		return auth.Principal{}, ratelimit.Uncounted(now), apierr.New(apierr.APIKeyInvalid, "No such key.")
+		return auth.Principal{}, limit.Uncounted(now), apierr.New(apierr.APIKeyInvalid, "No such key.")
 	}
 }
 
@@ -219,7 +219,7 @@ type world struct {
 	observe  func(rest.Request)
 	mu       sync.Mutex
 	observed []rest.Request
-	read     map[string]int // requests that net/http has read, by the address of who sent them
+	slots    *limit.Slots
 }
 
 type lockedBuffer struct {
@@ -252,7 +252,7 @@ func (w *world) requests() []rest.Request {
 // newWorld makes an edge that does not listen.
 func newWorld(t testing.TB, change ...func(*rest.Config)) *world {
 	t.Helper()
-	w := &world{api: &api{}, gate: &gate{}, log: &lockedBuffer{}, read: map[string]int{}}
+	w := &world{api: &api{}, gate: &gate{}, log: &lockedBuffer{}, slots: limit.NewSlots(32, 16)}
 	w.observe = func(r rest.Request) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -272,6 +272,10 @@ func newWorld(t testing.TB, change ...func(*rest.Config)) *world {
 	for _, f := range change {
 		f(&config)
 	}
+	if config.Slots == nil {
+		config.Slots = w.slots
+	}
+	w.slots = config.Slots
 	var err error
 	w.edge, err = rest.New(config)
 	require.NoError(t, err)
@@ -286,16 +290,8 @@ func start(t *testing.T, change ...func(*rest.Config)) *world {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server := edge.Server()
-	server.ConnState = func(c net.Conn, state http.ConnState) {
-		if state == http.StateActive {
-			w.mu.Lock()
-			w.read[c.RemoteAddr().String()]++
-			w.mu.Unlock()
-		}
-		edge.Note(c, state)
-	}
 	done := make(chan struct{})
-	go func() { defer close(done); _ = server.Serve(edge.Listen(l)) }()
+	go func() { defer close(done); _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close(); <-done })
 	w.addr = l.Addr().String()
 	w.url = "http://" + w.addr

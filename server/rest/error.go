@@ -34,7 +34,7 @@ func (x *exchange) setRefusalHeaders() {
 	case http.StatusTooManyRequests:
 		h["Retry-After"] = h[headerReset]
 	case http.StatusServiceUnavailable:
-		h["Retry-After"] = retryAfter
+		h["Retry-After"] = []string{"1"}
 	}
 }
 

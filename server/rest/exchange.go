@@ -13,8 +13,6 @@ import (
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/message"
-	"go.storefront.example/server/overload"
 )
 
 type exchangeKey struct{}
@@ -36,21 +34,6 @@ type exchange struct {
 	route    string
 
 	principal auth.Principal
-	// party is the owner of the slot that the request holds; admitted is when it got the slot, zero
-	// if it holds none.
-	party    overload.Party
-	admitted time.Time
-	// searching is since when the request searches, zero if it does not.
-	searching time.Time
-	// sending is since when the request's answer counts as a large one, zero if it does not.
-	sending time.Time
-	// shed is set if the request was refused for lack of a slot.
-	shed bool
-	// stranger is set while the request counts as one on HTTP/2 whose key is not admitted.
-	stranger bool
-	// working is set once the work has a context; stop ends all such contexts, and the hold on the connection.
-	working bool
-	stop    []func()
 	// method is the called method, set once it is found and needs a key.
 	method *method
 	// query and body are the input of a request under /v1; broken is why there is no body.
@@ -89,44 +72,8 @@ func (x *exchange) WriteHeader(status int) {
 	}
 	if status >= 200 {
 		x.sent, x.status = true, status
-		x.hurry()
 	}
 	x.writer.WriteHeader(status)
-}
-
-// hurry bounds how long a refusal, or an answer that needs no key, waits for its reader: anyone can
-// ask for 128 of them on one HTTP/2 connection and grant no room for any. A stream has bounds of its own.
-func (x *exchange) hurry() {
-	open := x.method != nil && x.method.scope == "" && x.method.kind != message.Bidi
-	if x.refusal == nil && !open {
-		return
-	}
-	// Only a test's writer cannot do it.
-	_ = http.NewResponseController(x.writer).SetWriteDeadline(time.Now().Add(x.patience(openReadTime)))
-}
-
-// patience returns how long a stranger may take, which is less while many of them are there on HTTP/2.
-func (x *exchange) patience(usual time.Duration) time.Duration {
-	if x.stranger && x.edge.strangers.Load() > maxStrangers {
-		return CrowdedTime
-	}
-	return usual
-}
-
-// meet ends the counting of the request among those of strangers.
-func (x *exchange) meet() {
-	if x.stranger {
-		x.stranger = false
-		x.edge.strangers.Add(-1)
-	}
-}
-
-// depart waits until a stranger's answer is sent: net/http would do so too, once nobody counts the request any more.
-func (x *exchange) depart() {
-	if x.stranger && x.sent {
-		x.Flush()
-	}
-	x.meet()
 }
 
 // Write sends a part of the body. The server drops the body of an answer to HEAD and keeps its

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 // The headers of every answer, in the specification's spelling, which HTTP/1 sends unchanged.
@@ -35,7 +35,7 @@ func seconds(d time.Duration) int {
 }
 
 // setRate writes the rate headers.
-func (x *exchange) setRate(rate ratelimit.Rate) {
+func (x *exchange) setRate(rate limit.Rate) {
 	h := x.writer.Header()
 	h[headerLimit] = number(rate.Limit)
 	h[headerRemaining] = number(rate.Remaining)

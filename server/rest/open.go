@@ -19,17 +19,7 @@ const (
 	maxOpenStreams = 64
 	openUnaryTime  = time.Second
 	openStreamTime = 10 * time.Second // between two messages
-	// openReadTime is how long an answer may wait for its reader, that of a refusal too. It runs while a
-	// busy machine lets the server itself stand still, so it is not short: maxStrangers bounds what waits.
-	openReadTime = 10 * time.Second
-	// maxStrangers is how many requests without a valid key may be under way on HTTP/2, where each costs some 20 kB
-	// and its headers, before they get less time (CrowdedTime).
-	maxStrangers = 512
 )
-
-// CrowdedTime is how long a stranger's message may take to arrive, and its answer may wait for its reader, while too many
-// strangers are there on HTTP/2.
-const CrowdedTime = 100 * time.Millisecond
 
 // openBounds are the bounds of a call with one message, streamBounds those of a stream.
 var (

@@ -114,9 +114,6 @@ func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Dura
 	if failed {
 		level = slog.LevelError
 	}
-	if x.shed {
-		level = slog.LevelDebug // there may be many a second; the door logs them together
-	}
 	if !e.config.Logger.Enabled(r.Context(), level) {
 		return
 	}

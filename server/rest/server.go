@@ -4,34 +4,19 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
-
-	"go.storefront.example/server/apierr"
 )
 
 // The limits that keep a slow or greedy client from using up shared resources. A body of 1 MiB has
 // ReadTimeout to arrive; an answer has WriteTimeout to be made and read.
 const (
+	// DefaultTimeout is how long a request may take if Config sets nothing else.
+	DefaultTimeout    = 10 * time.Second
 	ReadHeaderTimeout = 10 * time.Second
 	ReadTimeout       = 30 * time.Second
 	WriteTimeout      = 60 * time.Second
 	IdleTimeout       = 120 * time.Second
 	MaxHeaderBytes    = 64 << 10
 )
-
-func headersTooLarge() *apierr.Refusal { return apierr.New(apierr.HeadersTooLarge, messageHeaders) }
-
-// largeHeaders reports whether the request line and the headers are larger than MaxHeaderBytes as
-// HTTP/1 writes them. On HTTP/1 net/http itself refuses them only some KiB later.
-func largeHeaders(r *http.Request) bool {
-	const line, field = len("  \r\n"), len(": \r\n")
-	size := len(r.Method) + len(r.RequestURI) + len(r.Proto) + line + len("Host") + len(r.Host) + field + len("\r\n")
-	for name, values := range r.Header {
-		for _, value := range values {
-			size += len(name) + len(value) + field
-		}
-	}
-	return size > MaxHeaderBytes
-}
 
 // HTTP2 returns the limits of one HTTP/2 connection. Data that a handler has not read yet is held
 // in memory; by default net/http would hold 1 MiB for each connection.
@@ -42,7 +27,7 @@ func HTTP2() *http.HTTP2Config {
 }
 
 // Server returns the HTTP server of the public listener: HTTP/1.1, and HTTP/2 with or without TLS,
-// as gRPC needs it. Its listener must come from Listen, and its ConnState must call Note.
+// as gRPC needs it.
 func (e *Edge) Server() *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -58,7 +43,6 @@ func (e *Edge) Server() *http.Server {
 		Protocols:                    protocols,
 		HTTP2:                        HTTP2(),
 		DisableGeneralOptionsHandler: true,
-		ConnState:                    e.Note,
 		ErrorLog:                     slog.NewLogLogger(e.config.Logger.Handler(), slog.LevelDebug),
 	}
 }

@@ -191,18 +191,16 @@ func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest,
 	if !x.method.safe {
 		ctx = tenant.WithRequest(ctx, &x.request)
 	}
-	if s, ok := m.(interface{ GetQ() string }); ok && s.GetQ() != "" {
-		if err := e.door.search(ctx, x); err != nil {
-			return nil, err
-		}
+	if x.method.scope == "" {
+		return next(ctx, call)
 	}
-	answer, err = next(x.work(ctx), call)
-	if err == nil && x.method.safe { // a change is made already
-		err = e.door.hold(ctx, x, proto.Size(answer.Any().(proto.Message)))
+	search, ok := m.(interface{ GetQ() string })
+	giveBack, err := e.config.Slots.Take(ctx, x.principal.Store.ID, ok && search.GetQ() != "")
+	if err != nil {
+		return nil, err
 	}
-	// Only writing the answer remains, which a slow reader may prolong.
-	x.leave()
-	return answer, err
+	defer giveBack()
+	return next(ctx, call)
 }
 
 // transcoded is the writer for vanguard, which answers once and whole. The headers are the edge's

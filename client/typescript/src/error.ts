@@ -22,7 +22,6 @@ export const serviceCodes = [
   "method_not_allowed",
   "customer_conflict",
   "payload_too_large",
-  "headers_too_large",
   "unsupported_media_type",
   "product_incomplete",
   "product_type_unavailable",

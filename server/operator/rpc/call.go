@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -15,10 +14,9 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/crowd"
+	"go.storefront.example/server/limit"
 	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/overload"
 )
 
 // MaxBodyBytes is the size of the largest request that is read: 1 MiB.
@@ -29,6 +27,7 @@ const memberHeader = "Storefront-Member"
 
 // exchange is a call and what is known of it until it is logged.
 type exchange struct {
+	header  http.Header // of the answer
 	request tenant.Request
 	route   string // the procedure; "unmatched" when there is none
 	member  string
@@ -42,7 +41,7 @@ type exchangeKey struct{}
 func (c Config) serve(procedures map[string]procedure, next http.Handler) http.Handler {
 	refusals := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{request: tenant.Request{ID: uuid.New()}, route: "unmatched"}
+		x := &exchange{header: w.Header(), request: tenant.Request{ID: uuid.New()}, route: "unmatched"}
 		if _, known := procedures[r.URL.Path]; known {
 			x.route = r.URL.Path
 		}
@@ -57,7 +56,7 @@ func (c Config) serve(procedures map[string]procedure, next http.Handler) http.H
 		defer stop()
 		if err := c.answer(x, w, r, procedures, malformed, next); err != nil {
 			x.refusal = apierr.In(r.Context(), err, c.Unreachable)
-			challenge(w, x.refusal)
+			setHeaders(x.header, x.refusal)
 			_ = refusals.Write(w, r, x.refusal.Connect(x.request.ID.String(), c.Now()))
 		}
 	})
@@ -69,7 +68,6 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, proc
 	if err != nil {
 		return err
 	}
-	defer crowd.Hold(r.Context())()
 	p, known := procedures[r.URL.Path]
 	switch {
 	case !known:
@@ -82,33 +80,11 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, proc
 		return err
 	}
 	defer release()
-	switch p.kind {
-	case message.ServerStream:
+	if p.kind == message.ServerStream {
 		outlast(w)
-	case message.Unary:
-		leave, err := c.enter(inner.Context())
-		if err != nil {
-			return err
-		}
-		defer leave()
 	}
 	next.ServeHTTP(w, inner)
 	return nil
-}
-
-// enter waits for a slot and returns a function that gives it back. All callers are the operator: none has a share.
-func (c Config) enter(ctx context.Context) (leave func(), err error) {
-	if c.Limiter == nil {
-		return func() {}, nil
-	}
-	switch err := c.Limiter.Enter(ctx, overload.Party{}); {
-	case errors.Is(err, overload.ErrRefused):
-		return nil, apierr.New(apierr.Unavailable, "The service has more requests than it can answer in time; try again later.")
-	case err != nil:
-		return nil, err
-	}
-	since := time.Now()
-	return func() { c.Limiter.Leave(overload.Party{}, time.Since(since)) }, nil
 }
 
 // outlast lets a stream outlast the time in which a request must be read.
@@ -146,7 +122,7 @@ type words struct{ Config }
 // WrapUnary refuses what did not decode, and words the handler's error.
 func (c words) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
-		answer, err := guarded(ctx, call, next)
+		answer, err := c.guarded(ctx, call, next)
 		if err != nil {
 			return nil, c.word(ctx, err)
 		}
@@ -197,11 +173,12 @@ func (c Config) word(ctx context.Context, err error) error {
 	if x.refusal == nil {
 		x.refusal = apierr.In(ctx, message.Bounds{Bytes: MaxBodyBytes}.Foreign(err), c.Unreachable)
 	}
+	setHeaders(x.header, x.refusal)
 	return x.refusal.Connect(x.request.ID.String(), c.Now())
 }
 
-// guarded runs the handler; a panic in it is an error.
-func guarded(ctx context.Context, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
+// guarded runs the handler with a slot; a panic in it is an error.
+func (c Config) guarded(ctx context.Context, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			answer, err = nil, apierr.Panic(v)
@@ -210,6 +187,11 @@ func guarded(ctx context.Context, call connect.AnyRequest, next connect.UnaryFun
 	if invalid := wire.TakeInvalid(call.Any().(proto.Message)); invalid != nil {
 		return nil, apierr.Invalid(invalid.Message, invalid.Fields...)
 	}
+	giveBack, err := c.Slots.Take(ctx, limit.Operator, false)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
 	return next(ctx, call)
 }
 

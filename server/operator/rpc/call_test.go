@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/google/uuid"
@@ -20,9 +19,9 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/limit"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
-	"go.storefront.example/server/overload"
 )
 
 // post calls a method in Connect's JSON without a client, and returns the answer and its refusal.
@@ -229,32 +228,26 @@ func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	require.Contains(t, b.log.String(), `"route":"unmatched"`)
 }
 
-// Calls beyond the slots and the places to wait are refused at once; who has no token takes neither, and a stream no slot.
-func TestTooManyCallsAreRefusedEarly(t *testing.T) {
+// Calls wait for a slot, and are refused when none comes; who has no token needs none.
+func TestCallsWaitForASlot(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
-	for range benchSlots {
-		require.NoError(t, b.limiter.Enter(t.Context(), overload.Party{}))
+	giveBack := make([]func(), benchSlots)
+	for i := range giveBack {
+		var err error
+		giveBack[i], err = b.slots.Take(t.Context(), limit.Operator, false)
+		require.NoError(t, err)
 	}
-	waiting := make(chan error, benchSlots)
-	for range benchSlots {
-		go func() { waiting <- b.limiter.Enter(t.Context(), overload.Party{}) }()
-	}
-	require.Eventually(t, func() bool { return b.limiter.Load().Waiting == benchSlots }, time.Minute, time.Millisecond)
 	answer, _, refused := b.post("StoreService/GetStore", `{"store":"s"}`)
 	require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
+	require.Equal(t, "1", answer.Header.Get("Retry-After"))
 	require.Equal(t, string(apierr.Unavailable), refused.GetCode())
 	answer, _, _ = b.post("StoreService/GetStore", `{"store":"s"}`, "Authorization", "Bearer x")
 	require.Equal(t, http.StatusUnauthorized, answer.StatusCode)
-
-	for range benchSlots {
-		b.limiter.Leave(overload.Party{}, time.Millisecond)
-	}
-	for range benchSlots {
-		require.NoError(t, <-waiting)
-		b.limiter.Leave(overload.Party{}, time.Millisecond)
+	for _, give := range giveBack {
+		give()
 	}
 	answer, _, _ = b.post("StoreService/GetStore", `{"store":"s"}`)
 	require.Equal(t, http.StatusOK, answer.StatusCode)
-	require.Zero(t, b.limiter.Load().Running, "the slot is given back")
+	require.Zero(t, b.slots.Load().Running, "the slot is given back")
 }

@@ -109,14 +109,17 @@ func (g *Gate) Guard(next http.Handler) http.Handler {
 		refused := apierr.Of(err, func(error) bool { return false })
 		id := uuid.NewString()
 		w.Header().Set("X-Request-Id", id)
-		challenge(w, refused)
+		setHeaders(w.Header(), refused)
 		_ = errors.Write(w, r, refused.Connect(id, time.Now()))
 	})
 }
 
-// challenge adds to a 401 what it asks for (RFC 9110, section 11.6.1).
-func challenge(w http.ResponseWriter, r *apierr.Refusal) {
-	if r.Status() == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="Service operator"`)
+// setHeaders adds what a 401 asks for (RFC 9110, section 11.6.1), and after how many seconds a 503 may be repeated.
+func setHeaders(h http.Header, r *apierr.Refusal) {
+	switch r.Status() {
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `Bearer realm="Service operator"`)
+	case http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
 	}
 }

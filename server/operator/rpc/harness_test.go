@@ -19,9 +19,9 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/limit"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
-	"go.storefront.example/server/overload"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -47,7 +47,7 @@ type bench struct {
 	db       *db.DB
 	url      string
 	log      *journal
-	limiter  *overload.Limiter
+	slots    *limit.Slots
 }
 
 // journal is what was logged. Goroutines share it.
@@ -78,14 +78,14 @@ const benchSlots = 16
 
 func newBenchOn(t *testing.T, s *db.DB) *bench {
 	t.Helper()
-	b := &bench{T: t, db: s, log: &journal{}, limiter: overload.New(benchSlots, benchSlots, 2*benchSlots)}
+	b := &bench{T: t, db: s, log: &journal{}, slots: limit.NewSlots(benchSlots, benchSlots)}
 	key, err := seal.ParseKey("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	require.NoError(t, err)
 	b.operator = operator.New(b.db, operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}})
 	mux := http.NewServeMux()
 	for _, s := range rpc.Services(b.operator, rpc.Config{
 		Gate: rpc.NewGate(token, ""), Logger: slog.New(slog.NewJSONHandler(b.log, nil)), Unreachable: db.IsUnreachable, Now: b.db.Now,
-		Limiter: b.limiter,
+		Slots: b.slots,
 	}) {
 		mux.Handle(s.Path, s.Handler)
 	}

@@ -19,12 +19,12 @@ import (
 
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
+	"go.storefront.example/server/limit"
 	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/overload"
 )
 
-// Config is how the services answer. Every field but Limiter is required.
+// Config is how the services answer. Every field is required.
 type Config struct {
 	// Gate lets the operator in.
 	Gate *Gate
@@ -34,9 +34,8 @@ type Config struct {
 	Unreachable func(error) bool
 	// Now is the clock that answers are dated by.
 	Now func() time.Time
-	// Limiter bounds how many calls are carried out at a time; more wait for a moment, or are refused with
-	// unavailable. Streams take no slot. Nil means no bound.
-	Limiter *overload.Limiter
+	// Slots bounds how many calls are carried out at a time. Streams take none.
+	Slots *limit.Slots
 }
 
 // Service is a handler and the prefix of the paths that it is served at, such as

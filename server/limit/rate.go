@@ -1,8 +1,9 @@
-// Package ratelimit is the arithmetic of the two limits in the specification's Limits part: the
-// requests of one API key and the unknown keys of one address. Each counts in windows of one minute
-// that begin with the UTC minute, so that every server sees the same window. The package has no
-// counter, no clock and no headers: the caller counts, and passes the time.
-package ratelimit
+// Package limit bounds what callers use: requests in a minute, requests at a time, connections.
+//
+// The two limits of the specification's Limits part, the requests of one API key and the unknown keys of one address, count in
+// windows of one minute that begin with the UTC minute, so that every server sees the same window. Here is their arithmetic; the
+// caller counts, and passes the time. Slots and Listener count for one process.
+package limit
 
 import "time"
 

@@ -1,4 +1,4 @@
-package ratelimit_test
+package limit_test
 
 import (
 	"net/netip"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 func TestClientOf(t *testing.T) {
@@ -22,9 +22,9 @@ func TestClientOf(t *testing.T) {
 		{"the machine itself", "::1", "::/64"},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			require.Equal(t, row.want, ratelimit.ClientOf(netip.MustParseAddr(row.address)).String())
+			require.Equal(t, row.want, limit.ClientOf(netip.MustParseAddr(row.address)).String())
 		})
 	}
-	require.Equal(t, ratelimit.Client{}, ratelimit.ClientOf(netip.Addr{}), "no address is one client")
-	require.Equal(t, "none", ratelimit.Client{}.String())
+	require.Equal(t, limit.Client{}, limit.ClientOf(netip.Addr{}), "no address is one client")
+	require.Equal(t, "none", limit.Client{}.String())
 }

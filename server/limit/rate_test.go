@@ -1,4 +1,4 @@
-package ratelimit_test
+package limit_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/server/ratelimit"
+	"go.storefront.example/server/limit"
 )
 
 func at(text string) time.Time {
@@ -34,7 +34,7 @@ func TestReset(t *testing.T) {
 		{"before 1970 minutes are counted downwards", at("1969-12-31T23:59:50Z"), 10 * time.Second},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			require.Equal(t, row.want, ratelimit.Reset(row.now))
+			require.Equal(t, row.want, limit.Reset(row.now))
 		})
 	}
 }
@@ -53,7 +53,7 @@ func TestMinute(t *testing.T) {
 		{"a whole minute before 1970 is its own first instant", at("1969-12-31T23:59:00Z"), -1},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			require.Equal(t, row.want, ratelimit.Minute(row.now))
+			require.Equal(t, row.want, limit.Minute(row.now))
 		})
 	}
 }
@@ -63,19 +63,19 @@ func TestRate(t *testing.T) {
 	now := at("2026-09-01T10:00:15Z")
 	for _, row := range []struct {
 		reason string
-		got    ratelimit.Rate
-		want   ratelimit.Rate
+		got    limit.Rate
+		want   limit.Rate
 	}{
-		{"the first request takes one", ratelimit.Counted(1, now), ratelimit.Rate{Limit: 120, Remaining: 119, Reset: 45 * time.Second}},
-		{"the 120th is the last that is allowed", ratelimit.Counted(120, now), ratelimit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second}},
-		{"the 121st is not", ratelimit.Counted(121, now), ratelimit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}},
-		{"without a key nothing is used up", ratelimit.Uncounted(now), ratelimit.Rate{Limit: 120, Remaining: 120, Reset: 45 * time.Second}},
-		{"a blocked address has nothing left", ratelimit.Blocked(now), ratelimit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}},
+		{"the first request takes one", limit.Counted(1, now), limit.Rate{Limit: 120, Remaining: 119, Reset: 45 * time.Second}},
+		{"the 120th is the last that is allowed", limit.Counted(120, now), limit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second}},
+		{"the 121st is not", limit.Counted(121, now), limit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}},
+		{"without a key nothing is used up", limit.Uncounted(now), limit.Rate{Limit: 120, Remaining: 120, Reset: 45 * time.Second}},
+		{"a blocked address has nothing left", limit.Blocked(now), limit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			require.Equal(t, row.want, row.got)
 		})
 	}
-	require.False(t, ratelimit.TooManyUnknown(20), "20 unknown keys a minute are allowed")
-	require.True(t, ratelimit.TooManyUnknown(21), "more than 20 are not")
+	require.False(t, limit.TooManyUnknown(20), "20 unknown keys a minute are allowed")
+	require.True(t, limit.TooManyUnknown(21), "more than 20 are not")
 }

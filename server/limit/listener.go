@@ -1,0 +1,90 @@
+package limit
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+)
+
+// Listener accepts connections while no more than so many are open, in all and of each client. It closes further ones.
+type Listener struct {
+	net.Listener
+	all, each int
+	proxy     func(netip.Addr) bool
+
+	mu      sync.Mutex
+	open    int
+	of      map[Client]int
+	refused uint64
+}
+
+// NewListener bounds the open connections of a listener: so many in all, and half of them of one client. proxy reports
+// whether an address is that of a proxy, whose connections are those of many clients.
+func NewListener(l net.Listener, all int, proxy func(netip.Addr) bool) *Listener {
+	return &Listener{Listener: l, all: max(all, 1), each: max(all/2, 1), proxy: proxy, of: map[Client]int{}}
+}
+
+// Connections returns how many connections are open, and how many were closed at once since the start.
+func (l *Listener) Connections() (open int, refused uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open, l.refused
+}
+
+// Accept returns the next connection within the bounds.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		address, _ := netip.ParseAddrPort(accepted.RemoteAddr().String())
+		c := &conn{Conn: accepted, client: ClientOf(address.Addr())}
+		if l.enter(c, l.proxy(address.Addr().Unmap())) {
+			c.left = sync.OnceFunc(func() { l.leave(c) })
+			return c, nil
+		}
+		_ = accepted.Close()
+	}
+}
+
+func (l *Listener) enter(c *conn, proxy bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open >= l.all || !proxy && l.of[c.client] >= l.each {
+		l.refused++
+		return false
+	}
+	l.open++
+	l.of[c.client]++
+	return true
+}
+
+func (l *Listener) leave(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+	if l.of[c.client]--; l.of[c.client] == 0 {
+		delete(l.of, c.client)
+	}
+}
+
+type conn struct {
+	net.Conn
+	client Client
+	left   func()
+}
+
+// Close closes the connection, which counts no more.
+func (c *conn) Close() error {
+	c.left()
+	return c.Conn.Close()
+}
+
+// CloseWrite closes the sending half, so that a client that is still sending can read its answer.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
