@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -49,8 +52,12 @@ func (s *settings) load(k *kong.Context) error {
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
-	if err := yaml.Unmarshal(text, &s.file); err != nil {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&s.file); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("--config: %s is not YAML with a flag's name and its value on each line: %w", s.path, err)
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("--config: %s has a second document, which nothing would read; remove the line ---", s.path)
 	}
 	known := flagNamesOf(k.Model.Node)
 	for key := range s.file {

@@ -72,13 +72,15 @@ type Config struct {
 	unkept bool
 	// history is that of several hosts of PostgreSQL; nil for one.
 	history *timelines
+	// sessions are those of PostgreSQL's pools.
+	sessions *sessions
 }
 
 // DB is an open database. Goroutines may share it.
 type DB struct {
 	dialect        *dialect
 	reader, writer *sql.DB
-	prober         *sql.DB     // on SQLite the reader, on PostgreSQL one connection of its own
+	prober         *sql.DB     // on SQLite the reader, on PostgreSQL connections of its own
 	admissions     *sql.DB     // the same as reader, unless connections are reserved
 	client, tx     *ent.Client // on reader and writer
 	clock          *clock
@@ -103,6 +105,8 @@ type dialect struct {
 	partitioned []string
 	// versions counts the tables of migrations: none or one.
 	versions string
+	// findElsewhere returns ErrSearchPath if the tables are in another schema.
+	findElsewhere func(ctx context.Context, pool *sql.DB) error
 	// provider applies migrations through the pool.
 	provider func(pool *sql.DB, files fs.FS) (*goose.Provider, error)
 	// write writes something that changes nothing.
@@ -155,7 +159,7 @@ func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 	if c.unkept {
 		kept = 0
 	}
-	made := &connector{Connector: inner, kept: kept, remote: remote, observe: c.Observe, history: c.history}
+	made := &connector{Connector: inner, kept: kept, remote: remote, observe: c.Observe, history: c.history, sessions: c.sessions}
 	if remote {
 		made.settings, made.watch = settingsStatement(c.settings()), pq.SetNoticeHandler
 	}
@@ -221,8 +225,8 @@ func (s *DB) Close() error {
 
 // CheckWritable checks that the database can be written, by writing to it. A standby, a read-only
 // file and a full disk fail, and so does a primary whose synchronous standby does not answer within
-// the context's time. The schema must exist. On PostgreSQL it uses its own connection, so that it
-// waits for no other statement.
+// the context's time. The schema must exist. On PostgreSQL it uses connections of its own, so that it
+// waits for no other statement, and fails with ErrPooler once a pooler shares their sessions.
 func (s *DB) CheckWritable(ctx context.Context) error {
 	if err := s.dialect.write(ctx, s); err != nil {
 		return fmt.Errorf("write to the database: %w", err)

@@ -26,6 +26,9 @@ const (
 	codeFeatureNotSupported  = "0A000" // a changed result type of a cached plan, or a standby
 	codeReadOnly             = "25006"
 	codeUnknownStatement     = "26000"
+	codeProtocolViolation    = "08P01" // such as another number of parameters than the statement has
+	codeTakenStatement       = "42P05" // a statement of this name exists
+	codeUndefinedTable       = "42P01"
 	codeLockNotAvailable     = "55P03"
 	codeQueryCanceled        = "57014"
 	codeTooYoung             = "SF001" // raised by DropPartition's block
@@ -72,7 +75,8 @@ func IsLocked(err error) bool {
 // IsUnreachable reports whether the database is away, rather than that it refused something: no
 // connection, or a broken one; a server that starts or stops, takes no more connections, has a full
 // disk or memory, or only reads; a statement that timed out; on SQLite a file that cannot be
-// opened, read or written, or that stays locked. The same work may succeed later.
+// opened, read or written, or that stays locked. A missing table counts too: the schema is behind, or the
+// search_path leads elsewhere. The same work may succeed later.
 func IsUnreachable(err error) bool {
 	// First, because it may wrap any error of the server.
 	if _, ok := errors.AsType[*connectError](err); ok || errors.Is(err, errNotReplicated) {
@@ -81,13 +85,13 @@ func IsUnreachable(err error) bool {
 	if code, ok := postgresCode(err); ok {
 		switch code {
 		case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeIOError,
-			codeLockNotAvailable, codeIdleInTransaction:
+			codeLockNotAvailable, codeIdleInTransaction, codeUndefinedTable:
 			return true
 		case codeQueryCanceled:
 			// The server's own timeout, unless the caller's context ended it.
 			return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 		}
-		return strings.HasPrefix(code, classConnection) || strings.HasPrefix(code, classResources) || isReadOnly(err)
+		return isStale(err) || strings.HasPrefix(code, classConnection) || strings.HasPrefix(code, classResources) || isReadOnly(err)
 	}
 	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY:
@@ -153,10 +157,18 @@ func isRetryable(err error) bool {
 }
 
 // isStale reports whether the server refuses a prepared statement that it accepted before: a
-// migration changed its columns, or it was deallocated.
+// migration changed its columns, it was deallocated, or a pooler has begun to share sessions, which the
+// next connection shows.
 func isStale(err error) bool {
 	e, ok := errors.AsType[*pq.Error](err)
-	return ok && (e.Code == codeUnknownStatement || e.Code == codeFeatureNotSupported && e.Routine == routineStalePlan)
+	if !ok {
+		return false
+	}
+	switch e.Code {
+	case codeUnknownStatement, codeProtocolViolation, codeTakenStatement:
+		return true
+	}
+	return e.Code == codeFeatureNotSupported && e.Routine == routineStalePlan
 }
 
 // isRepartitioned reports whether a row was about to enter the default partition while its day got

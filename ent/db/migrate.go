@@ -127,10 +127,17 @@ func (s *DB) migrations(ctx context.Context, db *sql.DB) ([]Migration, error) {
 	return list, nil
 }
 
+// ErrSearchPath means that the tables are in a schema that is not on PostgreSQL's search_path.
+var ErrSearchPath = errors.New("the search_path does not lead to the tables")
+
 // Current reports whether every migration of the binary is applied. A schema with newer ones is
-// current too: an older binary keeps working while an installation is upgraded.
+// current too: an older binary keeps working while an installation is upgraded. It returns ErrSearchPath
+// where no migration is seen and another schema of the database has some.
 func (s *DB) Current(ctx context.Context) (bool, error) {
 	list, err := s.migrations(ctx, s.prober)
+	if err == nil && pending(list) == len(list) {
+		err = s.dialect.findElsewhere(ctx, s.prober)
+	}
 	return err == nil && pending(list) == 0, err
 }
 

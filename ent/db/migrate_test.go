@@ -290,6 +290,19 @@ func TestANewerSchemaIsCurrentForAnOlderBinary(t *testing.T) {
 	})
 }
 
+func TestASearchPathThatMissesTheTablesIsNamed(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t, dbtest.Postgres)
+	_, err := open(t, url).Writer().Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', current_database()); END $$`)
+	require.NoError(t, err)
+	s := open(t, url)
+	_, err = s.Current(t.Context())
+	require.ErrorIs(t, err, db.ErrSearchPath)
+	require.ErrorContains(t, err, "it is elsewhere, and they are in public")
+	_, err = s.Reader().Exec("SELECT 1 FROM stores")
+	require.True(t, db.IsUnreachable(err), "%v", err)
+}
+
 func TestAnOlderSchemaIsNotCurrent(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {

@@ -2,9 +2,11 @@ package db
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,92 +17,99 @@ var ErrPooler = errors.New("the database is behind a pooler in transaction or st
 	"connect to PostgreSQL directly, or set pool_mode = session in PgBouncer")
 
 const (
-	// poolerRounds is how often two connections are compared. An idle pooler is detected in the first
+	// poolerRounds is how often Open compares two connections. An idle pooler is detected in the first
 	// round; a busy one may by chance give a connection the same session a few times.
 	poolerRounds = 6
-	// poolerPatience bounds the comparison. In session mode the second connection may wait for the
+	// poolerPatience bounds the wait for the second connection. In session mode it may wait for the
 	// first to end, if the pooler has one session left.
 	poolerPatience = 3 * time.Second
+	// readyPatience is the same while CheckWritable looks, which has less time.
+	readyPatience = 500 * time.Millisecond
 )
 
-// refusePooler fails with ErrPooler if connections of the pool share sessions of the server. It
-// keeps two connections open and compares their sessions: a session belongs to one connection while
-// that is open, unless a pooler shares it. The statements have no parameters, because the driver
-// would prepare them under names that another client may have taken.
-func refusePooler(ctx context.Context, db *sql.DB) error {
-	waiting, cancel := context.WithTimeout(ctx, poolerPatience)
-	defer cancel()
-	first, err := newProbe(waiting, db)
+// sessions are those of the server that the connections of a DB have. A session belongs to one connection
+// while that is open, unless a pooler shares it. Goroutines share it.
+type sessions struct {
+	mu sync.Mutex
+	of map[string]*conn
+	// shared counts the times that a shared session was met. Connections from before the last one are
+	// dropped: a pooler may have changed its mode under them.
+	shared atomic.Int64
+}
+
+// sessionStatement names the server's process and the server. It has no parameters, because the driver
+// would prepare it under a name that another client may have taken.
+const sessionStatement = "SELECT pg_backend_pid() || ' ' || extract(epoch FROM pg_postmaster_start_time())"
+
+// ownsSession fails with ErrPooler if the connection's session is another's too, or has changed.
+func (c *conn) ownsSession(ctx context.Context) error {
+	defer c.bound(ctx)()
+	rows, err := c.innerConn.QueryContext(ctx, sessionStatement, nil)
 	if err != nil {
-		return err
+		return c.judge(err)
 	}
-	defer first.close()
-	if err := first.look(waiting, nil); err != nil {
-		return err
+	values := make([]driver.Value, 1)
+	err = rows.Next(values)
+	if err = errors.Join(err, rows.Close()); err != nil {
+		return c.judge(err)
 	}
-	second, err := newProbe(waiting, db)
-	if err == nil {
-		defer second.close()
-		err = second.look(waiting, first)
+	var session string
+	switch v := values[0].(type) {
+	case string:
+		session = v
+	case []byte:
+		session = string(v)
 	}
-	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
-		// There is no session left for a second connection. The first continues alone.
-		return first.alone(ctx)
-	}
-	for round := 1; round < poolerRounds && err == nil; round++ {
-		if err = first.look(waiting, second); err == nil {
-			err = second.look(waiting, first)
-		}
-	}
-	return err
-}
-
-// probe is an open connection that marks its session.
-type probe struct {
-	conn *sql.Conn
-	mark string
-	pid  int // of the server's process; 0 before the first check
-}
-
-func newProbe(ctx context.Context, db *sql.DB) (*probe, error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &probe{conn: conn, mark: rand.Text()}, nil
-}
-
-// look fails with ErrPooler if the session is not the connection's own: its process changed, its
-// mark is gone, or it is the other connection's.
-func (p *probe) look(ctx context.Context, other *probe) error {
-	// A mark contains only letters and digits.
-	query := "SELECT pg_backend_pid(), coalesce(before.mark, ''), set_config('storefront.probe', '" + p.mark + "', false) " +
-		"FROM (SELECT current_setting('storefront.probe', true) AS mark OFFSET 0) before"
-	var pid int
-	var found, left string
-	if err := p.conn.QueryRowContext(ctx, query).Scan(&pid, &found, &left); err != nil {
-		return err
-	}
-	known := p.pid != 0
-	switch {
-	case known && (pid != p.pid || found != p.mark), other != nil && found == other.mark:
+	c.sessions.mu.Lock()
+	defer c.sessions.mu.Unlock()
+	holder := c.sessions.of[session]
+	if holder != nil && holder != c || c.session != "" && c.session != session {
+		c.sessions.shared.Add(1)
 		return ErrPooler
 	}
-	p.pid = pid
+	c.sessions.of[session], c.session = c, session
 	return nil
 }
 
-// alone checks without a second connection.
-func (p *probe) alone(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, poolerPatience)
+// leaveSession forgets the session of a connection that is about to be closed.
+func (c *conn) leaveSession() {
+	if c.sessions == nil {
+		return
+	}
+	c.sessions.mu.Lock()
+	defer c.sessions.mu.Unlock()
+	if c.sessions.of[c.session] == c {
+		delete(c.sessions.of, c.session)
+	}
+}
+
+// refusePooler fails with ErrPooler if two connections of the pool share a session, as each new
+// connection does by itself. The patience is for the second one.
+func refusePooler(ctx context.Context, pool *sql.DB, rounds int, patience time.Duration) error {
+	first, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = first.Close() }()
+	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for range poolerRounds {
-		if err := p.look(ctx, nil); err != nil {
-			return err
+	looked := []*sql.Conn{first}
+	second, err := pool.Conn(waiting)
+	switch {
+	case err == nil:
+		defer func() { _ = second.Close() }()
+		looked = append(looked, second)
+	case waiting.Err() == nil || ctx.Err() != nil:
+		return err
+	}
+	// Without a session for a second connection the first is looked at alone.
+	for range rounds {
+		for _, one := range looked {
+			err := one.Raw(func(inner any) error { return inner.(*conn).ownsSession(ctx) })
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
-
-// close returns the connection.
-func (p *probe) close() { _ = p.conn.Close() }

@@ -3,7 +3,10 @@ package db_test
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,6 +111,55 @@ func TestASessionModePoolerWithOneServerEndsTheLook(t *testing.T) {
 	var n int
 	require.NoError(t, s.Reader().QueryRow("SELECT 7 WHERE $1", true).Scan(&n), "the one connection is left")
 	require.NoError(t, s.Close())
+}
+
+// A pooler may change its mode under a running server. Statements then fail as if the database were away, and
+// it is not ready.
+func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
+	t.Parallel()
+	url, reload := dbtest.ChangingPooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session")
+	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 8})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	require.NoError(t, s.CheckWritable(t.Context()))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var asked, wrong, unexpected atomic.Int64
+	var clients sync.WaitGroup
+	for n := range 8 {
+		clients.Go(func() {
+			// Each has statements of its own, as connections have.
+			query := "SELECT $1::int + " + strings.Repeat("0 + ", n) + "1"
+			for ctx.Err() == nil {
+				var got int
+				err := s.Reader().QueryRow(query, n).Scan(&got)
+				asked.Add(1)
+				switch {
+				case err != nil && !db.IsUnreachable(err):
+					unexpected.Add(1)
+					t.Log(err)
+				case err == nil && got != n+1:
+					wrong.Add(1)
+				}
+			}
+		})
+	}
+	time.Sleep(200 * time.Millisecond)
+	reload("pool_mode = transaction", "default_pool_size = 3")
+	require.Eventually(t, func() bool { return errors.Is(s.CheckWritable(t.Context()), db.ErrPooler) }, time.Minute, 10*time.Millisecond)
+	for range 50 {
+		require.Error(t, s.CheckWritable(t.Context()))
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
+	clients.Wait()
+	t.Logf("%d asked, %d wrong", asked.Load(), wrong.Load())
+	require.Zero(t, unexpected.Load())
+	for range 20 { // idle too
+		require.ErrorIs(t, s.CheckWritable(t.Context()), db.ErrPooler)
+	}
+	reload("pool_mode = session")
+	require.Eventually(t, func() bool { return s.CheckWritable(t.Context()) == nil && s.Ping(t.Context()) == nil }, time.Minute, 10*time.Millisecond)
 }
 
 func TestNotificationsPassAPoolerInSessionMode(t *testing.T) {

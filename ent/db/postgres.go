@@ -50,6 +50,15 @@ var postgres = &dialect{
 		return goose.NewProvider(goose.DialectPostgres, pool, files,
 			goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
 	},
+	findElsewhere: func(ctx context.Context, pool *sql.DB) error {
+		var path, found string
+		err := pool.QueryRowContext(ctx, `SELECT current_setting('search_path'), COALESCE(string_agg(relnamespace::regnamespace::text, ', '), '')
+ FROM pg_class WHERE relname = '`+goose.DefaultTablename+`' AND relkind = 'r' AND NOT pg_table_is_visible(oid)`).Scan(&path, &found)
+		if err != nil || found == "" {
+			return err
+		}
+		return fmt.Errorf("%w: it is %s, and they are in %s", ErrSearchPath, path, found)
+	},
 	write: writePostgres,
 }
 
@@ -61,6 +70,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	if cfg, err := postgresConfig(c.URL); err == nil && len(cfg.Multi) > 0 {
 		c.history = &timelines{of: map[string]int64{}}
 	}
+	c.sessions = &sessions{of: map[string]*conn{}}
 	conns := c.MaxConns
 	if conns <= 0 {
 		conns = max(10, 4*runtime.GOMAXPROCS(0))
@@ -71,7 +81,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		return nil, fmt.Errorf("reach the database: %w", remedied(err))
 	}
 	// Before the pool is bounded, because it takes two connections.
-	if err := refusePooler(ctx, db); err != nil {
+	if err := refusePooler(ctx, db, poolerRounds, poolerPatience); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
@@ -157,12 +167,12 @@ func (c Config) plain(connect driver.Connector) *connector {
 	return &connector{Connector: connect, remote: true, observe: func(string) {}, history: c.history}
 }
 
-// openProber returns the connection for checking the database itself. It opens on first use and is
-// not observed.
+// openProber returns the connections for checking the database itself: two, to compare their sessions. They
+// open on first use and are not observed.
 func (c Config) openProber(connect driver.Connector) *sql.DB {
 	c.Observe = func(string) {}
 	db := sql.OpenDB(c.keep(connect, true))
-	limit(db, 1)
+	limit(db, 2)
 	return db
 }
 
@@ -242,6 +252,9 @@ const (
 var errOnlyReads = errors.New("the database is read-only")
 
 func writePostgres(ctx context.Context, s *DB) error {
+	if err := refusePooler(ctx, s.prober, 1, readyPatience); err != nil {
+		return err
+	}
 	_, err := s.prober.ExecContext(ctx, lockRow+"; "+writeFile)
 	switch code, _ := postgresCode(err); code {
 	case codeTempFileLimit: // the operator's limit; the row was locked

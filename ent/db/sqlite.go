@@ -43,7 +43,8 @@ var sqliteFile = &dialect{
 		return goose.NewProvider(goose.DialectCustom, pool, files,
 			goose.WithStore(sqliteVersions{versions}), goose.WithDisableGlobalRegistry(true))
 	},
-	write: writeSQLite,
+	findElsewhere: func(context.Context, *sql.DB) error { return nil },
+	write:         writeSQLite,
 }
 
 func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {

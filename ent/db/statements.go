@@ -49,6 +49,8 @@ type connector struct {
 	// observe is called once for each round trip.
 	observe func(query string)
 	history *timelines
+	// sessions compares those of the connections; nil does not.
+	sessions *sessions
 }
 
 // Connect opens a connection.
@@ -63,11 +65,20 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, fmt.Errorf("connections of type %T are not supported", inner)
 	}
-	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: c.observe, history: c.history}
+	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: c.observe, history: c.history, sessions: c.sessions}
 	if c.settings != "" {
 		defer cn.bound(ctx)()
 		if _, err := full.ExecContext(ctx, c.settings, nil); err != nil {
 			return nil, &connectError{errors.Join(err, full.Close())}
+		}
+	}
+	if c.sessions != nil {
+		cn.shared = c.sessions.shared.Load()
+		// A busy pooler may give the connection another session at the second look.
+		for range 2 {
+			if err := cn.ownsSession(ctx); err != nil {
+				return nil, &connectError{errors.Join(err, cn.Close())}
+			}
 		}
 	}
 	if c.watch != nil {
@@ -116,6 +127,11 @@ type conn struct {
 	open    int // results being read
 	inTx    bool
 	broken  bool // drop it instead of reusing it
+	// sessions is nil where sessions are not compared. session is that of this connection, and shared how
+	// often one had been found shared before it.
+	sessions *sessions
+	session  string
+	shared   int64
 	// unreplicated is set when the server stops waiting for its synchronous standby.
 	unreplicated bool
 }
@@ -325,7 +341,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 
 // IsValid implements driver.Validator.
 func (c *conn) IsValid() bool {
-	return !c.broken && (c.socket == nil || !c.history.isOld(c.socket.RemoteAddr())) && c.innerConn.IsValid()
+	return !c.broken && (c.sessions == nil || c.shared == c.sessions.shared.Load()) && (c.socket == nil || !c.history.isOld(c.socket.RemoteAddr())) && c.innerConn.IsValid()
 }
 
 // CheckNamedValue implements driver.NamedValueChecker.
@@ -342,5 +358,6 @@ func (c *conn) Close() error {
 	if c.kept != nil && !c.remote {
 		c.kept.Purge()
 	}
+	c.leaveSession()
 	return c.innerConn.Close()
 }

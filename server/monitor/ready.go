@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -81,12 +82,20 @@ func (r *Readiness) look() *look {
 func (r *Readiness) ask(ctx context.Context) error {
 	current, err := r.db.Current(ctx)
 	switch {
-	case err != nil:
+	case errors.Is(err, db.ErrSearchPath):
+		return away("The database's search_path does not lead to the tables; run storefront doctor.", err)
+	case err != nil && !errors.Is(err, db.ErrPooler):
 		return away("The database cannot be reached.", err)
-	case !current:
+	case err == nil && !current:
 		return apierr.New(apierr.Unavailable, "The schema is behind; run storefront migrate up.")
 	}
-	if err := r.db.CheckWritable(ctx); err != nil {
+	if err == nil {
+		err = r.db.CheckWritable(ctx)
+	}
+	switch {
+	case errors.Is(err, db.ErrPooler):
+		return away("The database is behind a pooler that shares sessions; set pool_mode = session, or run storefront doctor.", err)
+	case err != nil:
 		return away("The database cannot be written.", err)
 	}
 	return nil

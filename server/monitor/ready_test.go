@@ -57,6 +57,28 @@ func TestHoweverManyAskTheDatabaseIsAskedOnce(t *testing.T) {
 	require.NoError(t, fresh.Check(t.Context()))
 }
 
+func TestADatabaseThatIsSetUpWrongIsNotReady(t *testing.T) {
+	t.Parallel()
+	through, reload := dbtest.ChangingPooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session")
+	s, err := db.Open(t.Context(), db.Config{URL: through, MaxConns: 2})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	require.Empty(t, refused(t, s))
+	reload("pool_mode = transaction")
+	require.Eventually(t, func() bool { return strings.Contains(refused(t, s), "set pool_mode = session") }, time.Minute, 10*time.Millisecond)
+
+	database := dbtest.URL(t, dbtest.Postgres)
+	owner, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, owner.Close()) }()
+	_, err = owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', current_database()); END $$")
+	require.NoError(t, err)
+	misled, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, misled.Close()) }()
+	require.Contains(t, refused(t, misled), "search_path")
+}
+
 func TestADatabaseThatOnlyReadsIsNotReady(t *testing.T) {
 	t.Parallel()
 	t.Run(dbtest.SQLite, func(t *testing.T) {

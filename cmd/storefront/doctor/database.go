@@ -174,6 +174,9 @@ func extensionsFinding(available map[string]bool) Finding {
 
 func schema(ctx context.Context, s *db.DB) Finding {
 	const check = "schema"
+	if _, err := s.Current(ctx); errors.Is(err, db.ErrSearchPath) {
+		return fail(check, "set the search_path of the database's user to the tables' schema: ALTER ROLE … SET search_path = …; then restart", "%v", err)
+	}
 	steps, err := s.Migrations(ctx)
 	if err != nil {
 		return broken(check, err)

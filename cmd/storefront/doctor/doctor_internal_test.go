@@ -99,6 +99,20 @@ func TestErrorsOfSocketsOnWindows(t *testing.T) {
 	require.True(t, isForbidden(of(10013)))
 }
 
+func TestASearchPathThatMissesTheTables(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t, dbtest.Postgres)
+	owner, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, owner.Close()) }()
+	_, err = owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', current_database()); END $$")
+	require.NoError(t, err)
+	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	requireFinding(t, schema(t.Context(), s), Fail, "they are in public", "SET search_path")
+}
+
 func TestClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,6 +33,13 @@ const (
 // it. If PgBouncer is not installed the test is skipped, or fails under STOREFRONT_TEST_REQUIRE=1.
 func Pooler(t testing.TB, database string, settings ...string) string {
 	t.Helper()
+	through, _ := ChangingPooler(t, database, settings...)
+	return through
+}
+
+// ChangingPooler is Pooler with a function that gives the running pooler other settings.
+func ChangingPooler(t testing.TB, database string, settings ...string) (through string, reload func(settings ...string)) {
+	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		program = "/usr/sbin/pgbouncer" // Debian's, outside the path of ordinary users
@@ -47,17 +56,16 @@ func Pooler(t testing.TB, database string, settings ...string) string {
 		port, err := cluster.FreePort()
 		require.NoError(t, err)
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		if startPooler(t, program, u, address, settings) {
-			through := *u
-			through.Host = address
-			return through.String()
+		if reload = startPooler(t, program, u, address, settings); reload != nil {
+			u.Host = address
+			return u.String(), reload
 		}
 	}
 	t.Fatal("PgBouncer does not start")
-	return ""
+	return "", nil
 }
 
-func startPooler(t testing.TB, program string, database *url.URL, address string, settings []string) bool {
+func startPooler(t testing.TB, program string, database *url.URL, address string, settings []string) (reload func(settings ...string)) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
@@ -65,15 +73,19 @@ func startPooler(t testing.TB, program string, database *url.URL, address string
 	if password, ok := database.User.Password(); ok {
 		target += " password=" + password
 	}
-	lines := append([]string{
+	lines := []string{
 		"[databases]", "* = " + target + " user=" + database.User.Username(),
 		"[pgbouncer]", "listen_addr = " + host, "listen_port = " + port, "unix_socket_dir =", "auth_type = any",
-	}, settings...)
+	}
 	folder, err := os.MkdirTemp("", "dbtest-pooler-")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	config := filepath.Join(folder, "pgbouncer.ini")
-	require.NoError(t, os.WriteFile(config, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	write := func(settings []string) {
+		require.NoError(t, os.WriteFile(config, []byte(strings.Join(slices.Concat(lines, settings), "\n")+"\n"), 0o644))
+	}
+	require.NoError(t, os.Chmod(folder, 0o755)) //nolint:gosec // PgBouncer reads it again as another user.
+	write(settings)
 	args := []string{"-q", config}
 	if os.Geteuid() == 0 {
 		as := "postgres" // it refuses to run as root
@@ -97,13 +109,16 @@ func startPooler(t testing.TB, program string, database *url.URL, address string
 	for deadline := time.Now().Add(poolerStart); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		select {
 		case <-ended:
-			return false
+			return nil
 		default:
 		}
 		if conn, err := net.DialTimeout("tcp", address, time.Second); err == nil {
 			_ = conn.Close()
-			return true
+			return func(settings ...string) {
+				write(settings)
+				require.NoError(t, running.Process.Signal(syscall.SIGHUP))
+			}
 		}
 	}
-	return false
+	return nil
 }
