@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -31,10 +32,10 @@ func (c *activityListCmd) Run(s *session) error {
 	})
 }
 
-var activityTable = table[*adminv1.ActivityEntry]{"TIME,ACTOR~,ACTION,RESOURCE?,CHANGED~?", func(e *adminv1.ActivityEntry) []string {
-	return []string{when(e.GetCreatedAt()), e.GetActor().GetName(), e.GetAction(), e.GetResource().GetId(), changedFields(e.GetChanges())}
+var activityTable = table[*adminv1.ActivityEntry]{"TIME@,ACTOR~,ACTION,CHANGED~,RESOURCE?", func(e *adminv1.ActivityEntry) []string {
+	return []string{when(e.GetCreatedAt()), e.GetActor().GetName(), e.GetAction(), changedFields(e.GetChanges()), e.GetResource().GetId()}
 }, func(e *adminv1.ActivityEntry) []byte {
-	return pick(e, map[string]json.RawMessage{"changes": json.RawMessage(e.GetChanges())}, "id", "actor", "action", "resource", "changes", "createdAt")
+	return pick(e, map[string]json.RawMessage{"changes": json.RawMessage(cmp.Or(e.GetChanges(), "null"))}, "id", "actor", "action", "resource", "changes", "createdAt")
 }}
 
 // changedFields names the fields of an entry in their order.

@@ -63,18 +63,18 @@ func list[Item proto.Message](s *session, p place, l limit, t table[Item], page 
 
 // print prints the items of a list.
 func (t table[Item]) print(s *session, l limit, items []Item) error {
-	rows := make([][]string, len(items))
-	array := []byte{'['}
+	rows, objects := make([][]string, len(items)), make([][]byte, len(items))
 	for i, item := range items {
-		if i > 0 {
-			array = append(array, ',')
-		}
-		rows[i], array = t.row(item), append(array, t.object(item)...)
+		rows[i], objects[i] = t.row(item), t.object(item)
+	}
+	if s.csv {
+		var none Item
+		return writeCSV(s.out, none.ProtoReflect().Descriptor(), t.object(none.ProtoReflect().New().Interface().(Item)), objects) //nolint:errcheck // It is one.
 	}
 	if l.Wide {
 		s.terminal.columns = 0
 	}
-	return s.list(append(array, ']'), strings.Split(t.header, ","), rows)
+	return s.list(objects, strings.Split(t.header, ","), rows)
 }
 
 // whole is a message as the API returns it.

@@ -14,7 +14,7 @@ import (
 
 // cli is the command line.
 type cli struct {
-	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"Format of standard output: text, or one JSON value (json)."`
+	Output string `short:"o" enum:"text,json,csv" default:"text" placeholder:"FORMAT" help:"Format of standard output: text, one JSON value (json), or of lists CSV (csv)."`
 	Config string `placeholder:"FILE" help:"YAML file with settings; its keys are names of flags."`
 
 	Dev        devCmd        `cmd:"" help:"Run everything on an embedded database, with a demo store and a new API key."`
@@ -74,6 +74,9 @@ func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 	return parser, addHelp(parser.Model.Node)
 }
 
+// isList reports whether a command prints a list, as all do that are called so and those that print migrations.
+func isList(n *kong.Node) bool { return n != nil && (n.Name == "list" || n.Parent.Name == "migrate") }
+
 // run carries out one command line and returns the exit status: 0, 1 when a well-formed command
 // was refused or failed, 2 when the command line is wrong. Results go to out; errors, logs and
 // progress to errs. It serves until the context ends when the command is one that serves.
@@ -108,8 +111,11 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	}
 	name, _, _ := strings.Cut(k.Command(), " <") // arguments
 	work := &session{
-		ctx: ctx, in: in, out: out, errs: errs, json: c.Output == "json", command: name, env: env,
+		ctx: ctx, in: in, out: out, errs: errs, json: c.Output == "json", csv: c.Output == "csv", command: name, env: env,
 		given: given, changeable: changeable(k.Selected()), terminal: terminalOf(out, env),
+	}
+	if work.csv && !isList(k.Selected()) {
+		return complain(errs, usage("-o csv is for lists; `%s` prints text or json", k.Selected().FullPath()), "")
 	}
 	work.dev = work.inDev(k, s.dev)
 	return complain(errs, k.Run(work), k.Command())

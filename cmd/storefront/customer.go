@@ -28,9 +28,10 @@ func (c *customerListCmd) Run(s *session) error {
 	})
 }
 
-var customerTable = table[*storefrontv1.Customer]{"ID,NAME~,EMAIL~,PHONE?,ORDERS?,PAID?,CREATED?", func(c *storefrontv1.Customer) []string {
+var customerTable = table[*storefrontv1.Customer]{"NAME~,EMAIL~,PHONE,PAID?,ORDERS?,CREATED@?,ID?", func(c *storefrontv1.Customer) []string {
 	return []string{
-		c.GetId(), c.GetName(), orDash(c.Email), orDash(c.Phone), strconv.Itoa(int(c.GetOrdersCount())), validate.FormatAmount(c.GetTotalPaid(), c.GetCurrency()), when(c.GetCreatedAt()),
+		c.GetName(), orDash(c.Email), orDash(c.Phone), validate.FormatAmount(c.GetTotalPaid(), c.GetCurrency()), strconv.Itoa(int(c.GetOrdersCount())),
+		when(c.GetCreatedAt()), c.GetId(),
 	}
 }, whole[*storefrontv1.Customer]}
 

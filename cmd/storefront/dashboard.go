@@ -98,12 +98,24 @@ func (c *sessionsListCmd) Run(s *session) error {
 	})
 }
 
-var sessionTable = table[*adminv1.Session]{"ID,KIND,STORE~?,MEMBER~,ROLE?,LAST USED?,CREATED?,EXPIRES?", func(m *adminv1.Session) []string {
+var sessionTable = table[*adminv1.Session]{"ID#,KIND,STORE~,MEMBER~,ROLE?,LAST USED@?,EXPIRES@?,CREATED@?", func(m *adminv1.Session) []string {
 	return []string{
 		m.GetId(), m.GetKind().String(), m.GetStore().GetSlug(), m.GetMember(), m.GetRole().String(), when(m.GetLastUsedAt()),
-		when(m.GetCreatedAt()), when(m.GetExpiresAt()),
+		when(m.GetExpiresAt()), when(m.GetCreatedAt()),
 	}
 }, whole[*adminv1.Session]}
+
+// findSession returns the session or link whose id begins so, of any store.
+func findSession(ctx context.Context, o operator.API, _, beginning string) (*adminv1.Session, error) {
+	all, err := operator.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Session, string, error) {
+		out, err := o.ListSessions(ctx, &adminv1.ListSessionsRequest{PageSize: size, PageToken: token})
+		return out.GetSessions(), out.GetNextPageToken(), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return only("session", "id", "", beginning, all, func(m *adminv1.Session) bool { return begins(m.GetId(), beginning) })
+}
 
 type sessionsRevokeCmd struct {
 	place
@@ -122,7 +134,9 @@ func (c *sessionsRevokeCmd) Run(s *session) error {
 		return usage("name what to end: an id, or --all and --store")
 	}
 	if c.ID != "" {
-		return call(s, c.place, &adminv1.RevokeSessionRequest{Id: c.ID}, operator.API.RevokeSession)
+		return callNamed(s, owned{c.place, "*"}, c.ID, findSession, whole, func(ctx context.Context, o operator.API, id string) (*adminv1.Session, error) {
+			return o.RevokeSession(ctx, &adminv1.RevokeSessionRequest{Id: id})
+		})
 	}
 	return call(s, c.place, &adminv1.RevokeSessionsRequest{Store: c.Store, Member: c.Member}, operator.API.RevokeSessions)
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/operator"
@@ -50,7 +54,8 @@ func (c *deliveryListCmd) Run(s *session) error {
 	in := &adminv1.ListDeliveriesRequest{
 		Store: c.Store, WebhookId: c.Webhook, Status: enumOf[adminv1.Delivery_Status](adminv1.Delivery_Status_value, c.Status),
 	}
-	return list(s, c.place, c.limit, deliveryTable, func(ctx context.Context, o operator.API, size *int32, token string) (_ []*adminv1.Delivery, _ string, err error) {
+	urls := map[string]string{}
+	return list(s, c.place, c.limit, deliveryTable(urls), func(ctx context.Context, o operator.API, size *int32, token string) (_ []*adminv1.Delivery, _ string, err error) {
 		if in.Since, err = c.Since.message(ctx, o); err != nil {
 			return nil, "", err
 		}
@@ -66,28 +71,57 @@ func (c *deliveryListCmd) Run(s *session) error {
 				return nil, "", err
 			}
 		}
+		if !s.json && !s.csv && in.GetStore() != "" && len(urls) == 0 {
+			all, err := webhooksOf(ctx, o, in.GetStore())
+			if err != nil {
+				return nil, "", err
+			}
+			for _, w := range all {
+				_, urls[w.GetId()], _ = strings.Cut(w.GetUrl(), "://")
+			}
+		}
 		in.PageSize, in.PageToken = size, token
 		out, err := o.ListDeliveries(ctx, in)
 		return out.GetDeliveries(), out.GetNextPageToken(), err
 	})
 }
 
-var deliveryTable = table[*adminv1.Delivery]{"ID,EVENT,STATUS,ATTEMPTS?,LAST~?,NEXT ATTEMPT?,CREATED?,WEBHOOK?", func(d *adminv1.Delivery) []string {
-	return []string{
-		d.GetId(), d.GetEventType(), d.GetStatus().String(), strconv.Itoa(int(d.GetAttemptCount())), lastOf(d), when(d.GetNextAttemptAt()),
-		when(d.GetCreatedAt()), d.GetWebhookId(),
-	}
-}, deliveryObject}
+// deliveryTable names webhooks by their addresses, those that are gone by their ids.
+func deliveryTable(urls map[string]string) table[*adminv1.Delivery] {
+	return table[*adminv1.Delivery]{"ID#,CREATED@,EVENT~,STATUS,WEBHOOK~,LAST~?,NEXT ATTEMPT@?,ATTEMPTS?,WEBHOOK ID?", func(d *adminv1.Delivery) []string {
+		return []string{
+			d.GetId(), when(d.GetCreatedAt()), d.GetEventType(), d.GetStatus().String(), cmp.Or(urls[d.GetWebhookId()], d.GetWebhookId()), lastOf(d),
+			when(d.GetNextAttemptAt()), strconv.Itoa(int(d.GetAttemptCount())), d.GetWebhookId(),
+		}
+	}, deliveryObject}
+}
 
 type deliveryShowCmd struct {
-	place
-	ID string `arg:"" help:"The delivery's id."`
+	owned
+	ID string `arg:"" help:"The delivery's id, or its beginning."`
+}
+
+// findDelivery returns the delivery whose id begins so. The journal is sorted by ids, and the token of a page is one.
+func findDelivery(ctx context.Context, o operator.API, store, beginning string) (*adminv1.Delivery, error) {
+	var found []*adminv1.Delivery
+	if last := beginning + uuid.Max.String()[min(len(beginning), len(uuid.Max.String())):]; isID(last) {
+		out, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{Store: store, PageSize: new(int32(2)), PageToken: last})
+		if err != nil {
+			return nil, err
+		}
+		found = out.GetDeliveries()
+	}
+	return only("delivery", "id", store, beginning, found, func(d *adminv1.Delivery) bool { return begins(d.GetId(), beginning) })
 }
 
 // Run shows the delivery.
 func (c *deliveryShowCmd) Run(s *session) error {
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
-		found, err := o.GetDelivery(ctx, &adminv1.GetDeliveryRequest{Id: c.ID})
+		id, err := idOf(ctx, o, c.owned, c.ID, findDelivery)
+		if err != nil {
+			return err
+		}
+		found, err := o.GetDelivery(ctx, &adminv1.GetDeliveryRequest{Id: id})
 		if err != nil {
 			return err
 		}
@@ -123,7 +157,9 @@ func (c *deliveryResendCmd) Run(s *session) error {
 	case c.ID != "" && (c.Webhook != "" || c.Since != nil):
 		return usage("a delivery's id cannot be used with --webhook or --since")
 	case c.ID != "":
-		return callAs(s, c.place, &adminv1.ResendDeliveryRequest{Id: c.ID}, operator.API.ResendDelivery, deliveryObject)
+		return callNamed(s, c.owned, c.ID, findDelivery, deliveryObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Delivery, error) {
+			return o.ResendDelivery(ctx, &adminv1.ResendDeliveryRequest{Id: id})
+		})
 	case c.Webhook == "" || c.Since == nil:
 		return usage("name what to send again: a delivery's id, or --webhook and --since")
 	}

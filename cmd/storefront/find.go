@@ -15,15 +15,26 @@ func findWebhook(ctx context.Context, o operator.API, store, name string) (*admi
 	if isID(name) {
 		return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: name})
 	}
-	all, err := operator.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Webhook, string, error) {
-		out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: store, PageSize: size, PageToken: token})
-		return out.GetWebhooks(), out.GetNextPageToken(), err
-	})
+	all, err := webhooksOf(ctx, o, store)
 	if err != nil {
 		return nil, err
 	}
-	return only("webhook", "id or URL", store, name, all, func(w *adminv1.Webhook) bool { return w.GetUrl() == name })
+	return only("webhook", "id or URL", store, name, all, func(w *adminv1.Webhook) bool { return w.GetUrl() == name || begins(w.GetId(), name) })
 }
+
+// webhooksOf returns all webhooks of a store.
+func webhooksOf(ctx context.Context, o operator.API, store string) ([]*adminv1.Webhook, error) {
+	return operator.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Webhook, string, error) {
+		out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: store, PageSize: size, PageToken: token})
+		return out.GetWebhooks(), out.GetNextPageToken(), err
+	})
+}
+
+// minBeginning is how much of an id must be given at least.
+const minBeginning = 8
+
+// begins reports whether a name is the beginning of an id, as narrow tables show it.
+func begins(id, name string) bool { return len(name) >= minBeginning && strings.HasPrefix(id, strings.ToLower(name)) }
 
 // findKey returns the key that an id, a name or a hint names. Names can be used again: the only active key with one
 // is meant before those that are revoked or expired.
@@ -36,7 +47,7 @@ func findKey(ctx context.Context, o operator.API, store, name string) (*adminv1.
 		return nil, err
 	}
 	var active []*adminv1.Key
-	named := func(k *adminv1.Key) bool { return k.GetName() == name || k.GetHint() == name }
+	named := func(k *adminv1.Key) bool { return k.GetName() == name || k.GetHint() == name || begins(k.GetId(), name) }
 	for _, k := range all {
 		if k.GetStatus() == adminv1.Key_active && named(k) {
 			active = append(active, k)
@@ -59,6 +70,10 @@ func keysOf(ctx context.Context, o operator.API, store string) ([]*adminv1.Key, 
 // only returns the one item that a name means. Two or more are refused with their ids.
 func only[Item interface{ GetId() string }](kind, by, store, name string, all []Item, named func(Item) bool) (found Item, err error) {
 	var ids []string
+	within := ""
+	if store != "" {
+		within = " in the store " + store
+	}
 	for _, item := range all {
 		if named(item) {
 			found, ids = item, append(ids, item.GetId())
@@ -66,9 +81,10 @@ func only[Item interface{ GetId() string }](kind, by, store, name string, all []
 	}
 	switch len(ids) {
 	case 0:
-		return found, fmt.Errorf("there is no %s with the %s %q in the store %s", kind, by, name, store)
+		return found, fmt.Errorf("there is no %s with the %s %q%s", kind, by, name, within)
 	case 1:
 		return found, nil
 	}
-	return found, fmt.Errorf("the store %s has %d %ss with the %s %q; name one by its id: %s", store, len(ids), kind, by, name, strings.Join(ids, ", "))
+	return found, fmt.Errorf("%d %s%s have the %s %q; name one by its id: %s",
+		len(ids), strings.Replace(kind+"s", "rys", "ries", 1), within, by, name, strings.Join(ids, ", "))
 }

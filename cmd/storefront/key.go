@@ -49,10 +49,10 @@ func (c *keyListCmd) Run(s *session) error {
 	})
 }
 
-var keyTable = table[*adminv1.Key]{"ID,NAME~,HINT?,STATUS,EXPIRES?,LAST USED?,CREATED?,SCOPES~?", func(k *adminv1.Key) []string {
+var keyTable = table[*adminv1.Key]{"ID#,NAME~,STATUS,EXPIRES@,SCOPES~,HINT?,LAST USED@?,CREATED@?", func(k *adminv1.Key) []string {
 	return []string{
-		k.GetId(), k.GetName(), k.GetHint(), k.GetStatus().String(), when(k.GetExpiresAt()), when(k.GetLastUsedAt()), when(k.GetCreatedAt()),
-		strings.Join(k.GetScopes(), ","),
+		k.GetId(), k.GetName(), k.GetStatus().String(), when(k.GetExpiresAt()), strings.Join(k.GetScopes(), ","), k.GetHint(),
+		when(k.GetLastUsedAt()), when(k.GetCreatedAt()),
 	}
 }, whole[*adminv1.Key]}
 

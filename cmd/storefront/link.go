@@ -79,13 +79,13 @@ func (c *linkListCmd) Run(s *session) error {
 	})
 }
 
-var linkTable = table[*storefrontv1.PaymentLink]{"CODE,TITLE~,AVAILABILITY,PRICE?,PAYMENTS?,PAID?,CREATED?,ID?", func(l *storefrontv1.PaymentLink) []string {
+var linkTable = table[*storefrontv1.PaymentLink]{"CODE,TITLE~,AVAILABILITY,PRICE,PAID,PAYMENTS?,CREATED@?,ID?", func(l *storefrontv1.PaymentLink) []string {
 	price := validate.FormatAmount(l.GetAmount(), l.GetCurrency())
 	if l.GetPricing() == storefrontv1.PaymentLink_OPEN {
 		price = "from " + validate.FormatAmount(l.GetMinAmount(), l.GetCurrency())
 	}
 	return []string{
-		l.GetCode(), l.GetTitle(), l.GetAvailability().String(), price, strconv.Itoa(int(l.GetPaidCount())), validate.FormatAmount(l.GetPaidAmount(), l.GetCurrency()),
+		l.GetCode(), l.GetTitle(), l.GetAvailability().String(), price, validate.FormatAmount(l.GetPaidAmount(), l.GetCurrency()), strconv.Itoa(int(l.GetPaidCount())),
 		when(l.GetCreatedAt()), l.GetId(),
 	}
 }, whole[*storefrontv1.PaymentLink]}

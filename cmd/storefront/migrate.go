@@ -25,18 +25,21 @@ type migration struct {
 
 // migrations prints steps of the schema.
 func (s *session) migrations(steps []db.Migration) error {
-	entries := make([]migration, len(steps))
+	objects := make([][]byte, len(steps))
 	rows := make([][]string, len(steps))
 	for i, m := range steps {
 		e := migration{m.Version, m.Name, moment{m.AppliedAt}}
-		entries[i] = e
+		text, err := plainJSON(e)
+		if err != nil {
+			return err
+		}
+		objects[i] = text
 		rows[i] = []string{strconv.FormatInt(e.Version, 10), e.Name, e.AppliedAt.String()}
 	}
-	array, err := plainJSON(entries)
-	if err != nil {
-		return err
+	if s.csv {
+		return writeCSV(s.out, nil, []byte(`{"version":0,"name":"","appliedAt":null}`), objects)
 	}
-	return s.list(array, strings.Fields("VERSION NAME APPLIED"), rows)
+	return s.list(objects, strings.Fields("VERSION NAME APPLIED"), rows)
 }
 
 type migrateUpCmd struct{ database }

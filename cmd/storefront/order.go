@@ -121,7 +121,7 @@ func (c *orderListCmd) Run(s *session) error {
 	})
 }
 
-var orderTable = table[*storefrontv1.Order]{"REFERENCE,STATUS,AMOUNT,CUSTOMER~?,CREATED?,ID?", func(o *storefrontv1.Order) []string {
+var orderTable = table[*storefrontv1.Order]{"REFERENCE,STATUS,AMOUNT,CUSTOMER~,CREATED@,ID?", func(o *storefrontv1.Order) []string {
 	return []string{
 		o.GetReference(), o.GetStatus().String(), validate.FormatAmount(o.GetAmount(), o.GetCurrency()), buyerOf(o.GetCustomer()), when(o.GetCreatedAt()), o.GetId(),
 	}

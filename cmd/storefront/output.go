@@ -95,10 +95,10 @@ func (s *session) print(object []byte) error {
 	return err
 }
 
-// list prints a list: in JSON the array, else a table.
-func (s *session) list(array []byte, header []string, rows [][]string) error {
+// list prints a list: in JSON an array, else a table.
+func (s *session) list(objects [][]byte, header []string, rows [][]string) error {
 	if s.json {
-		_, err := s.out.Write(append(array, '\n'))
+		_, err := fmt.Fprintf(s.out, "[%s]\n", bytes.Join(objects, []byte{','}))
 		return err
 	}
 	for _, row := range rows {
@@ -106,7 +106,7 @@ func (s *session) list(array []byte, header []string, rows [][]string) error {
 			row[i] = visible(cell)
 		}
 	}
-	return s.writeTable(fit(header, rows, s.terminal.columns), rows)
+	return s.writeTable(fit(columnsOf(header, rows), s.terminal.columns))
 }
 
 // plainJSON encodes a value without the escapes that only a browser needs.

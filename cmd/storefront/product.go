@@ -110,9 +110,10 @@ func (c *productListCmd) Run(s *session) error {
 	})
 }
 
-var productTable = table[*storefrontv1.Product]{"ID,TITLE~,TYPE?,STATUS,PRICE,SLUG~?,CREATED?", func(p *storefrontv1.Product) []string {
+var productTable = table[*storefrontv1.Product]{"SLUG~,TITLE~,STATUS,PRICE,TYPE?,CREATED@?,ID?", func(p *storefrontv1.Product) []string {
 	return []string{
-		p.GetId(), p.GetTitle(), p.GetType().String(), p.GetStatus().String(), validate.FormatAmount(p.GetPriceAmount(), p.GetCurrency()), p.GetSlug(), when(p.GetCreatedAt()),
+		p.GetSlug(), p.GetTitle(), p.GetStatus().String(), validate.FormatAmount(p.GetPriceAmount(), p.GetCurrency()), p.GetType().String(),
+		when(p.GetCreatedAt()), p.GetId(),
 	}
 }, whole[*storefrontv1.Product]}
 

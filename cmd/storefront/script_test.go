@@ -58,7 +58,15 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"ndjson":  makeLines,
 	"finding": findingIs,
 
-	"complete": completesTo,
+	"complete":  completesTo,
+	"beginning": beginning,
+}
+
+// beginning sets a variable to the first letters of a text: beginning B $ID 13.
+func beginning(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	ts.Setenv(args[0], args[1][:n])
 }
 
 // completesTo compares the words that complete a line: complete 'storefront key ' create list revoke.

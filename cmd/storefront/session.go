@@ -16,7 +16,7 @@ type session struct {
 	ctx       context.Context
 	in        io.Reader
 	out, errs io.Writer
-	json      bool // -o json
+	json, csv bool // of -o
 	// command is the command's name, such as order pay.
 	command string
 	env     func(string) (string, bool)

@@ -107,7 +107,7 @@ func (c *storeListCmd) Run(s *session) error {
 	})
 }
 
-var storeTable = table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY?,COUNTRY?,CREATED?,ID?", func(st *storefrontv1.Store) []string {
+var storeTable = table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY,COUNTRY?,CREATED@?,ID?", func(st *storefrontv1.Store) []string {
 	return []string{st.GetSlug(), st.GetName(), st.GetStatus().String(), st.GetCurrency(), st.GetCountry(), when(st.GetCreatedAt()), st.GetId()}
 }, whole[*storefrontv1.Store]}
 

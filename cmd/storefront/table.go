@@ -2,86 +2,114 @@ package main
 
 import (
 	"io"
+	"regexp"
+	"slices"
 	"strings"
-	"unicode"
 
-	"golang.org/x/text/width"
+	pretty "github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// The marks after a column's name in a table's header: on a terminal that is too narrow, a column is
-// left out, the rightmost first, or its texts are shortened. Others, such as ids, are always whole.
+// The marks after a column's name in a table's header. On a terminal that is too narrow, ids and times are shortened
+// first, then columns are left out, the rightmost first, then texts are cut. Others are always whole.
 const (
+	markID        = "#"
+	markTime      = "@"
 	markLeftOut   = "?"
 	markShortened = "~"
 )
 
 const (
-	// columnGap is the space between columns.
-	columnGap = 2
-	// minShortened is how short a shortened column becomes before another one is left out.
-	minShortened = 16
+	columnGap = "  "
+	// minCut is how short a text that is cut becomes at least.
+	minCut = 12
+	// minShortID is how much of an id is shown at least: its time, to the millisecond.
+	minShortID = 13
 )
 
-// column is a column of a table that is being fitted.
+// column is a column of a table: its name, its marks, and its cells.
 type column struct {
-	at                 int // in the rows
-	name               string
-	width              int
-	leftOut, shortened bool
+	name, marks string
+	cells       []string
+	width       int
 }
 
-// fit chooses the columns of a table for a terminal of so many columns; 0 is no bound.
-func fit(header []string, rows [][]string, columns int) []column {
-	all := make([]column, len(header))
-	for i, name := range header {
-		c := column{at: i}
-		name, c.leftOut = cutMark(name, markLeftOut)
-		c.name, c.shortened = cutMark(name, markShortened)
-		c.width = columnsOf(c.name)
-		for _, row := range rows {
-			c.width = max(c.width, columnsOf(row[i]))
-		}
-		all[i] = c
+func (c *column) measure() {
+	c.width = text.StringWidthWithoutEscSequences(c.name)
+	for _, cell := range c.cells {
+		c.width = max(c.width, text.StringWidthWithoutEscSequences(cell))
 	}
-	if columns == 0 {
-		return all
-	}
-	for i := len(all) - 1; i >= 0 && total(all, true) > columns; i-- {
-		if all[i].leftOut {
-			all = append(all[:i], all[i+1:]...)
-		}
-	}
-	for excess := total(all, false) - columns; excess > 0; excess-- {
-		widest := -1
-		for i, c := range all {
-			if c.shortened && c.width > c.least() && (widest < 0 || c.width > all[widest].width) {
-				widest = i
-			}
-		}
-		if widest < 0 {
-			break
-		}
-		all[widest].width--
-	}
-	return all
 }
 
-func cutMark(name, mark string) (string, bool) {
-	before, found := strings.CutSuffix(name, mark)
-	return before, found
-}
+func (c *column) is(mark string) bool { return strings.Contains(c.marks, mark) }
 
 // least is how narrow the column can be.
-func (c column) least() int {
-	if c.shortened {
-		return min(c.width, max(minShortened, columnsOf(c.name)))
+func (c *column) least() int {
+	if c.is(markShortened) {
+		return min(c.width, max(minCut, len(c.name)))
 	}
 	return c.width
 }
 
-// total is the width of a line with these columns, each as it is or as narrow as it can be.
-func total(all []column, narrow bool) int {
-	sum := columnGap * (len(all) - 1)
+// columnsOf are the columns of a table. Its header names them with their marks.
+func columnsOf(header []string, rows [][]string) []*column {
+	all := make([]*column, len(header))
+	for i, name := range header {
+		bare := strings.TrimRight(name, markID+markTime+markLeftOut+markShortened)
+		c := &column{name: bare, marks: name[len(bare):]}
+		for _, row := range rows {
+			c.cells = append(c.cells, row[i])
+		}
+		c.measure()
+		all[i] = c
+	}
+	return all
+}
+
+// fit makes columns fit a terminal that is so wide; 0 is no bound.
+func fit(all []*column, terminal int) []*column {
+	if terminal == 0 || widthOf(all, false) <= terminal {
+		return all
+	}
+	for _, c := range all {
+		switch {
+		case c.is(markID):
+			c.cells = shortIDs(c.cells)
+		case c.is(markTime):
+			for i, cell := range c.cells {
+				c.cells[i] = shortTime(cell)
+			}
+		}
+		c.measure()
+	}
+	for i := len(all) - 1; i >= 0 && widthOf(all, true) > terminal; i-- {
+		if all[i].is(markLeftOut) {
+			all = slices.Delete(all, i, i+1)
+		}
+	}
+	for excess := widthOf(all, false) - terminal; excess > 0; excess-- {
+		var widest *column
+		for _, c := range all {
+			if c.width > c.least() && (widest == nil || c.width > widest.width) {
+				widest = c
+			}
+		}
+		if widest == nil {
+			break
+		}
+		widest.width--
+	}
+	for _, c := range all {
+		for i, cell := range c.cells {
+			c.cells[i] = text.Snip(cell, c.width, "…")
+		}
+	}
+	return all
+}
+
+// widthOf is the width of a line with these columns, each as it is or as narrow as it can be.
+func widthOf(all []*column, narrow bool) int {
+	sum := len(columnGap) * (len(all) - 1)
 	for _, c := range all {
 		if narrow {
 			sum += c.least()
@@ -92,56 +120,46 @@ func total(all []column, narrow bool) int {
 	return sum
 }
 
-// writeTable writes a table of the chosen columns. The last one is not padded.
-func (s *session) writeTable(columns []column, rows [][]string) error {
-	var b strings.Builder
-	line := func(paint func(string) string, cell func(column) string) {
-		for i, c := range columns {
-			text := shorten(cell(c), c.width)
-			b.WriteString(paint(text))
-			if i < len(columns)-1 {
-				b.WriteString(strings.Repeat(" ", c.width-columnsOf(text)+columnGap))
+// shortIDs shortens ids to beginnings that tell them apart; commands take them.
+func shortIDs(ids []string) []string {
+	for length := minShortID; ; length++ {
+		seen, short := map[string]string{}, make([]string, len(ids))
+		clash := false
+		for i, id := range ids {
+			short[i] = strings.TrimSuffix(id[:min(length, len(id))], "-")
+			if whole, taken := seen[short[i]]; taken && whole != id {
+				clash = true
 			}
+			seen[short[i]] = id
 		}
-		b.WriteByte('\n')
+		if !clash {
+			return short
+		}
 	}
-	line(s.terminal.bold, func(c column) string { return c.name })
-	for _, row := range rows {
-		line(s.terminal.paint, func(c column) string { return row[c.at] })
+}
+
+var timeForm = regexp.MustCompile(`(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z`)
+
+// shortTime leaves the seconds of date-times out, which are UTC.
+func shortTime(cell string) string { return timeForm.ReplaceAllString(cell, "$1 $2") }
+
+// writeTable writes columns side by side. The last one is not padded.
+func (s *session) writeTable(all []*column) error {
+	w := pretty.NewWriter()
+	w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: columnGap}, Options: pretty.OptionsNoBordersAndSeparators})
+	w.SuppressTrailingSpaces()
+	header := make(pretty.Row, len(all))
+	for i, c := range all {
+		header[i] = s.terminal.bold(c.name)
 	}
-	_, err := io.WriteString(s.out, b.String())
+	w.AppendRow(header)
+	for i := range all[0].cells {
+		row := make(pretty.Row, len(all))
+		for j, c := range all {
+			row[j] = s.terminal.paint(c.cells[i])
+		}
+		w.AppendRow(row)
+	}
+	_, err := io.WriteString(s.out, w.Render()+"\n")
 	return err
-}
-
-// shorten cuts a text to so many columns.
-func shorten(text string, columns int) string {
-	if columnsOf(text) <= columns {
-		return text
-	}
-	used := 0
-	for i, r := range text {
-		if used += columnsOfRune(r); used >= columns {
-			return text[:i] + "…"
-		}
-	}
-	return text
-}
-
-// columnsOf is how many columns of a terminal a text takes (Unicode Standard Annex 11).
-func columnsOf(text string) int {
-	n := 0
-	for _, r := range text {
-		n += columnsOfRune(r)
-	}
-	return n
-}
-
-func columnsOfRune(r rune) int {
-	switch kind := width.LookupRune(r).Kind(); {
-	case unicode.In(r, unicode.Mn, unicode.Me):
-		return 0
-	case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
 }

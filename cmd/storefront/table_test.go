@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -16,38 +19,40 @@ const tableID = "01936d2e-7a10-7c5e-9d0f-3a2b1c4d5e6f"
 
 func TestTablesFitTheTerminal(t *testing.T) {
 	t.Parallel()
-	header := strings.Split("ID,TITLE~,STATUS,LAST~?,CREATED?", ",")
-	rows := [][]string{
-		{tableID, "Le guide complet du marché de Douala", "PUBLISHED", "status 500", "2026-11-22T06:25:32.000Z"},
-		{strings.Replace(tableID, "0", "1", 1), "日本語の本", "DRAFT", "-", "2026-11-22T06:25:32.000Z"},
-	}
+	header := strings.Split("ID#,TITLE~,STATUS,LAST~?,CREATED@?", ",")
+	other := "01936d2e-7a10-7c60-9d0f-3a2b1c4d5e6f"
 	for _, row := range []struct {
 		columns int
 		want    []string
 		because string
 	}{
-		{0, []string{"ID TITLE STATUS LAST CREATED", "Le guide complet du marché de Douala"}, "a pipe has no bound"},
-		{300, []string{"ID TITLE STATUS LAST CREATED", "Le guide complet du marché de Douala"}, "there is room"},
-		{110, []string{"ID TITLE STATUS LAST CREATED", "Le guide complet du ma…"}, "a text is shortened before a column goes"},
-		{82, []string{"ID TITLE STATUS LAST", "Le guide complet du …"}, "the rightmost column goes first"},
-		{70, []string{"ID TITLE STATUS", "Le guide complet du …"}, "then the next"},
-		{10, []string{"ID TITLE STATUS", tableID}, "an id is whole whatever the width"},
+		{0, []string{"ID TITLE STATUS LAST CREATED", tableID, "Le guide complet du marché de Douala"}, "a pipe has no bound"},
+		{300, []string{"ID TITLE STATUS LAST CREATED", tableID, "Le guide complet du marché de Douala"}, "there is room"},
+		{110, []string{"ID TITLE STATUS LAST CREATED", "01936d2e-7a10-7c5 ", "Le guide complet du marché de Douala  PUBLISHED  status 500  2026-11-22 06:25"}, "ids and times are shortened first, ids as far as they differ"},
+		{90, []string{"ID TITLE STATUS LAST CREATED", "01936d2e-7a10-7c5 ", "Le guide complet du marché de…"}, "a text is cut before a column goes"},
+		{70, []string{"ID TITLE STATUS LAST", "01936d2e-7a10-7c5 ", "Le guide complet du marché …"}, "the rightmost column goes first"},
+		{50, []string{"ID TITLE STATUS", "01936d2e-7a10-7c5 ", "Le guide complet du…"}, "then the next"},
+		{10, []string{"ID TITLE STATUS", "01936d2e-7a10-7c5 ", "Le guide comp…"}, "an id stays unique whatever the width"},
 	} {
+		rows := [][]string{
+			{tableID, "Le guide complet du marché de Douala", "PUBLISHED", "status 500", "2026-11-22T06:25:32.000Z"},
+			{other, "日本語の本", "DRAFT", "-", "2026-11-22T06:25:32.000Z"},
+		}
 		var out bytes.Buffer
 		s := &session{out: &out}
-		require.NoError(t, s.writeTable(fit(header, rows, row.columns), rows))
+		require.NoError(t, s.writeTable(fit(columnsOf(header, rows), row.columns)))
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 		require.Equal(t, row.want[0], strings.Join(strings.Fields(lines[0]), " "), row.because)
 		require.Contains(t, lines[1], row.want[1], row.because)
-		require.Contains(t, lines[1], tableID)
+		require.Contains(t, lines[1], row.want[2], row.because)
 		require.NotContains(t, out.String(), "\x1b")
 		for _, line := range lines {
-			if row.columns > 50 {
-				require.LessOrEqual(t, columnsOf(line), row.columns, "%s: %s", row.because, line)
+			if row.columns >= 50 {
+				require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), row.columns, "%s: %s", row.because, line)
 			}
 		}
 		// Columns are aligned, wide letters included.
-		require.Equal(t, columnsOf(textBefore(lines[1], "PUBLISHED")), columnsOf(textBefore(lines[2], "DRAFT")), row.because)
+		require.Equal(t, widthBefore(lines[1], "PUBLISHED"), widthBefore(lines[2], "DRAFT"), row.because)
 	}
 }
 
@@ -57,31 +62,47 @@ func TestListsFitEightyColumns(t *testing.T) {
 	const title = "Guide du marché : vendre sans boutique"
 	requireFits(t, linkTable, &storefrontv1.PaymentLink{
 		Id: tableID, Code: "gd7248t5fj", Title: title, Availability: storefrontv1.PaymentLink_EXHAUSTED, Amount: proto.Int64(250000), Currency: "XAF",
-	})
+	}, "250,000 XAF")
 	requireFits(t, productTable, &storefrontv1.Product{
-		Id: tableID, Title: title, Status: storefrontv1.Product_PUBLISHED, PriceAmount: 1250000, Currency: "XAF",
-	})
+		Id: tableID, Slug: "guide-du-marche-vendre-sans-boutique", Title: title, Status: storefrontv1.Product_PUBLISHED, PriceAmount: 1250000, Currency: "NGN",
+	}, "12,500.00 NGN")
 	requireFits(t, storeTable, &storefrontv1.Store{
 		Id: tableID, Slug: "atelier-du-marche-de-douala", Name: title, Status: storefrontv1.Store_suspended, Currency: "XAF", Country: "CM",
-	})
+	}, "XAF")
 	requireFits(t, orderTable, &storefrontv1.Order{
-		Id: tableID, Reference: "ORD-KDYTBZCQMT", Status: storefrontv1.Order_CANCELLED, Amount: 1250000, Currency: "XAF",
-	})
-	requireFits(t, customerTable, &storefrontv1.Customer{Id: tableID, Name: title, Email: proto.String("awa.ngo.de.douala@example.com")})
-	requireFits(t, webhookTable, &adminv1.Webhook{Id: tableID, Url: "https://shop.example.com/webhooks/storefront", DisabledAutomatically: true})
-	requireFits(t, deliveryTable, &adminv1.Delivery{Id: tableID, EventType: "payment_link.paid", Status: adminv1.Delivery_succeeded})
-	requireFits(t, keyTable, &adminv1.Key{Id: tableID, Name: title, Status: adminv1.Key_revoked})
+		Id: tableID, Reference: "ORD-KDYTBZCQMT", Status: storefrontv1.Order_CANCELLED, Amount: 1250000, Currency: "KWD", CreatedAt: noon,
+	}, "1,250.000 KWD", "2026-11-22 12:00")
+	requireFits(t, customerTable, &storefrontv1.Customer{
+		Id: tableID, Name: title, Email: proto.String("awa.ngo.de.douala@example.com"), Phone: proto.String("+237670001000"),
+	}, "+237670001000")
+	requireFits(t, webhookTable, &adminv1.Webhook{Id: tableID, Url: "https://shop.example.com/webhooks/storefront", DisabledAutomatically: true}, "disabled at")
+	requireFits(t, deliveryTable(map[string]string{"w": "shop.example.com/webhooks"}), &adminv1.Delivery{
+		Id: tableID, EventType: "payment_link.paid", Status: adminv1.Delivery_succeeded, WebhookId: "w", CreatedAt: noon,
+	}, "2026-11-22 12:00", "payment_link.", "shop.example.")
+	requireFits(t, keyTable, &adminv1.Key{
+		Id: tableID, Name: title, Status: adminv1.Key_revoked, ExpiresAt: noon, Scopes: []string{"orders:read", "customers:write"},
+	}, "2026-11-22 12:00", "orders:read")
+	requireFits(t, activityTable, &adminv1.ActivityEntry{
+		CreatedAt: noon, Actor: &adminv1.ActivityEntry_Actor{Name: title}, Action: "product.updated", Changes: `{"priceAmount":{"from":1,"to":2}}`,
+	}, "2026-11-22 12:00", "priceAmount")
 }
 
-func requireFits[Item proto.Message](t *testing.T, of table[Item], item Item) {
+var noon = timestamppb.New(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
+
+func requireFits[Item proto.Message](t *testing.T, of table[Item], item Item, shown ...string) {
 	t.Helper()
-	header, rows := strings.Split(of.header, ","), [][]string{of.row(item)}
-	require.LessOrEqual(t, total(fit(header, rows, 80), false), 80, of.header)
+	all := fit(columnsOf(strings.Split(of.header, ","), [][]string{of.row(item)}), 80)
+	require.LessOrEqual(t, widthOf(all, false), 80, of.header)
+	var out bytes.Buffer
+	require.NoError(t, (&session{out: &out}).writeTable(all))
+	for _, text := range shown {
+		require.Contains(t, out.String(), text)
+	}
 }
 
-func textBefore(line, word string) string {
-	text, _, _ := strings.Cut(line, word)
-	return text
+func widthBefore(line, word string) int {
+	before, _, _ := strings.Cut(line, word)
+	return text.StringWidthWithoutEscSequences(before)
 }
 
 func TestColoursAreForTerminals(t *testing.T) {
@@ -89,7 +110,7 @@ func TestColoursAreForTerminals(t *testing.T) {
 	var out bytes.Buffer
 	s := &session{out: &out, terminal: terminal{colours: true}}
 	rows := [][]string{{"x", "PAID"}}
-	require.NoError(t, s.writeTable(fit([]string{"ID", "STATUS"}, rows, 0), rows))
+	require.NoError(t, s.writeTable(columnsOf([]string{"ID", "STATUS"}, rows)))
 	require.Equal(t, "\x1b[1mID\x1b[0m  \x1b[1mSTATUS\x1b[0m\nx   \x1b[32mPAID\x1b[0m\n", out.String())
 	set := func(pairs ...string) func(string) (string, bool) {
 		return func(name string) (string, bool) {

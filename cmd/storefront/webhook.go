@@ -115,7 +115,7 @@ func (c *webhookListCmd) Run(s *session) error {
 	})
 }
 
-var webhookTable = table[*adminv1.Webhook]{"ID,URL~,STATE~,EVENTS~?,CREATED?,DESCRIPTION~?", func(w *adminv1.Webhook) []string {
+var webhookTable = table[*adminv1.Webhook]{"ID#,URL~,STATE@~,EVENTS~?,CREATED@?,DESCRIPTION~?", func(w *adminv1.Webhook) []string {
 	return []string{w.GetId(), w.GetUrl(), stateOf(w), strings.Join(w.GetEvents(), ","), when(w.GetCreatedAt()), w.GetDescription()}
 }, webhookObject}
 
