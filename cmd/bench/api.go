@@ -4,123 +4,268 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // apiCommand measures the public API.
 type apiCommand struct {
-	DatabaseURL string   `name:"database-url" placeholder:"URL" help:"A PostgreSQL server on which databases may be created: postgres://…. Without it the database is an SQLite file in the temporary folder."`
+	serviceFlags
+	databaseFlags
+	Against     string   `type:"path" placeholder:"FILE" help:"Another build of it, measured in turns with this one."`
 	Stores      int      `default:"20" help:"Stores in the data set."`
 	Products    int      `default:"2000" help:"Products, over all stores."`
 	Orders      int      `default:"20000" help:"Orders of 1 to 3 items, over all stores."`
 	Customers   int      `default:"10000" help:"Customers, over all stores."`
-	Keys        int      `default:"1000" help:"API keys of each store. The limit of 120 requests a minute stays on: it takes one key for every two requests a second."`
+	Keys        int      `default:"1000" help:"API keys of each store: the limit of 120 requests a minute stays on."`
 	Connections int      `default:"8" help:"Connections that ask at the same time, each waiting for its answer."`
-	Rounds      int      `default:"6" help:"Rounds of each operation; in each one, both sides are measured."`
-	Seconds     float64  `default:"3" help:"Length of a round on each side."`
+	Rounds      int      `default:"6" help:"Rounds of each operation; in each one, both builds are measured."`
+	Seconds     float64  `default:"3" help:"Length of a round of one build."`
 	Operation   []string `placeholder:"NAME" help:"Measure only these: get-order, list-orders, search-customers, create-customer."`
-	Profile     string   `type:"path" placeholder:"DIR" help:"Afterwards, run each operation for one more round under the CPU profiler and write a profile for each side into DIR."`
-	Output      string   `short:"o" enum:"markdown,json" default:"markdown" help:"markdown or json."`
 }
 
 // Help is shown below the usage line.
 func (apiCommand) Help() string {
-	return `Example: bench api --database-url postgres://postgres@127.0.0.1:5432/postgres --rounds 10
+	return `Example: bench api --database-url postgres://postgres@127.0.0.1:5432/postgres --against ./storefront-before
 
-A run takes about operations × rounds × 2 × seconds, two and a half minutes by default. Progress goes
-to standard error, the table to standard output. Run it on a machine that does nothing else.`
+A run takes about operations × rounds × builds × seconds. Progress goes to standard error, the table to
+standard output. Run it on a machine that does nothing else.`
 }
 
 // Validate refuses numbers that make no benchmark.
 func (c *apiCommand) Validate() error {
-	for _, n := range []struct {
-		flag  string
-		value int
-	}{
-		{"stores", c.Stores}, {"products", c.Products}, {"orders", c.Orders}, {"customers", c.Customers},
-		{"keys", c.Keys}, {"connections", c.Connections}, {"rounds", c.Rounds},
-	} {
-		if n.value < 1 || n.value > 10_000_000 {
-			return fmt.Errorf("--%s must be a whole number from 1", n.flag)
-		}
-	}
+	err := atLeast(1, map[string]int{
+		"stores": c.Stores, "products": c.Products, "orders": c.Orders, "customers": c.Customers, "keys": c.Keys,
+		"connections": c.Connections, "rounds": c.Rounds,
+	})
 	switch {
+	case err != nil:
+		return err
 	case c.Seconds < 0.05 || c.Seconds > 600:
 		return errors.New("--seconds must be from 0.05 to 600")
 	case c.Orders < c.Stores || c.Customers < c.Stores || c.Products < c.Stores:
 		return errors.New("every store needs a product, a customer and an order")
-	case c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://"):
-		return errors.New("--database-url must be postgres://…")
 	}
 	for _, name := range c.Operation {
 		if !slices.ContainsFunc(operations, func(o operation) bool { return o.name == name }) {
 			return fmt.Errorf("--operation: there is no %q", name)
 		}
 	}
-	return nil
+	return c.check()
 }
 
-// Run makes the data set, starts both sides, measures and reports.
-func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
-	progress := func(format string, args ...any) { _, _ = fmt.Fprintf(io.err, format+"\n", args...) }
+// operation is one of the measured calls.
+type operation struct {
+	name string
+	next func(r *rotation) request
+}
 
-	db, err := newDatabase(ctx, c.DatabaseURL)
+// listedPages are how many first pages of a list are asked for.
+const listedPages = 4
+
+// operations are all that is measured, in this order: the one that writes comes last, so that it
+// changes nothing for the others.
+var operations = []operation{
+	{"get-order", func(r *rotation) request {
+		s, key := r.next()
+		return request{method: "GET", path: "/v1/orders/" + s.orders[rand.IntN(len(s.orders))].String(), key: key}
+	}},
+	{"list-orders", func(r *rotation) request {
+		_, key := r.next()
+		return request{method: "GET", path: "/v1/orders?pageSize=25&page=" + strconv.Itoa(1+rand.IntN(listedPages)), key: key}
+	}},
+	{"search-customers", func(r *rotation) request {
+		_, key := r.next()
+		return request{method: "GET", path: "/v1/customers?q=" + surname(rand.IntN(len(syllables)*len(syllables))), key: key}
+	}},
+	{"create-customer", (*rotation).newCustomer},
+}
+
+// warmUp is how long each build is asked before the first round of an operation: statements are
+// prepared, caches filled and connections opened by then.
+const warmUp = 500 * time.Millisecond
+
+// Run makes the data sets, starts the builds, measures and reports.
+func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
+	w, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.drop(context.WithoutCancel(ctx))) }()
-	progress("making the data set: %d stores, %d keys, %d products, %d orders, %d customers",
-		c.Stores, c.Stores*c.Keys, c.Products, c.Orders, c.Customers)
-	data := newDataset(shape{stores: c.Stores, keys: c.Keys, products: c.Products, orders: c.Orders, customers: c.Customers}, time.Now())
-	if err := db.fill(ctx, data); err != nil {
-		return fmt.Errorf("make the data set: %w", err)
+	defer func() { err = errors.Join(err, w.close()) }()
+	programs := []string{w.binary}
+	if c.Against != "" {
+		programs = append(programs, c.Against)
 	}
-
-	var sides []*side
+	var sides []*stage
 	defer func() {
 		for _, s := range sides {
-			err = errors.Join(err, s.stop())
+			err = errors.Join(err, s.close(ctx))
 		}
 	}()
-	for _, kind := range []string{kindService, kindYardstick} {
-		s, err := startSide(ctx, kind, db, c.poolSize())
+	for _, program := range programs {
+		io.progress("making the data set of %s", filepath.Base(program))
+		data := shape{stores: c.Stores, keys: c.Keys, products: c.Products, orders: c.Orders, customers: c.Customers}
+		s, err := openStage(ctx, workspace{w.folder, program}, c.DatabaseURL, data)
 		if err != nil {
-			return fmt.Errorf("start the %s: %w", kind, err)
+			return err
 		}
 		sides = append(sides, s)
+		if err := s.serve(ctx); err != nil {
+			return err
+		}
 	}
-	progress("comparing the answers of both sides")
-	load := &workload{stores: data.stores}
-	more, err := compare(ctx, sides, load, db)
-	if err != nil {
-		return err
-	}
-
-	b := &bench{command: c, db: db, sides: sides, workload: load, progress: progress}
-	report := newReport(c, db)
-	report.ServiceOnly = more
+	var rows [][]string
 	for _, o := range operations {
 		if len(c.Operation) > 0 && !slices.Contains(c.Operation, o.name) {
 			continue
 		}
-		measured, err := b.measure(ctx, o)
+		row, err := c.measure(ctx, io, sides, o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}
-		report.add(o, measured)
-		if c.Profile != "" {
-			if err := b.profile(ctx, o); err != nil {
-				return fmt.Errorf("profile %s: %w", o.name, err)
-			}
-		}
+		rows = append(rows, row)
 	}
-	return report.write(io.out, c.Output)
+	fmt.Fprintf(io.out, "%s; %d connections, %d rounds of %g s.\n", sides[0].title(), c.Connections, c.Rounds, c.Seconds)
+	fmt.Fprintf(io.out, "%d stores, %d keys, %d products, %d orders, %d customers. Each cell: %s.\n\n",
+		c.Stores, c.Stores*c.Keys, c.Products, c.Orders, c.Customers, strings.Join(programs, " · "))
+	header := []string{"operation", "requests/s", "p50 ms", "p99 ms", "server CPU µs", "database CPU µs", "ratio (min–max)"}
+	writeTable(io.out, header, rows)
+	return nil
 }
 
-// poolSize is how many database connections each side keeps: enough for none to wait.
-func (c *apiCommand) poolSize() int {
-	return max(c.Connections, 2*runtime.GOMAXPROCS(0))
+// measure runs all rounds of an operation and returns its row of the table.
+func (c *apiCommand) measure(ctx context.Context, io streams, sides []*stage, o operation) ([]string, error) {
+	length := seconds(c.Seconds)
+	rounds := make([][]round, len(sides))
+	for n := range c.Rounds + 1 {
+		for turn := range sides {
+			// The side that begins changes, or a machine that slows down would favour one.
+			i := (n + turn) % len(sides)
+			load := closedLoop{clients: c.Connections, strict: true, next: func() request { return o.next(sides[i].keys) }}
+			if n == 0 {
+				if _, err := sides[i].round(ctx, load, min(warmUp, length)); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			r, err := sides[i].round(ctx, load, length)
+			if err != nil {
+				return nil, err
+			}
+			rounds[i] = append(rounds[i], r)
+		}
+		if n > 0 {
+			rates := cell(rounds, func(of []round) string { return fmt.Sprintf("%.0f", of[n-1].rate()) })
+			io.progress("%s %d/%d: %s requests/s", o.name, n, c.Rounds, rates)
+		}
+	}
+	all := make([]figures, len(sides))
+	for i := range sides {
+		all[i] = summarize(rounds[i])
+	}
+	ratio := "–"
+	if len(sides) > 1 {
+		ratios := make([]float64, c.Rounds)
+		for n := range ratios {
+			ratios[n] = rounds[0][n].rate() / rounds[1][n].rate()
+		}
+		ratio = fmt.Sprintf("%.2f (%.2f–%.2f)", median(ratios), slices.Min(ratios), slices.Max(ratios))
+	}
+	return []string{
+		o.name, cell(all, func(f figures) string { return fmt.Sprintf("%.0f", f.rate) }),
+		cell(all, func(f figures) string { return millis(f.p50) }), cell(all, func(f figures) string { return millis(f.p99) }),
+		cell(all, func(f figures) string { return micros(f.server, f.measuredCPU) }),
+		cell(all, func(f figures) string { return micros(f.database, f.measuredCPU) }), ratio,
+	}, nil
+}
+
+// round is what a server did in one round.
+type round struct {
+	took             time.Duration
+	latencies        []time.Duration // of each request, in no order
+	server, database time.Duration   // processor time; that of SQLite is the server's
+	measuredCPU      bool            // false where the system does not tell
+}
+
+// rate is requests in a second.
+func (r round) rate() float64 { return float64(len(r.latencies)) / r.took.Seconds() }
+
+// round asks the server for a time and measures what that costs it and the database.
+func (s *stage) round(ctx context.Context, load closedLoop, length time.Duration) (round, error) {
+	load.address = s.server.api
+	server, serverErr := s.server.cpu()
+	database, databaseErr := s.database.cpu()
+	calls, took, err := load.run(ctx, length)
+	if err != nil {
+		return round{}, err
+	}
+	r := round{took: took, latencies: latencies(calls)}
+	serverAfter, serverAfterErr := s.server.cpu()
+	databaseAfter, databaseAfterErr := s.database.cpu()
+	r.server, r.database = serverAfter-server, databaseAfter-database
+	r.measuredCPU = errors.Join(serverErr, databaseErr, serverAfterErr, databaseAfterErr) == nil
+	return r, nil
+}
+
+// figures are of several rounds: requests a second are their median, the rest is over all of them,
+// processor times for each request.
+type figures struct {
+	rate                       float64
+	p50, p99, server, database time.Duration
+	measuredCPU                bool
+}
+
+func summarize(rounds []round) figures {
+	f := figures{measuredCPU: true}
+	var rates []float64
+	var times []time.Duration
+	for _, r := range rounds {
+		rates = append(rates, r.rate())
+		times = append(times, r.latencies...)
+		f.server += r.server
+		f.database += r.database
+		f.measuredCPU = f.measuredCPU && r.measuredCPU
+	}
+	slices.Sort(times)
+	f.rate, f.p50, f.p99 = median(rates), percentile(times, 50), percentile(times, 99)
+	requests := time.Duration(max(1, len(times)))
+	f.server, f.database = f.server/requests, f.database/requests
+	return f
+}
+
+// cell is a value of each side in one cell of a table.
+func cell[T any](values []T, text func(T) string) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = text(v)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func millis(d time.Duration) string { return fmt.Sprintf("%.2f", d.Seconds()*1e3) }
+
+func micros(d time.Duration, measured bool) string {
+	if !measured {
+		return "n/a"
+	}
+	return strconv.FormatInt(d.Microseconds(), 10)
+}
+
+// title is what a run was made on.
+func (s *stage) title() string {
+	return fmt.Sprintf("%s; %s, %s, %d CPUs", s.database.title, runtime.Version(), runtime.GOOS, runtime.NumCPU())
+}
+
+// writeTable writes a table in Markdown, its first column aligned to the left.
+func writeTable(w io.Writer, header []string, rows [][]string) {
+	fmt.Fprintf(w, "| %s |\n|---%s|\n", strings.Join(header, " | "), strings.Repeat("|---:", len(header)-1))
+	for _, row := range rows {
+		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
+	}
 }

@@ -1,34 +1,33 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
-	"go.storefront.example/cmd/bench/receiver"
+	"github.com/google/uuid"
+
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
 // chaosCommand kills the service's processes under load, with the database restarted in between,
 // and accounts for every event.
 type chaosCommand struct {
+	serviceFlags
 	Rounds      int           `default:"50" help:"Rounds; after each one everything must be accounted for."`
-	SQLite      bool          `name:"sqlite" help:"On an SQLite file, which does not crash by itself, instead of a PostgreSQL server of its own."`
-	PostgresBin string        `type:"path" placeholder:"DIR" help:"The folder with initdb and pg_ctl; without it, the path and then Debian's folders are searched."`
-	Binary      string        `type:"path" placeholder:"FILE" help:"The storefront program; without it, it is built."`
+	SQLite      bool          `name:"sqlite" help:"On an SQLite file instead of a PostgreSQL server of its own."`
+	PostgresBin string        `type:"path" placeholder:"DIR" help:"The folder with initdb and pg_ctl, if it is not found."`
 	Seed        uint64        `placeholder:"N" help:"Of what is killed and when; any, unless given."`
-	Rate        float64       `default:"40" help:"Customers created through the API in a second, and as many orders paid by the shop."`
+	Rate        float64       `default:"40" help:"Customers created in a second, and as many orders paid."`
 	Length      time.Duration `default:"4s" help:"How long a round's load lasts at least."`
 	Timeout     time.Duration `default:"10s" help:"How long the worker lets an attempt take: leases last two seconds longer."`
-	Kills       int           `placeholder:"N" help:"Go on until so many parts have been killed or have crashed, however many rounds that takes."`
-	Blows       int           `default:"3" help:"How many blows there are in a round at most; each kills one part at least."`
+	Kills       int           `placeholder:"N" help:"Go on until so many parts have been killed, however many rounds that takes."`
+	Strikes     int           `default:"3" help:"How many strikes there are in a round at most; each kills one part at least."`
 	sceneFlags
 }
 
@@ -37,16 +36,15 @@ func (chaosCommand) Help() string {
 	return `Example: bench chaos --rounds 50
 
 It starts a server, two workers, a receiver that verifies and takes its time and fails now and then,
-clients that create customers through the API, and a process in which the shop records and pays
-orders. In each round it kills some of server, workers and shop, as kill -9 does, at random moments,
-and on PostgreSQL makes the database crash in some of them; starts again what is dead; stops the
-load, waits until nothing is left to deliver, and draws the balance:
+clients that create customers through the API, and an operator who records and pays orders. In each
+round it kills some of server and workers, as kill -9 does, at random moments, and on PostgreSQL
+makes the database crash in some of them; starts again what is dead; stops the load, waits until
+nothing is left to deliver, and draws the balance:
 
 - every change that was acknowledged has its event, every event was received, and no other;
 - every delivery succeeded and is in the journal, which agrees with the receiver on each attempt;
 - an attempt came twice only if its lease was cut short, by a kill of its worker or a crash of the
-  database, or if it ran out, which a busy machine can bring about: as often as workers report;
-- each that was cut short was made again within 15 s, not counting the time without a worker or a database.
+  database, or if it ran out, which a busy machine can bring about: as often as workers report.
 
 It exits with 1 on the first round that does not balance. It needs Linux, where SSL_CERT_FILE names
 whom the worker trusts.
@@ -55,25 +53,23 @@ With --scene it plays faults of other kinds, each on fresh data, and prints what
 lost, what was wrong, and how long a client of another store waited, quiet and then:
 
 ` + sceneHelp() + `
-It exits with 1 when something was lost or wrong; with --long or --judge also when something took
-too long. disk-full mounts a small filesystem in memory, which takes root, and is skipped without.`
+It exits with 1 when something was lost or wrong, with --judge also when something took too long. Full
+sizes are --span 10s --customers 1000000 --waiting 250000. disk-full mounts a small filesystem in
+memory, which takes root, and is skipped without.`
 }
 
 // Validate refuses numbers that make no chaos.
 func (c *chaosCommand) Validate() error {
 	switch {
-	case c.Rounds < 1 || c.Rounds > 100_000:
-		return errors.New("--rounds must be a whole number from 1")
 	case c.Rate < 1 || c.Rate > 1000:
 		return errors.New("--rate must be from 1 to 1000")
 	case c.Length < 100*time.Millisecond || c.Timeout < time.Second:
 		return errors.New("--length must be from 100ms and --timeout from 1s")
 	case c.SQLite && c.PostgresBin != "":
 		return errors.New("--sqlite needs no --postgres-bin")
-	case c.Kills < 0 || c.Blows < 1 || c.Blows > 100:
-		return errors.New("--kills must not be negative, and --blows must be from 1 to 100")
 	}
-	return c.check()
+	positive := map[string]int{"rounds": c.Rounds, "strikes": c.Strikes}
+	return cmp.Or(atLeast(1, positive), atLeast(0, map[string]int{"kills": c.Kills}), c.check())
 }
 
 const (
@@ -85,67 +81,14 @@ const (
 	failShare   = 0.1
 	answerDelay = 200 * time.Millisecond
 	// retryDelays are the worker's: short, so that rounds are.
-	retryDelays = "1s,1s,1s,1s,1s,1s,1s"
+	retryDelays = "--retry-delays=1s,1s,1s,1s,1s,1s,1s"
+	// crashShare is the share of strikes at which the database crashes too.
+	crashShare = 0.3
+	// deadTime is the longest that what was killed stays dead.
+	deadTime = time.Second
+	// calmTimeout bounds the wait until everything is delivered: leases, retries, and a slow machine.
+	calmTimeout = 90 * time.Second
 )
-
-// Run sets everything up and runs the rounds.
-func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		return errors.New("here no file can name whom the worker trusts; run it on Linux")
-	}
-	if c.Seed == 0 {
-		c.Seed = rand.Uint64()
-	}
-	folder, err := os.MkdirTemp("", "storefront-chaos-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	binary, err := serviceBinary(ctx, c.Binary, folder)
-	if err != nil {
-		return err
-	}
-	if len(c.Scene) > 0 {
-		return c.playScenes(ctx, io.out, binary, folder)
-	}
-	server, err := c.startCluster(ctx)
-	if err != nil {
-		return fmt.Errorf("start PostgreSQL: %w", err)
-	}
-	if server != nil {
-		defer func() { err = errors.Join(err, server.Close()) }()
-	}
-	r := receiver.Start(unsteady)
-	defer func() { err = errors.Join(err, r.Close()) }()
-	st, err := c.install(ctx, binary, server, r, folder)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, st.store.Close()) }()
-
-	run := newChaosRun(c, st, server, r)
-	fmt.Fprintf(io.out, "%s, seed %d, %s\n", run.name, c.Seed, c.length())
-	for n := 0; c.Kills == 0 && n < c.Rounds || run.strikes() < c.Kills; n++ {
-		line, err := run.round(ctx)
-		if err != nil {
-			return errors.Join(fmt.Errorf("round %d of seed %d: %s: %w", n+1, c.Seed, line, err), run.fleet.end())
-		}
-		fmt.Fprintf(io.out, "round %d, %d killed: %s\n", n+1, run.strikes(), line)
-	}
-	if err := run.fleet.end(); err != nil {
-		return err
-	}
-	fmt.Fprintln(io.out, run.summary())
-	return nil
-}
-
-// length is how long the run goes on.
-func (c *chaosCommand) length() string {
-	if c.Kills > 0 {
-		return fmt.Sprintf("until %d are killed", c.Kills)
-	}
-	return fmt.Sprintf("%d rounds", c.Rounds)
-}
 
 // unsteady is how the receiver answers.
 func unsteady() (time.Duration, int) {
@@ -155,14 +98,58 @@ func unsteady() (time.Duration, int) {
 	return rand.N(answerDelay), http.StatusOK
 }
 
-// startCluster starts PostgreSQL, if that is wanted.
-func (c *chaosCommand) startCluster(ctx context.Context) (*cluster.Cluster, error) {
-	if c.SQLite {
-		return nil, nil
+// Run sets everything up and runs the rounds, or plays scenes.
+func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
+	if err := needLinux(); err != nil {
+		return err
 	}
-	programs := c.PostgresBin
+	w, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	var server *cluster.Cluster
+	address := ""
+	if !c.SQLite {
+		if server, err = startCluster(ctx, c.PostgresBin); err != nil {
+			return err
+		}
+		address = server.URL()
+		defer func() { err = errors.Join(err, server.Close()) }()
+	}
+	if len(c.Scene) > 0 {
+		return c.playScenes(ctx, io.out, w, server)
+	}
+	data := shape{stores: chaosStores, keys: chaosKeys, products: 10 * chaosStores, orders: chaosStores, customers: chaosStores}
+	s, err := openStage(ctx, w, address, data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
+	err = errors.Join(s.database.release(ctx), s.subscribe(ctx, chaosStores, unsteady, noneHangs), s.watchLeases(ctx))
+	if err != nil {
+		return err
+	}
+	if c.Seed == 0 {
+		c.Seed = rand.Uint64()
+	}
+	run := newChaosRun(c, s, server)
+	defer func() { err = errors.Join(err, run.fleet.end()) }()
+	fmt.Fprintf(io.out, "%s, seed %d\n", s.database.title, c.Seed)
+	for n := 0; c.Kills == 0 && n < c.Rounds || run.killCount() < c.Kills; n++ {
+		line, err := run.round(ctx)
+		if err != nil {
+			return fmt.Errorf("round %d of seed %d: %s: %w", n+1, c.Seed, line, err)
+		}
+		fmt.Fprintf(io.out, "round %d, %d killed: %s\n", n+1, run.killCount(), line)
+	}
+	fmt.Fprintln(io.out, run.summary())
+	return nil
+}
+
+// startCluster starts PostgreSQL.
+func startCluster(ctx context.Context, programs string) (_ *cluster.Cluster, err error) {
 	if programs == "" {
-		var err error
 		if programs, err = cluster.Find(); err != nil {
 			return nil, err
 		}
@@ -170,45 +157,175 @@ func (c *chaosCommand) startCluster(ctx context.Context) (*cluster.Cluster, erro
 	return cluster.Start(ctx, programs)
 }
 
-// install makes the database, its stores and their webhooks.
-func (c *chaosCommand) install(ctx context.Context, binary string, server *cluster.Cluster, r *receiver.Receiver, folder string) (*stage, error) {
-	d := &database{url: "sqlite:" + filepath.Join(folder, "chaos.db")}
-	if server != nil {
-		var err error
-		if d, err = newDatabase(ctx, server.URL()); err != nil {
-			return nil, err
-		}
-	}
-	st, err := newStage(ctx, binary, d, shape{
-		stores: chaosStores, keys: chaosKeys, products: 10 * chaosStores, orders: chaosStores, customers: chaosStores, pending: true,
-	})
-	if server != nil {
-		// The crashes to come would break it, and the whole server is thrown away in the end.
-		err = errors.Join(err, d.server.Close(ctx))
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := st.registerAll(ctx, r.URL); err != nil {
-		return nil, err
-	}
-	r.SetHooks(st.hooks)
-	if err := st.trust(r, folder); err != nil {
-		return nil, err
-	}
-	if st.store, err = st.open(ctx); err != nil {
-		return nil, err
-	}
-	if err := watchLeases(ctx, st.store); err != nil {
-		return nil, errors.Join(err, st.store.Close())
-	}
-	return st, nil
+// chaosRun is the rounds of a run. What has been seen is kept from the first round to the last, and
+// the balance is drawn over all of it.
+type chaosRun struct {
+	*chaosCommand
+	fleet   *fleet
+	cluster *cluster.Cluster // nil on SQLite
+	clients *openLoop        // create customers
+	random  *rand.Rand
+
+	kills   []kill
+	killed  map[string]int // how often, by name
+	last    balance
+	created []uuid.UUID // customers, and acknowledged
 }
 
-// names lists what was hit, for a line.
-func names(list []string) string {
-	if len(list) == 0 {
-		return "nothing"
+func newChaosRun(c *chaosCommand, s *stage, server *cluster.Cluster) *chaosRun {
+	run := &chaosRun{
+		chaosCommand: c, cluster: server, fleet: &fleet{stage: s, timeout: c.Timeout, rate: c.Rate},
+		random: rand.New(rand.NewPCG(c.Seed, 5)), //nolint:gosec // Nothing secret is made of it.
+		killed: map[string]int{},
 	}
-	return strings.Join(list, ", ")
+	run.clients = &openLoop{address: run.fleet.serving, rate: c.Rate, next: s.keys.newCustomer}
+	return run
+}
+
+// acknowledge takes in what clients were answered. A server that is away or answers 5xx is nothing
+// unusual; a refusal is a defect.
+func (r *chaosRun) acknowledge(calls []call) error {
+	for _, c := range calls {
+		switch {
+		case c.verdict == served && c.created == uuid.Nil:
+			return errors.New("the server answered without the id of a new customer")
+		case c.verdict == served:
+			r.created = append(r.created, c.created)
+		case strings.HasPrefix(c.what, "4"):
+			return fmt.Errorf("the server answered %s", c.what)
+		}
+	}
+	return nil
+}
+
+// round puts everything under load, strikes, waits until all is delivered, and draws the balance.
+// It returns the round in a line.
+func (r *chaosRun) round(ctx context.Context) (string, error) {
+	before := r.last
+	if err := r.fleet.startMissing(ctx); err != nil {
+		return "", err
+	}
+	r.clients.start(ctx)
+	stopOrders := r.fleet.takeOrders(ctx)
+	hit, err := r.strikeAll(ctx)
+	line := "hit " + strings.Join(hit, ", ")
+	if err = errors.Join(err, stopOrders(), r.acknowledge(r.clients.stop())); err != nil {
+		return line, err
+	}
+	calm := time.Now()
+	if err := r.fleet.settle(ctx, calmTimeout); err != nil {
+		return line, err
+	}
+	if err := r.fleet.alive(); err != nil {
+		return line, err
+	}
+	b, err := r.balance(ctx)
+	if err != nil {
+		return line, err
+	}
+	r.last = b
+	line += fmt.Sprintf("; %d events, %d requests, %d attempts cut short, %d duplicates, settled after %s; longest wait so far %s",
+		b.events-before.events, b.requests-before.requests, b.orphans-before.orphans, b.duplicates-before.duplicates,
+		short(time.Since(calm)), short(b.longest))
+	if b.late > 0 || b.lost > 0 {
+		line += fmt.Sprintf("; so far %d attempts came twice because a lease ran out; workers report %d lost leases", b.late, b.lost)
+	}
+	return line, b.err()
+}
+
+func short(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }
+
+// strikeAll strikes a few times over the length of a round, and returns what was hit.
+func (r *chaosRun) strikeAll(ctx context.Context) (hit []string, err error) {
+	strikes := 1 + r.random.IntN(r.Strikes)
+	for range strikes {
+		if err := wait(ctx, time.Duration(r.random.Float64()*2*float64(r.Length)/float64(strikes+1))); err != nil {
+			return hit, err
+		}
+		if err := r.fleet.alive(); err != nil {
+			return hit, err
+		}
+		names, err := r.strike(ctx)
+		hit = append(hit, names...)
+		if err != nil {
+			return hit, err
+		}
+		if err := wait(ctx, time.Duration(r.random.Float64()*float64(deadTime))); err != nil {
+			return hit, err
+		}
+		if err := r.fleet.startMissing(ctx); err != nil {
+			return hit, err
+		}
+	}
+	return hit, wait(ctx, r.Length/4)
+}
+
+// strike kills some parts, and maybe the database, which it starts again.
+func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
+	var victims []int
+	var hit, holders []string
+	chosen := 1 + r.random.IntN(1<<partCount-1) // a part for each bit, at least one
+	for part := range partCount {
+		if chosen&(1<<part) != 0 {
+			victims = append(victims, part)
+			hit = append(hit, partNames[part])
+			r.killed[partNames[part]]++
+			if part != partServer {
+				holders = append(holders, r.fleet.holder(part))
+			}
+		}
+	}
+	at := time.Now()
+	r.fleet.kill(victims)
+	r.kills = append(r.kills, kill{from: at, until: time.Now(), holders: holders})
+	if r.cluster == nil || r.random.Float64() >= crashShare {
+		return hit, nil
+	}
+	hit = append(hit, "database")
+	r.killed["database"]++
+	at = time.Now()
+	if err := errors.Join(r.cluster.Crash(ctx), r.cluster.Restart(ctx)); err != nil {
+		return hit, err
+	}
+	r.kills = append(r.kills, kill{from: at, until: time.Now(), database: true})
+	return hit, nil
+}
+
+// balance draws the balance of all that has been seen so far.
+func (r *chaosRun) balance(ctx context.Context) (balance, error) {
+	if _, err := r.fleet.receiver.Count(); err != nil {
+		return balance{}, err
+	}
+	l := ledger{
+		customers: r.created, orders: r.fleet.paid, requests: r.fleet.receiver.Requests(), kills: r.kills,
+		lost: int(r.fleet.lost.Load()),
+	}
+	var err, journalErr, leasesErr error
+	l.events, err = r.fleet.events(ctx, time.Time{})
+	l.journal, journalErr = r.fleet.journal(ctx)
+	l.leases, leasesErr = r.fleet.leases(ctx)
+	if err = errors.Join(err, journalErr, leasesErr); err != nil {
+		return balance{}, err
+	}
+	return l.settleUp(), nil
+}
+
+// killCount is how many parts have been killed, and how often the database has crashed.
+func (r *chaosRun) killCount() (sum int) {
+	for _, n := range r.killed {
+		sum += n
+	}
+	return sum
+}
+
+// summary is the whole run in a few lines.
+func (r *chaosRun) summary() string {
+	b := r.last
+	return fmt.Sprintf(`committed %d events (%d customers and %d payments acknowledged), received all of them: 0 lost
+%d kills: %d servers, %d workers; the database crashed %d times
+%d attempts cut short, every one made again, the longest after %s; %d duplicates
+%d attempts came twice because a lease ran out; workers report %d lost leases`,
+		b.events, len(r.created), len(r.fleet.paid), r.killCount(),
+		r.killed["server"], r.killed["worker 1"]+r.killed["worker 2"], r.killed["database"],
+		b.orphans, short(b.longest), b.duplicates, b.late, b.lost)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"time"
@@ -14,7 +15,7 @@ import (
 // answerTimeout bounds the wait for one answer.
 const answerTimeout = 30 * time.Second
 
-// request is one request to the public API.
+// request is one request to the service, with a key of the public API or the operator's token.
 type request struct{ method, path, key, body string }
 
 // client asks a service over kept-alive connections, one for each request under way. It is no
@@ -68,40 +69,78 @@ func (c *client) exchange(r request) (status int, body []byte, err error) {
 	return status, body, err
 }
 
+// verdict is what an answer is worth to whoever asked under a fault.
+type verdict int
+
+const (
+	// served is a success.
+	served verdict = iota
+	// refused is the service's own 503: its error body, with the code unavailable, and Retry-After.
+	refused
+	// limited is its own 429.
+	limited
+	// wrong is everything else: another status, another body, no answer.
+	wrong
+)
+
+// judge judges an answer; for one that is no success it returns what it is.
+func judge(status int, body []byte, retryAfter bool) (verdict, string) {
+	if status >= 200 && status <= 299 {
+		return served, ""
+	}
+	var refusal struct {
+		StatusCode int    `json:"statusCode"`
+		Code       string `json:"code"`
+		RequestID  string `json:"requestId"`
+	}
+	if json.Unmarshal(body, &refusal) != nil || refusal.StatusCode != status || refusal.Code == "" || refusal.RequestID == "" {
+		return wrong, fmt.Sprintf("%d without our body", status)
+	}
+	what := fmt.Sprintf("%d %s", status, refusal.Code)
+	verdicts := map[string]verdict{"503 unavailable": refused, "429 rate_limited": limited}
+	v, is := verdicts[what]
+	switch {
+	case !is:
+		return wrong, what
+	case !retryAfter:
+		return wrong, what + " without Retry-After"
+	}
+	return v, what
+}
+
 // call is one request and what came of it.
 type call struct {
-	due     time.Time // when it was to be sent
-	took    time.Duration
-	verdict verdict
-	what    string    // it was answered with, unless it was served
-	made    uuid.UUID // the id in a created resource
+	due        time.Time // when it was to be sent
+	took       time.Duration
+	verdict    verdict
+	what       string    // it was answered with, unless it was served
+	retryAfter string    // the header, if any
+	created    uuid.UUID // the id in the answer to a POST
 }
 
 // ended is when its answer was there.
 func (c call) ended() time.Time { return c.due.Add(c.took) }
 
-// call sends a request that was due at a time, and gives up after some patience.
-func (c *client) call(r request, due time.Time, patience time.Duration) call {
-	made := call{due: due}
-	err := c.do(r, time.Now().Add(patience), func(answer *fasthttp.Response) {
-		made.verdict, made.what = judge(answer.StatusCode(), answer.Body(), len(answer.Header.Peek("Retry-After")) > 0)
-		if answer.StatusCode() == fasthttp.StatusCreated {
+// call sends a request that was due at a time.
+func (c *client) call(r request, due time.Time) call {
+	done := call{due: due}
+	err := c.do(r, time.Now().Add(answerTimeout), func(answer *fasthttp.Response) {
+		done.retryAfter = string(answer.Header.Peek("Retry-After"))
+		done.verdict, done.what = judge(answer.StatusCode(), answer.Body(), done.retryAfter != "")
+		if r.method == fasthttp.MethodPost && done.verdict == served {
 			var resource struct {
 				ID uuid.UUID `json:"id"`
 			}
 			_ = json.Unmarshal(answer.Body(), &resource) // without an id it is found nowhere
-			made.made = resource.ID
+			done.created = resource.ID
 		}
 	})
 	if err != nil {
-		made.verdict, made.what = wrong, noAnswer(err)
+		done.verdict, done.what = wrong, noAnswer(err)
 	}
-	made.took = time.Since(due)
-	return made
+	done.took = time.Since(due)
+	return done
 }
-
-// givenUp is what there was when the patience of whoever asked ended first.
-const givenUp = "no answer in time"
 
 // noAnswer is why there was none, without addresses, so that equal cases are equal.
 func noAnswer(err error) string {
@@ -109,7 +148,7 @@ func noAnswer(err error) string {
 	var slow net.Error
 	switch {
 	case errors.Is(err, fasthttp.ErrTimeout), errors.Is(err, fasthttp.ErrDialTimeout), errors.As(err, &slow) && slow.Timeout():
-		return givenUp
+		return "no answer in time"
 	case errors.As(err, &failed):
 		return "no answer: " + failed.Op + ": " + failed.Err.Error()
 	}
@@ -134,15 +173,10 @@ func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[(len(sorted)-1)*p/100]
 }
 
-// answers counts calls by verdict and adds the wrong ones to a tally.
-func answers(calls []call, into *tally) (counts [wrong + 1]int) {
-	for _, c := range calls {
-		counts[c.verdict]++
-		if c.verdict == wrong {
-			into.add(c.what, 1)
-		}
-	}
-	return counts
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // recovered is how long after a moment the last call that was due since then and was not served

@@ -17,7 +17,9 @@ import (
 // shape is how much a data set holds: keys in each store, the rest over all stores.
 type shape struct {
 	stores, keys, products, orders, customers int
-	// pending leaves every order to be paid, none of them through a payment link.
+	// crowd are customers of the first store in place of its share.
+	crowd int
+	// pending leaves every order to be paid.
 	pending bool
 }
 
@@ -33,16 +35,12 @@ type storeData struct {
 	slug   string
 	keys   []string
 	orders []uuid.UUID
-	buyer  uuid.UUID // one of its customers
+	// One of its products, and one of its customers.
+	product, customer uuid.UUID
 }
 
 // key is one of the store's keys, in turns.
 func (s *storeData) key(n int) string { return s.keys[n%len(s.keys)] }
-
-// get is a request for a path with one of the store's keys.
-func (s *storeData) get(n int, path string) request {
-	return request{method: "GET", path: path, key: s.key(n)}
-}
 
 // table is rows to be loaded, in the order in which references allow it.
 type table struct {
@@ -56,8 +54,6 @@ func (t *table) add(values ...any) { t.rows = append(t.rows, values) }
 // span is the time over which the rows of a data set were created.
 const span = 90 * 24 * time.Hour
 
-const linksPerStore = 5
-
 // generator makes one data set. The same shape gives the same data, but for keys and dates.
 type generator struct {
 	random *rand.Rand
@@ -66,8 +62,11 @@ type generator struct {
 	// pending is the shape's.
 	pending bool
 
-	stores, keys, products, customers, links, orders, items *table
+	stores, keys, products, customers, orders, items *table
 }
+
+// slugOf is the slug of a store.
+func slugOf(n int) string { return fmt.Sprintf("store-%04d", n) }
 
 func newDataset(s shape, now time.Time) *dataset {
 	columns := func(name, list string) *table { return &table{name: name, columns: strings.Fields(list)} }
@@ -75,20 +74,24 @@ func newDataset(s shape, now time.Time) *dataset {
 		random: rand.New(rand.NewPCG(1, 2)), //nolint:gosec // Nothing secret is made of it.
 		now:    now.UTC().Truncate(time.Millisecond),
 		data:   &dataset{}, pending: s.pending,
-		stores: columns("stores", "id name slug url currency country social_links unavailable_types platform_fee_percent created_at updated_at"),
-		keys:   columns("api_keys", "id store_id name fingerprint hint scopes created_at"),
+		stores: columns("stores", "id name slug url currency country social_links unavailable_types platform_fee_percent"+
+			" created_at updated_at"),
+		keys: columns("api_keys", "id store_id name fingerprint hint scopes created_at"),
 		products: columns("products", "id store_id title title_folded slug type status summary description price_amount"+
 			" url content_ready published_at created_at updated_at"),
 		customers: columns("customers", "id store_id name email phone search orders_count total_paid created_at updated_at"),
-		links:     columns("payment_links", "id store_id code url title pricing min_amount paid_count paid_amount last_paid_at created_at updated_at"),
-		orders: columns("orders", "id store_id reference status amount platform_fee_percent customer_id payment_link_id note paid_at"+
+		orders: columns("orders", "id store_id reference status amount platform_fee_percent customer_id note paid_at"+
 			" created_at updated_at"),
 		items: columns("order_items", "id store_id order_id position product_id type title unit_amount quantity"),
 	}
 	for n := range s.stores {
-		g.store(n, s.keys, share(s.products, s.stores, n), share(s.orders, s.stores, n), share(s.customers, s.stores, n))
+		customers := share(s.customers, s.stores, n)
+		if n == 0 && s.crowd > 0 {
+			customers = s.crowd
+		}
+		g.store(n, s.keys, share(s.products, s.stores, n), share(s.orders, s.stores, n), customers)
 	}
-	g.data.tables = []*table{g.stores, g.keys, g.products, g.customers, g.links, g.orders, g.items}
+	g.data.tables = []*table{g.stores, g.keys, g.products, g.customers, g.orders, g.items}
 	return g.data
 }
 
@@ -115,30 +118,28 @@ type productData struct {
 }
 
 type customerData struct {
-	id          uuid.UUID
-	name        string
-	email       string
-	phone       string
-	createdAt   time.Time
-	orders      int
-	paid        int64
-	storeNumber int
+	id                 uuid.UUID
+	name, email, phone string
+	createdAt          time.Time
+	orders             int
+	paid               int64
 }
 
 func (g *generator) store(n, keys, products, orders, customers int) {
 	opened := g.now.Add(-span - 24*time.Hour)
 	s := storeData{id: g.id(opened), slug: slugOf(n)}
-	g.stores.add(s.id, fmt.Sprintf("Store %d", n), s.slug, "https://shops.example.com/"+s.slug, "XAF", "CM", "{}", "[]", 5.0, opened, opened)
+	g.stores.add(s.id, fmt.Sprintf("Store %d", n), s.slug, "https://shops.example.com/"+s.slug, "XAF", "CM", "{}", "[]", 5.0,
+		opened, opened)
 	for k := range keys {
 		key := auth.NewKey()
 		fingerprint := sha256.Sum256([]byte(key))
 		g.keys.add(g.id(opened), s.id, fmt.Sprintf("Integration %d", k), fingerprint[:], auth.Hint(key),
-			`["store:read","products:write","orders:read","customers:write","payment_links:write"]`, opened)
+			`["store:read","orders:read","customers:write"]`, opened)
 		s.keys = append(s.keys, key)
 	}
 	catalogue := g.catalogue(&s, products)
-	buyers := g.buyers(n, customers)
-	s.buyer = buyers[0].id
+	buyers := g.buyers(customers)
+	s.product, s.customer = catalogue[0].id, buyers[0].id
 	g.sales(&s, catalogue, buyers, orders)
 	for _, c := range buyers {
 		g.customers.add(c.id, s.id, c.name, c.email, c.phone, resource.CustomerSearch(c.name, &c.email, &c.phone),
@@ -178,7 +179,7 @@ func surname(n int) string {
 	return syllables[n/len(syllables)] + syllables[n%len(syllables)]
 }
 
-func (g *generator) buyers(storeNumber, count int) []*customerData {
+func (g *generator) buyers(count int) []*customerData {
 	list := make([]*customerData, count)
 	for i := range list {
 		at := g.moment(i, count)
@@ -186,7 +187,6 @@ func (g *generator) buyers(storeNumber, count int) []*customerData {
 		list[i] = &customerData{
 			id: g.id(at), name: firstNames[g.random.IntN(len(firstNames))] + " " + strings.ToUpper(last[:1]) + last[1:] + "nd",
 			email: fmt.Sprintf("buyer.%d@mail.example.com", i), phone: fmt.Sprintf("+23767%07d", i), createdAt: at,
-			storeNumber: storeNumber,
 		}
 	}
 	return list
@@ -195,19 +195,7 @@ func (g *generator) buyers(storeNumber, count int) []*customerData {
 // statuses are those of ten orders in a row; most orders are paid.
 var statuses = []string{"PAID", "PAID", "PAID", "PENDING", "PAID", "PAID", "FAILED", "PAID", "REFUNDED", "CANCELLED"}
 
-type linkData struct {
-	id     uuid.UUID
-	code   string
-	count  int
-	amount int64
-	last   *time.Time
-}
-
 func (g *generator) sales(s *storeData, catalogue []productData, buyers []*customerData, count int) {
-	links := make([]linkData, linksPerStore)
-	for i := range links {
-		links[i] = linkData{id: g.id(g.moment(0, 1)), code: fmt.Sprintf("%s-%d", s.slug, i)}
-	}
 	for i := range count {
 		at := g.moment(i, count)
 		id, status := g.id(at), statuses[i%len(statuses)]
@@ -221,13 +209,9 @@ func (g *generator) sales(s *storeData, catalogue []productData, buyers []*custo
 			g.items.add(g.id(at), s.id, id, position, p.id, p.kind, p.title, p.price, quantity)
 			amount += p.price * int64(quantity)
 		}
-		var paidAt, link, note any
+		var paidAt, note any
 		if status == "PAID" || status == "REFUNDED" {
 			paidAt = at.Add(time.Minute)
-		}
-		if i%10 == 5 && !g.pending { // one of those paid
-			l, paid := &links[i/10%linksPerStore], at.Add(time.Minute)
-			l.count, l.amount, l.last, link = l.count+1, l.amount+amount, &paid, l.id
 		}
 		if i%4 == 0 {
 			note = "Livraison par e-mail, merci."
@@ -236,16 +220,7 @@ func (g *generator) sales(s *storeData, catalogue []productData, buyers []*custo
 		if status == "PAID" {
 			buyer.paid += amount
 		}
-		g.orders.add(id, s.id, fmt.Sprintf("ORD-%06d", i), status, amount, 5.0, buyer.id, link, note, paidAt, at, at)
+		g.orders.add(id, s.id, fmt.Sprintf("ORD-%06d", i), status, amount, 5.0, buyer.id, note, paidAt, at, at)
 		s.orders = append(s.orders, id)
-	}
-	for i, l := range links {
-		var last any
-		if l.last != nil {
-			last = *l.last
-		}
-		at := g.moment(0, 1)
-		g.links.add(l.id, s.id, l.code, "https://pay.example.com/"+l.code, fmt.Sprintf("Payment link %d", i), "OPEN", int64(100),
-			l.count, l.amount, last, at, at)
 	}
 }

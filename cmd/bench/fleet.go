@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,119 +14,138 @@ import (
 	"github.com/google/uuid"
 )
 
-// The parts that can be killed, by their place in a fleet.
+// The parts that can be killed, by their number in a fleet.
 const (
 	partServer = iota
 	partWorkerA
 	partWorkerB
-	partCheckout
 	partCount
 )
 
-var partNames = [partCount]string{"server", "worker 1", "worker 2", "checkout"}
+var partNames = [partCount]string{"server", "worker 1", "worker 2"}
 
-// fleet is the processes that are killed: those of the service, and one in which orders are
-// recorded and paid. It belongs to one goroutine, but for the orders and serving.
+// fleet is the processes that are killed, and an operator who records and pays orders. It belongs to
+// one goroutine, but for the servers' addresses.
 type fleet struct {
 	*stage
-	timeout time.Duration          // of the worker's attempts
-	rate    float64                // of the checkout
-	address atomic.Pointer[string] // of the server that was started last
+	timeout time.Duration // of the worker's attempts
+	rate    float64       // of orders
+	serves  atomic.Pointer[process]
 	parts   [partCount]*process
 	started [partCount]int // how often
 	lost    atomic.Int64   // leases that workers report as lost
-	reading sync.WaitGroup // the output of checkouts is being read
-
-	mu   sync.Mutex
-	paid []uuid.UUID
+	paid    []uuid.UUID    // orders, and acknowledged
 }
 
-// raise starts every part that is not running.
-func (f *fleet) raise(ctx context.Context) error {
+// serving is the public address of the server that was started last.
+func (f *fleet) serving() string { return f.serves.Load().api }
+
+// startMissing starts every part that is not running.
+func (f *fleet) startMissing(ctx context.Context) (err error) {
 	for part := range f.parts {
 		if f.parts[part] != nil {
 			continue
 		}
-		p, err := f.start(ctx, part)
-		if err != nil {
+		if f.parts[part], err = f.start(ctx, part); err != nil {
 			return err
 		}
-		f.parts[part] = p
 	}
 	return nil
 }
-
-// serving is the address of the server that was started last.
-func (f *fleet) serving() string { return *f.address.Load() }
 
 // holder is what PostgreSQL calls the process of a part: no two have the same.
 func (f *fleet) holder(part int) string { return fmt.Sprintf("part-%d-%d", part, f.started[part]) }
 
 func (f *fleet) start(ctx context.Context, part int) (*process, error) {
-	switch part {
-	case partServer:
-		p, l, err := f.startServer(ctx)
+	if part == partServer {
+		p, err := f.startServer(ctx)
 		if err == nil {
-			f.address.Store(&l.Addr)
+			f.serves.Store(p)
 		}
 		return p, err
-	case partCheckout:
-		p, _, err := startSelf(ctx, []string{subjectDatabase + "=" + f.url}, "checkout", fmt.Sprintf("--rate=%g", f.rate))
-		if err == nil {
-			f.reading.Go(func() { f.readPaid(p.out) })
-		}
-		return p, err
-	default:
-		f.started[part]++
+	}
+	f.started[part]++
+	own := *f.stage
+	if !f.database.sqlite {
 		address, err := url.Parse(f.url)
 		if err != nil {
 			return nil, err
 		}
-		if address.Scheme != "sqlite" {
-			query := address.Query()
-			query.Set("application_name", f.holder(part))
-			address.RawQuery = query.Encode()
-		}
-		own := *f.stage
+		query := address.Query()
+		query.Set("application_name", f.holder(part))
+		address.RawQuery = query.Encode()
 		own.url = address.String()
-		return own.startWorker(ctx, f.readWorkerLog, "--retry-delays="+retryDelays, "--timeout="+f.timeout.String())
 	}
+	return own.startWorker(ctx, f.readWorkerLog, retryDelays, "--timeout="+f.timeout.String())
 }
 
 // readWorkerLog adds up the leases that workers report as lost.
 func (f *fleet) readWorkerLog(line string) {
 	var l logLine
-	if json.Unmarshal([]byte(line), &l) == nil && strings.HasPrefix(l.Message, "leases were lost") {
+	if strings.Contains(line, "leases were lost") && json.Unmarshal([]byte(line), &l) == nil {
 		f.lost.Add(l.Deliveries)
 	}
 }
 
-// readPaid takes down what a checkout acknowledges, until it ends.
-func (f *fleet) readPaid(out *bufio.Reader) {
-	for {
-		line, err := out.ReadString('\n')
-		if err != nil {
-			return
-		}
-		if id, err := uuid.Parse(strings.TrimSpace(strings.TrimPrefix(line, paidPrefix))); err == nil {
-			f.mu.Lock()
-			f.paid = append(f.paid, id)
-			f.mu.Unlock()
-		}
+// orderTakers is how many orders are recorded and paid at the same time.
+const orderTakers = 2
+
+// takeOrders records orders of new buyers through the operator's listener and pays them, until it is
+// stopped: each gives an event of the customer and one of the order. Stop returns an error when the
+// server refused one; one that is away is nothing unusual.
+func (f *fleet) takeOrders(ctx context.Context) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	operator := newClient(func() string { return f.serves.Load().admin })
+	var takers sync.WaitGroup
+	var mu sync.Mutex
+	var refusal error
+	for n := range orderTakers {
+		takers.Go(func() {
+			for i := n; wait(ctx, seconds(orderTakers/f.rate)) == nil; i++ {
+				paid, err := f.sell(operator, f.stores[i%len(f.stores)])
+				mu.Lock()
+				if err != nil {
+					refusal = err
+				} else if paid != uuid.Nil {
+					f.paid = append(f.paid, paid)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	return func() error {
+		cancel()
+		takers.Wait()
+		operator.close()
+		return refusal
 	}
 }
 
-// acknowledged returns the orders that were paid, and acknowledged.
-func (f *fleet) acknowledged() []uuid.UUID {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return append([]uuid.UUID(nil), f.paid...)
+// sell records an order of a new buyer and pays it. It returns no id when there was no answer.
+func (f *fleet) sell(operator *client, s storeData) (uuid.UUID, error) {
+	email := "buyer." + uuid.NewString() + "@mail.example.com"
+	order := fmt.Sprintf(`{"store":%q,"name":"Awa Buyer","email":%q,"items":[{"productId":%q,"quantity":1}]}`,
+		s.slug, email, s.product)
+	recorded, err := f.operate(operator, "CreateOrder", order)
+	if err != nil || recorded == uuid.Nil {
+		return uuid.Nil, err
+	}
+	return f.operate(operator, "PayOrder", fmt.Sprintf(`{"id":%q}`, recorded))
+}
+
+// operate calls the operator's service of orders, by Connect in JSON, and returns the order's id.
+func (f *fleet) operate(operator *client, method, body string) (uuid.UUID, error) {
+	done := operator.call(request{"POST", "/storefront.admin.v1.OrderService/" + method, f.token, body}, time.Now())
+	if strings.HasPrefix(done.what, "4") {
+		return uuid.Nil, fmt.Errorf("%s was answered %s", method, done.what)
+	}
+	return done.created, nil
 }
 
 // kill kills parts at once.
 func (f *fleet) kill(parts []int) {
 	for _, part := range parts {
-		_ = f.parts[part].command.Process.Kill() // all are hit before the first is buried
+		_ = f.parts[part].command.Process.Kill() // all are hit before the first is waited for
 	}
 	for _, part := range parts {
 		f.parts[part].kill()
@@ -137,40 +155,16 @@ func (f *fleet) kill(parts []int) {
 
 // alive returns an error when a part has ended that nobody killed.
 func (f *fleet) alive() error {
-	for part, p := range f.parts {
+	for _, p := range f.parts {
 		if p != nil && !p.running() {
-			return fmt.Errorf("%s: %w", partNames[part], p.failure(errors.New("it ended by itself")))
+			return p.failure(errors.New("it ended by itself"))
 		}
 	}
 	return nil
 }
 
-// delivers reports whether a worker runs.
-func (f *fleet) delivers() bool { return f.parts[partWorkerA] != nil || f.parts[partWorkerB] != nil }
-
-// rest ends the checkout in good order; raise starts another.
-func (f *fleet) rest() error {
-	p := f.parts[partCheckout]
-	if p == nil {
-		return nil
-	}
-	f.parts[partCheckout] = nil
-	_ = p.in.Close() // closed already when it has ended
-	select {
-	case <-p.ended:
-	case <-time.After(endTimeout):
-		p.kill()
-	}
-	f.reading.Wait()
-	if p.err != nil {
-		return p.failure(p.err)
-	}
-	return nil
-}
-
 // end ends all parts in good order.
-func (f *fleet) end() error {
-	err := f.rest()
+func (f *fleet) end() (err error) {
 	for part, p := range f.parts {
 		if p != nil {
 			f.parts[part] = nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,13 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/cmd/bench/receiver"
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/queue"
 )
-
-// orphanBound is how long after a kill an attempt that was under way must be made again, as long
-// as there is a worker and a database.
-const orphanBound = 15 * time.Second
 
 // lease is one that was granted on a delivery, as the database has it.
 type lease struct {
@@ -44,22 +38,18 @@ func (k kill) ended(l lease, over time.Time) bool {
 	return mine && !k.until.Before(l.granted) && !k.from.After(over.Add(l.until.Sub(l.granted)))
 }
 
-// outage is a time during which no worker ran, or the database did not.
-type outage struct{ from, to time.Time }
-
 // ledger is all that is known when everything has settled: what was committed, what was
 // acknowledged to whoever caused it, what the receiver saw, what the journal says, and which
 // leases were granted and cut short.
 type ledger struct {
 	events    []committed
 	customers []uuid.UUID // created, and acknowledged by the server
-	orders    []uuid.UUID // paid, and acknowledged by the trader
+	orders    []uuid.UUID // paid, and acknowledged by the server
 	requests  []receiver.Request
 	journal   []finished
 	leases    []lease
 	kills     []kill
 	lost      int // leases that workers reported as lost
-	outages   []outage
 }
 
 // balance is what comes of a ledger.
@@ -72,10 +62,9 @@ type balance struct {
 	late, lost int
 	// duplicates are the requests for an event that the receiver had accepted before.
 	duplicates int
-	// longest is the longest that an orphan took from the kill until its attempt was made again;
-	// longestUp is the same without the outages.
-	longest, longestUp time.Duration
-	faults             []*fault
+	// longest is the longest that an orphan took from the kill until its attempt was made again.
+	longest time.Duration
+	faults  []*fault
 }
 
 // fault is something that must not be: how often it is, and the first case.
@@ -101,7 +90,6 @@ type sent struct {
 //   - An attempt that came twice for no kill is as many leases that ran out as workers report: one
 //     that was starved past its lease finds out when it writes. Any more are a defect.
 //   - An event that was accepted is attempted again only while the journal has no answer.
-//   - No orphan waited longer than orphanBound while there was a worker and a database.
 func (l *ledger) settleUp() balance {
 	b := balance{events: len(l.events), requests: len(l.requests), lost: l.lost}
 	journal := l.attempts(&b)
@@ -132,25 +120,6 @@ func (b *balance) err() error {
 		lines[i] = fmt.Sprintf("%s: %d (%s)", f.what, f.cases, f.first)
 	}
 	return errors.New(strings.Join(lines, "; "))
-}
-
-// finished is a row of the journal.
-type finished struct {
-	id, event uuid.UUID
-	status    string
-	attempts  []byte
-}
-
-// journal reads the finished deliveries.
-func journal(ctx context.Context, d *db.DB) (all []finished, err error) {
-	for row := range db.Rows(ctx, d.Reader(), "SELECT id, event_id, status, attempts FROM finished_deliveries") {
-		var f finished
-		if err := row.Scan(&f.id, &f.event, &f.status, &f.attempts); err != nil {
-			return nil, fmt.Errorf("read the journal: %w", err)
-		}
-		all = append(all, f)
-	}
-	return all, nil
 }
 
 // delivered is a delivery of the journal.
@@ -211,36 +180,12 @@ func (l *ledger) orphans(b *balance, journal map[uuid.UUID]delivered) map[sent]i
 			if i < 0 {
 				continue
 			}
-			at := l.kills[i].from
 			b.orphans++
 			orphans[sent{journal[of.delivery].event, of.number}]++
-			waited := next.granted.Sub(at)
-			up := waited - l.out(at, next.granted)
-			b.longest, b.longestUp = max(b.longest, waited), max(b.longestUp, up)
-			if up > orphanBound {
-				b.fault("orphans that waited too long", "delivery %s: %s after the kill, %s of it with a worker", of.delivery, waited, up)
-			}
+			b.longest = max(b.longest, next.granted.Sub(l.kills[i].from))
 		}
 	}
 	return orphans
-}
-
-// out is how much of a time was outage.
-func (l *ledger) out(from, to time.Time) time.Duration {
-	var sum time.Duration
-	for _, o := range l.outages {
-		begin, end := o.from, o.to
-		if begin.Before(from) {
-			begin = from
-		}
-		if end.After(to) {
-			end = to
-		}
-		if end.After(begin) {
-			sum += end.Sub(begin)
-		}
-	}
-	return sum
 }
 
 // accepted compares what was committed with what the receiver accepted.
@@ -299,7 +244,8 @@ func (l *ledger) compare(b *balance, journal map[uuid.UUID]delivered, orphans ma
 			b.duplicates++
 			for n := first; n < r.Attempt && n <= len(attempts[r.Event]); n++ {
 				if answer := attempts[r.Event][n-1].StatusCode; answer != 0 {
-					b.fault("attempts after one that was accepted", "event %s, attempt %d, though attempt %d was answered %d", r.Event, r.Attempt, n, answer)
+					b.fault("attempts after one that was accepted", "event %s, attempt %d, though attempt %d was answered %d",
+						r.Event, r.Attempt, n, answer)
 					break
 				}
 			}
@@ -314,17 +260,19 @@ func (l *ledger) compare(b *balance, journal map[uuid.UUID]delivered, orphans ma
 			seen := statuses[attempt]
 			delete(statuses, attempt)
 			if made.StatusCode != 0 && !slices.Contains(seen, made.StatusCode) {
-				b.fault("attempts that the receiver answered otherwise than the journal has it", "event %s, attempt %d: %v, not %d",
+				b.fault("attempts with another status in the journal", "event %s, attempt %d: %v, not %d",
 					d.event, made.Number, seen, made.StatusCode)
 			}
 			if more := len(seen) - 1 - orphans[attempt]; more > 0 {
 				b.late += more
-				late = fmt.Sprintf("event %s, attempt %d: %d times, %d of its leases cut short by a kill", d.event, made.Number, len(seen), orphans[attempt])
+				late = fmt.Sprintf("event %s, attempt %d: %d times, %d of its leases cut short by a kill",
+					d.event, made.Number, len(seen), orphans[attempt])
 			}
 		}
 	}
 	if b.late > l.lost {
-		b.faults = append(b.faults, &fault{"attempts that came twice for no kill, where workers report " + fmt.Sprint(l.lost) + " lost leases", b.late, late})
+		what := fmt.Sprintf("attempts that came twice for no kill, where workers report %d lost leases", l.lost)
+		b.faults = append(b.faults, &fault{what, b.late, late})
 	}
 	for attempt := range statuses {
 		b.fault("attempts that arrived and are not in the journal", "event %s, attempt %d", attempt.event, attempt.number)

@@ -66,11 +66,6 @@ func (s *sound) finish(t *testing.T, event uuid.UUID, attempts ...queue.Attempt)
 func TestASoundLedgerBalances(t *testing.T) {
 	t.Parallel()
 	s := newSound(t)
-	s.outages = []outage{
-		{killedAt.Add(-time.Minute), killedAt.Add(-time.Second)},
-		{killedAt.Add(-time.Second), killedAt.Add(500 * time.Millisecond)},
-		{killedAt.Add(1900 * time.Millisecond), killedAt.Add(time.Minute)},
-	}
 	b := s.settleUp()
 	require.NoError(t, b.err())
 	require.Equal(t, 2, b.events)
@@ -79,7 +74,6 @@ func TestASoundLedgerBalances(t *testing.T) {
 	require.Equal(t, 1, b.duplicates)
 	// The journal keeps milliseconds, so the start is a little before the moment it was made of.
 	require.InDelta(t, 2*time.Second, b.longest, float64(time.Millisecond))
-	require.InDelta(t, 1400*time.Millisecond, b.longestUp, float64(time.Millisecond), "without the two outages within it")
 }
 
 func TestAnAttemptThatWasWrittenDownIsNoOrphan(t *testing.T) {
@@ -106,14 +100,18 @@ func TestASecondAttemptHasAReason(t *testing.T) {
 	}{
 		{"its worker was killed", func(*sound) {}, 1, 0, ""},
 		{"its worker held it for too long and was killed then", killedLater(6 * time.Second), 1, 0, ""},
-		{"the database crashed", func(s *sound) { s.kills = []kill{{from: killedAt, until: killedAt.Add(time.Minute), database: true}} }, 1, 0, ""},
+		{"the database crashed", func(s *sound) {
+			s.kills = []kill{{from: killedAt, until: killedAt.Add(time.Minute), database: true}}
+		}, 1, 0, ""},
 		{"any worker was killed, where the database does not know whose it was", func(s *sound) { s.leases[2].holder = "" }, 1, 0, ""},
 		{"its lease ran out, and its worker reports that", func(s *sound) { s.kills, s.lost = nil, 1 }, 0, 1, ""},
 		{"none", func(s *sound) { s.kills = nil }, 0, 1, "came twice for no kill, where workers report 0 lost leases: 1 ("},
 		{"another worker was killed", func(s *sound) { s.kills[0].holders[0] = "worker-2" }, 0, 1, "for no kill"},
 		{"a worker was killed before it had the lease", killedLater(-time.Second), 0, 1, "for no kill"},
 		{"its worker was killed long after", killedLater(9 * time.Second), 0, 1, "for no kill"},
-		{"the database crashed before", func(s *sound) { s.kills[0].database, s.kills[0].until = true, killedAt.Add(-time.Second) }, 0, 1, "for no kill"},
+		{"the database crashed before", func(s *sound) {
+			s.kills[0].database, s.kills[0].until = true, killedAt.Add(-time.Second)
+		}, 0, 1, "for no kill"},
 		{"the database crashed when it had run out", func(s *sound) {
 			s.kills[0].database, s.kills[0].from, s.kills[0].until = true, killedAt.Add(5*time.Second), killedAt.Add(6*time.Second)
 		}, 0, 1, "for no kill"},
@@ -162,7 +160,9 @@ func TestFaultsAreFound(t *testing.T) {
 		{"an event is lost", "committed and never received: 1 (", func(_ *testing.T, s *sound) {
 			s.requests = s.requests[:2]
 		}},
-		{"an event was only ever failed", "committed and never received: 1", func(_ *testing.T, s *sound) { s.requests[1].Status = 500 }},
+		{"an event was only ever failed", "committed and never received: 1", func(_ *testing.T, s *sound) {
+			s.requests[1].Status = 500
+		}},
 		{"an event of a transaction that was rolled back is sent", "received and never committed: 1", func(_ *testing.T, s *sound) {
 			s.events = s.events[:1]
 			s.orders = nil
@@ -170,7 +170,9 @@ func TestFaultsAreFound(t *testing.T) {
 		{"an acknowledged customer has no event", "without an event customer.created: 1", func(_ *testing.T, s *sound) {
 			s.customers = append(s.customers, uuid.New())
 		}},
-		{"an acknowledged payment has another event only", "without an event order.paid: 1", func(_ *testing.T, s *sound) { s.events[1].kind = "order.failed" }},
+		{"an acknowledged payment has another event only", "without an event order.paid: 1", func(_ *testing.T, s *sound) {
+			s.events[1].kind = "order.failed"
+		}},
 		{"an event was never passed on", "exactly one delivery in the journal: 1", func(_ *testing.T, s *sound) {
 			s.events = append(s.events, committed{uuid.New(), uuid.New(), "order.paid"})
 		}},
@@ -178,26 +180,26 @@ func TestFaultsAreFound(t *testing.T) {
 			s.finish(t, s.plain, queue.Attempt{Number: 1, StartedAt: killedAt, StatusCode: 200})
 		}},
 		{"a delivery was given up", "did not succeed: 1", func(_ *testing.T, s *sound) { s.journal[0].status = queue.Failed }},
-		{"a second duplicate of one kill", "came twice for no kill, where workers report 0 lost leases: 1", func(_ *testing.T, s *sound) {
+		{"a second duplicate of one kill", "for no kill, where workers report 0 lost leases: 1", func(_ *testing.T, s *sound) {
 			s.see(s.orphan, 1, time.Minute, 200)
 		}},
 		{"a duplicate of another event than the orphan's", "came twice for no kill", func(_ *testing.T, s *sound) {
 			s.see(s.plain, 2, time.Minute, 200)
 		}},
-		{"an attempt follows one that was accepted and written down", "attempts after one that was accepted: 1", func(t *testing.T, s *sound) {
+		{"an attempt follows one that was written down", "attempts after one that was accepted: 1", func(t *testing.T, s *sound) {
 			s.see(s.orphan, 2, 5*time.Second, 200)
 			s.journal = s.journal[:1]
-			s.finish(t, s.orphan, queue.Attempt{Number: 1, StartedAt: killedAt, StatusCode: 200}, queue.Attempt{Number: 2, StartedAt: killedAt, StatusCode: 200})
+			s.finish(t, s.orphan, queue.Attempt{Number: 1, StartedAt: killedAt, StatusCode: 200},
+				queue.Attempt{Number: 2, StartedAt: killedAt, StatusCode: 200})
 		}},
 		{"an attempt is repeated though it was failed and written down", "came twice for no kill", func(_ *testing.T, s *sound) {
 			s.see(s.plain, 1, -9500*time.Millisecond, 500)
 		}},
-		{"the journal has another status than the receiver gave", "otherwise than the journal has it: 1", func(_ *testing.T, s *sound) {
+		{"the journal has another status than the receiver gave", "another status in the journal: 1", func(_ *testing.T, s *sound) {
 			s.requests[0].Status = 503
 		}},
-		{"an attempt is missing in the journal", "arrived and are not in the journal: 1", func(_ *testing.T, s *sound) { s.see(s.plain, 3, -8*time.Second, 500) }},
-		{"the orphan waited too long", "waited too long: 1", func(_ *testing.T, s *sound) {
-			s.leases[3].granted = killedAt.Add(orphanBound + time.Millisecond)
+		{"an attempt is missing in the journal", "arrived and are not in the journal: 1", func(_ *testing.T, s *sound) {
+			s.see(s.plain, 3, -8*time.Second, 500)
 		}},
 		{"the journal skips a number", "attempts out of order: 1", func(t *testing.T, s *sound) {
 			s.journal = s.journal[1:]

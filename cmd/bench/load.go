@@ -4,35 +4,65 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// mostSpread is the longest time over which clients begin.
-const mostSpread = time.Second
+// rotation makes requests to stores, with their keys in turns. Goroutines share it.
+type rotation struct {
+	stores  []storeData
+	turn    atomic.Int64 // the next key's number
+	created atomic.Int64 // customers sent so far
+}
+
+// next returns the next key in turn and its store: all stores first, then their next keys, so that
+// each key is used as seldom as can be.
+func (r *rotation) next() (*storeData, string) {
+	n := int(r.turn.Add(1) - 1)
+	s := &r.stores[n%len(r.stores)]
+	return s, s.key(n / len(r.stores))
+}
+
+// repeat returns a request with the next key each time.
+func (r *rotation) repeat(method, path, body string) func() request {
+	return func() request {
+		_, key := r.next()
+		return request{method, path, key, body}
+	}
+}
+
+// newCustomer creates a customer that no store has yet.
+func (r *rotation) newCustomer() request {
+	_, key := r.next()
+	return request{"POST", "/v1/customers", key, newCustomerBody(r.created.Add(1))}
+}
+
+// newCustomerBody is the nth customer that no store has yet.
+func newCustomerBody(n int64) string {
+	return fmt.Sprintf(`{"name":"Nadège Customer %d","email":"New.Customer.%d@example.com","phone":"+23765%07d"}`, n, n, n)
+}
 
 // closedLoop is clients that each wait for an answer before they ask again.
 type closedLoop struct {
 	address string
 	clients int
-	// patience is how long a client waits for an answer; zero means answerTimeout.
-	patience time.Duration
-	// pause is how long a client waits after an answer that is no success.
-	pause time.Duration
+	// pause is how long a client waits after an answer that is no success; a client that heeds
+	// Retry-After waits as long as that says instead.
+	pause  time.Duration
+	heeded bool
 	// strict ends the run at the first answer that is no success.
 	strict bool
-	// next returns a request of a client.
-	next func(client int) request
+	// next returns a request. Goroutines share it.
+	next func() request
 }
 
 // run asks for a time, or until the context ends, and returns all calls in no order and how long
 // they took.
 func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time.Duration, error) {
-	if l.patience == 0 {
-		l.patience = answerTimeout
-	}
 	c := newClient(at(l.address))
 	defer c.close()
 	group, within := errgroup.WithContext(ctx)
@@ -41,17 +71,15 @@ func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time
 	end := start.Add(length)
 	for n := range l.clients {
 		group.Go(func() error {
-			// They know nothing of each other, so that they do not all begin, or come back, in one moment.
-			_ = wait(within, min(l.pause, mostSpread)*time.Duration(n)/time.Duration(l.clients)) // it ends with the context, as the loop does
 			for now := time.Now(); now.Before(end) && within.Err() == nil; {
-				made := c.call(l.next(n), now, l.patience)
-				calls[n] = append(calls[n], made)
-				if made.verdict != served && l.strict {
-					return fmt.Errorf("answered %s", made.what)
+				done := c.call(l.next(), now)
+				calls[n] = append(calls[n], done)
+				if done.verdict != served && l.strict {
+					return fmt.Errorf("answered %s", done.what)
 				}
-				now = made.ended()
-				if made.verdict != served {
-					_ = wait(within, min(l.pause, time.Until(end))) // it ends with the context, as the loop does
+				now = done.ended()
+				if done.verdict != served {
+					_ = wait(within, min(l.pauseAfter(done), time.Until(end))) // it ends with the context, as the loop does
 					now = time.Now()
 				}
 			}
@@ -62,16 +90,23 @@ func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time
 	return slices.Concat(calls...), time.Since(start), err
 }
 
+func (l closedLoop) pauseAfter(c call) time.Duration {
+	if after, err := strconv.Atoi(c.retryAfter); l.heeded && err == nil {
+		return time.Duration(after) * time.Second
+	}
+	return l.pause
+}
+
 // start asks until it is stopped; stop returns all calls.
 func (l closedLoop) start(ctx context.Context) (stop func() []call) {
-	ctx, leave := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan []call, 1)
 	go func() {
 		calls, _, _ := l.run(ctx, time.Hour) // without strict it does not fail
 		done <- calls
 	}()
 	return func() []call {
-		leave()
+		cancel()
 		return <-done
 	}
 }
@@ -80,35 +115,36 @@ func (l closedLoop) start(ctx context.Context) (stop func() []call) {
 // its time counts from then.
 type openLoop struct {
 	address func() string
-	rate    float64             // requests in a second
-	next    func(n int) request // the nth, from 0
+	rate    float64 // requests in a second
+	// retries is how often a request is sent again that reached nobody: not at all, unless it is set.
+	retries int
+	next    func() request
 
-	client *client
-	sent   int // so far; of the goroutine that sends
-	mu     sync.Mutex
-	calls  []call
-	under  sync.WaitGroup
-	leave  context.CancelFunc
+	client   *client
+	mu       sync.Mutex
+	calls    []call
+	underWay sync.WaitGroup
+	cancel   context.CancelFunc
 }
 
 // start begins to ask.
 func (l *openLoop) start(ctx context.Context) {
-	ctx, l.leave = context.WithCancel(ctx)
+	ctx, l.cancel = context.WithCancel(ctx)
 	l.client = newClient(l.address)
+	l.client.http.MaxIdemponentCallAttempts = 1 + l.retries
 	begin := time.Now()
-	l.under.Go(func() {
+	l.underWay.Go(func() {
 		for n := 0; ; n++ {
 			due := begin.Add(time.Duration(float64(n) / l.rate * float64(time.Second)))
 			if wait(ctx, time.Until(due)) != nil {
 				return
 			}
-			number := l.sent
-			l.sent++
-			l.under.Go(func() {
-				made := l.client.call(l.next(number), due, answerTimeout)
+			r := l.next()
+			l.underWay.Go(func() {
+				done := l.client.call(r, due)
 				l.mu.Lock()
 				defer l.mu.Unlock()
-				l.calls = append(l.calls, made)
+				l.calls = append(l.calls, done)
 			})
 		}
 	})
@@ -117,20 +153,13 @@ func (l *openLoop) start(ctx context.Context) {
 // stop asks no more, waits for the answers under way and returns all calls since the start in the
 // order in which they were due.
 func (l *openLoop) stop() []call {
-	l.leave()
-	l.under.Wait()
+	l.cancel()
+	l.underWay.Wait()
 	l.client.close()
 	calls := l.calls
 	l.calls = nil
 	slices.SortFunc(calls, func(a, b call) int { return a.due.Compare(b.due) })
 	return calls
-}
-
-// watch asks for a while.
-func (l *openLoop) watch(ctx context.Context, d time.Duration) ([]call, error) {
-	l.start(ctx)
-	err := wait(ctx, d)
-	return l.stop(), err
 }
 
 // wait waits, or less long when the context ends.
@@ -143,18 +172,18 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// bystanderRate is how often a bystander asks in a second: the p99 of a few seconds needs some
-// hundreds of answers.
-const bystanderRate = 100
+// pollPause is how often it is looked whether something has come about.
+const pollPause = 50 * time.Millisecond
 
-// newBystander returns the traffic of a store that asks for nothing but the store.
-func newBystander(address string, s storeData) *openLoop {
-	return &openLoop{address: at(address), rate: bystanderRate, next: func(n int) request { return s.get(n, "/v1/store") }}
-}
-
-// newCreator returns traffic that creates customers in a store, numbered from first.
-func newCreator(address string, rate float64, s storeData, first int) *openLoop {
-	return &openLoop{address: at(address), rate: rate, next: func(n int) request {
-		return request{"POST", "/v1/customers", s.key(n), newCustomerBody(int64(first + n))}
-	}}
+// poll waits until something has come about, at most for a time. It reports whether it has.
+func poll(ctx context.Context, limit time.Duration, come func() (bool, error)) (bool, error) {
+	for deadline := time.Now().Add(limit); ; {
+		done, err := come()
+		if done || err != nil || time.Now().After(deadline) {
+			return done, err
+		}
+		if err := wait(ctx, pollPause); err != nil {
+			return false, err
+		}
+	}
 }

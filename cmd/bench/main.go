@@ -1,28 +1,6 @@
-// Bench measures the service against yardsticks that do the same work in the same minutes. What
-// counts is the ratio of the two, taken round by round; the absolute figures are those of the
-// machine. Whatever it measures runs in processes of its own on loopback addresses, over a database
-// that it makes and removes. It sees nothing of the network and, beyond a warm page cache, nothing
-// of a disk.
-//
-//	bench api --database-url postgres://postgres@127.0.0.1:5432/postgres
-//
-// measures the public API against handlers of the same operations written by hand, and asks both in
-// turns through kept-alive connections. It refuses to go on when the two do not answer alike, and
-// fails on the first answer that is not a success.
-//
-//	bench lists --database-url postgres://postgres@127.0.0.1:5432/postgres
-//
-// measures lists in stores of several sizes: what a page costs must not depend on them.
-//
-//	bench webhooks --database-url postgres://postgres@127.0.0.1:5432/postgres
-//
-// measures the way from a commit to the verified delivery of its event, beside a loop that signs and
-// posts the same events and stores nothing. It fails unless every event arrived once.
-//
-//	bench chaos --rounds 50
-//
-// measures nothing: it kills the service's processes under load, lets the database crash, and
-// accounts for every event. With --scene it plays named faults instead, one after the other.
+// Bench measures the service and breaks it. It drives a built storefront program, in processes of
+// its own on loopback addresses, over a database that it makes and removes. It sees nothing of a
+// network and, beyond a warm page cache, nothing of a disk.
 package main
 
 import (
@@ -31,7 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -44,50 +26,116 @@ const (
 )
 
 type commands struct {
-	API      apiCommand      `cmd:"" default:"withargs" name:"api" help:"Measure the public API against the yardstick (the default)."`
+	API      apiCommand      `cmd:"" default:"withargs" name:"api" help:"Measure the public API (the default)."`
 	Lists    listsCommand    `cmd:"" help:"Measure lists of orders in stores of several sizes."`
 	Webhooks webhooksCommand `cmd:"" help:"Measure the way from a commit to the delivery of its event."`
 	Chaos    chaosCommand    `cmd:"" help:"Kill processes under load and account for every event."`
-	Subject  subjectCommand  `cmd:"" hidden:"" help:"Serve one of the two sides; started by api."`
-	Post     postCommand     `cmd:"" hidden:"" help:"Post events and store nothing; started by webhooks."`
-	Checkout checkoutCommand `cmd:"" hidden:"" help:"Record and pay orders until it is killed; started by chaos."`
-	Work     workCommand     `cmd:"" hidden:"" help:"Deliver by another clock until standard input ends; started by chaos."`
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// streams are where a command reads and writes.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
+// streams are where a command writes: its result, and its progress.
+type streams struct{ out, err io.Writer }
+
+func (s streams) progress(format string, args ...any) { fmt.Fprintf(s.err, format+"\n", args...) }
 
 // run parses the arguments, runs the command and returns the exit code.
-func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer) int {
+func run(ctx context.Context, args []string, out, stderr io.Writer) int {
 	var c commands
 	parser, err := kong.New(&c, kong.Name("bench"), kong.Writers(out, stderr),
-		kong.Description("Measures the service against code written by hand, and breaks it."),
-		kong.BindTo(ctx, (*context.Context)(nil)))
+		kong.Description("Measures the service, and breaks it."), kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "bench:", err)
+		fmt.Fprintln(stderr, "bench:", err)
 		return exitFailed
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "bench:", err)
+		fmt.Fprintln(stderr, "bench:", err)
 		return exitUsage
 	}
-	if err := command.Run(streams{in, out, stderr}); err != nil {
-		if ctx.Err() != nil { // whatever broke because of it
+	if err := command.Run(streams{out, stderr}); err != nil {
+		if ctx.Err() != nil { // whatever failed because of it
 			err = errors.New("interrupted")
 		}
-		_, _ = fmt.Fprintln(stderr, "bench:", err)
+		fmt.Fprintln(stderr, "bench:", err)
 		return exitFailed
 	}
 	return 0
+}
+
+// serviceFlags are common to all commands.
+type serviceFlags struct {
+	Binary string `type:"path" placeholder:"FILE" help:"The storefront program; without it, it is built."`
+}
+
+// databaseFlags are those of commands that measure.
+type databaseFlags struct {
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"A PostgreSQL server that lets it create databases; else SQLite."`
+}
+
+func (f *databaseFlags) check() error {
+	scheme, _, _ := strings.Cut(f.DatabaseURL, ":")
+	if f.DatabaseURL != "" && scheme != "postgres" && scheme != "postgresql" {
+		return errors.New("--database-url must be postgres://…")
+	}
+	return nil
+}
+
+// atLeast refuses flags whose values are too small, or too large for any machine.
+func atLeast(least int, flags map[string]int) error {
+	for flag, value := range flags {
+		if value < least || value > 100_000_000 {
+			return fmt.Errorf("--%s must be a whole number from %d", flag, least)
+		}
+	}
+	return nil
+}
+
+// workspace is a folder for the files of a run, and the program that is driven.
+type workspace struct{ folder, binary string }
+
+// open makes the folder, and builds the program in it unless there is one. Close removes the folder.
+func (f *serviceFlags) open(ctx context.Context) (workspace, error) {
+	folder, err := os.MkdirTemp("", "storefront-bench-")
+	if err != nil {
+		return workspace{}, err
+	}
+	w := workspace{folder, f.Binary}
+	if w.binary == "" {
+		w.binary, err = buildService(ctx, folder)
+	}
+	if err != nil {
+		return w, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+func (w workspace) close() error { return os.RemoveAll(w.folder) }
+
+const (
+	serviceModule  = "go.storefront.example"
+	servicePackage = "./cmd/storefront"
+)
+
+// buildService builds the storefront program into a folder, within its own module, with the versions
+// that it is released with.
+func buildService(ctx context.Context, folder string) (path string, err error) {
+	path = filepath.Join(folder, "storefront")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	module, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", serviceModule).Output()
+	if err != nil {
+		return "", fmt.Errorf("find %s (or name a built program with --binary): %w", serviceModule, err)
+	}
+	build := exec.CommandContext(ctx, "go", "-C", strings.TrimSpace(string(module)), "build", "-o", path, servicePackage)
+	if text, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w: %s", servicePackage, err, strings.TrimSpace(string(text)))
+	}
+	return path, nil
 }

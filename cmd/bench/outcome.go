@@ -1,22 +1,34 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 )
 
+// The bounds that scenes share.
+const (
+	// fairP99 bounds another store's p99 under a fault.
+	fairP99 = 250 * time.Millisecond
+	// recoveryBound is how soon all is well after a fault.
+	recoveryBound = time.Second
+	// deadlineSlack is by how much an answer may miss the deadline: the way there and back. A busy
+	// machine may take up to busySlack.
+	deadlineSlack, busySlack = time.Second, 3 * time.Second
+)
+
 // outcome is what a scene came to.
 type outcome struct {
-	name, title string
-	judged      bool // whether what took too long counts
-	did         []string
-	lost        tally
-	wrong       tally
-	quiet, then []time.Duration // the bystander's answers, sorted: before the fault and under it
-	bounds      []bound
+	name, title  string
+	judged       bool // whether what took too long counts
+	did          []string
+	lost, wrong  tally
+	quiet, under []time.Duration // the bystander's answers, sorted: before the fault and under it
+	bounds       []bound
 }
 
 // bound is something that must hold.
@@ -41,25 +53,56 @@ func (o *outcome) mustFast(held bool, format string, args ...any) {
 	o.bounds = append(o.bounds, bound{fmt.Sprintf(format, args...), held, true})
 }
 
-// bystander takes in the bystander's answers.
-func (o *outcome) bystander(quiet, then []call) {
-	o.quiet, o.then = latencies(quiet), latencies(then)
+// answers counts calls by verdict, and takes in the wrong ones.
+func (o *outcome) answers(calls []call) (counts [wrong + 1]int) {
+	for _, c := range calls {
+		counts[c.verdict]++
+		if c.verdict == wrong {
+			o.wrong.add(c.what, 1)
+		}
+	}
+	return counts
 }
 
-// ratio is the bystander's p99 under the fault over its quiet one.
-func (o *outcome) ratio() float64 { return ratioOf(o.quiet, o.then) }
+// answered is answers in words.
+func (o *outcome) answered(calls []call) string {
+	counts, times := o.answers(calls), latencies(calls)
+	return fmt.Sprintf("%d served, %d refused with 503, %d with 429; p50 %s, longest %s",
+		counts[served], counts[refused], counts[limited], fine(percentile(times, 50)), fine(percentile(times, 100)))
+}
 
-// ratioOf is the p99 of sorted times over that of others, 0 when there are none.
-func ratioOf(quiet, then []time.Duration) float64 {
-	if p99 := percentile(quiet, 99); p99 > 0 {
-		return float64(percentile(then, 99)) / float64(p99)
-	}
-	return 0
+// fair holds the answers of a store without a part in the fault against the bounds.
+func (o *outcome) fair(under []call) {
+	counts := o.answers(under)
+	turnedDown := counts[refused] + counts[limited]
+	o.must(turnedDown*5 <= len(under), "four of five requests of another store are served on a busy machine, too")
+	o.mustFast(turnedDown == 0, "and all of them on another (%d of %d were refused)", turnedDown, len(under))
+	o.prompt(under)
+}
+
+// prompt holds only their p99 against its bound.
+func (o *outcome) prompt(under []call) {
+	p99 := percentile(latencies(under), 99)
+	o.mustFast(p99 < fairP99, "another store's p99 stays under %s (%s)", fairP99, fine(p99))
+}
+
+// inTime holds the longest answer against a deadline.
+func (o *outcome) inTime(what string, calls []call, deadline time.Duration) {
+	longest := percentile(latencies(calls), 100)
+	o.must(longest <= deadline+busySlack, "every %s ends with its deadline of %s, on a busy machine too (%s)",
+		what, deadline, fine(longest))
+	o.mustFast(longest <= deadline+deadlineSlack, "and within %s of it", deadlineSlack)
+}
+
+// recovers holds the answers after a moment against the bound.
+func (o *outcome) recovers(calls []call, freed time.Time, limit time.Duration, when string) {
+	took := recovered(calls, freed, limit)
+	o.mustFast(took <= recoveryBound, "all is well within %s %s (%s)", recoveryBound, when, fine(took))
 }
 
 // held reports whether all has held that counts.
 func (o *outcome) held() bool {
-	if o.lost.sum() > 0 || o.wrong.sum() > 0 {
+	if len(o.lost) > 0 || len(o.wrong) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(o.bounds, func(b bound) bool { return !b.held && (o.judged || !b.speed) })
@@ -67,16 +110,15 @@ func (o *outcome) held() bool {
 
 // write prints the outcome.
 func (o *outcome) write(w io.Writer, took time.Duration) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s (%s)\n", o.name, o.title, took.Round(100*time.Millisecond))
+	fmt.Fprintf(w, "%s: %s (%s)\n", o.name, o.title, took.Round(100*time.Millisecond))
 	for _, line := range o.did {
-		fmt.Fprintf(&b, "  %s\n", line)
+		fmt.Fprintf(w, "  %s\n", line)
 	}
-	fmt.Fprintf(&b, "  lost: %s\n  wrong: %s\n", o.lost.String(), o.wrong.String())
-	if len(o.quiet) > 0 && len(o.then) > 0 {
-		fmt.Fprintf(&b, "  bystander: quiet p50 %s, p99 %s; then p50 %s, p99 %s, longest %s: %.1f times the quiet p99\n",
-			fine(percentile(o.quiet, 50)), fine(percentile(o.quiet, 99)), fine(percentile(o.then, 50)), fine(percentile(o.then, 99)),
-			fine(percentile(o.then, 100)), o.ratio())
+	fmt.Fprintf(w, "  lost: %s\n  wrong: %s\n", o.lost, o.wrong)
+	if len(o.quiet) > 0 && len(o.under) > 0 {
+		fmt.Fprintf(w, "  bystander: quiet p50 %s, p99 %s; then p50 %s, p99 %s, longest %s\n",
+			fine(percentile(o.quiet, 50)), fine(percentile(o.quiet, 99)),
+			fine(percentile(o.under, 50)), fine(percentile(o.under, 99)), fine(percentile(o.under, 100)))
 	}
 	for _, bound := range o.bounds {
 		verdict := "held"
@@ -86,17 +128,9 @@ func (o *outcome) write(w io.Writer, took time.Duration) {
 		case !bound.held:
 			verdict = "NOT HELD"
 		}
-		fmt.Fprintf(&b, "  %s: %s\n", verdict, bound.text)
+		fmt.Fprintf(w, "  %s: %s\n", verdict, bound.text)
 	}
-	_, _ = fmt.Fprintln(w, b.String())
-}
-
-// so is what was done before a scene broke off.
-func (o *outcome) so() string {
-	if len(o.did) == 0 {
-		return ""
-	}
-	return strings.Join(o.did, "; ") + ": "
+	fmt.Fprintln(w)
 }
 
 // fine is a time with the digits that a latency is worth.
@@ -108,53 +142,34 @@ func fine(d time.Duration) time.Duration {
 }
 
 // tally counts cases by what they are. The zero value is empty.
-type tally struct {
-	counts map[string]int
-}
+type tally map[string]int
 
 func (t *tally) add(what string, n int) {
 	if n == 0 {
 		return
 	}
-	if t.counts == nil {
-		t.counts = map[string]int{}
+	if *t == nil {
+		*t = tally{}
 	}
-	t.counts[what] += n
-}
-
-func (t *tally) sum() int {
-	sum := 0
-	for _, n := range t.counts {
-		sum += n
-	}
-	return sum
+	(*t)[what] += n
 }
 
 // tallied is how many kinds of cases are printed.
 const tallied = 6
 
 // String is the most frequent cases, or nothing.
-func (t *tally) String() string {
-	if len(t.counts) == 0 {
+func (t tally) String() string {
+	if len(t) == 0 {
 		return "nothing"
 	}
-	kinds := make([]string, 0, len(t.counts))
-	for kind := range t.counts {
-		kinds = append(kinds, kind)
-	}
-	slices.SortFunc(kinds, func(a, b string) int {
-		if d := t.counts[b] - t.counts[a]; d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
-	})
+	kinds := slices.SortedFunc(maps.Keys(t), func(a, b string) int { return cmp.Or(t[b]-t[a], strings.Compare(a, b)) })
 	var parts []string
 	for n, kind := range kinds {
 		if n == tallied {
 			parts = append(parts, fmt.Sprintf("%d other kinds", len(kinds)-n))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%d × %s", t.counts[kind], kind))
+		parts = append(parts, fmt.Sprintf("%d × %s", t[kind], kind))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -29,16 +30,22 @@ type payment struct {
 	at    time.Time // the wall clock's, right after the commit returned
 }
 
+// commits is when the first and the last of payments were committed.
+func commits(payments []payment) (first, last time.Time) {
+	earlier := func(a, b payment) int { return a.at.Compare(b.at) }
+	return slices.MinFunc(payments, earlier).at, slices.MaxFunc(payments, earlier).at
+}
+
 // dueOrder is one to pay.
 type dueOrder struct {
 	id    uuid.UUID
 	store tenant.Store
 }
 
-// payAll pays orders by the rules of the shop, as the payment provider's answer does, and returns when
+// pay pays orders by the rules of the shop, as the payment provider's answer does, and returns when
 // each payment was committed, in the order of the orders.
-func (b *webhookBench) payAll(ctx context.Context, what toPay) (_ []payment, err error) {
-	s, err := db.Open(ctx, db.Config{URL: b.url, MaxConns: b.command.Writers})
+func (r *webhooksRun) pay(ctx context.Context, what toPay) (_ []payment, err error) {
+	s, err := db.Open(ctx, db.Config{URL: r.url, MaxConns: r.Writers})
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +58,9 @@ func (b *webhookBench) payAll(ctx context.Context, what toPay) (_ []payment, err
 	payments := make([]payment, len(orders))
 	var next atomic.Int64
 	start := time.Now()
+	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "bench"}
 	group, ctx := errgroup.WithContext(ctx)
-	for range b.command.Writers {
+	for range r.Writers {
 		group.Go(func() error {
 			for {
 				i := int(next.Add(1) - 1)
@@ -60,7 +68,7 @@ func (b *webhookBench) payAll(ctx context.Context, what toPay) (_ []payment, err
 					return ctx.Err()
 				}
 				if what.rate > 0 {
-					time.Sleep(time.Until(start.Add(time.Duration(float64(i) / what.rate * float64(time.Second)))))
+					time.Sleep(time.Until(start.Add(seconds(float64(i) / what.rate))))
 				}
 				o := orders[i]
 				if _, err := rules.PayOrder(tenant.With(ctx, o.store, operator), o.id.String()); err != nil {
@@ -86,7 +94,7 @@ func (t toPay) orders(ctx context.Context, s *db.DB, rules *service.Shop) ([]due
 	// Their ids sort by time, and the orders of all stores were made over the same time.
 	var orders []dueOrder
 	each := map[uuid.UUID]int{}
-	for row := range db.Rows(ctx, s.Reader(), `SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id`) {
+	for row := range db.Rows(ctx, s.Reader(), "SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id") {
 		var order, owner uuid.UUID
 		if err := row.Scan(&order, &owner); err != nil {
 			return nil, err
@@ -100,14 +108,8 @@ func (t toPay) orders(ctx context.Context, s *db.DB, rules *service.Shop) ([]due
 			break
 		}
 	}
-	if len(orders) < max(t.events, t.each*t.stores) {
+	if len(orders) < max(t.events, t.each*t.stores, 1) {
 		return nil, fmt.Errorf("there are only %d orders left to pay", len(orders))
 	}
 	return orders, nil
 }
-
-// operator is who pays orders and registers webhooks.
-var operator = tenant.Actor{Type: tenant.ActorOperator, Name: "bench"}
-
-// slugOf is the slug of a store of the data set.
-func slugOf(n int) string { return fmt.Sprintf("store-%04d", n) }

@@ -2,12 +2,9 @@ package main
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,142 +18,90 @@ const (
 	readyTimeout = 30 * time.Second
 	// endTimeout is how long a process may take to end before it is killed.
 	endTimeout = 20 * time.Second
-	// keptLines is how many lines of a process are kept for the error of its end.
+	// keptLines is how many lines of a process's log are kept for the error of its end.
 	keptLines = 5
 )
 
-// errNotReady is of a process that was not ready within readyTimeout.
-var errNotReady = errors.New("it is not ready")
-
-// process is a program beside this one: the service's own, which logs when it is ready, or this one
-// under another command, which writes that on its standard output and ends when its input does.
-// Goroutines may share it.
+// process is a server or a worker. Goroutines may share it.
 type process struct {
-	name    string
-	command *exec.Cmd
-	in      io.WriteCloser // of this program's own commands
-	out     *bufio.Reader  // the same
-	log     *lineLog
-	ended   chan struct{}
-	err     error // once ended: why, nil after exit 0
-}
+	name       string
+	command    *exec.Cmd
+	api, admin string // where it listens
+	ended      chan struct{}
+	err        error // once ended: why, nil after exit 0
 
-// startProcess starts a command. OnLine, unless nil, gets each line of its standard error.
-func startProcess(name string, command *exec.Cmd, onLine func(line string)) (*process, error) {
-	p := &process{name: name, command: command, log: &lineLog{onLine: onLine}, ended: make(chan struct{})}
-	command.Stderr = p.log
-	// Whoever inherited its pipes must not hold its end up.
-	command.WaitDelay = endTimeout
-	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
-	}
-	go func() {
-		p.err = command.Wait()
-		if out, piped := command.Stdout.(*io.PipeWriter); piped {
-			_ = out.Close() // never fails
-		}
-		close(p.ended)
-	}()
-	return p, nil
-}
-
-// sayReady begins the first line of this program under another command, once it is ready.
-const sayReady = "ready "
-
-// untilInputEnds returns a context that ends when the input does: whoever started the process ends it so.
-func untilInputEnds(ctx context.Context, in io.Reader) (context.Context, context.CancelFunc) {
-	ctx, end := context.WithCancel(ctx)
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		end()
-	}()
-	return ctx, end
-}
-
-// self is this program under one of its hidden commands.
-func self(ctx context.Context, args ...string) (*exec.Cmd, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return exec.CommandContext(ctx, program, args...), nil //nolint:gosec // Ourselves.
-}
-
-// startSelf starts this program under one of its hidden commands, with more of an environment, and
-// waits until it is ready. It returns what follows sayReady.
-func startSelf(ctx context.Context, env []string, args ...string) (*process, string, error) {
-	command, err := self(ctx, args...)
-	if err != nil {
-		return nil, "", err
-	}
-	command.Env = environment(env...)
-	in, err := command.StdinPipe()
-	if err != nil {
-		return nil, "", err
-	}
-	out, outWriter := io.Pipe()
-	command.Stdout = outWriter
-	p, err := startProcess("the "+args[0], command, nil)
-	if err != nil {
-		return nil, "", err
-	}
-	p.in, p.out = in, bufio.NewReaderSize(out, 1<<20)
-	// One that never becomes ready must not hold everything up.
-	stop := time.AfterFunc(readyTimeout, p.kill)
-	line, err := p.out.ReadString('\n')
-	stop.Stop()
-	text, ready := strings.CutPrefix(strings.TrimSpace(line), sayReady)
-	if err != nil || !ready {
-		err = p.failure(errNotReady)
-		p.kill()
-		return nil, "", err
-	}
-	return p, text, nil
-}
-
-// startService starts a command of the storefront program and waits until its log has message,
-// whose line it returns. OnLine, unless nil, gets each line of the log.
-func startService(ctx context.Context, program string, env, args []string, message string, onLine func(line string)) (*process, logLine, error) {
-	command := exec.CommandContext(ctx, program, args...) //nolint:gosec // What is measured.
-	command.Env = environment(env...)
-	ready := make(chan logLine, 1)
-	waiting := true // of the goroutine that reads the log
-	p, err := startProcess("storefront "+args[0], command, func(line string) {
-		var l logLine
-		if waiting && json.Unmarshal([]byte(line), &l) == nil && l.Message == message {
-			waiting = false
-			ready <- l
-		}
-		if onLine != nil {
-			onLine(line)
-		}
-	})
-	if err != nil {
-		return nil, logLine{}, err
-	}
-	timeout := time.NewTimer(readyTimeout)
-	defer timeout.Stop()
-	select {
-	case l := <-ready:
-		return p, l, nil
-	case <-p.ended:
-	case <-timeout.C:
-	}
-	err = p.failure(errNotReady)
-	p.kill()
-	return nil, logLine{}, err
+	mu    sync.Mutex
+	lines []string // the last of its log
 }
 
 // logLine is what is read of the service's log, one JSON object a line.
 type logLine struct {
-	Message   string `json:"msg"`
-	Addr      string `json:"addr"`
-	AdminAddr string `json:"admin_addr"`
-	// The worker logs these when it stops, in milliseconds.
-	RelayP99 float64 `json:"relay_p99_ms"`
-	ClaimP99 float64 `json:"claim_p99_ms"`
-	// Deliveries are those whose leases were lost.
-	Deliveries int64 `json:"deliveries"`
+	Message    string `json:"msg"`
+	Addr       string `json:"addr"`
+	AdminAddr  string `json:"admin_addr"`
+	Deliveries int64  `json:"deliveries"` // whose leases were lost
+}
+
+// startProcess starts a server or a worker and waits until its log has a message. OnLine, unless nil,
+// gets each line of the log.
+func startProcess(command *exec.Cmd, message string, onLine func(string)) (*process, error) {
+	p := &process{name: "storefront " + command.Args[1], command: command, ended: make(chan struct{})}
+	log, err := command.StderrPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", p.name, err)
+	}
+	ready := make(chan struct{})
+	go func() {
+		waiting := true
+		lines := bufio.NewScanner(log)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			p.keep(lines.Text())
+			if onLine != nil {
+				onLine(lines.Text())
+			}
+			if waiting && p.became(lines.Bytes(), message) {
+				waiting = false
+				close(ready)
+			}
+		}
+		p.err = command.Wait()
+		close(p.ended)
+	}()
+	select {
+	case <-ready:
+		return p, nil
+	case <-p.ended:
+	case <-time.After(readyTimeout):
+		p.kill()
+	}
+	return nil, p.failure(errors.New("it is not ready"))
+}
+
+// became takes in where the process listens, and reports whether a line has the message.
+func (p *process) became(line []byte, message string) bool {
+	var l logLine
+	if json.Unmarshal(line, &l) != nil {
+		return false
+	}
+	if l.Addr != "" {
+		p.api = l.Addr
+	}
+	if l.AdminAddr != "" {
+		p.admin = l.AdminAddr
+	}
+	return l.Message == message
+}
+
+func (p *process) keep(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lines = append(p.lines, line); len(p.lines) > keptLines {
+		p.lines = p.lines[1:]
+	}
 }
 
 // environment is this process's without the service's own settings, and with more.
@@ -170,19 +115,16 @@ func environment(more ...string) []string {
 	return append(env, more...)
 }
 
-// failure is why the process is of no more use: its own end, if it has ended.
+// failure is an error with why the process ended, if it did, and the last of its log.
 func (p *process) failure(err error) error {
-	select {
-	case <-p.ended:
-		if p.err != nil {
-			err = p.err
-		}
-	case <-time.After(100 * time.Millisecond): // its pipes close a moment before its end is seen
+	if !p.running() && p.err != nil {
+		err = p.err
 	}
-	return fmt.Errorf("%s: %w: %s", p.name, err, p.log.last())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return fmt.Errorf("%s: %w: %s", p.name, err, strings.Join(p.lines, " | "))
 }
 
-// running reports whether it has not ended.
 func (p *process) running() bool {
 	select {
 	case <-p.ended:
@@ -194,12 +136,7 @@ func (p *process) running() bool {
 
 // stop ends the process in good order and returns an error when it did not end well.
 func (p *process) stop() error {
-	if p.in != nil {
-		_ = p.in.Close() // closed already when it has ended
-		go func() { _, _ = io.Copy(io.Discard, p.out) }()
-	} else {
-		_ = p.command.Process.Signal(syscall.SIGTERM) // not on Windows, where it is killed below
-	}
+	_ = p.command.Process.Signal(syscall.SIGTERM) // not on Windows, where it is killed below
 	kill := time.AfterFunc(endTimeout, func() { _ = p.command.Process.Kill() })
 	defer kill.Stop()
 	<-p.ended
@@ -209,52 +146,24 @@ func (p *process) stop() error {
 	return nil
 }
 
+func stopAll(processes []*process) error {
+	var errs []error
+	for _, p := range processes {
+		errs = append(errs, p.stop())
+	}
+	return errors.Join(errs...)
+}
+
 // kill ends the process as kill -9 does and waits for its end.
 func (p *process) kill() {
 	_ = p.command.Process.Kill() // it may have ended
 	<-p.ended
 }
 
-// cpu is the processor time that it used: so far, or in all once it has ended.
+// cpu is the processor time that it has used: so far, or in all once it has ended.
 func (p *process) cpu() (time.Duration, error) {
 	if !p.running() {
 		return p.command.ProcessState.UserTime() + p.command.ProcessState.SystemTime(), nil
 	}
 	return processCPU(p.command.Process.Pid)
-}
-
-// lineLog cuts the log of a process into lines and keeps the last ones. It is an io.Writer.
-type lineLog struct {
-	onLine func(line string)
-
-	mu    sync.Mutex
-	part  []byte
-	lines []string
-}
-
-// Write never fails.
-func (s *lineLog) Write(text []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.part = append(s.part, text...)
-	for {
-		line, rest, whole := bytes.Cut(s.part, []byte("\n"))
-		if !whole {
-			return len(text), nil
-		}
-		if s.lines = append(s.lines, string(line)); len(s.lines) > keptLines {
-			s.lines = s.lines[1:]
-		}
-		s.part = rest
-		if s.onLine != nil {
-			s.onLine(string(line))
-		}
-	}
-}
-
-// last is the last lines, in one.
-func (s *lineLog) last() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.Join(append(s.lines[:len(s.lines):len(s.lines)], string(s.part)), " | ")
 }

@@ -19,22 +19,29 @@ const (
 	onSQLite   = "SQLite"
 )
 
+var (
+	onBoth         = []string{onPostgres, onSQLite}
+	onPostgresOnly = []string{onPostgres}
+)
+
 // scene is one fault, with what it must not do.
 type scene struct {
 	name, title string
 	on          []string
-	play        func(ctx context.Context, p *play) error
+	play        func(p *play)
 }
 
 // scenes are all there are, in the order in which they are played.
 var scenes = []scene{
-	{"standby-promoted", "the primary is killed under load and its synchronous standby promoted", []string{onPostgres}, playStandbyPromoted},
-	{"disk-full", "the database's disk fills up and is emptied again", []string{onPostgres, onSQLite}, playDiskFull},
-	{"lock-storm", "somebody holds a row, then a table", []string{onPostgres}, playLockStorm},
-	{"large-disable", "a webhook with a large backlog is disabled", []string{onPostgres, onSQLite}, playLargeDisable},
-	{"clock-ahead", "a worker's clock is three years ahead", []string{onPostgres}, playClockAhead},
-	{"patient-flood", "many clients ask at a time", []string{onPostgres, onSQLite}, playPatientFlood},
-	{"greedy-store", "one store's searches take all they can get", []string{onPostgres}, playGreedyStore},
+	{"standby-promoted", "the primary is killed under load, and its standby promoted", onPostgresOnly, playStandbyPromoted},
+	{"disk-full", "the database's disk fills up and is emptied again", onBoth, playDiskFull},
+	{"row-lock", "somebody holds a row, on SQLite the file, that others want to change", onBoth, playRowLock},
+	{"table-lock", "somebody holds the table of the keys", onPostgresOnly, playTableLock},
+	{"large-disable", "a webhook with a large backlog is disabled", onBoth, playLargeDisable},
+	{"rolling-restart", "servers take each other's place under load", onPostgresOnly, playRollingRestart},
+	{"patient-clients", "many clients ask at once, and heed Retry-After", onBoth, playPatientClients},
+	{"greedy-store", "one store asks for all it can get", onBoth, playGreedyStore},
+	{"search-flood", "one store searches all the time", onBoth, playSearchFlood},
 }
 
 // allScenes stands for every scene.
@@ -61,12 +68,10 @@ func sceneHelp() string {
 // sceneFlags choose the scenes and their sizes.
 type sceneFlags struct {
 	Scene     []string      `placeholder:"NAME,…" help:"Play scenes instead of the rounds: all, or the names below."`
-	Long      bool          `help:"Play the scenes at their full sizes, and fail for what took too long."`
-	Judge     bool          `help:"Fail for what took too long in the short form too; a busy machine fails it by itself."`
-	Span      time.Duration `placeholder:"TIME" help:"How long a scene's fault lasts (default: 3s; 10s with --long)."`
-	Customers int           `placeholder:"N" help:"Customers of the greedy store (default: 100000; 2 million with --long)."`
-	Waiting   int           `placeholder:"N" help:"Deliveries that wait for the webhook that is disabled (default: 20000; 1.2 million with --long)."`
-	Flood     []int         `placeholder:"N,…" help:"Connections of the patient flood (default: 64,512)."`
+	Judge     bool          `help:"Fail for what took too long, too; a busy machine fails it by itself."`
+	Span      time.Duration `default:"3s" help:"How long a scene's fault lasts."`
+	Customers int           `default:"50000" help:"Customers of the store that searches without end."`
+	Waiting   int           `default:"20000" help:"Deliveries that wait for the webhook that is disabled."`
 }
 
 // check refuses scenes that there are not.
@@ -76,73 +81,144 @@ func (f *sceneFlags) check() error {
 			return fmt.Errorf("--scene must be one of %s, not %q", strings.Join(sceneNames(), ", "), name)
 		}
 	}
-	for _, n := range f.Flood {
-		if n < 1 || n > 10_000 {
-			return errors.New("--flood must be whole numbers from 1 to 10000")
-		}
+	if f.Span < 100*time.Millisecond {
+		return errors.New("--span must be from 100ms")
 	}
-	if f.Span < 0 || f.Customers < 0 || f.Waiting < 0 {
-		return errors.New("--span, --customers and --waiting must not be negative")
-	}
-	return nil
-}
-
-// choose sets the sizes that were not given.
-func (f *sceneFlags) choose() {
-	span, customers, waiting := 3*time.Second, 100_000, 20_000
-	if f.Long {
-		span, customers, waiting, f.Judge = 10*time.Second, 2_000_000, 1_200_000, true
-	}
-	if f.Span == 0 {
-		f.Span = span
-	}
-	if f.Customers == 0 {
-		f.Customers = customers
-	}
-	if f.Waiting == 0 {
-		f.Waiting = waiting
-	}
-	if len(f.Flood) == 0 {
-		f.Flood = []int{64, 512}
-	}
+	return atLeast(1, map[string]int{"customers": f.Customers, "waiting": f.Waiting})
 }
 
 // calm is how long the bystander is watched before a fault.
-func (f *sceneFlags) calm() time.Duration {
-	if f.Long {
-		return 5 * time.Second
-	}
-	return time.Second
-}
+func (f *sceneFlags) calm() time.Duration { return max(time.Second, f.Span/2) }
 
-// play is one scene on one database while it is played.
+// play is one scene on one database while it is played. As with a test, a step that cannot be done
+// ends the scene (require), and what was begun is ended afterwards, the last first (cleanup).
 type play struct {
 	*sceneFlags
-	*outcome
-	on       string
-	binary   string
-	programs string // the folder of PostgreSQL's; empty on SQLite
-	server   string // the URL of a PostgreSQL server for all scenes
-	folder   string // of this play alone
+	outcome
+	ctx       context.Context
+	sqlite    bool
+	shared    *cluster.Cluster // for all scenes; nil on SQLite
+	workspace workspace        // its folder is of this play alone
+	ends      []func() error
 }
 
-// skip is why a scene cannot be played here.
-type skip string
+// aborted is why a scene could not be played to its end, and skipped why it cannot be played here.
+type (
+	aborted struct{ error }
+	skipped string
+)
 
-func (s skip) Error() string { return string(s) }
+// require ends the scene when a step failed.
+func (p *play) require(err error) {
+	if err != nil {
+		panic(aborted{err})
+	}
+}
+
+// cleanup ends something when the scene is over.
+func (p *play) cleanup(end func() error) { p.ends = append(p.ends, end) }
+
+// wait waits.
+func (p *play) wait(d time.Duration) { p.require(wait(p.ctx, d)) }
+
+// run plays a scene. It returns why it could not be played to its end, or why not here.
+func (p *play) run(s scene) (skip skipped, err error) {
+	defer func() {
+		for _, end := range slices.Backward(p.ends) {
+			err = errors.Join(err, end())
+		}
+	}()
+	defer func() {
+		switch why := recover().(type) {
+		case nil:
+		case skipped:
+			skip = why
+		case aborted:
+			err = why.error
+		default:
+			panic(why)
+		}
+	}()
+	s.play(p)
+	return "", nil
+}
+
+// open makes a database with stores, the last of which is the bystander's, on the server for all scenes
+// or on SQLite.
+func (p *play) open(data shape) *stage {
+	server := ""
+	if p.shared != nil {
+		server = p.shared.URL()
+	}
+	return p.openOn(server, data)
+}
+
+func (p *play) openOn(server string, data shape) *stage {
+	if data.keys == 0 {
+		data.keys = sceneKeys
+	}
+	data.products, data.orders, data.customers = 20*data.stores, 200*data.stores, 20*data.stores
+	s, err := openStage(p.ctx, p.workspace, server, data)
+	p.require(err)
+	p.cleanup(func() error { return s.close(p.ctx) })
+	return s
+}
+
+// sceneKeys are a store's keys, unless a scene wants more: a key may ask 120 times in a minute, and it is
+// the store's load that counts.
+const sceneKeys = 400
+
+// cluster starts a PostgreSQL server for this scene alone.
+func (p *play) cluster(o cluster.Options) *cluster.Cluster {
+	c, err := cluster.StartWith(p.ctx, p.shared.Programs(), o)
+	p.require(err)
+	p.cleanup(c.Close)
+	return c
+}
+
+// bystanderRate is how often a bystander asks in a second: the p99 of a few seconds needs some
+// hundreds of answers.
+const bystanderRate = 100
+
+// bystander is the traffic of the last store, which has no part in the fault.
+func (p *play) bystander(s *stage) *openLoop {
+	keys := &rotation{stores: s.stores[len(s.stores)-1:]}
+	return &openLoop{address: at(s.server.api), rate: bystanderRate, next: keys.repeat("GET", "/v1/store", "")}
+}
+
+// watch has the bystander ask in quiet, and then while a fault is played, which returns when it ended.
+// It returns the bystander's answers under the fault.
+func (p *play) watch(b *openLoop, fault func()) []call {
+	quiet := p.while(func() { p.wait(p.calm()) }, b)
+	p.answers(quiet)
+	under := p.while(fault, b)
+	p.quiet, p.under = latencies(quiet), latencies(under)
+	return under
+}
+
+// while returns what a load was answered while something was done.
+func (p *play) while(do func(), loads ...*openLoop) (calls []call) {
+	for _, l := range loads {
+		l.start(p.ctx)
+	}
+	// They end however the scene does.
+	defer func() {
+		for _, l := range loads {
+			calls = append(calls, l.stop()...)
+		}
+	}()
+	do()
+	return nil
+}
+
+// creator is traffic that creates customers in a store.
+func (p *play) creator(s *stage, store int, rate float64) *openLoop {
+	keys := &rotation{stores: s.stores[store : store+1]}
+	return &openLoop{address: at(s.server.api), rate: rate, next: keys.newCustomer}
+}
 
 // playScenes plays what was chosen, and fails when something did not hold.
-func (c *chaosCommand) playScenes(ctx context.Context, out io.Writer, binary, folder string) (err error) {
-	c.choose()
-	var programs, server string
-	if !c.SQLite {
-		shared, err := c.startCluster(ctx)
-		if err != nil {
-			return fmt.Errorf("start PostgreSQL: %w", err)
-		}
-		defer func() { err = errors.Join(err, shared.Close()) }()
-		programs, server = shared.Programs(), shared.URL()
-	}
+func (c *chaosCommand) playScenes(ctx context.Context, out io.Writer, w workspace, shared *cluster.Cluster) error {
 	broken, played := []string{}, 0
 	for _, s := range scenes {
 		if !slices.Contains(c.Scene, s.name) && !slices.Contains(c.Scene, allScenes) {
@@ -152,23 +228,25 @@ func (c *chaosCommand) playScenes(ctx context.Context, out io.Writer, binary, fo
 			if c.SQLite && on != onSQLite {
 				continue
 			}
-			own, err := os.MkdirTemp(folder, s.name+"-")
+			folder, err := os.MkdirTemp(w.folder, s.name+"-")
 			if err != nil {
 				return err
 			}
 			p := &play{
-				sceneFlags: &c.sceneFlags, outcome: &outcome{name: s.name + ", " + on, title: s.title, judged: c.Judge},
-				on: on, binary: binary, programs: programs, server: server, folder: own,
+				sceneFlags: &c.sceneFlags, outcome: outcome{name: s.name + ", " + on, title: s.title, judged: c.Judge},
+				ctx: ctx, sqlite: on == onSQLite, workspace: workspace{folder, w.binary},
+			}
+			if !p.sqlite {
+				p.shared = shared
 			}
 			started := time.Now()
-			err = s.play(ctx, p)
-			var skipped skip
+			skip, err := p.run(s)
 			switch {
-			case errors.As(err, &skipped):
-				fmt.Fprintf(out, "%s: skipped, because %s\n\n", p.name, skipped)
-				continue
 			case err != nil:
-				return fmt.Errorf("%s, after %s: %s%w", p.name, short(time.Since(started)), p.so(), err)
+				return fmt.Errorf("%s, after %s: %s: %w", p.name, short(time.Since(started)), strings.Join(p.did, "; "), err)
+			case skip != "":
+				fmt.Fprintf(out, "%s: skipped, because %s\n\n", p.name, skip)
+				continue
 			}
 			played++
 			p.write(out, time.Since(started))
@@ -184,13 +262,4 @@ func (c *chaosCommand) playScenes(ctx context.Context, out io.Writer, binary, fo
 		return errors.New("no scene could be played")
 	}
 	return nil
-}
-
-// cluster starts a PostgreSQL server for this play alone.
-func (p *play) cluster(ctx context.Context, o cluster.Options) (*cluster.Cluster, error) {
-	c, err := cluster.StartWith(ctx, p.programs, o)
-	if err != nil {
-		return nil, fmt.Errorf("start PostgreSQL: %w", err)
-	}
-	return c, nil
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -14,7 +14,7 @@ import (
 func TestAnswersAreJudged(t *testing.T) {
 	t.Parallel()
 	ours := func(status, code string) string {
-		return `{"statusCode":` + status + `,"code":"` + code + `","message":"…","requestId":"` + uuid.NewString() + `","timestamp":"…"}`
+		return `{"statusCode":` + status + `,"code":"` + code + `","requestId":"` + uuid.NewString() + `","timestamp":"…"}`
 	}
 	for _, row := range []struct {
 		why        string
@@ -92,13 +92,42 @@ func TestASceneIsPlayedFromStartToEnd(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no file names whom the worker trusts")
 	}
-	binary, err := serviceBinary(t.Context(), "", t.TempDir())
-	require.NoError(t, err)
-	var out, stderr bytes.Buffer
-	args := []string{"chaos", "--sqlite", "--binary=" + binary, "--scene=large-disable", "--waiting=300", "--span=300ms"}
-	require.Zero(t, run(t.Context(), args, strings.NewReader(""), &out, &stderr), out.String()+stderr.String())
-	require.Contains(t, out.String(), "large-disable, SQLite: ")
-	require.Contains(t, out.String(), "300 deliveries waiting")
-	require.Contains(t, out.String(), "lost: nothing\n  wrong: nothing\n  bystander: quiet p50 ")
-	require.Contains(t, out.String(), "held: all that waited is cancelled")
+	code, out := bench(t, "chaos", "--sqlite", "--scene=large-disable", "--waiting=300", "--span=300ms")
+	require.Zero(t, code, out)
+	require.Contains(t, out, "large-disable, SQLite: ")
+	require.Contains(t, out, "300 deliveries waiting")
+	require.Contains(t, out, "lost: nothing\n  wrong: nothing\n  bystander: quiet p50 ")
+	require.Contains(t, out, "held: all that waited is cancelled")
+}
+
+func TestASceneEndsWhatItBeganInReverse(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		why  string
+		then func(p *play)
+		skip skipped
+		err  string
+	}{
+		{"it is played to its end", func(*play) {}, "", ""},
+		{"a step fails", func(p *play) { p.require(errors.New("no room")) }, "", "no room"},
+		{"it cannot be played here", func(*play) { panic(skipped("no root")) }, "no root", ""},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			t.Parallel()
+			var ended []int
+			p := &play{}
+			skip, err := p.run(scene{play: func(p *play) {
+				p.cleanup(func() error { ended = append(ended, 1); return nil })
+				p.cleanup(func() error { ended = append(ended, 2); return nil })
+				row.then(p)
+			}})
+			require.Equal(t, row.skip, skip)
+			if row.err == "" {
+				require.NoError(t, err)
+			} else {
+				require.EqualError(t, err, row.err)
+			}
+			require.Equal(t, []int{2, 1}, ended)
+		})
+	}
 }

@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,138 +20,21 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// stage is a database with stores, and the service's processes on it. Everything is done through the
-// service's commands or in SQL, so that a binary of another version plays the same scene. It
-// belongs to one goroutine.
+// stage is a database with stores, and the service's processes on it. It is set up by the service's
+// commands and in SQL, so that a program of another version plays the same. It belongs to one goroutine.
 type stage struct {
-	binary    string
-	db        *database
-	url       string // of the database, as the service gets it
-	stores    []storeData
-	env       []string
-	authority string          // a file with the certificate that the workers trust
-	store     *db.DB          // beside the service, where it is open
-	hooks     []receiver.Hook // hook n is that of store n
-	webhooks  []uuid.UUID
-	server    *process
-	api       string // the server's address
-	admin     string // of its operator's listener
-	workers   []*process
-	monitored []string // the workers' operator's listeners
-}
-
-// newStage brings the schema of an empty database up to date and loads data of a shape. It leaves
-// the database to its caller when it fails.
-func newStage(ctx context.Context, binary string, d *database, s shape) (*stage, error) {
-	data := newDataset(s, time.Now())
-	st := &stage{binary: binary, db: d, url: d.url, stores: data.stores, env: []string{"STOREFRONT_SECRET_KEY=" + seal.NewKey()}}
-	if _, err := st.command(ctx, "migrate", "up"); err != nil {
-		return nil, err
-	}
-	if err := d.load(ctx, data); err != nil {
-		return nil, fmt.Errorf("make the data set: %w", err)
-	}
-	return st, nil
-}
-
-// open makes a database on a PostgreSQL server or, without one, in the folder, and a stage on it.
-func (p *play) open(ctx context.Context, server, folder string, s shape) (*stage, error) {
-	d := &database{url: "sqlite:" + filepath.Join(folder, "scene.db"), name: onSQLite, folder: folder}
-	if server != "" {
-		var err error
-		if d, err = newDatabase(ctx, server); err != nil {
-			return nil, err
-		}
-	}
-	st, err := newStage(ctx, p.binary, d, s)
-	if err != nil {
-		return nil, errors.Join(err, d.drop(ctx))
-	}
-	return st, nil
-}
-
-// command runs a command of the service and returns its output.
-func (s *stage) command(ctx context.Context, args ...string) ([]byte, error) {
-	command := exec.CommandContext(ctx, s.binary, args...) //nolint:gosec // What is tested.
-	command.Env = environment(s.environment()...)
-	var said bytes.Buffer
-	command.Stderr = &said
-	out, err := command.Output()
-	if err != nil {
-		return nil, fmt.Errorf("storefront %s: %w: %s", args[0], err, strings.TrimSpace(said.String()))
-	}
-	return out, nil
-}
-
-func (s *stage) environment() []string {
-	return append([]string{"STOREFRONT_DATABASE_URL=" + s.url, "SSL_CERT_FILE=" + s.authority}, s.env...)
-}
-
-// knows reports whether a command of the service has a flag.
-func (s *stage) knows(ctx context.Context, command, flag string) (bool, error) {
-	help, err := s.command(ctx, command, "--help")
-	return bytes.Contains(help, []byte(flag+"=")), err
-}
-
-// deadline returns the flags of the server for a deadline of requests, and the deadline that
-// holds: defaultDeadline for a service that has no such setting.
-func (s *stage) deadline(ctx context.Context, d time.Duration) (time.Duration, []string, error) {
-	known, err := s.knows(ctx, "server", "--request-timeout")
-	if err != nil || !known {
-		return defaultDeadline, nil, err
-	}
-	return d, []string{"--request-timeout=" + d.String()}, nil
-}
-
-// defaultDeadline is that of a request when nothing is set.
-const defaultDeadline = 10 * time.Second
-
-// startServer starts a server and returns its log's line of it.
-func (s *stage) startServer(ctx context.Context, flags ...string) (*process, logLine, error) {
-	args := append([]string{"server", "--addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0"}, flags...)
-	return startService(ctx, s.binary, s.environment(), args, "listening", nil)
-}
-
-// startWorker starts a worker. OnLine, unless nil, gets each line of its log.
-func (s *stage) startWorker(ctx context.Context, onLine func(line string), flags ...string) (*process, error) {
-	args := append([]string{"worker", "--allow-private-targets"}, flags...)
-	p, _, err := startService(ctx, s.binary, s.environment(), args, "delivering", onLine)
-	return p, err
-}
-
-// serve starts the server of a scene.
-func (s *stage) serve(ctx context.Context, flags ...string) error {
-	p, said, err := s.startServer(ctx, flags...)
-	if err != nil {
-		return err
-	}
-	s.server, s.api, s.admin = p, said.Addr, said.AdminAddr
-	return nil
-}
-
-// work starts a worker of a scene, with an operator's listener.
-func (s *stage) work(ctx context.Context, flags ...string) error {
-	monitored := make(chan string, 1)
-	waiting := true // of the goroutine that reads the log
-	p, err := s.startWorker(ctx, func(line string) {
-		var l logLine
-		if waiting && json.Unmarshal([]byte(line), &l) == nil && l.AdminAddr != "" {
-			waiting = false
-			monitored <- l.AdminAddr
-		}
-	}, append([]string{"--admin-addr=127.0.0.1:0"}, flags...)...)
-	if err != nil {
-		return err
-	}
-	s.workers = append(s.workers, p)
-	s.monitored = append(s.monitored, <-monitored)
-	return nil
-}
-
-// trust lets the workers that start from now on trust a receiver.
-func (s *stage) trust(r *receiver.Receiver, folder string) error {
-	s.authority = filepath.Join(folder, "authority.pem")
-	return os.WriteFile(s.authority, r.Authority(), 0o600)
+	workspace
+	database *database
+	url      string // of the database, as the service gets it
+	stores   []storeData
+	keys     *rotation // of all stores
+	env      []string
+	token    string             // the operator's
+	receiver *receiver.Receiver // nil until subscribe
+	webhooks []webhook          // webhook n is that of store n
+	server   *process
+	workers  []*process
+	handle   *db.DB // beside the service, once it is open
 }
 
 // webhook is one that was registered.
@@ -162,87 +43,219 @@ type webhook struct {
 	Secret string    `json:"secret"`
 }
 
-// register registers a webhook of a store.
-func (s *stage) register(ctx context.Context, store storeData, url string) (webhook, error) {
-	var w webhook
-	out, err := s.command(ctx, "webhook", "create", "--store", store.slug, "--url", url, "--allow-private-targets", "-o", "json")
-	if err == nil {
-		err = json.Unmarshal(out, &w)
+// newStage brings the schema of an empty database up to date and loads data of a shape. When it fails it
+// leaves the database to its caller.
+func newStage(ctx context.Context, w workspace, d *database, s shape) (*stage, error) {
+	data := newDataset(s, time.Now())
+	st := &stage{workspace: w, database: d, url: d.url, stores: data.stores, token: strings.Repeat("t", 32)}
+	st.keys = &rotation{stores: data.stores}
+	st.env = []string{"STOREFRONT_SECRET_KEY=" + seal.NewKey(), "STOREFRONT_ADMIN_TOKEN=" + st.token}
+	if _, err := st.command(ctx, "migrate", "up"); err != nil {
+		return nil, err
 	}
-	return w, err
+	load := st.copyIn
+	if d.sqlite {
+		load = st.insert
+	}
+	if err := load(ctx, data); err != nil {
+		return nil, fmt.Errorf("make the data set: %w", err)
+	}
+	return st, nil
 }
 
-// registerAll registers a webhook in each store, at the receiver's URL of its number.
-func (s *stage) registerAll(ctx context.Context, url func(n int) string) error {
-	for n, store := range s.stores {
-		made, err := s.register(ctx, store, url(n))
+// openStage makes a database on a server or, without one, an SQLite file, and a stage on it.
+func openStage(ctx context.Context, w workspace, server string, s shape) (*stage, error) {
+	d, err := newDatabase(ctx, server, w.folder)
+	if err != nil {
+		return nil, err
+	}
+	st, err := newStage(ctx, w, d, s)
+	if err != nil {
+		return nil, errors.Join(err, d.drop(ctx))
+	}
+	return st, nil
+}
+
+// authority is a file with the certificate of the receiver, which the workers trust.
+func (s *stage) authority() string { return filepath.Join(s.folder, "authority.pem") }
+
+func (s *stage) prepare(ctx context.Context, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, s.binary, args...)
+	command.Env = environment(append([]string{"STOREFRONT_DATABASE_URL=" + s.url, "SSL_CERT_FILE=" + s.authority()}, s.env...)...)
+	return command
+}
+
+// command runs a command of the service and returns its output.
+func (s *stage) command(ctx context.Context, args ...string) ([]byte, error) {
+	command := s.prepare(ctx, args...)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("storefront %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	}
+	return out, nil
+}
+
+// open opens the database beside the service, once.
+func (s *stage) open(ctx context.Context) (*db.DB, error) {
+	var err error
+	if s.handle == nil {
+		s.handle, err = db.Open(ctx, db.Config{URL: s.database.url, MaxConns: 4})
+	}
+	return s.handle, err
+}
+
+func (s *stage) startServer(ctx context.Context, flags ...string) (*process, error) {
+	args := append([]string{"server", "--addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0"}, flags...)
+	return startProcess(s.prepare(ctx, args...), "listening", nil)
+}
+
+// startWorker starts a worker. OnLine, unless nil, gets each line of its log.
+func (s *stage) startWorker(ctx context.Context, onLine func(line string), flags ...string) (*process, error) {
+	args := append([]string{"worker", "--allow-private-targets"}, flags...)
+	return startProcess(s.prepare(ctx, args...), "delivering", onLine)
+}
+
+// serve starts the server.
+func (s *stage) serve(ctx context.Context, flags ...string) (err error) {
+	s.server, err = s.startServer(ctx, flags...)
+	return err
+}
+
+// work starts workers.
+func (s *stage) work(ctx context.Context, workers int, flags ...string) error {
+	for range workers {
+		p, err := s.startWorker(ctx, nil, flags...)
 		if err != nil {
-			return fmt.Errorf("register the webhooks: %w", err)
+			return err
 		}
-		s.hooks, s.webhooks = append(s.hooks, receiver.Hook{Secret: made.Secret}), append(s.webhooks, made.ID)
+		s.workers = append(s.workers, p)
 	}
 	return nil
 }
 
-// operatorTimeout bounds a request to an operator's listener.
-const operatorTimeout = 15 * time.Second
-
-// readiness is the status of /readyz of the server, 0 without an answer.
-func (s *stage) readiness(ctx context.Context) int {
-	status, _, _ := fetch(ctx, "http://"+s.admin+"/readyz") // 0 with an error
-	return status
+// rest ends the workers in good order.
+func (s *stage) rest() error {
+	workers := s.workers
+	s.workers = nil
+	return stopAll(workers)
 }
 
-func fetch(ctx context.Context, url string) (int, []byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, operatorTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, nil, err
+// subscribe starts a receiver and registers a webhook in each of the first stores, of which some hang.
+func (s *stage) subscribe(ctx context.Context, stores int, answer receiver.Answer, hangs func(store int) bool) error {
+	s.receiver = receiver.Start(answer)
+	if err := os.WriteFile(s.authority(), s.receiver.Authority(), 0o600); err != nil {
+		return err
 	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(answer.Body)
-	return answer.StatusCode, body, err
-}
-
-// metric is the sum of a metric without labels over all workers.
-func (s *stage) metric(ctx context.Context, name string) (float64, error) {
-	sum := 0.0
-	for _, address := range s.monitored {
-		_, body, err := fetch(ctx, "http://"+address+"/metrics")
+	var hooks []receiver.Hook
+	for n := range stores {
+		var w webhook
+		out, err := s.command(ctx, "webhook", "create", "--allow-private-targets", "-o", "json",
+			"--store", s.stores[n].slug, "--url", s.receiver.URL(n))
+		if err == nil {
+			err = json.Unmarshal(out, &w)
+		}
 		if err != nil {
-			return 0, err
+			return fmt.Errorf("register a webhook: %w", err)
 		}
-		_, rest, found := strings.Cut(string(body), "\n"+name+" ")
-		if !found {
-			return 0, fmt.Errorf("there is no metric %s", name)
-		}
-		value, _, _ := strings.Cut(rest, "\n")
-		n, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return 0, err
-		}
-		sum += n
+		s.webhooks = append(s.webhooks, w)
+		hooks = append(hooks, receiver.Hook{Secret: w.Secret, Hangs: hangs(n)})
 	}
-	return sum, nil
+	s.receiver.SetHooks(hooks)
+	return nil
 }
+
+func noneHangs(int) bool { return false }
 
 // close ends the processes and removes the database.
 func (s *stage) close(ctx context.Context) error {
-	err := s.end()
-	return errors.Join(err, s.db.drop(context.WithoutCancel(ctx)))
+	err := s.rest()
+	if s.server != nil {
+		err = errors.Join(err, s.server.stop())
+	}
+	if s.receiver != nil {
+		err = errors.Join(err, s.receiver.Close())
+	}
+	if s.handle != nil {
+		err = errors.Join(err, s.handle.Close())
+	}
+	return errors.Join(err, s.database.drop(ctx))
 }
 
-// end ends the processes in good order.
-func (s *stage) end() error {
-	parts := s.workers
-	if s.server != nil {
-		parts = append(parts, s.server)
+// readiness is the status of the server's /readyz, 0 without an answer.
+func (s *stage) readiness(ctx context.Context) int {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.server.admin+"/readyz", nil)
+	if err != nil {
+		return 0
 	}
-	s.workers, s.monitored, s.server = nil, nil, nil
-	return stopAll(parts)
+	answer, err := (&http.Client{Timeout: answerTimeout}).Do(request)
+	if err != nil {
+		return 0
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
+// committed is an event of the database: its id, its type, and the id of its resource.
+type committed struct {
+	id, subject uuid.UUID
+	kind        string
+}
+
+// events returns the events made since a time.
+func (s *stage) events(ctx context.Context, since time.Time) ([]committed, error) {
+	d, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []committed
+	for row := range db.Rows(ctx, d.Reader(), "SELECT id, type, payload FROM events WHERE created_at >= $1", since) {
+		var e committed
+		var payload []byte
+		if err := row.Scan(&e.id, &e.kind, &payload); err != nil {
+			return nil, fmt.Errorf("read the events: %w", err)
+		}
+		var envelope struct {
+			Data struct {
+				ID uuid.UUID `json:"id"`
+			} `json:"data"`
+		}
+		if err := json.Unmarshal(payload, &envelope); err != nil {
+			return nil, fmt.Errorf("read the event %s: %w", e.id, err)
+		}
+		e.subject = envelope.Data.ID
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// eventsByCustomer returns the events of created customers, by the customer.
+func (s *stage) eventsByCustomer(ctx context.Context) (map[uuid.UUID]uuid.UUID, error) {
+	list, err := s.events(ctx, time.Time{})
+	of := map[uuid.UUID]uuid.UUID{}
+	for _, e := range list {
+		if e.kind == "customer.created" {
+			of[e.subject] = e.id
+		}
+	}
+	return of, err
+}
+
+// settle waits until nothing is left in the outbox and no delivery unfinished, at most so long.
+func (s *stage) settle(ctx context.Context, limit time.Duration) error {
+	d, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	var last error // a database that is just starting again is nothing unusual
+	settled, err := poll(ctx, limit, func() (bool, error) {
+		left := true
+		last = d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM outbox) OR EXISTS (SELECT 1 FROM deliveries)").Scan(&left)
+		return last == nil && !left, nil
+	})
+	if err == nil && !settled {
+		err = errors.Join(fmt.Errorf("after %s something is still to be delivered", limit), last)
+	}
+	return err
 }

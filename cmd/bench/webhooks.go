@@ -1,47 +1,43 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
+
+	"github.com/google/uuid"
 
 	"go.storefront.example/cmd/bench/receiver"
 )
 
 // The measures of a run, in their order.
 const (
-	measurePace     = "pace"
-	measurePoll     = "poll"
-	measureDrain    = "drain"
-	measureTogether = "together"
-	measureHanging  = "hanging"
+	measurePace    = "pace"
+	measureDrain   = "drain"
+	measureHanging = "hanging"
 )
 
-var measures = []string{measurePace, measurePoll, measureDrain, measureTogether, measureHanging}
+var measures = []string{measurePace, measureDrain, measureHanging}
 
 // webhooksCommand measures the way from a commit to the delivery of its event.
 type webhooksCommand struct {
-	DatabaseURL string        `name:"database-url" placeholder:"URL" help:"A PostgreSQL server on which databases may be created: postgres://…. Without it the database is an SQLite file in the temporary folder."`
-	Binary      string        `type:"path" placeholder:"FILE" help:"The storefront program; without it, it is built."`
-	Stores      int           `default:"50" help:"Stores whose webhooks answer."`
-	Events      int           `placeholder:"N" help:"Events of a drain and of a run with the writers in it: 20000 on PostgreSQL, 3000 on SQLite."`
-	Rate        float64       `default:"40" help:"Payments in a second where the pace is given."`
-	Seconds     int           `default:"20" help:"Length of a measure whose pace is given."`
-	Hanging     int           `default:"5" help:"Stores whose webhooks accept and never answer."`
-	Waiting     int           `default:"300" help:"Deliveries that wait for each of those."`
-	Workers     int           `default:"1" help:"Worker processes."`
-	Concurrency int           `placeholder:"N" help:"Attempts that each makes at a time; the worker's default."`
-	Writers     int           `default:"4" help:"How many pay at the same time."`
-	Rounds      int           `default:"3" help:"Rounds of the drain, each with one of the yardstick."`
-	Journal     int           `placeholder:"N" help:"Afterwards, fill the journal with so many deliveries of the last 30 days, hold a transaction open, drain again, and sweep a day. PostgreSQL only."`
-	Idle        time.Duration `default:"1m" help:"How long that transaction is idle, while events come at the given pace, before the drain."`
-	Measure     []string      `placeholder:"NAME" help:"Measure only these: pace, poll, drain, together, hanging."`
-	Output      string        `short:"o" enum:"markdown,json" default:"markdown" help:"markdown or json."`
+	serviceFlags
+	databaseFlags
+	Stores  int      `default:"50" help:"Stores whose webhooks answer."`
+	Events  int      `placeholder:"N" help:"Events of a drain: 20000 on PostgreSQL, 3000 on SQLite."`
+	Rate    float64  `default:"40" help:"Payments in a second where the pace is given."`
+	Seconds int      `default:"20" help:"Length of a measure whose pace is given."`
+	Hanging int      `default:"5" help:"Stores whose webhooks accept and never answer."`
+	Waiting int      `default:"300" help:"Deliveries that wait for each of those."`
+	Workers int      `default:"1" help:"Worker processes."`
+	Writers int      `default:"4" help:"How many pay at the same time."`
+	Rounds  int      `default:"3" help:"Rounds of the drain."`
+	Measure []string `placeholder:"NAME" help:"Measure only these: pace, drain, hanging."`
 }
 
 // Help is shown below the usage line.
@@ -54,45 +50,27 @@ process. Latencies are from the moment a commit returned to the moment a deliver
 fails unless every event committed was delivered once, rightly signed.
 
 pace      payments at --rate: from commit to arrival
-poll      the same, with workers that hear no notification
-drain     an outbox filled beforehand, and workers started then; beside it the yardstick, a loop
-          that signs and posts the same events and stores nothing
-together  writers and workers at once, as fast as they can
+drain     an outbox filled beforehand, and workers started then
 hanging   payments at --rate while other webhooks hang
 
-CPU times are those of /proc, and the database's are of all that its server does: leave it alone.
-The same holds for the write-ahead log. It needs Linux, where SSL_CERT_FILE names whom to trust.`
+CPU times are those of /proc, and the database's are of all that its server does: leave it alone. It
+needs Linux, where SSL_CERT_FILE names whom to trust.`
 }
 
 // Validate refuses numbers that make no benchmark.
 func (c *webhooksCommand) Validate() error {
-	for _, n := range []struct {
-		flag         string
-		value, least int
-	}{
-		{"stores", c.Stores, 1}, {"events", c.Events, 0}, {"seconds", c.Seconds, 1}, {"hanging", c.Hanging, 0}, {"waiting", c.Waiting, 1},
-		{"workers", c.Workers, 1}, {"concurrency", c.Concurrency, 0}, {"writers", c.Writers, 1}, {"rounds", c.Rounds, 1}, {"journal", c.Journal, 0},
-	} {
-		if n.value < n.least || n.value > 100_000_000 {
-			return fmt.Errorf("--%s must be a whole number from %d", n.flag, n.least)
-		}
+	positive := map[string]int{
+		"stores": c.Stores, "seconds": c.Seconds, "waiting": c.Waiting, "workers": c.Workers, "writers": c.Writers, "rounds": c.Rounds,
 	}
-	switch {
-	case c.Rate < 0.1 || c.Rate > 10_000:
+	if c.Rate < 0.1 || c.Rate > 10_000 {
 		return errors.New("--rate must be from 0.1 to 10000")
-	case c.Idle < time.Second:
-		return errors.New("--idle must be a time from 1s")
-	case c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://"):
-		return errors.New("--database-url must be postgres://…")
-	case c.DatabaseURL == "" && c.Journal > 0:
-		return errors.New("--journal needs --database-url")
 	}
 	for _, name := range c.Measure {
 		if !slices.Contains(measures, name) {
 			return fmt.Errorf("--measure: there is no %q", name)
 		}
 	}
-	return nil
+	return cmp.Or(atLeast(1, positive), atLeast(0, map[string]int{"events": c.Events, "hanging": c.Hanging}), c.check())
 }
 
 // wants reports whether a measure is asked for.
@@ -100,121 +78,313 @@ func (c *webhooksCommand) wants(measure string) bool {
 	return len(c.Measure) == 0 || slices.Contains(c.Measure, measure)
 }
 
-// paced is how many payments a measure of a length takes whose pace is given.
-func (c *webhooksCommand) paced(length time.Duration) int {
-	return max(1, int(c.Rate*(length+pacedWarmUp).Seconds()))
-}
+// pacedWarmUp is the first part of a measure whose pace is given; its payments have to arrive, but
+// are not among the times.
+const pacedWarmUp = time.Second
 
-func (c *webhooksCommand) length() time.Duration { return time.Duration(c.Seconds) * time.Second }
+// paced is how many payments a measure takes whose pace is given.
+func (c *webhooksCommand) paced() int {
+	return max(1, int(c.Rate*(time.Duration(c.Seconds)*time.Second+pacedWarmUp).Seconds()))
+}
 
 // orders is how many a store needs to have, so that there are enough for every measure.
 func (c *webhooksCommand) orders() int {
 	n := 0
-	for measure, times := range map[string]int{measurePace: 1, measurePoll: 1, measureHanging: 1} {
-		if c.wants(measure) {
-			n += times * c.paced(c.length())
+	for _, m := range []struct {
+		measure  string
+		payments int
+	}{{measurePace, c.paced()}, {measureDrain, c.Rounds * c.Events}, {measureHanging, c.paced()}} {
+		if c.wants(m.measure) {
+			n += m.payments
 		}
-	}
-	if c.wants(measureDrain) {
-		n += c.Rounds * c.Events
-	}
-	if c.wants(measureTogether) {
-		n += c.Events
-	}
-	if c.Journal > 0 {
-		n += c.paced(c.Idle) + c.Rounds*c.Events
 	}
 	return max(c.Waiting, (n+c.Stores-1)/c.Stores+1)
 }
 
-// webhookBench is a run.
-type webhookBench struct {
+// webhooksRun is a run.
+type webhooksRun struct {
 	*stage
-	command  *webhooksCommand
-	receiver *receiver.Receiver
-	report   *webhookReport
-	progress func(format string, args ...any)
+	*webhooksCommand
+	figures []*figure
 }
 
 // Run makes the data set, measures and reports.
 func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		return errors.New("here no file can name whom the worker trusts; run it on Linux")
+	if err := needLinux(); err != nil {
+		return err
 	}
-	progress := func(format string, args ...any) { fmt.Fprintf(io.err, format+"\n", args...) }
 	if c.Events == 0 {
 		if c.Events = 20_000; c.DatabaseURL == "" {
 			c.Events = 3000
 		}
 	}
-	folder, err := os.MkdirTemp("", "storefront-bench-")
+	w, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	binary, err := serviceBinary(ctx, c.Binary, folder)
-	if err != nil {
-		return err
-	}
-	d, err := newDatabase(ctx, c.DatabaseURL)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.drop(context.WithoutCancel(ctx))) }()
-	r := receiver.Start(receiver.OK)
-	defer func() { err = errors.Join(err, r.Close()) }()
-
+	defer func() { err = errors.Join(err, w.close()) }()
 	total := c.Stores + c.Hanging
-	progress("making the data set: %d stores with %d orders each", total, c.orders())
-	st, err := newStage(ctx, binary, d, shape{stores: total, products: 20 * total, orders: c.orders() * total, customers: 100 * total, pending: true})
+	io.progress("making the data set: %d stores with %d orders each", total, c.orders())
+	data := shape{stores: total, products: 20 * total, orders: c.orders() * total, customers: 100 * total, pending: true}
+	s, err := openStage(ctx, w, c.DatabaseURL, data)
 	if err != nil {
 		return err
 	}
-	if err := st.registerAll(ctx, r.URL); err != nil {
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
+	if err := s.subscribe(ctx, total, receiver.OK, func(store int) bool { return store >= c.Stores }); err != nil {
 		return err
 	}
-	if st.store, err = st.open(ctx); err != nil {
-		return err
+	run := &webhooksRun{stage: s, webhooksCommand: c}
+	// The one with webhooks that hang comes last, since it leaves deliveries behind.
+	for _, step := range []struct {
+		measure string
+		rounds  int
+		run     func(context.Context) error
+	}{{measurePace, 1, run.pace}, {measureDrain, c.Rounds, run.drain}, {measureHanging, min(c.Hanging, 1), run.hang}} {
+		for n := 0; n < step.rounds && c.wants(step.measure); n++ {
+			io.progress("%s %d/%d", step.measure, n+1, step.rounds)
+			if err := step.run(ctx); err != nil {
+				return fmt.Errorf("%s: %w", step.measure, err)
+			}
+		}
 	}
-	defer func() { err = errors.Join(err, st.store.Close()) }()
-	if err := st.trust(r, folder); err != nil {
-		return err
-	}
-	for n := c.Stores; n < total; n++ {
-		st.hooks[n].Hangs = true
-	}
-	r.SetHooks(st.hooks)
-	b := &webhookBench{stage: st, command: c, receiver: r, progress: progress}
-	if b.report, err = newWebhookReport(ctx, c, d); err != nil {
-		return err
-	}
-	if err := b.measure(ctx); err != nil {
-		return err
-	}
-	return b.report.write(io.out, c.Output)
+	fmt.Fprintf(io.out, "%s; %d stores, %d events to drain, workers: %d, writers: %d;\n",
+		s.title(), c.Stores, c.Events, c.Workers, c.Writers)
+	fmt.Fprintf(io.out, "paced at %g payments/s; %d webhooks hang with %d deliveries each. Medians of rounds (least–most).\n\n",
+		c.Rate, c.Hanging, c.Waiting)
+	writeTable(io.out, []string{"measure", "figure", "value", "unit"}, run.rows())
+	return nil
 }
 
-// measure runs every measure that is asked for. The one with webhooks that hang comes last, since
-// it leaves deliveries behind.
-func (b *webhookBench) measure(ctx context.Context) error {
-	steps := []struct {
-		name string
-		run  func() error
-	}{
-		{measurePace, func() error { return b.pace(ctx, measurePace, b.command.length()) }},
-		{measurePoll, func() error { return b.pace(ctx, measurePoll, b.command.length(), "--listen=off") }},
-		{measureDrain, func() error { return b.drains(ctx, measureDrain, true) }},
-		{measureTogether, func() error { return b.together(ctx) }},
-		{measureJournal, func() error { return b.journal(ctx) }},
-		{measureHanging, func() error { return b.hanging(ctx) }},
-	}
-	for _, s := range steps {
-		if s.name == measureJournal && b.command.Journal == 0 || s.name != measureJournal && !b.command.wants(s.name) {
-			continue
-		}
-		if err := s.run(); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
+// needLinux refuses systems where no file can name whom the worker trusts.
+func needLinux() error {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		return errors.New("here no file can name whom the worker trusts; run it on Linux")
 	}
 	return nil
+}
+
+// figure is one that was measured, once in each round.
+type figure struct {
+	measure, name, unit string
+	values              []float64
+}
+
+// drainRate is the figure that drains are compared by.
+const drainRate = "from the first arrival to the last"
+
+// add takes in the value of a figure in one round.
+func (r *webhooksRun) add(measure, name, unit string, value float64) {
+	i := slices.IndexFunc(r.figures, func(f *figure) bool { return f.measure == measure && f.name == name && f.unit == unit })
+	if i < 0 {
+		i = len(r.figures)
+		r.figures = append(r.figures, &figure{measure: measure, name: name, unit: unit})
+	}
+	r.figures[i].values = append(r.figures[i].values, value)
+}
+
+// rows are the figures as a table has them: the median, the least and the most.
+func (r *webhooksRun) rows() (rows [][]string) {
+	for _, f := range r.figures {
+		digits := map[string]int{"ms": 1, "CPU-ms/event": 2}[f.unit]
+		text := func(v float64) string { return strconv.FormatFloat(v, 'f', digits, 64) }
+		value := text(median(f.values))
+		if len(f.values) > 1 {
+			value += fmt.Sprintf(" (%s–%s)", text(slices.Min(f.values)), text(slices.Max(f.values)))
+		}
+		rows = append(rows, []string{f.measure, f.name, value, f.unit})
+	}
+	return rows
+}
+
+// arrivalTimeout bounds the wait for what is to arrive.
+const arrivalTimeout = 10 * time.Minute
+
+// arrive waits until so many events have arrived.
+func (r *webhooksRun) arrive(ctx context.Context, events int) error {
+	arrived, err := poll(ctx, arrivalTimeout, func() (bool, error) {
+		for _, w := range r.workers {
+			if !w.running() {
+				return false, w.failure(errors.New("it ended"))
+			}
+		}
+		count, err := r.receiver.Count()
+		return count.Events >= events, err
+	})
+	if err == nil && !arrived {
+		err = fmt.Errorf("%d events have not arrived after %s", events, arrivalTimeout)
+	}
+	return err
+}
+
+// pace measures the time from commit to arrival at the given pace.
+func (r *webhooksRun) pace(ctx context.Context) error {
+	if err := r.work(ctx, r.Workers); err != nil {
+		return err
+	}
+	return errors.Join(r.paid(ctx, measurePace), r.rest())
+}
+
+// paid pays at the given pace to the stores whose webhooks answer, waits until all has arrived, and
+// reports the times.
+func (r *webhooksRun) paid(ctx context.Context, measure string) error {
+	r.receiver.Forget()
+	n := r.paced()
+	payments, err := r.pay(ctx, toPay{stores: r.Stores, events: n, rate: r.Rate})
+	if err != nil {
+		return err
+	}
+	if err := r.arrive(ctx, n); err != nil {
+		return err
+	}
+	first, _ := commits(payments)
+	times, err := r.times(ctx, payments, first.Add(pacedWarmUp))
+	if err != nil {
+		return err
+	}
+	for _, p := range []int{50, 99, 100} {
+		r.add(measure, "commit to arrival, p"+strconv.Itoa(p), "ms", percentile(times, p).Seconds()*1e3)
+	}
+	return nil
+}
+
+// hang measures the times of healthy webhooks while others hang.
+func (r *webhooksRun) hang(ctx context.Context) error {
+	if _, err := r.pay(ctx, toPay{first: r.Stores, stores: r.Hanging, each: r.Waiting}); err != nil {
+		return err
+	}
+	r.receiver.Forget()
+	if err := r.work(ctx, r.Workers); err != nil {
+		return err
+	}
+	// The attempts that they are in the middle of would hold their end up.
+	defer func() {
+		for _, w := range r.workers {
+			w.kill()
+		}
+		r.workers = nil
+	}()
+	if err := r.paid(ctx, measureHanging); err != nil {
+		return err
+	}
+	hung := 0
+	for _, request := range r.receiver.Requests() {
+		if request.Status == 0 {
+			hung++
+		}
+	}
+	if hung == 0 {
+		return errors.New("no request reached the webhooks that hang")
+	}
+	r.add(measureHanging, "requests that hung", "", float64(hung))
+	return nil
+}
+
+// settleTimeout bounds the wait until what has arrived is written down.
+const settleTimeout = time.Minute
+
+// drain fills the outbox, then starts the workers and measures until everything is delivered and
+// written down.
+func (r *webhooksRun) drain(ctx context.Context) error {
+	payments, err := r.pay(ctx, toPay{stores: r.Stores, events: r.Events})
+	if err != nil {
+		return err
+	}
+	firstPaid, lastPaid := commits(payments)
+	r.receiver.Forget()
+	database, databaseErr := r.database.cpu()
+	started := time.Now()
+	if err := r.work(ctx, r.Workers); err != nil {
+		return err
+	}
+	workers := r.workers
+	err = r.arrive(ctx, r.Events)
+	if err == nil {
+		err = r.settle(ctx, settleTimeout)
+	}
+	databaseAfter, databaseAfterErr := r.database.cpu()
+	if err = errors.Join(err, r.rest()); err != nil {
+		return err
+	}
+	if _, err := r.times(ctx, payments, started); err != nil {
+		return err
+	}
+	first, last := arrivals(r.receiver.Requests())
+	rate := func(from, to time.Time) float64 { return float64(r.Events) / to.Sub(from).Seconds() }
+	r.add(measureDrain, "the payments that fill it, no worker beside them", "payments/s", rate(firstPaid, lastPaid))
+	r.add(measureDrain, drainRate, "events/s", rate(first, last))
+	r.add(measureDrain, "from the start of the workers to the last arrival", "events/s", rate(started, last))
+	perEvent := func(d time.Duration) float64 { return d.Seconds() * 1e3 / float64(r.Events) }
+	var used time.Duration
+	for _, w := range workers {
+		cpu, _ := w.cpu() // known of a process that has ended
+		used += cpu
+	}
+	r.add(measureDrain, "workers", "CPU-ms/event", perEvent(used))
+	if !r.database.sqlite && errors.Join(databaseErr, databaseAfterErr) == nil {
+		r.add(measureDrain, "database", "CPU-ms/event", perEvent(databaseAfter-database))
+	}
+	return nil
+}
+
+// arrivals is when the first and the last of deliveries arrived.
+func arrivals(requests []receiver.Request) (first, last time.Time) {
+	earlier := func(a, b receiver.Request) int { return a.Arrived.Compare(b.Arrived) }
+	return slices.MinFunc(requests, earlier).Arrived, slices.MaxFunc(requests, earlier).Arrived
+}
+
+// clockSlack is by how much an event's time may lie before the moment that was noted for it.
+const clockSlack = time.Second
+
+// times are the times from the commits of payments to the arrivals of their events, sorted, of those
+// paid since counted. It fails unless every payment's event arrived once, and nothing else.
+func (r *webhooksRun) times(ctx context.Context, payments []payment, counted time.Time) ([]time.Duration, error) {
+	if _, err := r.receiver.Count(); err != nil {
+		return nil, err
+	}
+	first, _ := commits(payments)
+	events, err := r.events(ctx, first.Add(-clockSlack))
+	if err != nil {
+		return nil, err
+	}
+	return matched(payments, events, r.receiver.Requests(), counted)
+}
+
+// matched pairs payments with the arrivals of their events. Requests that were never answered, as of
+// webhooks that hang, are left out.
+func matched(payments []payment, events []committed, requests []receiver.Request, counted time.Time) ([]time.Duration, error) {
+	arrived := map[uuid.UUID]time.Time{}
+	for _, r := range requests {
+		if r.Status == 0 {
+			continue
+		}
+		if _, twice := arrived[r.Event]; twice {
+			return nil, fmt.Errorf("the event %s arrived twice", r.Event)
+		}
+		arrived[r.Event] = r.Arrived
+	}
+	eventOf := map[uuid.UUID]uuid.UUID{}
+	for _, e := range events {
+		eventOf[e.subject] = e.id
+	}
+	var times []time.Duration
+	for _, p := range payments {
+		event, made := eventOf[p.order]
+		if !made {
+			return nil, fmt.Errorf("the payment of the order %s has no event", p.order)
+		}
+		at, ok := arrived[event]
+		if !ok {
+			return nil, fmt.Errorf("the event %s never arrived", event)
+		}
+		delete(arrived, event)
+		if !p.at.Before(counted) {
+			times = append(times, at.Sub(p.at))
+		}
+	}
+	if len(arrived) > 0 {
+		return nil, fmt.Errorf("%d events arrived that nobody caused", len(arrived))
+	}
+	slices.Sort(times)
+	return times, nil
 }

@@ -1,9 +1,6 @@
 // Package receiver is what the owner of a store would run: an https server that verifies each
-// delivery, remembers it and answers. It has the certificate of net/http/httptest and a number of
-// hooks, each with its own path and secret.
-//
-// What does not verify is answered 400 and counted as wrong; it is no delivery. The package decides
-// nothing about what it saw: who reads its requests does.
+// delivery, remembers it and answers. It has a number of hooks, each with its own path and secret.
+// What does not verify is answered 400 and counted as wrong.
 package receiver
 
 import (
@@ -41,16 +38,12 @@ type Hook struct {
 // Request is a delivery that was verified. Times are the wall clock's, which all processes of a
 // machine share.
 type Request struct {
-	Hook    int
 	Event   uuid.UUID
-	Type    string
 	Attempt int
 	// Arrived is when the whole of it was there.
 	Arrived time.Time
-	// Status is the answer's, and Answered the moment before it was written; zero while there is
-	// none.
-	Status   int
-	Answered time.Time
+	// Status is the answer's, zero while there is none.
+	Status int
 }
 
 // Succeeded reports whether the request was answered with success.
@@ -154,7 +147,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	r.mu.Lock()
-	place := len(r.requests)
+	number := len(r.requests)
 	r.requests = append(r.requests, got)
 	r.mu.Unlock()
 	if hook.Hangs {
@@ -162,17 +155,15 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	delay, status := r.answer()
-	if delay > 0 {
-		time.Sleep(delay)
-	}
+	time.Sleep(delay)
 	r.mu.Lock()
 	if _, accepted := r.events[got.Event]; accepted {
 		status = http.StatusNoContent
 	}
 	// Forget may have been called meanwhile.
-	if place < len(r.requests) && r.requests[place].Arrived.Equal(got.Arrived) {
-		r.requests[place].Status, r.requests[place].Answered = status, time.Now()
-		if r.requests[place].Succeeded() {
+	if number < len(r.requests) && r.requests[number].Arrived.Equal(got.Arrived) {
+		r.requests[number].Status = status
+		if r.requests[number].Succeeded() {
 			r.events[got.Event] = struct{}{}
 		}
 	}
@@ -212,7 +203,5 @@ func (r *Receiver) read(request *http.Request) (Request, Hook, error) {
 	if err != nil {
 		return Request{}, hook, fmt.Errorf("%s: %w", signature.AttemptHeader, err)
 	}
-	return Request{
-		Hook: number, Event: event, Type: request.Header.Get(signature.EventTypeHeader), Attempt: attempt, Arrived: now.Round(0),
-	}, hook, nil
+	return Request{Event: event, Attempt: attempt, Arrived: now.Round(0)}, hook, nil
 }

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/cmd/bench/receiver"
+)
+
+const (
+	// healthyStores have receivers that answer. The store before them has one that hangs.
+	healthyStores = 4
+	// healthyRate is how many customers are created in each of them in a second.
+	healthyRate = 10
+	// hungTimeout is the workers' for an attempt: short, so that the one that hangs is tried often. A
+	// lease lasts two seconds longer, which has to do for a busy machine.
+	hungTimeout = 4 * time.Second
+	// claimedBefore is how long before its arrival an attempt may have been claimed.
+	claimedBefore = 2 * time.Second
+	// deliveredP99 bounds the time from an answer to the arrival of its event on PostgreSQL, and
+	// disabledWithin the command that disables.
+	deliveredP99, disabledWithin = 100 * time.Millisecond, 500 * time.Millisecond
+	// cancelledLimit bounds the wait until everything that waited is cancelled.
+	cancelledLimit = 3 * time.Minute
+)
+
+// What waits for a webhook is deliveries of one event, $3, due now. Ids are UUIDs of version 7 (RFC
+// 9562, 5.7).
+const (
+	waitPostgres = `INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, epoch, created_at)
+SELECT (t.hex || '7' || substr(t.hash, 1, 3) || '8' || substr(t.hash, 4, 15))::uuid, $1::uuid, $2::uuid, $3::uuid,
+ 'customer.created', now(), '[]', 1, now()
+ FROM generate_series(1, $4::bigint) AS g
+ CROSS JOIN LATERAL (SELECT lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint), 12, '0') AS hex, md5(g::text) AS hash) t`
+
+	waitSQLite = `WITH RECURSIVE series(g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM series WHERE g < $4),
+ now(ms) AS (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER))
+INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, epoch, created_at)
+SELECT substr(printf('%012x', ms), 1, 8) || '-' || substr(printf('%012x', ms), 9, 4) || '-7000-8000-' || printf('%012x', g),
+ $1, $2, $3, 'customer.created', ms, CAST('[]' AS blob), 1, ms FROM series, now`
+)
+
+// disabling is the first store's webhook, which hangs and is disabled, on a stage.
+type disabling struct {
+	*play
+	*stage
+	webhook string    // its id
+	event   uuid.UUID // whose deliveries wait
+}
+
+// playLargeDisable disables a webhook with a large backlog while others are delivered to, and enables it
+// again soon after, when its backlog is still being cancelled: none of that may be sent.
+func playLargeDisable(p *play) {
+	s := p.open(shape{stores: 1 + healthyStores + 1})
+	p.require(s.subscribe(p.ctx, 1+healthyStores, receiver.OK, func(store int) bool { return store == 0 }))
+	p.require(s.serve(p.ctx))
+	p.require(s.work(p.ctx, 2, "--timeout="+hungTimeout.String(), retryDelays))
+	_, err := s.open(p.ctx)
+	p.require(err)
+	d := &disabling{play: p, stage: s, webhook: s.webhooks[0].ID.String()}
+	d.backlog()
+	var created []call
+	var began, disabled time.Time
+	bystander := p.watch(p.bystander(s), func() {
+		created = p.while(func() {
+			p.wait(p.calm())
+			began = time.Now()
+			d.run("disable")
+			disabled = time.Now()
+			p.wait(claimedBefore)
+			d.run("enable")
+			// Attempts under way end meanwhile, and others would follow them.
+			p.wait(max(p.Span, hungTimeout+time.Second))
+		}, d.creators()...)
+	})
+	took := disabled.Sub(began)
+	p.didf("disabled in %s, beside %d healthy webhooks with %d events/s each", short(took), healthyStores, healthyRate)
+	p.mustFast(took <= disabledWithin, "the command ends within %s (%s)", disabledWithin, fine(took))
+	p.didf("bystander: %s", p.answered(bystander))
+	p.didf("creators: %s", p.answered(created))
+	p.prompt(bystander)
+	d.cancelled(disabled)
+	d.delivered(created, began, disabled)
+}
+
+// run runs a command on the webhook.
+func (d *disabling) run(command string) {
+	_, err := d.command(d.ctx, "webhook", command, d.webhook)
+	d.require(err)
+}
+
+// creators make events in the stores whose webhooks are healthy.
+func (d *disabling) creators() (loads []*openLoop) {
+	for n := range healthyStores {
+		loads = append(loads, d.creator(d.stage, 1+n, healthyRate))
+	}
+	return loads
+}
+
+// backlog makes an event in the store, and deliveries of it that wait.
+func (d *disabling) backlog() {
+	began, store := time.Now(), d.stores[0]
+	client := newClient(at(d.server.api))
+	defer client.close()
+	made := client.call(request{"POST", "/v1/customers", store.key(0), newCustomerBody(0)}, time.Now())
+	if made.verdict != served {
+		d.require(fmt.Errorf("create a customer: %s", made.what))
+	}
+	d.require(d.handle.Reader().QueryRowContext(d.ctx, "SELECT id FROM events WHERE store_id = $1 LIMIT 1", store.id).Scan(&d.event))
+	statement := waitPostgres
+	if d.sqlite {
+		statement = waitSQLite
+	}
+	_, err := d.handle.Writer().ExecContext(d.ctx, statement, store.id, d.webhook, d.event, d.Waiting)
+	d.require(err)
+	if !d.sqlite {
+		_, err = d.handle.Writer().ExecContext(d.ctx, "VACUUM ANALYZE deliveries")
+		d.require(err)
+	}
+	d.didf("%d deliveries waiting for a webhook that hangs, made in %s", d.Waiting, short(time.Since(began)))
+}
+
+// cancelled waits until nothing waits for the webhook any more.
+func (d *disabling) cancelled(since time.Time) {
+	left := 0
+	_, err := poll(d.ctx, cancelledLimit, func() (bool, error) {
+		err := d.handle.Reader().QueryRowContext(d.ctx, "SELECT count(*) FROM deliveries WHERE webhook_id = $1", d.webhook).Scan(&left)
+		return left == 0, err
+	})
+	d.require(err)
+	d.must(left == 0, "all that waited is cancelled within %s (%d left after %s)", cancelledLimit, left, short(time.Since(since)))
+}
+
+// delivered compares what was created with what arrived.
+func (d *disabling) delivered(created []call, began, disabled time.Time) {
+	_, err := d.receiver.Count()
+	d.require(err)
+	eventOf := d.everyEvent(d.stage, created)
+	var arrivals map[uuid.UUID][]time.Time
+	arrived := func(c call) bool { return len(arrivals[eventOf[c.created]]) > 0 }
+	acknowledged := slices.DeleteFunc(created, func(c call) bool { return c.verdict != served })
+	late := 0
+	_, err = poll(d.ctx, receivedLimit, func() (bool, error) {
+		arrivals, late = map[uuid.UUID][]time.Time{}, 0
+		for _, request := range d.receiver.Requests() {
+			if request.Event != d.event {
+				arrivals[request.Event] = append(arrivals[request.Event], request.Arrived)
+			} else if request.Arrived.After(disabled.Add(claimedBefore)) {
+				late++
+			}
+		}
+		return !slices.ContainsFunc(acknowledged, func(c call) bool { return !arrived(c) }), nil
+	})
+	d.require(err)
+	d.wrong.add("attempt after the webhook was disabled", late)
+	var quiet, under []time.Duration
+	for _, c := range acknowledged {
+		if !arrived(c) {
+			d.lost.add("event of an acknowledged change", 1)
+			continue
+		}
+		list := arrivals[eventOf[c.created]]
+		d.wrong.add("duplicate", len(list)-1)
+		took := max(0, list[0].Sub(c.ended()))
+		if c.ended().Before(began) {
+			quiet = append(quiet, took)
+		} else {
+			under = append(under, took)
+		}
+	}
+	slices.Sort(quiet)
+	slices.Sort(under)
+	p99 := percentile(under, 99)
+	d.didf("healthy webhooks, from the answer to the arrival: quiet p99 %s; then p50 %s, p99 %s, longest %s",
+		fine(percentile(quiet, 99)), fine(percentile(under, 50)), fine(p99), fine(percentile(under, 100)))
+	if !d.sqlite {
+		d.mustFast(p99 <= deliveredP99, "healthy webhooks' p99 stays within %s (%s)", deliveredP99, fine(p99))
+	}
+}

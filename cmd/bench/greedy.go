@@ -1,0 +1,64 @@
+package main
+
+import "time"
+
+const (
+	// greedyConnections are how many of the greedy store's connections ask at the same time.
+	greedyConnections = 16
+	// greedyPause is how long it waits after it was refused: next to nothing.
+	greedyPause = 50 * time.Millisecond
+	// defaultDeadline is that of a request when nothing is set.
+	defaultDeadline = 10 * time.Second
+)
+
+// playGreedyStore has one store ask for its longest pages over many connections, and watches another.
+func playGreedyStore(p *play) { p.greed("/v1/orders?pageSize=100", shape{stores: 2}) }
+
+// playSearchFlood has one store search a crowd of customers, all of whom are found.
+func playSearchFlood(p *play) {
+	p.didf("%d customers in one store", p.Customers)
+	p.greed("/v1/customers?q=a", shape{stores: 2, crowd: p.Customers})
+}
+
+func (p *play) greed(path string, data shape) {
+	s := p.open(data)
+	p.require(s.serve(p.ctx))
+	keys := &rotation{stores: s.stores[:1]}
+	greedy := closedLoop{address: s.server.api, clients: greedyConnections, pause: greedyPause, next: keys.repeat("GET", path, "")}
+	var asked []call
+	under := p.watch(p.bystander(s), func() {
+		asked, _, _ = greedy.run(p.ctx, p.Span) // without strict it does not fail
+	})
+	p.didf("%d connections of one store asked for %s for %s: %s", greedyConnections, path, p.Span, p.answered(asked))
+	p.inTime("request", asked, defaultDeadline)
+	p.fair(under)
+}
+
+const (
+	// fewClients are as many as a small shop's servers are: nothing waits.
+	fewClients = 8
+	// leastShare is the least share of the few clients' rate that many get.
+	leastShare = 0.8
+	// patientStores and patientKeys have enough keys for every request within the limits of each.
+	patientStores, patientKeys = 60, 100
+)
+
+// playPatientClients measures what a few clients are served in a second, and then many who wait for
+// their answers and heed Retry-After.
+func playPatientClients(p *play) {
+	s := p.open(shape{stores: patientStores, keys: patientKeys})
+	p.require(s.serve(p.ctx))
+	served := func(clients int) float64 {
+		load := closedLoop{address: s.server.api, clients: clients, heeded: true, next: s.keys.repeat("GET", "/v1/store", "")}
+		calls, took, _ := load.run(p.ctx, p.Span) // without strict it does not fail
+		p.didf("%d clients for %s: %s", clients, p.Span, p.answered(calls))
+		p.inTime("request", calls, defaultDeadline)
+		return float64(p.answers(calls)[0]) / took.Seconds()
+	}
+	few := served(fewClients)
+	for _, clients := range []int{64, 512} {
+		share := served(clients) / few
+		p.mustFast(share >= leastShare, "%d clients are served at least %.0f %% of what %d are (%.0f %%)",
+			clients, 100*leastShare, fewClients, 100*share)
+	}
+}

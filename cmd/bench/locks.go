@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+const (
+	// lockedChanges are how many clients change the locked customer at the same time.
+	lockedChanges = 12
+	// lockDeadline is the deadline of requests: long enough that those of another store meet it on a
+	// busy machine.
+	lockDeadline = 3 * time.Second
+)
+
+// playRowLock has somebody hold a customer's row, on SQLite the right to write, while clients of its store
+// want to change it, and watches another store, which reads.
+func playRowLock(p *play) {
+	s, held := p.lockStage()
+	customer := s.stores[0].customer
+	keys := &rotation{stores: s.stores[:1]}
+	changes := closedLoop{
+		address: s.server.api, clients: lockedChanges, pause: greedyPause,
+		next: keys.repeat("PATCH", "/v1/customers/"+customer.String(), `{"name":"Ada Changed"}`),
+	}
+	var asked []call
+	var freed time.Time
+	under := p.watch(p.bystander(s), func() {
+		tx := p.begin(s)
+		if !p.sqlite { // there it holds the file
+			_, err := tx.ExecContext(p.ctx, "SELECT id FROM customers WHERE id = $1 FOR UPDATE", customer)
+			p.require(err)
+		}
+		stop := changes.start(p.ctx)
+		p.wait(held)
+		p.require(tx.Rollback())
+		freed = time.Now()
+		p.wait(recoveryBound)
+		asked = stop()
+	})
+	p.didf("a row held for %s and changed by %d clients: %s", held, lockedChanges, p.answered(asked))
+	p.inTime("change", asked, lockDeadline)
+	p.recovers(under, freed, fairP99, "after the row is free")
+	p.fair(under)
+}
+
+// playTableLock has somebody hold the table of the keys, which every request needs.
+func playTableLock(p *play) {
+	s, held := p.lockStage()
+	var freed time.Time
+	under := p.watch(p.bystander(s), func() {
+		tx := p.begin(s)
+		_, err := tx.ExecContext(p.ctx, "LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE")
+		p.require(err)
+		p.wait(held)
+		p.require(tx.Rollback())
+		freed = time.Now()
+		p.wait(2 * recoveryBound)
+	})
+	p.didf("the table of the keys held for %s: %s", held, p.answered(under))
+	p.inTime("request", under, lockDeadline)
+	p.recovers(under, freed, fairP99, "after the table is free")
+}
+
+// lockStage starts a server, and returns how long a lock is to be held: beyond the deadline, so that
+// requests would wait for too long without it.
+func (p *play) lockStage() (s *stage, held time.Duration) {
+	s = p.open(shape{stores: 2})
+	p.require(s.serve(p.ctx, "--request-timeout="+lockDeadline.String()))
+	return s, max(p.Span, lockDeadline+busySlack+time.Second)
+}
+
+// begin begins a transaction beside the service, which ends with the scene at the latest.
+func (p *play) begin(s *stage) *sql.Tx {
+	handle, err := s.open(p.ctx)
+	p.require(err)
+	tx, err := handle.Writer().BeginTx(context.WithoutCancel(p.ctx), nil)
+	p.require(err)
+	p.cleanup(func() error {
+		_ = tx.Rollback() // has ended, unless the scene broke off
+		return nil
+	})
+	return tx
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	// restarts is how often a server takes the place of another.
+	restarts = 3
+	// restartRate is how many customers are created in a second meanwhile.
+	restartRate = 40
+	// drainDelay is how long a server goes on after SIGTERM, for the balancer to notice.
+	drainDelay = time.Second
+)
+
+// playRollingRestart has servers take each other's place while clients read and write, as behind a
+// balancer that sends new connections to the server that is ready.
+func playRollingRestart(p *play) {
+	s := p.open(shape{stores: 2})
+	p.require(s.serve(p.ctx, "--drain-delay="+drainDelay.String()))
+	var ready atomic.Pointer[process]
+	ready.Store(s.server)
+	reader, writer := p.bystander(s), p.creator(s, 0, restartRate)
+	reader.address = func() string { return ready.Load().api }
+	writer.address = reader.address
+	// As every client does with a connection that was closed before it was used.
+	reader.retries = 1
+
+	var written []call
+	under := p.watch(reader, func() {
+		written = p.while(func() {
+			for range restarts {
+				old := s.server
+				p.require(s.serve(p.ctx, "--drain-delay="+drainDelay.String()))
+				ready.Store(s.server)
+				p.require(old.stop())
+			}
+			p.wait(p.Span)
+		}, writer)
+	})
+	p.didf("%d servers took each other's place; reads: %s", restarts+1, p.answered(under))
+	p.didf("writes: %s", p.answered(written))
+	p.prompt(under)
+	p.everyEvent(s, written)
+}
+
+// everyEvent looks for every acknowledged write and its event in the database, and returns the events.
+func (p *play) everyEvent(s *stage, written []call) map[uuid.UUID]uuid.UUID {
+	events, err := s.eventsByCustomer(p.ctx)
+	p.require(err)
+	for _, c := range written {
+		if c.verdict == served && events[c.created] == uuid.Nil {
+			p.lost.add("acknowledged write or its event", 1)
+		}
+	}
+	return events
+}

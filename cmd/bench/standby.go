@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/db/dbtest/cluster"
+)
+
+const (
+	// failoverRate is how many customers are created in a second in each of two stores.
+	failoverRate = 40
+	// failoverDelay is how long nobody notices that the primary is gone.
+	failoverDelay = time.Second
+	// receivedLimit bounds the wait for what is to be delivered.
+	receivedLimit = 3 * time.Minute
+)
+
+// playStandbyPromoted kills the primary under load, promotes its synchronous standby, and looks for
+// every acknowledged write and its event.
+func playStandbyPromoted(p *play) {
+	primary := p.cluster(cluster.Options{})
+	standby, err := primary.Standby(p.ctx)
+	p.require(err)
+	p.cleanup(standby.Close)
+	s := p.openOn(primary.URL(), shape{stores: 3})
+	p.follow(s, primary, standby)
+	p.require(s.subscribe(p.ctx, 2, receiver.OK, noneHangs))
+	p.require(s.serve(p.ctx))
+	p.require(s.work(p.ctx, 1, retryDelays, "--timeout=2s"))
+
+	var written []call
+	var killed, promoted time.Time
+	read := p.watch(p.bystander(s), func() {
+		written = p.while(func() {
+			p.wait(p.calm())
+			killed = time.Now()
+			p.require(primary.Crash(p.ctx))
+			p.wait(failoverDelay)
+			p.require(standby.Promote(p.ctx))
+			promoted = time.Now()
+			p.wait(p.Span)
+		}, p.creator(s, 0, failoverRate), p.creator(s, 1, failoverRate))
+	})
+	p.didf("promoted %s after the kill; writes: %s", short(promoted.Sub(killed)), p.answered(written))
+	p.didf("reads: %s", p.answered(read))
+	first := time.Hour
+	for _, c := range written {
+		if c.due.After(killed) && c.verdict == served && c.ended().After(promoted) {
+			first = min(first, c.ended().Sub(promoted))
+		}
+	}
+	p.mustFast(first <= recoveryBound, "writes succeed within %s of the promotion (%s)", recoveryBound, short(first))
+	p.everyDelivery(s, p.everyEvent(s, written))
+}
+
+// follow lets every commit wait for the standby, and gives the service both addresses.
+func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
+	p.require(s.database.release(p.ctx)) // its server is thrown away
+	address, err := url.Parse(s.url)
+	p.require(err)
+	query := address.Query()
+	query.Set("host", "127.0.0.1,127.0.0.1")
+	query.Set("port", strconv.Itoa(primary.Port())+","+strconv.Itoa(standby.Port()))
+	query.Set("target_session_attrs", "read-write")
+	address.RawQuery = query.Encode()
+	s.url = address.String()
+
+	db, err := pgx.Connect(p.ctx, s.database.url)
+	p.require(err)
+	// Set on the primary after the copy was made, so that the standby waits for nobody once it is promoted.
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		_, err := db.Exec(p.ctx, statement)
+		p.require(err)
+	}
+	follows, err := poll(p.ctx, readyTimeout, func() (follows bool, err error) {
+		err = db.QueryRow(p.ctx, "SELECT EXISTS (SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync')").Scan(&follows)
+		return follows, err
+	})
+	if !follows && err == nil {
+		err = errors.New("the standby does not follow synchronously")
+	}
+	p.require(errors.Join(err, db.Close(p.ctx)))
+	s.database.url = "postgres://postgres@127.0.0.1:" + strconv.Itoa(standby.Port()) + address.Path + "?sslmode=disable"
+}
+
+// everyDelivery waits until every event has arrived, and counts those that do not.
+func (p *play) everyDelivery(s *stage, events map[uuid.UUID]uuid.UUID) {
+	missing, twice := 0, 0
+	_, err := poll(p.ctx, receivedLimit, func() (bool, error) {
+		arrived := map[uuid.UUID]int{}
+		for _, request := range s.receiver.Requests() {
+			arrived[request.Event]++
+		}
+		missing, twice = 0, 0
+		for _, event := range events {
+			switch n := arrived[event]; {
+			case n == 0:
+				missing++
+			case n > 1:
+				twice++
+			}
+		}
+		return missing == 0, nil
+	})
+	p.require(err)
+	p.lost.add("event committed and never received", missing)
+	p.didf("%d events committed, %d received; %d of them more than once, as an attempt in flight at the kill may be",
+		len(events), len(events)-missing, twice)
+}
