@@ -84,7 +84,6 @@ type DB struct {
 	admissions     *sql.DB     // the same as reader, unless connections are reserved
 	client, tx     *ent.Client // on reader and writer
 	clock          *clock
-	moments        hook.Clock // of transactions
 	announcer      announcer
 	followers      followers
 	path           string // of the SQLite file
@@ -130,7 +129,6 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.moments.Now, s.moments.Alone = s.Now, c.Clock != nil
 	s.client = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect.name, s.reader)))
 	s.tx = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect.name, s.writer)))
 	hook.Register(s.client)

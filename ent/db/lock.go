@@ -46,16 +46,15 @@ type query[Q any, R ent.Value] interface {
 	All(ctx context.Context) ([]R, error)
 }
 
-// LockRow locks a row for the rest of the transaction and reads it, and makes the transaction's time
-// later than the row's times. A transaction locks every row that it changes before it asks for its time
-// (hook.Time), in the order store, order, customer, payment link; it locks no other row beside a product,
-// a key or a webhook. So transactions never deadlock, and the times of a row follow the order of commits.
+// LockRow locks a row for the rest of the transaction, which may then change it, and reads it. A transaction
+// locks every row that it changes before it asks for the time (hook.Time), in the order store, order, customer,
+// payment link; it locks no other row beside a product, a key or a webhook. So transactions never deadlock.
 func LockRow[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q) (R, error) {
 	row, err := Lock(s, q).Only(ctx)
 	if err != nil {
 		return row, err
 	}
-	return row, hook.Hold(ctx, row)
+	return row, hook.Locked(ctx, row)
 }
 
 // LockRows is LockRow for any number of rows, in the order of the query.
@@ -65,7 +64,7 @@ func LockRows[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q) ([]R,
 		return nil, err
 	}
 	for _, row := range rows {
-		if err := hook.Hold(ctx, row); err != nil {
+		if err := hook.Locked(ctx, row); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
 )
@@ -19,8 +20,7 @@ const firstPause = 5 * time.Millisecond
 type txKey struct{ store *DB }
 
 // WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. fn's
-// context carries the transaction's time, which is fixed when fn first asks for it and is later
-// than the rows that fn holds (hook.Hold, hook.Time). fn's changes are written to the journal and
+// context carries the moments of its changes (hook.Time). fn's changes are written to the journal and
 // the outbox right before the commit.
 //
 // A transaction that loses to another one (a serialization failure, a deadlock, a lock on the
@@ -61,11 +61,11 @@ func (s *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx)
 			_ = tx.Rollback()
 		}
 	}()
-	ctx = hook.Begin(ctx, &s.moments)
+	ctx = hook.Begin(ctx, s.Now)
 	if err := fn(ctx, tx); err != nil {
 		return err
 	}
-	queued, err := hook.Flush(ctx, tx, s.dialect.name)
+	written, err := hook.Flush(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -73,11 +73,11 @@ func (s *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx)
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit the transaction: %w", err)
 	}
-	hook.Committed(ctx)
-	if store, wrote := hook.Wrote(ctx); wrote {
-		s.followers.announce(store)
+	if len(written.Events) > 0 {
+		tenant.RequestOf(ctx).Caused(written.Events...)
+		s.followers.announce(written.Store)
 	}
-	if queued {
+	if written.Queued {
 		s.Announce()
 	}
 	return nil

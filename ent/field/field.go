@@ -1,6 +1,6 @@
 // Package field describes the fields of each resource once: a table a resource, a line a field. The
 // tables decide which fields a request can set, how changes are detected, what is saved, and what
-// the activity journal shows. Rows reads and stores whole rows, for those who store them without ent's builders.
+// the activity journal shows.
 //
 // Bounds are declared in the protos of the requests, not here.
 package field

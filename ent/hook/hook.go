@@ -1,27 +1,27 @@
 // Package hook writes the records of every change, in the transaction of the change: its entry in
-// the store's activity journal and its rows in the outbox.
+// the store's activity journal, its events, and their rows in the outbox. Changes are mutations of ent's
+// client; Register adds the hook to a client when it is opened.
 //
 //	mutation ──► hook: notes the change ──┐
 //	mutation ──► hook: notes the change ──┤ one transaction
-//	Flush ──► journal rows, outbox rows ◄─┘
-//	COMMIT ──► Committed: the request is given the ids of its events
+//	Flush ──► journal, events, outbox ◄───┘
+//	COMMIT
 //
-// The rows are written at the end of the transaction, because an event shows what a GET answers
+// The records are written at the end of the transaction, because an event shows what a GET answers
 // right after the commit: the customer of a first purchase already has that order counted. A
-// transaction that dies leaves neither the change nor its rows.
+// transaction that dies leaves neither the change nor its records.
 //
-// It also owns the transaction's one time. The time is fixed once the transaction holds the rows to
-// change, so that the moments of one object follow the order of the commits: see Hold and Time.
-//
-// It refuses a change outside a transaction, a change under another store than the context's, a
-// journaled change of a row that is not held, and bulk changes of journaled rows, for which a hook
-// would run only once.
+// It refuses a change outside a transaction, a change of another store's row, a change of a journaled
+// column of a row that is not locked (Locked), and such changes of any number of rows at once. A creation
+// of many rows runs the hook for each. Counters have no journal entry and no event.
 package hook
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
@@ -34,43 +34,55 @@ type contextKey struct{}
 
 // recorder collects the changes of one transaction.
 type recorder struct {
-	moment
-	noJournal bool
-	noEvents  bool
-	// rows holds the newest state of each product and customer changed.
-	rows map[uuid.UUID]ent.Value
-	// orders holds each order as it was read after its last change.
-	orders  map[uuid.UUID]proto.Message
-	entries []entry
-	events  []event
-	writes  []write
-	// made are the events' ids, once they are written.
-	made []uuid.UUID
+	clock          func() time.Time
+	now            time.Time // zero until the first use
+	withoutJournal bool
+	withoutEvents  bool
+	objects        map[uuid.UUID]object
+	changes        []change
+	events         []uuid.UUID // those written
 }
 
-type entry struct {
-	action, resourceType string
-	resourceID           uuid.UUID
-	changes              []byte
+// object is a row that no other transaction changes before the commit.
+type object struct {
+	row   ent.Value     // as last read or changed
+	last  time.Time     // the last of its moments before this transaction; zero for a new row
+	shown proto.Message // what GET answers after the commit, if Shown has it
 }
 
-type event struct {
-	kind       string
-	resourceID uuid.UUID
+// change is what a mutation has changed, or what Record has noted.
+type change struct {
+	action, resource string // action is "" for a change without a journal entry
+	id               uuid.UUID
+	fields           []Change
+	events           []string
 }
 
-// Silence stops journal entries for the rest of the transaction, for loading existing data, and
-// events too unless withEvents is true. Record still writes the entry for the load.
-func Silence(ctx context.Context, withEvents bool) {
+// Begin returns the context of a new transaction. The clock gives times in UTC and in milliseconds.
+func Begin(ctx context.Context, clock func() time.Time) context.Context {
+	return context.WithValue(ctx, contextKey{}, &recorder{clock: clock, objects: map[uuid.UUID]object{}})
+}
+
+// WithoutJournal ends journal entries for the rest of the transaction, for loading existing data.
+// Record still writes the entry of the load.
+func WithoutJournal(ctx context.Context) { from(ctx).withoutJournal = true }
+
+// WithoutEvents ends events for the rest of the transaction.
+func WithoutEvents(ctx context.Context) { from(ctx).withoutEvents = true }
+
+// Record adds a journal entry of what no mutation of a journaled column shows, such as a load of many rows.
+func Record(ctx context.Context, action, resource string, id uuid.UUID, fields ...Change) {
 	r := from(ctx)
-	r.noJournal, r.noEvents = true, !withEvents
+	r.changes = append(r.changes, change{action: action, resource: resource, id: id, fields: fields})
 }
 
-// Record adds a journal entry that belongs to no single row, such as that of a load of many rows.
-// Each change is a field's name and its new value.
-func Record(ctx context.Context, action, resourceType string, resourceID uuid.UUID, changes ...Change) {
+// Shown gives the events of an object what a GET answers right after the commit, which the caller has made after
+// its last change. Otherwise Flush reads it.
+func Shown(ctx context.Context, id uuid.UUID, message proto.Message) {
 	r := from(ctx)
-	r.entries = append(r.entries, entry{action, resourceType, resourceID, appendChanges(nil, changes)})
+	o := r.objects[id]
+	o.shown = message
+	r.objects[id] = o
 }
 
 func from(ctx context.Context) *recorder {
@@ -81,109 +93,112 @@ func from(ctx context.Context) *recorder {
 	return r
 }
 
-// Register makes the client note every change of a journaled row. Call it once for a client, before
-// any other use.
+// Register makes the client note every change. Call it once for a client, before any other use.
 func Register(c *ent.Client) {
+	c.Event.Use(func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			return noteEvent(ctx, m.(*ent.EventMutation), next)
+		})
+	})
 	c.Use(func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
 			k, watched := kinds[m.Type()]
 			if !watched {
 				return next.Mutate(ctx, m)
 			}
-			return note(ctx, k, m, next)
+			return note(ctx, k, m.(mutation), next)
 		})
 	})
 }
 
-// note runs a mutation and records its changes.
-func note(ctx context.Context, k kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
-	if _, err := m.(interface{ Tx() (*ent.Tx, error) }).Tx(); err != nil {
-		return nil, fmt.Errorf("change a %s: outside a transaction", k.resource)
-	}
-	r, ok := ctx.Value(contextKey{}).(*recorder)
-	store, _, tenanted := tenant.From(ctx)
-	switch {
-	case !ok || !tenanted:
-		return nil, fmt.Errorf("change a %s: the context names no transaction or no store", k.resource)
-	case !m.Op().Is(ent.OpCreate | ent.OpUpdateOne):
-		return nil, fmt.Errorf("change a %s: only one row at a time can be journaled", k.resource)
-	case m.Op().Is(ent.OpCreate) && k.ownerOf(m) != store.ID:
-		return nil, fmt.Errorf("create a %s: it belongs to another store than the context", k.resource)
-	}
-	changes, err := k.changes(ctx, m)
+// mutation is what ent generates for each table.
+type mutation interface {
+	ent.Mutation
+	Tx() (*ent.Tx, error)
+	ID() (uuid.UUID, bool)
+}
+
+var (
+	errOutside  = errors.New("outside a transaction, or the context names no store")
+	errMany     = errors.New("only one row at a time can be journaled")
+	errForeign  = errors.New("it belongs to another store than the context")
+	errUnlocked = errors.New("its row is not locked (hook.Locked)")
+)
+
+// note runs a mutation and notes what it changes.
+func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value, error) {
+	fields, err := k.permitted(ctx, m)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("change a %s: %w", k.resource, err)
 	}
-	id, ok := m.(interface{ ID() (uuid.UUID, bool) }).ID()
-	if ok && m.Op().Is(ent.OpUpdateOne) && len(changes) > 0 && !r.held[id] {
-		return nil, fmt.Errorf("change a %s: its row is not held (hook.Hold)", k.resource)
+	id, one := m.ID() // ent sets that of a new row before
+	if !one {
+		return next.Mutate(ctx, m)
 	}
+	r := from(ctx)
+	if m.Op().Is(ent.OpUpdateOne) && len(fields) > 0 && m.Type() != ent.TypeApiKey { // a key has no such column
+		if err := m.SetField("updated_at", r.time(id)); err != nil {
+			return nil, err
+		}
+	}
+	// The hooks of a creation of many rows run one inside the other, the first row's outermost.
+	position := len(r.changes)
 	value, err := next.Mutate(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	if id, ok = m.(interface{ ID() (uuid.UUID, bool) }).ID(); !ok {
-		return nil, fmt.Errorf("change a %s: it has no id", k.resource)
+	r.objects[id] = object{row: value, last: r.objects[id].last}
+	c := change{resource: k.resource, id: id, fields: fields}
+	if len(fields) > 0 && !r.withoutJournal {
+		c.action = k.action(m.Op(), fields)
 	}
-	// No other transaction sees a new row before the commit.
-	r.held[id] = true
-	clear(r.orders)
-	r.noted(k, m.Op(), id, value, changes)
+	if k.events != nil && !r.withoutEvents {
+		c.events = k.events(m.Op(), fields, value)
+	}
+	if c.action != "" || len(c.events) > 0 {
+		r.changes = slices.Insert(r.changes, position, c)
+	}
 	return value, nil
 }
 
-// Moved notes the change of an order's status, which the transaction makes by a statement of its own
-// (AtFlush) instead of a mutation; shown is the order as a GET answers after the commit. Both rows are
-// of an order that is held.
-func Moved(ctx context.Context, before, after *ent.Order, shown proto.Message) error {
-	r, k := from(ctx), kinds[ent.TypeOrder]
-	if !r.held[after.ID] {
-		return fmt.Errorf("change a %s: its row is not held (hook.Hold)", k.resource)
+// permitted returns the journaled columns that a mutation changes, or why it is refused.
+func (k kind) permitted(ctx context.Context, m mutation) ([]Change, error) {
+	r, begun := ctx.Value(contextKey{}).(*recorder)
+	store, _, tenanted := tenant.From(ctx)
+	if _, err := m.Tx(); err != nil || !begun || !tenanted {
+		return nil, errOutside
 	}
-	changes := []Change{{Field: "status", From: plain(before.Status), To: plain(after.Status)}}
-	r.noted(k, ent.OpUpdateOne, after.ID, after, changes)
-	r.orders[after.ID] = shown
-	return nil
+	if m.Op().Is(ent.OpDelete) || m.Op().Is(ent.OpUpdate) && k.names(m) {
+		return nil, errMany
+	}
+	if m.Op().Is(ent.OpUpdate) {
+		return nil, nil
+	}
+	id, _ := m.ID()
+	object, locked := r.objects[id]
+	if m.Op().Is(ent.OpDeleteOne) && !locked {
+		return nil, errUnlocked
+	}
+	fields, err := k.changes(ctx, m, object.row)
+	switch {
+	case err != nil, m.Op().Is(ent.OpUpdateOne) && len(fields) == 0:
+		return nil, err
+	case m.Op().Is(ent.OpUpdateOne) && !locked:
+		return nil, errUnlocked
+	}
+	if owner, err := k.storeOf(ctx, m, object.row); err != nil || owner != store.ID {
+		return nil, errors.Join(errForeign, err)
+	}
+	return fields, nil
 }
 
-// Created notes a new customer, product or order, which the transaction stores by a statement of its own
-// (field.Rows) instead of a mutation, like a change by one.
-func Created(ctx context.Context, row ent.Value) error {
-	r := from(ctx)
-	if r.noJournal && r.noEvents {
-		return nil
-	}
-	var k kind
-	switch row.(type) {
-	case *ent.Product:
-		k = kinds[ent.TypeProduct]
-	case *ent.Customer:
-		k = kinds[ent.TypeCustomer]
-	case *ent.Order:
-		k = kinds[ent.TypeOrder]
-	default:
-		return fmt.Errorf("create a %T: its journal entry and events are not known", row)
-	}
-	if store, _, tenanted := tenant.From(ctx); !tenanted || k.rows.Value(row, "store_id") != store.ID {
-		return fmt.Errorf("create a %s: it belongs to another store than the context", k.resource)
-	}
-	id := k.rows.Value(row, "id").(uuid.UUID)
-	r.held[id] = true
-	r.noted(k, ent.OpCreate, id, row, k.filled(row))
-	return nil
-}
-
-// noted keeps a change for Flush.
-func (r *recorder) noted(k kind, op ent.Op, id uuid.UUID, row ent.Value, changes []Change) {
-	r.rows[id] = row
-	if len(changes) > 0 && !r.noJournal {
-		r.entries = append(r.entries, entry{k.action(op, changes), k.resource, id, appendChanges(nil, changes)})
-	}
-	if k.events != nil && !r.noEvents {
-		for _, name := range k.events(op, changes, row) {
-			r.events = append(r.events, event{name, id})
+// noteEvent adds its cause to a new event and notes the event.
+func noteEvent(ctx context.Context, m *ent.EventMutation, next ent.Mutator) (ent.Value, error) {
+	if r, begun := ctx.Value(contextKey{}).(*recorder); begun && m.Op().Is(ent.OpCreate) {
+		cause(ctx, m)
+		if id, ok := m.ID(); ok {
+			r.events = append(r.events, id)
 		}
 	}
+	return next.Mutate(ctx, m)
 }
-
-var errForeignTransaction = errors.New("the transaction was not begun with its own context")

@@ -2,7 +2,9 @@ package hook_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -50,7 +52,7 @@ func TestEntryTellsOfWhatChangedAndOfNothingElse(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := hook.Hold(ctx, row); err != nil {
+				if err := hook.Locked(ctx, row); err != nil {
 					return err
 				}
 				u := row.Update()
@@ -84,25 +86,33 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 			{"a bulk change runs a hook once for many rows", ctx, func(ctx context.Context, tx *ent.Tx) error {
 				return tx.Product.Update().SetTitle("All").Exec(ctx)
 			}, "one row at a time"},
-			{"a deletion has no entry", ctx, func(ctx context.Context, tx *ent.Tx) error {
-				return tx.Product.DeleteOneID(id).Exec(ctx)
+			{"so does a bulk deletion", ctx, func(ctx context.Context, tx *ent.Tx) error {
+				_, err := tx.Product.Delete().Exec(ctx)
+				return err
 			}, "one row at a time"},
-			{"a row of another store", ctx, func(ctx context.Context, tx *ent.Tx) error {
+			{"a sum has no value to journal", ctx, func(ctx context.Context, tx *ent.Tx) error {
+				return tx.Product.UpdateOneID(id).AddPriceAmount(1).Exec(ctx)
+			}, "is set, not added to"},
+			{"somebody else may change the row that is deleted", ctx, func(ctx context.Context, tx *ent.Tx) error {
+				return tx.Product.DeleteOneID(id).Exec(ctx)
+			}, "not locked"},
+			{"a new row of another store", ctx, func(ctx context.Context, tx *ent.Tx) error {
 				return newProduct(ctx, tx, uuid.New()).Exec(ctx)
+			}, "another store"},
+			{"one of many", ctx, func(ctx context.Context, tx *ent.Tx) error {
+				store, _ := tenant.StoreOf(ctx)
+				return tx.Product.CreateBulk(newProduct(ctx, tx, store.ID), newProduct(ctx, tx, uuid.New())).Exec(ctx)
+			}, "another store"},
+			{"a row of another store", tenant.With(ctx, tenant.Store{ID: uuid.New()}, tenant.Actor{}), func(ctx context.Context, tx *ent.Tx) error {
+				row := tx.Product.GetX(ctx, id)
+				if err := hook.Locked(ctx, row); err != nil {
+					return err
+				}
+				return row.Update().SetTitle("x").Exec(ctx)
 			}, "another store"},
 			{"somebody else may change the row meanwhile", ctx, func(ctx context.Context, tx *ent.Tx) error {
 				return tx.Product.UpdateOneID(id).SetTitle("x").Exec(ctx)
-			}, "not held"},
-			{"the time may lie before what the row was waited for", ctx, func(ctx context.Context, tx *ent.Tx) error {
-				_ = hook.Time(ctx)
-				return hook.Hold(ctx, &ent.Product{ID: id})
-			}, "after the time"},
-			{"a row of another store, stored by a statement", ctx, func(ctx context.Context, _ *ent.Tx) error {
-				return hook.Created(ctx, &ent.Product{ID: uuid.New(), StoreID: uuid.New()})
-			}, "another store"},
-			{"a row that is stored by a mutation", ctx, func(ctx context.Context, _ *ent.Tx) error {
-				return hook.Created(ctx, &ent.Store{ID: uuid.New()})
-			}, "not known"},
+			}, "not locked"},
 			{"nobody acts", context.Background(), func(ctx context.Context, tx *ent.Tx) error {
 				return tx.Product.UpdateOneID(id).SetTitle("x").Exec(ctx)
 			}, "no store"},
@@ -113,5 +123,96 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 		}
 		require.Equal(t, "Guide", s.Client().Product.GetX(ctx, id).Title)
 		require.Equal(t, 2, s.Client().ActivityEntry.Query().CountX(ctx))
+	})
+}
+
+// The rows of one creation have their entries and events in their order, and only those to which a webhook
+// subscribes are queued.
+func TestManyNewRowsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		ctx, _ := inStore(t, s)
+		owner, err := tenant.StoreOf(ctx)
+		require.NoError(t, err)
+		before := s.Client().ActivityEntry.Query().CountX(ctx)
+		var rows []*ent.Customer
+		create := func(ctx context.Context, tx *ent.Tx) (err error) {
+			rows, err = tx.Customer.MapCreateBulk(make([]struct{}, 25), func(c *ent.CustomerCreate, i int) {
+				c.SetStoreID(owner.ID).SetEmail(fmt.Sprintf("c%d@%s.example.com", i, uuid.NewString())).SetSearch("").
+					SetCreatedAt(hook.Time(ctx)).SetUpdatedAt(hook.Time(ctx))
+			}).Save(ctx)
+			return err
+		}
+		queued := func() (n int) {
+			require.NoError(t, s.Reader().QueryRow("SELECT count(*) FROM outbox o JOIN events e ON e.id = o.event_id").Scan(&n))
+			return n
+		}
+		require.NoError(t, s.WithTx(ctx, create))
+		for i, e := range s.Client().ActivityEntry.Query().Order(ent.Asc("id")).AllX(ctx)[before:] {
+			require.Equal(t, rows[i].ID, e.ResourceID)
+		}
+		for i, e := range s.Client().Event.Query().Order(ent.Asc("id")).AllX(ctx) {
+			require.Contains(t, string(e.Payload), rows[i].ID.String())
+		}
+		require.Zero(t, queued(), "no webhook subscribes")
+		_, err = s.Writer().Exec(`INSERT INTO webhooks (id, store_id, url, events, enabled, secret, secret_key, created_at, updated_at)
+ VALUES ($1, $2, 'https://a.example', '["customer.created"]', true, $3, '', $4, $4)`, uuid.New(), owner.ID, []byte{1}, s.Now())
+		require.NoError(t, err)
+		require.NoError(t, s.WithTx(ctx, create))
+		require.Equal(t, 25, queued())
+		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			hook.WithoutJournal(ctx)
+			hook.WithoutEvents(ctx)
+			return create(ctx, tx)
+		}))
+		require.Equal(t, 25, queued())
+		require.Equal(t, before+50, s.Client().ActivityEntry.Query().CountX(ctx))
+	})
+}
+
+// An object's moments increase with each change, although the clock stands still or another server's is ahead;
+// those of other objects follow the clock.
+func TestTheMomentsOfAnObjectIncrease(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+	for _, database := range dbtest.Databases() {
+		s := dbtest.New(t, database, db.Config{Clock: func() time.Time { return now }})
+		ctx, id := inStore(t, s)
+		ahead := now.Add(72 * time.Hour)
+		_, err := s.Writer().Exec("UPDATE products SET published_at = $1 WHERE id = $2", ahead, id)
+		require.NoError(t, err)
+		for i := range 3 {
+			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+				require.Equal(t, now, hook.Time(ctx))
+				row := tx.Product.GetX(ctx, id)
+				require.NoError(t, hook.Locked(ctx, row))
+				row, err := row.Update().SetTitle(fmt.Sprint(i)).Save(ctx)
+				require.Equal(t, ahead.Add(time.Duration(i+1)*time.Millisecond), row.UpdatedAt.UTC())
+				require.Equal(t, row.UpdatedAt.UTC(), hook.Time(ctx, id))
+				require.Equal(t, now, hook.Time(ctx, uuid.New()))
+				return err
+			}))
+		}
+	}
+}
+
+// What is counted beside an object is not journaled, and a row that is deleted is journaled with what it held.
+func TestCountersAndDeletions(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		ctx, id := inStore(t, s)
+		before := s.Client().ActivityEntry.Query().CountX(ctx)
+		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			return tx.Customer.Update().AddOrdersCount(1).AddTotalPaid(5).Exec(ctx)
+		}))
+		require.Equal(t, before, s.Client().ActivityEntry.Query().CountX(ctx))
+		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			row := tx.Product.GetX(ctx, id)
+			require.NoError(t, hook.Locked(ctx, row))
+			return tx.Product.DeleteOne(row).Exec(ctx)
+		}))
+		last := s.Client().ActivityEntry.Query().Order(ent.Desc("id")).FirstX(ctx)
+		require.Equal(t, "product.deleted", last.Action)
+		require.Contains(t, string(last.Changes), `"title":{"from":"Guide","to":null}`)
 	})
 }

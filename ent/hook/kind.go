@@ -2,6 +2,9 @@ package hook
 
 import (
 	"context"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -35,11 +38,8 @@ type kind struct {
 	// fields are the journaled columns in the order of an entry. Counters and times that follow from
 	// other changes are not journaled.
 	fields []field.Column
-	// rows reads the columns of a row that the transaction stores by itself (Created).
-	rows interface {
-		Value(row any, name string) any
-	}
-	// verb ends the name of the journal's entry: paid in order.paid. Nil means created or updated.
+	// verb ends the name of a change in the journal: paid in order.paid. Nil means created or updated. A deletion
+	// is always deleted.
 	verb func(op ent.Op, changes []Change) string
 	// events returns the types of event that a change sends.
 	events func(op ent.Op, changes []Change, row ent.Value) []string
@@ -47,6 +47,7 @@ type kind struct {
 
 // kinds is the one table of the journaled rows and their events, by ent's type name.
 var kinds = map[string]kind{
+	ent.TypeOrderItem: {resource: "order_item"},
 	ent.TypeStore: {
 		resource: "store",
 		fields:   field.Store.Columns(),
@@ -54,7 +55,6 @@ var kinds = map[string]kind{
 	ent.TypeProduct: {
 		resource: "product",
 		fields:   field.Product.Columns(),
-		rows:     field.ProductRows,
 		events: func(_ ent.Op, changes []Change, _ ent.Value) []string {
 			switch changedTo(changes, "status") {
 			case "PUBLISHED":
@@ -68,7 +68,6 @@ var kinds = map[string]kind{
 	ent.TypeCustomer: {
 		resource: "customer",
 		fields:   field.Customer.Columns(),
-		rows:     field.CustomerRows,
 		events: func(op ent.Op, _ []Change, _ ent.Value) []string {
 			if op.Is(ent.OpCreate) {
 				return []string{CustomerCreated}
@@ -79,7 +78,6 @@ var kinds = map[string]kind{
 	ent.TypeOrder: {
 		resource: "order",
 		fields:   field.Order.Columns(),
-		rows:     field.OrderRows,
 		verb: func(op ent.Op, changes []Change) string {
 			if op.Is(ent.OpCreate) {
 				return "created"
@@ -147,6 +145,8 @@ var kinds = map[string]kind{
 // action is the journal's name of a change, such as product.updated.
 func (k kind) action(op ent.Op, changes []Change) string {
 	switch {
+	case op.Is(ent.OpDeleteOne):
+		return k.resource + ".deleted"
 	case k.verb != nil:
 		return k.resource + "." + k.verb(op, changes)
 	case op.Is(ent.OpCreate):
@@ -155,28 +155,49 @@ func (k kind) action(op ent.Op, changes []Change) string {
 	return k.resource + ".updated"
 }
 
-// ownerOf returns the store that a new row belongs to.
-func (k kind) ownerOf(m ent.Mutation) uuid.UUID {
-	if k.resource == "store" {
-		id, _ := m.(*ent.StoreMutation).ID()
-		return id
+// storeOf returns the store that the row of a mutation belongs to; old is the locked row.
+func (k kind) storeOf(ctx context.Context, m mutation, old ent.Value) (uuid.UUID, error) {
+	var owner any
+	var err error
+	switch {
+	case m.Type() == ent.TypeStore:
+		owner, _ = m.ID()
+	case m.Op().Is(ent.OpCreate):
+		owner, _ = m.Field("store_id")
+	case m.Op().Is(ent.OpUpdateOne):
+		owner, err = m.OldField(ctx, "store_id")
+	default:
+		owner = column(old, "store_id")
 	}
-	owner, _ := m.Field("store_id")
 	id, _ := owner.(uuid.UUID)
-	return id
+	return id, err
 }
 
-// changes lists the journaled fields whose value a mutation changes. The old values come with the
-// row that an update starts from, without a query.
-func (k kind) changes(ctx context.Context, m ent.Mutation) ([]Change, error) {
+// names reports whether a mutation sets a journaled column, to whichever value.
+func (k kind) names(m mutation) bool {
+	return slices.ContainsFunc(k.fields, func(f field.Column) bool {
+		_, set := m.Field(f.Name)
+		_, added := m.AddedField(f.Name)
+		return set || added || m.FieldCleared(f.Name)
+	})
+}
+
+// changes lists the journaled columns whose value a mutation changes. The old values come with the
+// row that an update starts from, without a query, and those of a deletion with the locked row.
+func (k kind) changes(ctx context.Context, m mutation, old ent.Value) ([]Change, error) {
 	var changes []Change
 	for _, f := range k.fields {
-		to, set := m.Field(f.Name)
-		if !set && !m.FieldCleared(f.Name) {
-			continue
-		}
 		c := Change{Field: f.Journal}
-		if set {
+		to, set := m.Field(f.Name)
+		switch {
+		case m.Op().Is(ent.OpDeleteOne):
+			c.From = plain(column(old, f.Name))
+		case !set && !m.FieldCleared(f.Name):
+			if _, added := m.AddedField(f.Name); added {
+				return nil, fmt.Errorf("%s is set, not added to, so that the journal has its value", f.Name)
+			}
+			continue
+		case set:
 			c.To = plain(to)
 		}
 		if m.Op().Is(ent.OpUpdateOne) {
@@ -193,15 +214,15 @@ func (k kind) changes(ctx context.Context, m ent.Mutation) ([]Change, error) {
 	return changes, nil
 }
 
-// filled lists the journaled fields of a new row that are not null.
-func (k kind) filled(row ent.Value) []Change {
-	var changes []Change
-	for _, f := range k.fields {
-		if to := plain(k.rows.Value(row, f.Name)); to != nil {
-			changes = append(changes, Change{Field: f.Journal, To: to})
+// column returns the value of a row's column, whose field names it in the tag json.
+func column(row ent.Value, name string) any {
+	v := reflect.Indirect(reflect.ValueOf(row))
+	for i := range v.NumField() {
+		if tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); tag == name {
+			return v.Field(i).Interface()
 		}
 	}
-	return changes
+	return nil
 }
 
 // changedTo returns the new value of a field that changed, as text, and "" for any other.

@@ -78,8 +78,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 		if !healths[webhookID].Exhausted {
 			return nil
 		}
-		now := hook.Time(ctx)
-		if err := w.Update().SetEnabled(false).SetDisabledAt(now).SetDisabledAutomatically(true).SetUpdatedAt(now).Exec(ctx); err != nil {
+		if err := w.Update().SetEnabled(false).SetDisabledAt(hook.Time(ctx, w.ID)).SetDisabledAutomatically(true).Exec(ctx); err != nil {
 			return fmt.Errorf("mark it: %w", err)
 		}
 		if err := Cancel(ctx, tx, q.db, storeID, webhookID); err != nil {

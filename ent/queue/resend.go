@@ -325,5 +325,5 @@ func lockWebhook(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID u
 	if err != nil {
 		return nil, err
 	}
-	return w, hook.Hold(ctx, w)
+	return w, hook.Locked(ctx, w)
 }

@@ -63,19 +63,15 @@ func generate(target string, migrations bool) error {
 
 // sqlOnly are the tables that the service reads and writes by SQL of its own alone; tests have
 // functions of dbtest for their rows.
-var sqlOnly = []string{"AddressCounter", "Cancellation", "ClockMark", "Delivery", "FinishedDelivery", "IdempotencyKey", "OutboxEntry",
+var sqlOnly = []string{"AddressCounter", "Cancellation", "ClockMark", "Delivery", "FinishedDelivery", "IdempotencyKey",
 	"RateCounter", "RefusedRequest", "Resend", "Tally"}
 
-// readOnly are the tables that the service writes by SQL of its own alone.
-var readOnly = []string{"ActivityEntry", "OrderItem"}
-
-// used leaves out of the client what nobody calls: of the ones the package, some 180 KB of the binary, of the
-// others the builders of changes, as if they were views, and of all the ways from a row to others, as rows name
-// them by id. Their description stays whole.
+// used leaves out of the client what nobody calls: of these tables the package, some 180 KB of the binary, and of
+// all tables the ways from a row to others, as rows name them by id. Their description stays whole.
 func used(tables []*load.Schema) []*load.Schema {
 	tables = slices.DeleteFunc(tables, func(t *load.Schema) bool { return slices.Contains(sqlOnly, t.Name) })
 	for _, t := range tables {
-		t.Edges, t.View = nil, slices.Contains(readOnly, t.Name)
+		t.Edges = nil
 	}
 	return tables
 }

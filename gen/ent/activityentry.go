@@ -16,7 +16,7 @@ import (
 // ActivityEntry is the model entity for the ActivityEntry schema.
 type ActivityEntry struct {
 	config `json:"-"`
-	// ID holds the value of the "id" field.
+	// ID of the ent.
 	ID uuid.UUID `json:"id,omitempty"`
 	// StoreID holds the value of the "store_id" field.
 	StoreID uuid.UUID `json:"store_id,omitempty"`
@@ -140,6 +140,13 @@ func (_m *ActivityEntry) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
 }
 
+// Update returns a builder for updating this ActivityEntry.
+// Note that you need to call ActivityEntry.Unwrap() before calling this method if this ActivityEntry
+// was returned from a transaction, and the transaction was committed or rolled back.
+func (_m *ActivityEntry) Update() *ActivityEntryUpdateOne {
+	return NewActivityEntryClient(_m.config).UpdateOne(_m)
+}
+
 // Unwrap unwraps the ActivityEntry entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
 func (_m *ActivityEntry) Unwrap() *ActivityEntry {
@@ -155,9 +162,7 @@ func (_m *ActivityEntry) Unwrap() *ActivityEntry {
 func (_m *ActivityEntry) String() string {
 	var builder strings.Builder
 	builder.WriteString("ActivityEntry(")
-	builder.WriteString("id=")
-	builder.WriteString(fmt.Sprintf("%v", _m.ID))
-	builder.WriteString(", ")
+	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
 	builder.WriteString("store_id=")
 	builder.WriteString(fmt.Sprintf("%v", _m.StoreID))
 	builder.WriteString(", ")

@@ -11,6 +11,8 @@ import (
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"entgo.io/ent/schema/field"
+	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/predicate"
 )
@@ -81,6 +83,29 @@ func (_q *ActivityEntryQuery) FirstX(ctx context.Context) *ActivityEntry {
 	return node
 }
 
+// FirstID returns the first ActivityEntry ID from the query.
+// Returns a *NotFoundError when no ActivityEntry ID was found.
+func (_q *ActivityEntryQuery) FirstID(ctx context.Context) (id uuid.UUID, err error) {
+	var ids []uuid.UUID
+	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+		return
+	}
+	if len(ids) == 0 {
+		err = &NotFoundError{activityentry.Label}
+		return
+	}
+	return ids[0], nil
+}
+
+// FirstIDX is like FirstID, but panics if an error occurs.
+func (_q *ActivityEntryQuery) FirstIDX(ctx context.Context) uuid.UUID {
+	id, err := _q.FirstID(ctx)
+	if err != nil && !IsNotFound(err) {
+		panic(err)
+	}
+	return id
+}
+
 // Only returns a single ActivityEntry entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one ActivityEntry entity is found.
 // Returns a *NotFoundError when no ActivityEntry entities are found.
@@ -108,6 +133,34 @@ func (_q *ActivityEntryQuery) OnlyX(ctx context.Context) *ActivityEntry {
 	return node
 }
 
+// OnlyID is like Only, but returns the only ActivityEntry ID in the query.
+// Returns a *NotSingularError when more than one ActivityEntry ID is found.
+// Returns a *NotFoundError when no entities are found.
+func (_q *ActivityEntryQuery) OnlyID(ctx context.Context) (id uuid.UUID, err error) {
+	var ids []uuid.UUID
+	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+		return
+	}
+	switch len(ids) {
+	case 1:
+		id = ids[0]
+	case 0:
+		err = &NotFoundError{activityentry.Label}
+	default:
+		err = &NotSingularError{activityentry.Label}
+	}
+	return
+}
+
+// OnlyIDX is like OnlyID, but panics if an error occurs.
+func (_q *ActivityEntryQuery) OnlyIDX(ctx context.Context) uuid.UUID {
+	id, err := _q.OnlyID(ctx)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
 // All executes the query and returns a list of ActivityEntries.
 func (_q *ActivityEntryQuery) All(ctx context.Context) ([]*ActivityEntry, error) {
 	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
@@ -125,6 +178,27 @@ func (_q *ActivityEntryQuery) AllX(ctx context.Context) []*ActivityEntry {
 		panic(err)
 	}
 	return nodes
+}
+
+// IDs executes the query and returns a list of ActivityEntry IDs.
+func (_q *ActivityEntryQuery) IDs(ctx context.Context) (ids []uuid.UUID, err error) {
+	if _q.ctx.Unique == nil && _q.path != nil {
+		_q.Unique(true)
+	}
+	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
+	if err = _q.Select(activityentry.FieldID).Scan(ctx, &ids); err != nil {
+		return nil, err
+	}
+	return ids, nil
+}
+
+// IDsX is like IDs, but panics if an error occurs.
+func (_q *ActivityEntryQuery) IDsX(ctx context.Context) []uuid.UUID {
+	ids, err := _q.IDs(ctx)
+	if err != nil {
+		panic(err)
+	}
+	return ids
 }
 
 // Count returns the count of the given query.
@@ -148,7 +222,7 @@ func (_q *ActivityEntryQuery) CountX(ctx context.Context) int {
 // Exist returns true if the query has elements in the graph.
 func (_q *ActivityEntryQuery) Exist(ctx context.Context) (bool, error) {
 	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.First(ctx); {
+	switch _, err := _q.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -191,12 +265,12 @@ func (_q *ActivityEntryQuery) Clone() *ActivityEntryQuery {
 // Example:
 //
 //	var v []struct {
-//		ID uuid.UUID `json:"id,omitempty"`
+//		StoreID uuid.UUID `json:"store_id,omitempty"`
 //		Count int `json:"count,omitempty"`
 //	}
 //
 //	client.ActivityEntry.Query().
-//		GroupBy(activityentry.FieldID).
+//		GroupBy(activityentry.FieldStoreID).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
 func (_q *ActivityEntryQuery) GroupBy(field string, fields ...string) *ActivityEntryGroupBy {
@@ -214,11 +288,11 @@ func (_q *ActivityEntryQuery) GroupBy(field string, fields ...string) *ActivityE
 // Example:
 //
 //	var v []struct {
-//		ID uuid.UUID `json:"id,omitempty"`
+//		StoreID uuid.UUID `json:"store_id,omitempty"`
 //	}
 //
 //	client.ActivityEntry.Query().
-//		Select(activityentry.FieldID).
+//		Select(activityentry.FieldStoreID).
 //		Scan(ctx, &v)
 func (_q *ActivityEntryQuery) Select(fields ...string) *ActivityEntrySelect {
 	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
@@ -300,7 +374,7 @@ func (_q *ActivityEntryQuery) sqlCount(ctx context.Context) (int, error) {
 }
 
 func (_q *ActivityEntryQuery) querySpec() *sqlgraph.QuerySpec {
-	_spec := sqlgraph.NewQuerySpec(activityentry.Table, activityentry.Columns, nil)
+	_spec := sqlgraph.NewQuerySpec(activityentry.Table, activityentry.Columns, sqlgraph.NewFieldSpec(activityentry.FieldID, field.TypeUUID))
 	_spec.From = _q.sql
 	if unique := _q.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
@@ -309,8 +383,11 @@ func (_q *ActivityEntryQuery) querySpec() *sqlgraph.QuerySpec {
 	}
 	if fields := _q.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
+		_spec.Node.Columns = append(_spec.Node.Columns, activityentry.FieldID)
 		for i := range fields {
-			_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
+			if fields[i] != activityentry.FieldID {
+				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
+			}
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

@@ -13,10 +13,13 @@ import (
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/order"
+	"go.storefront.example/gen/ent/orderitem"
+	"go.storefront.example/gen/ent/outboxentry"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/session"
@@ -42,6 +45,8 @@ type Client struct {
 	Order *OrderClient
 	// OrderItem is the client for interacting with the OrderItem builders.
 	OrderItem *OrderItemClient
+	// OutboxEntry is the client for interacting with the OutboxEntry builders.
+	OutboxEntry *OutboxEntryClient
 	// PaymentLink is the client for interacting with the PaymentLink builders.
 	PaymentLink *PaymentLinkClient
 	// Product is the client for interacting with the Product builders.
@@ -70,6 +75,7 @@ func (c *Client) init() {
 	c.Event = NewEventClient(c.config)
 	c.Order = NewOrderClient(c.config)
 	c.OrderItem = NewOrderItemClient(c.config)
+	c.OutboxEntry = NewOutboxEntryClient(c.config)
 	c.PaymentLink = NewPaymentLinkClient(c.config)
 	c.Product = NewProductClient(c.config)
 	c.Session = NewSessionClient(c.config)
@@ -174,6 +180,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Event:         NewEventClient(cfg),
 		Order:         NewOrderClient(cfg),
 		OrderItem:     NewOrderItemClient(cfg),
+		OutboxEntry:   NewOutboxEntryClient(cfg),
 		PaymentLink:   NewPaymentLinkClient(cfg),
 		Product:       NewProductClient(cfg),
 		Session:       NewSessionClient(cfg),
@@ -205,6 +212,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Event:         NewEventClient(cfg),
 		Order:         NewOrderClient(cfg),
 		OrderItem:     NewOrderItemClient(cfg),
+		OutboxEntry:   NewOutboxEntryClient(cfg),
 		PaymentLink:   NewPaymentLinkClient(cfg),
 		Product:       NewProductClient(cfg),
 		Session:       NewSessionClient(cfg),
@@ -240,8 +248,9 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.ApiKey, c.Customer, c.Event, c.Order, c.PaymentLink, c.Product, c.Session,
-		c.SignInLink, c.Store, c.Webhook,
+		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.Order, c.OrderItem,
+		c.OutboxEntry, c.PaymentLink, c.Product, c.Session, c.SignInLink, c.Store,
+		c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -252,7 +261,8 @@ func (c *Client) Use(hooks ...Hook) {
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.Order, c.OrderItem,
-		c.PaymentLink, c.Product, c.Session, c.SignInLink, c.Store, c.Webhook,
+		c.OutboxEntry, c.PaymentLink, c.Product, c.Session, c.SignInLink, c.Store,
+		c.Webhook,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -261,6 +271,8 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 // Mutate implements the ent.Mutator interface.
 func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 	switch m := m.(type) {
+	case *ActivityEntryMutation:
+		return c.ActivityEntry.mutate(ctx, m)
 	case *ApiKeyMutation:
 		return c.ApiKey.mutate(ctx, m)
 	case *CustomerMutation:
@@ -269,6 +281,10 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Event.mutate(ctx, m)
 	case *OrderMutation:
 		return c.Order.mutate(ctx, m)
+	case *OrderItemMutation:
+		return c.OrderItem.mutate(ctx, m)
+	case *OutboxEntryMutation:
+		return c.OutboxEntry.mutate(ctx, m)
 	case *PaymentLinkMutation:
 		return c.PaymentLink.mutate(ctx, m)
 	case *ProductMutation:
@@ -296,10 +312,79 @@ func NewActivityEntryClient(c config) *ActivityEntryClient {
 	return &ActivityEntryClient{config: c}
 }
 
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `activityentry.Hooks(f(g(h())))`.
+func (c *ActivityEntryClient) Use(hooks ...Hook) {
+	c.hooks.ActivityEntry = append(c.hooks.ActivityEntry, hooks...)
+}
+
 // Intercept adds a list of query interceptors to the interceptors stack.
 // A call to `Intercept(f, g, h)` equals to `activityentry.Intercept(f(g(h())))`.
 func (c *ActivityEntryClient) Intercept(interceptors ...Interceptor) {
 	c.inters.ActivityEntry = append(c.inters.ActivityEntry, interceptors...)
+}
+
+// Create returns a builder for creating a ActivityEntry entity.
+func (c *ActivityEntryClient) Create() *ActivityEntryCreate {
+	mutation := newActivityEntryMutation(c.config, OpCreate)
+	return &ActivityEntryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of ActivityEntry entities.
+func (c *ActivityEntryClient) CreateBulk(builders ...*ActivityEntryCreate) *ActivityEntryCreateBulk {
+	return &ActivityEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ActivityEntryClient) MapCreateBulk(slice any, setFunc func(*ActivityEntryCreate, int)) *ActivityEntryCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ActivityEntryCreateBulk{err: fmt.Errorf("calling to ActivityEntryClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ActivityEntryCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ActivityEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for ActivityEntry.
+func (c *ActivityEntryClient) Update() *ActivityEntryUpdate {
+	mutation := newActivityEntryMutation(c.config, OpUpdate)
+	return &ActivityEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ActivityEntryClient) UpdateOne(_m *ActivityEntry) *ActivityEntryUpdateOne {
+	mutation := newActivityEntryMutation(c.config, OpUpdateOne, withActivityEntry(_m))
+	return &ActivityEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ActivityEntryClient) UpdateOneID(id uuid.UUID) *ActivityEntryUpdateOne {
+	mutation := newActivityEntryMutation(c.config, OpUpdateOne, withActivityEntryID(id))
+	return &ActivityEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for ActivityEntry.
+func (c *ActivityEntryClient) Delete() *ActivityEntryDelete {
+	mutation := newActivityEntryMutation(c.config, OpDelete)
+	return &ActivityEntryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ActivityEntryClient) DeleteOne(_m *ActivityEntry) *ActivityEntryDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ActivityEntryClient) DeleteOneID(id uuid.UUID) *ActivityEntryDeleteOne {
+	builder := c.Delete().Where(activityentry.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ActivityEntryDeleteOne{builder}
 }
 
 // Query returns a query builder for ActivityEntry.
@@ -311,9 +396,43 @@ func (c *ActivityEntryClient) Query() *ActivityEntryQuery {
 	}
 }
 
+// Get returns a ActivityEntry entity by its id.
+func (c *ActivityEntryClient) Get(ctx context.Context, id uuid.UUID) (*ActivityEntry, error) {
+	return c.Query().Where(activityentry.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ActivityEntryClient) GetX(ctx context.Context, id uuid.UUID) *ActivityEntry {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ActivityEntryClient) Hooks() []Hook {
+	return c.hooks.ActivityEntry
+}
+
 // Interceptors returns the client interceptors.
 func (c *ActivityEntryClient) Interceptors() []Interceptor {
 	return c.inters.ActivityEntry
+}
+
+func (c *ActivityEntryClient) mutate(ctx context.Context, m *ActivityEntryMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ActivityEntryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ActivityEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ActivityEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ActivityEntryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown ActivityEntry mutation op: %q", m.Op())
+	}
 }
 
 // ApiKeyClient is a client for the ApiKey schema.
@@ -858,10 +977,79 @@ func NewOrderItemClient(c config) *OrderItemClient {
 	return &OrderItemClient{config: c}
 }
 
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `orderitem.Hooks(f(g(h())))`.
+func (c *OrderItemClient) Use(hooks ...Hook) {
+	c.hooks.OrderItem = append(c.hooks.OrderItem, hooks...)
+}
+
 // Intercept adds a list of query interceptors to the interceptors stack.
 // A call to `Intercept(f, g, h)` equals to `orderitem.Intercept(f(g(h())))`.
 func (c *OrderItemClient) Intercept(interceptors ...Interceptor) {
 	c.inters.OrderItem = append(c.inters.OrderItem, interceptors...)
+}
+
+// Create returns a builder for creating a OrderItem entity.
+func (c *OrderItemClient) Create() *OrderItemCreate {
+	mutation := newOrderItemMutation(c.config, OpCreate)
+	return &OrderItemCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of OrderItem entities.
+func (c *OrderItemClient) CreateBulk(builders ...*OrderItemCreate) *OrderItemCreateBulk {
+	return &OrderItemCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *OrderItemClient) MapCreateBulk(slice any, setFunc func(*OrderItemCreate, int)) *OrderItemCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &OrderItemCreateBulk{err: fmt.Errorf("calling to OrderItemClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*OrderItemCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &OrderItemCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for OrderItem.
+func (c *OrderItemClient) Update() *OrderItemUpdate {
+	mutation := newOrderItemMutation(c.config, OpUpdate)
+	return &OrderItemUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *OrderItemClient) UpdateOne(_m *OrderItem) *OrderItemUpdateOne {
+	mutation := newOrderItemMutation(c.config, OpUpdateOne, withOrderItem(_m))
+	return &OrderItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *OrderItemClient) UpdateOneID(id uuid.UUID) *OrderItemUpdateOne {
+	mutation := newOrderItemMutation(c.config, OpUpdateOne, withOrderItemID(id))
+	return &OrderItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for OrderItem.
+func (c *OrderItemClient) Delete() *OrderItemDelete {
+	mutation := newOrderItemMutation(c.config, OpDelete)
+	return &OrderItemDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *OrderItemClient) DeleteOne(_m *OrderItem) *OrderItemDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *OrderItemClient) DeleteOneID(id uuid.UUID) *OrderItemDeleteOne {
+	builder := c.Delete().Where(orderitem.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &OrderItemDeleteOne{builder}
 }
 
 // Query returns a query builder for OrderItem.
@@ -873,9 +1061,176 @@ func (c *OrderItemClient) Query() *OrderItemQuery {
 	}
 }
 
+// Get returns a OrderItem entity by its id.
+func (c *OrderItemClient) Get(ctx context.Context, id uuid.UUID) (*OrderItem, error) {
+	return c.Query().Where(orderitem.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *OrderItemClient) GetX(ctx context.Context, id uuid.UUID) *OrderItem {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *OrderItemClient) Hooks() []Hook {
+	return c.hooks.OrderItem
+}
+
 // Interceptors returns the client interceptors.
 func (c *OrderItemClient) Interceptors() []Interceptor {
 	return c.inters.OrderItem
+}
+
+func (c *OrderItemClient) mutate(ctx context.Context, m *OrderItemMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&OrderItemCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&OrderItemUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&OrderItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&OrderItemDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown OrderItem mutation op: %q", m.Op())
+	}
+}
+
+// OutboxEntryClient is a client for the OutboxEntry schema.
+type OutboxEntryClient struct {
+	config
+}
+
+// NewOutboxEntryClient returns a client for the OutboxEntry from the given config.
+func NewOutboxEntryClient(c config) *OutboxEntryClient {
+	return &OutboxEntryClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `outboxentry.Hooks(f(g(h())))`.
+func (c *OutboxEntryClient) Use(hooks ...Hook) {
+	c.hooks.OutboxEntry = append(c.hooks.OutboxEntry, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `outboxentry.Intercept(f(g(h())))`.
+func (c *OutboxEntryClient) Intercept(interceptors ...Interceptor) {
+	c.inters.OutboxEntry = append(c.inters.OutboxEntry, interceptors...)
+}
+
+// Create returns a builder for creating a OutboxEntry entity.
+func (c *OutboxEntryClient) Create() *OutboxEntryCreate {
+	mutation := newOutboxEntryMutation(c.config, OpCreate)
+	return &OutboxEntryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of OutboxEntry entities.
+func (c *OutboxEntryClient) CreateBulk(builders ...*OutboxEntryCreate) *OutboxEntryCreateBulk {
+	return &OutboxEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *OutboxEntryClient) MapCreateBulk(slice any, setFunc func(*OutboxEntryCreate, int)) *OutboxEntryCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &OutboxEntryCreateBulk{err: fmt.Errorf("calling to OutboxEntryClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*OutboxEntryCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &OutboxEntryCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for OutboxEntry.
+func (c *OutboxEntryClient) Update() *OutboxEntryUpdate {
+	mutation := newOutboxEntryMutation(c.config, OpUpdate)
+	return &OutboxEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *OutboxEntryClient) UpdateOne(_m *OutboxEntry) *OutboxEntryUpdateOne {
+	mutation := newOutboxEntryMutation(c.config, OpUpdateOne, withOutboxEntry(_m))
+	return &OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *OutboxEntryClient) UpdateOneID(id int64) *OutboxEntryUpdateOne {
+	mutation := newOutboxEntryMutation(c.config, OpUpdateOne, withOutboxEntryID(id))
+	return &OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for OutboxEntry.
+func (c *OutboxEntryClient) Delete() *OutboxEntryDelete {
+	mutation := newOutboxEntryMutation(c.config, OpDelete)
+	return &OutboxEntryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *OutboxEntryClient) DeleteOne(_m *OutboxEntry) *OutboxEntryDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *OutboxEntryClient) DeleteOneID(id int64) *OutboxEntryDeleteOne {
+	builder := c.Delete().Where(outboxentry.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &OutboxEntryDeleteOne{builder}
+}
+
+// Query returns a query builder for OutboxEntry.
+func (c *OutboxEntryClient) Query() *OutboxEntryQuery {
+	return &OutboxEntryQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeOutboxEntry},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a OutboxEntry entity by its id.
+func (c *OutboxEntryClient) Get(ctx context.Context, id int64) (*OutboxEntry, error) {
+	return c.Query().Where(outboxentry.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *OutboxEntryClient) GetX(ctx context.Context, id int64) *OutboxEntry {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *OutboxEntryClient) Hooks() []Hook {
+	return c.hooks.OutboxEntry
+}
+
+// Interceptors returns the client interceptors.
+func (c *OutboxEntryClient) Interceptors() []Interceptor {
+	return c.inters.OutboxEntry
+}
+
+func (c *OutboxEntryClient) mutate(ctx context.Context, m *OutboxEntryMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&OutboxEntryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&OutboxEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&OutboxEntryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown OutboxEntry mutation op: %q", m.Op())
+	}
 }
 
 // PaymentLinkClient is a client for the PaymentLink schema.
@@ -1679,12 +2034,12 @@ func (c *WebhookClient) mutate(ctx context.Context, m *WebhookMutation) (Value, 
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		ApiKey, Customer, Event, Order, PaymentLink, Product, Session, SignInLink,
-		Store, Webhook []ent.Hook
+		ActivityEntry, ApiKey, Customer, Event, Order, OrderItem, OutboxEntry,
+		PaymentLink, Product, Session, SignInLink, Store, Webhook []ent.Hook
 	}
 	inters struct {
-		ActivityEntry, ApiKey, Customer, Event, Order, OrderItem, PaymentLink, Product,
-		Session, SignInLink, Store, Webhook []ent.Interceptor
+		ActivityEntry, ApiKey, Customer, Event, Order, OrderItem, OutboxEntry,
+		PaymentLink, Product, Session, SignInLink, Store, Webhook []ent.Interceptor
 	}
 )
 

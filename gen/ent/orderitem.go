@@ -15,7 +15,7 @@ import (
 // OrderItem is the model entity for the OrderItem schema.
 type OrderItem struct {
 	config `json:"-"`
-	// ID holds the value of the "id" field.
+	// ID of the ent.
 	ID uuid.UUID `json:"id,omitempty"`
 	// StoreID holds the value of the "store_id" field.
 	StoreID uuid.UUID `json:"store_id,omitempty"`
@@ -129,6 +129,13 @@ func (_m *OrderItem) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
 }
 
+// Update returns a builder for updating this OrderItem.
+// Note that you need to call OrderItem.Unwrap() before calling this method if this OrderItem
+// was returned from a transaction, and the transaction was committed or rolled back.
+func (_m *OrderItem) Update() *OrderItemUpdateOne {
+	return NewOrderItemClient(_m.config).UpdateOne(_m)
+}
+
 // Unwrap unwraps the OrderItem entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
 func (_m *OrderItem) Unwrap() *OrderItem {
@@ -144,9 +151,7 @@ func (_m *OrderItem) Unwrap() *OrderItem {
 func (_m *OrderItem) String() string {
 	var builder strings.Builder
 	builder.WriteString("OrderItem(")
-	builder.WriteString("id=")
-	builder.WriteString(fmt.Sprintf("%v", _m.ID))
-	builder.WriteString(", ")
+	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
 	builder.WriteString("store_id=")
 	builder.WriteString(fmt.Sprintf("%v", _m.StoreID))
 	builder.WriteString(", ")

@@ -11,6 +11,8 @@ import (
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"entgo.io/ent/schema/field"
+	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/predicate"
 )
@@ -81,6 +83,29 @@ func (_q *OrderItemQuery) FirstX(ctx context.Context) *OrderItem {
 	return node
 }
 
+// FirstID returns the first OrderItem ID from the query.
+// Returns a *NotFoundError when no OrderItem ID was found.
+func (_q *OrderItemQuery) FirstID(ctx context.Context) (id uuid.UUID, err error) {
+	var ids []uuid.UUID
+	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+		return
+	}
+	if len(ids) == 0 {
+		err = &NotFoundError{orderitem.Label}
+		return
+	}
+	return ids[0], nil
+}
+
+// FirstIDX is like FirstID, but panics if an error occurs.
+func (_q *OrderItemQuery) FirstIDX(ctx context.Context) uuid.UUID {
+	id, err := _q.FirstID(ctx)
+	if err != nil && !IsNotFound(err) {
+		panic(err)
+	}
+	return id
+}
+
 // Only returns a single OrderItem entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one OrderItem entity is found.
 // Returns a *NotFoundError when no OrderItem entities are found.
@@ -108,6 +133,34 @@ func (_q *OrderItemQuery) OnlyX(ctx context.Context) *OrderItem {
 	return node
 }
 
+// OnlyID is like Only, but returns the only OrderItem ID in the query.
+// Returns a *NotSingularError when more than one OrderItem ID is found.
+// Returns a *NotFoundError when no entities are found.
+func (_q *OrderItemQuery) OnlyID(ctx context.Context) (id uuid.UUID, err error) {
+	var ids []uuid.UUID
+	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+		return
+	}
+	switch len(ids) {
+	case 1:
+		id = ids[0]
+	case 0:
+		err = &NotFoundError{orderitem.Label}
+	default:
+		err = &NotSingularError{orderitem.Label}
+	}
+	return
+}
+
+// OnlyIDX is like OnlyID, but panics if an error occurs.
+func (_q *OrderItemQuery) OnlyIDX(ctx context.Context) uuid.UUID {
+	id, err := _q.OnlyID(ctx)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
 // All executes the query and returns a list of OrderItems.
 func (_q *OrderItemQuery) All(ctx context.Context) ([]*OrderItem, error) {
 	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
@@ -125,6 +178,27 @@ func (_q *OrderItemQuery) AllX(ctx context.Context) []*OrderItem {
 		panic(err)
 	}
 	return nodes
+}
+
+// IDs executes the query and returns a list of OrderItem IDs.
+func (_q *OrderItemQuery) IDs(ctx context.Context) (ids []uuid.UUID, err error) {
+	if _q.ctx.Unique == nil && _q.path != nil {
+		_q.Unique(true)
+	}
+	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
+	if err = _q.Select(orderitem.FieldID).Scan(ctx, &ids); err != nil {
+		return nil, err
+	}
+	return ids, nil
+}
+
+// IDsX is like IDs, but panics if an error occurs.
+func (_q *OrderItemQuery) IDsX(ctx context.Context) []uuid.UUID {
+	ids, err := _q.IDs(ctx)
+	if err != nil {
+		panic(err)
+	}
+	return ids
 }
 
 // Count returns the count of the given query.
@@ -148,7 +222,7 @@ func (_q *OrderItemQuery) CountX(ctx context.Context) int {
 // Exist returns true if the query has elements in the graph.
 func (_q *OrderItemQuery) Exist(ctx context.Context) (bool, error) {
 	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.First(ctx); {
+	switch _, err := _q.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -191,12 +265,12 @@ func (_q *OrderItemQuery) Clone() *OrderItemQuery {
 // Example:
 //
 //	var v []struct {
-//		ID uuid.UUID `json:"id,omitempty"`
+//		StoreID uuid.UUID `json:"store_id,omitempty"`
 //		Count int `json:"count,omitempty"`
 //	}
 //
 //	client.OrderItem.Query().
-//		GroupBy(orderitem.FieldID).
+//		GroupBy(orderitem.FieldStoreID).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
 func (_q *OrderItemQuery) GroupBy(field string, fields ...string) *OrderItemGroupBy {
@@ -214,11 +288,11 @@ func (_q *OrderItemQuery) GroupBy(field string, fields ...string) *OrderItemGrou
 // Example:
 //
 //	var v []struct {
-//		ID uuid.UUID `json:"id,omitempty"`
+//		StoreID uuid.UUID `json:"store_id,omitempty"`
 //	}
 //
 //	client.OrderItem.Query().
-//		Select(orderitem.FieldID).
+//		Select(orderitem.FieldStoreID).
 //		Scan(ctx, &v)
 func (_q *OrderItemQuery) Select(fields ...string) *OrderItemSelect {
 	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
@@ -300,7 +374,7 @@ func (_q *OrderItemQuery) sqlCount(ctx context.Context) (int, error) {
 }
 
 func (_q *OrderItemQuery) querySpec() *sqlgraph.QuerySpec {
-	_spec := sqlgraph.NewQuerySpec(orderitem.Table, orderitem.Columns, nil)
+	_spec := sqlgraph.NewQuerySpec(orderitem.Table, orderitem.Columns, sqlgraph.NewFieldSpec(orderitem.FieldID, field.TypeUUID))
 	_spec.From = _q.sql
 	if unique := _q.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
@@ -309,8 +383,11 @@ func (_q *OrderItemQuery) querySpec() *sqlgraph.QuerySpec {
 	}
 	if fields := _q.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
+		_spec.Node.Columns = append(_spec.Node.Columns, orderitem.FieldID)
 		for i := range fields {
-			_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
+			if fields[i] != orderitem.FieldID {
+				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
+			}
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

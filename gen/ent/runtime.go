@@ -89,10 +89,6 @@ func init() {
 	order.DefaultID = orderDescID.Default.(func() uuid.UUID)
 	orderitemFields := schema.OrderItem{}.Fields()
 	_ = orderitemFields
-	// orderitemDescID is the schema descriptor for id field.
-	orderitemDescID := orderitemFields[0].Descriptor()
-	// orderitem.DefaultID holds the default value on creation for the id field.
-	orderitem.DefaultID = orderitemDescID.Default.(func() uuid.UUID)
 	// orderitemDescPosition is the schema descriptor for position field.
 	orderitemDescPosition := orderitemFields[3].Descriptor()
 	// orderitem.PositionValidator is a validator for the "position" field. It is called by the builders before save.
@@ -105,6 +101,10 @@ func init() {
 	orderitemDescQuantity := orderitemFields[8].Descriptor()
 	// orderitem.QuantityValidator is a validator for the "quantity" field. It is called by the builders before save.
 	orderitem.QuantityValidator = orderitemDescQuantity.Validators[0].(func(int32) error)
+	// orderitemDescID is the schema descriptor for id field.
+	orderitemDescID := orderitemFields[0].Descriptor()
+	// orderitem.DefaultID holds the default value on creation for the id field.
+	orderitem.DefaultID = orderitemDescID.Default.(func() uuid.UUID)
 	paymentlinkFields := schema.PaymentLink{}.Fields()
 	_ = paymentlinkFields
 	// paymentlinkDescAmount is the schema descriptor for amount field.

@@ -2,7 +2,6 @@ package importing
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"entgo.io/ent/dialect"
@@ -10,6 +9,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/server/validate"
@@ -85,25 +85,11 @@ func (b *orders) within(l row[orderRow], total string, before int64) int64 {
 // setCounters updates the counters of customers whom the store had before; new ones are inserted with
 // theirs.
 func (b *orders) setCounters(ctx context.Context, tx *ent.Tx) error {
-	if len(b.buyers) == 0 {
-		return nil
-	}
-	counters := make([][3]any, 0, len(b.buyers))
 	for id, c := range b.buyers {
-		counters = append(counters, [3]any{id, c.OrdersCount, c.TotalPaid})
-	}
-	list, err := json.Marshal(counters)
-	if err != nil {
-		return fmt.Errorf("encode the counters: %w", err)
-	}
-	// The plus keeps SQLite from looking at all customers of the store instead of at each one's id.
-	set := `UPDATE customers SET orders_count = value ->> 1, total_paid = value ->> 2 FROM json_each($2) WHERE +store_id = $1 AND customers.id = value ->> 0`
-	if b.db.Dialect() == dialect.Postgres {
-		set = `UPDATE customers SET orders_count = (v->>1)::int, total_paid = (v->>2)::bigint
- FROM jsonb_array_elements($2::jsonb) v WHERE store_id = $1 AND id = (v->>0)::uuid`
-	}
-	if _, err := tx.ExecContext(ctx, set, b.t.ID, string(list)); err != nil {
-		return fmt.Errorf("set the customers' counters: %w", err)
+		err := tx.Customer.Update().Where(customer.StoreID(b.t.ID), customer.ID(id)).SetOrdersCount(c.OrdersCount).SetTotalPaid(c.TotalPaid).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("set a customer's counters: %w", err)
+		}
 	}
 	return nil
 }

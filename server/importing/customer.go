@@ -144,13 +144,18 @@ func identified(b *batch, rows []row[ent.Customer], prefix string, held map[stri
 // storeCustomers stores customers.
 func (b *batch) storeCustomers(ctx context.Context, tx *ent.Tx, rows []row[ent.Customer]) error {
 	now := hook.Time(ctx)
-	stored := make([]*ent.Customer, len(rows))
+	creates := make([]*ent.CustomerCreate, len(rows))
 	for i := range rows {
 		r := rows[i].row
 		dated(&r.CreatedAt, now)
-		r.StoreID, r.UpdatedAt = b.t.ID, now
-		r.Search = resource.CustomerSearch(r.Name, r.Email, r.Phone)
-		stored[i] = &r
+		creates[i] = tx.Customer.Create().SetID(r.ID).SetStoreID(b.t.ID).SetSearch(resource.CustomerSearch(r.Name, r.Email, r.Phone)).
+			SetOrdersCount(r.OrdersCount).SetTotalPaid(r.TotalPaid).SetCreatedAt(r.CreatedAt).SetUpdatedAt(now)
+		if err := field.Customer.Fill(creates[i].Mutation(), &r); err != nil {
+			return err
+		}
 	}
-	return storeRows(ctx, tx, b, field.CustomerRows, stored)
+	if err := tx.Customer.CreateBulk(creates...).Exec(ctx); err != nil {
+		return fmt.Errorf("store customers: %w", err)
+	}
+	return nil
 }

@@ -102,7 +102,10 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 	invalid := len(l.refusals().rows)
 	fresh := 0
 	err := m.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		hook.Silence(ctx, options.GetEvents())
+		hook.WithoutJournal(ctx)
+		if !options.GetEvents() {
+			hook.WithoutEvents(ctx)
+		}
 		l.refusals().rows = l.refusals().rows[:invalid]
 		if err := m.settle(ctx, tx, dialect.Postgres, lookingUp); err != nil {
 			return err
@@ -125,7 +128,7 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 		if err := l.store(ctx, tx); err != nil {
 			return err
 		}
-		if err := s.Update().SetUpdatedAt(hook.Time(ctx)).Exec(ctx); err != nil {
+		if err := s.Update().SetUpdatedAt(hook.Time(ctx, s.ID)).Exec(ctx); err != nil {
 			return fmt.Errorf("update store: %w", err)
 		}
 		hook.Record(ctx, "store.imported", "store", t.ID, hook.Change{Field: kind, To: int64(fresh)})

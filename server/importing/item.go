@@ -3,20 +3,24 @@ package importing
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/orderitem"
 )
 
+// itemsAtOnce bounds the items of a statement: an order may have any number, and a statement 32,766 parameters.
+const itemsAtOnce = 2000
+
 // storeOrders stores the orders and their items.
 func (b *orders) storeOrders(ctx context.Context, tx *ent.Tx) error {
 	now := hook.Time(ctx)
 	b.stored = make([]*ent.Order, len(b.fresh))
-	var items []*ent.OrderItem
+	creates := make([]*ent.OrderCreate, len(b.fresh))
+	var items []*ent.OrderItemCreate
 	for i := range b.fresh {
 		l := &b.fresh[i].row
 		o := l.order
@@ -24,19 +28,25 @@ func (b *orders) storeOrders(ctx context.Context, tx *ent.Tx) error {
 		if o.PaidAt == nil && taken(&o) {
 			o.PaidAt = &o.CreatedAt
 		}
-		// Events of the import have earlier times than later events of the same orders.
-		o.StoreID, o.CustomerID, o.UpdatedAt = b.t.ID, l.buyer.ID, now
 		b.stored[i] = &o
-		for n := range l.items {
-			item := &l.items[n]
-			item.StoreID, item.OrderID = b.t.ID, o.ID
-			items = append(items, item)
+		// Events of the import have earlier times than later events of the same orders.
+		creates[i] = tx.Order.Create().SetID(o.ID).SetStoreID(b.t.ID).SetReference(o.Reference).SetStatus(o.Status).SetAmount(o.Amount).
+			SetPlatformFeePercent(o.PlatformFeePercent).SetCustomerID(l.buyer.ID).SetNillablePaymentLinkID(o.PaymentLinkID).
+			SetNillableNote(o.Note).SetNillablePaidAt(o.PaidAt).SetCreatedAt(o.CreatedAt).SetUpdatedAt(now)
+		for _, item := range l.items {
+			items = append(items, tx.OrderItem.Create().SetID(item.ID).SetStoreID(b.t.ID).SetOrderID(o.ID).SetPosition(item.Position).
+				SetProductID(item.ProductID).SetType(item.Type).SetTitle(item.Title).SetUnitAmount(item.UnitAmount).SetQuantity(item.Quantity))
 		}
 	}
-	if err := storeRows(ctx, tx, &b.batch, field.OrderRows, b.stored); err != nil {
-		return err
+	if err := tx.Order.CreateBulk(creates...).Exec(ctx); err != nil {
+		return fmt.Errorf("store orders: %w", err)
 	}
-	return insertRows(ctx, tx, &b.batch, field.ItemRows, items)
+	for some := range slices.Chunk(items, itemsAtOnce) {
+		if err := tx.OrderItem.CreateBulk(some...).Exec(ctx); err != nil {
+			return fmt.Errorf("store the orders' items: %w", err)
+		}
+	}
+	return nil
 }
 
 // freeItems refuses a row one of whose items has the id of another item.

@@ -10,21 +10,22 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/field"
 	"go.storefront.example/gen/ent"
 )
 
-// The values that a batch looks up are one argument of a statement, an array on PostgreSQL and JSON on
-// SQLite, so that the statement's text is the same for each batch. With one argument per value, parsing
-// the statement takes longer than looking up the values.
+// The values that a batch looks up are one argument of a statement, JSON, so that the statement's text is the
+// same for each batch. With one argument per value, parsing the statement takes longer than looking up the values.
 
 // listOf returns the values as an argument, and the SQL of a table that has them in its column v.
-func listOf[V any](database string, values []V, parameter string) (list, table string) {
-	if database == dialect.Postgres {
-		list, kind := field.Array(values)
-		return list, "(SELECT unnest(" + parameter + "::" + kind + ") AS v)"
-	}
+func listOf[V string | uuid.UUID](database string, values []V, parameter string) (list, table string) {
 	text, _ := json.Marshal(values) // texts and ids
+	if database == dialect.Postgres {
+		kind := "text"
+		if _, ids := any(values).([]uuid.UUID); ids {
+			kind = "uuid"
+		}
+		return string(text), "(SELECT v::" + kind + " FROM jsonb_array_elements_text(" + parameter + "::jsonb) v)"
+	}
 	return string(text), "(SELECT value AS v FROM json_each(" + parameter + "))"
 }
 
@@ -32,14 +33,13 @@ func listOf[V any](database string, values []V, parameter string) (list, table s
 func among(column string, values []uuid.UUID) func(*sql.Selector) {
 	return func(s *sql.Selector) {
 		s.Where(sql.P(func(b *sql.Builder) {
+			list, _ := json.Marshal(values) // ids
 			b.Ident(s.C(column))
 			if s.Dialect() == dialect.Postgres {
-				array, kind := field.Array(values)
-				b.WriteString(" = ANY(").Arg(array).WriteString("::" + kind + ")")
+				b.WriteString(" = ANY(ARRAY(SELECT v::uuid FROM jsonb_array_elements_text(").Arg(string(list)).WriteString("::jsonb) v))")
 				return
 			}
-			list, _ := listOf(s.Dialect(), values, "")
-			b.WriteString(" IN (SELECT value FROM json_each(").Arg(list).WriteString("))")
+			b.WriteString(" IN (SELECT value FROM json_each(").Arg(string(list)).WriteString("))")
 		}))
 	}
 }

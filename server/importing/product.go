@@ -147,7 +147,7 @@ func slugsOf(title string, id uuid.UUID) [2]string {
 
 func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 	now := hook.Time(ctx)
-	stored := make([]*ent.Product, len(b.fresh))
+	creates := make([]*ent.ProductCreate, len(b.fresh))
 	for i := range b.fresh {
 		r := b.fresh[i].row
 		dated(&r.CreatedAt, now)
@@ -155,10 +155,17 @@ func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 		if r.Status == product.StatusPUBLISHED && r.PublishedAt == nil {
 			r.PublishedAt = &r.CreatedAt
 		}
-		r.StoreID, r.TitleFolded, r.ContentReady = b.t.ID, resource.Fold(r.Title), r.PublishedAt != nil
-		stored[i] = &r
+		r.ContentReady = r.PublishedAt != nil
+		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).SetType(r.Type).
+			SetURL(r.URL).SetNillablePublishedAt(r.PublishedAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
+		if err := field.Product.Fill(creates[i].Mutation(), &r); err != nil {
+			return err
+		}
 	}
-	return storeRows(ctx, tx, &b.batch, field.ProductRows, stored)
+	if err := tx.Product.CreateBulk(creates...).Exec(ctx); err != nil {
+		return fmt.Errorf("store products: %w", err)
+	}
+	return nil
 }
 
 // dated sets a missing time.

@@ -1,15 +1,6 @@
 package importing
 
-import (
-	"context"
-	"fmt"
-
-	"github.com/google/uuid"
-
-	"go.storefront.example/ent/field"
-	"go.storefront.example/ent/hook"
-	"go.storefront.example/gen/ent"
-)
+import "github.com/google/uuid"
 
 // row is a row of a batch that was read, with its place in the batch.
 type row[R any] struct {
@@ -59,27 +50,4 @@ func refuseTaken[R any](b *batch, rows []row[R], field, message string, used map
 		}
 		taken[text] = true
 	}
-}
-
-// insertRows stores the rows.
-func insertRows[R any](ctx context.Context, tx *ent.Tx, b *batch, into *field.Rows[R], rows []*R) error {
-	for statement, args := range into.Insert(b.db.Dialect(), rows...) {
-		if _, err := tx.ExecContext(ctx, statement, args...); err != nil {
-			return fmt.Errorf("store a batch: %w", err)
-		}
-	}
-	return nil
-}
-
-// storeRows stores the rows and notes their events.
-func storeRows[R any](ctx context.Context, tx *ent.Tx, b *batch, into *field.Rows[R], rows []*R) error {
-	if err := insertRows(ctx, tx, b, into, rows); err != nil {
-		return err
-	}
-	for _, r := range rows {
-		if err := hook.Created(ctx, r); err != nil {
-			return err
-		}
-	}
-	return nil
 }

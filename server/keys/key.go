@@ -156,7 +156,7 @@ func (k *Keys) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 		if row.RevokedAt != nil {
 			return nil
 		}
-		row, err = row.Update().SetRevokedAt(hook.Time(ctx)).Save(ctx)
+		row, err = row.Update().SetRevokedAt(hook.Time(ctx, row.ID)).Save(ctx)
 		if err != nil {
 			return fmt.Errorf("revoke key: %w", err)
 		}

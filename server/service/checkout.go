@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
@@ -18,7 +17,6 @@ import (
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
-	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
@@ -45,8 +43,8 @@ type OrderDraft struct {
 	Note *string
 }
 
-// addOrder counts an order of a customer. It has no journal entry and no event.
-const addOrder = `UPDATE customers SET orders_count = orders_count + 1 WHERE store_id = $1 AND id = $2`
+// itemsAtOnce bounds the items of a statement: an order may have any number, and a statement 32,766 parameters.
+const itemsAtOnce = 2000
 
 // OrderLine is a product of the store and how many of it, from 1.
 type OrderLine struct {
@@ -90,7 +88,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		if d.CustomerID == "" {
 			first := d.Buyer.row()
 			first.OrdersCount = 1 // A new customer is stored, and shown in the event, with this order.
-			if buyer, _, err = s.completeOrCreate(ctx, tx, t, buyer, first); err != nil {
+			if buyer, _, err = completeOrCreate(ctx, tx, t, buyer, first); err != nil {
 				return nil, err
 			}
 		}
@@ -98,26 +96,34 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 			return nil, apierr.New(apierr.TotalLimit, "The customer has as many orders as can be counted.")
 		}
 		now := hook.Time(ctx)
-		row := &ent.Order{
-			ID: id.At(now), StoreID: t.ID, CustomerID: buyer.ID, Reference: "ORD-" + code(10), Status: order.StatusPENDING,
-			Amount: amount, PlatformFeePercent: t.PlatformFeePercent, Note: d.Note, CreatedAt: now, UpdatedAt: now,
-		}
+		create := tx.Order.Create().SetID(id.At(now)).SetStoreID(t.ID).SetCustomerID(buyer.ID).SetReference("ORD-" + code(10)).
+			SetAmount(amount).SetPlatformFeePercent(t.PlatformFeePercent).SetNillableNote(d.Note).SetCreatedAt(now).SetUpdatedAt(now)
 		if link != nil {
-			row.PaymentLinkID = &link.ID
+			create.SetPaymentLinkID(link.ID)
 		}
-		items := make([]*ent.OrderItem, len(lines))
+		row, err := create.Save(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("record order: %w", err)
+		}
+		creates := make([]*ent.OrderItemCreate, len(lines))
 		for i, l := range lines {
-			items[i] = &ent.OrderItem{
-				ID: id.At(now), StoreID: t.ID, OrderID: row.ID, Position: int32(i), ProductID: l.product.ID,
-				Type: orderitem.Type(l.product.Type), Title: l.product.Title, UnitAmount: l.product.PriceAmount, Quantity: l.quantity,
+			creates[i] = tx.OrderItem.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOrderID(row.ID).SetPosition(int32(i)).SetProductID(l.product.ID).
+				SetType(orderitem.Type(l.product.Type)).SetTitle(l.product.Title).SetUnitAmount(l.product.PriceAmount).SetQuantity(l.quantity)
+		}
+		var items []*ent.OrderItem
+		for some := range slices.Chunk(creates, itemsAtOnce) {
+			stored, err := tx.OrderItem.CreateBulk(some...).Save(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("record the order's items: %w", err)
+			}
+			items = append(items, stored...)
+		}
+		if known {
+			if err := tx.Customer.Update().Where(customer.StoreID(t.ID), customer.ID(buyer.ID)).AddOrdersCount(1).Exec(ctx); err != nil {
+				return nil, fmt.Errorf("count the customer's order: %w", err)
 			}
 		}
-		hook.Insert(ctx, s.db.Dialect(), field.OrderRows, row)
-		hook.Insert(ctx, s.db.Dialect(), field.ItemRows, items...)
-		if known {
-			hook.AtFlush(ctx, addOrder, t.ID, buyer.ID)
-		}
-		return resource.Order(row, buyer, link, items, t.Currency), hook.Created(ctx, row)
+		return resource.Order(row, buyer, link, items, t.Currency), nil
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -96,7 +97,11 @@ func TestOrderTransitions(t *testing.T) {
 		{"a pending order cannot be refunded", []move{refund}, storefrontv1.Order_PENDING, apierr.OrderTransition, 0, nil},
 		{"a failed order cannot be cancelled", []move{fail, cancel}, storefrontv1.Order_FAILED, apierr.OrderTransition, 0, []string{"order.failed"}},
 	}
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	// Events are listed by their moments, so that no two of them share one.
+	var now atomic.Int64
+	now.Store(time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
+	clock := func() time.Time { return time.UnixMilli(now.Add(10)).UTC() }
+	dbtest.RunWith(t, db.Config{Clock: clock}, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, service.Options{})
 		p := b.Product("Guide", 1000)
 		for i, row := range rows {

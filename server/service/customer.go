@@ -120,7 +120,7 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 		if err != nil {
 			return err
 		}
-		row, created, err = s.completeOrCreate(ctx, tx, t, known, buyer)
+		row, created, err = completeOrCreate(ctx, tx, t, known, buyer)
 		return err
 	})
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 	return resource.Customer(row, t.Currency), created, nil
 }
 
-// takeKnown holds the row of the customer that an e-mail or phone identifies; nil is none. It
+// takeKnown locks the row of the customer that an e-mail or phone identifies; nil is none. It
 // refuses with customer_conflict when the two identify two customers.
 func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer *ent.Customer) (*ent.Customer, error) {
 	known, err := resource.IdentifiedCustomers(ctx, tx, t, buyer.Email, buyer.Phone, s.db.Dialect() == dialect.Postgres)
@@ -141,19 +141,24 @@ func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer 
 	case len(known) > 1:
 		return nil, customerConflict()
 	}
-	return known[0], hook.Hold(ctx, known[0])
+	return known[0], hook.Locked(ctx, known[0])
 }
 
-// completeOrCreate gives a customer what it lacks of the buyer, or makes the buyer a customer, who is
-// stored at the end of the transaction. A race for the same e-mail or phone ends in a violated unique
-// index, which ends the transaction; run anew, it finds the winner's customer.
-func (s *Shop) completeOrCreate(ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer) (row *ent.Customer, created bool, err error) {
+// completeOrCreate gives a customer what it lacks of the buyer, or makes the buyer a customer. A race for the
+// same e-mail or phone ends in a violated unique index, which ends the transaction; run anew, it finds the
+// winner's customer.
+func completeOrCreate(ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer) (row *ent.Customer, created bool, err error) {
 	if known == nil {
-		now, row := hook.Time(ctx), *buyer
-		row.ID, row.StoreID, row.CreatedAt, row.UpdatedAt = id.At(now), t.ID, now, now
-		row.Search = resource.CustomerSearch(row.Name, row.Email, row.Phone)
-		hook.Insert(ctx, s.db.Dialect(), field.CustomerRows, &row)
-		return &row, true, hook.Created(ctx, &row)
+		now := hook.Time(ctx)
+		create := tx.Customer.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOrdersCount(buyer.OrdersCount).
+			SetSearch(resource.CustomerSearch(buyer.Name, buyer.Email, buyer.Phone)).SetCreatedAt(now).SetUpdatedAt(now)
+		if err := field.Customer.Fill(create.Mutation(), buyer); err != nil {
+			return nil, false, fmt.Errorf("create customer: %w", err)
+		}
+		if row, err = create.Save(ctx); err != nil {
+			return nil, false, fmt.Errorf("create customer: %w", err)
+		}
+		return row, true, nil
 	}
 	next := *known
 	for _, f := range field.Customer {
@@ -183,8 +188,7 @@ func saveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*en
 	if err != nil || !changed {
 		return row, err
 	}
-	row, err = u.SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone)).
-		SetUpdatedAt(hook.Time(ctx)).Save(ctx)
+	row, err = u.SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone)).Save(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("update customer: %w", err)
 	}

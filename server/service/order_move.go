@@ -17,6 +17,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/paymentlink"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -33,15 +34,15 @@ import (
 // take the customer's totalPaid or the link's paidAmount past validate.MaxAmount.
 func (s *Shop) PayOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return s.moveOrder(ctx, id, order.StatusPAID, []order.Status{order.StatusPENDING, order.StatusFAILED},
-		func(ctx context.Context, o takenOrder) error {
+		func(ctx context.Context, tx *ent.Tx, o takenOrder) error {
 			if err := o.payable(); err != nil {
 				return err
 			}
-			o.addPaid(ctx, o.Row.Amount)
-			if o.link != nil {
-				hook.AtFlush(ctx, addPayment, o.Row.Amount, hook.Time(ctx), o.Row.StoreID, o.link.ID)
+			if err := o.addPaid(ctx, tx, o.Row.Amount); err != nil || o.link == nil {
+				return err
 			}
-			return nil
+			return tx.PaymentLink.Update().Where(paymentlink.StoreID(o.Row.StoreID), paymentlink.ID(o.link.ID)).
+				AddPaidCount(1).AddPaidAmount(o.Row.Amount).SetLastPaidAt(hook.Time(ctx, o.link.ID)).Exec(ctx)
 		})
 }
 
@@ -62,9 +63,8 @@ func (s *Shop) CancelOrder(ctx context.Context, id string) (*storefrontv1.Order,
 // order_transition_invalid.
 func (s *Shop) RefundOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return s.moveOrder(ctx, id, order.StatusREFUNDED, []order.Status{order.StatusPAID},
-		func(ctx context.Context, o takenOrder) error {
-			o.addPaid(ctx, -o.Row.Amount)
-			return nil
+		func(ctx context.Context, tx *ent.Tx, o takenOrder) error {
+			return o.addPaid(ctx, tx, -o.Row.Amount)
 		})
 }
 
@@ -89,22 +89,14 @@ func (o takenOrder) payable() error {
 	return nil
 }
 
-// A move and its counters are statements without a result, which run with those of the journal. The
-// counters follow from the orders and have no journal entry and no event.
-const (
-	setStatus    = `UPDATE orders SET status = $1, paid_at = $2, updated_at = $3 WHERE store_id = $4 AND id = $5`
-	addTotalPaid = `UPDATE customers SET total_paid = total_paid + $1 WHERE store_id = $2 AND id = $3`
-	addPayment   = `UPDATE payment_links SET paid_count = paid_count + 1, paid_amount = paid_amount + $1, last_paid_at = $2
- WHERE store_id = $3 AND id = $4`
-)
-
-func (o takenOrder) addPaid(ctx context.Context, amount int64) {
-	hook.AtFlush(ctx, addTotalPaid, amount, o.Row.StoreID, o.Buyer.ID)
+// addPaid adds an amount to what the buyer paid.
+func (o takenOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) error {
+	return tx.Customer.Update().Where(customer.StoreID(o.Row.StoreID), customer.ID(o.Buyer.ID)).AddTotalPaid(amount).Exec(ctx)
 }
 
 // moveOrder moves an order to a status from one of those that lead there, and does what goes
 // with it. An order that is there already stays as it is.
-func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from []order.Status, with func(context.Context, takenOrder) error) (*storefrontv1.Order, error) {
+func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from []order.Status, with func(context.Context, *ent.Tx, takenOrder) error) (*storefrontv1.Order, error) {
 	t, orderID, err := validate.Named(ctx, id, orderNotFound)
 	if err != nil {
 		return nil, err
@@ -121,19 +113,22 @@ func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from [
 			return nil, apierr.New(apierr.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", o.Row.Status, to))
 		}
 		if with != nil {
-			if err := with(ctx, o); err != nil {
-				return nil, err
+			if err := with(ctx, tx, o); err != nil {
+				return nil, fmt.Errorf("move the order: %w", err)
 			}
 		}
-		next := *o.Row
-		next.Status, next.UpdatedAt = to, hook.Time(ctx)
+		u := tx.Order.UpdateOne(o.Row).SetStatus(to)
 		if to == order.StatusPAID {
-			next.PaidAt = &next.UpdatedAt
-			o.Order.PaidAt = wire.Timestamp(next.UpdatedAt)
+			at := hook.Time(ctx, orderID)
+			u.SetPaidAt(at)
+			o.Order.PaidAt = wire.Timestamp(at)
 		}
 		o.Order.Status = storefrontv1.Order_Status(storefrontv1.Order_Status_value[to.String()])
-		hook.AtFlush(ctx, setStatus, to.String(), next.PaidAt, next.UpdatedAt, t.ID, orderID)
-		return o.Order, hook.Moved(ctx, o.Row, &next, o.Order)
+		if err := u.Exec(ctx); err != nil {
+			return nil, fmt.Errorf("move the order: %w", err)
+		}
+		hook.Shown(ctx, orderID, o.Order)
+		return o.Order, nil
 	})
 }
 
@@ -148,7 +143,7 @@ func (s *Shop) takeOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uui
 	case err != nil:
 		return o, err
 	}
-	if err := hook.Hold(ctx, o.Row, o.Buyer); err != nil || o.Row.PaymentLinkID == nil {
+	if err := hook.Locked(ctx, o.Row, o.Buyer); err != nil || o.Row.PaymentLinkID == nil {
 		return o, err
 	}
 	o.link, err = db.LockRow(ctx, s.db, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*o.Row.PaymentLinkID)))

@@ -140,7 +140,7 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 	return s.changePaymentLink(ctx, id, func(ctx context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
 		next := *row
 		if next.DisabledAt == nil {
-			next.DisabledAt = new(hook.Time(ctx))
+			next.DisabledAt = new(hook.Time(ctx, row.ID))
 		}
 		return next, nil
 	})
@@ -167,7 +167,7 @@ func (s *Shop) changePaymentLink(ctx context.Context, id string, after func(cont
 		if err != nil || !changed {
 			return err
 		}
-		row, err = u.SetUpdatedAt(hook.Time(ctx)).Save(ctx)
+		row, err = u.Save(ctx)
 		if err != nil {
 			return fmt.Errorf("update payment link: %w", err)
 		}

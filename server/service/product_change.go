@@ -94,9 +94,9 @@ func saveProduct(ctx context.Context, t tenant.Store, row *ent.Product, c change
 		u.SetTitleFolded(resource.Fold(next.Title))
 	}
 	if publish {
-		u.SetPublishedAt(hook.Time(ctx))
+		u.SetPublishedAt(hook.Time(ctx, row.ID))
 	}
-	row, err = u.SetUpdatedAt(hook.Time(ctx)).Save(ctx)
+	row, err = u.Save(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("update product: %w", err)
 	}

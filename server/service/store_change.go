@@ -154,7 +154,7 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 		if err != nil || !changed {
 			return err
 		}
-		row, err = u.SetUpdatedAt(hook.Time(ctx)).Save(ctx)
+		row, err = u.Save(ctx)
 		if err != nil {
 			return fmt.Errorf("update store: %w", err)
 		}

@@ -57,7 +57,7 @@ func (w *Webhooks) UpdateWebhook(ctx context.Context, id string, c Change) (*ent
 		if err != nil || !changed {
 			return row, err
 		}
-		return u.SetUpdatedAt(hook.Time(ctx)).Save(ctx)
+		return u.Save(ctx)
 	})
 }
 
@@ -68,8 +68,7 @@ func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, 
 		if row.Enabled {
 			return row, nil
 		}
-		return row.Update().SetEnabled(true).ClearDisabledAt().SetDisabledAutomatically(false).ClearFailingSince().
-			SetUpdatedAt(hook.Time(ctx)).Save(ctx)
+		return row.Update().SetEnabled(true).ClearDisabledAt().SetDisabledAutomatically(false).ClearFailingSince().Save(ctx)
 	})
 }
 
@@ -81,9 +80,8 @@ func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook,
 		if !row.Enabled {
 			return row, nil
 		}
-		now := hook.Time(ctx)
-		row, err := row.Update().SetEnabled(false).SetDisabledAt(now).SetDisabledAutomatically(false).ClearFailingSince().
-			SetUpdatedAt(now).Save(ctx)
+		row, err := row.Update().SetEnabled(false).SetDisabledAt(hook.Time(ctx, row.ID)).SetDisabledAutomatically(false).
+			ClearFailingSince().Save(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -95,14 +93,9 @@ func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook,
 // does. Those in the journal stay there until the retention ends. It refuses with webhook_not_found.
 func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		// Bypasses the hooks, which can record changes but not deletions.
-		_, err := tx.ExecContext(ctx, "DELETE FROM webhooks WHERE store_id = $1 AND id = $2", row.StoreID, row.ID)
-		if err != nil {
+		if err := tx.Webhook.DeleteOne(row).Where(webhook.StoreID(row.StoreID)).Exec(ctx); err != nil {
 			return nil, err
 		}
-		hook.Record(ctx, "webhook.deleted", "webhook", row.ID,
-			hook.Change{Field: "url", From: row.URL}, hook.Change{Field: "description", From: row.Description},
-			hook.Change{Field: "events", From: row.Events}, hook.Change{Field: "enabled", From: row.Enabled})
 		return row, queue.Cancel(ctx, tx, w.db, row.StoreID, row.ID)
 	})
 }
@@ -120,7 +113,7 @@ func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, 
 		}
 		sealed, key := w.options.Secrets.Seal(secret, row.ID[:])
 		hook.Record(ctx, "webhook.secret_rotated", "webhook", row.ID)
-		return row.Update().SetSecret(sealed).SetSecretKey(key).SetUpdatedAt(hook.Time(ctx)).Save(ctx)
+		return row.Update().SetSecret(sealed).SetSecretKey(key).SetUpdatedAt(hook.Time(ctx, row.ID)).Save(ctx)
 	})
 	if err != nil {
 		return SecretWebhook{}, err

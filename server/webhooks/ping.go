@@ -49,13 +49,10 @@ func (w *Webhooks) CreatePing(ctx context.Context) (row *ent.Event, err error) {
 func createPing(ctx context.Context, tx *ent.Tx, t tenant.Store) (*ent.Event, error) {
 	now := hook.Time(ctx)
 	eventID := id.At(now)
-	request, trace := hook.Cause(ctx)
 	row, err := tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(hook.Ping).
-		SetPayload(hook.PingEnvelope(eventID, now, t.ID, t.Slug, pingMessage)).SetCreatedAt(now).
-		SetNillableRequestID(request).SetNillableTrace(trace).Save(ctx)
+		SetPayload(hook.PingEnvelope(eventID, now, t.ID, t.Slug, pingMessage)).SetCreatedAt(now).Save(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("create event: %w", err)
 	}
-	hook.Made(ctx, eventID)
 	return row, nil
 }

@@ -10,9 +10,49 @@ import (
 	"go.storefront.example/gen/ent/predicate"
 )
 
-// ID applies equality check predicate on the "id" field. It's identical to IDEQ.
-func ID(v uuid.UUID) predicate.ActivityEntry {
-	return predicate.ActivityEntry(sql.FieldEQ(FieldID, v))
+// ID filters vertices based on their ID field.
+func ID(id uuid.UUID) predicate.ActivityEntry {
+	return predicate.ActivityEntry(sql.FieldEQ(FieldID, id))
+}
+
+// IDEQ applies the EQ predicate on the ID field.
+func IDEQ(id uuid.UUID) predicate.ActivityEntry {
+	return predicate.ActivityEntry(sql.FieldEQ(FieldID, id))
+}
+
+// IDNEQ applies the NEQ predicate on the ID field.
+func IDNEQ(id uuid.UUID) predicate.ActivityEntry {
+	return predicate.ActivityEntry(sql.FieldNEQ(FieldID, id))
+}
+
+// IDIn applies the In predicate on the ID field.
+func IDIn(ids ...uuid.UUID) predicate.ActivityEntry {
+	return predicate.ActivityEntry(sql.FieldIn(FieldID, ids...))
+}
+
+// IDNotIn applies the NotIn predicate on the ID field.
+func IDNotIn(ids ...uuid.UUID) predicate.ActivityEntry {
+	return predicate.ActivityEntry(sql.FieldNotIn(FieldID, ids...))
+}
+
+// IDGT applies the GT predicate on the ID field.
+func IDGT(id uuid.UUID) predicate.ActivityEntry {
+	return predicate.ActivityEntry(sql.FieldGT(FieldID, id))
+}
+
+// IDGTE applies the GTE predicate on the ID field.
+func IDGTE(id uuid.UUID) predicate.ActivityEntry {
+	return predicate.ActivityEntry(sql.FieldGTE(FieldID, id))
+}
+
+// IDLT applies the LT predicate on the ID field.
+func IDLT(id uuid.UUID) predicate.ActivityEntry {
+	return predicate.ActivityEntry(sql.FieldLT(FieldID, id))
+}
+
+// IDLTE applies the LTE predicate on the ID field.
+func IDLTE(id uuid.UUID) predicate.ActivityEntry {
+	return predicate.ActivityEntry(sql.FieldLTE(FieldID, id))
 }
 
 // StoreID applies equality check predicate on the "store_id" field. It's identical to StoreIDEQ.
@@ -58,46 +98,6 @@ func Changes(v []byte) predicate.ActivityEntry {
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.ActivityEntry {
 	return predicate.ActivityEntry(sql.FieldEQ(FieldCreatedAt, v))
-}
-
-// IDEQ applies the EQ predicate on the "id" field.
-func IDEQ(v uuid.UUID) predicate.ActivityEntry {
-	return predicate.ActivityEntry(sql.FieldEQ(FieldID, v))
-}
-
-// IDNEQ applies the NEQ predicate on the "id" field.
-func IDNEQ(v uuid.UUID) predicate.ActivityEntry {
-	return predicate.ActivityEntry(sql.FieldNEQ(FieldID, v))
-}
-
-// IDIn applies the In predicate on the "id" field.
-func IDIn(vs ...uuid.UUID) predicate.ActivityEntry {
-	return predicate.ActivityEntry(sql.FieldIn(FieldID, vs...))
-}
-
-// IDNotIn applies the NotIn predicate on the "id" field.
-func IDNotIn(vs ...uuid.UUID) predicate.ActivityEntry {
-	return predicate.ActivityEntry(sql.FieldNotIn(FieldID, vs...))
-}
-
-// IDGT applies the GT predicate on the "id" field.
-func IDGT(v uuid.UUID) predicate.ActivityEntry {
-	return predicate.ActivityEntry(sql.FieldGT(FieldID, v))
-}
-
-// IDGTE applies the GTE predicate on the "id" field.
-func IDGTE(v uuid.UUID) predicate.ActivityEntry {
-	return predicate.ActivityEntry(sql.FieldGTE(FieldID, v))
-}
-
-// IDLT applies the LT predicate on the "id" field.
-func IDLT(v uuid.UUID) predicate.ActivityEntry {
-	return predicate.ActivityEntry(sql.FieldLT(FieldID, v))
-}
-
-// IDLTE applies the LTE predicate on the "id" field.
-func IDLTE(v uuid.UUID) predicate.ActivityEntry {
-	return predicate.ActivityEntry(sql.FieldLTE(FieldID, v))
 }
 
 // StoreIDEQ applies the EQ predicate on the "store_id" field.

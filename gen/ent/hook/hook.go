@@ -9,6 +9,18 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
+// The ActivityEntryFunc type is an adapter to allow the use of ordinary
+// function as ActivityEntry mutator.
+type ActivityEntryFunc func(context.Context, *ent.ActivityEntryMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ActivityEntryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ActivityEntryMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ActivityEntryMutation", m)
+}
+
 // The ApiKeyFunc type is an adapter to allow the use of ordinary
 // function as ApiKey mutator.
 type ApiKeyFunc func(context.Context, *ent.ApiKeyMutation) (ent.Value, error)
@@ -55,6 +67,30 @@ func (f OrderFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OrderMutation", m)
+}
+
+// The OrderItemFunc type is an adapter to allow the use of ordinary
+// function as OrderItem mutator.
+type OrderItemFunc func(context.Context, *ent.OrderItemMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f OrderItemFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.OrderItemMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OrderItemMutation", m)
+}
+
+// The OutboxEntryFunc type is an adapter to allow the use of ordinary
+// function as OutboxEntry mutator.
+type OutboxEntryFunc func(context.Context, *ent.OutboxEntryMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f OutboxEntryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.OutboxEntryMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OutboxEntryMutation", m)
 }
 
 // The PaymentLinkFunc type is an adapter to allow the use of ordinary

@@ -58,14 +58,14 @@ func ValidColumn(column string) bool {
 }
 
 var (
-	// DefaultID holds the default value on creation for the "id" field.
-	DefaultID func() uuid.UUID
 	// PositionValidator is a validator for the "position" field. It is called by the builders before save.
 	PositionValidator func(int32) error
 	// UnitAmountValidator is a validator for the "unit_amount" field. It is called by the builders before save.
 	UnitAmountValidator func(int64) error
 	// QuantityValidator is a validator for the "quantity" field. It is called by the builders before save.
 	QuantityValidator func(int32) error
+	// DefaultID holds the default value on creation for the "id" field.
+	DefaultID func() uuid.UUID
 )
 
 // Type defines the type for the "type" enum field.

@@ -8,9 +8,49 @@ import (
 	"go.storefront.example/gen/ent/predicate"
 )
 
-// ID applies equality check predicate on the "id" field. It's identical to IDEQ.
-func ID(v uuid.UUID) predicate.OrderItem {
-	return predicate.OrderItem(sql.FieldEQ(FieldID, v))
+// ID filters vertices based on their ID field.
+func ID(id uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldEQ(FieldID, id))
+}
+
+// IDEQ applies the EQ predicate on the ID field.
+func IDEQ(id uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldEQ(FieldID, id))
+}
+
+// IDNEQ applies the NEQ predicate on the ID field.
+func IDNEQ(id uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldNEQ(FieldID, id))
+}
+
+// IDIn applies the In predicate on the ID field.
+func IDIn(ids ...uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldIn(FieldID, ids...))
+}
+
+// IDNotIn applies the NotIn predicate on the ID field.
+func IDNotIn(ids ...uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldNotIn(FieldID, ids...))
+}
+
+// IDGT applies the GT predicate on the ID field.
+func IDGT(id uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldGT(FieldID, id))
+}
+
+// IDGTE applies the GTE predicate on the ID field.
+func IDGTE(id uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldGTE(FieldID, id))
+}
+
+// IDLT applies the LT predicate on the ID field.
+func IDLT(id uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldLT(FieldID, id))
+}
+
+// IDLTE applies the LTE predicate on the ID field.
+func IDLTE(id uuid.UUID) predicate.OrderItem {
+	return predicate.OrderItem(sql.FieldLTE(FieldID, id))
 }
 
 // StoreID applies equality check predicate on the "store_id" field. It's identical to StoreIDEQ.
@@ -46,46 +86,6 @@ func UnitAmount(v int64) predicate.OrderItem {
 // Quantity applies equality check predicate on the "quantity" field. It's identical to QuantityEQ.
 func Quantity(v int32) predicate.OrderItem {
 	return predicate.OrderItem(sql.FieldEQ(FieldQuantity, v))
-}
-
-// IDEQ applies the EQ predicate on the "id" field.
-func IDEQ(v uuid.UUID) predicate.OrderItem {
-	return predicate.OrderItem(sql.FieldEQ(FieldID, v))
-}
-
-// IDNEQ applies the NEQ predicate on the "id" field.
-func IDNEQ(v uuid.UUID) predicate.OrderItem {
-	return predicate.OrderItem(sql.FieldNEQ(FieldID, v))
-}
-
-// IDIn applies the In predicate on the "id" field.
-func IDIn(vs ...uuid.UUID) predicate.OrderItem {
-	return predicate.OrderItem(sql.FieldIn(FieldID, vs...))
-}
-
-// IDNotIn applies the NotIn predicate on the "id" field.
-func IDNotIn(vs ...uuid.UUID) predicate.OrderItem {
-	return predicate.OrderItem(sql.FieldNotIn(FieldID, vs...))
-}
-
-// IDGT applies the GT predicate on the "id" field.
-func IDGT(v uuid.UUID) predicate.OrderItem {
-	return predicate.OrderItem(sql.FieldGT(FieldID, v))
-}
-
-// IDGTE applies the GTE predicate on the "id" field.
-func IDGTE(v uuid.UUID) predicate.OrderItem {
-	return predicate.OrderItem(sql.FieldGTE(FieldID, v))
-}
-
-// IDLT applies the LT predicate on the "id" field.
-func IDLT(v uuid.UUID) predicate.OrderItem {
-	return predicate.OrderItem(sql.FieldLT(FieldID, v))
-}
-
-// IDLTE applies the LTE predicate on the "id" field.
-func IDLTE(v uuid.UUID) predicate.OrderItem {
-	return predicate.OrderItem(sql.FieldLTE(FieldID, v))
 }
 
 // StoreIDEQ applies the EQ predicate on the "store_id" field.
