@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/apierr"
 )
 
 // goldenFolder is goldenPath relative to this folder.
@@ -101,9 +103,9 @@ func TestEveryCodeIsAnswered(t *testing.T) {
 			}
 		}
 	}
-	for code := range meanings {
+	for code := range apierr.Meanings {
 		require.NotZero(t, statusOf(code), "%s is no code of the service", code)
 		require.True(t, answered[string(code)], "no operation answers %s", code)
 	}
-	require.Len(t, answered, len(meanings))
+	require.Len(t, answered, len(apierr.Meanings))
 }

@@ -15,39 +15,6 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// meanings explain each code of the public API, in the words of the specification's Errors part.
-// The document contains exactly these codes.
-var meanings = map[apierr.Code]string{
-	apierr.ValidationFailed:           "A parameter or a field of the body is invalid; `details.fields` lists every one.",
-	apierr.CompareAtInvalid:           "`compareAtAmount` would not be above `priceAmount`.",
-	apierr.PhoneInvalid:               "The phone is no possible number.",
-	apierr.CustomerIdentifierRequired: "The customer would have neither an e-mail nor a phone.",
-	apierr.PaymentLinkExpiryInvalid:   "`expiresAt` is no RFC 3339 date-time.",
-	apierr.APIKeyMissing:              "There is no `Authorization` header, or it is not of the form `Bearer <key>`.",
-	apierr.APIKeyInvalid:              "The key does not exist.",
-	apierr.APIKeyRevoked:              "The key was revoked.",
-	apierr.APIKeyExpired:              "The key is past its expiry date.",
-	apierr.InsufficientScope:          "The key lacks the scope that `details.required` names.",
-	apierr.StoreUnavailable:           "The store is suspended or closed; its keys are refused while it stays so.",
-	apierr.ProductNotFound:            "The store has no product with this id.",
-	apierr.OrderNotFound:              "The store has no order with this id.",
-	apierr.CustomerNotFound:           "The store has no customer with this id.",
-	apierr.PaymentLinkNotFound:        "The store has no payment link with this id.",
-	apierr.NotFound:                   "There is nothing at this address.",
-	apierr.MethodNotAllowed:           "The address does not answer this method; the header `Allow` names those that it answers.",
-	apierr.CustomerConflict:           "Another customer of the store already has that e-mail or phone.",
-	apierr.PayloadTooLarge:            "The body is larger than 1 MiB.",
-	apierr.UnsupportedMediaType:       "The body is not sent as `application/json` in UTF-8.",
-	apierr.ProductIncomplete:          "The product cannot be published; `details.missing` lists what it lacks.",
-	apierr.ProductTypeUnavailable:     "Products of this type cannot be published in this store just now.",
-	apierr.FeatureDisabled:            "Payment links cannot be created just now.",
-	apierr.PaymentLinkInvalidPricing:  "FIXED needs `amount` and no `minAmount`; OPEN needs `minAmount` and no `amount`.",
-	apierr.PaymentLinkExpiryPast:      "`expiresAt` is not in the future.",
-	apierr.RateLimited:                "Too many requests in this minute; wait as long as `Retry-After` says.",
-	apierr.InternalError:              "The service failed; try again later, with a growing delay.",
-	apierr.Unavailable:                "The service cannot answer just now; try again later, with a growing delay.",
-}
-
 // commonCodes can be the answer of every operation, and are decided before it: by the key, the
 // limits and the state of the service.
 var commonCodes = []apierr.Code{
@@ -74,7 +41,7 @@ func codesOf(text string) ([]apierr.Code, error) {
 	for _, sentence := range refusedInComment.FindAllStringSubmatch(text, -1) {
 		for _, name := range quoted.FindAllStringSubmatch(sentence[1], -1) {
 			code := apierr.Code(name[1])
-			if meanings[code] == "" {
+			if apierr.Meanings[code] == "" {
 				return nil, fmt.Errorf("the comment says refused with `%s`, which is not a code of the public API", code)
 			}
 			codes = append(codes, code)
@@ -148,7 +115,7 @@ func (c *completion) refused(verb string, codes []apierr.Code) (*response, error
 			return nil, fmt.Errorf("no golden file shows %s", code)
 		}
 		content.Examples.set(string(code), &example{Value: g.answer})
-		text = append(text, fmt.Sprintf("- `%s`: %s", code, meanings[code]))
+		text = append(text, fmt.Sprintf("- `%s`: %s", code, apierr.Meanings[code]))
 	}
 	status := statusOf(codes[0])
 	r := &response{
@@ -213,10 +180,10 @@ func (c *completion) addErrors() error {
 	whole.Required = slices.DeleteFunc(whole.Required, func(name string) bool { return name == "details" })
 	code := whole.Properties.get("code")
 	code.Description += "\n"
-	for status, group := range byStatus(slices.Sorted(maps.Keys(meanings))).all() {
+	for status, group := range byStatus(slices.Sorted(maps.Keys(apierr.Meanings))).all() {
 		for _, one := range group {
 			code.Words = append(code.Words, string(one))
-			code.Description += fmt.Sprintf("\n- `%s` (%s): %s", one, status, meanings[one])
+			code.Description += fmt.Sprintf("\n- `%s` (%s): %s", one, status, apierr.Meanings[one])
 		}
 	}
 	c.doc.Components.Schemas.set("ErrorDetails", details)

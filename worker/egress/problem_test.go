@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -196,4 +197,21 @@ func TestPostEndsWithItsContext(t *testing.T) {
 		_, _ = io.Copy(io.Discard, conn)
 	})
 	require.Equal(t, "interrupted", newClient(t, nil).Post(ctx, r.url(), headers(), nil).Problem)
+}
+
+func TestEveryProblemHasAMeaning(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("problem.go")
+	require.NoError(t, err)
+	named := regexp.MustCompile(`(?m)^\tProblem\w+ += "(.+)"$`).FindAllStringSubmatch(string(source), -1)
+	require.NotEmpty(t, named)
+	for _, problem := range named {
+		if problem[1] != ProblemInterrupted { // its attempt is not kept
+			require.NotEmpty(t, Meaning(problem[1]), problem[1])
+		}
+	}
+	for status := 300; status < 600; status++ {
+		require.NotEmpty(t, Meaning(statusProblem(status)), status)
+	}
+	require.Empty(t, Meaning("signing secret cannot be read"))
 }
