@@ -41,7 +41,8 @@ func TestAStoppedFormCanBeSentAgain(t *testing.T) {
 
 	b.open(newLink(t, said.AdminURL, proxy.URL))
 	b.heading("Sign in to Atelier Mboa")
-	b.press("Sign in", "API keys")
+	b.press("Sign in", "Overview")
+	b.press("API keys", "API keys")
 	b.press("Create API key", "Create an API key")
 	b.fill("name", "CRM")
 	b.run(click(`input[value="products:read"]`), click("main form button.primary"))

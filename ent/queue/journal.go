@@ -84,6 +84,8 @@ type Search struct {
 	Since, Until time.Time
 	// Status is one of Statuses, or empty for all.
 	Status string
+	// Retrying restricts the status Pending to deliveries of which an attempt has failed.
+	Retrying bool
 	// EventType is the type of the event delivered, or empty for all.
 	EventType string
 	// Before is a delivery's id: only older deliveries are listed. With uuid.Nil the list starts from the
@@ -149,6 +151,9 @@ func (w Search) statement(d *dialect, moment any) (string, []any) {
 		switch w.Status {
 		case Pending:
 			part += " AND " + d.isPending(now)
+			if w.Retrying {
+				part += " AND d.retry = true"
+			}
 		case Cancelled:
 			// If no cancellation is under way there are none, and the pending rows are not read.
 			part += " AND NOT " + d.isPending(now) + " AND EXISTS (SELECT 1 FROM cancellations WHERE store_id = $1)"

@@ -165,6 +165,9 @@ func (w Search) ofEvents(d *dialect, moment any, events []uuid.UUID) (string, []
 		args = append(args, w.Status)
 		query += " AND status = $" + strconv.Itoa(len(args))
 	}
+	if w.Retrying {
+		query += " AND length(attempts) > " + strconv.Itoa(len(noAttempts))
+	}
 	if w.EventType != "" {
 		args = append(args, w.EventType)
 		query += " AND event_type = $" + strconv.Itoa(len(args))

@@ -16,13 +16,19 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
 	"go.storefront.example/server/validate"
 )
 
 // activityBody is a page of the activity journal.
 type activityBody struct {
 	Entries []entry
-	Later   bool
+	// Kind, By and Who are what is looked for, Since and Until, in UTC, between which times; empty means all.
+	Kind, By, Who, Since, Until string
+	Kinds                       []string
+	Actors                      []adminv1.ActivityEntry_Actor_Type
+	// Filtered reports whether anything is looked for, Later whether this is not the first page.
+	Filtered, Later bool
 	// Older is the address of the next page; empty on the last.
 	Older string
 }
@@ -53,14 +59,33 @@ type value struct {
 
 // activity lists the journal, newest first.
 func (d *dashboard) activity(v *visit) error {
-	before := v.r.URL.Query().Get("before")
-	found, err := d.Operator.ListActivity(v, &adminv1.ListActivityRequest{PageToken: before, PageSize: new(int32(pageSize))})
+	asked := v.r.URL.Query()
+	body := activityBody{
+		Kind: asked.Get("kind"), By: asked.Get("by"), Who: strings.TrimSpace(asked.Get("who")), Kinds: kinds, Actors: slices.Sorted(maps.Keys(actors)),
+		Later: asked.Get("before") != "",
+	}
+	search := operator.ActivitySearch{Kind: body.Kind, By: adminv1.ActivityEntry_Actor_Type(adminv1.ActivityEntry_Actor_Type_value[body.By]), Who: cut(body.Who)}
+	var err error
+	var since time.Time
+	if since, body.Since, err = timeOf("since", asked.Get("since")); err != nil {
+		return err
+	}
+	if search.Until, body.Until, err = timeOf("until", asked.Get("until")); err != nil {
+		return err
+	}
+	body.Filtered = cmp.Or(body.Kind, body.By, body.Who, body.Since, body.Until) != ""
+	search.ListActivityRequest = &adminv1.ListActivityRequest{PageToken: asked.Get("before"), PageSize: new(int32(pageSize))}
+	if !since.IsZero() {
+		search.Since = timestamppb.New(since)
+	}
+	found, err := d.Operator.SearchActivity(v, search)
 	if err != nil {
 		return err
 	}
-	body := activityBody{Later: before != ""}
 	if token := found.GetNextPageToken(); token != "" {
-		body.Older = Path + "/activity?" + url.Values{"before": {token}}.Encode()
+		body.Older = Path + "/activity?" + filled(url.Values{
+			"before": {token}, "kind": {body.Kind}, "by": {body.By}, "who": {body.Who}, "since": {body.Since}, "until": {body.Until},
+		}).Encode()
 	}
 	changed, wanted := make([][]change, len(found.GetEntries())), map[string][]string{}
 	for i, e := range found.GetEntries() {
@@ -96,6 +121,9 @@ func (d *dashboard) activity(v *visit) error {
 	d.show(v, http.StatusOK, view{Title: "Activity", Section: "activity", Template: "activity", Body: body})
 	return nil
 }
+
+// kinds are the kinds of resource that the journal has entries about.
+var kinds = []string{"product", "order", "customer", "payment_link", "api_key", "webhook", "store", "session", "sign_in_link"}
 
 // referred are the kinds of resource whose ids are the values of a field.
 var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link"}

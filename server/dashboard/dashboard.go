@@ -1,5 +1,5 @@
-// Package dashboard serves Settings › Developer of a store in a browser: API keys, webhooks, the
-// types of event, the journal of deliveries, refused requests and the activity journal. It belongs on the operator's listener, under
+// Package dashboard serves Settings › Developer of a store in a browser: an overview, API keys, webhooks,
+// events, the journal of deliveries, refused requests and the activity journal. It belongs on the operator's listener, under
 // Path, and needs no file beside the binary.
 //
 //	sign-in link ──► page with one button ──► session cookie, 12 hours ──► the store's pages
@@ -64,7 +64,7 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("GET "+Path+"/sign-in", d.signInPage)
 	mux.HandleFunc("POST "+Path+"/sign-in", d.signIn)
 	for pattern, do := range map[string]func(*visit) error{
-		"GET /{$}":       func(v *visit) error { return v.to("/keys", "") },
+		"GET /{$}":       d.overview,
 		"POST /sign-out": d.signOut,
 
 		"GET /sign-out-everywhere":  d.askSignOutEverywhere,
@@ -86,7 +86,7 @@ func New(c Config) http.Handler {
 		"POST /webhooks/{id}/{move}": d.moveWebhook,
 
 		"GET /events":       d.events,
-		"POST /events/test": d.testEvent,
+		"GET /events/types": d.eventTypes,
 
 		"GET /deliveries":              d.deliveries,
 		"GET /deliveries/{id}":         d.delivery,
@@ -161,7 +161,7 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 		defer giveBack()
 		v := &visit{Context: ctx, w: w, r: r.WithContext(ctx), now: d.Now(), member: member, store: in, session: secret}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			if foreign(r, member.Origin) {
+			if isCrossOrigin(r, member.Origin) {
 				d.refuseForeign(w, r)
 				return
 			}
@@ -170,7 +170,7 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 				d.show(v, status, message(title, "Go back, reload the page and try again."))
 				return
 			}
-			if !tokenFits(secret, v.r.PostForm.Get("csrf")) {
+			if !validCSRF(secret, v.r.PostForm.Get("csrf")) {
 				d.Logger.WarnContext(ctx, "refused a form without the session's token", "store_id", in.ID, "route", routeOf(r))
 				d.show(v, http.StatusForbidden, message("This form was not accepted", "It does not belong to your session, perhaps because you signed in again meanwhile. Go back, reload the page and try again."))
 				return

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -27,10 +28,16 @@ const maxTextRunes = 200
 // pageSize is how many entries of a journal a page shows.
 const pageSize = 25
 
-// listed is a delivery in a list; URL is its webhook's, empty when that was deleted.
+// retrying is the status by which the pages call a pending delivery of which an attempt has failed.
+const retrying = "retrying"
+
+// listed is a delivery in a list.
 type listed struct {
 	*adminv1.Delivery
-	URL string
+	// Webhook is nil when it was deleted.
+	Webhook *adminv1.Webhook
+	// About describes in words what its event concerns.
+	About string
 }
 
 // deliveriesBody is a page of the journal of deliveries.
@@ -57,21 +64,15 @@ func (d *dashboard) deliveries(v *visit) error {
 	body := deliveriesBody{
 		Text:    strings.TrimSpace(asked.Get("q")),
 		Webhook: asked.Get("webhook"), Type: asked.Get("type"), Status: asked.Get("status"), Later: asked.Get("before") != "",
-		Types: append(hook.EventTypes(), hook.Ping), Statuses: queue.Statuses(),
+		Types: append(hook.EventTypes(), hook.Ping), Statuses: append([]string{retrying}, queue.Statuses()...),
 	}
-	search := operator.DeliverySearch{Text: body.Text}
+	search := operator.DeliverySearch{Text: body.Text, Retrying: body.Status == retrying}
 	var err error
-	for _, bound := range []struct {
-		name  string
-		at    *time.Time
-		shown *string
-	}{{"since", &search.Since, &body.Since}, {"until", &search.Until, &body.Until}} {
-		if *bound.at, err = timeOf(bound.name, asked.Get(bound.name)); err != nil {
-			return err
-		}
-		if !bound.at.IsZero() {
-			*bound.shown = bound.at.Format(inputTime)
-		}
+	if search.Since, body.Since, err = timeOf("since", asked.Get("since")); err != nil {
+		return err
+	}
+	if search.Until, body.Until, err = timeOf("until", asked.Get("until")); err != nil {
+		return err
 	}
 	body.Filtered = cmp.Or(body.Text, body.Webhook, body.Type, body.Status, body.Since, body.Until) != ""
 	body.Live = body.Text == "" && body.Until == "" && !body.Later
@@ -81,8 +82,12 @@ func (d *dashboard) deliveries(v *visit) error {
 	if body.Status != "" && !slices.Contains(body.Statuses, body.Status) {
 		return apierr.Invalid("There is no such status.", wire.Field{Name: "status", Message: "must be one of " + strings.Join(body.Statuses, ", ")})
 	}
+	status := adminv1.Delivery_Status(adminv1.Delivery_Status_value[body.Status])
+	if search.Retrying {
+		status = adminv1.Delivery_pending
+	}
 	search.ListDeliveriesRequest = &adminv1.ListDeliveriesRequest{
-		WebhookId: body.Webhook, EventType: body.Type, Status: adminv1.Delivery_Status(adminv1.Delivery_Status_value[body.Status]).Enum(),
+		WebhookId: body.Webhook, EventType: body.Type, Status: status.Enum(),
 		PageToken: asked.Get("before"), PageSize: new(int32(pageSize)),
 	}
 	found, err := d.Operator.SearchDeliveries(v, search)
@@ -95,25 +100,42 @@ func (d *dashboard) deliveries(v *visit) error {
 	}
 	body.Webhooks, body.LookedBackTo = hooks.GetWebhooks(), wire.OptionalTimestamp(found.LookedBackTo)
 	if token := found.GetNextPageToken(); token != "" {
-		next := url.Values{"before": {token}}
-		for name, value := range map[string]string{
-			"q": body.Text, "webhook": body.Webhook, "type": body.Type, "status": body.Status, "since": body.Since, "until": body.Until,
-		} {
-			if value != "" {
-				next.Set(name, value)
-			}
-		}
-		body.Older = Path + "/deliveries?" + next.Encode()
+		body.Older = Path + "/deliveries?" + filled(url.Values{
+			"before": {token}, "q": {body.Text}, "webhook": {body.Webhook}, "type": {body.Type}, "status": {body.Status},
+			"since": {body.Since}, "until": {body.Until},
+		}).Encode()
 	}
-	urls := map[string]string{}
-	for _, w := range body.Webhooks {
-		urls[w.GetId()] = w.GetUrl()
-	}
-	for _, e := range found.GetDeliveries() {
-		body.Deliveries = append(body.Deliveries, listed{e, urls[e.GetWebhookId()]})
+	if body.Deliveries, err = d.list(v, found.GetDeliveries(), body.Webhooks); err != nil {
+		return err
 	}
 	d.show(v, http.StatusOK, view{Title: "Deliveries", Section: "deliveries", Template: "deliveries", Body: body})
 	return nil
+}
+
+// filled are the parameters of a filter that are set.
+func filled(of url.Values) url.Values {
+	maps.DeleteFunc(of, func(_ string, values []string) bool { return values[0] == "" })
+	return of
+}
+
+// list adds to deliveries what their rows show.
+func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*adminv1.Webhook) ([]listed, error) {
+	events := make([]string, len(deliveries))
+	for i, one := range deliveries {
+		events[i] = one.GetEventId()
+	}
+	payloads, err := d.Operator.PayloadsOf(v, events)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]listed, len(deliveries))
+	for i, one := range deliveries {
+		rows[i] = listed{Delivery: one, About: operator.About([]byte(payloads[one.GetEventId()]))}
+		if at := slices.IndexFunc(hooks, func(w *adminv1.Webhook) bool { return w.GetId() == one.GetWebhookId() }); at >= 0 {
+			rows[i].Webhook = hooks[at]
+		}
+	}
+	return rows, nil
 }
 
 // soon is how near an attempt must be for its page to wait for it.
@@ -130,8 +152,8 @@ type deliveryBody struct {
 	*adminv1.Delivery
 	// Webhook is nil when it was deleted.
 	Webhook *adminv1.Webhook
-	// Waits reports that the next attempt is near: the page shows it by itself.
-	Waits bool
+	// CanSend reports that it can be sent now or again.
+	CanSend bool
 	// Headers are those of the newest attempt.
 	Headers []sentHeader
 	// About describes in words what the event concerns, Payload is its envelope for a reader, Raw the
@@ -146,24 +168,22 @@ func (d *dashboard) delivery(v *visit) error {
 		return err
 	}
 	body := deliveryBody{Delivery: found.GetDelivery(), Raw: found.GetPayload()}
-	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
+	hooks, err := d.webhooksByID(v)
 	if err != nil {
 		return err
 	}
-	for _, w := range all.GetWebhooks() {
-		if w.GetId() == body.GetWebhookId() {
-			body.Webhook = w
-		}
-	}
+	body.Webhook = hooks[body.GetWebhookId()]
 	if newest := last(body.Delivery); newest != nil {
 		body.Headers = headersOf(body.Delivery, newest)
 	}
 	body.About, body.Payload = operator.About([]byte(body.Raw)), indented([]byte(body.Raw))
 	page := view{Title: body.GetEventType(), Section: "deliveries", Template: "delivery"}
-	next := body.GetNextAttemptAt()
-	if body.GetStatus() == adminv1.Delivery_pending && (next == nil || next.AsTime().Sub(v.now) < soon) {
-		body.Waits, page.Refresh = true, refreshSeconds
+	now := stateOf(v.now, body.Delivery)
+	if now.Live {
+		page.Refresh = refreshSeconds
 	}
+	body.CanSend = body.Webhook != nil && body.Webhook.GetState() != adminv1.Webhook_disabled &&
+		(body.GetStatus() != adminv1.Delivery_pending || body.GetNextAttemptAt().AsTime().After(v.now))
 	page.Body = body
 	d.show(v, http.StatusOK, page)
 	return nil
@@ -197,11 +217,15 @@ func (d *dashboard) payload(v *visit) error {
 	return nil
 }
 
-// resendDelivery sends one event again and shows the new delivery.
+// resendDelivery sends a delivery now that waits, or the event of one that has ended again, and shows the delivery.
 func (d *dashboard) resendDelivery(v *visit) error {
 	again, err := d.Operator.ResendDelivery(v, &adminv1.ResendDeliveryRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return err
 	}
-	return v.to("/deliveries/"+again.GetId(), "resent")
+	done := "resent"
+	if again.GetId() == v.r.PathValue("id") {
+		done = "sent-now"
+	}
+	return v.to("/deliveries/"+again.GetId(), done)
 }

@@ -139,13 +139,13 @@ func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 	})
 }
 
-func TestTheCatalogueShowsEveryTypeAndTestsAWebhook(t *testing.T) {
+func TestTheCatalogueShowsEveryType(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	p := newPlace(t, s)
-	mine, theirs := p.fill("one"), p.fill("two")
-	r := p.signedIn("one")
-	a := r.get("/events")
+	p.fill("one")
+	p.fill("two")
+	a := p.signedIn("one").get("/events/types")
 	require.Equal(t, http.StatusOK, a.status)
 	for _, name := range append(hook.EventTypes(), hook.Ping) {
 		require.Contains(t, a.text, `<h2 id="`+name+`"`)
@@ -153,8 +153,4 @@ func TestTheCatalogueShowsEveryTypeAndTestsAWebhook(t *testing.T) {
 	}
 	require.Contains(t, a.text, `/docs#paymentLinkPaidEvent"`)
 	require.NotContains(t, a.text, "two.example.com")
-	require.Equal(t, http.StatusNotFound, r.post("/events/test", "webhook", theirs.webhook).status)
-	sent := r.post("/events/test", "webhook", mine.webhook)
-	require.Equal(t, http.StatusSeeOther, sent.status)
-	require.Contains(t, r.get(strings.TrimPrefix(sent.location, "/dashboard")).text, "<h1>ping ")
 }

@@ -26,7 +26,7 @@ func once() string {
 func onceKey(v *visit) (string, error) {
 	key := v.r.PostForm.Get("once")
 	if random, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(random) != onceBytes {
-		return "", apierr.Invalid("The form is not whole. Go back, reload the page and try again.")
+		return "", apierr.Invalid("The form is incomplete. Go back, reload the page and try again.")
 	}
 	return key, nil
 }

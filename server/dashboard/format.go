@@ -5,10 +5,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/worker/egress"
 )
 
 // functions format values in the templates.
@@ -20,16 +23,23 @@ var functions = template.FuncMap{
 	"day":     func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2 Jan 2006, 15:04:05 UTC") },
 	"exact":   func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02 15:04:05.000 UTC") },
 	"left":    func(now time.Time, t *timestamppb.Timestamp) string { return left(now, t.AsTime()) },
-	"ago":     func(now time.Time, t *timestamppb.Timestamp) string { return span(now.Sub(t.AsTime())) + " ago" },
+	"ago":     func(now time.Time, t *timestamppb.Timestamp) string { return length(now.Sub(t.AsTime())) + " ago" },
 	"took":    took,
 	"grouped": grouped,
 	"plural":  plural,
 	"short":   func(id string) string { return id[:8] },
 	"badge":   badge,
+	"state":   stateOf,
+	"name":    webhookName,
+	"address": address,
+	"means":   func(a *adminv1.Delivery_Attempt) string { return egress.Meaning(a.GetError()) },
+	"refusal": func(code string) string { return apierr.Meanings[apierr.Code(code)] },
 	"role": func(role string) string {
 		return map[string]string{adminv1.Session_owner.String(): "Owner", adminv1.Session_admin.String(): "Admin"}[role]
 	},
 	"marked":  marked,
+	"spaced":  spaced,
+	"actor":   func(t adminv1.ActivityEntry_Actor_Type) string { return actors[t] },
 	"meaning": func(name string) string { return meanings[name] },
 	"last":    last,
 	"result":  result,
@@ -39,6 +49,7 @@ var functions = template.FuncMap{
 	"rows": func(f frame, caption string, webhook bool, deliveries []listed) rows {
 		return rows{f, caption, webhook, deliveries}
 	},
+	"times": func(since, until string) [2]string { return [2]string{since, until} },
 }
 
 // marked is a text of the API's document, in which backquotes mark code.
@@ -64,8 +75,8 @@ type rows struct {
 	Deliveries []listed
 }
 
-// span is a length of time for a reader, in its two largest units at most.
-func span(d time.Duration) string {
+// length is a length of time for a reader, in its two largest units at most.
+func length(d time.Duration) string {
 	d = max(d, 0)
 	days, hours, minutes := int(d/(24*time.Hour)), int(d/time.Hour)%24, int(d/time.Minute)%60
 	two := func(a int, of string, b int, by string) string {
@@ -90,7 +101,7 @@ func left(now, t time.Time) string {
 	if !t.After(now) {
 		return "now"
 	}
-	return "in " + span(t.Sub(now))
+	return "in " + length(t.Sub(now))
 }
 
 // took is how long an attempt lasted, of its milliseconds.
@@ -124,6 +135,65 @@ func badge(state string) string {
 		return "busy"
 	}
 	return "quiet"
+}
+
+// state is what a reader sees of a delivery's state. Live marks one that changes in a moment.
+type state struct {
+	Text, Look string
+	Live       bool
+}
+
+// stateOf is the state of a delivery: of a pending one, whether an attempt has failed and when the next is made.
+func stateOf(now time.Time, d *adminv1.Delivery) state {
+	s := state{Text: d.GetStatus().String(), Look: badge(d.GetStatus().String())}
+	if d.GetStatus() != adminv1.Delivery_pending {
+		return s
+	}
+	next := d.GetNextAttemptAt()
+	s.Live = next == nil || next.AsTime().Sub(now) < soon
+	if d.GetAttemptCount() > 0 {
+		s.Text, s.Look = retrying+" now", "warn"
+		if next != nil {
+			s.Text = retrying + ", next " + left(now, next.AsTime())
+		}
+	}
+	return s
+}
+
+// maxNameRunes bounds a webhook's name in a row.
+const maxNameRunes = 60
+
+// webhookName is what a row calls a webhook: its description or, without one, its address.
+func webhookName(w *adminv1.Webhook) template.HTML {
+	if text := w.GetDescription(); text != "" {
+		if utf8.RuneCountInString(text) > maxNameRunes {
+			text = string([]rune(text)[:maxNameRunes]) + "…"
+		}
+		return template.HTML(template.HTMLEscapeString(text)) //nolint:gosec // Escaped.
+	}
+	return address(w.GetUrl())
+}
+
+// maxUnbroken is the longest part of an address that is kept on one line.
+const maxUnbroken = 24
+
+// address is an address that lines break only after slashes and dots.
+func address(text string) template.HTML {
+	var b strings.Builder
+	for text != "" {
+		end := strings.IndexAny(text, "/.") + 1
+		if end == 0 {
+			end = len(text)
+		}
+		part := text[:end]
+		text = text[end:]
+		if len(part) > maxUnbroken {
+			b.WriteString(template.HTMLEscapeString(part) + "<wbr>")
+		} else {
+			b.WriteString(`<span class="unbroken">` + template.HTMLEscapeString(part) + "</span><wbr>")
+		}
+	}
+	return template.HTML(b.String()) //nolint:gosec // Escaped.
 }
 
 // last is the newest attempt of a delivery, nil before the first one has ended.

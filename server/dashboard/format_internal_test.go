@@ -22,7 +22,7 @@ func TestSpansNameTheirTwoLargestUnits(t *testing.T) {
 		-time.Hour: "0 s", 0: "0 s", 59 * time.Second: "59 s", time.Minute: "1 min", 61 * time.Minute: "1 h 1 min", 2 * time.Hour: "2 h",
 		72 * time.Hour: "3 d", 71*time.Hour + 59*time.Minute: "2 d 23 h", 24*time.Hour + time.Minute: "1 d",
 	} {
-		require.Equal(t, want, span(d))
+		require.Equal(t, want, length(d))
 	}
 	now := time.Now()
 	require.Equal(t, "now", left(now, now))

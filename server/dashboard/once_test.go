@@ -142,7 +142,7 @@ func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
 			form["once"] = bad
 			a := r.send(http.MethodPost, f.path, form)
 			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", f.name, because)
-			require.Contains(t, a.text, "The form is not whole.", f.name)
+			require.Contains(t, a.text, "The form is incomplete.", f.name)
 		}
 		require.Equal(t, before, p.made(), f.name)
 	}

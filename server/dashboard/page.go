@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/operator"
 )
 
@@ -55,6 +56,8 @@ type frame struct {
 	// Done is what the form before this page did.
 	Done string
 	Now  time.Time
+	// Failing is how many webhooks fail or were disabled by their failures.
+	Failing int
 }
 
 // Path is where the dashboard's addresses begin.
@@ -68,13 +71,26 @@ var done = map[string]string{
 	"webhook-enabled":  "The webhook is enabled. It receives what happens from now on.",
 	"webhook-deleted":  "The webhook is deleted.",
 	"resent":           "This is the new delivery of the same event.",
+	"sent-now":         "The next attempt is made now.",
 }
 
 // show answers a member with a page.
 func (d *dashboard) show(v *visit, status int, page view) {
 	d.render(v.w, v.r, status, frame{
 		view: page, Member: &v.member, Store: v.store, Token: formToken(v.session), Done: done[v.r.URL.Query().Get("done")], Now: v.now,
+		Failing: d.failing(v),
 	})
+}
+
+// failing counts the webhooks that fail or were disabled by their failures, for the tab.
+func (d *dashboard) failing(v *visit) (n int) {
+	all, _ := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{}) // an error here would hide the page itself
+	for _, w := range all.GetWebhooks() {
+		if w.GetState() == adminv1.Webhook_failing || w.GetDisabledAutomatically() {
+			n++
+		}
+	}
+	return n
 }
 
 // write answers a reader who is not signed in with a page.

@@ -198,7 +198,7 @@ func forms(o things) []string {
 	return []string{
 		"/keys/" + o.key + "/revoke", "/webhooks/" + o.webhook + "/edit", "/webhooks/" + o.webhook + "/disable", "/webhooks/" + o.webhook + "/enable",
 		"/webhooks/" + o.webhook + "/delete", "/webhooks/" + o.webhook + "/rotate", "/webhooks/" + o.webhook + "/ping",
-		"/webhooks/" + o.webhook + "/resend", "/deliveries/" + o.delivery + "/resend",
+		"/webhooks/" + o.webhook + "/resend", "/webhooks/" + o.webhook + "/send-waiting", "/deliveries/" + o.delivery + "/resend",
 	}
 }
 

@@ -37,17 +37,18 @@ var inputTimes = []string{"2006-01-02T15:04", inputTime, time.RFC3339}
 
 const inputTime = "2006-01-02T15:04:05"
 
-// timeOf reads the time in a field of a form; the zero time if it is empty.
-func timeOf(name, text string) (time.Time, error) {
+// timeOf reads the time in a field of a form and returns it, also as the field shows it; the zero time and nothing if it
+// is empty.
+func timeOf(name, text string) (time.Time, string, error) {
 	if text == "" {
-		return time.Time{}, nil
+		return time.Time{}, "", nil
 	}
 	for _, form := range inputTimes {
 		if at, err := time.Parse(form, text); err == nil {
-			return at.UTC(), nil
+			return at.UTC(), at.UTC().Format(inputTime), nil
 		}
 	}
-	return time.Time{}, apierr.Invalid("The time cannot be read.", wire.Field{Name: name, Message: "must be a date and time such as 2026-10-01T12:00, in UTC"})
+	return time.Time{}, "", apierr.Invalid("The time cannot be read.", wire.Field{Name: name, Message: "must be a date and time such as 2026-10-01T12:00, in UTC"})
 }
 
 // resendSince resends to a webhook what never succeeded there since a time: the one that is given, else
@@ -71,7 +72,7 @@ func (d *dashboard) resendSince(v *visit, id string) error {
 }
 
 func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
-	if at, err := timeOf("since", r.PostForm.Get("since")); err != nil || !at.IsZero() {
+	if at, _, err := timeOf("since", r.PostForm.Get("since")); err != nil || !at.IsZero() {
 		return at, err
 	}
 	for _, w := range windows {
@@ -82,8 +83,19 @@ func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
 	return time.Time{}, apierr.Invalid("Choose since when to send again.")
 }
 
+// sendWaiting has the next attempts of what waits at a webhook made now.
+func (d *dashboard) sendWaiting(v *visit, id string) error {
+	sent, err := d.Operator.SendWaiting(v, id)
+	if err != nil {
+		return err
+	}
+	http.Redirect(v.w, v.r, Path+"/webhooks/"+id+"?resent="+strconv.Itoa(sent)+"&done="+sentWaiting, http.StatusSeeOther)
+	return nil
+}
+
 // The states of a resend in the address of the page after it.
 const (
+	sentWaiting   = "sent-waiting"
 	resentWhole   = "resent-whole"
 	resentPart    = "resent-part"
 	resentStopped = "resent-stopped"
@@ -112,6 +124,11 @@ func resentText(v *visit) string {
 			return "There was nothing to send again: everything since then has succeeded, is on its way, or is not among the webhook's events."
 		}
 		return plural(n, "event is", "events are") + " on the way again."
+	case sentWaiting:
+		if n == 0 {
+			return "Nothing was waiting any more."
+		}
+		return plural(n, "delivery is", "deliveries are") + " sent now."
 	case resentStopped:
 		return "The webhook was disabled meanwhile. What was on the way again is cancelled."
 	case resentPart:

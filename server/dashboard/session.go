@@ -32,8 +32,8 @@ func cookie(secure bool) *http.Cookie {
 	return &http.Cookie{Name: plainCookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 }
 
-// presented is the secret in a request's cookie of one kind, "" without one.
-func presented(r *http.Request, secure bool) string {
+// cookieValue is the secret in a request's cookie of one kind, "" without one.
+func cookieValue(r *http.Request, secure bool) string {
 	c, err := r.Cookie(cookie(secure).Name)
 	if err != nil {
 		return ""
@@ -43,7 +43,7 @@ func presented(r *http.Request, secure bool) string {
 
 // session finds the session of a request, and returns what Operator.InSession does and its secret.
 func (d *dashboard) session(r *http.Request) (context.Context, operator.Member, string, error) {
-	if presented(r, true) == "" && presented(r, false) == "" {
+	if cookieValue(r, true) == "" && cookieValue(r, false) == "" {
 		return nil, operator.Member{}, "", operator.ErrNoSession
 	}
 	giveBack, err := d.Slots.Take(r.Context(), limit.Unauthenticated, false)
@@ -52,7 +52,7 @@ func (d *dashboard) session(r *http.Request) (context.Context, operator.Member, 
 	}
 	defer giveBack()
 	for _, secure := range []bool{true, false} {
-		secret := presented(r, secure)
+		secret := cookieValue(r, secure)
 		if secret == "" {
 			continue
 		}
@@ -66,10 +66,10 @@ func (d *dashboard) session(r *http.Request) (context.Context, operator.Member, 
 
 var crossOrigin = http.NewCrossOriginProtection()
 
-// foreign reports whether a page of another site sent a request. A browser of before 2023 sends no
+// isCrossOrigin reports whether a page of another site sent a request. A browser of before 2023 sends no
 // Sec-Fetch-Site, and a proxy may put its own Host in place of the browser's: then the page's origin
 // is that of the sign-in link.
-func foreign(r *http.Request, origin string) bool {
+func isCrossOrigin(r *http.Request, origin string) bool {
 	if crossOrigin.Check(r) == nil {
 		return false
 	}
@@ -84,7 +84,7 @@ func formToken(session string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func tokenFits(session, token string) bool {
+func validCSRF(session, token string) bool {
 	return hmac.Equal([]byte(token), []byte(formToken(session)))
 }
 
@@ -147,13 +147,13 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	defer giveBack()
 	token := r.PostFormValue("token")
 	member, err := d.Operator.LookAtSignInLink(r.Context(), token)
-	if err == nil && foreign(r, member.Origin) {
+	if err == nil && isCrossOrigin(r, member.Origin) {
 		d.refuseForeign(w, r)
 		return
 	}
 	var secret string
 	if err == nil {
-		secret, err = d.Operator.SignIn(r.Context(), token, presented(r, true), presented(r, false))
+		secret, err = d.Operator.SignIn(r.Context(), token, cookieValue(r, true), cookieValue(r, false))
 	}
 	if errors.Is(err, operator.ErrSignInLink) {
 		d.linkIsOver(w, r)
@@ -166,15 +166,15 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	c := cookie(member.Secure())
 	c.Value, c.MaxAge = secret, int(operator.SessionLength.Seconds())
 	http.SetCookie(w, c)
-	if presented(r, !member.Secure()) != "" {
-		forget(w, !member.Secure())
+	if cookieValue(r, !member.Secure()) != "" {
+		clearCookie(w, !member.Secure())
 	}
 	d.Logger.InfoContext(r.Context(), "a member signed in to the dashboard")
-	http.Redirect(w, r, Path+"/keys", http.StatusSeeOther)
+	http.Redirect(w, r, Path+"/", http.StatusSeeOther)
 }
 
-// forget makes the browser drop its cookie of one kind.
-func forget(w http.ResponseWriter, secure bool) {
+// clearCookie makes the browser drop its cookie of one kind.
+func clearCookie(w http.ResponseWriter, secure bool) {
 	c := cookie(secure)
 	c.MaxAge = -1
 	http.SetCookie(w, c)
@@ -185,7 +185,7 @@ func (d *dashboard) signOut(v *visit) error {
 	if err := d.Operator.SignOut(v, v.session); err != nil {
 		return err
 	}
-	forget(v.w, v.member.Secure())
+	clearCookie(v.w, v.member.Secure())
 	d.Logger.InfoContext(v, "a member signed out of the dashboard", "store_id", v.store.ID)
 	return v.to("/sign-in", "signed-out")
 }
@@ -198,7 +198,7 @@ func (d *dashboard) askSignOutEverywhere(v *visit) error {
 			"Every browser in which you are signed in to this store is signed out with its next request, this one included, and sign-in links of yours that were not used stop working.",
 			"To come back you need a new sign-in link. The platform's operator can create one for you.",
 		},
-		Action: "/sign-out-everywhere", Button: "Sign out everywhere", Back: "/keys",
+		Action: "/sign-out-everywhere", Button: "Sign out everywhere", Back: "/",
 	})
 }
 
@@ -208,7 +208,7 @@ func (d *dashboard) signOutEverywhere(v *visit) error {
 	if err != nil {
 		return err
 	}
-	forget(v.w, v.member.Secure())
+	clearCookie(v.w, v.member.Secure())
 	d.Logger.InfoContext(v, "a member signed out of the dashboard everywhere", "store_id", v.store.ID, "sessions", ended.GetSessions(), "links", ended.GetLinks())
 	return v.to("/sign-in", "signed-out-everywhere")
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
@@ -19,8 +20,6 @@ import (
 type webhooksBody struct {
 	Webhooks []*adminv1.Webhook
 	Limit    int
-	// Pictures are of the last day, by webhook.
-	Pictures map[string]picture
 }
 
 // webhooks lists the webhooks.
@@ -29,18 +28,7 @@ func (d *dashboard) webhooks(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := webhooksBody{all.GetWebhooks(), webhooks.Max, map[string]picture{}}
-	ids := make([]string, len(body.Webhooks))
-	for i, w := range body.Webhooks {
-		ids[i] = w.GetId()
-	}
-	tallies, err := d.Operator.Tallies(v, ids, lastDay.since(v.now))
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		body.Pictures[id] = lastDay.draw(tallies[id], v.now)
-	}
+	body := webhooksBody{all.GetWebhooks(), webhooks.Max}
 	d.show(v, http.StatusOK, view{Title: "Webhooks", Section: "webhooks", Template: "webhooks", Body: body})
 	return nil
 }
@@ -51,10 +39,11 @@ const recentDeliveries = 5
 // webhookBody is the page of one webhook.
 type webhookBody struct {
 	*adminv1.Webhook
+	Retries queue.Retries
 	Recent  []listed
 	Windows []window
-	// Pictures are of the last day and of the last week.
-	Pictures []picture
+	// Charts are of the last day and of the last week.
+	Charts []chart
 	// Resent is the result of a resend, if its form led here.
 	Resent string
 }
@@ -74,11 +63,14 @@ func (d *dashboard) webhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	for _, span := range []pictured{lastDay, lastWeek} {
-		body.Pictures = append(body.Pictures, span.draw(tallies[w.GetId()], v.now))
+	for _, s := range []span{lastDay, lastWeek} {
+		body.Charts = append(body.Charts, s.attempts(tallies[w.GetId()], v.now), s.took(tallies[w.GetId()], v.now))
 	}
-	for _, e := range recent.GetDeliveries() {
-		body.Recent = append(body.Recent, listed{e, w.GetUrl()})
+	if body.Retries, err = d.Operator.Retries(v, w.GetId()); err != nil {
+		return err
+	}
+	if body.Recent, err = d.list(v, recent.GetDeliveries(), []*adminv1.Webhook{w}); err != nil {
+		return err
 	}
 	d.show(v, http.StatusOK, view{Title: "Webhook", Section: "webhooks", Template: "webhook", Body: body})
 	return nil
@@ -283,6 +275,8 @@ func (d *dashboard) moveWebhook(v *visit) error {
 		return v.to("/deliveries/"+e.GetId(), "")
 	case "resend":
 		return d.resendSince(v, id)
+	case "send-waiting":
+		return d.sendWaiting(v, id)
 	}
 	return noPage()
 }

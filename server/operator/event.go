@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
@@ -72,6 +73,42 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 		return nil, fmt.Errorf("read event: %w", err)
 	}
 	return eventMessage(row), nil
+}
+
+// PayloadsOf returns the payloads of the store's events with these ids; those that are kept no longer are absent. The
+// context must be in the store (In).
+func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]string, error) {
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return nil, errNoStore
+	}
+	rows, err := o.db.Client().Event.Query().Where(event.StoreID(t.ID), event.IDIn(parsed(ids)...)).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	payloads := map[string]string{}
+	for _, row := range rows {
+		payloads[row.ID.String()] = string(row.Payload)
+	}
+	return payloads, nil
+}
+
+// DeliveriesOf returns the newest deliveries of up to 25 of the store's events by the events' ids, newest first. The
+// context must be in the store (In).
+func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[string][]*adminv1.Delivery, error) {
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return nil, errNoStore
+	}
+	found, err := queue.EntriesOf(ctx, o.db, queue.Search{StoreID: t.ID}, parsed(events))
+	if err != nil {
+		return nil, err
+	}
+	of := map[string][]*adminv1.Delivery{}
+	for _, e := range found {
+		of[e.EventID.String()] = append(of[e.EventID.String()], delivery(e))
+	}
+	return of, nil
 }
 
 // CreatePing records an event of type ping, which WatchEvents streams and no webhook receives. It

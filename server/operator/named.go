@@ -20,7 +20,6 @@ import (
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/webhook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/validate"
 )
 
 // NamesOf maps ids of the store's resources to their names: an order's reference, a title, a name, a webhook's
@@ -33,11 +32,7 @@ func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (map
 	}
 	ids := map[string][]uuid.UUID{}
 	for kind, texts := range wanted {
-		for _, text := range texts {
-			if id, ok := validate.ParseID(text); ok {
-				ids[kind] = append(ids[kind], id)
-			}
-		}
+		ids[kind] = parsed(texts)
 	}
 	names, client := map[string]string{}, o.db.Client()
 	for kind, look := range map[string]func([]uuid.UUID) error{

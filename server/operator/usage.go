@@ -22,18 +22,23 @@ func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (
 	if !ok {
 		return nil, errNoStore
 	}
-	subjects := make([]uuid.UUID, 0, len(ids))
-	for _, id := range ids {
-		if parsed, ok := validate.ParseID(id); ok {
-			subjects = append(subjects, parsed)
-		}
-	}
-	all, err := usage.Tallies(ctx, o.db, t.ID, subjects, since)
+	all, err := usage.Tallies(ctx, o.db, t.ID, parsed(ids), since)
 	of := map[string][]usage.Tally{}
 	for _, one := range all {
 		of[one.SubjectID.String()] = append(of[one.SubjectID.String()], one)
 	}
 	return of, err
+}
+
+// parsed are the ids among texts.
+func parsed(texts []string) []uuid.UUID {
+	ids := make([]uuid.UUID, 0, len(texts))
+	for _, text := range texts {
+		if id, ok := validate.ParseID(text); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // RefusedRequests returns the newest refused requests of one of the store's API keys, at most usage.MaxKept. It

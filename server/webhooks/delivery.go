@@ -26,6 +26,8 @@ type Search struct {
 	WebhookID string
 	// Status is one of queue.Statuses; empty means all.
 	Status string
+	// Retrying restricts the status queue.Pending to deliveries of which an attempt has failed.
+	Retrying bool
 	// EventType is one of hook.EventTypes or ping; empty means all.
 	EventType string
 	// Text is the id of an event or of a delivery, or a part of an event's payload; empty means all.
@@ -77,7 +79,7 @@ func (w *Webhooks) deliverySearch(p *validate.Problems, storeID uuid.UUID, which
 		p.Invalid("until", "must be later than the time before it")
 	}
 	return queue.Search{
-		StoreID: storeID, Status: which.Status, EventType: which.EventType, Since: which.Since, Until: which.Until, Limit: which.Limit,
+		StoreID: storeID, Status: which.Status, Retrying: which.Retrying, EventType: which.EventType, Since: which.Since, Until: which.Until, Limit: which.Limit,
 	}
 }
 

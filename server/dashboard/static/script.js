@@ -1,6 +1,5 @@
 // What the pages do beyond what they do without a script: dates in the reader's zone, copy buttons,
-// questions in a dialog, forms that are sent once, and a delivery that shows its attempt as soon as it
-// was made.
+// questions in a dialog, forms that are sent once, and pages that show what changes.
 (() => {
   "use strict";
   const live = document.getElementById("live");
@@ -100,50 +99,44 @@
     if (secret) secret.value = "shown once";
   });
 
-  // A page that waits for an attempt looks again, slower and slower.
-  const watch = (pause) => {
-    const shown = document.querySelector("#delivery[data-waits]");
+  // A live part of a page is changed in place while it is seen: what is new there appears, and what stays keeps the focus, the
+  // selection and whether it is open. While a hand moves over something to click, or over a row, nothing comes or goes, so
+  // that it stays where it is. It looks again slower and slower while nothing changes.
+  let moved = -Infinity;
+  for (const type of ["pointermove", "pointerdown"]) addEventListener(type, () => { moved = performance.now(); }, { passive: true });
+  const aimed = (shown) => performance.now() - moved < 5000 && shown.querySelector(":is(a, button, summary, input, tr):hover") !== null;
+  const change = (shown, fresh, held) => {
+    const stays = (node) => !(held && node.nodeType === Node.ELEMENT_NODE);
+    Idiomorph.morph(shown, fresh, {
+      ignoreActiveValue: true,
+      callbacks: {
+        beforeNodeAdded: stays,
+        beforeNodeRemoved: stays,
+        beforeAttributeUpdated: (name) => !(name === "open" || name === "data-sent" || (held && name === "data-live")),
+      },
+    });
+  };
+  const follow = (pause) => {
+    const shown = document.querySelector("[data-live]");
     if (!shown) return;
     setTimeout(async () => {
-      try {
-        const fresh = (await pageOf(location.pathname)).getElementById("delivery");
-        if (!fresh) return;
-        const news = fresh.dataset.state !== shown.dataset.state;
-        showTimes(fresh);
-        if (news || !shown.contains(document.activeElement)) shown.replaceWith(document.importNode(fresh, true));
-        if (news) announce("The delivery is " + fresh.dataset.state + ".");
-      } catch {
-        // The next look may find the service again.
-      }
-      watch(Math.min(pause * 1.3, 5000));
-    }, pause);
-  };
-  watch(700);
-
-  // The newest page of deliveries follows what is new while it is seen, slower and slower while nothing is.
-  const follow = (pause) => {
-    setTimeout(async () => {
-      const shown = document.querySelector("#list[data-live]");
-      if (!shown) return;
       let news = false;
       if (document.visibilityState === "visible") {
         try {
-          const fresh = (await pageOf(location.href)).getElementById("list");
+          const fresh = (await pageOf(location.href)).getElementById(shown.id);
           if (!fresh) return;
-          news = fresh.dataset.live !== shown.dataset.live;
-          const held = shown.contains(document.activeElement) ? document.activeElement : null;
-          const next = document.importNode(fresh, true);
-          showTimes(next);
-          shown.replaceWith(next);
-          // “Older” leads elsewhere once there is more.
-          if (held) next.querySelector(held.rel ? `[rel="${held.rel}"]` : `[href="${CSS.escape(held.getAttribute("href"))}"]`)?.focus({ preventScroll: true });
-          if (news) announce("There are new deliveries.");
+          showTimes(fresh);
+          const held = aimed(shown);
+          news = !held && fresh.dataset.live !== shown.dataset.live;
+          change(shown, document.importNode(fresh, true), held);
+          if (news) announce(fresh.dataset.news);
         } catch {
           // The next look may find the service again.
         }
       }
-      follow(news ? 2000 : Math.min(pause * 1.3, 10000));
+      follow(news ? 700 : Math.min(pause * 1.3, 10000));
     }, pause);
   };
-  follow(2000);
+  follow(700);
+  document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 })();

@@ -1,0 +1,143 @@
+package dashboard
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.storefront.example/ent/usage"
+)
+
+// chart is a drawing over time with its title, axes and numbers.
+type chart struct {
+	Title, Summary string
+	// Top is what the top of the vertical axis stands for, and Times are along the other one; both empty without data.
+	Top   string
+	Times []string
+	Bars  template.HTML
+	// Attempts reports that the bars are attempts, which succeeded or failed.
+	Attempts bool
+}
+
+// span is a length of time that charts show, divided into bars.
+type span struct {
+	name, each string
+	bar        time.Duration
+	bars       int
+	times      []string
+}
+
+var (
+	lastDay  = span{"the last 24 hours", "an hour", usage.Hour, 24, []string{"24 h ago", "18 h", "12 h", "6 h", "now"}}
+	lastWeek = span{"the last 7 days", "in 6 hours", 6 * usage.Hour, 28, []string{"7 d ago", "5 d", "3 d", "now"}}
+)
+
+// since is when the first bar begins.
+func (s span) since(now time.Time) time.Time {
+	return now.UTC().Truncate(s.bar).Add(-time.Duration(s.bars-1) * s.bar)
+}
+
+// The size of a drawing, in its own units.
+const barWidth, chartHeight = 6, 48
+
+// counts sums tallies, each an hour, by bar and in all.
+func (s span) counts(tallies []usage.Tally, now time.Time) (bars []usage.Tally, all usage.Tally) {
+	bars, first := make([]usage.Tally, s.bars), s.since(now)
+	for _, t := range tallies {
+		i := int(t.BeganAt.Sub(first) / s.bar)
+		if t.BeganAt.Before(first) || i >= s.bars {
+			continue
+		}
+		for _, sum := range []*usage.Tally{&bars[i], &all} {
+			sum.Succeeded, sum.Failed, sum.Took = sum.Succeeded+t.Succeeded, sum.Failed+t.Failed, sum.Took+t.Took
+		}
+	}
+	return bars, all
+}
+
+// attempts draws how attempts to deliver ended.
+func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
+	bars, all := s.counts(tallies, now)
+	c := chart{Title: "Attempts in " + s.name, Summary: "none", Attempts: true}
+	total := all.Succeeded + all.Failed
+	if total == 0 {
+		return c
+	}
+	c.Summary = shareOf(all) + " of " + grouped(total) + " succeeded"
+	most := int64(1)
+	for _, b := range bars {
+		most = max(most, b.Succeeded+b.Failed)
+	}
+	var drawn strings.Builder
+	for i, b := range bars {
+		n := b.Succeeded + b.Failed
+		if n == 0 {
+			continue
+		}
+		height := max(2, int(n*chartHeight/most))
+		// Even a single failure must be visible.
+		failed := min(height, int((b.Failed*int64(height)+n-1)/n))
+		bar(&drawn, "ok", i, chartHeight-height, height-failed)
+		bar(&drawn, "ko", i, chartHeight-failed, failed)
+	}
+	c.Top, c.Times = grouped(most)+" "+s.each, s.times
+	c.Bars = s.svg(c.Title+": "+c.Summary+"; "+grouped(most)+" at most "+s.each, drawn.String())
+	return c
+}
+
+// times draws how long attempts to deliver took on average.
+func (s span) took(tallies []usage.Tally, now time.Time) chart {
+	bars, all := s.counts(tallies, now)
+	c := chart{Title: "Time of an attempt in " + s.name, Summary: "none"}
+	if all.Succeeded+all.Failed == 0 {
+		return c
+	}
+	c.Summary = took(mean(all).Milliseconds()) + " on average"
+	slowest := time.Duration(1)
+	for _, b := range bars {
+		slowest = max(slowest, mean(b))
+	}
+	var drawn strings.Builder
+	for i, b := range bars {
+		if b.Succeeded+b.Failed > 0 {
+			height := max(2, int(mean(b)*chartHeight/slowest))
+			bar(&drawn, "took", i, chartHeight-height, height)
+		}
+	}
+	c.Top, c.Times = took(slowest.Milliseconds()), s.times
+	c.Bars = s.svg(c.Title+": "+c.Summary+"; at most "+c.Top, drawn.String())
+	return c
+}
+
+// shareOf is the share of successes, rounded down, so that 100 % is all of them.
+func shareOf(t usage.Tally) string {
+	return strconv.FormatFloat(float64(t.Succeeded*1000/(t.Succeeded+t.Failed))/10, 'f', -1, 64) + " %"
+}
+
+func mean(t usage.Tally) time.Duration {
+	if n := t.Succeeded + t.Failed; n > 0 {
+		return t.Took / time.Duration(n)
+	}
+	return 0
+}
+
+func bar(into *strings.Builder, class string, i, y, height int) {
+	fmt.Fprintf(into, `<rect class="%s" x="%d" y="%d" width="%d" height="%d"/>`, class, i*barWidth, y, barWidth-1, height)
+}
+
+// svg is a drawing with a name for those who do not see it; both are made of numbers and words of ours.
+func (s span) svg(name, content string) template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg role="img" aria-label="%s" viewBox="0 0 %d %d" preserveAspectRatio="none">%s</svg>`, //nolint:gosec // See above.
+		name, s.bars*barWidth, chartHeight, content))
+}
+
+// grouped is a whole number with its thousands apart.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

@@ -1,0 +1,145 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/gen/openapi"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/operator"
+)
+
+// happened is an event in the list, with its deliveries.
+type happened struct {
+	*adminv1.Event
+	// About describes in words what it concerns, and Text is its payload for a reader.
+	About, Text string
+	Deliveries  []listed
+}
+
+// eventsBody is a page of the store's events.
+type eventsBody struct {
+	Events []happened
+	Types  []string
+	// Type is what is looked for; empty means all.
+	Type string
+	// Later reports whether this is not the first page; Older is the address of the next one, empty on the last.
+	Later bool
+	Older string
+}
+
+// Filtered reports whether anything is looked for.
+func (b eventsBody) Filtered() bool { return b.Type != "" }
+
+// events lists the store's events, newest first, each with its deliveries.
+func (d *dashboard) events(v *visit) error {
+	asked := v.r.URL.Query()
+	body := eventsBody{Types: append(hook.EventTypes(), hook.Ping), Type: asked.Get("type"), Later: asked.Get("before") != ""}
+	found, err := d.Operator.ListEvents(v, &adminv1.ListEventsRequest{Type: body.Type, PageToken: asked.Get("before"), PageSize: new(int32(pageSize))})
+	if err != nil {
+		return err
+	}
+	if token := found.GetNextPageToken(); token != "" {
+		body.Older = Path + "/events?" + filled(url.Values{"before": {token}, "type": {body.Type}}).Encode()
+	}
+	ids := make([]string, len(found.GetEvents()))
+	for i, e := range found.GetEvents() {
+		ids[i] = e.GetId()
+	}
+	deliveries, err := d.Operator.DeliveriesOf(v, ids)
+	if err != nil {
+		return err
+	}
+	hooks, err := d.webhooksByID(v)
+	if err != nil {
+		return err
+	}
+	for _, e := range found.GetEvents() {
+		h := happened{Event: e, About: operator.About([]byte(e.GetPayload())), Text: indented([]byte(e.GetPayload()))}
+		for _, one := range deliveries[e.GetId()] {
+			h.Deliveries = append(h.Deliveries, listed{Delivery: one, Webhook: hooks[one.GetWebhookId()]})
+		}
+		body.Events = append(body.Events, h)
+	}
+	d.show(v, http.StatusOK, view{Title: "Events", Section: "events", Template: "events", Body: body})
+	return nil
+}
+
+// webhooksByID are the store's webhooks by their ids.
+func (d *dashboard) webhooksByID(v *visit) (map[string]*adminv1.Webhook, error) {
+	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
+	hooks := map[string]*adminv1.Webhook{}
+	for _, w := range all.GetWebhooks() {
+		hooks[w.GetId()] = w
+	}
+	return hooks, err
+}
+
+// described is a type of event in the catalogue.
+type described struct {
+	Type string
+	// Meaning is when it is sent, in the reference's words, and Payload an example of its envelope.
+	Meaning, Payload string
+	// Reference is where the reference describes it.
+	Reference string
+	// Webhooks receive it.
+	Webhooks []*adminv1.Webhook
+}
+
+// catalogue are the types of event as the API's document describes them, ping last.
+var catalogue = sync.OnceValues(func() ([]described, error) {
+	var document struct {
+		Webhooks map[string]struct {
+			Post struct {
+				OperationID, Description string
+				RequestBody              struct {
+					Content map[string]struct {
+						Examples map[string]struct{ Value json.RawMessage }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(openapi.Document), &document); err != nil {
+		return nil, fmt.Errorf("read the API's document: %w", err)
+	}
+	var all []described
+	for _, name := range append(hook.EventTypes(), hook.Ping) {
+		sent, known := document.Webhooks[name]
+		example := sent.Post.RequestBody.Content["application/json"].Examples[name].Value
+		if !known || example == nil {
+			return nil, fmt.Errorf("the API's document has no example of %s", name)
+		}
+		all = append(all, described{
+			Type: name, Meaning: sent.Post.Description, Payload: indented(example), Reference: "/docs#" + sent.Post.OperationID,
+		})
+	}
+	return all, nil
+})
+
+// eventTypes lists the types of event with the store's webhooks that receive them.
+func (d *dashboard) eventTypes(v *visit) error {
+	types, err := catalogue()
+	if err != nil {
+		return err
+	}
+	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
+	if err != nil {
+		return err
+	}
+	types = slices.Clone(types)
+	for _, w := range all.GetWebhooks() {
+		for i := range types {
+			if slices.Contains(w.GetEvents(), types[i].Type) {
+				types[i].Webhooks = append(types[i].Webhooks, w)
+			}
+		}
+	}
+	d.show(v, http.StatusOK, view{Title: "Event types", Section: "events", Template: "event_types", Body: types})
+	return nil
+}

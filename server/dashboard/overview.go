@@ -1,0 +1,112 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/usage"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+)
+
+// expirySoon is how long before its expiry a key needs attention.
+const expirySoon = 14 * 24 * time.Hour
+
+// health is a webhook with what its owner should know of it.
+type health struct {
+	*adminv1.Webhook
+	Retries queue.Retries
+	// Day is how its attempts of the last day ended.
+	Day usage.Tally
+}
+
+// Share is the share of the day's attempts that succeeded.
+func (h health) Share() string { return shareOf(h.Day) }
+
+// Total counts the day's attempts.
+func (h health) Total() int64 { return h.Day.Succeeded + h.Day.Failed }
+
+// refusals are the refused requests of a key.
+type refusals struct {
+	*adminv1.Key
+	Count int64
+}
+
+// overviewBody is the first page: what needs attention, and how each webhook does.
+type overviewBody struct {
+	Webhooks []health
+	// Failing are webhooks that fail or were disabled by their failures, Expiring keys that expire soon, Unused those that
+	// were never used, and Refused those of which requests of today or yesterday were refused.
+	Failing          []health
+	Expiring, Unused []*adminv1.Key
+	Refused          []refusals
+	HasKeys          bool
+	Day              chart
+	// DayDeliveries is the address of the deliveries of the last day.
+	DayDeliveries string
+}
+
+// Calm reports that nothing needs attention.
+func (b overviewBody) Calm() bool {
+	return len(b.Failing)+len(b.Expiring)+len(b.Unused)+len(b.Refused) == 0
+}
+
+// overview shows what needs attention, and how each webhook does.
+func (d *dashboard) overview(v *visit) error {
+	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
+	if err != nil {
+		return err
+	}
+	keys, _, err := d.Operator.RecentKeys(v)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, 0, len(all.GetWebhooks())+len(keys))
+	for _, w := range all.GetWebhooks() {
+		ids = append(ids, w.GetId())
+	}
+	for _, k := range keys {
+		ids = append(ids, k.GetId())
+	}
+	yesterday := v.now.UTC().Truncate(usage.Day).Add(-usage.Day)
+	tallies, err := d.Operator.Tallies(v, ids, yesterday)
+	if err != nil {
+		return err
+	}
+	body := overviewBody{
+		HasKeys:       len(keys) > 0,
+		DayDeliveries: Path + "/deliveries?" + url.Values{"since": {v.now.Add(-24 * time.Hour).UTC().Format(time.RFC3339)}}.Encode(),
+	}
+	var day []usage.Tally
+	for _, w := range all.GetWebhooks() {
+		h := health{Webhook: w}
+		if h.Retries, err = d.Operator.Retries(v, w.GetId()); err != nil {
+			return err
+		}
+		_, h.Day = lastDay.counts(tallies[w.GetId()], v.now)
+		day = append(day, tallies[w.GetId()]...)
+		body.Webhooks = append(body.Webhooks, h)
+		if w.GetState() == adminv1.Webhook_failing || w.GetDisabledAutomatically() {
+			body.Failing = append(body.Failing, h)
+		}
+	}
+	body.Day = lastDay.attempts(day, v.now)
+	for _, k := range keys {
+		if at := k.GetExpiresAt(); at != nil && at.AsTime().Sub(v.now) < expirySoon {
+			body.Expiring = append(body.Expiring, k)
+		}
+		if k.GetLastUsedAt() == nil {
+			body.Unused = append(body.Unused, k)
+		}
+		refused := refusals{Key: k}
+		for _, t := range tallies[k.GetId()] {
+			refused.Count += t.Failed
+		}
+		if refused.Count > 0 {
+			body.Refused = append(body.Refused, refused)
+		}
+	}
+	d.show(v, http.StatusOK, view{Title: "Overview", Section: "overview", Template: "overview", Body: body})
+	return nil
+}
