@@ -17,8 +17,8 @@ import (
 // shape is how much a data set holds: keys in each store, the rest over all stores.
 type shape struct {
 	stores, keys, products, orders, customers int
-	// crowd are customers of the first store in place of its share.
-	crowd int
+	// firstCustomers, if set, are the customers of the first store instead of its share.
+	firstCustomers int
 	// pending leaves every order to be paid.
 	pending bool
 }
@@ -86,8 +86,8 @@ func newDataset(s shape, now time.Time) *dataset {
 	}
 	for n := range s.stores {
 		customers := share(s.customers, s.stores, n)
-		if n == 0 && s.crowd > 0 {
-			customers = s.crowd
+		if n == 0 && s.firstCustomers > 0 {
+			customers = s.firstCustomers
 		}
 		g.store(n, s.keys, share(s.products, s.stores, n), share(s.orders, s.stores, n), customers)
 	}

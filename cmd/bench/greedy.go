@@ -14,10 +14,10 @@ const (
 // playGreedyStore has one store ask for its longest pages over many connections, and watches another.
 func playGreedyStore(p *play) { p.greed("/v1/orders?pageSize=100", shape{stores: 2}) }
 
-// playSearchFlood has one store search a crowd of customers, all of whom are found.
+// playSearchFlood has one store search its many customers, all of whom are found.
 func playSearchFlood(p *play) {
 	p.didf("%d customers in one store", p.Customers)
-	p.greed("/v1/customers?q=a", shape{stores: 2, crowd: p.Customers})
+	p.greed("/v1/customers?q=a", shape{stores: 2, firstCustomers: p.Customers})
 }
 
 func (p *play) greed(path string, data shape) {
@@ -56,8 +56,8 @@ func playPatientClients(p *play) {
 		return float64(p.answers(calls)[0]) / took.Seconds()
 	}
 	// Before and after, since other work on the machine comes and goes.
-	before, many, crowd, after := served(fewClients), served(64), served(512), served(fewClients)
-	for clients, rate := range map[int]float64{64: many, 512: crowd} {
+	before, many, most, after := served(fewClients), served(64), served(512), served(fewClients)
+	for clients, rate := range map[int]float64{64: many, 512: most} {
 		share := 2 * rate / (before + after)
 		p.mustFast(share >= leastShare, "%d clients are served at least %.0f %% of what %d are (%.0f %%)",
 			clients, 100*leastShare, fewClients, 100*share)

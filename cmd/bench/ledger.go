@@ -139,7 +139,7 @@ func (l *ledger) attempts(b *balance) map[uuid.UUID]delivered {
 		}
 		for i, attempt := range attempts {
 			if attempt.Number != i+1 {
-				b.fault("attempts out of order", "delivery %s: attempt %d in place %d", row.id, attempt.Number, i+1)
+				b.fault("attempts out of order", "delivery %s: attempt %d where number %d belongs", row.id, attempt.Number, i+1)
 			}
 		}
 		if row.status != queue.Succeeded {
