@@ -8,11 +8,9 @@ import (
 )
 
 const (
-	// cancelInterval is how often a worker looks for cancellations. Nothing waits for it: a cancelled
+	// cancelInterval is how often a worker looks for cancelled deliveries. Nothing waits for it: a cancelled
 	// delivery is shown as such, and not attempted, also before it is moved.
-	cancelInterval = time.Second
-	// missedInterval is how often it looks for waiting deliveries that no cancellation covers.
-	missedInterval = 10 * time.Second
+	cancelInterval = 2 * time.Second
 	// cancelRest is the shortest pause between two steps. A step that took longer is followed by a pause as
 	// long as itself, so that other writers have the database for half of the time at least.
 	cancelRest = 10 * time.Millisecond
@@ -20,45 +18,48 @@ const (
 
 // cancel moves the waiting deliveries of disabled or deleted webhooks to the journal.
 func (w *Worker) cancel(ctx context.Context) {
-	var looked time.Time
 	for {
-		if time.Since(looked) >= missedInterval {
-			looked = time.Now()
-			err := w.within(ctx, func(ctx context.Context) error {
-				_, err := w.queue.OrderMissedCancellations(ctx)
-				return err
-			})
-			if err != nil && ctx.Err() == nil {
-				w.config.Logger.ErrorContext(ctx, "look for missed cancellations", "error", err)
-			}
-		}
-		start := time.Now()
-		worked, err := w.cancelOnce(ctx)
-		rest := cancelInterval
-		switch {
-		case err != nil && ctx.Err() == nil:
+		if err := w.cancelOnce(ctx); err != nil && ctx.Err() == nil {
 			w.config.Logger.ErrorContext(ctx, "cancel deliveries", "error", err)
-		case worked:
-			rest = max(cancelRest, time.Since(start))
 		}
-		if !pause(ctx, rest) {
+		if !pause(ctx, cancelInterval) {
 			return
 		}
 	}
 }
 
-// cancelOnce does one step of a cancellation and reports whether there was one.
-func (w *Worker) cancelOnce(ctx context.Context) (bool, error) {
-	start := time.Now()
-	var step queue.CancelStep
-	err := w.within(ctx, func(ctx context.Context) (err error) {
-		step, err = w.queue.StepCancellation(ctx)
-		return err
-	})
-	if err != nil || !step.Worked {
-		return false, err
+// cancelOnce moves what there is, some of each webhook in turn: a large one delays none of the others.
+func (w *Worker) cancelOnce(ctx context.Context) error {
+	for more := true; more && ctx.Err() == nil; {
+		var found []queue.CancelledDeliveries
+		err := w.within(ctx, func(ctx context.Context) (err error) {
+			found, err = w.queue.FindCancelled(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		more = false
+		for _, cancelled := range found {
+			start := time.Now()
+			moved := 0
+			err := w.within(ctx, func(ctx context.Context) (err error) {
+				var left bool
+				moved, left, err = w.queue.MoveCancelled(ctx, cancelled)
+				more = more || left
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if moved > 0 {
+				w.metrics.took(opCancel, start)
+				w.metrics.cancelled(moved)
+			}
+			if !pause(ctx, max(cancelRest, time.Since(start))) {
+				return nil
+			}
+		}
 	}
-	w.metrics.took(opCancel, start)
-	w.metrics.cancelled(step.Cancelled)
-	return true, nil
+	return nil
 }

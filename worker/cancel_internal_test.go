@@ -29,7 +29,7 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 			}
 			drafts := make([]queue.Draft, n)
 			for i := range drafts {
-				drafts[i] = queue.Draft{ID: id.At(m.Now()), StoreID: m.id, WebhookID: off, EventID: uuid.New(), EventType: hook.OrderPaid}
+				drafts[i] = queue.Draft{ID: id.At(m.Now()), StoreID: m.id, WebhookID: off, EventID: uuid.New(), EventType: hook.OrderPaid, Epoch: 1}
 			}
 			if err := queue.Add(ctx, tx, m.DB, drafts); err != nil {
 				return err
@@ -37,7 +37,7 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 			if err := tx.Webhook.UpdateOneID(off).SetEnabled(false).Exec(ctx); err != nil {
 				return err
 			}
-			return queue.Cancel(ctx, tx, m.DB, m.id, off)
+			return queue.Cancel(ctx, tx, m.id, off)
 		})
 		in.receiver.watch()
 		first, second := in.run(), in.run()
@@ -47,8 +47,6 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 		require.Eventually(t, func() bool {
 			return dbtest.Count(t, in.DB, "finished_deliveries WHERE webhook_id = $1 AND status = $2", off, queue.Cancelled) == n
 		}, hangGuard, 5*time.Millisecond)
-		in.clock.advance(2 * time.Second)
-		require.Eventually(t, func() bool { return dbtest.Count(t, in.DB, "cancellations") == 0 }, hangGuard, 5*time.Millisecond)
 		first.stop()
 		second.stop()
 		first.wait()

@@ -65,9 +65,8 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		r.outcome.Delivery.Attempts = []byte("[]")
 		r.outcome.Status = queue.Failed
 		return r
-	case !d.Enabled, d.Payload == nil:
-		// The webhook was disabled or deleted while the delivery waited, or the event's retention has
-		// ended.
+	case d.Payload == nil:
+		// The event's retention has ended.
 		r.outcome.Status = queue.Cancelled
 		return r
 	case number > len(w.config.RetryDelays)+1:

@@ -131,7 +131,7 @@ func TestADisablingThatFails(t *testing.T) {
 		w := in.worker(func(c *Config) { c.Metrics, c.Logger = registry, log.logger() })
 		m.failed(w)
 		in.clock.advance(DefaultDisableAfter)
-		in.exec("ALTER TABLE cancellations RENAME TO away")
+		in.exec("ALTER TABLE resends RENAME TO away")
 		m.emit(hook.OrderPaid, 1)
 		begun := w.begin()
 		require.Positive(t, begun)
@@ -143,7 +143,7 @@ func TestADisablingThatFails(t *testing.T) {
 		w.dispatcher.end(batch)
 		require.Contains(t, log.String(), "disable a webhook")
 		require.Zero(t, values(t, registry)["leases_lost_total"])
-		in.exec("ALTER TABLE away RENAME TO cancellations")
+		in.exec("ALTER TABLE away RENAME TO resends")
 		require.True(t, m.webhook(webhook).Enabled)
 		m.failed(w)
 		require.False(t, m.webhook(webhook).Enabled)
@@ -235,7 +235,7 @@ func TestAnAttemptOutlivesTheEpochOfItsWebhook(t *testing.T) {
 			if err := tx.Webhook.UpdateOneID(webhook).SetEnabled(false).Exec(ctx); err != nil {
 				return err
 			}
-			return queue.Cancel(ctx, tx, in.DB, m.id, webhook)
+			return queue.Cancel(ctx, tx, m.id, webhook)
 		})
 		m.enable(webhook)
 		w.finish()

@@ -103,11 +103,10 @@ func (d *dispatcher) look(ctx context.Context) error {
 	}
 	d.looking = false
 	if all {
-		d.lanes.rewind(due)
 		d.lanes.forget(time.Now())
 	}
-	for _, waiting := range due {
-		d.lanes.wait(waiting.Lane)
+	for _, lane := range due {
+		d.lanes.wait(lane)
 	}
 	return nil
 }
@@ -164,8 +163,8 @@ func (d *dispatcher) claim(ctx context.Context) error {
 	for _, want := range wants {
 		asked += want.Max
 	}
-	d.claiming = len(got.Deliveries) >= claimBatch || len(got.Deliveries) < asked
-	for _, delivery := range got.Deliveries {
+	d.claiming = len(got) >= claimBatch || len(got) < asked
+	for _, delivery := range got {
 		go d.deliver(d.working, delivery, start)
 	}
 	return nil

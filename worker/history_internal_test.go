@@ -189,7 +189,7 @@ func (h *history) disable(t *rapid.T) {
 		if err := tx.Webhook.UpdateOneID(s.id).SetEnabled(false).Exec(ctx); err != nil {
 			return err
 		}
-		return queue.Cancel(ctx, tx, h.DB, s.merchant.id, s.id)
+		return queue.Cancel(ctx, tx, s.merchant.id, s.id)
 	})
 }
 
@@ -209,7 +209,7 @@ func (h *history) delete(t *rapid.T) {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM webhooks WHERE id = $1", s.id); err != nil {
 			return err
 		}
-		return queue.Cancel(ctx, tx, h.DB, s.merchant.id, s.id)
+		return queue.Cancel(ctx, tx, s.merchant.id, s.id)
 	})
 }
 

@@ -36,20 +36,15 @@ type lanes struct {
 
 // webhook is the state of one webhook.
 type webhook struct {
-	store    uuid.UUID
-	inFlight int
-	doubtful int // in flight, and begun while it was unproven
-	window   int
-	proven   bool // its last attempt succeeded
-	overtook int  // first attempts begun while retries waited, since the last retry
-	lane     [2]lane
-	used     time.Time
-}
-
-// lane holds the first attempts (0) or the retries (1) of a webhook.
-type lane struct {
-	waiting bool      // something may be due in the database
-	after   time.Time // where its last claim ended
+	store            uuid.UUID
+	inFlight         int
+	doubtful         int // in flight, and begun while it was unproven
+	window           int
+	proven           bool // its last attempt succeeded
+	firstsSinceRetry int  // first attempts begun while retries waited, since the last retry
+	// waiting is true when first attempts (0) or retries (1) may be due in the database.
+	waiting [2]bool
+	used    time.Time
 }
 
 func newLanes(concurrency int) *lanes {
@@ -91,16 +86,16 @@ func (l *lanes) free() int { return l.total - l.inFlight }
 func (l *lanes) begin(of queue.Lane) bool {
 	w := l.of(of)
 	// Deliveries that already wait go first.
-	if w.lane[0].waiting || w.owesRetries() || l.room(w) == 0 {
+	if w.waiting[0] || w.retriesDue() || l.room(w) == 0 {
 		return false
 	}
 	l.take(of)
 	return true
 }
 
-// owesRetries reports whether retries go next though there are first attempts: a windowful of these went
+// retriesDue reports whether retries go next though there are first attempts: a windowful of these went
 // before them.
-func (w *webhook) owesRetries() bool { return w.lane[1].waiting && w.overtook >= w.window }
+func (w *webhook) retriesDue() bool { return w.waiting[1] && w.firstsSinceRetry >= w.window }
 
 func (l *lanes) take(of queue.Lane) {
 	w := l.of(of)
@@ -112,9 +107,9 @@ func (l *lanes) take(of queue.Lane) {
 		l.doubtful++
 	}
 	if of.Retry {
-		w.overtook = 0
-	} else if w.lane[1].waiting {
-		w.overtook++
+		w.firstsSinceRetry = 0
+	} else if w.waiting[1] {
+		w.firstsSinceRetry++
 	}
 }
 
@@ -155,17 +150,7 @@ func (l *lanes) end(of queue.Lane, verdict verdict, now time.Time) {
 }
 
 // wait notes that something may be due in a lane.
-func (l *lanes) wait(of queue.Lane) { l.of(of).lane[index(of.Retry)].waiting = true }
-
-// rewind makes the next claim of every lane start from its oldest delivery, where that is known.
-func (l *lanes) rewind(oldest []queue.Waiting) {
-	for _, w := range l.webhooks {
-		w.lane[0].after, w.lane[1].after = time.Time{}, time.Time{}
-	}
-	for _, o := range oldest {
-		l.of(o.Lane).lane[index(o.Retry)].after = o.Since
-	}
-}
+func (l *lanes) wait(of queue.Lane) { l.of(of).waiting[index(of.Retry)] = true }
 
 // wants returns what to claim now: for each webhook with room and waiting deliveries, first
 // attempts before retries, except for those that it owes. A webhook whose window is nearly full waits until a quarter of it is
@@ -176,10 +161,10 @@ func (l *lanes) wants() []queue.Want {
 	stores := map[uuid.UUID]int{}
 	for id, w := range l.webhooks {
 		at := 0
-		if !w.lane[0].waiting || w.owesRetries() {
+		if !w.waiting[0] || w.retriesDue() {
 			at = 1
 		}
-		if !w.lane[at].waiting || left <= 0 {
+		if !w.waiting[at] || left <= 0 {
 			continue
 		}
 		n := min(l.room(w), left, l.perStore-l.stores[w.store]-stores[w.store])
@@ -195,25 +180,21 @@ func (l *lanes) wants() []queue.Want {
 			doubts -= n
 		}
 		wants = append(wants, queue.Want{
-			Lane: queue.Lane{StoreID: w.store, WebhookID: id, Retry: at == 1}, Max: n, After: w.lane[at].after,
+			Lane: queue.Lane{StoreID: w.store, WebhookID: id, Retry: at == 1}, Max: n,
 		})
 	}
 	return wants
 }
 
 // claimed takes the places of claimed deliveries and marks the lanes that the claim emptied.
-func (l *lanes) claimed(wants []queue.Want, got queue.Claimed) {
+func (l *lanes) claimed(wants []queue.Want, got []queue.Delivery) {
 	counts := map[queue.Lane]int{}
-	for _, d := range got.Deliveries {
+	for _, d := range got {
 		l.take(d.Lane)
 		counts[d.Lane]++
 	}
 	for _, want := range wants {
-		lane := &l.of(want.Lane).lane[index(want.Retry)]
-		lane.waiting = counts[want.Lane] == want.Max
-		if at, any := got.Ends[want.Lane]; any {
-			lane.after = at
-		}
+		l.of(want.Lane).waiting[index(want.Retry)] = counts[want.Lane] == want.Max
 	}
 }
 
@@ -224,7 +205,7 @@ func (l *lanes) forget(now time.Time) {
 	}
 	l.swept = now
 	for id, w := range l.webhooks {
-		if w.inFlight == 0 && !w.lane[0].waiting && !w.lane[1].waiting && now.Sub(w.used) >= forgetAfter {
+		if w.inFlight == 0 && !w.waiting[0] && !w.waiting[1] && now.Sub(w.used) >= forgetAfter {
 			delete(l.webhooks, id)
 		}
 	}

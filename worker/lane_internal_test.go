@@ -95,20 +95,15 @@ func TestWhatWaitsGoesFirst(t *testing.T) {
 	require.False(t, l.begin(first), "and behind older events")
 	wants := l.wants()
 	require.Equal(t, []queue.Want{{Lane: first, Max: 3}}, wants)
-	end := time.Unix(5, 0)
-	l.claimed(wants, queue.Claimed{Deliveries: []queue.Delivery{{Lane: first}}, Ends: map[queue.Lane]time.Time{first: end}})
+	l.claimed(wants, []queue.Delivery{{Lane: first}})
 	wants = l.wants()
 	require.Equal(t, []queue.Want{{Lane: retry, Max: 2}}, wants, "fewer than it might: the first attempts are through")
-	l.claimed(wants, queue.Claimed{Deliveries: []queue.Delivery{{Lane: retry}, {Lane: retry}}, Ends: map[queue.Lane]time.Time{retry: end}})
+	l.claimed(wants, []queue.Delivery{{Lane: retry}, {Lane: retry}})
 	require.Empty(t, l.wants(), "its window is full")
 	for range 4 {
 		l.end(first, answeredWell, time.Time{})
 	}
-	require.Equal(t, []queue.Want{{Lane: retry, Max: 8, After: end}}, l.wants(), "where the last claim ended")
-	l.rewind(nil)
-	require.Equal(t, []queue.Want{{Lane: retry, Max: 8}}, l.wants(), "from the oldest")
-	l.rewind([]queue.Waiting{{Lane: retry, Since: end.Add(-time.Hour)}})
-	require.Equal(t, []queue.Want{{Lane: retry, Max: 8, After: end.Add(-time.Hour)}}, l.wants(), "which is known")
+	require.Equal(t, []queue.Want{{Lane: retry, Max: 8}}, l.wants())
 
 	l = newLanes(64)
 	l.wait(retry)
@@ -118,7 +113,7 @@ func TestWhatWaitsGoesFirst(t *testing.T) {
 	l.wait(first)
 	wants = l.wants()
 	require.Equal(t, []queue.Want{{Lane: retry, Max: 1}}, wants, "which are next")
-	l.claimed(wants, queue.Claimed{Deliveries: []queue.Delivery{{Lane: retry}}, Ends: map[queue.Lane]time.Time{retry: end}})
+	l.claimed(wants, []queue.Delivery{{Lane: retry}})
 	l.end(retry, notMade, time.Time{})
 	require.Equal(t, []queue.Want{{Lane: first, Max: 1}}, l.wants(), "and then new events again")
 }
@@ -165,13 +160,13 @@ func TestLanesKeepTheirBooks(t *testing.T) {
 			"wait": func(t *rapid.T) { l.wait(lane(rapid.Bool().Draw(t, "retry"))) },
 			"claim": func(t *rapid.T) {
 				wants := l.wants()
-				got := queue.Claimed{Ends: map[queue.Lane]time.Time{}}
+				var got []queue.Delivery
 				for _, want := range wants {
 					if want.Max <= 0 {
 						t.Fatalf("a want of %d", want.Max)
 					}
 					for range rapid.IntRange(0, want.Max).Draw(t, "got") {
-						got.Deliveries = append(got.Deliveries, queue.Delivery{Lane: want.Lane})
+						got = append(got, queue.Delivery{Lane: want.Lane})
 						flying = append(flying, want.Lane)
 					}
 				}
@@ -185,7 +180,6 @@ func TestLanesKeepTheirBooks(t *testing.T) {
 				l.end(of, v, time.Unix(1, 0))
 			},
 			"give back": func(*rapid.T) { l.giveBack(land()) },
-			"rewind":    func(*rapid.T) { l.rewind(nil) },
 			"forget":    func(*rapid.T) { l.forget(l.swept.Add(forgetAfter)) },
 			"": func(t *rapid.T) {
 				inFlight, doubtful, stores := 0, 0, map[uuid.UUID]int{}

@@ -343,7 +343,7 @@ func TestWhatElseAWorkerSeesTo(t *testing.T) {
 		})
 		in.clock.advance(time.Second)
 		m.change(func(ctx context.Context, tx *ent.Tx) error {
-			_, err := queue.OrderResend(ctx, tx, in.DB, m.id, webhook, noon)
+			_, err := queue.OrderResend(ctx, tx, m.id, webhook, noon)
 			return err
 		})
 		in.clock.advance(time.Minute)

@@ -9,15 +9,15 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// resendInterval is how often a worker looks for unattended resends.
+// resendInterval is how often a worker looks for unfinished resends.
 const resendInterval = 5 * time.Second
 
-// resend continues resends whose process has ended.
+// resend continues resends, beside the process that ordered each.
 func (w *Worker) resend(ctx context.Context) {
 	for {
 		var due []uuid.UUID
 		err := w.within(ctx, func(ctx context.Context) (err error) {
-			due, err = queue.DueResends(ctx, w.config.DB, 10)
+			due, err = queue.UnfinishedResends(ctx, w.config.DB, 10)
 			return err
 		})
 		if err != nil && ctx.Err() == nil {
@@ -35,17 +35,15 @@ func (w *Worker) resend(ctx context.Context) {
 }
 
 func (w *Worker) resendOne(ctx context.Context, id uuid.UUID) error {
-	var held time.Time
 	for ctx.Err() == nil {
 		var r queue.Resend
 		err := w.within(ctx, func(ctx context.Context) (err error) {
-			r, err = queue.StepResend(ctx, w.config.DB, id, held)
+			r, err = queue.StepResend(ctx, w.config.DB, id)
 			return err
 		})
-		if err != nil || r.Finished || r.Elsewhere {
+		if err != nil || r.Finished {
 			return err
 		}
-		held = r.Hold
 	}
 	return nil
 }

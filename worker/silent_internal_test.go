@@ -18,7 +18,7 @@ func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 		does func(*Worker, context.Context)
 		logs []string
 	}{
-		"cancel":   {(*Worker).cancel, []string{"look for missed cancellations", "cancel deliveries"}},
+		"cancel":   {(*Worker).cancel, []string{"cancel deliveries"}},
 		"resend":   {(*Worker).resend, []string{"look for resends"}},
 		"a resend": {func(w *Worker, ctx context.Context) { _ = w.resendOne(ctx, uuid.New()) }, nil},
 		"sweep":    {(*Worker).sweep, []string{"msg=sweep "}},

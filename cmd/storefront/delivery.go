@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -148,9 +147,6 @@ type deliveryResendCmd struct {
 	Since   *instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, also those that came while it was disabled or wait for another attempt."`
 }
 
-// resendPoll is how often the command looks at a resend that another process works on.
-const resendPoll = time.Second
-
 // Run sends again.
 func (c *deliveryResendCmd) Run(s *session) error {
 	switch {
@@ -174,7 +170,7 @@ func (c *deliveryResendCmd) Run(s *session) error {
 		}
 		bar := newProgress(s.errs, "resend", -1)
 		in := &adminv1.StartResendRequest{WebhookId: id, Since: since}
-		done, err := operator.Resend(ctx, o, in, resendPoll, func(so *adminv1.Resend) {
+		done, err := operator.Resend(ctx, o, in, func(so *adminv1.Resend) {
 			bar.draw(fmt.Sprintf("resend %d deliveries", so.GetResent()))
 		})
 		bar.end()

@@ -20,6 +20,8 @@ type Draft struct {
 	WebhookID uuid.UUID `json:"webhook_id"`
 	EventID   uuid.UUID `json:"event_id"`
 	EventType string    `json:"event_type"`
+	// Epoch is that of the webhook.
+	Epoch int64 `json:"epoch"`
 }
 
 // Add puts deliveries into the queue, due now and with no attempt made, in one statement. The
@@ -38,10 +40,6 @@ type newRow struct {
 	Draft
 	// Lease is nil for a delivery that waits.
 	Lease *uuid.UUID `json:"lease"`
-	// Epoch is the webhook's, and Since when it began: nothing of it is due before. Without an epoch
-	// the statement reads both from the webhook's row.
-	Epoch *int64     `json:"epoch"`
-	Since *time.Time `json:"since"`
 }
 
 // insert adds the rows in one statement.
@@ -53,6 +51,6 @@ func insert(ctx context.Context, on execer, s *db.DB, rows []newRow, now time.Ti
 	if err != nil {
 		return err
 	}
-	_, err = on.ExecContext(ctx, dialectOf(s).insert, s.Moment(), lease.Milliseconds(), now, set)
+	_, err = dialectOf(s).exec(ctx, on, "insert", s.Moment(), lease.Milliseconds(), now, set)
 	return err
 }

@@ -105,7 +105,11 @@ func (o outlet) events(n int, from time.Time) {
 
 // draft is a delivery of an event to a webhook of the outlet.
 func (o outlet) draft(webhook, event uuid.UUID) queue.Draft {
-	return queue.Draft{ID: id.At(o.Now()), StoreID: o.owner, WebhookID: webhook, EventID: event, EventType: hook.OrderPaid}
+	epoch := int64(1)
+	for row := range db.Rows(o.ctx, o.Reader(), "SELECT epoch FROM webhooks WHERE id = $1", webhook) {
+		require.NoError(o.t, row.Scan(&epoch))
+	}
+	return queue.Draft{ID: id.At(o.Now()), StoreID: o.owner, WebhookID: webhook, EventID: event, EventType: hook.OrderPaid, Epoch: epoch}
 }
 
 // add puts deliveries into the queue.
@@ -161,7 +165,7 @@ func TestAddedDeliveriesAreDueAtOnce(t *testing.T) {
 			if row.ID != d.ID {
 				d = drafts[1]
 			}
-			require.Equal(t, d, queue.Draft{ID: row.ID, StoreID: row.StoreID, WebhookID: row.WebhookID, EventID: row.EventID, EventType: row.EventType})
+			require.Equal(t, d, queue.Draft{ID: row.ID, StoreID: row.StoreID, WebhookID: row.WebhookID, EventID: row.EventID, EventType: row.EventType, Epoch: 1})
 			require.Equal(t, "[]", string(row.Attempts))
 			require.False(t, row.Retry)
 			require.Nil(t, row.Lease)

@@ -37,7 +37,7 @@ func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
 		b      Backlog
 		oldest uuid.NullUUID
 	)
-	if err := s.Reader().QueryRowContext(ctx, dialectOf(s).backlog).Scan(&oldest, &b.Outbox, &b.First, &b.Retries); err != nil {
+	if err := s.Reader().QueryRowContext(ctx, dialectOf(s).statements["backlog"]).Scan(&oldest, &b.Outbox, &b.First, &b.Retries); err != nil {
 		return Backlog{}, wrap("read the backlog", err)
 	}
 	if oldest.Valid {

@@ -22,8 +22,8 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		if s.Dialect() == entdialect.SQLite {
-			plan := explainWith(t, s, "EXPLAIN QUERY PLAN ", sqlite.backlog)
-			require.Equal(t, 2, strings.Count(plan, "SEARCH d USING COVERING INDEX delivery_store_id_webhook_id_retry_due_at_id (store_id=? AND webhook_id=? AND retry=? AND due_at>?)"), plan)
+			plan := explainWith(t, s, "EXPLAIN QUERY PLAN ", sqlite.statements["backlog"])
+			require.Equal(t, 2, strings.Count(plan, "SEARCH d USING COVERING INDEX delivery_store_id_webhook_id_epoch_retry_due_at_id (store_id=? AND webhook_id=? AND epoch=? AND retry=?)"), plan)
 			require.NotContains(t, plan, "B-TREE", "nothing is sorted: %s", plan)
 			return
 		}
@@ -36,14 +36,6 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 		}
 		for _, statement := range fill {
 			_, err := s.Writer().Exec(statement, owner)
-			require.NoError(t, err)
-		}
-		for _, tables := range []string{"full since the statistics were taken", "full and known to be"} {
-			// A server's connections, without a worker's settings.
-			plan := explainWith(t, s, "EXPLAIN ", postgres.backlog)
-			require.NotRegexp(t, "Seq Scan on (deliveries|outbox)", plan, tables)
-			require.Len(t, wasteful(plan), 3, "the oldest entry, 10000 of the outbox, and the first lane: %s\n%s", tables, plan)
-			_, err := s.Writer().Exec("ANALYZE")
 			require.NoError(t, err)
 		}
 		b, err := ReadBacklog(t.Context(), s)
@@ -130,7 +122,7 @@ storefront_outbox_rows ROWS
 			require.NoError(t, err)
 		}
 		expect(text("90", "2", "1", "2"))
-		_, err := s.Writer().Exec("UPDATE webhooks SET epoch = 2, epoch_since = $1 WHERE id = $2", now.Add(time.Millisecond), webhook)
+		_, err := s.Writer().Exec("UPDATE webhooks SET epoch = 2 WHERE id = $1", webhook)
 		require.NoError(t, err)
 		expect(text("90", "2", "0", "0"))
 	})

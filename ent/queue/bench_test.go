@@ -62,7 +62,8 @@ func (l *loaded) drafts(n int) {
 		many := make([]queue.Draft, n)
 		for i := range many {
 			many[i] = queue.Draft{
-				ID: id.At(hook.Time(ctx)), StoreID: l.lane.StoreID, WebhookID: l.lane.WebhookID, EventID: l.event, EventType: hook.OrderPaid,
+				Epoch: 1,
+				ID:    id.At(hook.Time(ctx)), StoreID: l.lane.StoreID, WebhookID: l.lane.WebhookID, EventID: l.event, EventType: hook.OrderPaid,
 			}
 		}
 		return queue.Add(ctx, tx, l.DB, many)
@@ -72,8 +73,8 @@ func (l *loaded) drafts(n int) {
 func (l *loaded) claim(n int) []queue.Delivery {
 	got, err := l.q.Claim(l.b.Context(), []queue.Want{{Lane: l.lane, Max: n}}, time.Hour)
 	require.NoError(l.b, err)
-	require.Len(l.b, got.Deliveries, n)
-	return got.Deliveries
+	require.Len(l.b, got, n)
+	return got
 }
 
 // rows reports the time of one row.

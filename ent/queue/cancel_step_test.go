@@ -31,7 +31,7 @@ func (o outlet) switchOff() {
 		if err := tx.Webhook.UpdateOneID(o.webhook).SetEnabled(false).SetDisabledAt(o.Now()).Exec(ctx); err != nil {
 			return err
 		}
-		return queue.Cancel(ctx, tx, o.DB, o.owner, o.webhook)
+		return queue.Cancel(ctx, tx, o.owner, o.webhook)
 	})
 }
 
@@ -64,7 +64,6 @@ func (o outlet) statuses(which queue.Search) map[string]int {
 	counts := map[string]int{}
 	for _, e := range found {
 		counts[e.Status]++
-		require.Equal(o.t, e.Status != queue.Pending, e.FinishedAt != nil)
 		require.True(o.t, e.Status == queue.Pending || e.NextAttemptAt == nil)
 	}
 	return counts
@@ -90,34 +89,31 @@ func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
 				found, err := queue.FindEntry(o.ctx, s, s.Reader(), d.ID)
 				require.NoError(t, err)
 				require.Equal(t, queue.Cancelled, found.Status, reason)
-				require.True(t, at.Equal(*found.FinishedAt), reason)
 				require.Nil(t, found.NextAttemptAt, reason)
 			}
 		}
 		shown("before any worker has looked")
 		q, other := queue.On(s), queue.On(s)
 		for _, retry := range []bool{false, true} {
-			require.Empty(t, o.claim(q, queue.Want{Lane: o.lane(o.webhook, retry), Max: 10}).Deliveries, "none of them is attempted")
+			require.Empty(t, o.claim(q, queue.Want{Lane: o.lane(o.webhook, retry), Max: 10}), "none of them is attempted")
 		}
+		found, err := q.FindCancelled(o.ctx)
+		require.NoError(t, err)
+		require.Equal(t, []queue.CancelledDeliveries{{StoreID: o.owner, WebhookID: o.webhook, Epoch: 1}}, found)
 		for moved := 0; moved < n; {
-			step, err := q.StepCancellation(o.ctx)
+			step, more, err := q.MoveCancelled(o.ctx, found[0])
 			require.NoError(t, err)
-			require.True(t, step.Worked)
-			require.Equal(t, min(batch, n-moved), step.Cancelled, "no transaction touches more than a batch")
-			moved += step.Cancelled
+			require.Equal(t, min(batch, n-moved), step, "no transaction touches more than a batch")
+			require.Equal(t, step == batch, more)
+			moved += step
 			require.Equal(t, n-moved, dbtest.Count(t, s, "deliveries WHERE webhook_id = $1", o.webhook))
 			shown("half-way, in turn with another worker")
 			// Between two batches everything else is free.
-			require.Len(t, o.claim(q, queue.Want{Lane: o.lane(spared, false), Max: 1}).Deliveries, 1)
+			require.Len(t, o.claim(q, queue.Want{Lane: o.lane(spared, false), Max: 1}), 1)
 			o.exec("UPDATE deliveries SET lease = NULL, due_at = $1 WHERE webhook_id = $2", s.Now(), spared)
 			q, other = other, q
 		}
-		step, err := q.StepCancellation(o.ctx)
-		require.NoError(t, err)
-		require.False(t, step.Worked, "the next lap is not due yet")
-		c.advance(time.Second)
 		require.Zero(t, o.cancelAll(q))
-		require.Zero(t, dbtest.Count(t, s, "cancellations"), "a lap that meets nothing ends it")
 		shown("afterwards")
 		require.Equal(t, n, dbtest.Count(t, s, "finished_deliveries WHERE finished_at = $1", at))
 	})
@@ -132,40 +128,33 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 		c.advance(time.Second)
 		o.switchOff()
 		q := queue.On(s)
-		_, err := q.StepCancellation(o.ctx)
+		found, err := q.FindCancelled(o.ctx)
 		require.NoError(t, err)
-		c.advance(time.Second)
+		_, _, err = q.MoveCancelled(o.ctx, found[0])
+		require.NoError(t, err)
 		o.switchOn()
 		fresh := o.put(o.webhook, s.Now(), false)
-		got := o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 10}).Deliveries
+		got := o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 10})
 		require.Equal(t, []uuid.UUID{fresh.ID}, ids(got), "what is fresh does not wait for what is cancelled")
-		require.True(t, got[0].Enabled)
 		require.Equal(t, map[string]int{queue.Cancelled: n, queue.Pending: 1}, o.statuses(queue.Search{}))
 
-		// It is disabled once more: what came in between is cancelled now, what was before was before.
-		first, second := s.Now().Add(-time.Second), s.Now().Add(time.Second)
-		c.advance(time.Second)
+		// It is disabled once more: what came in between is cancelled now.
 		again := o.put(o.webhook, s.Now(), false)
 		o.switchOff()
 		entry, err := queue.FindEntry(o.ctx, s, s.Reader(), again.ID)
 		require.NoError(t, err)
-		require.True(t, second.Equal(*entry.FinishedAt))
+		require.Equal(t, queue.Cancelled, entry.Status)
 		require.Equal(t, map[string]int{queue.Cancelled: n + 1, queue.Pending: 1}, o.statuses(queue.Search{}), "an attempt is being made")
 		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(1, s.Now(), 500), Delay: time.Hour, Counts: true})
 		require.Equal(t, map[string]int{queue.Cancelled: n + 2}, o.statuses(queue.Search{}), "it failed, and is not shown as waiting")
-		for range 5 {
-			o.cancelAll(q)
-			c.advance(time.Second)
-		}
+		require.Equal(t, 52, o.cancelAll(q))
 		require.Zero(t, dbtest.Count(t, s, "deliveries"))
-		require.Zero(t, dbtest.Count(t, s, "cancellations"))
-		require.Equal(t, n, dbtest.Count(t, s, "finished_deliveries WHERE finished_at = $1", first))
-		require.Equal(t, 2, dbtest.Count(t, s, "finished_deliveries WHERE finished_at = $1", second))
+		require.Equal(t, n+2, dbtest.Count(t, s, "finished_deliveries WHERE status = 'cancelled'"))
 	})
 }
 
-// What a relay adds that has read the webhook before it was disabled is found, whenever it commits.
-func TestWhatACancellationMissedIsFound(t *testing.T) {
+// What a relay adds that has read the webhook before it was disabled is cancelled, whenever it commits.
+func TestALateDeliveryOfAnEarlierEpochIsCancelled(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
@@ -179,28 +168,18 @@ func TestWhatACancellationMissedIsFound(t *testing.T) {
 		for i, row := range rows {
 			o := newOutlet(t, s, "atelier-"+strconv.Itoa(i))
 			q := queue.On(s)
-			begun := s.Now()
-			c.advance(time.Second)
 			o.switchOff()
 			require.Zero(t, o.cancelAll(q), row.reason)
-			require.Zero(t, dbtest.Count(t, s, "cancellations"), row.reason)
 			row.become(o)
-			late := o.draft(o.webhook, id.At(begun))
+			late := o.draft(o.webhook, id.At(s.Now()))
+			late.Epoch = 1
 			o.add(late)
-			o.exec("UPDATE deliveries SET epoch = 1, due_at = $1 WHERE id = $2", begun, late.ID)
-			require.Empty(t, o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 1}).Deliveries, row.reason)
+			require.Empty(t, o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 1}), row.reason)
 			entry, err := queue.FindEntry(o.ctx, s, s.Reader(), late.ID)
 			require.NoError(t, err)
 			require.Equal(t, queue.Cancelled, entry.Status, row.reason)
-			for _, want := range []int{1, 0} {
-				ordered, err := q.OrderMissedCancellations(o.ctx)
-				require.NoError(t, err)
-				require.Equal(t, want, ordered, row.reason)
-			}
 			require.Equal(t, 1, o.cancelAll(q), row.reason)
-			c.advance(time.Second)
 			require.Zero(t, o.cancelAll(q), row.reason)
-			require.Zero(t, dbtest.Count(t, s, "cancellations"), row.reason)
 		}
 	})
 }
@@ -238,45 +217,15 @@ func TestWorkersThatCancelAtOnceShareNoRow(t *testing.T) {
 		)
 		for range 3 {
 			all.Go(func() {
-				q := queue.On(s)
-				for {
-					step, err := q.StepCancellation(o.ctx)
-					mu.Lock()
-					moved += step.Cancelled
-					done := moved == n
-					mu.Unlock()
-					if err != nil {
-						t.Error(err)
-					}
-					if err != nil || done {
-						return
-					}
-				}
+				n := o.cancelAll(queue.On(s))
+				mu.Lock()
+				moved += n
+				mu.Unlock()
 			})
 		}
 		all.Wait()
 		require.Equal(t, n, moved)
 		require.Equal(t, n, dbtest.Count(t, s, "finished_deliveries"))
 		require.Zero(t, dbtest.Count(t, s, "deliveries"))
-	})
-}
-
-// A cancellation of many rows and one of a few take turns, whoever came first.
-func TestALargeCancellationDelaysNoOther(t *testing.T) {
-	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		large, small := newOutlet(t, s, "atelier"), newOutlet(t, s, "elsewhere")
-		large.fill(3 * batch)
-		small.fill(3)
-		large.switchOff()
-		c.advance(time.Second)
-		small.switchOff()
-		q := queue.On(s)
-		for _, want := range []int{batch, 3, batch, batch} {
-			c.advance(time.Millisecond)
-			step, err := q.StepCancellation(large.ctx)
-			require.NoError(t, err)
-			require.Equal(t, want, step.Cancelled)
-		}
 	})
 }

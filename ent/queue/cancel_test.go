@@ -43,7 +43,7 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 		for _, d := range before {
 			created[d.ID] = d.CreatedAt
 		}
-		o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Cancel(ctx, tx, s, o.owner, o.webhook) })
+		o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Cancel(ctx, tx, o.owner, o.webhook) })
 		require.Equal(t, 3, o.cancelAll(queue.On(s)))
 		require.Len(t, o.live(other), len(rows), "the other webhook's are left")
 		for i, row := range rows {
@@ -65,15 +65,20 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 	})
 }
 
-// cancelAll steps until no cancellation is due, and returns how many deliveries that moved.
-func (o outlet) cancelAll(q *queue.Queue) int {
+// cancelAll moves until no cancelled delivery is found, and returns how many that moved.
+func (o outlet) cancelAll(q *queue.Queue) (total int) {
 	o.t.Helper()
-	for moved := 0; ; {
-		step, err := q.StepCancellation(o.ctx)
+	for {
+		found, err := q.FindCancelled(o.ctx)
 		require.NoError(o.t, err)
-		if !step.Worked {
-			return moved
+		before := total
+		for _, c := range found {
+			moved, _, err := q.MoveCancelled(o.ctx, c)
+			require.NoError(o.t, err)
+			total += moved
 		}
-		moved += step.Cancelled
+		if total == before {
+			return total
+		}
 	}
 }

@@ -32,10 +32,10 @@ func TestADeliveryTellsWhatCausedItsEvent(t *testing.T) {
 		require.NoError(t, q.Release(o.ctx, relayed.Leased))
 		o.exec("UPDATE deliveries SET retry = (event_id <> $1)", caused) // which sets their order
 		got := o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 1}, queue.Want{Lane: o.lane(o.webhook, true), Max: 1})
-		require.Len(t, got.Deliveries, 2)
-		if got.Deliveries[0].EventID != caused {
-			got.Deliveries[0], got.Deliveries[1] = got.Deliveries[1], got.Deliveries[0]
+		require.Len(t, got, 2)
+		if got[0].EventID != caused {
+			got[0], got[1] = got[1], got[0]
 		}
-		check(got.Deliveries)
+		check(got)
 	})
 }

@@ -37,7 +37,7 @@ func (q *Queue) healths(ctx context.Context, on db.Querier, webhooks []uuid.UUID
 		return nil, err
 	}
 	healths := map[uuid.UUID]Health{}
-	for row := range db.Rows(ctx, on, q.dialect.health, q.db.Moment(), patience.Milliseconds(), set) {
+	for row := range db.Rows(ctx, on, q.dialect.statements["health"], q.db.Moment(), patience.Milliseconds(), set) {
 		var webhook uuid.UUID
 		h := Health{Enabled: true}
 		if err := row.Scan(&webhook, &h.Exhausted, &h.epoch); err != nil {
@@ -81,7 +81,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 		if err := w.Update().SetEnabled(false).SetDisabledAt(hook.Time(ctx, w.ID)).SetDisabledAutomatically(true).Exec(ctx); err != nil {
 			return fmt.Errorf("mark it: %w", err)
 		}
-		if err := Cancel(ctx, tx, q.db, storeID, webhookID); err != nil {
+		if err := Cancel(ctx, tx, storeID, webhookID); err != nil {
 			return err
 		}
 		disabled = true

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/google/uuid"
@@ -46,8 +47,8 @@ type waitRow struct {
 // changes nothing, and lost is how many there were.
 //
 // It also keeps failing_since of the webhooks: a failure that counts sets it to now, unless it is set and
-// no success came between; a success clears it, unless a failure that counts came after. It waits for no
-// lock on a webhook: see mark.
+// no success came between; a success clears it, unless a failure that counts came after. A webhook whose row is
+// locked is left to its next outcome.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
 	var (
 		ends  []endRow
@@ -66,35 +67,18 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 			ends = append(ends, endRow{o.Delivery.ID, o.Delivery.Lease, o.Status, string(attempts)})
 		}
 	}
-	var kept int64
-	err = q.dialect.together(ctx, q, func(on execer) error {
-		kept, err = q.writeOutcomes(ctx, on, ends, waits, healthOf(outcomes))
+	var waiting, ended int64
+	err = q.inTx(ctx, func(tx *sql.Tx) (err error) {
+		if _, err = write(ctx, q, tx, "mark", marksOf(outcomes)); err != nil {
+			return err
+		}
+		if waiting, err = write(ctx, q, tx, "wait", waits); err != nil {
+			return err
+		}
+		ended, err = write(ctx, q, tx, "end", ends)
 		return err
 	})
-	return len(outcomes) - int(kept), wrap("finish", err)
-}
-
-// writeOutcomes returns how many of the rows were still under their lease.
-func (q *Queue) writeOutcomes(ctx context.Context, on execer, ends []endRow, waits []waitRow, webhooks map[uuid.UUID]history) (kept int64, err error) {
-	moment, now := q.db.Moment(), q.db.Now()
-	// Failures come first: once a delivery waits, another worker can claim it and must see that its webhook
-	// fails.
-	if err := q.mark(ctx, on, webhooks); err != nil {
-		return 0, err
-	}
-	if kept, err = write(ctx, on, q.dialect.wait, moment, waits); err != nil {
-		return 0, err
-	}
-	for i, statement := range q.dialect.end {
-		n, err := write(ctx, on, statement, now, ends)
-		if err != nil {
-			return kept, err
-		}
-		if i == 0 {
-			kept += n
-		}
-	}
-	return kept, nil
+	return len(outcomes) - int(waiting+ended), wrap("finish", err)
 }
 
 // Release ends the leases of deliveries without an attempt; they are due at once.
@@ -103,6 +87,6 @@ func (q *Queue) Release(ctx context.Context, deliveries []Delivery) error {
 	for i, d := range deliveries {
 		rows[i] = waitRow{ID: d.ID, Lease: d.Lease}
 	}
-	_, err := write(ctx, q.db.Writer(), q.dialect.release, q.db.Moment(), rows)
+	_, err := write(ctx, q, q.db.Writer(), "release", rows)
 	return wrap("release", err)
 }

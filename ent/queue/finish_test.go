@@ -25,7 +25,7 @@ func (o outlet) finish(q *queue.Queue, outcomes ...queue.Outcome) {
 func (o outlet) leased(q *queue.Queue, webhook uuid.UUID) queue.Delivery {
 	o.t.Helper()
 	o.put(webhook, o.Now(), false)
-	got := o.claim(q, queue.Want{Lane: o.lane(webhook, false), Max: 1}).Deliveries
+	got := o.claim(q, queue.Want{Lane: o.lane(webhook, false), Max: 1})
 	require.Len(o.t, got, 1)
 	return got[0]
 }
@@ -66,9 +66,9 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 
 		retry := queue.Want{Lane: o.lane(o.webhook, true), Max: 1}
 		c.advance(time.Minute - time.Millisecond)
-		require.Empty(t, o.claim(q, retry).Deliveries, "not sooner than its delay")
+		require.Empty(t, o.claim(q, retry), "not sooner than its delay")
 		c.advance(time.Millisecond)
-		got := o.claim(q, retry).Deliveries
+		got := o.claim(q, retry)
 		require.Len(t, got, 1)
 		require.Equal(t, "["+failedFirst+"]", string(got[0].Attempts), "the next attempt has the earlier ones")
 		o.finish(q, queue.Outcome{Delivery: got[0], Counts: true, Delay: 5 * time.Minute, Attempt: &queue.Attempt{
@@ -77,7 +77,7 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 		require.True(t, noon.Equal(*o.failingSince(o.webhook)), "a second failure in a row sets no new time")
 
 		c.advance(5 * time.Minute)
-		got = o.claim(q, retry).Deliveries
+		got = o.claim(q, retry)
 		require.Len(t, got, 1)
 		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(3, s.Now(), 204), Status: queue.Succeeded})
 		require.Nil(t, o.failingSince(o.webhook), "a success ends the row of failures")
@@ -216,7 +216,7 @@ func TestReleasedDeliveriesAreDueAtOnce(t *testing.T) {
 		require.False(t, row.Retry, "no attempt was made")
 		lanes, _ := o.lanesDue(queue.On(s))
 		require.Equal(t, []queue.Lane{d.Lane}, lanes)
-		got := o.claim(q, queue.Want{Lane: d.Lane, Max: 1}).Deliveries
+		got := o.claim(q, queue.Want{Lane: d.Lane, Max: 1})
 		require.Len(t, got, 1)
 		require.NotEqual(t, d.Lease, got[0].Lease)
 	})

@@ -1,71 +1,31 @@
 package queue
 
-import (
-	"context"
-	"maps"
-	"slices"
+import "github.com/google/uuid"
 
-	"github.com/google/uuid"
-)
-
-// history is the part of a webhook's outcomes that decides its health: whether there was a success, and
-// whether a failure that counts came after the last one.
-type history struct{ succeeded, failed bool }
-
-var (
-	failing  = history{failed: true}
-	relapsed = history{succeeded: true, failed: true}
-	healthy  = history{succeeded: true}
-)
-
-// healthOf goes by the order of the outcomes.
-func healthOf(outcomes []Outcome) map[uuid.UUID]history {
-	webhooks := map[uuid.UUID]history{}
-	for _, o := range outcomes {
-		switch webhook := o.Delivery.WebhookID; {
-		case o.Attempt == nil:
-		case o.Status == Succeeded:
-			webhooks[webhook] = healthy
-		case o.Counts && o.Status != Cancelled:
-			webhooks[webhook] = history{succeeded: webhooks[webhook].succeeded, failed: true}
-		}
-	}
-	return webhooks
+// mark is what the outcomes of one webhook mean for its health: whether there was a success, and whether a failure
+// that counts came after the last one.
+type mark struct {
+	ID        uuid.UUID `json:"id"`
+	Succeeded bool      `json:"succeeded"`
+	Failed    bool      `json:"failed"`
 }
 
-// mark stores what outcomes mean for their webhooks. It skips a webhook whose row is locked: results of
-// all webhooks go through here, and two workers that wait for each other's rows would stop. A failure
-// that was skipped is left to the next one. A success is kept and marked with the next outcomes: without
-// it the webhook might be disabled too early.
-func (q *Queue) mark(ctx context.Context, on execer, webhooks map[uuid.UUID]history) error {
-	q.marking.Lock()
-	defer q.marking.Unlock()
-	webhooks = maps.Clone(webhooks)
-	for webhook, before := range q.unmarked {
-		if is, again := webhooks[webhook]; !again {
-			webhooks[webhook] = before
-		} else if is.failed {
-			webhooks[webhook] = relapsed
+// marksOf goes by the order of the outcomes.
+func marksOf(outcomes []Outcome) []mark {
+	var marks []mark
+	at := map[uuid.UUID]int{}
+	for _, o := range outcomes {
+		succeeded := o.Status == Succeeded
+		if o.Attempt == nil || !succeeded && (!o.Counts || o.Status == Cancelled) {
+			continue
 		}
+		i, known := at[o.Delivery.WebhookID]
+		if !known {
+			i = len(marks)
+			at[o.Delivery.WebhookID] = i
+			marks = append(marks, mark{ID: o.Delivery.WebhookID})
+		}
+		marks[i].Succeeded, marks[i].Failed = marks[i].Succeeded || succeeded, !succeeded
 	}
-	lists, moment := map[history][]uuid.UUID{}, q.db.Moment()
-	for webhook, is := range webhooks {
-		lists[is] = append(lists[is], webhook)
-	}
-	if _, err := q.dialect.mark(ctx, on, q.dialect.failing, moment, lists[failing]); err != nil {
-		return err
-	}
-	skippedRelapses, err := q.dialect.mark(ctx, on, q.dialect.relapsed, moment, lists[relapsed])
-	if err != nil {
-		return err
-	}
-	skippedSuccesses, err := q.dialect.mark(ctx, on, q.dialect.healthy, moment, lists[healthy])
-	if err != nil {
-		return err
-	}
-	q.unmarked = map[uuid.UUID]history{}
-	for _, webhook := range slices.Concat(skippedRelapses, skippedSuccesses) {
-		q.unmarked[webhook] = webhooks[webhook]
-	}
-	return nil
+	return marks
 }

@@ -3,7 +3,6 @@ package queue
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
@@ -54,21 +53,16 @@ func (e Entry) Last() *Attempt {
 const endedColumns = `SELECT id, store_id, webhook_id, event_id, event_type, attempts, created_at,
  CAST(NULL AS timestamptz) AS due_at, status, finished_at FROM finished_deliveries d`
 
-// isPending is the condition on a delivery d that has not been moved to the journal; its webhook w is
-// null unless the delivery is of its epoch. Argument now is the store's Moment.
-func (d *dialect) isPending(now int) string {
-	return "(w.id IS NOT NULL OR d.lease IS NOT NULL AND d.due_at > " + d.present(now) + ")"
-}
-
-// live selects the deliveries that have not been moved to the journal.
-func (d *dialect) live(now int) string {
-	pending := d.isPending(now)
-	return `SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, d.attempts, d.created_at,
- CASE WHEN d.lease IS NULL AND w.id IS NOT NULL THEN d.due_at END AS due_at,
- CASE WHEN ` + pending + ` THEN 'pending' ELSE 'cancelled' END AS status,
- CASE WHEN NOT ` + pending + ` THEN COALESCE(` + cancelledAt + `,
-  (SELECT g.disabled_at FROM webhooks g WHERE g.id = d.webhook_id), d.created_at) END AS finished_at
- FROM deliveries d LEFT JOIN ` + d.webhookOf
+// live selects the deliveries d for which a condition holds and that have not been moved to the journal. The cancelled
+// ones have no time of their end yet. Argument now is the store's Moment.
+func (d *dialect) live(now int, which string) string {
+	return `SELECT * FROM (
+ SELECT id, store_id, webhook_id, event_id, event_type, attempts, created_at,
+  CASE WHEN pending AND lease IS NULL THEN due_at END AS due_at, CASE WHEN pending THEN 'pending' ELSE 'cancelled' END AS status,
+  CAST(NULL AS timestamptz) AS finished_at
+ FROM (SELECT d.*, w.id IS NOT NULL OR d.lease IS NOT NULL AND d.due_at > ` + d.present(now) + ` AS pending
+  FROM deliveries d LEFT JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND ` + current + `
+  WHERE ` + which + `) d) d`
 }
 
 // Search chooses the deliveries of a store to list.
@@ -76,9 +70,6 @@ type Search struct {
 	StoreID uuid.UUID
 	// WebhookID is a webhook of the store, or uuid.Nil for all.
 	WebhookID uuid.UUID
-	// From is a time before which no delivery of the webhook was made, or zero. The search then leaves out
-	// the journal's days before it.
-	From time.Time
 	// Since is the earliest time at which a delivery was made, and Until a time after the latest; zero for
 	// any.
 	Since, Until time.Time
@@ -101,69 +92,52 @@ type Search struct {
 // that are not in the journal yet, it may read all of the store.
 func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
 	query, args := which.statement(dialectOf(s), s.Moment())
-	var entries []Entry
-	err := readSafely(ctx, s, func(tx *sql.Tx) (err error) {
-		entries, err = scanEntries(db.Rows(ctx, tx, query, args...))
-		return err
-	})
+	entries, err := scanEntries(db.Rows(ctx, s.Reader(), query, args...))
 	return entries[:min(len(entries), which.Limit)], wrap("list deliveries", err)
 }
 
-// statement returns the search's text and arguments, for the store's Moment. It searches each status for itself, with the whole
-// limit, because the index that sorts by id has the status first. The limit is in the text: as an
+// statement returns the search's text and arguments, for the store's Moment. It searches each status for itself,
+// with the whole limit, because the index that sorts by id has the status first. The limit is in the text: as an
 // argument it would make PostgreSQL plan the statement anew at every call.
 func (w Search) statement(d *dialect, moment any) (string, []any) {
 	args := []any{w.StoreID}
-	which := ""
+	which := "d.store_id = $1"
+	add := func(condition string, arg any) {
+		args = append(args, arg)
+		which += fmt.Sprintf(" AND "+condition, len(args))
+	}
 	if w.WebhookID != uuid.Nil {
-		args = append(args, w.WebhookID)
-		which += " AND d.webhook_id = $2"
-		if !w.From.IsZero() {
-			args = append(args, id.Floor(w.From.Add(-clockSpread)))
-			which += " AND d.id >= $3"
-		}
+		add("d.webhook_id = $%d", w.WebhookID)
 	}
 	if w.EventType != "" {
-		args = append(args, w.EventType)
-		which += fmt.Sprintf(" AND d.event_type = $%d", len(args))
+		add("d.event_type = $%d", w.EventType)
 	}
 	if !w.Since.IsZero() {
-		args = append(args, id.Floor(w.Since))
-		which += fmt.Sprintf(" AND d.id >= $%d", len(args))
+		add("d.id >= $%d", id.Floor(w.Since))
 	}
-	if end := id.Floor(w.Until); !w.Until.IsZero() && (w.Before == uuid.Nil || bytes.Compare(end[:], w.Before[:]) < 0) {
-		w.Before = end
+	if !w.Until.IsZero() {
+		add("d.id < $%d", id.Floor(w.Until))
 	}
-	before, older := 0, ""
 	if w.Before != uuid.Nil {
-		args = append(args, w.Before)
-		before = len(args)
-		older = fmt.Sprintf(" AND d.id < $%d", before)
+		add("d.id < $%d", w.Before)
 	}
-	limit := " LIMIT " + strconv.Itoa(w.Limit)
+	newest := " ORDER BY d.id DESC LIMIT " + strconv.Itoa(w.Limit)
 	var parts []string
-	if w.Status == "" || w.Status == Pending || w.Status == Cancelled {
-		args = append(args, moment)
-		now := len(args)
-		// SQLite is to read in the order of ids, and not by store to sort afterwards.
-		part := d.live(now) + " WHERE " + d.byAnyColumn + "d.store_id = $1" +
-			strings.Replace(which, " d.webhook_id", " "+d.byAnyColumn+"d.webhook_id", 1) + older
-		switch w.Status {
-		case Pending:
-			part += " AND " + d.isPending(now)
-			if w.Retrying {
-				part += " AND d.retry = true"
-			}
-		case Cancelled:
-			// If no cancellation is under way there are none, and the pending rows are not read.
-			part += " AND NOT " + d.isPending(now) + " AND EXISTS (SELECT 1 FROM cancellations WHERE store_id = $1)"
-		}
-		parts = append(parts, "SELECT * FROM ("+part+" ORDER BY d.id DESC"+limit+") AS live")
-	}
 	for _, status := range []string{Succeeded, Failed, Cancelled} {
 		if w.Status == "" || w.Status == status {
-			parts = append(parts, "SELECT * FROM ("+d.ended(status, which, before)+limit+") AS "+status)
+			parts = append(parts, "SELECT * FROM ("+endedColumns+" WHERE "+which+" AND d.status = '"+status+"'"+newest+") AS "+status)
 		}
+	}
+	if w.Status == "" || w.Status == Pending || w.Status == Cancelled {
+		args = append(args, moment)
+		if w.Retrying {
+			which += " AND d.retry = true"
+		}
+		live := d.live(len(args), which)
+		if w.Status != "" {
+			live += " WHERE d.status = '" + w.Status + "'"
+		}
+		parts = append(parts, "SELECT * FROM ("+live+newest+") AS live")
 	}
 	return strings.Join(parts, "\nUNION ALL "), args
 }
@@ -182,18 +156,14 @@ func FindEntry(ctx context.Context, s *db.DB, q db.Querier, deliveryID uuid.UUID
 }
 
 func (d *dialect) findEntry() string {
-	return d.live(2) + " WHERE d.id = $1 UNION ALL " + endedColumns + " WHERE id = $1"
+	return d.live(2, "d.id = $1") + " UNION ALL " + endedColumns + " WHERE id = $1"
 }
 
 // FindPending returns the id of a pending delivery of an event to a webhook. It returns
 // ErrNoDelivery when there is none.
 func FindPending(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID, eventID uuid.UUID) (uuid.UUID, error) {
-	d := dialectOf(s)
-	if err := planSafely(ctx, tx, d); err != nil {
-		return uuid.Nil, err
-	}
-	pending, err := idsIn(db.Rows(ctx, tx, "SELECT id FROM ("+d.live(4)+` WHERE d.store_id = $1 AND d.event_id >= $3 AND d.event_id <= $3
-  AND d.webhook_id = $2 AND `+d.isPending(4)+" ORDER BY d.event_id LIMIT 1) p", storeID, webhookID, eventID, s.Moment()))
+	pending, err := idsIn(db.Rows(ctx, tx, "SELECT id FROM ("+dialectOf(s).live(4, "d.store_id = $1 AND d.webhook_id = $2 AND d.event_id = $3")+`
+ WHERE d.status = 'pending') p LIMIT 1`, storeID, webhookID, eventID, s.Moment()))
 	if err != nil {
 		return uuid.Nil, wrap("look for a pending delivery", err)
 	}

@@ -6,7 +6,7 @@
 //	                    │                              │ Finish: another attempt, later
 //	                    └─Claim─► under a lease ───────┤ Release, or the lease ends
 //	                                                   │
-//	finished_deliveries: succeeded, failed, cancelled ◄┘ Finish, StepCancellation
+//	finished_deliveries: succeeded, failed, cancelled ◄┘ Finish, MoveCancelled
 //
 // A lease is a token and an end by the database's clock. No transaction is open during an attempt. An
 // outcome counts only while its token is still on the row, so a worker that was too slow overwrites
@@ -17,9 +17,9 @@
 // attempts, or the retries, of one webhook. A worker claims only from lanes in which it has room, so
 // nothing reads what waits for a webhook that hangs.
 //
-// PostgreSQL keeps deleted rows while a transaction is open that might see them, and a search from the
-// oldest row on reads them all. So a search starts where the last one ended, or shortly before. For rows
-// that were committed late, some searches start further back, and the further the less often.
+// A webhook has an epoch, a number that grows when it is disabled, and a delivery has that of the webhook when
+// it was made. A delivery of another epoch than its webhook's, or of a webhook that is disabled or deleted, is
+// cancelled: so one change of the webhook's row cancels any number of deliveries.
 package queue
 
 import (
@@ -28,10 +28,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"sync"
 	"time"
 
-	entdialect "entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
@@ -42,104 +40,24 @@ import (
 type Queue struct {
 	db      *db.DB
 	dialect *dialect
-	outbox  floor
-	due     struct {
+	outbox  struct {
+		taken int64     // the highest id that Relay has taken
+		full  time.Time // when it last searched from the beginning
+	}
+	due struct {
 		at   time.Time // by the database's clock: until when Due has read
 		full time.Time // when it last read everything
 	}
-
-	marking sync.Mutex
-	// unmarked are the webhooks with a success that is still to be marked, because their rows were locked.
-	unmarked map[uuid.UUID]history
 }
 
 // On returns the queue of a database. Its connections should have Settings.
 func On(s *db.DB) *Queue { return &Queue{db: s, dialect: dialectOf(s)} }
 
-// dialect is what differs between the databases: the statements, and the steps that are one statement on
-// PostgreSQL and several on SQLite. $1, $2, … are the same arguments on both. SQLite accepts arguments
-// that a statement does not use, PostgreSQL refuses them.
-type dialect struct {
-	moment string // the present, given the store's Moment as argument %d
-	later  string // the present, $1, and $2 milliseconds
-	// The clause of a SELECT that locks its rows, and of one that also skips rows locked by others.
-	forUpdate, skipLocked string
-	// planSafely is what a transaction on connections without Settings runs first, "" for nothing.
-	planSafely string
-	// leftover ends the names of the tables from which Sweep deletes row by row.
-	leftover string
-	// byAnyColumn precedes a column to keep the database from using its index.
-	byAnyColumn string
-
-	take, drop    string // reads entries of the outbox, and deletes them; drop is "" where take deletes them too
-	insert        string // deliveries
-	due, dueSince string
-	end           []string // the first moves deliveries to the journal
-	wait, release string
-	health        string
-	failing       string // marks webhooks that fail, unless they do already
-	relapsed      string // marks webhooks that fail, anew
-	healthy       string // marks webhooks that fail no longer
-	missed        string
-	hold          string // a resend
-	keepQueued    string // locks the outbox entries of a page's events, "" where there is one writer
-	webhookOf     string // the join of a delivery d to its webhook w, which is null unless d is of its epoch
-	backlog       string
-	contains      string                                        // whether an event's payload contains text $5
-	ended         func(status, which string, before int) string // the statement of a part of the journal
-
-	// search returns the id above which Relay searches the outbox, and whether it is to search.
-	search   func(context.Context, *Queue) (after int64, found bool, err error)
-	claim    func(context.Context, *Queue, []Want, time.Duration, *Claimed) error
-	movePage func(ctx context.Context, tx *sql.Tx, now any, c cancellation) (looked, error)
-	// mark runs one of the statements that mark webhooks, and returns those that it skipped.
-	mark func(ctx context.Context, on execer, statement string, at any, webhooks []uuid.UUID) ([]uuid.UUID, error)
-	// together runs the statements of write one after the other: in one transaction on SQLite, each in
-	// its own on PostgreSQL.
-	together func(ctx context.Context, q *Queue, write func(execer) error) error
-}
-
-func dialectOf(s *db.DB) *dialect {
-	if s.Dialect() == entdialect.SQLite {
-		return sqlite
-	}
-	return postgres
-}
-
-// present is the present in a statement whose argument n is the store's Moment.
-func (d *dialect) present(n int) string { return fmt.Sprintf(d.moment, n) }
-
-// planSafely gives one transaction the Settings, on a connection of a server or a command, which lacks
-// them.
-func planSafely(ctx context.Context, tx execer, d *dialect) error {
-	if d.planSafely == "" {
-		return nil
-	}
-	if _, err := tx.ExecContext(ctx, d.planSafely); err != nil {
-		return fmt.Errorf("set how to plan: %w", err)
-	}
-	return nil
-}
-
-// readSafely runs read in a transaction with the Settings that changes nothing. PostgreSQL takes a day
-// without statistics, which every new one is, for so small that it would read all of the store's rows and
-// sort them.
-func readSafely(ctx context.Context, s *db.DB, read func(tx *sql.Tx) error) error {
-	tx, err := s.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // it has changed nothing
-	if err := planSafely(ctx, tx, dialectOf(s)); err != nil {
-		return err
-	}
-	return read(tx)
-}
-
 // Lane is the first attempts or the retries of one webhook.
 type Lane struct {
-	StoreID, WebhookID uuid.UUID
-	Retry              bool
+	StoreID   uuid.UUID `json:"store_id"`
+	WebhookID uuid.UUID `json:"webhook_id"`
+	Retry     bool      `json:"retry"`
 }
 
 // Delivery is a delivery under a lease, with all that its attempt needs.
@@ -153,10 +71,7 @@ type Delivery struct {
 	CreatedAt time.Time
 	// Epoch is that of the webhook when the delivery was made.
 	Epoch int64
-	// Enabled is false when the webhook has been disabled or deleted since, even if it was enabled again.
-	// The caller then cancels the delivery, and the fields below are empty.
-	Enabled bool
-	URL     string
+	URL   string
 	// Secret is sealed with the key SecretKey under the webhook's id.
 	Secret    []byte
 	SecretKey string
@@ -195,9 +110,9 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// write runs a statement whose arguments are a time and rows, and returns how many rows it changed. It
-// does nothing without rows.
-func write[T any](ctx context.Context, on execer, statement string, at any, rows []T) (int64, error) {
+// write runs statements whose arguments are the present and rows, and returns how many rows it changed. It does
+// nothing without rows.
+func write[T any](ctx context.Context, q *Queue, on execer, name string, rows []T) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
 	}
@@ -205,7 +120,7 @@ func write[T any](ctx context.Context, on execer, statement string, at any, rows
 	if err != nil {
 		return 0, err
 	}
-	return affected(on.ExecContext(ctx, statement, at, set))
+	return q.dialect.exec(ctx, on, name, q.db.Moment(), set)
 }
 
 func affected(result sql.Result, err error) (int64, error) {

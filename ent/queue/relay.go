@@ -11,6 +11,14 @@ import (
 	"go.storefront.example/ent/id"
 )
 
+// Transactions may commit in another order than they took the ids of their outbox entries in, and PostgreSQL
+// keeps deleted rows while a transaction is open that might see them. So most searches of the outbox start
+// lateEntries below the highest id taken, and one every fullInterval starts from the beginning.
+const (
+	lateEntries  = 1000
+	fullInterval = time.Second
+)
+
 // Relayed is what one Relay did.
 type Relayed struct {
 	// Entries is how many entries of the outbox it took.
@@ -26,88 +34,81 @@ type Relayed struct {
 // room, as room reports for each in turn, come back under a lease; the others wait. An entry that
 // another worker is relaying is left to it.
 func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room func(Lane) bool) (Relayed, error) {
-	after, found, err := q.dialect.search(ctx, q)
-	if err != nil || !found {
-		return Relayed{}, wrap("relay", err)
+	now := q.db.Now()
+	after, full := q.outbox.taken-lateEntries, now.Sub(q.outbox.full).Abs() >= fullInterval
+	if full {
+		after = 0
 	}
-	var (
-		done    Relayed
-		highest int64
-	)
-	err = q.inTx(ctx, func(tx *sql.Tx) (err error) {
-		highest, err = q.take(ctx, tx, after, limit, lease, room, &done)
-		return err
+	if q.dialect.singleWriter {
+		// Looking costs nothing, and beginning to write makes others wait.
+		var found bool
+		if err := q.db.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM outbox)").Scan(&found); err != nil || !found {
+			return Relayed{}, wrap("relay", err)
+		}
+	}
+	var done Relayed
+	highest := int64(0)
+	err := q.inTx(ctx, func(tx *sql.Tx) error {
+		done = Relayed{}
+		var found []Delivery
+		var err error
+		if found, highest, err = q.take(ctx, tx, after, limit, &done); err != nil {
+			return err
+		}
+		return insert(ctx, tx, q.db, distribute(found, now, room, &done), now, lease)
 	})
 	if err != nil {
 		return Relayed{}, wrap("relay", err)
 	}
-	q.outbox.found(highest, q.db.Now(), done.Entries == limit)
+	if q.outbox.taken = max(q.outbox.taken, highest); full && done.Entries < limit {
+		q.outbox.full = now
+	}
 	return done, nil
 }
 
-// take does the transaction's work and returns the highest id that it took.
-func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, lease time.Duration,
-	room func(Lane) bool, done *Relayed,
-) (int64, error) {
-	var (
-		highest int64
-		found   []Delivery
-		// since is when the epochs of webhooks began.
-		since = map[uuid.UUID]*time.Time{}
-	)
-	for row := range db.Rows(ctx, tx, q.dialect.take, after, limit) {
+// take deletes entries of the outbox, and returns their deliveries and the highest id.
+func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, done *Relayed) (found []Delivery, highest int64, err error) {
+	for row := range db.Rows(ctx, tx, q.dialect.statements["take"], after, limit) {
 		var (
 			entry              int64
 			d                  Delivery
 			webhook            uuid.NullUUID
 			epoch              sql.NullInt64
-			began              sql.NullTime
 			address, secretKey sql.NullString
 			caused             cause
 		)
-		if err := row.Scan(&entry, &d.EventID, &d.StoreID, &d.EventType, &webhook, &address, &d.Secret, &secretKey, &epoch, &began, &d.Payload,
-			&caused.request, &caused.trace); err != nil {
-			return 0, err
+		if err := row.Scan(&entry, &d.EventID, &d.StoreID, &d.EventType, &webhook, &address, &d.Secret, &secretKey, &epoch,
+			&d.Payload, &caused.request, &caused.trace); err != nil {
+			return nil, 0, err
 		}
-		caused.set(&d)
 		if entry != highest {
 			done.Entries++
 			highest = entry
 		}
-		if webhook.Valid {
-			d.WebhookID, d.URL, d.SecretKey = webhook.UUID, address.String, secretKey.String
-			if d.Epoch = epoch.Int64; began.Valid {
-				since[d.WebhookID] = &began.Time
-			}
-			if n := len(found); n > 0 && found[n-1].EventID == d.EventID {
-				d.Payload = found[n-1].Payload // a batch of long events holds each once, not once for each webhook
-			}
-			found = append(found, d)
+		if !webhook.Valid || d.Payload == nil {
+			continue // nobody subscribes any more, or there is no such event
 		}
-	}
-	if err := lookAgain(ctx, tx, found); err != nil {
-		return 0, err
-	}
-	now := q.db.Now()
-	inserts := distribute(found, since, now, room, done)
-	if q.dialect.drop != "" && done.Entries > 0 {
-		if _, err := tx.ExecContext(ctx, q.dialect.drop, highest); err != nil {
-			return 0, err
+		caused.set(&d)
+		d.WebhookID, d.URL, d.SecretKey, d.Epoch = webhook.UUID, address.String, secretKey.String, epoch.Int64
+		if n := len(found); n > 0 && found[n-1].EventID == d.EventID {
+			d.Payload = found[n-1].Payload // a batch of long events holds each once, not once for each webhook
 		}
+		found = append(found, d)
 	}
-	return highest, insert(ctx, tx, q.db, inserts, now, lease)
+	if q.dialect.singleWriter && done.Entries > 0 {
+		// Nothing was added below the highest: there is one writer, and it is this transaction.
+		_, err = q.dialect.exec(ctx, tx, "drop", highest)
+	}
+	return found, highest, err
 }
 
 // distribute makes deliveries of what was found, and leases those that there is room for.
-func distribute(found []Delivery, since map[uuid.UUID]*time.Time, now time.Time, room func(Lane) bool, done *Relayed) []newRow {
+func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Relayed) []newRow {
 	var inserts []newRow
 	waiting := map[Lane]bool{}
 	for _, d := range found {
-		if d.Payload == nil {
-			continue // there is no such event
-		}
-		d.ID, d.Enabled, d.CreatedAt, d.Attempts = id.At(now), true, now, []byte(noAttempts)
-		row := newRow{Draft: Draft{d.ID, d.StoreID, d.WebhookID, d.EventID, d.EventType}, Epoch: &d.Epoch, Since: since[d.WebhookID]}
+		d.ID, d.CreatedAt, d.Attempts = id.At(now), now, []byte(noAttempts)
+		row := newRow{Draft: Draft{d.ID, d.StoreID, d.WebhookID, d.EventID, d.EventType, d.Epoch}}
 		if room(d.Lane) {
 			d.Lease = uuid.New()
 			row.Lease = &d.Lease

@@ -3,7 +3,6 @@ package queue_test
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -111,7 +110,7 @@ func TestRelayFansOutToThoseWhoSubscribe(t *testing.T) {
 			require.Equal(t, "[]", string(row.Attempts))
 			require.Equal(t, queue.Delivery{
 				Lane: queue.Lane{StoreID: o.owner, WebhookID: o.webhook}, ID: row.ID, Lease: d.Lease, EventID: row.EventID,
-				EventType: row.EventType, Attempts: []byte("[]"), CreatedAt: at, Epoch: 1, Enabled: true,
+				EventType: row.EventType, Attempts: []byte("[]"), CreatedAt: at, Epoch: 1,
 				URL: "https://receiver.example", Secret: []byte("sealed"), SecretKey: "key", Payload: d.Payload,
 			}, d)
 		}
@@ -319,55 +318,4 @@ func TestRelayPassesWhatAnotherHolds(t *testing.T) {
 	c.advance(10*time.Second + time.Millisecond)
 	require.Equal(t, 1, o.relay(q, 10, noLane).Entries)
 	require.Equal(t, map[uuid.UUID]int{free: 1, held: 1}, o.live(o.webhook))
-}
-
-// The worker that starts first after a long time makes the partition of the day, and the events
-// that were written without it move there while they are relayed and claimed.
-func TestEventsThatMoveToTheirPartitionAreFound(t *testing.T) {
-	t.Parallel()
-	for _, way := range []string{"relay", "claim"} {
-		t.Run(way, func(t *testing.T) {
-			t.Parallel()
-			c := newHandClock(0)
-			s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: c.now, Settings: queue.Settings()})
-			o := newOutlet(t, s, "atelier")
-			q := queue.On(s)
-			take := func() []queue.Delivery { return o.relay(q, 10, everyLane).Leased }
-			if way == "relay" {
-				o.emit(hook.OrderPaid)
-			} else {
-				o.put(o.webhook, s.Now(), false)
-				take = func() []queue.Delivery {
-					return o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 10}).Deliveries
-				}
-			}
-			tx, err := s.Writer().Begin()
-			require.NoError(t, err)
-			defer func() { _ = tx.Rollback() }()
-			for _, statement := range []string{
-				"CREATE TABLE today (LIKE events INCLUDING DEFAULTS)",
-				"LOCK TABLE events_default IN ACCESS EXCLUSIVE MODE",
-				"WITH moved AS (DELETE FROM events_default RETURNING *) INSERT INTO today SELECT * FROM moved",
-				fmt.Sprintf("ALTER TABLE events ATTACH PARTITION today FOR VALUES FROM ('%s') TO ('%s')", id.Floor(noon), id.Floor(noon.Add(time.Hour))),
-			} {
-				_, err := tx.Exec(statement)
-				require.NoError(t, err)
-			}
-			taken := make(chan []queue.Delivery, 1)
-			go func() {
-				defer close(taken) // also when it fails
-				taken <- take()
-			}()
-			require.Eventually(t, func() bool {
-				var waiting int
-				err := s.Reader().QueryRow(`SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'events_default'::regclass
- AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&waiting)
-				return err == nil && waiting > 0
-			}, hangGuard, time.Millisecond, "it waits for the partition")
-			require.NoError(t, tx.Commit())
-			got := <-taken
-			require.Len(t, got, 1)
-			require.Equal(t, "{}", string(got[0].Payload))
-		})
-	}
 }

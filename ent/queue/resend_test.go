@@ -22,25 +22,24 @@ func (o outlet) order(since time.Time) queue.Resend {
 	o.t.Helper()
 	var r queue.Resend
 	o.change(func(ctx context.Context, tx *ent.Tx) (err error) {
-		r, err = queue.OrderResend(ctx, tx, o.DB, o.owner, o.webhook, since)
+		r, err = queue.OrderResend(ctx, tx, o.owner, o.webhook, since)
 		return err
 	})
 	return r
 }
 
-// carryOut steps until the resend is finished, and fails the test when it is held elsewhere.
+// carryOut steps until the resend is finished.
 func (o outlet) carryOut(r queue.Resend) queue.Resend {
 	o.t.Helper()
 	for !r.Finished {
-		r = o.step(r.ID, r.Hold)
-		require.False(o.t, r.Elsewhere)
+		r = o.step(r.ID)
 	}
 	return r
 }
 
-func (o outlet) step(resend uuid.UUID, hold time.Time) queue.Resend {
+func (o outlet) step(resend uuid.UUID) queue.Resend {
 	o.t.Helper()
-	r, err := queue.StepResend(o.ctx, o.DB, resend, hold)
+	r, err := queue.StepResend(o.ctx, o.DB, resend)
 	require.NoError(o.t, err)
 	return r
 }
@@ -139,27 +138,18 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 		since := noon.Add(-time.Hour)
 		o.events(n, since)
 		r := o.order(since)
-		r = o.step(r.ID, r.Hold)
+		r = o.step(r.ID)
 		require.Equal(t, 500, r.Resent)
 		require.False(t, r.Finished)
 
-		// Now its process dies. Another one finds it once the hold has ended, and not before.
-		due, err := queue.DueResends(o.ctx, s, 10)
+		// Now its process dies, and another one finds it.
+		unfinished, err := queue.UnfinishedResends(o.ctx, s, 10)
 		require.NoError(t, err)
-		require.Empty(t, due)
-		early := o.step(r.ID, time.Time{})
-		require.True(t, early.Elsewhere)
-		require.Equal(t, 500, early.Resent, "it reports the other one's progress")
-		require.Len(t, o.live(o.webhook), 500)
-		c.advance(16 * time.Second)
-		due, err = queue.DueResends(o.ctx, s, 10)
-		require.NoError(t, err)
-		require.Equal(t, []uuid.UUID{r.ID}, due)
-		taken := o.step(r.ID, time.Time{})
+		require.Equal(t, []uuid.UUID{r.ID}, unfinished)
+		taken := o.step(r.ID)
 		require.Equal(t, 1000, taken.Resent)
-
-		// The first one was only slow: it is no longer its own.
-		require.True(t, o.step(r.ID, r.Hold).Elsewhere)
+		// The first one was only slow: both may go on.
+		require.Equal(t, n, o.step(r.ID).Resent)
 		taken = o.carryOut(taken)
 		require.Equal(t, n, taken.Resent)
 		live := o.live(o.webhook)
@@ -167,33 +157,30 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 		for event, count := range live {
 			require.Equal(t, 1, count, event)
 		}
-		c.advance(time.Hour)
-		due, err = queue.DueResends(o.ctx, s, 10)
+		unfinished, err = queue.UnfinishedResends(o.ctx, s, 10)
 		require.NoError(t, err)
-		require.Empty(t, due, "a finished one is nobody's")
-		require.Equal(t, n, o.step(r.ID, time.Time{}).Resent, "a step of a finished one does nothing")
+		require.Empty(t, unfinished, "a finished one is nobody's")
+		require.Equal(t, n, o.step(r.ID).Resent, "a step of a finished one does nothing")
 		require.Len(t, o.live(o.webhook), n)
 	})
 }
 
-// The clock runs past every hold between two looks at it, so that each process believes at every
-// step that the others have died.
 func TestResendNeverDoublesHoweverManyWorkOnIt(t *testing.T) {
 	t.Parallel()
 	const n = 1100
-	forEach(t, time.Minute, func(t *testing.T, s *db.DB, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		since := noon.Add(-48 * time.Hour)
 		o.events(n, since)
 		// Two resends of overlapping times, each worked on by two processes.
 		jobs := []queue.Resend{o.order(since.Add(400 * time.Millisecond)), o.order(since)}
-		require.NotEqual(t, jobs[0].ID, jobs[1].ID, "one that takes in earlier events is one of its own")
+		require.NotEqual(t, jobs[0].ID, jobs[1].ID)
 		var group sync.WaitGroup
 		resent := make([]int, len(jobs))
 		for i, job := range append(jobs, jobs...) {
 			group.Go(func() {
 				for {
-					r, err := queue.StepResend(o.ctx, s, job.ID, time.Time{})
+					r, err := queue.StepResend(o.ctx, s, job.ID)
 					if err != nil {
 						t.Error(err)
 						return
@@ -252,31 +239,6 @@ func TestResendBesideARelayNeitherDoublesNorLoses(t *testing.T) {
 	})
 }
 
-func TestResendSaidAgainIsJoined(t *testing.T) {
-	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
-		since := noon.Add(-time.Hour)
-		o.events(1100, since)
-		first := o.order(since)
-		o.step(first.ID, first.Hold)
-		c.advance(2 * time.Second)
-		again := o.order(since.Add(time.Minute))
-		require.Equal(t, first.ID, again.ID)
-		require.Equal(t, 500, again.Resent)
-		again = o.step(again.ID, again.Hold)
-		require.Equal(t, 1000, again.Resent, "at once, though the first one's hold has not ended")
-
-		c.advance(time.Hour)
-		failed := o.event(hook.OrderPaid, noon.Add(time.Hour-time.Second))
-		o.ended(o.draft(o.webhook, failed), queue.Failed)
-		again = o.order(since)
-		require.Equal(t, first.ID, again.ID)
-		require.Equal(t, 1101, o.carryOut(again).Resent, "with what failed until it was said again")
-		require.NotEqual(t, first.ID, o.order(since).ID, "a finished one is not joined")
-	})
-}
-
 func TestResendEndsWithItsWebhook(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -291,17 +253,17 @@ func TestResendEndsWithItsWebhook(t *testing.T) {
 			since := noon.Add(-time.Hour)
 			o.events(700, since)
 			r := o.order(since)
-			r = o.step(r.ID, r.Hold)
+			r = o.step(r.ID)
 			o.change(func(ctx context.Context, tx *ent.Tx) error {
 				_, err := tx.ExecContext(ctx, row.statement, o.webhook)
 				return err
 			})
-			r = o.step(r.ID, r.Hold)
+			r = o.step(r.ID)
 			require.True(t, r.Finished && r.Stopped, row.reason)
 			require.Equal(t, 500, r.Resent, row.reason)
 			require.Len(t, o.live(o.webhook), 500, row.reason)
 		}
-		_, err := queue.StepResend(t.Context(), s, id.At(noon), time.Time{})
+		_, err := queue.StepResend(t.Context(), s, id.At(noon))
 		require.ErrorIs(t, err, queue.ErrNoResend)
 	})
 }

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"database/sql"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/wire"
 )
 
@@ -65,29 +63,25 @@ func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, 
 	if from.IsZero() {
 		from = time.Unix(0, 0)
 	}
-	err := readSafely(ctx, s, func(tx *sql.Tx) error {
-		for began, looked := time.Now(), 0; found.More && looked < MaxSearched && time.Since(began) < searchTime; looked += searchStep {
-			if err := found.step(ctx, tx, dialectOf(s).findEvents(), which.Limit, which.StoreID, found.EndAt, found.EndID, from, text, which.EventType); err != nil {
-				return err
-			}
-			if len(found.IDs) >= which.Limit {
-				break
-			}
+	for began, looked := time.Now(), 0; found.More && looked < MaxSearched && time.Since(began) < searchTime; looked += searchStep {
+		err := found.step(ctx, s.Reader(), dialectOf(s).findEvents(), which.Limit,
+			which.StoreID, found.EndAt, found.EndID, from, text, which.EventType)
+		if err != nil {
+			return FoundEvents{}, wrap("search the events", err)
 		}
-		return nil
-	})
-	if err != nil {
-		return FoundEvents{}, wrap("search the events", err)
+		if len(found.IDs) >= which.Limit {
+			break
+		}
 	}
 	return found, nil
 }
 
 // step looks at the next events, until it has found as many as the limit.
-func (f *FoundEvents) step(ctx context.Context, tx *sql.Tx, statement string, limit int, args ...any) error {
+func (f *FoundEvents) step(ctx context.Context, on db.Querier, statement string, limit int, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, searchDeadline)
 	defer cancel()
 	n := 0
-	for row := range db.Rows(ctx, tx, statement, args...) {
+	for row := range db.Rows(ctx, on, statement, args...) {
 		var matches bool
 		if err := row.Scan(&f.EndID, &f.EndAt, &matches); err != nil {
 			return err
@@ -120,7 +114,7 @@ const (
 	maxReadOfEvents = 10_000
 )
 
-// EntriesOf lists the newest deliveries of up to maxFound events that match a search, whose From, Since,
+// EntriesOf lists the newest deliveries of up to maxFound events that match a search, whose Since,
 // Until, Before and Limit it ignores. It reads the indexes that sort deliveries by event: the inner limit
 // keeps the database from reading another index for the sake of the order or of a condition.
 func EntriesOf(ctx context.Context, s *db.DB, which Search, events []uuid.UUID) ([]Entry, error) {
@@ -128,34 +122,24 @@ func EntriesOf(ctx context.Context, s *db.DB, which Search, events []uuid.UUID) 
 		return nil, nil
 	}
 	query, args := which.ofEvents(dialectOf(s), s.Moment(), events)
-	var entries []Entry
-	err := readSafely(ctx, s, func(tx *sql.Tx) (err error) {
-		entries, err = scanEntries(db.Rows(ctx, tx, query, args...))
-		return err
-	})
+	entries, err := scanEntries(db.Rows(ctx, s.Reader(), query, args...))
 	return entries, wrap("list the deliveries of events", err)
 }
 
 // ofEvents is statement for the deliveries of events, of which there is one at least.
 func (w Search) ofEvents(d *dialect, moment any, events []uuid.UUID) (string, []any) {
 	args := []any{w.StoreID, moment}
-	oldest := events[0]
 	names := make([]string, maxFound)
 	for i := range names {
 		event := uuid.Nil
 		if i < len(events) {
 			event = events[i]
-			if id.Time(event).Before(id.Time(oldest)) {
-				oldest = event
-			}
 		}
 		args = append(args, event)
 		names[i] = "$" + strconv.Itoa(len(args))
 	}
-	// Spares the journal's days before the oldest event: its deliveries were made after it.
-	args = append(args, id.Floor(id.Time(oldest).Add(-clockSpread)))
-	in := " WHERE d.store_id = $1 AND d.event_id IN (" + strings.Join(names, ", ") + ") AND d.id >= $" + strconv.Itoa(len(args))
-	query := "SELECT * FROM (SELECT * FROM (" + d.live(2) + in + ") AS live UNION ALL SELECT * FROM (" + endedColumns + in + ") AS done LIMIT " +
+	in := "d.store_id = $1 AND d.event_id IN (" + strings.Join(names, ", ") + ")"
+	query := "SELECT * FROM (SELECT * FROM (" + d.live(2, in) + ") AS live UNION ALL SELECT * FROM (" + endedColumns + " WHERE " + in + ") AS done LIMIT " +
 		strconv.Itoa(maxReadOfEvents) + ") AS found WHERE true"
 	if w.WebhookID != uuid.Nil {
 		args = append(args, w.WebhookID)

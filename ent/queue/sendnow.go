@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strconv"
 	"time"
@@ -21,8 +20,7 @@ const SendBatch = 500
 // 1 is the store's id; webhook and now are the numbers of the webhook's id and of the store's Moment.
 func (d *dialect) sendNow(webhook, now int, which string) string {
 	return fmt.Sprintf(`UPDATE deliveries AS d SET due_at = %[1]s WHERE d.store_id = $1 AND d.webhook_id = $%[2]d AND d.lease IS NULL
- AND d.due_at > %[1]s AND %[3]s AND EXISTS (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $%[2]d AND %[4]s
-  AND COALESCE(w.epoch_since <= %[1]s, true))`, d.present(now), webhook, which, current)
+ AND d.due_at > %[1]s AND %[3]s AND EXISTS (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $%[2]d AND %[4]s)`, d.present(now), webhook, which, current)
 }
 
 // SendNow makes a delivery due, if it waits for its next attempt. The caller wakes the workers after the commit
@@ -36,9 +34,6 @@ func SendNow(ctx context.Context, tx *ent.Tx, s *db.DB, e Entry) error {
 // there were. The caller wakes the workers as after SendNow.
 func SendWaiting(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID) (int, error) {
 	d := dialectOf(s)
-	if err := planSafely(ctx, tx, d); err != nil {
-		return 0, err
-	}
 	return sendWhere(ctx, tx, s, d.sendNow(2, 3, `d.id IN (SELECT id FROM deliveries WHERE store_id = $1 AND webhook_id = $2
   AND retry = true AND due_at > `+d.present(3)+" AND lease IS NULL ORDER BY due_at, id LIMIT "+strconv.Itoa(SendBatch)+")"), storeID, webhookID, s.Moment())
 }
@@ -67,14 +62,11 @@ const MaxRetries = 1000
 
 // ReadRetries returns what waits at a webhook for another attempt.
 func ReadRetries(ctx context.Context, s *db.DB, storeID, webhookID uuid.UUID) (r Retries, err error) {
-	d := dialectOf(s)
-	err = readSafely(ctx, s, func(tx *sql.Tx) error {
-		var next storedTime
-		err := tx.QueryRowContext(ctx, "SELECT count(*), min(due_at) FROM (SELECT d.due_at FROM deliveries d JOIN "+d.webhookOf+`
- WHERE d.store_id = $1 AND d.webhook_id = $2 AND d.retry = true AND d.due_at > `+d.present(3)+` AND d.lease IS NULL
+	var next storedTime
+	err = s.Reader().QueryRowContext(ctx, `SELECT count(*), min(due_at) FROM (
+ SELECT d.due_at FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND `+current+`
+ WHERE d.store_id = $1 AND d.webhook_id = $2 AND d.retry = true AND d.due_at > `+dialectOf(s).present(3)+` AND d.lease IS NULL
  ORDER BY d.due_at LIMIT `+strconv.Itoa(MaxRetries)+") n", storeID, webhookID, s.Moment()).Scan(&r.Count, &next)
-		r.Next = next.at
-		return err
-	})
+	r.Next = next.at
 	return r, wrap("count what waits", err)
 }

@@ -39,7 +39,7 @@ func TestSendNowMakesTheNextAttemptDue(t *testing.T) {
 		o, q := newOutlet(t, s, "atelier"), queue.On(s)
 		d := o.waiting(q, o.webhook, o.event(hook.OrderPaid, noon))
 		retries := []queue.Want{{Lane: o.lane(o.webhook, true), Max: 5}}
-		require.Empty(t, o.claim(q, retries...).Deliveries)
+		require.Empty(t, o.claim(q, retries...))
 		kept, err := queue.ReadRetries(o.ctx, s, o.owner, o.webhook)
 		require.NoError(t, err)
 		require.Equal(t, 1, kept.Count)
@@ -54,7 +54,7 @@ func TestSendNowMakesTheNextAttemptDue(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, queue.Retries{}, kept)
 
-		got := o.claim(q, retries...).Deliveries
+		got := o.claim(q, retries...)
 		require.Equal(t, []uuid.UUID{d.ID}, ids(got))
 		require.Nil(t, o.sendNow(d.ID).NextAttemptAt, "an attempt that is being made is left alone")
 		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(2, noon, 200), Status: queue.Succeeded})
@@ -112,7 +112,7 @@ func TestAResendTakesWhatWaits(t *testing.T) {
 		c.advance(time.Minute)
 		r := o.carryOut(o.order(noon))
 		require.Equal(t, 1, r.Resent)
-		require.Equal(t, []uuid.UUID{after.ID}, ids(o.claim(q, queue.Want{Lane: o.lane(o.webhook, true), Max: 5}).Deliveries))
+		require.Equal(t, []uuid.UUID{after.ID}, ids(o.claim(q, queue.Want{Lane: o.lane(o.webhook, true), Max: 5})))
 		require.Zero(t, o.carryOut(o.order(noon)).Resent, "while its attempt is made it is left alone")
 		entry, err := queue.FindEntry(o.ctx, s, s.Reader(), before.ID)
 		require.NoError(t, err)

@@ -35,7 +35,7 @@ func (Delivery) Fields() []ent.Field {
 // on its way to a webhook.
 func (Delivery) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("store_id", "webhook_id", "retry", "due_at", "id"),
+		index.Fields("store_id", "webhook_id", "epoch", "retry", "due_at", "id"),
 		index.Fields("due_at"),
 		index.Fields("store_id", "event_id"),
 	}

@@ -23,11 +23,8 @@ func (Resend) Fields() []ent.Field {
 		field.Time("until").Immutable().Comment("and before this one, when it was ordered"),
 		field.Time("position_at").Comment("createdAt of the last event looked at"),
 		field.UUID("position_id", uuid.UUID{}).Comment("id of the last event looked at"),
-		field.Time("again_since").Optional().Nillable().
-			Comment("from when on to look once more at what was passed already, after the rest: it was ordered anew meanwhile"),
 		field.Bool("stopped").Default(false).Comment("whether it ended because its webhook was disabled or deleted"),
 		field.Int64("resent").Default(0).Comment("how many deliveries it made"),
-		field.Time("due_at").Comment("by the database's clock: when another process may go on with it"),
 		createdAt(),
 		field.Time("finished_at").Optional().Nillable(),
 	}
@@ -37,6 +34,6 @@ func (Resend) Fields() []ent.Field {
 func (Resend) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("store_id", "webhook_id", "created_at"),
-		index.Fields("due_at").Annotations(entsql.IndexWhere("finished_at IS NULL")),
+		index.Fields("id").Annotations(entsql.IndexWhere("finished_at IS NULL")),
 	}
 }

@@ -26,9 +26,7 @@ func (Webhook) Fields() []ent.Field {
 		field.Time("failing_since").Optional().Nillable().
 			Comment("when the first of its failures in a row ended; empty after a success"),
 		field.Int64("epoch").Default(1).
-			Comment("raised when it is disabled: deliveries of an earlier epoch are cancelled"),
-		field.Time("epoch_since").Optional().Nillable().
-			Comment("by the database's clock: when the epoch began; nothing of this epoch is due before it"),
+			Comment("raised when it is disabled: deliveries of another epoch are cancelled"),
 		createdAt(),
 		updatedAt(),
 	}

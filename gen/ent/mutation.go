@@ -11154,7 +11154,6 @@ type WebhookMutation struct {
 	failing_since          *time.Time
 	epoch                  *int64
 	addepoch               *int64
-	epoch_since            *time.Time
 	created_at             *time.Time
 	updated_at             *time.Time
 	clearedFields          map[string]struct{}
@@ -11724,55 +11723,6 @@ func (m *WebhookMutation) ResetEpoch() {
 	m.addepoch = nil
 }
 
-// SetEpochSince sets the "epoch_since" field.
-func (m *WebhookMutation) SetEpochSince(t time.Time) {
-	m.epoch_since = &t
-}
-
-// EpochSince returns the value of the "epoch_since" field in the mutation.
-func (m *WebhookMutation) EpochSince() (r time.Time, exists bool) {
-	v := m.epoch_since
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldEpochSince returns the old "epoch_since" field's value of the Webhook entity.
-// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *WebhookMutation) OldEpochSince(ctx context.Context) (v *time.Time, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldEpochSince is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldEpochSince requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldEpochSince: %w", err)
-	}
-	return oldValue.EpochSince, nil
-}
-
-// ClearEpochSince clears the value of the "epoch_since" field.
-func (m *WebhookMutation) ClearEpochSince() {
-	m.epoch_since = nil
-	m.clearedFields[webhook.FieldEpochSince] = struct{}{}
-}
-
-// EpochSinceCleared returns if the "epoch_since" field was cleared in this mutation.
-func (m *WebhookMutation) EpochSinceCleared() bool {
-	_, ok := m.clearedFields[webhook.FieldEpochSince]
-	return ok
-}
-
-// ResetEpochSince resets all changes to the "epoch_since" field.
-func (m *WebhookMutation) ResetEpochSince() {
-	m.epoch_since = nil
-	delete(m.clearedFields, webhook.FieldEpochSince)
-}
-
 // SetCreatedAt sets the "created_at" field.
 func (m *WebhookMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -11879,7 +11829,7 @@ func (m *WebhookMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *WebhookMutation) Fields() []string {
-	fields := make([]string, 0, 14)
+	fields := make([]string, 0, 13)
 	if m.store_id != nil {
 		fields = append(fields, webhook.FieldStoreID)
 	}
@@ -11912,9 +11862,6 @@ func (m *WebhookMutation) Fields() []string {
 	}
 	if m.epoch != nil {
 		fields = append(fields, webhook.FieldEpoch)
-	}
-	if m.epoch_since != nil {
-		fields = append(fields, webhook.FieldEpochSince)
 	}
 	if m.created_at != nil {
 		fields = append(fields, webhook.FieldCreatedAt)
@@ -11952,8 +11899,6 @@ func (m *WebhookMutation) Field(name string) (ent.Value, bool) {
 		return m.FailingSince()
 	case webhook.FieldEpoch:
 		return m.Epoch()
-	case webhook.FieldEpochSince:
-		return m.EpochSince()
 	case webhook.FieldCreatedAt:
 		return m.CreatedAt()
 	case webhook.FieldUpdatedAt:
@@ -11989,8 +11934,6 @@ func (m *WebhookMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldFailingSince(ctx)
 	case webhook.FieldEpoch:
 		return m.OldEpoch(ctx)
-	case webhook.FieldEpochSince:
-		return m.OldEpochSince(ctx)
 	case webhook.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	case webhook.FieldUpdatedAt:
@@ -12081,13 +12024,6 @@ func (m *WebhookMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetEpoch(v)
 		return nil
-	case webhook.FieldEpochSince:
-		v, ok := value.(time.Time)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetEpochSince(v)
-		return nil
 	case webhook.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -12153,9 +12089,6 @@ func (m *WebhookMutation) ClearedFields() []string {
 	if m.FieldCleared(webhook.FieldFailingSince) {
 		fields = append(fields, webhook.FieldFailingSince)
 	}
-	if m.FieldCleared(webhook.FieldEpochSince) {
-		fields = append(fields, webhook.FieldEpochSince)
-	}
 	return fields
 }
 
@@ -12175,9 +12108,6 @@ func (m *WebhookMutation) ClearField(name string) error {
 		return nil
 	case webhook.FieldFailingSince:
 		m.ClearFailingSince()
-		return nil
-	case webhook.FieldEpochSince:
-		m.ClearEpochSince()
 		return nil
 	}
 	return fmt.Errorf("unknown Webhook nullable field %s", name)
@@ -12219,9 +12149,6 @@ func (m *WebhookMutation) ResetField(name string) error {
 		return nil
 	case webhook.FieldEpoch:
 		m.ResetEpoch()
-		return nil
-	case webhook.FieldEpochSince:
-		m.ResetEpochSince()
 		return nil
 	case webhook.FieldCreatedAt:
 		m.ResetCreatedAt()

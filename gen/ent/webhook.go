@@ -39,10 +39,8 @@ type Webhook struct {
 	DisabledAutomatically bool `json:"disabled_automatically,omitempty"`
 	// when the first of its failures in a row ended; empty after a success
 	FailingSince *time.Time `json:"failing_since,omitempty"`
-	// raised when it is disabled: deliveries of an earlier epoch are cancelled
+	// raised when it is disabled: deliveries of another epoch are cancelled
 	Epoch int64 `json:"epoch,omitempty"`
-	// by the database's clock: when the epoch began; nothing of this epoch is due before it
-	EpochSince *time.Time `json:"epoch_since,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
@@ -63,7 +61,7 @@ func (*Webhook) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case webhook.FieldURL, webhook.FieldDescription, webhook.FieldSecretKey:
 			values[i] = new(sql.NullString)
-		case webhook.FieldDisabledAt, webhook.FieldFailingSince, webhook.FieldEpochSince, webhook.FieldCreatedAt, webhook.FieldUpdatedAt:
+		case webhook.FieldDisabledAt, webhook.FieldFailingSince, webhook.FieldCreatedAt, webhook.FieldUpdatedAt:
 			values[i] = new(sql.NullTime)
 		case webhook.FieldID, webhook.FieldStoreID:
 			values[i] = new(uuid.UUID)
@@ -158,13 +156,6 @@ func (_m *Webhook) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Epoch = value.Int64
 			}
-		case webhook.FieldEpochSince:
-			if value, ok := values[i].(*sql.NullTime); !ok {
-				return fmt.Errorf("unexpected type %T for field epoch_since", values[i])
-			} else if value.Valid {
-				_m.EpochSince = new(time.Time)
-				*_m.EpochSince = value.Time
-			}
 		case webhook.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -248,11 +239,6 @@ func (_m *Webhook) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("epoch=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Epoch))
-	builder.WriteString(", ")
-	if v := _m.EpochSince; v != nil {
-		builder.WriteString("epoch_since=")
-		builder.WriteString(v.Format(time.ANSIC))
-	}
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

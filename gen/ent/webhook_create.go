@@ -135,20 +135,6 @@ func (_c *WebhookCreate) SetNillableEpoch(v *int64) *WebhookCreate {
 	return _c
 }
 
-// SetEpochSince sets the "epoch_since" field.
-func (_c *WebhookCreate) SetEpochSince(v time.Time) *WebhookCreate {
-	_c.mutation.SetEpochSince(v)
-	return _c
-}
-
-// SetNillableEpochSince sets the "epoch_since" field if the given value is not nil.
-func (_c *WebhookCreate) SetNillableEpochSince(v *time.Time) *WebhookCreate {
-	if v != nil {
-		_c.SetEpochSince(*v)
-	}
-	return _c
-}
-
 // SetCreatedAt sets the "created_at" field.
 func (_c *WebhookCreate) SetCreatedAt(v time.Time) *WebhookCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -345,10 +331,6 @@ func (_c *WebhookCreate) createSpec() (*Webhook, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Epoch(); ok {
 		_spec.SetField(webhook.FieldEpoch, field.TypeInt64, value)
 		_node.Epoch = value
-	}
-	if value, ok := _c.mutation.EpochSince(); ok {
-		_spec.SetField(webhook.FieldEpochSince, field.TypeTime, value)
-		_node.EpochSince = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(webhook.FieldCreatedAt, field.TypeTime, value)

@@ -178,26 +178,6 @@ func (_u *WebhookUpdate) AddEpoch(v int64) *WebhookUpdate {
 	return _u
 }
 
-// SetEpochSince sets the "epoch_since" field.
-func (_u *WebhookUpdate) SetEpochSince(v time.Time) *WebhookUpdate {
-	_u.mutation.SetEpochSince(v)
-	return _u
-}
-
-// SetNillableEpochSince sets the "epoch_since" field if the given value is not nil.
-func (_u *WebhookUpdate) SetNillableEpochSince(v *time.Time) *WebhookUpdate {
-	if v != nil {
-		_u.SetEpochSince(*v)
-	}
-	return _u
-}
-
-// ClearEpochSince clears the value of the "epoch_since" field.
-func (_u *WebhookUpdate) ClearEpochSince() *WebhookUpdate {
-	_u.mutation.ClearEpochSince()
-	return _u
-}
-
 // SetUpdatedAt sets the "updated_at" field.
 func (_u *WebhookUpdate) SetUpdatedAt(v time.Time) *WebhookUpdate {
 	_u.mutation.SetUpdatedAt(v)
@@ -296,12 +276,6 @@ func (_u *WebhookUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.AddedEpoch(); ok {
 		_spec.AddField(webhook.FieldEpoch, field.TypeInt64, value)
-	}
-	if value, ok := _u.mutation.EpochSince(); ok {
-		_spec.SetField(webhook.FieldEpochSince, field.TypeTime, value)
-	}
-	if _u.mutation.EpochSinceCleared() {
-		_spec.ClearField(webhook.FieldEpochSince, field.TypeTime)
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(webhook.FieldUpdatedAt, field.TypeTime, value)
@@ -475,26 +449,6 @@ func (_u *WebhookUpdateOne) AddEpoch(v int64) *WebhookUpdateOne {
 	return _u
 }
 
-// SetEpochSince sets the "epoch_since" field.
-func (_u *WebhookUpdateOne) SetEpochSince(v time.Time) *WebhookUpdateOne {
-	_u.mutation.SetEpochSince(v)
-	return _u
-}
-
-// SetNillableEpochSince sets the "epoch_since" field if the given value is not nil.
-func (_u *WebhookUpdateOne) SetNillableEpochSince(v *time.Time) *WebhookUpdateOne {
-	if v != nil {
-		_u.SetEpochSince(*v)
-	}
-	return _u
-}
-
-// ClearEpochSince clears the value of the "epoch_since" field.
-func (_u *WebhookUpdateOne) ClearEpochSince() *WebhookUpdateOne {
-	_u.mutation.ClearEpochSince()
-	return _u
-}
-
 // SetUpdatedAt sets the "updated_at" field.
 func (_u *WebhookUpdateOne) SetUpdatedAt(v time.Time) *WebhookUpdateOne {
 	_u.mutation.SetUpdatedAt(v)
@@ -623,12 +577,6 @@ func (_u *WebhookUpdateOne) sqlSave(ctx context.Context) (_node *Webhook, err er
 	}
 	if value, ok := _u.mutation.AddedEpoch(); ok {
 		_spec.AddField(webhook.FieldEpoch, field.TypeInt64, value)
-	}
-	if value, ok := _u.mutation.EpochSince(); ok {
-		_spec.SetField(webhook.FieldEpochSince, field.TypeTime, value)
-	}
-	if _u.mutation.EpochSinceCleared() {
-		_spec.ClearField(webhook.FieldEpochSince, field.TypeTime)
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(webhook.FieldUpdatedAt, field.TypeTime, value)

@@ -63,7 +63,7 @@ func (d *dashboard) resendSince(v *visit, id string) error {
 		return err
 	}
 	for end := d.Now().Add(resendTime); job.GetState() == adminv1.Resend_running && d.Now().Before(end); {
-		if job, err = d.Operator.ContinueResend(v, &adminv1.ContinueResendRequest{Id: job.GetId(), ContinueToken: job.GetContinueToken()}); err != nil {
+		if job, err = d.Operator.ContinueResend(v, &adminv1.ContinueResendRequest{Id: job.GetId()}); err != nil {
 			return err
 		}
 	}

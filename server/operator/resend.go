@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/tenant"
@@ -17,8 +16,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// progress is the progress of a resend. The continue token is the moment until which the caller holds
-// the resend; the database compares it to the microsecond, which a JSON date-time does not hold.
+// progress is the progress of a resend.
 func progress(r queue.Resend) *adminv1.Resend {
 	m := &adminv1.Resend{
 		Id: r.ID.String(), WebhookId: r.WebhookID.String(), Since: wire.Timestamp(r.Since),
@@ -29,11 +27,6 @@ func progress(r queue.Resend) *adminv1.Resend {
 		m.State = adminv1.Resend_stopped
 	case r.Finished:
 		m.State = adminv1.Resend_finished
-	case r.Elsewhere:
-		m.State = adminv1.Resend_busy
-	}
-	if !r.Hold.IsZero() {
-		m.ContinueToken = r.Hold.UTC().Format(time.RFC3339Nano)
 	}
 	return m
 }
@@ -67,15 +60,6 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 	if !ok {
 		return nil, resendNotFound(in.GetId())
 	}
-	job := queue.Resend{ID: id}
-	if token := in.GetContinueToken(); token != "" {
-		var err error
-		if job.Hold, err = time.Parse(time.RFC3339Nano, token); err != nil {
-			var f fields
-			f.refuse("continueToken", "must be that of the answer before")
-			return nil, f.err()
-		}
-	}
 	if own, _, within := tenant.From(ctx); within {
 		if of, err := o.db.Client().Store.Query().Where(store.ID(own.ID), owns("resends")(id)).Exist(ctx); err != nil {
 			return nil, fmt.Errorf("find a resend: %w", err)
@@ -83,7 +67,7 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 			return nil, resendNotFound(in.GetId())
 		}
 	}
-	job, err := o.webhooks.ContinueResend(ctx, job)
+	job, err := o.webhooks.ContinueResend(ctx, id)
 	if errors.Is(err, queue.ErrNoResend) {
 		return nil, resendNotFound(in.GetId())
 	}
@@ -117,19 +101,12 @@ func resendNotFound(id string) error {
 }
 
 // Resend carries out a whole resend and calls report after each part. When it is given up half-way, a
-// worker continues it. While another process works on it, it looks every poll whether that one has
-// finished. It refuses as StartResend does.
-func Resend(ctx context.Context, o adminv1connect.DeliveryServiceClient, in *adminv1.StartResendRequest, poll time.Duration, report func(*adminv1.Resend)) (*adminv1.Resend, error) {
+// worker continues it. It refuses as StartResend does.
+func Resend(ctx context.Context, o adminv1connect.DeliveryServiceClient, in *adminv1.StartResendRequest,
+	report func(*adminv1.Resend)) (*adminv1.Resend, error) {
 	job, err := o.StartResend(ctx, in)
-	for err == nil && (job.GetState() == adminv1.Resend_running || job.GetState() == adminv1.Resend_busy) {
-		if job.GetState() == adminv1.Resend_busy {
-			select {
-			case <-time.After(poll):
-			case <-ctx.Done():
-				return job, ctx.Err()
-			}
-		}
-		if job, err = o.ContinueResend(ctx, &adminv1.ContinueResendRequest{Id: job.GetId(), ContinueToken: job.GetContinueToken()}); err == nil {
+	for err == nil && job.GetState() == adminv1.Resend_running {
+		if job, err = o.ContinueResend(ctx, &adminv1.ContinueResendRequest{Id: job.GetId()}); err == nil {
 			report(job)
 		}
 	}

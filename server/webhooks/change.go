@@ -85,7 +85,7 @@ func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook,
 		if err != nil {
 			return nil, err
 		}
-		return row, queue.Cancel(ctx, tx, w.db, row.StoreID, row.ID)
+		return row, queue.Cancel(ctx, tx, row.StoreID, row.ID)
 	})
 }
 
@@ -96,7 +96,7 @@ func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, 
 		if err := tx.Webhook.DeleteOne(row).Where(webhook.StoreID(row.StoreID)).Exec(ctx); err != nil {
 			return nil, err
 		}
-		return row, queue.Cancel(ctx, tx, w.db, row.StoreID, row.ID)
+		return row, queue.Cancel(ctx, tx, row.StoreID, row.ID)
 	})
 }
 

@@ -96,7 +96,10 @@ func (w *Webhooks) ofWebhook(ctx context.Context, search *queue.Search, webhookI
 	row, err := w.db.Client().Webhook.Query().Where(webhook.StoreID(search.StoreID), webhook.ID(id)).Only(ctx)
 	switch {
 	case err == nil:
-		search.From = row.CreatedAt
+		// No delivery is older than its webhook, but for the clocks of two hosts.
+		if from := row.CreatedAt.Add(-24 * time.Hour); from.After(search.Since) {
+			search.Since = from
+		}
 	case !ent.IsNotFound(err):
 		return fmt.Errorf("read webhook: %w", err)
 	}

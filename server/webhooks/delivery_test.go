@@ -207,7 +207,7 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 		job, err := b.ResendSince(b.Ctx, w.ID.String(), since)
 		require.NoError(t, err)
 		for !job.Finished {
-			job, err = b.ContinueResend(b.Ctx, job)
+			job, err = b.ContinueResend(b.Ctx, job.ID)
 			require.NoError(t, err)
 		}
 		require.Equal(t, 2, job.Resent)

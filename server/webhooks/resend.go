@@ -115,7 +115,7 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 		if err != nil {
 			return nil, err
 		}
-		added := queue.Draft{ID: id.At(hook.Time(ctx)), StoreID: row.StoreID, WebhookID: row.ID, EventID: eventID, EventType: eventType}
+		added := queue.Draft{ID: id.At(hook.Time(ctx)), StoreID: row.StoreID, WebhookID: row.ID, EventID: eventID, EventType: eventType, Epoch: row.Epoch}
 		if err := queue.Add(ctx, tx, w.db, []queue.Draft{added}); err != nil {
 			return nil, err
 		}
@@ -131,9 +131,8 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 
 // ResendSince orders a resend: of all events since a time, those to which the webhook subscribes and
 // which have not succeeded there, also if they happened while it was disabled; those that wait there for another
-// attempt are sent now. It sends nothing itself.
-// The caller calls ContinueResend until the resend is finished; if it stops, a worker continues. An
-// unfinished resend of the webhook is extended. It refuses with webhook_not_found or webhook_disabled.
+// attempt are sent now. It sends nothing itself. The caller calls ContinueResend until the resend is finished; if it
+// stops, a worker continues. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
 	// Events are stored in milliseconds, so a time between two of them means the later one.
 	since = since.Add(time.Millisecond - time.Nanosecond).UTC().Truncate(time.Millisecond)
@@ -143,14 +142,14 @@ func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time
 			return nil, webhookDisabled()
 		}
 		var err error
-		job, err = queue.OrderResend(ctx, tx, w.db, row.StoreID, row.ID, since)
+		job, err = queue.OrderResend(ctx, tx, row.StoreID, row.ID, since)
 		return row, err
 	})
 	return job, err
 }
 
 // ContinueResend does the next part of a resend, a bounded number of events, and returns its
-// progress. If another process works on it, it does nothing and reports that.
-func (w *Webhooks) ContinueResend(ctx context.Context, job queue.Resend) (queue.Resend, error) {
-	return queue.StepResend(ctx, w.db, job.ID, job.Hold)
+// progress.
+func (w *Webhooks) ContinueResend(ctx context.Context, resendID uuid.UUID) (queue.Resend, error) {
+	return queue.StepResend(ctx, w.db, resendID)
 }

@@ -335,7 +335,7 @@ func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
 			require.NoError(t, err)
 			gone := errors.New("the transaction fails")
 			require.ErrorIs(t, s.WithTx(b.Ctx, func(ctx context.Context, tx *ent.Tx) error {
-				return errors.Join(queue.Cancel(ctx, tx, s, ping.StoreID, w.ID), gone)
+				return errors.Join(queue.Cancel(ctx, tx, ping.StoreID, w.ID), gone)
 			}), gone)
 			shown, err := b.GetDelivery(b.Ctx, ping.ID.String())
 			require.NoError(t, err)

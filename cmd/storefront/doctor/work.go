@@ -69,7 +69,7 @@ func Outbox(ctx context.Context, s *db.DB, used bool) Finding {
 	}
 	var overdue, leased int
 	err = s.Reader().QueryRowContext(ctx, `SELECT count(CASE WHEN due_at < $1 THEN 1 END), count(CASE WHEN lease IS NOT NULL AND due_at >= $2 THEN 1 END)
- FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND d.due_at >= COALESCE(w.epoch_since, d.due_at)`, now.Add(-MostLag), now).Scan(&overdue, &leased)
+ FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch`, now.Add(-MostLag), now).Scan(&overdue, &leased)
 	if err != nil {
 		return broken(check, err)
 	}

@@ -23,7 +23,7 @@ CREATE TABLE "deliveries" (
 	PRIMARY KEY ("id", "store_id")
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0,
 	autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 10000);
-CREATE INDEX "delivery_store_id_webhook_id_retry_due_at_id" ON "deliveries" ("store_id", "webhook_id", "retry", "due_at", "id");
+CREATE INDEX "delivery_store_id_webhook_id_epoch_retry_due_at_id" ON "deliveries" ("store_id", "webhook_id", "epoch", "retry", "due_at", "id");
 CREATE INDEX "delivery_due_at" ON "deliveries" ("due_at");
 CREATE INDEX "delivery_store_id_event_id" ON "deliveries" ("store_id", "event_id");
 CREATE TABLE "finished_deliveries" (
@@ -60,15 +60,13 @@ CREATE TABLE "resends" (
 	"position_at" timestamptz NOT NULL,
 	"position_id" uuid NOT NULL,
 	"resent" bigint NOT NULL DEFAULT 0,
-	"due_at" timestamptz NOT NULL,
 	"created_at" timestamptz NOT NULL,
 	"finished_at" timestamptz NULL,
-	"again_since" timestamptz NULL,
 	"stopped" boolean NOT NULL DEFAULT false,
 	PRIMARY KEY ("id", "store_id")
 );
 CREATE INDEX "resend_store_id_webhook_id_created_at" ON "resends" ("store_id", "webhook_id", "created_at");
-CREATE INDEX "resend_due_at" ON "resends" ("due_at") WHERE finished_at IS NULL;
+CREATE INDEX "resend_id" ON "resends" ("id") WHERE finished_at IS NULL;
 CREATE TABLE "webhooks" (
 	"id" uuid NOT NULL,
 	"url" character varying NOT NULL,
@@ -81,7 +79,6 @@ CREATE TABLE "webhooks" (
 	"disabled_automatically" boolean NOT NULL DEFAULT false,
 	"failing_since" timestamptz NULL,
 	"epoch" bigint NOT NULL DEFAULT 1,
-	"epoch_since" timestamptz NULL,
 	"created_at" timestamptz NOT NULL,
 	"updated_at" timestamptz NOT NULL,
 	"store_id" uuid NOT NULL,
@@ -90,21 +87,6 @@ CREATE TABLE "webhooks" (
 );
 CREATE INDEX "webhook_store_id_created_at_id" ON "webhooks" ("store_id", "created_at", "id");
 
-CREATE TABLE "cancellations" (
-	"id" uuid NOT NULL,
-	"store_id" uuid NOT NULL,
-	"webhook_id" uuid NOT NULL,
-	"epoch" bigint NOT NULL,
-	"position_retry" boolean NOT NULL DEFAULT false,
-	"position_due_at" timestamptz NOT NULL,
-	"position_id" uuid NOT NULL,
-	"found" bigint NOT NULL DEFAULT 0,
-	"due_at" timestamptz NOT NULL,
-	"created_at" timestamptz NOT NULL,
-	PRIMARY KEY ("id", "store_id")
-);
-CREATE UNIQUE INDEX "cancellation_store_id_webhook_id_epoch" ON "cancellations" ("store_id", "webhook_id", "epoch");
-CREATE INDEX "cancellation_due_at" ON "cancellations" ("due_at");
 
 CREATE TABLE "idempotency_keys" (
 	"id" uuid NOT NULL,

@@ -17,7 +17,7 @@ CREATE TABLE `deliveries` (
 	`created_at` datetime NOT NULL,
 	PRIMARY KEY (`id`)
 );
-CREATE INDEX `delivery_store_id_webhook_id_retry_due_at_id` ON `deliveries` (`store_id`, `webhook_id`, `retry`, `due_at`, `id`);
+CREATE INDEX `delivery_store_id_webhook_id_epoch_retry_due_at_id` ON `deliveries` (`store_id`, `webhook_id`, `epoch`, `retry`, `due_at`, `id`);
 CREATE INDEX `delivery_due_at` ON `deliveries` (`due_at`);
 CREATE INDEX `delivery_store_id_event_id` ON `deliveries` (`store_id`, `event_id`);
 CREATE TABLE `finished_deliveries` (
@@ -50,15 +50,13 @@ CREATE TABLE `resends` (
 	`position_at` datetime NOT NULL,
 	`position_id` uuid NOT NULL,
 	`resent` integer NOT NULL DEFAULT (0),
-	`due_at` datetime NOT NULL,
 	`created_at` datetime NOT NULL,
 	`finished_at` datetime NULL,
-	`again_since` datetime NULL,
 	`stopped` bool NOT NULL DEFAULT (false),
 	PRIMARY KEY (`id`)
 );
 CREATE INDEX `resend_store_id_webhook_id_created_at` ON `resends` (`store_id`, `webhook_id`, `created_at`);
-CREATE INDEX `resend_due_at` ON `resends` (`due_at`) WHERE finished_at IS NULL;
+CREATE INDEX `resend_id` ON `resends` (`id`) WHERE finished_at IS NULL;
 CREATE TABLE `webhooks` (
 	`id` uuid NOT NULL,
 	`url` text NOT NULL,
@@ -71,7 +69,6 @@ CREATE TABLE `webhooks` (
 	`disabled_automatically` bool NOT NULL DEFAULT (false),
 	`failing_since` datetime NULL,
 	`epoch` integer NOT NULL DEFAULT (1),
-	`epoch_since` datetime NULL,
 	`created_at` datetime NOT NULL,
 	`updated_at` datetime NOT NULL,
 	`store_id` uuid NOT NULL,
@@ -79,21 +76,6 @@ CREATE TABLE `webhooks` (
 	CONSTRAINT `webhooks_stores_webhooks` FOREIGN KEY (`store_id`) REFERENCES `stores` (`id`) ON DELETE NO ACTION
 );
 CREATE INDEX `webhook_store_id_created_at_id` ON `webhooks` (`store_id`, `created_at`, `id`);
-CREATE TABLE `cancellations` (
-	`id` uuid NOT NULL,
-	`store_id` uuid NOT NULL,
-	`webhook_id` uuid NOT NULL,
-	`epoch` integer NOT NULL,
-	`position_retry` bool NOT NULL DEFAULT (false),
-	`position_due_at` datetime NOT NULL,
-	`position_id` uuid NOT NULL,
-	`found` integer NOT NULL DEFAULT (0),
-	`due_at` datetime NOT NULL,
-	`created_at` datetime NOT NULL,
-	PRIMARY KEY (`id`)
-);
-CREATE UNIQUE INDEX `cancellation_store_id_webhook_id_epoch` ON `cancellations` (`store_id`, `webhook_id`, `epoch`);
-CREATE INDEX `cancellation_due_at` ON `cancellations` (`due_at`);
 CREATE TABLE `idempotency_keys` (
 	`id` uuid NOT NULL,
 	`store_id` uuid NOT NULL,

@@ -93,37 +93,6 @@ var (
 			},
 		},
 	}
-	// CancellationsColumns holds the columns for the "cancellations" table.
-	CancellationsColumns = []*schema.Column{
-		{Name: "id", Type: field.TypeUUID},
-		{Name: "store_id", Type: field.TypeUUID},
-		{Name: "webhook_id", Type: field.TypeUUID},
-		{Name: "epoch", Type: field.TypeInt64},
-		{Name: "position_retry", Type: field.TypeBool, Default: false},
-		{Name: "position_due_at", Type: field.TypeTime},
-		{Name: "position_id", Type: field.TypeUUID},
-		{Name: "found", Type: field.TypeInt64, Default: 0},
-		{Name: "due_at", Type: field.TypeTime},
-		{Name: "created_at", Type: field.TypeTime},
-	}
-	// CancellationsTable holds the schema information for the "cancellations" table.
-	CancellationsTable = &schema.Table{
-		Name:       "cancellations",
-		Columns:    CancellationsColumns,
-		PrimaryKey: []*schema.Column{CancellationsColumns[0]},
-		Indexes: []*schema.Index{
-			{
-				Name:    "cancellation_store_id_webhook_id_epoch",
-				Unique:  true,
-				Columns: []*schema.Column{CancellationsColumns[1], CancellationsColumns[2], CancellationsColumns[3]},
-			},
-			{
-				Name:    "cancellation_due_at",
-				Unique:  false,
-				Columns: []*schema.Column{CancellationsColumns[8]},
-			},
-		},
-	}
 	// ClockMarksColumns holds the columns for the "clock_marks" table.
 	ClockMarksColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString},
@@ -201,9 +170,9 @@ var (
 		PrimaryKey: []*schema.Column{DeliveriesColumns[0]},
 		Indexes: []*schema.Index{
 			{
-				Name:    "delivery_store_id_webhook_id_retry_due_at_id",
+				Name:    "delivery_store_id_webhook_id_epoch_retry_due_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{DeliveriesColumns[1], DeliveriesColumns[2], DeliveriesColumns[5], DeliveriesColumns[6], DeliveriesColumns[0]},
+				Columns: []*schema.Column{DeliveriesColumns[1], DeliveriesColumns[2], DeliveriesColumns[9], DeliveriesColumns[5], DeliveriesColumns[6], DeliveriesColumns[0]},
 			},
 			{
 				Name:    "delivery_due_at",
@@ -570,10 +539,8 @@ var (
 		{Name: "until", Type: field.TypeTime},
 		{Name: "position_at", Type: field.TypeTime},
 		{Name: "position_id", Type: field.TypeUUID},
-		{Name: "again_since", Type: field.TypeTime, Nullable: true},
 		{Name: "stopped", Type: field.TypeBool, Default: false},
 		{Name: "resent", Type: field.TypeInt64, Default: 0},
-		{Name: "due_at", Type: field.TypeTime},
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "finished_at", Type: field.TypeTime, Nullable: true},
 	}
@@ -586,12 +553,12 @@ var (
 			{
 				Name:    "resend_store_id_webhook_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{ResendsColumns[1], ResendsColumns[2], ResendsColumns[11]},
+				Columns: []*schema.Column{ResendsColumns[1], ResendsColumns[2], ResendsColumns[9]},
 			},
 			{
-				Name:    "resend_due_at",
+				Name:    "resend_id",
 				Unique:  false,
-				Columns: []*schema.Column{ResendsColumns[10]},
+				Columns: []*schema.Column{ResendsColumns[0]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "finished_at IS NULL",
 				},
@@ -734,7 +701,6 @@ var (
 		{Name: "disabled_automatically", Type: field.TypeBool, Default: false},
 		{Name: "failing_since", Type: field.TypeTime, Nullable: true},
 		{Name: "epoch", Type: field.TypeInt64, Default: 1},
-		{Name: "epoch_since", Type: field.TypeTime, Nullable: true},
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "updated_at", Type: field.TypeTime},
 		{Name: "store_id", Type: field.TypeUUID},
@@ -747,7 +713,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "webhooks_stores_webhooks",
-				Columns:    []*schema.Column{WebhooksColumns[14]},
+				Columns:    []*schema.Column{WebhooksColumns[13]},
 				RefColumns: []*schema.Column{StoresColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -756,7 +722,7 @@ var (
 			{
 				Name:    "webhook_store_id_created_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{WebhooksColumns[14], WebhooksColumns[12], WebhooksColumns[0]},
+				Columns: []*schema.Column{WebhooksColumns[13], WebhooksColumns[11], WebhooksColumns[0]},
 			},
 		},
 	}
@@ -765,7 +731,6 @@ var (
 		ActivityEntriesTable,
 		AddressCountersTable,
 		APIKeysTable,
-		CancellationsTable,
 		ClockMarksTable,
 		CustomersTable,
 		DeliveriesTable,

@@ -34,8 +34,6 @@ const (
 	FieldFailingSince = "failing_since"
 	// FieldEpoch holds the string denoting the epoch field in the database.
 	FieldEpoch = "epoch"
-	// FieldEpochSince holds the string denoting the epoch_since field in the database.
-	FieldEpochSince = "epoch_since"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// FieldUpdatedAt holds the string denoting the updated_at field in the database.
@@ -58,7 +56,6 @@ var Columns = []string{
 	FieldDisabledAutomatically,
 	FieldFailingSince,
 	FieldEpoch,
-	FieldEpochSince,
 	FieldCreatedAt,
 	FieldUpdatedAt,
 }
@@ -137,11 +134,6 @@ func ByFailingSince(opts ...sql.OrderTermOption) OrderOption {
 // ByEpoch orders the results by the epoch field.
 func ByEpoch(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldEpoch, opts...).ToFunc()
-}
-
-// ByEpochSince orders the results by the epoch_since field.
-func ByEpochSince(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldEpochSince, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

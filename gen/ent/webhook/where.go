@@ -105,11 +105,6 @@ func Epoch(v int64) predicate.Webhook {
 	return predicate.Webhook(sql.FieldEQ(FieldEpoch, v))
 }
 
-// EpochSince applies equality check predicate on the "epoch_since" field. It's identical to EpochSinceEQ.
-func EpochSince(v time.Time) predicate.Webhook {
-	return predicate.Webhook(sql.FieldEQ(FieldEpochSince, v))
-}
-
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Webhook {
 	return predicate.Webhook(sql.FieldEQ(FieldCreatedAt, v))
@@ -553,56 +548,6 @@ func EpochLT(v int64) predicate.Webhook {
 // EpochLTE applies the LTE predicate on the "epoch" field.
 func EpochLTE(v int64) predicate.Webhook {
 	return predicate.Webhook(sql.FieldLTE(FieldEpoch, v))
-}
-
-// EpochSinceEQ applies the EQ predicate on the "epoch_since" field.
-func EpochSinceEQ(v time.Time) predicate.Webhook {
-	return predicate.Webhook(sql.FieldEQ(FieldEpochSince, v))
-}
-
-// EpochSinceNEQ applies the NEQ predicate on the "epoch_since" field.
-func EpochSinceNEQ(v time.Time) predicate.Webhook {
-	return predicate.Webhook(sql.FieldNEQ(FieldEpochSince, v))
-}
-
-// EpochSinceIn applies the In predicate on the "epoch_since" field.
-func EpochSinceIn(vs ...time.Time) predicate.Webhook {
-	return predicate.Webhook(sql.FieldIn(FieldEpochSince, vs...))
-}
-
-// EpochSinceNotIn applies the NotIn predicate on the "epoch_since" field.
-func EpochSinceNotIn(vs ...time.Time) predicate.Webhook {
-	return predicate.Webhook(sql.FieldNotIn(FieldEpochSince, vs...))
-}
-
-// EpochSinceGT applies the GT predicate on the "epoch_since" field.
-func EpochSinceGT(v time.Time) predicate.Webhook {
-	return predicate.Webhook(sql.FieldGT(FieldEpochSince, v))
-}
-
-// EpochSinceGTE applies the GTE predicate on the "epoch_since" field.
-func EpochSinceGTE(v time.Time) predicate.Webhook {
-	return predicate.Webhook(sql.FieldGTE(FieldEpochSince, v))
-}
-
-// EpochSinceLT applies the LT predicate on the "epoch_since" field.
-func EpochSinceLT(v time.Time) predicate.Webhook {
-	return predicate.Webhook(sql.FieldLT(FieldEpochSince, v))
-}
-
-// EpochSinceLTE applies the LTE predicate on the "epoch_since" field.
-func EpochSinceLTE(v time.Time) predicate.Webhook {
-	return predicate.Webhook(sql.FieldLTE(FieldEpochSince, v))
-}
-
-// EpochSinceIsNil applies the IsNil predicate on the "epoch_since" field.
-func EpochSinceIsNil() predicate.Webhook {
-	return predicate.Webhook(sql.FieldIsNull(FieldEpochSince))
-}
-
-// EpochSinceNotNil applies the NotNil predicate on the "epoch_since" field.
-func EpochSinceNotNil() predicate.Webhook {
-	return predicate.Webhook(sql.FieldNotNull(FieldEpochSince))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

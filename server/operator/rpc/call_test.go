@@ -81,7 +81,6 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 		"no such event":        {"EventService/GetEvent", `{"id":"` + none + `"}`, nil, 404, apierr.EventNotFound, nil},
 		"no such resend":       {"DeliveryService/ContinueResend", `{"id":"` + none + `"}`, nil, 404, apierr.ResendNotFound, nil},
 		"a resend by no id":    {"DeliveryService/ContinueResend", `{"id":"x"}`, nil, 404, apierr.ResendNotFound, nil},
-		"a token of nobody":    {"DeliveryService/ContinueResend", `{"id":"` + none + `","continueToken":"now"}`, nil, 400, apierr.ValidationFailed, []string{"continueToken"}},
 		"a resend since never": {"DeliveryService/StartResend", `{"webhookId":"` + none + `"}`, nil, 400, apierr.ValidationFailed, []string{"since"}},
 		"a slug that is taken": {"StoreService/CreateStore", `{"name":"S","slug":"s","currency":"XAF","country":"CM"}`, nil, 409, apierr.SlugTaken, nil},
 		"a phone that is none": {"CustomerService/CreateCustomer", `{"store":"s","phone":"12"}`, nil, 400, apierr.PhoneInvalid, nil},

@@ -93,19 +93,16 @@ type Resend_State int32
 const (
 	// Never sent.
 	Resend_STATE_UNSPECIFIED Resend_State = 0
-	// There is more to do: call ContinueResend with the `continueToken`.
+	// There is more to do: call ContinueResend.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	Resend_running Resend_State = 1
-	// Another process works on it and this call did nothing: call ContinueResend in a while.
-	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
-	Resend_busy Resend_State = 2
 	// All events were resent.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
-	Resend_finished Resend_State = 3
+	Resend_finished Resend_State = 2
 	// The webhook was disabled or deleted meanwhile: the deliveries that had not ended are cancelled,
 	// and some events may not have been resent.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
-	Resend_stopped Resend_State = 4
+	Resend_stopped Resend_State = 3
 )
 
 // Enum value maps for Resend_State.
@@ -113,16 +110,14 @@ var (
 	Resend_State_name = map[int32]string{
 		0: "STATE_UNSPECIFIED",
 		1: "running",
-		2: "busy",
-		3: "finished",
-		4: "stopped",
+		2: "finished",
+		3: "stopped",
 	}
 	Resend_State_value = map[string]int32{
 		"STATE_UNSPECIFIED": 0,
 		"running":           1,
-		"busy":              2,
-		"finished":          3,
-		"stopped":           4,
+		"finished":          2,
+		"stopped":           3,
 	}
 )
 
@@ -669,9 +664,7 @@ func (x *StartResendRequest) GetSince() *timestamppb.Timestamp {
 type ContinueResendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the resend.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The `continueToken` of the answer before; empty to take up a resend that no process works on.
-	ContinueToken string `protobuf:"bytes,2,opt,name=continue_token,json=continueToken,proto3" json:"continue_token,omitempty"`
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -713,13 +706,6 @@ func (x *ContinueResendRequest) GetId() string {
 	return ""
 }
 
-func (x *ContinueResendRequest) GetContinueToken() string {
-	if x != nil {
-		return x.ContinueToken
-	}
-	return ""
-}
-
 // The progress of a resend.
 type Resend struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -732,9 +718,7 @@ type Resend struct {
 	// How many deliveries it has created so far, or sent now that were waiting.
 	Resent int32 `protobuf:"varint,4,opt,name=resent,proto3" json:"resent,omitempty"`
 	// Its state.
-	State Resend_State `protobuf:"varint,5,opt,name=state,proto3,enum=storefront.admin.v1.Resend_State" json:"state,omitempty"`
-	// Lets the next call of ContinueResend go on at once; opaque.
-	ContinueToken string `protobuf:"bytes,6,opt,name=continue_token,json=continueToken,proto3" json:"continue_token,omitempty"`
+	State         Resend_State `protobuf:"varint,5,opt,name=state,proto3,enum=storefront.admin.v1.Resend_State" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -802,13 +786,6 @@ func (x *Resend) GetState() Resend_State {
 		return x.State
 	}
 	return Resend_STATE_UNSPECIFIED
-}
-
-func (x *Resend) GetContinueToken() string {
-	if x != nil {
-		return x.ContinueToken
-	}
-	return ""
 }
 
 // One attempt.
@@ -981,24 +958,21 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\x12StartResendRequest\x12\x1d\n" +
 	"\n" +
 	"webhook_id\x18\x01 \x01(\tR\twebhookId\x120\n" +
-	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"N\n" +
+	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"'\n" +
 	"\x15ContinueResendRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
-	"\x0econtinue_token\x18\x02 \x01(\tR\rcontinueToken\"\xb3\x02\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x82\x02\n" +
 	"\x06Resend\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
 	"webhook_id\x18\x02 \x01(\tR\twebhookId\x120\n" +
 	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x16\n" +
 	"\x06resent\x18\x04 \x01(\x05R\x06resent\x127\n" +
-	"\x05state\x18\x05 \x01(\x0e2!.storefront.admin.v1.Resend.StateR\x05state\x12%\n" +
-	"\x0econtinue_token\x18\x06 \x01(\tR\rcontinueToken\"P\n" +
+	"\x05state\x18\x05 \x01(\x0e2!.storefront.admin.v1.Resend.StateR\x05state\"F\n" +
 	"\x05State\x12\x15\n" +
 	"\x11STATE_UNSPECIFIED\x10\x00\x12\v\n" +
-	"\arunning\x10\x01\x12\b\n" +
-	"\x04busy\x10\x02\x12\f\n" +
-	"\bfinished\x10\x03\x12\v\n" +
-	"\astopped\x10\x042\xf5\x03\n" +
+	"\arunning\x10\x01\x12\f\n" +
+	"\bfinished\x10\x02\x12\v\n" +
+	"\astopped\x10\x032\xf5\x03\n" +
 	"\x0fDeliveryService\x12n\n" +
 	"\x0eListDeliveries\x12*.storefront.admin.v1.ListDeliveriesRequest\x1a+.storefront.admin.v1.ListDeliveriesResponse\"\x03\x90\x02\x01\x12e\n" +
 	"\vGetDelivery\x12'.storefront.admin.v1.GetDeliveryRequest\x1a(.storefront.admin.v1.GetDeliveryResponse\"\x03\x90\x02\x01\x12[\n" +

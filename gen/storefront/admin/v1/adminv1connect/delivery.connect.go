@@ -66,10 +66,9 @@ type DeliveryServiceClient interface {
 	ResendDelivery(context.Context, *v1.ResendDeliveryRequest) (*v1.Delivery, error)
 	// Starts to resend to a webhook every event since a time that it subscribes to and that never
 	// succeeded there, also events that came while it was disabled; of deliveries that wait, the next attempt is
-	// made now. Call ContinueResend until the resend
-	// has finished; a worker continues one that nobody continues for 15 seconds. It never sends an event
-	// twice, however often it is called: it joins a resend that has not finished, which then checks again
-	// the events that it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
+	// made now. Call ContinueResend until the resend has finished; workers continue it too. It sends no event
+	// twice, however many resends there are: an event that is on its way to the webhook is passed over. Refused
+	// with `webhook_not_found` or `webhook_disabled`.
 	StartResend(context.Context, *v1.StartResendRequest) (*v1.Resend, error)
 	// Carries out the next part of a resend and returns its progress. Refused with `resend_not_found`.
 	ContinueResend(context.Context, *v1.ContinueResendRequest) (*v1.Resend, error)
@@ -191,10 +190,9 @@ type DeliveryServiceHandler interface {
 	ResendDelivery(context.Context, *v1.ResendDeliveryRequest) (*v1.Delivery, error)
 	// Starts to resend to a webhook every event since a time that it subscribes to and that never
 	// succeeded there, also events that came while it was disabled; of deliveries that wait, the next attempt is
-	// made now. Call ContinueResend until the resend
-	// has finished; a worker continues one that nobody continues for 15 seconds. It never sends an event
-	// twice, however often it is called: it joins a resend that has not finished, which then checks again
-	// the events that it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
+	// made now. Call ContinueResend until the resend has finished; workers continue it too. It sends no event
+	// twice, however many resends there are: an event that is on its way to the webhook is passed over. Refused
+	// with `webhook_not_found` or `webhook_disabled`.
 	StartResend(context.Context, *v1.StartResendRequest) (*v1.Resend, error)
 	// Carries out the next part of a resend and returns its progress. Refused with `resend_not_found`.
 	ContinueResend(context.Context, *v1.ContinueResendRequest) (*v1.Resend, error)

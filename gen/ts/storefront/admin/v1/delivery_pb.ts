@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/delivery.proto.
  */
 export const file_storefront_admin_v1_delivery: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2RlbGl2ZXJ5LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIvwFCghEZWxpdmVyeRIKCgJpZBgBIAEoCRIQCghldmVudF9pZBgCIAEoCRISCgpldmVudF90eXBlGAMgASgJEhIKCndlYmhvb2tfaWQYBCABKAkSNAoGc3RhdHVzGAUgASgOMiQuc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeS5TdGF0dXMSFQoNYXR0ZW1wdF9jb3VudBgGIAEoBRIzCg9uZXh0X2F0dGVtcHRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KEGxhc3Rfc3RhdHVzX2NvZGUYCCABKAVIAIgBARIXCgpsYXN0X2Vycm9yGAkgASgJSAGIAQESLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHN0b3JlX2lkGAwgASgJEjcKCGF0dGVtcHRzGA0gAygLMiUuc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeS5BdHRlbXB0GsYBCgdBdHRlbXB0Eg4KBm51bWJlchgBIAEoBRIuCgpzdGFydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtkdXJhdGlvbl9tcxgDIAEoAxIYCgtzdGF0dXNfY29kZRgEIAEoBUgAiAEBEhIKBWVycm9yGAUgASgJSAGIAQESEwoGYW5zd2VyGAYgASgJSAKIAQFCDgoMX3N0YXR1c19jb2RlQggKBl9lcnJvckIJCgdfYW5zd2VyIlcKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABILCgdwZW5kaW5nEAESDQoJc3VjY2VlZGVkEAISCgoGZmFpbGVkEAMSDQoJY2FuY2VsbGVkEARCEwoRX2xhc3Rfc3RhdHVzX2NvZGVCDQoLX2xhc3RfZXJyb3Ii+QEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRISCgp3ZWJob29rX2lkGAIgASgJEjkKBnN0YXR1cxgDIAEoDjIkLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsaXZlcnkuU3RhdHVzSACIAQESEgoKZXZlbnRfdHlwZRgEIAEoCRIWCglwYWdlX3NpemUYBSABKAVIAYgBARISCgpwYWdlX3Rva2VuGAYgASgJEikKBXNpbmNlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfc3RhdHVzQgwKCl9wYWdlX3NpemUiZAoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIxCgpkZWxpdmVyaWVzGAEgAygLMh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIAoSR2V0RGVsaXZlcnlSZXF1ZXN0EgoKAmlkGAEgASgJImgKE0dldERlbGl2ZXJ5UmVzcG9uc2USLwoIZGVsaXZlcnkYASABKAsyHS5zdG9yZWZyb250LmFkbWluLnYxLkRlbGl2ZXJ5EhQKB3BheWxvYWQYAiABKAlIAIgBAUIKCghfcGF5bG9hZCIjChVSZXNlbmREZWxpdmVyeVJlcXVlc3QSCgoCaWQYASABKAkiUwoSU3RhcnRSZXNlbmRSZXF1ZXN0EhIKCndlYmhvb2tfaWQYASABKAkSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjsKFUNvbnRpbnVlUmVzZW5kUmVxdWVzdBIKCgJpZBgBIAEoCRIWCg5jb250aW51ZV90b2tlbhgCIAEoCSL/AQoGUmVzZW5kEgoKAmlkGAEgASgJEhIKCndlYmhvb2tfaWQYAiABKAkSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlc2VudBgEIAEoBRIwCgVzdGF0ZRgFIAEoDjIhLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzZW5kLlN0YXRlEhYKDmNvbnRpbnVlX3Rva2VuGAYgASgJIlAKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASCwoHcnVubmluZxABEggKBGJ1c3kQAhIMCghmaW5pc2hlZBADEgsKB3N0b3BwZWQQBDL1AwoPRGVsaXZlcnlTZXJ2aWNlEm4KDkxpc3REZWxpdmVyaWVzEiouc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaKy5zdG9yZWZyb250LmFkbWluLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2UiA5ACARJlCgtHZXREZWxpdmVyeRInLnN0b3JlZnJvbnQuYWRtaW4udjEuR2V0RGVsaXZlcnlSZXF1ZXN0Giguc3RvcmVmcm9udC5hZG1pbi52MS5HZXREZWxpdmVyeVJlc3BvbnNlIgOQAgESWwoOUmVzZW5kRGVsaXZlcnkSKi5zdG9yZWZyb250LmFkbWluLnYxLlJlc2VuZERlbGl2ZXJ5UmVxdWVzdBodLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsaXZlcnkSUwoLU3RhcnRSZXNlbmQSJy5zdG9yZWZyb250LmFkbWluLnYxLlN0YXJ0UmVzZW5kUmVxdWVzdBobLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzZW5kElkKDkNvbnRpbnVlUmVzZW5kEiouc3RvcmVmcm9udC5hZG1pbi52MS5Db250aW51ZVJlc2VuZFJlcXVlc3QaGy5zdG9yZWZyb250LmFkbWluLnYxLlJlc2VuZEI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2RlbGl2ZXJ5LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIvwFCghEZWxpdmVyeRIKCgJpZBgBIAEoCRIQCghldmVudF9pZBgCIAEoCRISCgpldmVudF90eXBlGAMgASgJEhIKCndlYmhvb2tfaWQYBCABKAkSNAoGc3RhdHVzGAUgASgOMiQuc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeS5TdGF0dXMSFQoNYXR0ZW1wdF9jb3VudBgGIAEoBRIzCg9uZXh0X2F0dGVtcHRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KEGxhc3Rfc3RhdHVzX2NvZGUYCCABKAVIAIgBARIXCgpsYXN0X2Vycm9yGAkgASgJSAGIAQESLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHN0b3JlX2lkGAwgASgJEjcKCGF0dGVtcHRzGA0gAygLMiUuc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeS5BdHRlbXB0GsYBCgdBdHRlbXB0Eg4KBm51bWJlchgBIAEoBRIuCgpzdGFydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtkdXJhdGlvbl9tcxgDIAEoAxIYCgtzdGF0dXNfY29kZRgEIAEoBUgAiAEBEhIKBWVycm9yGAUgASgJSAGIAQESEwoGYW5zd2VyGAYgASgJSAKIAQFCDgoMX3N0YXR1c19jb2RlQggKBl9lcnJvckIJCgdfYW5zd2VyIlcKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABILCgdwZW5kaW5nEAESDQoJc3VjY2VlZGVkEAISCgoGZmFpbGVkEAMSDQoJY2FuY2VsbGVkEARCEwoRX2xhc3Rfc3RhdHVzX2NvZGVCDQoLX2xhc3RfZXJyb3Ii+QEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRISCgp3ZWJob29rX2lkGAIgASgJEjkKBnN0YXR1cxgDIAEoDjIkLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsaXZlcnkuU3RhdHVzSACIAQESEgoKZXZlbnRfdHlwZRgEIAEoCRIWCglwYWdlX3NpemUYBSABKAVIAYgBARISCgpwYWdlX3Rva2VuGAYgASgJEikKBXNpbmNlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfc3RhdHVzQgwKCl9wYWdlX3NpemUiZAoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIxCgpkZWxpdmVyaWVzGAEgAygLMh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIAoSR2V0RGVsaXZlcnlSZXF1ZXN0EgoKAmlkGAEgASgJImgKE0dldERlbGl2ZXJ5UmVzcG9uc2USLwoIZGVsaXZlcnkYASABKAsyHS5zdG9yZWZyb250LmFkbWluLnYxLkRlbGl2ZXJ5EhQKB3BheWxvYWQYAiABKAlIAIgBAUIKCghfcGF5bG9hZCIjChVSZXNlbmREZWxpdmVyeVJlcXVlc3QSCgoCaWQYASABKAkiUwoSU3RhcnRSZXNlbmRSZXF1ZXN0EhIKCndlYmhvb2tfaWQYASABKAkSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiMKFUNvbnRpbnVlUmVzZW5kUmVxdWVzdBIKCgJpZBgBIAEoCSLdAQoGUmVzZW5kEgoKAmlkGAEgASgJEhIKCndlYmhvb2tfaWQYAiABKAkSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlc2VudBgEIAEoBRIwCgVzdGF0ZRgFIAEoDjIhLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzZW5kLlN0YXRlIkYKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASCwoHcnVubmluZxABEgwKCGZpbmlzaGVkEAISCwoHc3RvcHBlZBADMvUDCg9EZWxpdmVyeVNlcnZpY2USbgoOTGlzdERlbGl2ZXJpZXMSKi5zdG9yZWZyb250LmFkbWluLnYxLkxpc3REZWxpdmVyaWVzUmVxdWVzdBorLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZSIDkAIBEmUKC0dldERlbGl2ZXJ5Eicuc3RvcmVmcm9udC5hZG1pbi52MS5HZXREZWxpdmVyeVJlcXVlc3QaKC5zdG9yZWZyb250LmFkbWluLnYxLkdldERlbGl2ZXJ5UmVzcG9uc2UiA5ACARJbCg5SZXNlbmREZWxpdmVyeRIqLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzZW5kRGVsaXZlcnlSZXF1ZXN0Gh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeRJTCgtTdGFydFJlc2VuZBInLnN0b3JlZnJvbnQuYWRtaW4udjEuU3RhcnRSZXNlbmRSZXF1ZXN0Ghsuc3RvcmVmcm9udC5hZG1pbi52MS5SZXNlbmQSWQoOQ29udGludWVSZXNlbmQSKi5zdG9yZWZyb250LmFkbWluLnYxLkNvbnRpbnVlUmVzZW5kUmVxdWVzdBobLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzZW5kQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * The delivery of one event to one webhook.
@@ -430,13 +430,6 @@ export type ContinueResendRequest = Message<"storefront.admin.v1.ContinueResendR
    * @generated from field: string id = 1;
    */
   id: string;
-
-  /**
-   * The `continueToken` of the answer before; empty to take up a resend that no process works on.
-   *
-   * @generated from field: string continue_token = 2;
-   */
-  continueToken: string;
 };
 
 /**
@@ -486,13 +479,6 @@ export type Resend = Message<"storefront.admin.v1.Resend"> & {
    * @generated from field: storefront.admin.v1.Resend.State state = 5;
    */
   state: Resend_State;
-
-  /**
-   * Lets the next call of ContinueResend go on at once; opaque.
-   *
-   * @generated from field: string continue_token = 6;
-   */
-  continueToken: string;
 };
 
 /**
@@ -516,7 +502,7 @@ export enum Resend_State {
   STATE_UNSPECIFIED = 0,
 
   /**
-   * There is more to do: call ContinueResend with the `continueToken`.
+   * There is more to do: call ContinueResend.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
    * @generated from enum value: running = 1;
@@ -524,29 +510,21 @@ export enum Resend_State {
   running = 1,
 
   /**
-   * Another process works on it and this call did nothing: call ContinueResend in a while.
-   * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
-   *
-   * @generated from enum value: busy = 2;
-   */
-  busy = 2,
-
-  /**
    * All events were resent.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
-   * @generated from enum value: finished = 3;
+   * @generated from enum value: finished = 2;
    */
-  finished = 3,
+  finished = 2,
 
   /**
    * The webhook was disabled or deleted meanwhile: the deliveries that had not ended are cancelled,
    * and some events may not have been resent.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
-   * @generated from enum value: stopped = 4;
+   * @generated from enum value: stopped = 3;
    */
-  stopped = 4,
+  stopped = 3,
 }
 
 /**
@@ -600,10 +578,9 @@ export const DeliveryService: GenService<{
   /**
    * Starts to resend to a webhook every event since a time that it subscribes to and that never
    * succeeded there, also events that came while it was disabled; of deliveries that wait, the next attempt is
-   * made now. Call ContinueResend until the resend
-   * has finished; a worker continues one that nobody continues for 15 seconds. It never sends an event
-   * twice, however often it is called: it joins a resend that has not finished, which then checks again
-   * the events that it has passed. Refused with `webhook_not_found` or `webhook_disabled`.
+   * made now. Call ContinueResend until the resend has finished; workers continue it too. It sends no event
+   * twice, however many resends there are: an event that is on its way to the webhook is passed over. Refused
+   * with `webhook_not_found` or `webhook_disabled`.
    *
    * @generated from rpc storefront.admin.v1.DeliveryService.StartResend
    */

@@ -1,0 +1,132 @@
+-- Statements of a worker on PostgreSQL. $1 is the moment of the database's clock where a statement needs the
+-- present: null, or the time of a test.
+
+-- name: take
+-- Takes the oldest entries of the outbox, with the webhooks that subscribe to each.
+WITH taken AS (
+ DELETE FROM outbox WHERE id = ANY (ARRAY(SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
+ RETURNING id, event_id, store_id, type)
+SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, w.epoch, e.payload, e.request_id, e.trace
+ FROM taken t
+ LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled AND w.events ? t.type
+ LEFT JOIN events e ON e.store_id = t.store_id AND e.id = t.event_id
+ ORDER BY t.id, w.id
+
+-- name: insert
+INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
+SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
+ COALESCE($1::timestamptz, now()) + CASE WHEN r.lease IS NULL THEN 0 ELSE $2::bigint END * interval '1 millisecond',
+ r.lease, '[]', $3, r.epoch
+ FROM jsonb_to_recordset($4::jsonb)
+  AS r(id uuid, store_id uuid, webhook_id uuid, event_id uuid, event_type text, lease uuid, epoch bigint)
+
+-- name: due
+-- Finds the lanes by jumping along their index from the first row of one to the first of the next, however many
+-- rows each has.
+WITH RECURSIVE lanes AS (
+ (SELECT store_id, webhook_id, epoch, retry, due_at FROM deliveries ORDER BY store_id, webhook_id, epoch, retry, due_at LIMIT 1)
+ UNION ALL
+ SELECT n.* FROM lanes l CROSS JOIN LATERAL (
+  SELECT d.store_id, d.webhook_id, d.epoch, d.retry, d.due_at FROM deliveries d
+  WHERE (d.store_id, d.webhook_id, d.epoch, d.retry) > (l.store_id, l.webhook_id, l.epoch, l.retry)
+  ORDER BY d.store_id, d.webhook_id, d.epoch, d.retry, d.due_at LIMIT 1) n)
+SELECT n.at, d.store_id, d.webhook_id, d.retry FROM (SELECT COALESCE($1::timestamptz, now()) AS at) n
+ LEFT JOIN lanes d ON d.due_at <= n.at
+
+-- name: due since
+SELECT n.at, d.store_id, d.webhook_id, d.retry FROM (SELECT COALESCE($1::timestamptz, now()) AS at) n LEFT JOIN (
+ SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= COALESCE($1::timestamptz, now())
+ ) d ON true
+
+-- name: claim
+WITH want AS (
+ SELECT r.*, w.epoch, w.url, w.secret, w.secret_key
+ FROM jsonb_to_recordset($2::jsonb) AS r(store_id uuid, webhook_id uuid, retry boolean, max integer)
+ JOIN webhooks w ON w.store_id = r.store_id AND w.id = r.webhook_id AND w.enabled),
+due AS (
+ SELECT f.id, want.url, want.secret, want.secret_key FROM want CROSS JOIN LATERAL (
+  SELECT d.id FROM deliveries d
+  WHERE d.store_id = want.store_id AND d.webhook_id = want.webhook_id AND d.epoch = want.epoch AND d.retry = want.retry
+   AND d.due_at <= COALESCE($1::timestamptz, now())
+  ORDER BY d.due_at, d.id LIMIT want.max FOR UPDATE SKIP LOCKED) f),
+leased AS (
+ UPDATE deliveries d SET lease = gen_random_uuid(),
+  due_at = COALESCE($1::timestamptz, now()) + $3::bigint * interval '1 millisecond'
+ FROM due WHERE d.id = due.id
+ RETURNING d.*, due.url, due.secret, due.secret_key)
+SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch,
+ d.url, d.secret, d.secret_key, e.payload, e.request_id, e.trace
+ FROM leased d LEFT JOIN events e ON e.store_id = d.store_id AND e.id = d.event_id
+
+-- name: end
+WITH gone AS (
+ DELETE FROM deliveries d USING jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid, status text, attempts text)
+ WHERE d.id = r.id AND d.lease = r.lease
+ RETURNING d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.status, r.attempts, d.created_at)
+INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
+SELECT id, store_id, webhook_id, event_id, event_type, status, convert_to(attempts, 'UTF8'), created_at,
+ date_trunc('milliseconds', COALESCE($1::timestamptz, now())) FROM gone
+
+-- name: wait
+UPDATE deliveries d SET retry = true, lease = NULL, attempts = convert_to(r.attempts, 'UTF8'),
+ due_at = COALESCE($1::timestamptz, now()) + r.delay * interval '1 millisecond'
+ FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid, attempts text, delay bigint)
+ WHERE d.id = r.id AND d.lease = r.lease
+
+-- name: release
+UPDATE deliveries d SET lease = NULL, due_at = COALESCE($1::timestamptz, now())
+ FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid) WHERE d.id = r.id AND d.lease = r.lease
+
+-- name: mark
+-- Skips a webhook whose row is locked: its next outcome marks it.
+UPDATE webhooks SET failing_since = CASE WHEN m.failed THEN date_trunc('milliseconds', COALESCE($1::timestamptz, now())) END
+ FROM (SELECT w.id, r.failed FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, succeeded boolean, failed boolean)
+  JOIN webhooks w ON w.id = r.id AND w.enabled
+   AND CASE WHEN r.failed THEN r.succeeded OR w.failing_since IS NULL ELSE w.failing_since IS NOT NULL END
+  FOR UPDATE OF w SKIP LOCKED) m
+ WHERE webhooks.id = m.id
+
+-- name: health
+SELECT id, COALESCE(failing_since <= COALESCE($1::timestamptz, now()) - $2::bigint * interval '1 millisecond', false), epoch
+ FROM webhooks WHERE enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($3::jsonb))
+
+-- name: cancelled
+WITH RECURSIVE made AS (
+ (SELECT store_id, webhook_id, epoch FROM deliveries ORDER BY store_id, webhook_id, epoch LIMIT 1)
+ UNION ALL
+ SELECT n.* FROM made m CROSS JOIN LATERAL (
+  SELECT d.store_id, d.webhook_id, d.epoch FROM deliveries d
+  WHERE (d.store_id, d.webhook_id, d.epoch) > (m.store_id, m.webhook_id, m.epoch)
+  ORDER BY d.store_id, d.webhook_id, d.epoch LIMIT 1) n)
+SELECT m.* FROM made m WHERE NOT EXISTS (
+ SELECT 1 FROM webhooks w WHERE w.store_id = m.store_id AND w.id = m.webhook_id AND w.enabled AND w.epoch = m.epoch)
+
+-- name: cancel
+WITH gone AS (
+ DELETE FROM deliveries WHERE id = ANY (ARRAY(
+  SELECT id FROM deliveries WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4
+   AND (lease IS NULL OR due_at <= COALESCE($1::timestamptz, now()))
+  ORDER BY retry, due_at, id LIMIT $5 FOR UPDATE SKIP LOCKED))
+ RETURNING id, store_id, webhook_id, event_id, event_type, attempts, created_at)
+INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
+SELECT id, store_id, webhook_id, event_id, event_type, 'cancelled', attempts, created_at,
+ GREATEST(created_at, COALESCE($1::timestamptz, now())) FROM gone
+
+-- name: backlog
+-- The oldest entry has the id of its event, which contains the time. Deliveries are counted lane by lane, so that
+-- first attempts and retries do not read each other's rows, nor cancelled ones.
+WITH RECURSIVE made AS (
+ (SELECT store_id, webhook_id FROM deliveries ORDER BY store_id, webhook_id LIMIT 1)
+ UNION ALL
+ SELECT n.* FROM made m CROSS JOIN LATERAL (
+  SELECT d.store_id, d.webhook_id FROM deliveries d
+  WHERE (d.store_id, d.webhook_id) > (m.store_id, m.webhook_id) ORDER BY d.store_id, d.webhook_id LIMIT 1) n),
+live AS (SELECT m.*, w.epoch FROM made m JOIN webhooks w ON w.store_id = m.store_id AND w.id = m.webhook_id AND w.enabled)
+SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
+ (SELECT count(*) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000) o),
+ (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
+  SELECT 1 FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.epoch = l.epoch AND d.retry = false
+  LIMIT 10000) d LIMIT 10000) f),
+ (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
+  SELECT 1 FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.epoch = l.epoch AND d.retry = true
+  LIMIT 10000) d LIMIT 10000) r)

@@ -1,0 +1,94 @@
+-- Statements of a worker on SQLite, whose arguments are those on PostgreSQL. $1 is the present in milliseconds.
+-- There is a single writer, so that nothing locks rows. Two statements under one name, with a semicolon between
+-- them, run one after the other; the first one's count of rows is that of both.
+
+-- name: take
+SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, w.epoch, e.payload, e.request_id, e.trace
+ FROM (SELECT * FROM outbox WHERE id > $1 ORDER BY id LIMIT $2) t
+ LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled
+  AND EXISTS (SELECT 1 FROM json_each(w.events) s WHERE s.value = t.type)
+ LEFT JOIN events e ON e.id = t.event_id
+ ORDER BY t.id, w.id
+
+-- name: drop
+DELETE FROM outbox WHERE id <= $1
+
+-- name: insert
+INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
+SELECT r.value->>'id', r.value->>'store_id', r.value->>'webhook_id', r.value->>'event_id', r.value->>'event_type', false,
+ $1 + iif(r.value->>'lease' IS NULL, 0, $2), r.value->>'lease', CAST('[]' AS BLOB), $3, r.value->>'epoch'
+ FROM json_each($4) r
+
+-- name: due
+-- The ids of the first delivery of each lane, and a null at the end.
+WITH RECURSIVE lanes (id) AS (
+ SELECT (SELECT id FROM deliveries ORDER BY store_id, webhook_id, epoch, retry, due_at, id LIMIT 1)
+ UNION ALL
+ SELECT (SELECT d.id FROM deliveries d
+  WHERE (d.store_id, d.webhook_id, d.epoch, d.retry) > (p.store_id, p.webhook_id, p.epoch, p.retry)
+  ORDER BY d.store_id, d.webhook_id, d.epoch, d.retry, d.due_at, d.id LIMIT 1) FROM lanes l JOIN deliveries p ON p.id = l.id)
+SELECT NULL, d.store_id, d.webhook_id, d.retry FROM lanes l JOIN deliveries d ON d.id = l.id WHERE d.due_at <= $1
+
+-- name: due since
+SELECT NULL, store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= $1 GROUP BY store_id, webhook_id, retry
+
+-- name: lease
+UPDATE deliveries SET lease = $1, due_at = $2 WHERE id IN (
+ SELECT d.id FROM webhooks w JOIN deliveries d ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch
+ WHERE w.store_id = $3 AND w.id = $4 AND w.enabled AND d.retry = $5 AND d.due_at <= $6
+ ORDER BY d.due_at, d.id LIMIT $7)
+
+-- name: leased
+SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch,
+ w.url, w.secret, w.secret_key, e.payload, e.request_id, e.trace
+ FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id LEFT JOIN events e ON e.id = d.event_id
+ WHERE d.due_at = $1 AND d.lease = $2
+
+-- name: end
+INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
+SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.value->>'status', CAST(r.value->>'attempts' AS BLOB),
+ d.created_at, $1
+ FROM json_each($2) r JOIN deliveries d ON d.id = r.value->>'id' AND d.lease = r.value->>'lease';
+DELETE FROM deliveries WHERE id IN (
+ SELECT d.id FROM json_each($2) r JOIN deliveries d ON d.id = r.value->>'id' AND d.lease = r.value->>'lease')
+
+-- name: wait
+UPDATE deliveries SET retry = true, lease = NULL, attempts = CAST(r.value->>'attempts' AS BLOB), due_at = $1 + (r.value->>'delay')
+ FROM json_each($2) r WHERE deliveries.id = r.value->>'id' AND deliveries.lease = r.value->>'lease'
+
+-- name: release
+UPDATE deliveries SET lease = NULL, due_at = $1
+ FROM json_each($2) r WHERE deliveries.id = r.value->>'id' AND deliveries.lease = r.value->>'lease'
+
+-- name: mark
+UPDATE webhooks SET failing_since = iif(r.value->>'failed', $1, NULL)
+ FROM json_each($2) r WHERE webhooks.id = r.value->>'id' AND webhooks.enabled
+ AND iif(r.value->>'failed', r.value->>'succeeded' OR webhooks.failing_since IS NULL, webhooks.failing_since IS NOT NULL)
+
+-- name: health
+SELECT id, COALESCE(failing_since <= $1 - $2, false), epoch FROM webhooks WHERE enabled AND id IN (SELECT value FROM json_each($3))
+
+-- name: cancelled
+WITH RECURSIVE made (id) AS (
+ SELECT (SELECT id FROM deliveries ORDER BY store_id, webhook_id, epoch, retry, due_at, id LIMIT 1)
+ UNION ALL
+ SELECT (SELECT d.id FROM deliveries d WHERE (d.store_id, d.webhook_id, d.epoch) > (p.store_id, p.webhook_id, p.epoch)
+  ORDER BY d.store_id, d.webhook_id, d.epoch, d.retry, d.due_at, d.id LIMIT 1) FROM made m JOIN deliveries p ON p.id = m.id)
+SELECT d.store_id, d.webhook_id, d.epoch FROM made m JOIN deliveries d ON d.id = m.id WHERE NOT EXISTS (
+ SELECT 1 FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch)
+
+-- name: cancel
+INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
+SELECT id, store_id, webhook_id, event_id, event_type, 'cancelled', attempts, created_at, max(created_at, $1) FROM deliveries
+ WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR due_at <= $1) ORDER BY retry, due_at, id LIMIT $5;
+DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
+ WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR due_at <= $1) ORDER BY retry, due_at, id LIMIT $5)
+
+-- name: backlog
+-- The embedded database has no more than one machine's work, and reads it off the index.
+SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
+ (SELECT count(*) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000)),
+ (SELECT count(*) FROM (SELECT d.id FROM webhooks w CROSS JOIN deliveries d
+  ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = false WHERE w.enabled LIMIT 10000)),
+ (SELECT count(*) FROM (SELECT d.id FROM webhooks w CROSS JOIN deliveries d
+  ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = true WHERE w.enabled LIMIT 10000))
