@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -17,29 +18,31 @@ type cli struct {
 	Output string `short:"o" enum:"text,json,csv" default:"text" placeholder:"FORMAT" help:"Format of standard output: text, one JSON value (json), or of lists CSV (csv)."`
 	Config string `placeholder:"FILE" help:"YAML file with settings; its keys are names of flags."`
 
-	Dev        devCmd        `cmd:"" help:"Run everything on an embedded database, with a demo store and a new API key."`
-	Server     serverCmd     `cmd:"" help:"Serve the public API and the operator's listener."`
-	Worker     workerCmd     `cmd:"" help:"Deliver webhooks."`
-	Migrate    migrateCmd    `cmd:"" help:"Bring the database's schema up to date, or show how far it is."`
-	Store      storeCmd      `cmd:"" help:"Create, list, show and update stores."`
-	Key        keyCmd        `cmd:"" help:"Create, list and revoke a store's API keys."`
-	Product    productCmd    `cmd:"" help:"Create, list, show and update products."`
-	Customer   customerCmd   `cmd:"" help:"List and show customers."`
-	Order      orderCmd      `cmd:"" help:"Record and list orders, and mark them as paid, failed, cancelled or refunded."`
-	Link       linkCmd       `cmd:"" help:"Create, list, show, update, enable and disable payment links."`
-	Webhook    webhookCmd    `cmd:"" help:"Register, change and test the webhooks of a store."`
-	Delivery   deliveryCmd   `cmd:"" help:"Read the journal of deliveries, and send again."`
-	Event      eventCmd      `cmd:"" help:"Forward an event again."`
-	Listen     listenCmd     `cmd:"" help:"Forward a store's events to an address of this machine."`
-	Trigger    triggerCmd    `cmd:"" help:"Make an event of a type, with demo data."`
-	Activity   activityCmd   `cmd:"" help:"Read a store's activity journal."`
-	Dashboard  dashboardCmd  `cmd:"" help:"Let members in to the dashboard of their store."`
-	Import     importCmd     `cmd:"" help:"Load existing products, customers or orders in bulk."`
-	Secret     secretCmd     `cmd:"" help:"Make secrets for the service's settings, and replace the secret key."`
-	Backup     backupCmd     `cmd:"" help:"Copy a SQLite database while it is in use."`
-	Doctor     doctorCmd     `cmd:"" help:"Check this set-up, and suggest fixes."`
-	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
-	Version    versionCmd    `cmd:"" help:"Show version, commit and Go version."`
+	Dev        devCmd        `cmd:"" group:"run" help:"Run everything on an embedded database, with a demo store and a new API key."`
+	Server     serverCmd     `cmd:"" group:"run" help:"Serve the public API and the operator's listener."`
+	Worker     workerCmd     `cmd:"" group:"run" help:"Deliver webhooks."`
+	Migrate    migrateCmd    `cmd:"" group:"run" help:"Bring the database's schema up to date, or show how far it is."`
+	Store      storeCmd      `cmd:"" group:"sell" help:"Create, list, show and update stores."`
+	Key        keyCmd        `cmd:"" group:"connect" help:"Create, list, show and revoke a store's API keys."`
+	Product    productCmd    `cmd:"" group:"sell" help:"Create, list, show and update products."`
+	Customer   customerCmd   `cmd:"" group:"sell" help:"Create, list, show and update customers."`
+	Order      orderCmd      `cmd:"" group:"sell" help:"Record and list orders, and mark them as paid, failed, cancelled or refunded."`
+	Link       linkCmd       `cmd:"" group:"sell" help:"Create, list, show, update, enable and disable payment links."`
+	Webhook    webhookCmd    `cmd:"" group:"connect" help:"Register, change and test the webhooks of a store."`
+	Delivery   deliveryCmd   `cmd:"" group:"connect" help:"Read the journal of deliveries, and send again."`
+	Event      eventCmd      `cmd:"" group:"connect" help:"Forward an event again."`
+	Listen     listenCmd     `cmd:"" group:"connect" help:"Forward a store's events to an address of this machine."`
+	Trigger    triggerCmd    `cmd:"" group:"connect" help:"Make an event of a type, with demo data."`
+	Activity   activityCmd   `cmd:"" group:"sell" help:"Read a store's activity journal."`
+	Dashboard  dashboardCmd  `cmd:"" group:"sell" help:"Let members in to the dashboard of their store."`
+	Import     importCmd     `cmd:"" group:"sell" help:"Load existing products, customers or orders in bulk."`
+	Secret     secretCmd     `cmd:"" group:"keep" help:"Make secrets for the service's settings, and replace the secret key."`
+	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy a SQLite database while it is in use."`
+	Doctor     doctorCmd     `cmd:"" group:"keep" help:"Check this set-up, and suggest fixes."`
+	Completion completionCmd `cmd:"" group:"keep" help:"Print the completion script of a shell."`
+	Health     healthCmd     `cmd:"" group:"keep" help:"Tell whether the server or worker beside it is ready."`
+	Help       helpCmd       `cmd:"" group:"keep" help:"Show the help of a command."`
+	Version    versionCmd    `cmd:"" group:"keep" help:"Show version, commit and Go version, as --version does."`
 }
 
 // description is the help of the whole.
@@ -74,6 +77,26 @@ func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 	return parser, addHelp(parser.Model.Node)
 }
 
+// groups are those of the commands in the help of the whole.
+var groups = []kong.Group{
+	{Key: "run", Title: "Run the service:"}, {Key: "sell", Title: "Stores and what they sell:"},
+	{Key: "connect", Title: "Keys, webhooks and events:"}, {Key: "keep", Title: "Install, check and keep:"},
+}
+
+// namesIn are the flags and arguments by which a command line names what it is about.
+func namesIn(k *kong.Context) map[string]string {
+	names := map[string]string{}
+	for _, step := range k.Path {
+		switch {
+		case step.Flag != nil && step.Flag.Name == "store":
+			names["store"], _ = k.FlagValue(step.Flag).(string)
+		case step.Positional != nil && step.Positional.Target.Kind() == reflect.String:
+			names[step.Positional.Name] = step.Positional.Target.String()
+		}
+	}
+	return names
+}
+
 // isList reports whether a command prints a list, as all do that are called so and those that print migrations.
 func isList(n *kong.Node) bool { return n != nil && (n.Name == "list" || n.Parent.Name == "migrate") }
 
@@ -84,13 +107,11 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	var c cli
 	exited := false
 	s := &settings{env: env}
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
 	parser, err := newParser(&c,
 		kong.Name("storefront"), kong.Description(description), kong.Writers(out, errs),
 		kong.Exit(func(int) { exited = true }), kong.Resolvers(s), kong.Bind(s),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}), kong.ValueFormatter(describe),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}), kong.ValueFormatter(describe), kong.KindMapper(reflect.String, words{}),
+		kong.ExplicitGroups(groups),
 	)
 	if err != nil {
 		return complain(errs, fmt.Errorf("read the command line's grammar: %w", err), "")
@@ -98,7 +119,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	if complete(parser, env) {
 		return 0
 	}
-	k, err := parser.Parse(args)
+	k, err := parser.Parse(meant(args))
 	switch {
 	case exited: // after --help
 		return 0
@@ -112,7 +133,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	name, _, _ := strings.Cut(k.Command(), " <") // arguments
 	work := &session{
 		ctx: ctx, in: in, out: out, errs: errs, json: c.Output == "json", csv: c.Output == "csv", command: name, env: env,
-		given: given, changeable: changeable(k.Selected()), terminal: terminalOf(out, env),
+		given: given, changeable: changeable(k.Selected()), terminal: terminalOf(out, env), names: namesIn(k),
 	}
 	if work.csv && !isList(k.Selected()) {
 		return complain(errs, usage("-o csv is for lists; `%s` prints text or json", k.Selected().FullPath()), "")

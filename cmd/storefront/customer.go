@@ -11,8 +11,59 @@ import (
 )
 
 type customerCmd struct {
-	List customerListCmd `cmd:"" help:"List a store's customers, newest first."`
-	Show customerShowCmd `cmd:"" help:"Show a customer."`
+	Create customerCreateCmd `cmd:"" help:"Create a customer."`
+	List   customerListCmd   `cmd:"" help:"List a store's customers, newest first."`
+	Show   customerShowCmd   `cmd:"" help:"Show a customer."`
+	Update customerUpdateCmd `cmd:"" help:"Change a customer."`
+}
+
+type customerCreateCmd struct {
+	inStore
+	Name  string  `required:"" clears:"" placeholder:"NAME" help:"Name, at most 200 characters."`
+	Email *string `placeholder:"EMAIL" help:"E-mail; a customer has an e-mail or a phone."`
+	Phone *string `placeholder:"PHONE" help:"Phone, in international form or as dialled in the store's country."`
+}
+
+// Run creates the customer.
+func (c *customerCreateCmd) Run(s *session) error {
+	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
+		store, err := (owned(c.inStore)).storeOf(ctx, o)
+		if err != nil {
+			return err
+		}
+		made, err := o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: store, Name: c.Name, Email: c.Email, Phone: c.Phone})
+		if err != nil {
+			return err
+		}
+		if !made.GetCreated() {
+			s.say("the store has a customer with this e-mail or phone already; this is it")
+		}
+		return s.print(whole(made.GetCustomer()))
+	})
+}
+
+type customerUpdateCmd struct {
+	owned
+	Customer string     `arg:"" name:"name" help:"The customer's id, e-mail or phone."`
+	Name     *string    `clears:"" placeholder:"NAME" help:"Name, at most 200 characters."`
+	Email    textOrNone `placeholder:"EMAIL|none" help:"E-mail; none removes it."`
+	Phone    textOrNone `placeholder:"PHONE|none" help:"Phone; none removes it."`
+}
+
+// Run changes the customer.
+func (c *customerUpdateCmd) Run(s *session) error {
+	in := &storefrontv1.UpdateCustomerRequest{Name: c.Name}
+	var cleared []string
+	c.Email.put(&in.Email, "email", &cleared)
+	c.Phone.put(&in.Phone, "phone", &cleared)
+	in.UpdateMask = maskOf(in, "id", cleared...)
+	if err := s.changes(in.UpdateMask); err != nil {
+		return err
+	}
+	return callNamed(s, c.owned, c.Customer, findCustomer, whole, func(ctx context.Context, o operator.API, id string) (*storefrontv1.Customer, error) {
+		in.Id = id
+		return o.UpdateCustomer(ctx, in)
+	})
 }
 
 type customerListCmd struct {

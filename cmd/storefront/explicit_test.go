@@ -11,19 +11,21 @@ import (
 
 // emptyable are the flags whose empty value clears what they set. All others refuse it.
 var emptyable = map[string][]string{
-	"webhook create": {"description"},
-	"webhook update": {"description"},
-	"store create":   {"description", "phone", "public-url", "social", "support-email", "unavailable-types", "whatsapp-phone"},
-	"store update":   {"description", "phone", "social", "support-email", "unavailable-types", "whatsapp-phone"},
-	"product create": {"cover-url", "description", "summary"},
-	"product update": {"compare-at", "cover-url", "description", "summary"},
-	"product list":   {"q"},
-	"customer list":  {"q"},
-	"order create":   {"customer-name", "note"},
-	"link create":    {"cover-url", "description", "expires-at", "max-payments", "thank-you-message"},
-	"link update":    {"amount", "cover-url", "description", "expires-at", "max-payments", "min-amount", "thank-you-message"},
-	"server":         {"public-url", "trusted-proxies"},
-	"worker":         {"admin-addr"},
+	"webhook create":  {"description"},
+	"webhook update":  {"description"},
+	"store create":    {"description", "phone", "public-url", "social", "support-email", "unavailable-types", "whatsapp-phone"},
+	"store update":    {"description", "phone", "social", "support-email", "unavailable-types", "whatsapp-phone"},
+	"product create":  {"cover-url", "description", "summary"},
+	"product update":  {"compare-at", "cover-url", "description", "summary"},
+	"product list":    {"q"},
+	"customer list":   {"q"},
+	"customer create": {"name"},
+	"customer update": {"email", "name", "phone"},
+	"order create":    {"customer-name", "note"},
+	"link create":     {"cover-url", "description", "expires-at", "max-payments", "thank-you-message"},
+	"link update":     {"amount", "cover-url", "description", "expires-at", "max-payments", "min-amount", "thank-you-message"},
+	"server":          {"public-url", "trusted-proxies"},
+	"worker":          {"admin-addr"},
 }
 
 // An empty value is never the same as no flag: of every flag of every command, it clears or it is

@@ -32,7 +32,9 @@ func misread(err error) error {
 	at := "storefront"
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
 		at = parse.Context.Selected().FullPath()
+		err = permanent(err, parse.Context.Selected())
 	}
+	err = meantValue(err)
 	return usage("%w; see `%s --help`", err, at)
 }
 

@@ -34,7 +34,9 @@ func webhooksOf(ctx context.Context, o operator.API, store string) ([]*adminv1.W
 const minBeginning = 8
 
 // begins reports whether a name is the beginning of an id, as narrow tables show it.
-func begins(id, name string) bool { return len(name) >= minBeginning && strings.HasPrefix(id, strings.ToLower(name)) }
+func begins(id, name string) bool {
+	return len(name) >= minBeginning && strings.HasPrefix(id, strings.ToLower(name))
+}
 
 // findKey returns the key that an id, a name or a hint names. Names can be used again: the only active key with one
 // is meant before those that are revoked or expired.
@@ -47,7 +49,9 @@ func findKey(ctx context.Context, o operator.API, store, name string) (*adminv1.
 		return nil, err
 	}
 	var active []*adminv1.Key
-	named := func(k *adminv1.Key) bool { return k.GetName() == name || k.GetHint() == name || begins(k.GetId(), name) }
+	named := func(k *adminv1.Key) bool {
+		return k.GetName() == name || k.GetHint() == name || begins(k.GetId(), name)
+	}
 	for _, k := range all {
 		if k.GetStatus() == adminv1.Key_active && named(k) {
 			active = append(active, k)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -86,7 +86,7 @@ func listenSecret(token string, dev *devFolder, storeID string) (string, error) 
 	}
 	mac := hmac.New(sha256.New, from)
 	mac.Write([]byte("storefront listen\x00" + storeID))
-	return signature.SecretPrefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), nil
+	return signature.SecretPrefix + hex.EncodeToString(mac.Sum(nil)), nil
 }
 
 // storeNamed returns the store with a slug or id, or without one the only store there is.

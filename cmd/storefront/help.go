@@ -43,6 +43,11 @@ func giveHelp(command *kong.Node, texts map[string]string) {
 	}
 }
 
+// helpCmd is where the help and completion find the command help, which is carried out as --help.
+type helpCmd struct {
+	Command []string `arg:"" optional:"" help:"The command, such as order pay."`
+}
+
 // describe is the help of a flag or an argument, with its default and the values that it can have.
 func describe(v *kong.Value) string {
 	text := v.Help

@@ -21,16 +21,24 @@ type instant struct {
 
 // UnmarshalText reads an RFC 3339 date-time, or how long ago the moment was.
 func (i *instant) UnmarshalText(text []byte) error {
-	if at, err := wire.ParseTime(string(text)); err == nil {
+	if at, err := timeOf(string(text)); err == nil {
 		*i = instant{at: at}
 		return nil
 	}
 	ago, err := lengthOf(string(text))
 	if err != nil || ago < 0 {
-		return fmt.Errorf("must be a time such as 2026-10-01T12:00:00Z, or how long ago it was, such as 30m, 1h or 7d, not %q", text)
+		return fmt.Errorf("must be a time such as 2026-10-01T12:00:00Z or 2026-10-01, or how long ago it was, such as 30m, 1h or 7d, not %q", text)
 	}
 	*i = instant{ago: &ago}
 	return nil
+}
+
+// timeOf reads a date-time, or a date, which is its beginning in UTC.
+func timeOf(text string) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day, nil
+	}
+	return wire.ParseTime(text)
 }
 
 // message is the moment as the API takes it, the same for each of a list's pages; nil stays nil.
@@ -66,9 +74,9 @@ func (i *instantOrNone) UnmarshalText(text []byte) error {
 	if isNone(text) {
 		return nil
 	}
-	at, err := wire.ParseTime(string(text))
+	at, err := timeOf(string(text))
 	if err != nil {
-		return fmt.Errorf("must be a time such as 2026-12-31T23:59:59Z, or none, not %q", text)
+		return fmt.Errorf("must be a time such as 2026-12-31T23:59:59Z or 2026-12-31, or none, not %q", text)
 	}
 	i.value = timestamppb.New(at)
 	return nil

@@ -14,6 +14,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	serverlimit "go.storefront.example/server/limit"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
 )
@@ -40,7 +41,7 @@ func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 
 	mux := http.NewServeMux()
 	for _, service := range rpc.Services(o, rpc.Config{
-		Gate: rpc.NewGate(remoteToken, ""), Logger: slog.New(slog.DiscardHandler), Unreachable: db.IsUnreachable, Now: s.Now,
+		Gate: rpc.NewGate(remoteToken, ""), Logger: slog.New(slog.DiscardHandler), Unreachable: db.IsUnreachable, Now: s.Now, Slots: serverlimit.NewSlots(4, 2),
 	}) {
 		mux.Handle(service.Path, service.Handler)
 	}

@@ -12,6 +12,7 @@ import (
 type keyCmd struct {
 	Create keyCreateCmd `cmd:"" help:"Create an API key; it is shown this once."`
 	List   keyListCmd   `cmd:"" help:"List a store's API keys, newest first."`
+	Show   keyShowCmd   `cmd:"" help:"Show an API key, without its secret."`
 	Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key for good."`
 }
 
@@ -20,7 +21,7 @@ type keyCreateCmd struct {
 	Store   string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	Name    string   `required:"" placeholder:"NAME" help:"The tool that uses the key; it appears in the activity journal."`
 	Scopes  []string `required:"" placeholder:"SCOPE" help:"What the key may do: store:read, products:read, products:write, orders:read, customers:read, customers:write, payment_links:read, payment_links:write. Write implies read."`
-	Expires string   `required:"" enum:"30d,90d,1y,never" placeholder:"WHEN" help:"30d, 90d, 1y or never."`
+	Expires string   `required:"" enum:"30d,90d,1y,never" placeholder:"30d|90d|1y|never" help:"How long it can be used: 30d, 90d, 1y or never."`
 }
 
 // lifetimes are the values of --expires.
@@ -55,6 +56,14 @@ var keyTable = table[*adminv1.Key]{"ID#,NAME~,STATUS,EXPIRES@,SCOPES~,HINT?,LAST
 		when(k.GetLastUsedAt()), when(k.GetCreatedAt()),
 	}
 }, whole[*adminv1.Key]}
+
+type keyShowCmd struct {
+	owned
+	Name string `arg:"" help:"The key's id or its beginning, name or hint."`
+}
+
+// Run shows the key.
+func (c *keyShowCmd) Run(s *session) error { return show(s, c.owned, c.Name, findKey) }
 
 type keyRevokeCmd struct {
 	owned

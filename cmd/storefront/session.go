@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
 )
@@ -28,6 +29,8 @@ type session struct {
 	given      map[string]bool
 	changeable string
 	terminal   terminal
+	// names are what the command line names: the store, and arguments by their names.
+	names map[string]string
 }
 
 // database is the setting of every command that works on the database.
@@ -92,14 +95,20 @@ func (s *session) operate(p place, do func(ctx context.Context, o operator.API) 
 	}
 	if p.AdminURL == "" {
 		return s.onDatabase(p.database, func(_ context.Context, o *operator.Operator) error {
-			return s.trace(func(ctx context.Context) error { return do(ctx, o) })
+			return s.trace(func(ctx context.Context) error { return s.meantName(ctx, o, do(ctx, o)) })
 		})
 	}
 	client, err := p.client()
 	if err != nil {
 		return err
 	}
-	return s.trace(func(ctx context.Context) error { return do(ctx, client) })
+	return s.trace(func(ctx context.Context) error {
+		err := do(ctx, client)
+		if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.AdminTokenMissing {
+			return fmt.Errorf("the server at --admin-url wants its --admin-token: set STOREFRONT_ADMIN_TOKEN to it (%w)", err)
+		}
+		return s.meantName(ctx, client, err)
+	})
 }
 
 // client is the client of the server at --admin-url.

@@ -32,7 +32,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		{90, []string{"ID TITLE STATUS LAST CREATED", "01936d2e-7a10-7c5 ", "Le guide complet du marché de…"}, "a text is cut before a column goes"},
 		{70, []string{"ID TITLE STATUS LAST", "01936d2e-7a10-7c5 ", "Le guide complet du marché …"}, "the rightmost column goes first"},
 		{50, []string{"ID TITLE STATUS", "01936d2e-7a10-7c5 ", "Le guide complet du…"}, "then the next"},
-		{10, []string{"ID TITLE STATUS", "01936d2e-7a10-7c5 ", "Le guide comp…"}, "an id stays unique whatever the width"},
+		{10, []string{"ID TITLE STATUS", "01936d2e-7a10-7c5 ", "Le guide co…"}, "an id stays unique whatever the width"},
 	} {
 		rows := [][]string{
 			{tableID, "Le guide complet du marché de Douala", "PUBLISHED", "status 500", "2026-11-22T06:25:32.000Z"},

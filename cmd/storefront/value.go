@@ -253,7 +253,7 @@ type productType storefrontv1.Product_Type
 
 // UnmarshalText reads a type or none.
 func (t *productType) UnmarshalText(text []byte) error {
-	value := storefrontv1.Product_Type_value[string(text)]
+	value := storefrontv1.Product_Type_value[strings.ToUpper(strings.TrimSpace(string(text)))]
 	if value == 0 && !isNone(text) {
 		return fmt.Errorf("must be FILE, COURSE, LICENSE, MEETING, EVENT or none, not %q", text)
 	}

@@ -19,6 +19,7 @@ import (
 type webhookCmd struct {
 	Create  webhookCreateCmd  `cmd:"" help:"Register a webhook; its signing secret is shown this once."`
 	List    webhookListCmd    `cmd:"" help:"List a store's webhooks, newest first."`
+	Show    webhookShowCmd    `cmd:"" help:"Show a webhook, without its secret."`
 	Update  webhookUpdateCmd  `cmd:"" help:"Change a webhook's URL, description or events."`
 	Enable  webhookEnableCmd  `cmd:"" help:"Make a disabled webhook receive events again."`
 	Disable webhookDisableCmd `cmd:"" help:"Make a webhook receive nothing; what waits is cancelled."`
@@ -80,7 +81,11 @@ func (c *webhookCreateCmd) Run(s *session) error {
 		if in.Store, err = (owned(c.inStore)).storeOf(ctx, o); err != nil {
 			return nil, err
 		}
-		return o.CreateWebhook(ctx, in)
+		made, err := o.CreateWebhook(ctx, in)
+		if err == nil {
+			s.warnOfTwins(ctx, o, in.Store, made.GetWebhook())
+		}
+		return made, err
 	}
 	return callAs(s, c.place, in, create, func(made *adminv1.CreateWebhookResponse) []byte {
 		return pickWebhook(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())},
@@ -118,6 +123,28 @@ func (c *webhookListCmd) Run(s *session) error {
 var webhookTable = table[*adminv1.Webhook]{"ID#,URL~,STATE@~,EVENTS~?,CREATED@?,DESCRIPTION~?", func(w *adminv1.Webhook) []string {
 	return []string{w.GetId(), w.GetUrl(), stateOf(w), strings.Join(w.GetEvents(), ","), when(w.GetCreatedAt()), w.GetDescription()}
 }, webhookObject}
+
+type webhookShowCmd struct{ webhookMove }
+
+// Run shows the webhook.
+func (c *webhookShowCmd) Run(s *session) error {
+	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
+		return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: id})
+	})
+}
+
+// warnOfTwins warns of other webhooks of a store with one's URL: each gets every event.
+func (s *session) warnOfTwins(ctx context.Context, o operator.API, store string, made *adminv1.Webhook) {
+	all, err := webhooksOf(ctx, o, store)
+	if err != nil {
+		return // what was asked for is done
+	}
+	for _, w := range all {
+		if w.GetUrl() == made.GetUrl() && w.GetId() != made.GetId() {
+			s.say(fmt.Sprintf("warning: the webhook %s has this URL too, which gets an event from each of them", w.GetId()))
+		}
+	}
+}
 
 type webhookUpdateCmd struct {
 	owned

@@ -29,21 +29,26 @@ type Key struct {
 	cipher func() cipher.AEAD // a function, so that no printer finds the key schedule
 }
 
-// NewKey returns the text of a new random key, as ParseKey reads it.
+// NewKey returns the text of a new random key, as ParseKey reads it, of letters and digits alone: a double click
+// selects it whole. It costs two of the key's 256 bits.
 func NewKey() string {
-	var secret [KeyBytes]byte
-	_, _ = rand.Read(secret[:]) // never fails: it crashes the process instead
-	return base64.StdEncoding.EncodeToString(secret[:])
+	for {
+		var secret [KeyBytes]byte
+		_, _ = rand.Read(secret[:]) // never fails: it crashes the process instead
+		if text := base64.RawStdEncoding.EncodeToString(secret[:]); !strings.ContainsAny(text, "+/") {
+			return text
+		}
+	}
 }
 
-// ParseKey reads a key: 32 bytes in standard base64 with padding (RFC 4648, section 4), white space
+// ParseKey reads a key: 32 bytes in standard base64 with or without padding (RFC 4648, section 4), white space
 // around it ignored. Its error never shows the text.
 func ParseKey(text string) (Key, error) {
-	text = strings.TrimSpace(text)
-	if len(text) != base64.StdEncoding.EncodedLen(KeyBytes) {
+	text = strings.TrimSuffix(strings.TrimSpace(text), "=")
+	if len(text) != base64.RawStdEncoding.EncodedLen(KeyBytes) {
 		return Key{}, errKey
 	}
-	decoded, err := base64.StdEncoding.Strict().DecodeString(text)
+	decoded, err := base64.RawStdEncoding.Strict().DecodeString(text)
 	if err != nil || len(decoded) != KeyBytes {
 		return Key{}, errKey
 	}

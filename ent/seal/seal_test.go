@@ -97,7 +97,7 @@ func TestParseKey(t *testing.T) {
 		{"16 bytes", base64.StdEncoding.EncodeToString(make([]byte, 16)), false},
 		{"33 bytes", base64.StdEncoding.EncodeToString(make([]byte, 33)), false},
 		{"31 bytes, as long in base64", base64.StdEncoding.EncodeToString(make([]byte, 31)), false},
-		{"without padding", strings.TrimRight(good, "="), false},
+		{"without padding", strings.TrimRight(good, "="), true},
 		{"two spellings of one key", strings.Repeat("A", 42) + "B=", false},
 		{"hex", strings.Repeat("ab", 32), false},
 		{"a line break within", good[:10] + "\n" + good[10:], false},
@@ -121,7 +121,7 @@ func TestParseKey(t *testing.T) {
 func TestNothingPrintsAKey(t *testing.T) {
 	t.Parallel()
 	text := seal.NewKey()
-	secret, err := base64.StdEncoding.DecodeString(text)
+	secret, err := base64.RawStdEncoding.DecodeString(text)
 	require.NoError(t, err)
 	key, err := seal.ParseKey(text)
 	require.NoError(t, err)

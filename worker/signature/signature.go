@@ -69,12 +69,17 @@ const (
 // separator stands between the time and the body.
 var separator = []byte{'.'}
 
-// NewSecret returns a new random secret: SecretPrefix and 32 bytes in base64url without padding
-// (RFC 4648, section 5). Show it once and store it only sealed.
+// NewSecret returns a new random secret: SecretPrefix and 32 bytes in base64url without padding (RFC 4648, section 5),
+// such that it has letters and digits alone: a double click selects it whole, which costs two of its 256 bits. Show it
+// once and store it only sealed.
 func NewSecret() string {
-	var random [secretBytes]byte
-	_, _ = rand.Read(random[:]) // never fails: it crashes the process instead
-	return SecretPrefix + base64.RawURLEncoding.EncodeToString(random[:])
+	for {
+		var random [secretBytes]byte
+		_, _ = rand.Read(random[:]) // never fails: it crashes the process instead
+		if text := base64.RawURLEncoding.EncodeToString(random[:]); !strings.ContainsAny(text, "-_") {
+			return SecretPrefix + text
+		}
+	}
 }
 
 // Sign returns the value of Header for a body and a sending time, in whole Unix seconds. The key is

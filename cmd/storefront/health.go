@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+type healthCmd struct {
+	AdminAddr string        `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener, as set for the server or worker."`
+	Timeout   time.Duration `default:"3s" placeholder:"TIME" help:"How long to wait for its answer."`
+}
+
+// maxHealthBytes bounds what is shown of an answer.
+const maxHealthBytes = 512
+
+// Run asks the server or worker beside it whether it is ready.
+func (c *healthCmd) Run(s *session) error {
+	host, port, err := net.SplitHostPort(c.AdminAddr)
+	if err != nil {
+		return usage("--admin-addr: must be an address such as 127.0.0.1:8081, not %q", c.AdminAddr)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, c.Timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return fmt.Errorf("not ready: %w", err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxHealthBytes))
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("not ready: %s: %s", answer.Status, strings.TrimSpace(string(text)))
+	}
+	if s.json {
+		return s.value(map[string]bool{"ready": true})
+	}
+	_, err = fmt.Fprintln(s.out, "ready")
+	return err
+}
