@@ -22,7 +22,7 @@ func (s *Server) HasDashboard() bool { return s.operator != nil }
 func (s *Server) dashboardMounts() []mount {
 	pages := dashboard.New(dashboard.Config{
 		Operator: operator.New(s.config.DB, s.config.Options), Now: s.config.DB.Now, Unreachable: db.IsUnreachable, Logger: s.config.Logger,
-		Slots: s.slots,
+		Slots: s.slots, Platform: s.config.Platform,
 	})
 	timed := s.timed(pages)
 	prompt := route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -24,6 +24,7 @@ import (
 	"go.storefront.example/ent/usage"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/dashboard"
 	"go.storefront.example/server/limit"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/operator"
@@ -65,6 +66,8 @@ type Config struct {
 	// Clock replaces the clock for the minutes of limits and the expiry of keys; nil means the one
 	// that all servers on the database share.
 	Clock func() time.Time
+	// Platform is what the dashboard shows of the platform; it has been checked (dashboard.Platform.Check).
+	Platform dashboard.Platform
 	// RequestLogOff turns the log off of refused requests, and of how many succeeded, that the dashboard shows.
 	RequestLogOff bool
 	// PublicDocs also serves the reference on the public listener; the operator's listener always has

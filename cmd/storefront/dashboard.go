@@ -4,11 +4,44 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"time"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/dashboard"
 	"go.storefront.example/server/operator"
 )
+
+// platform are the settings of what the dashboard shows of the platform.
+type platform struct {
+	BrandName      string   `clears:"" placeholder:"NAME" help:"The platform's name, which the dashboard shows."`
+	BrandLogo      string   `clears:"" placeholder:"FILE" help:"The platform's logo: an SVG, PNG, JPEG or WebP file."`
+	BrandColor     string   `clears:"" placeholder:"#RRGGBB" help:"The colour of the dashboard's links and buttons, made darker or lighter as far as it takes to read them."`
+	SignInURL      string   `name:"sign-in-url" clears:"" placeholder:"URL" help:"The platform's page on which a member asks for a new sign-in link; the dashboard leads there."`
+	FrameAncestors []string `clears:"" placeholder:"ORIGIN,…" help:"Origins whose pages may show the dashboard in a frame, such as https://app.example.com (default: none)."`
+}
+
+// checked reads the logo and checks the rest.
+func (p platform) checked() (dashboard.Platform, error) {
+	shown := dashboard.Platform{Name: p.BrandName, Color: p.BrandColor, SignInURL: p.SignInURL}
+	for _, origin := range p.FrameAncestors {
+		if origin != "" {
+			shown.FrameAncestors = append(shown.FrameAncestors, origin)
+		}
+	}
+	if p.BrandLogo != "" {
+		logo, err := os.ReadFile(p.BrandLogo)
+		if err != nil {
+			return shown, usage("--brand-logo: %w", err)
+		}
+		shown.Logo = logo
+	}
+	shown, err := shown.Check()
+	if err != nil {
+		return shown, usage("the dashboard's settings: %w", err)
+	}
+	return shown, nil
+}
 
 type dashboardCmd struct {
 	Link     dashboardLinkCmd     `cmd:"" help:"Make a link that signs a member in to a store's dashboard, once."`

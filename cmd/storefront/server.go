@@ -33,9 +33,10 @@ type serverCmd struct {
 	PaymentLinks   onOff     `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
 	Docs           onOff     `default:"off" placeholder:"on|off" help:"Whether the public listener too serves the reference, at /docs, to anybody."`
 	RequestLog     onOff     `name:"request-log" default:"on" placeholder:"on|off" help:"Whether the dashboard shows a key's refused requests of the last seven days, without bodies and values, and how many succeeded a day."`
-	DrainDelay     pause     `default:"1s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready and closing each connection after its response, so that a load balancer can move its requests."`
-	LogFormat      string    `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
-	LogLevel       string    `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	platform
+	DrainDelay pause  `default:"1s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready and closing each connection after its response, so that a load balancer can move its requests."`
+	LogFormat  string `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
+	LogLevel   string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
 // pause is a time that may be nothing.
@@ -135,6 +136,10 @@ func (c *serverCmd) serve(s *session) error {
 	if err != nil {
 		return errors.Join(err, handle.Close())
 	}
+	platform, err := c.checked()
+	if err != nil {
+		return errors.Join(err, handle.Close())
+	}
 	t, err := s.openTraces(unsent(logger))
 	if err != nil {
 		return errors.Join(err, handle.Close())
@@ -144,7 +149,7 @@ func (c *serverCmd) serve(s *session) error {
 		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, OldAdminToken: c.OldAdminToken,
 		DB: handle, Logger: logger, Options: options,
 		DrainDelay: time.Duration(c.DrainDelay), MaxConnections: int(c.MaxConnections),
-		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog), PublicDocs: bool(c.Docs),
+		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog), Platform: platform, PublicDocs: bool(c.Docs),
 	}
 	for _, n := range c.TrustedProxies {
 		if n.prefix.IsValid() {

@@ -19,7 +19,7 @@ func (Session) Fields() []ent.Field {
 		field.String("member").Immutable().Comment("the name that the activity journal shows"),
 		field.String("role").Immutable().Comment("owner or admin"),
 		origin(),
-		field.Time("expires_at").Immutable(),
+		field.Time("expires_at"),
 		field.Time("last_used_at").Optional().Nillable().Comment("to the minute or so"),
 		field.Time("ended_at").Optional().Nillable().Comment("when the member signed out or the session was revoked"),
 		createdAt(),

@@ -52,20 +52,26 @@ type Config struct {
 	Logger *slog.Logger
 	// Slots bounds how many requests work on the database at a time, those of one store and those without a session.
 	Slots *limit.Slots
+	// Platform has been checked (Platform.Check).
+	Platform Platform
 }
 
-type dashboard struct{ Config }
+type dashboard struct {
+	Config
+	files map[string]asset
+}
 
 // New returns the dashboard, to be mounted at Path and below. Goroutines may share it.
 func New(c Config) http.Handler {
-	d := &dashboard{c}
+	d := &dashboard{c, c.Platform.assets()}
 	mux := route.NewMux()
-	mux.HandleFunc("GET "+Path+"/static/{name}", serveAsset)
+	mux.HandleFunc("GET "+Path+"/static/{name}", d.serveAsset)
 	mux.HandleFunc("GET "+Path+"/sign-in", d.signInPage)
 	mux.HandleFunc("POST "+Path+"/sign-in", d.signIn)
 	for pattern, do := range map[string]func(*visit) error{
-		"GET /{$}":       d.overview,
-		"POST /sign-out": d.signOut,
+		"GET /{$}":         d.overview,
+		"POST /sign-out":   d.signOut,
+		"POST /keep-alive": d.keepAlive,
 
 		"GET /sign-out-everywhere":  d.askSignOutEverywhere,
 		"POST /sign-out-everywhere": d.signOutEverywhere,
@@ -113,10 +119,15 @@ func New(c Config) http.Handler {
 }
 
 // protect sets the headers of every answer that protect a browser.
-func protect(h http.Header) {
+func (d *dashboard) protect(h http.Header) {
+	ancestors := "'none'"
+	if len(d.Platform.FrameAncestors) > 0 {
+		ancestors = strings.Join(d.Platform.FrameAncestors, " ")
+	} else {
+		h.Set("X-Frame-Options", "DENY") // it can name nobody
+	}
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
-		"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
-	h.Set("X-Frame-Options", "DENY")
+		"connect-src 'self'; form-action 'self'; frame-ancestors "+ancestors+"; base-uri 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	// The address of a page holds a sign-in link's token or ids, and is told nobody. no-referrer
 	// would take the page's origin from its forms as well (Fetch standard, "append a request
@@ -146,7 +157,7 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 		ctx, member, secret, err := d.session(r)
 		switch {
 		case errors.Is(err, operator.ErrNoSession):
-			d.notify(w, r, http.StatusUnauthorized, "Please sign in", "You are not signed in, or your session has ended. Ask the platform's operator for a new sign-in link.")
+			d.notify(w, r, http.StatusUnauthorized, "Please sign in", "You are not signed in, or your session has ended. "+d.newLink())
 			return
 		case err != nil:
 			d.fail(w, r, err)

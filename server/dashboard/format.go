@@ -16,7 +16,6 @@ import (
 
 // functions format values in the templates.
 var functions = template.FuncMap{
-	"asset":   assetAddress,
 	"once":    once,
 	"stamp":   timestamppb.New,
 	"iso":     func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02T15:04:05.000Z") },

@@ -58,6 +58,9 @@ type frame struct {
 	Now  time.Time
 	// Failing is how many webhooks fail or were disabled by their failures.
 	Failing int
+	// Platform is what the operator says of the platform.
+	Platform Platform
+	files    map[string]asset
 }
 
 // Path is where the dashboard's addresses begin.
@@ -99,6 +102,7 @@ func (d *dashboard) write(w http.ResponseWriter, r *http.Request, status int, pa
 }
 
 func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, f frame) {
+	f.Platform, f.files = d.Platform, d.files
 	// Into memory first: half a page with status 200 would look whole to a browser.
 	var page bytes.Buffer
 	if err := pages[f.Template].Execute(&page, f); err != nil {
@@ -137,8 +141,14 @@ type asset struct {
 	version string
 }
 
+func newAsset(content []byte, kind string) asset {
+	sum := sha256.Sum256(content)
+	return asset{content, kind, hex.EncodeToString(sum[:6])}
+}
+
+var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
 var assets = func() map[string]asset {
-	kinds := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 	all := map[string]asset{}
 	files, err := staticFiles.ReadDir("static")
 	if err != nil {
@@ -149,17 +159,22 @@ var assets = func() map[string]asset {
 		if err != nil {
 			panic(err)
 		}
-		sum := sha256.Sum256(content)
-		all[f.Name()] = asset{content, kinds[path.Ext(f.Name())], hex.EncodeToString(sum[:6])}
+		all[f.Name()] = newAsset(content, mediaTypes[path.Ext(f.Name())])
 	}
 	return all
 }()
 
-// assetAddress is where a file is, with its version.
-func assetAddress(name string) string { return Path + "/static/" + name + "?v=" + assets[name].version }
+// Asset is where a file is, with its version, "" for one that there is not.
+func (f frame) Asset(name string) string {
+	a, known := f.files[name]
+	if !known {
+		return ""
+	}
+	return Path + "/static/" + name + "?v=" + a.version
+}
 
-func serveAsset(w http.ResponseWriter, r *http.Request) {
-	a, known := assets[r.PathValue("name")]
+func (d *dashboard) serveAsset(w http.ResponseWriter, r *http.Request) {
+	a, known := d.files[r.PathValue("name")]
 	if !known {
 		http.NotFound(w, r)
 		return

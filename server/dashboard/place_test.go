@@ -50,7 +50,7 @@ func (l *log) String() string {
 	return l.text.String()
 }
 
-func newPlace(t *testing.T, s *db.DB) place {
+func newPlace(t *testing.T, s *db.DB, of ...dashboard.Platform) place {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
@@ -59,8 +59,13 @@ func newPlace(t *testing.T, s *db.DB) place {
 		_, err := p.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Store " + slug, Slug: slug, Currency: currency, Country: "CM"})
 		require.NoError(t, err)
 	}
+	var platform dashboard.Platform
+	for _, platform = range of {
+		platform, err = platform.Check()
+		require.NoError(t, err)
+	}
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: p.operator, Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(), Slots: limit.NewSlots(4, 2),
+		Operator: p.operator, Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(), Slots: limit.NewSlots(4, 2), Platform: platform,
 	}))
 	t.Cleanup(server.Close)
 	p.url = server.URL

@@ -60,7 +60,7 @@ func (d *dashboard) identified(next http.Handler) http.Handler {
 		request, began := &tenant.Request{ID: uuid.New()}, time.Now()
 		a := &answer{ResponseWriter: w}
 		w.Header().Set("X-Request-Id", request.ID.String())
-		protect(w.Header())
+		d.protect(w.Header())
 		inner := r.WithContext(tenant.WithRequest(r.Context(), request))
 		d.survive(a, inner, next)
 		if a.status == 0 {

@@ -23,10 +23,15 @@ const (
 // cookie is the cookie of a session, without a value. What kind it is was decided when the sign-in
 // link was made; a request that has passed a proxy reveals nothing of the browser's connection.
 // SameSite is Lax, so that a link to a page from elsewhere opens it, while forms from elsewhere come
-// without the cookie.
-func cookie(secure bool) *http.Cookie {
+// without the cookie. In a frame of another site browsers send only a cookie without that restriction, which belongs to
+// the site around the frame alone (CHIPS); forms from elsewhere are then known by their token and headers.
+func (d *dashboard) cookie(secure bool) *http.Cookie {
 	if secure {
-		return &http.Cookie{Name: secureCookie, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+		c := &http.Cookie{Name: secureCookie, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+		if len(d.Platform.FrameAncestors) > 0 {
+			c.SameSite, c.Partitioned = http.SameSiteNoneMode, true
+		}
+		return c
 	}
 	// Other services on this machine, at other ports, get cookies too.
 	return &http.Cookie{Name: plainCookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteLaxMode}
@@ -34,7 +39,11 @@ func cookie(secure bool) *http.Cookie {
 
 // cookieValue is the secret in a request's cookie of one kind, "" without one.
 func cookieValue(r *http.Request, secure bool) string {
-	c, err := r.Cookie(cookie(secure).Name)
+	name := plainCookie
+	if secure {
+		name = secureCookie
+	}
+	c, err := r.Cookie(name)
 	if err != nil {
 		return ""
 	}
@@ -107,7 +116,7 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 			d.notify(w, r, http.StatusOK, "You are signed out everywhere", "All your sessions in this store have ended. To come back, use a new sign-in link.")
 			return
 		}
-		d.notify(w, r, http.StatusOK, "Please sign in", "Open the sign-in link that you were given. The platform's operator can create one for you.")
+		d.notify(w, r, http.StatusOK, "Please sign in", "Open the sign-in link that you were given. "+d.newLink())
 		return
 	}
 	giveBack, err := d.Slots.Take(r.Context(), limit.Unauthenticated, false)
@@ -128,7 +137,7 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *dashboard) linkIsOver(w http.ResponseWriter, r *http.Request) {
-	d.notify(w, r, http.StatusGone, "This link no longer works", "A sign-in link works once and for a short time. Ask the platform's operator for a new one.")
+	d.notify(w, r, http.StatusGone, "This link no longer works", "A sign-in link works once and for a short time. "+d.newLink())
 }
 
 // signIn uses a link up and begins a session. The browser's session before it ends: nobody could sign
@@ -163,21 +172,44 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, r, err)
 		return
 	}
-	c := cookie(member.Secure())
+	c := d.cookie(member.Secure())
 	c.Value, c.MaxAge = secret, int(operator.SessionLength.Seconds())
 	http.SetCookie(w, c)
 	if cookieValue(r, !member.Secure()) != "" {
-		clearCookie(w, !member.Secure())
+		d.clearCookie(w, !member.Secure())
 	}
 	d.Logger.InfoContext(r.Context(), "a member signed in to the dashboard")
 	http.Redirect(w, r, Path+"/", http.StatusSeeOther)
 }
 
 // clearCookie makes the browser drop its cookie of one kind.
-func clearCookie(w http.ResponseWriter, secure bool) {
-	c := cookie(secure)
+func (d *dashboard) clearCookie(w http.ResponseWriter, secure bool) {
+	c := d.cookie(secure)
 	c.MaxAge = -1
 	http.SetCookie(w, c)
+}
+
+// newLink says how a reader gets a new sign-in link.
+func (d *dashboard) newLink() string {
+	if d.Platform.SignInURL != "" {
+		return "You can get a new link here:"
+	}
+	return "Ask the platform's operator for a new sign-in link."
+}
+
+// keepAlive prolongs the session, as the page around the frame asks for while its reader is there.
+func (d *dashboard) keepAlive(v *visit) error {
+	if len(d.Platform.FrameAncestors) == 0 {
+		return noPage()
+	}
+	if err := d.Operator.KeepAlive(v, v.session); err != nil {
+		return err
+	}
+	c := d.cookie(v.member.Secure())
+	c.Value, c.MaxAge = v.session, int(operator.SessionLength.Seconds())
+	http.SetCookie(v.w, c)
+	v.w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 // signOut ends the session.
@@ -185,7 +217,7 @@ func (d *dashboard) signOut(v *visit) error {
 	if err := d.Operator.SignOut(v, v.session); err != nil {
 		return err
 	}
-	clearCookie(v.w, v.member.Secure())
+	d.clearCookie(v.w, v.member.Secure())
 	d.Logger.InfoContext(v, "a member signed out of the dashboard", "store_id", v.store.ID)
 	return v.to("/sign-in", "signed-out")
 }
@@ -208,7 +240,7 @@ func (d *dashboard) signOutEverywhere(v *visit) error {
 	if err != nil {
 		return err
 	}
-	clearCookie(v.w, v.member.Secure())
+	d.clearCookie(v.w, v.member.Secure())
 	d.Logger.InfoContext(v, "a member signed out of the dashboard everywhere", "store_id", v.store.ID, "sessions", ended.GetSessions(), "links", ended.GetLinks())
 	return v.to("/sign-in", "signed-out-everywhere")
 }

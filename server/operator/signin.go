@@ -36,7 +36,7 @@ const (
 	DefaultSignInExpiry = 10 * time.Minute
 	// MaxSignInExpiry bounds how long a sign-in link can be used: it travels in chats and mails.
 	MaxSignInExpiry = 24 * time.Hour
-	// SessionLength is how long a member stays signed in, active or not.
+	// SessionLength is how long a member stays signed in, active or not, after signing in or KeepAlive.
 	SessionLength = 12 * time.Hour
 )
 
@@ -228,6 +228,15 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 	}
 	member.StoreName = in.Name
 	return tenant.With(ctx, service.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
+}
+
+// KeepAlive prolongs a session that has not ended to SessionLength from now.
+func (o *Operator) KeepAlive(ctx context.Context, secret string) error {
+	return o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		until := hook.Time(ctx).Add(SessionLength)
+		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), lasting(hook.Time(ctx)), session.ExpiresAtLT(until.Add(-usedEvery))).
+			SetExpiresAt(until).Exec(ctx)
+	})
 }
 
 // SignOut ends a session for good; ending one that has ended changes nothing.

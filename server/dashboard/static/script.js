@@ -138,5 +138,13 @@
     }, pause);
   };
   follow(700);
+  // The page around a frame keeps the session alive while its reader is there.
+  const alive = document.getElementById("keep-alive");
+  if (alive && parent !== window) {
+    addEventListener("message", (event) => {
+      if (event.data !== "storefront:keep-alive" || event.source !== parent || !alive.dataset.ancestors.split(" ").includes(event.origin)) return;
+      fetch(alive.action, { method: "POST", body: new URLSearchParams(new FormData(alive)), credentials: "same-origin" }).catch(() => {});
+    });
+  }
   document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 })();

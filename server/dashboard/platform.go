@@ -1,0 +1,170 @@
+package dashboard
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"go.storefront.example/server/operator"
+)
+
+// Platform is what the operator says of the platform that the dashboard belongs to. The zero value says nothing.
+type Platform struct {
+	// Name stands where "Storefront" does otherwise, and in the titles of pages.
+	Name string
+	// Logo is the content of an SVG, PNG, JPEG or WebP file; nil for the dashboard's own.
+	Logo []byte
+	// Color is what links and buttons have, such as #0b6b5e; empty for the dashboard's own. They are made darker or lighter as
+	// far as it takes to read them.
+	Color string
+	// SignInURL is the platform's page on which a member asks for a new sign-in link; empty for none.
+	SignInURL string
+	// FrameAncestors are the origins whose pages may show the dashboard in a frame.
+	FrameAncestors []string
+}
+
+const maxLogoBytes = 512 << 10
+
+// Check returns the platform with its addresses as browsers write them, or what is wrong with it.
+func (p Platform) Check() (Platform, error) {
+	if _, err := parseColor(p.Color); p.Color != "" && err != nil {
+		return p, err
+	}
+	if p.Logo != nil {
+		if kind := imageKind(p.Logo); kind == "" || len(p.Logo) > maxLogoBytes {
+			return p, fmt.Errorf("the logo must be an SVG, PNG, JPEG or WebP file of at most %d KiB", maxLogoBytes>>10)
+		}
+	}
+	if p.SignInURL != "" {
+		page, err := url.Parse(p.SignInURL)
+		if err == nil {
+			page.RawQuery, page.Fragment = "", ""
+			_, err = operator.CheckBaseURL(page.String())
+		}
+		if err != nil {
+			return p, fmt.Errorf("the page for sign-in links %w", err)
+		}
+	}
+	for i, one := range p.FrameAncestors {
+		origin, err := operator.CheckBaseURL(one)
+		if u, _ := url.Parse(one); err == nil && u.Path != "" && u.Path != "/" {
+			err = fmt.Errorf("must be an origin such as https://app.example.com, without a path, not %q", one)
+		}
+		if err != nil {
+			return p, fmt.Errorf("a frame's ancestor %w", err)
+		}
+		p.FrameAncestors[i] = origin
+	}
+	return p, nil
+}
+
+// imageKind is the media type of a logo, "" for none that pages can show.
+func imageKind(content []byte) string {
+	switch kind := http.DetectContentType(content); kind {
+	case "image/png", "image/jpeg", "image/webp":
+		return kind
+	}
+	if bytes.Contains(content[:min(len(content), 1024)], []byte("<svg")) {
+		return "image/svg+xml"
+	}
+	return ""
+}
+
+// assets are the files that pages load, with the platform's own.
+func (p Platform) assets() map[string]asset {
+	all := map[string]asset{}
+	for name, a := range assets {
+		all[name] = a
+	}
+	if p.Color != "" {
+		all["brand.css"] = newAsset([]byte(styleOf(p.Color)), mediaTypes[".css"])
+	}
+	if p.Logo != nil {
+		all["logo"] = newAsset(p.Logo, imageKind(p.Logo))
+	}
+	return all
+}
+
+// color is a colour's red, green and blue, each from 0 to 1.
+type color [3]float64
+
+// The backgrounds of style.css that links and buttons stand on, the nearest to them.
+var lightGround, darkCard = mustColor("#f6f7f8"), mustColor("#191f22")
+
+// readable is the least contrast of text (WCAG 2.2, 1.4.3).
+const readable = 4.5
+
+// styleOf is the style sheet that replaces the accent of style.css.
+func styleOf(text string) string {
+	brand := mustColor(text)
+	light, dark := brand.until(readable, lightGround, color{0, 0, 0}), brand.until(readable, darkCard, color{1, 1, 1})
+	sheet := func(accent, strong, on, soft color) string {
+		return fmt.Sprintf(":root { --accent: %s; --accent-strong: %s; --on-accent: %s; --accent-soft: %s; }", accent, strong, on, soft)
+	}
+	return sheet(light, light.mix(color{}, .25), color{1, 1, 1}, light.mix(color{1, 1, 1}, .9)) + "\n@media (prefers-color-scheme: dark) {" +
+		sheet(dark, dark.mix(color{1, 1, 1}, .3), mustColor("#0b0f10"), dark.mix(darkCard, .8)) + "}\n"
+}
+
+func parseColor(text string) (c color, err error) {
+	digits, hash := strings.CutPrefix(text, "#")
+	number, err := strconv.ParseUint(digits, 16, 32)
+	if !hash || len(digits) != 6 || err != nil {
+		return c, fmt.Errorf("the colour must be of the form #0b6b5e, not %q", text)
+	}
+	for i := range c {
+		c[i] = float64(number>>(16-8*i)&0xff) / 0xff
+	}
+	return c, nil
+}
+
+// mustColor is a colour that has been checked.
+func mustColor(text string) color {
+	c, err := parseColor(text)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+func (c color) String() string {
+	return fmt.Sprintf("#%02x%02x%02x", int(c[0]*0xff), int(c[1]*0xff), int(c[2]*0xff))
+}
+
+// mix is a colour with a share of another one.
+func (c color) mix(with color, share float64) color {
+	for i := range c {
+		c[i] += (with[i] - c[i]) * share
+	}
+	return c
+}
+
+// until moves a colour towards another one until it has a contrast to its background.
+func (c color) until(contrast float64, ground, towards color) color {
+	for share := 0.0; share < 1; share += .02 {
+		if mixed := c.mix(towards, share); mixed.contrast(ground) >= contrast {
+			return mixed
+		}
+	}
+	return towards
+}
+
+// contrast is the contrast ratio of two colours, and luminance how light one is (WCAG 2.2, Definitions).
+func (c color) contrast(with color) float64 {
+	a, b := c.luminance(), with.luminance()
+	return (max(a, b) + .05) / (min(a, b) + .05)
+}
+
+func (c color) luminance() float64 {
+	for i, v := range c {
+		if v <= .04045 {
+			c[i] = v / 12.92
+		} else {
+			c[i] = math.Pow((v+.055)/1.055, 2.4)
+		}
+	}
+	return .2126*c[0] + .7152*c[1] + .0722*c[2]
+}
