@@ -129,6 +129,9 @@ func ownPaths(t *testing.T, project string) {
 		if strings.HasSuffix(path, ".js") {
 			modules++
 			require.NotContains(t, string(text), "gen/ts", relative)
+			if !strings.HasPrefix(entry.Name(), "connect.") {
+				require.NotRegexp(t, `(from |require\()"@connectrpc/`, string(text), "%s: only connect.js needs what npm does not install", relative)
+			}
 			require.FileExists(t, path+".map")
 		}
 		return nil

@@ -11,7 +11,7 @@ import _ "embed"
 var Page string
 
 // Policy is the Content-Security-Policy under which the page works.
-const Policy = "default-src 'none'; script-src 'sha256-nog+idd8nyKx4fexgVlcEbWKCgbo1Pg2GFu0XWtaXBE='; style-src 'sha256-xa/nng5vfr4y6hguYFrJBfS36NO78+rttGhcMpTm6u0='; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const Policy = "default-src 'none'; script-src 'sha256-1C9V+KLycSklGRE/VRknf145YLY4T30x+qtd36wK1Wg='; style-src 'sha256-xa/nng5vfr4y6hguYFrJBfS36NO78+rttGhcMpTm6u0='; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Address stands in the page and in the document for the address of the service.
 const Address = "https://storefront.example"

@@ -85,9 +85,12 @@
     if (found.hidden) return;
     index ??= read();
     // Words count in all their forms: retry finds retries and retried.
-    const stems = text.split(/\s+/).map((word) => (word.length > 4 ? word.replace(/(?:ying|ies|ied|ing|ed|es|s|y|e)$/, "") : word));
+    const forms = "(?:ying|ies|ied|ing|ed|es|s|y|e)";
+    const wanted = text.split(/\s+/).map((word) =>
+      /^[a-z]{5,}$/.test(word) ? new RegExp(`${word}|\\b${word.replace(new RegExp(forms + "$"), "")}${forms}?\\b`) : { test: (words) => words.includes(word) },
+    );
     const rank = (one) =>
-      one.low === text ? 0 : one.low.startsWith(text) ? 1 : one.low.includes(text) ? 2 : stems.every((stem) => one.low.includes(stem) || one.words.includes(stem)) ? 3 : 9;
+      one.low === text ? 0 : one.low.startsWith(text) ? 1 : one.low.includes(text) ? 2 : wanted.every((word) => word.test(`${one.low} ${one.words}`)) ? 3 : 9;
     const hits = index.map((one) => [rank(one), one]).filter(([r]) => r < 9).sort((a, b) => a[0] - b[0]);
     const list = document.createElement("ul");
     for (const [, one] of hits.slice(0, 40)) {

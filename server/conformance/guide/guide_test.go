@@ -41,11 +41,16 @@ func blocks(text string) []block {
 	return found
 }
 
-func guide(t *testing.T) []block {
+func readGuide(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "server", "openapi", "guide.md"))
 	require.NoError(t, err)
-	all := blocks(string(text))
+	return string(text)
+}
+
+func guide(t *testing.T) []block {
+	t.Helper()
+	all := blocks(readGuide(t))
 	shown := map[string]int{}
 	for _, b := range all {
 		shown[b.language]++

@@ -20,18 +20,12 @@ var parts = map[string]string{
 	"Typed clients": "typed.ts",
 }
 
-// compilerOptions are the strictest that a reader may use.
-const compilerOptions = `{
-  "compilerOptions": {
-    "target": "ES2022", "lib": ["ES2023", "DOM"], "module": "NodeNext", "types": ["node"], "strict": true,
-    "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true, "noImplicitReturns": true, "noFallthroughCasesInSwitch": true
-  },
-  "include": ["*.ts"]
-}`
+// compilerSettings are what the guide has a reader run to set the compiler up.
+const compilerSettings = "tsc --init --module nodenext --types node"
 
 // runTypeScript compiles the blocks beside the package as npm would install it, and runs them.
 func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
-	modules := devtest.NeedNode(t, "typescript", "@types/node", "@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node")
+	modules := devtest.NeedNode(t, "typescript", "typescript-7", "@types/node", "@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node")
 	// Inside node_modules, where Node finds the package's dependencies.
 	folder, err := os.MkdirTemp(modules, ".storefront-guide-")
 	require.NoError(t, err)
@@ -41,7 +35,6 @@ func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	write("package.json", `{"type":"module"}`)
-	write("tsconfig.json", compilerOptions)
 	for _, b := range in(all, "ts") {
 		name := parts[b.section]
 		require.NotEmpty(t, name, b.section)
@@ -65,7 +58,10 @@ func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
 		return output(t, command, variables(dev, h)...)
 	}
 	node(filepath.Join(devtest.Top(t), "client", "typescript", "build.js"), filepath.Join(folder, "node_modules", "storefront-client"))
-	node(filepath.Join(modules, "typescript", "bin", "tsc"), "--project", folder)
+	require.Contains(t, readGuide(t), "      npx "+compilerSettings+"\n")
+	tsc := filepath.Join(modules, "typescript-7", "bin", "tsc")
+	node(append([]string{tsc}, strings.Fields(compilerSettings)[1:]...)...)
+	node(tsc)
 	require.Greater(t, strings.Count(node("start.js"), "XAF\n"), 3, "the published products")
 	require.Equal(t, results, node("main.js"))
 	requireResults(t, node("samples.js"))
