@@ -195,6 +195,25 @@ func saveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*en
 	return row, nil
 }
 
+// SaveCustomer saves what makes a locked customer another one, or nothing. It refuses with
+// customer_identifier_required or customer_conflict.
+func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
+	if next.Email == nil && next.Phone == nil {
+		return nil, identifierRequired()
+	}
+	if differ(next.Email, row.Email) || differ(next.Phone, row.Phone) {
+		taken, err := tx.Customer.Query().
+			Where(customer.StoreID(row.StoreID), customer.IDNEQ(row.ID), identifiedBy(next.Email, next.Phone)).Exist(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("look for another customer: %w", err)
+		}
+		if taken {
+			return nil, customerConflict()
+		}
+	}
+	return saveCustomer(ctx, tx, row, next)
+}
+
 func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, country string) (change[ent.Customer], error) {
 	c := changeOf(p, field.Customer, in, country)
 	if err := p.Err(); err != nil {
@@ -230,20 +249,7 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 			return err
 		}
 		next := c.applied(row)
-		if next.Email == nil && next.Phone == nil {
-			return identifierRequired()
-		}
-		if differ(next.Email, row.Email) || differ(next.Phone, row.Phone) {
-			taken, err := tx.Customer.Query().
-				Where(customer.StoreID(t.ID), customer.IDNEQ(id), identifiedBy(next.Email, next.Phone)).Exist(ctx)
-			if err != nil {
-				return fmt.Errorf("look for another customer: %w", err)
-			}
-			if taken {
-				return customerConflict()
-			}
-		}
-		row, err = saveCustomer(ctx, tx, row, &next)
+		row, err = SaveCustomer(ctx, tx, row, &next)
 		return err
 	})
 	if err != nil {

@@ -74,19 +74,25 @@ func (s *Shop) ChangeProduct(ctx context.Context, in ProductUpdate) (*storefront
 // saveProduct saves what a change makes different, or nothing.
 func saveProduct(ctx context.Context, t tenant.Store, row *ent.Product, c change[ent.Product]) (*ent.Product, error) {
 	next := c.applied(row)
-	if c.names("price_amount") || c.names("compare_at_amount") {
-		if err := compareAt(&next); err != nil {
+	return SaveProduct(ctx, t, row, &next, c.names("price_amount") || c.names("compare_at_amount"))
+}
+
+// SaveProduct saves what makes a locked product another one, or nothing, in a transaction. priced is whether the
+// change is one of prices. It refuses with compare_at_invalid, product_type_unavailable or product_incomplete.
+func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, priced bool) (*ent.Product, error) {
+	if priced {
+		if err := compareAt(next); err != nil {
 			return nil, err
 		}
 	}
 	publish := next.Status == product.StatusPUBLISHED && row.Status != product.StatusPUBLISHED
 	if publish {
-		if err := publishable(t, &next); err != nil {
+		if err := publishable(t, next); err != nil {
 			return nil, err
 		}
 	}
 	u := row.Update()
-	changed, err := field.Product.Update(u.Mutation(), row, &next)
+	changed, err := field.Product.Update(u.Mutation(), row, next)
 	if err != nil || !changed {
 		return row, err
 	}
