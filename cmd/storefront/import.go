@@ -2,30 +2,34 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/importing/file"
+	"go.storefront.example/server/importing"
 	"go.storefront.example/server/operator"
 )
 
 type importCmd struct {
 	place
-	Store  string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	From   string   `default:"storefront" enum:"shopify,woocommerce,gumroad,storefront" placeholder:"SHOP" help:"The shop whose export the file is: shopify, woocommerce, gumroad or storefront (default: storefront)."`
-	Map    []string `placeholder:"COLUMN=FIELD" help:"Read a column as a field, such as Preis=price; COLUMN= leaves the column out. May be repeated."`
-	Type   string   `default:"FILE" enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"The type of products for which the file has none: FILE, COURSE, LICENSE, MEETING or EVENT (default: FILE)."`
-	DryRun bool     `name:"dry-run" help:"Check every line and store nothing."`
-	Errors string   `placeholder:"FILE" help:"Write every bad line to this file, as CSV with the line, the column and the problem."`
-	Events bool     `help:"Send the events that the same rows would send if they were new."`
-	Kind   string   `arg:"" enum:"products,customers,orders" help:"What the file holds: products, customers or orders."`
-	File   string   `arg:"" help:"A CSV file, or one with a JSON object a line; - reads standard input."`
+	Store      string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	From       string   `default:"storefront" enum:"shopify,woocommerce,gumroad,stripe,storefront" placeholder:"SHOP" help:"The shop whose export the file is: shopify, woocommerce, gumroad, stripe (customers) or storefront (default: storefront)."`
+	Map        []string `placeholder:"COLUMN=FIELD" help:"Read a column as a field, such as Preis=price; COLUMN= leaves the column out. May be repeated."`
+	Type       string   `default:"FILE" enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"The type of products for which the file has none: FILE, COURSE, LICENSE, MEETING or EVENT (default: FILE)."`
+	DateFormat string   `name:"date-format" placeholder:"FORMAT" help:"The form of dates, such as DD/MM/YYYY or MM/DD/YYYY HH:mm. Without it 21/11/2026, 21.11.2026 and 2026-11-21 are read, and 01/02/2026 is refused."`
+	Country    string   `placeholder:"CC" help:"The country of phone numbers without a country code, such as FR, for rows that name none (default: the store's)."`
+	DryRun     bool     `name:"dry-run" help:"Check every line and store nothing."`
+	SkipBad    bool     `name:"skip-bad" help:"Store the other lines of a file with bad ones; without it nothing of such a file is stored."`
+	Update     bool     `help:"Change products, customers and orders that the store has to what the file says; without it they are left as they are."`
+	Errors     string   `placeholder:"FILE" help:"Write the bad rows to this file, whole and with the reason first: put them right there and import it."`
+	Events     bool     `help:"Send the events that the same rows would send if they were new."`
+	Kind       string   `arg:"" enum:"products,customers,orders" help:"What the file holds: products, customers or orders."`
+	File       string   `arg:"" help:"A CSV file, or one with JSON objects; - reads standard input."`
 }
 
 // loaded is what an import did, as it is shown.
@@ -33,23 +37,37 @@ type loaded struct {
 	Lines   int `json:"lines"`
 	Stored  int `json:"stored"`
 	Skipped int `json:"skipped"`
+	// What follows is there if there is anything to say.
+	Changed         int      `json:"changed,omitempty"`
+	Repeated        int      `json:"repeated,omitempty"`
+	Bad             int      `json:"bad,omitempty"`
+	Read            []string `json:"read,omitempty"`
+	NotRead         []string `json:"notRead,omitempty"`
+	Problems        []string `json:"problems,omitempty"`
+	Notes           []string `json:"notes,omitempty"`
+	UnknownItems    int      `json:"unknownItems,omitempty"`
+	UnknownProducts []string `json:"unknownProducts,omitempty"`
 }
 
-// maxShown is how many bad lines are shown; --errors has them all.
+// maxShown is how many problems are shown; --errors has every bad row.
 const maxShown = 50
 
 // Run imports the file.
 func (c *importCmd) Run(s *session) error {
-	options := file.Options{
-		Kind: file.Kind(c.Kind), From: c.From, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]),
-		Events: c.Events, DryRun: c.DryRun,
+	options := importing.Options{
+		Kind: importing.Kind(c.Kind), From: c.From, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]),
+		Country: strings.ToUpper(c.Country), DateFormat: c.DateFormat,
+		Events: c.Events, DryRun: c.DryRun, SkipBad: c.SkipBad, Update: c.Update,
+	}
+	if c.Country != "" && len(c.Country) != 2 {
+		return usage("--country %s: must be the two letters of a country, such as CM", c.Country)
 	}
 	for _, m := range c.Map {
 		column, field, found := strings.Cut(m, "=")
 		if !found || column == "" {
 			return usage("--map %s: must be COLUMN=FIELD, or COLUMN= to leave the column out", m)
 		}
-		options.Columns = append(options.Columns, file.Column{Name: column, Field: field})
+		options.Columns = append(options.Columns, importing.Column{Name: column, Field: field})
 	}
 	in, size := s.in, int64(-1)
 	if c.File != "-" {
@@ -69,37 +87,139 @@ func (c *importCmd) Run(s *session) error {
 			}
 		}
 	}
-	bad, err := newBadLines(c.Errors)
-	if err != nil {
-		return fmt.Errorf("import: %w", err)
+	if c.Errors != "" {
+		rejects, err := os.OpenFile(c.Errors, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return fmt.Errorf("import: --errors: %w", err)
+		}
+		defer func() { _ = rejects.Close() }()
+		options.Rejects = rejects
 	}
-	options.Bad = bad.add
-	err = s.operate(c.place, func(ctx context.Context, o operator.API) error {
+	return s.operate(c.place, func(ctx context.Context, o operator.API) (err error) {
 		if options.Store, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store}); err != nil {
 			return err
 		}
 		bar := newProgress(s.errs, c.Kind, size)
 		options.Progress = bar.show
-		done, err := file.Load(ctx, o, in, options)
+		done, err := importing.Load(ctx, o, in, options)
 		bar.end()
-		if err != nil {
-			return c.stopped(s, err, done, bad)
+		if errors.Is(err, importing.ErrOptions) {
+			return usage("%w", err)
 		}
-		if s.json {
-			return s.value(loaded{done.Lines, done.Stored, done.Skipped})
-		}
-		verb := "stored"
-		if c.DryRun {
-			verb = "can be stored"
-		}
-		left := ""
-		if done.Skipped > 0 {
-			left = " and left as they are"
-		}
-		_, err = fmt.Fprintf(s.out, "%s: %s %s, %d there before%s\n", plural(done.Lines, "line"), plural(done.Stored, strings.TrimSuffix(c.Kind, "s")), verb, done.Skipped, left)
-		return err
+		return c.report(s, done, err)
 	})
-	return errors.Join(err, bad.close())
+}
+
+// report shows what an import did, and returns its error in one line.
+func (c *importCmd) report(s *session, done *importing.Report, err error) error {
+	var whole *importing.FileError
+	refused, bad := errors.AsType[*importing.BadLinesError](err)
+	unfinished := err != nil && !bad
+	if s.json {
+		if err != nil {
+			c.problems(s.errs, done)
+		} else if err := s.value(shownOf(done)); err != nil {
+			return err
+		}
+	} else if !errors.As(err, &whole) {
+		c.problems(s.errs, done)
+		c.remarks(s.out, done)
+	}
+	switch {
+	case errors.As(err, &whole):
+		return fmt.Errorf("%s: %w", c.File, err)
+	case unfinished && (done.Stored > 0 || done.Changed > 0):
+		return fmt.Errorf("%w; %d of the file's rows are stored: run it again", err, done.Stored+done.Changed)
+	case unfinished:
+		return err
+	case refused != nil && c.DryRun:
+		return fmt.Errorf("%s cannot be imported; nothing is stored", plural(done.Bad, done.Unit()))
+	case refused != nil:
+		return fmt.Errorf("%s cannot be imported, so nothing is stored; correct the file, or store the rest with --skip-bad", plural(done.Bad, done.Unit()))
+	case s.json:
+		return nil
+	}
+	return c.summary(s.out, done)
+}
+
+// summary says in a line what became of the rows.
+func (c *importCmd) summary(w io.Writer, done *importing.Report) error {
+	verb, one := "stored", strings.TrimSuffix(c.Kind, "s")
+	if c.DryRun {
+		verb = "can be stored"
+	}
+	text := fmt.Sprintf("%s: %s %s", plural(done.Lines, done.Unit()), plural(done.Stored, one), verb)
+	if c.Update {
+		changed := "changed"
+		if c.DryRun {
+			changed = "would change"
+		}
+		text += fmt.Sprintf(", %d %s", done.Changed, changed)
+	}
+	switch {
+	case c.Update:
+		text += fmt.Sprintf(", %d as the file says already", done.Skipped)
+	case done.Skipped > 0:
+		text += fmt.Sprintf(", %d there before and left as they are", done.Skipped)
+	default:
+		text += ", 0 there before"
+	}
+	if done.Repeated > 0 {
+		text += fmt.Sprintf(", %d further up in the file too", done.Repeated)
+	}
+	if done.Bad > 0 {
+		text += fmt.Sprintf(", %d bad", done.Bad)
+		if c.Errors != "" {
+			text += ", written to " + c.Errors
+		}
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
+
+// problems shows why lines are bad.
+func (c *importCmd) problems(w io.Writer, done *importing.Report) {
+	for i, p := range done.Problems {
+		if i == maxShown {
+			_, _ = fmt.Fprintf(w, "and %d other problems; --errors FILE writes every bad row with its reason\n", len(done.Problems)-i)
+			return
+		}
+		_, _ = fmt.Fprintln(w, escaped(p.Text(done.Unit())))
+	}
+}
+
+// remarks shows what of the file was read, what was left out, and what the store lacks.
+func (c *importCmd) remarks(w io.Writer, done *importing.Report) {
+	if len(done.NotRead) > 0 {
+		writeWrapped(w, "read: ", strings.Join(done.Read, ", "))
+		writeWrapped(w, "not read: ", strings.Join(done.NotRead, ", "))
+	}
+	for _, note := range done.Notes {
+		writeWrapped(w, "note: ", note.Text(done.Unit()))
+	}
+	if done.Items > 0 {
+		verb := "are"
+		if done.Items == 1 {
+			verb = "is"
+		}
+		writeWrapped(w, "note: ", fmt.Sprintf("%s of orders %s of no product of the store: %s", plural(done.Items, "item"), verb, strings.Join(done.Titles, ", ")))
+	}
+}
+
+// shownOf is a report as JSON.
+func shownOf(done *importing.Report) loaded {
+	texts := func(remarks []*importing.Remark) []string {
+		var all []string
+		for _, r := range remarks {
+			all = append(all, r.Text(done.Unit()))
+		}
+		return all
+	}
+	return loaded{
+		Lines: done.Lines, Stored: done.Stored, Skipped: done.Skipped, Changed: done.Changed, Repeated: done.Repeated, Bad: done.Bad,
+		Read: done.Read, NotRead: done.NotRead, Problems: texts(done.Problems), Notes: texts(done.Notes),
+		UnknownItems: done.Items, UnknownProducts: done.Titles,
+	}
 }
 
 // plural returns a count with its noun.
@@ -110,77 +230,16 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %s", n, word)
 }
 
-// stopped names the bad lines, and how much is stored in spite of them: on a terminal in a line each,
-// elsewhere in the one line of the error.
-func (c *importCmd) stopped(s *session, err error, done file.Progress, bad *badLines) error {
-	var refused *file.BadLinesError
-	switch {
-	case errors.Is(err, file.ErrOptions):
-		return usage("%w", err)
-	case errors.As(err, &refused) && refused.Count > 1:
-		shown := bad.first
-		if more := refused.Count - maxShown; more > 0 {
-			shown = append(shown, fmt.Sprintf("and %d more; --errors FILE writes them all", more))
+// writeWrapped writes a text in lines of at most 100 columns, all but the first indented.
+func writeWrapped(w io.Writer, label, text string) {
+	const columns, indent = 100, "  "
+	line := label
+	for word := range strings.SplitSeq(escaped(text), " ") {
+		if len(line) > len(indent) && line != label && utf8.RuneCountInString(line)+utf8.RuneCountInString(word) > columns {
+			_, _ = fmt.Fprintln(w, strings.TrimRight(line, " "))
+			line = indent
 		}
-		if isTerminal(s.errs) {
-			_, _ = fmt.Fprintln(s.errs, strings.Join(shown, "\n"))
-			shown = nil
-		}
-		err = errors.New(strings.Join(append([]string{fmt.Sprintf("%d lines cannot be imported", refused.Count)}, shown...), "; "))
+		line += word + " "
 	}
-	switch {
-	case c.DryRun:
-		return fmt.Errorf("%w; nothing is stored", err)
-	case refused != nil || done.Lines > 0:
-		return fmt.Errorf("%w; %d lines before it are done, nothing after", err, done.Lines)
-	}
-	return err
-}
-
-// badLines keeps the first bad lines, and writes all to a file.
-type badLines struct {
-	first []string
-	lines int
-	last  int
-	file  *os.File
-	csv   *csv.Writer
-}
-
-// newBadLines begins the file with that name, readable only by its owner; an empty name is none.
-func newBadLines(name string) (*badLines, error) {
-	b := &badLines{}
-	if name == "" {
-		return b, nil
-	}
-	var err error
-	if b.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
-		return nil, fmt.Errorf("--errors: %w", err)
-	}
-	b.csv = csv.NewWriter(b.file)
-	return b, b.csv.Write([]string{"line", "column", "problem"})
-}
-
-func (b *badLines) add(e file.LineError) {
-	if e.Line != b.last {
-		b.last = e.Line
-		b.lines++
-	}
-	if b.lines <= maxShown {
-		b.first = append(b.first, escaped(e.Error()))
-	}
-	if b.csv != nil {
-		_ = b.csv.Write([]string{strconv.Itoa(e.Line), e.Column, e.Problem}) // close reports it
-	}
-}
-
-// close completes the file.
-func (b *badLines) close() error {
-	if b.csv == nil {
-		return nil
-	}
-	b.csv.Flush()
-	if err := errors.Join(b.csv.Error(), b.file.Close()); err != nil {
-		return fmt.Errorf("--errors: %w", err)
-	}
-	return nil
+	_, _ = fmt.Fprintln(w, strings.TrimRight(line, " "))
 }

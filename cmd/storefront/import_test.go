@@ -48,9 +48,9 @@ func TestImportEscapesWhatItShows(t *testing.T) {
 		return errs.String()
 	}
 	require.Equal(t, 0, run(t.Context(), []string{"store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM"}, env, nil, io.Discard, io.Discard))
-	require.Contains(t, load("products", "na\x1b]0;title\ame,price\nA,1\n"), `the columns are na\x1b]0;title\ame, price;`)
-	require.Contains(t, load("products", "title,price\x1b[2J\nA,x\nB,y\n", "--map", "price\x1b[2J=price"), `line 2: price\x1b[2J: must be an amount such as 12.50, from 0 up; line 3: price\x1b[2J: `)
-	require.Contains(t, load("customers", "{\"\\u009b2J\":1}\n"), `line 1: \u009b2J: is not a known field`)
+	require.Contains(t, load("products", "na\x1b]0;title\ame,price\nA,1\n"), `the columns are na\x1b]0;title\ame, price`)
+	require.Contains(t, load("products", "title,price\x1b[2J\nA,x\nB,y\n", "--map", "price\x1b[2J=price"), `price\x1b[2J must be an amount such as 12.50, from 0 up, not "x", "y": lines 2–3`)
+	require.Contains(t, load("customers", "{\"\\u009b2J\":1}\n"), `\u009b2J is not a known field ("1"): line 1`)
 }
 
 // An order may be larger than what a server reads: its line is reported beside the other bad ones, and a command on the
@@ -75,9 +75,9 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	require.Equal(t, 0, code, said)
 	code, said = does(text+"{}\n", "STOREFRONT_ADMIN_URL", server, load...)
 	require.Equal(t, 1, code)
-	require.Contains(t, said, "2 lines cannot be imported; line 2: is larger than the 1 MiB that a server reads; import the file with --database-url; line 3: ")
-	require.Contains(t, said, "; 1 lines before it are done, nothing after")
+	require.Contains(t, said, "is larger than the 1 MiB that a server reads; import the file with --database-url: line 2\n")
+	require.Contains(t, said, "2 lines cannot be imported, so nothing is stored")
 	code, said = does(text, "STOREFRONT_DATABASE_URL", url, load...)
 	require.Equal(t, 0, code, said)
-	require.Contains(t, said, "2 lines: 1 order stored, 1 there before")
+	require.Contains(t, said, "2 lines: 2 orders stored, 0 there before")
 }

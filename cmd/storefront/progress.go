@@ -8,7 +8,7 @@ import (
 
 	"github.com/mattn/go-isatty"
 
-	"go.storefront.example/server/importing/file"
+	"go.storefront.example/server/importing"
 )
 
 // progress shows on a terminal how far long work has come, and nothing elsewhere.
@@ -38,7 +38,7 @@ const barWidth = 40
 const eraseLine = "\r\x1b[K"
 
 // show draws the bar anew.
-func (p progress) show(so file.Progress) {
+func (p progress) show(so importing.Progress) {
 	if p.w == nil {
 		return
 	}
@@ -47,7 +47,11 @@ func (p progress) show(so file.Progress) {
 		done := int(min(so.Bytes, p.size) * barWidth / p.size)
 		bar = "[" + strings.Repeat("#", done) + strings.Repeat(" ", barWidth-done) + "] "
 	}
-	p.draw(fmt.Sprintf("%s %s%d lines", p.what, bar, so.Lines))
+	stage := "checking"
+	if so.Storing {
+		stage = "storing"
+	}
+	p.draw(fmt.Sprintf("%s %s %s%d lines", stage, p.what, bar, so.Lines))
 }
 
 // draw draws a line anew.

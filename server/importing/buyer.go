@@ -24,10 +24,13 @@ func (b *orders) holdBuyers(ctx context.Context, tx *ent.Tx) error {
 		return err
 	}
 	ids := idsOf(inline, customerID)
-	if b.match {
+	if b.options.GetMatchCustomers() {
 		for _, id := range held {
 			ids = append(ids, id)
 		}
+	}
+	for _, o := range b.moved {
+		ids = append(ids, o.row.CustomerID)
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	there, err := db.LockRows(ctx, b.db, tx.Customer.Query().Where(among(customer.FieldID, slices.Compact(ids))).Order(customer.ByID()))
@@ -50,7 +53,7 @@ func (b *orders) holdBuyers(ctx context.Context, tx *ent.Tx) error {
 		case there && owner != b.t.ID:
 			b.refuse(l.index, "customer.id", "belongs to another store")
 		case there:
-		case found && b.match:
+		case found && b.options.GetMatchCustomers():
 			b.fresh[i].row.buyer.ID = id
 		case found:
 			b.refuse(l.index, "customer."+field, "is another customer's")
@@ -72,6 +75,11 @@ func (b *orders) holdBuyers(ctx context.Context, tx *ent.Tx) error {
 // holdLinks locks the rows of the orders' payment links.
 func (b *orders) holdLinks(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
+	for _, o := range b.paid {
+		if o.row.PaymentLinkID != nil {
+			ids = append(ids, *o.row.PaymentLinkID)
+		}
+	}
 	for _, l := range b.fresh {
 		if l.row.order.PaymentLinkID != nil {
 			ids = append(ids, *l.row.order.PaymentLinkID)

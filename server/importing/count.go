@@ -3,6 +3,7 @@ package importing
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
@@ -33,6 +34,11 @@ func (b *orders) countForCustomers(ctx context.Context, tx *ent.Tx) error {
 	if err := b.countThere(ctx, tx, ids, counts); err != nil {
 		return err
 	}
+	for _, l := range b.paid {
+		if c := counts[l.row.CustomerID]; l.row.Status == order.StatusPAID && c.TotalPaid > validate.MaxAmount {
+			b.within(l.index, l.row.Amount, "customer's totalPaid", c.TotalPaid)
+		}
+	}
 	for _, l := range b.fresh {
 		c := counts[l.row.buyer.ID]
 		if c == nil {
@@ -40,7 +46,7 @@ func (b *orders) countForCustomers(ctx context.Context, tx *ent.Tx) error {
 		}
 		c.OrdersCount++
 		if l.row.order.Status == order.StatusPAID {
-			c.TotalPaid = b.within(l, "customer's totalPaid", c.TotalPaid)
+			c.TotalPaid = b.within(l.index, l.row.order.Amount, "customer's totalPaid", c.TotalPaid)
 		}
 	}
 	return nil
@@ -74,12 +80,12 @@ func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, co
 }
 
 // within adds an order's amount to a total, and refuses the row that takes it past validate.MaxAmount.
-func (b *orders) within(l row[orderRow], total string, before int64) int64 {
-	if before > validate.MaxAmount-l.row.order.Amount {
-		b.refuse(l.index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
+func (b *orders) within(index int, amount int64, total string, before int64) int64 {
+	if before > validate.MaxAmount-amount {
+		b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
 		return before
 	}
-	return before + l.row.order.Amount
+	return before + amount
 }
 
 // setCounters updates the counters of customers whom the store had before; new ones are inserted with
@@ -100,21 +106,30 @@ func (b *orders) withinLinks() {
 	for id, link := range b.links {
 		paid[id] = link.PaidAmount
 	}
+	for _, l := range b.paid {
+		if id := l.row.PaymentLinkID; id != nil {
+			paid[*id] = b.within(l.index, l.row.Amount, "payment link's paidAmount", paid[*id])
+		}
+	}
 	for _, l := range b.fresh {
 		if id := l.row.order.PaymentLinkID; id != nil && taken(&l.row.order) {
-			paid[*id] = b.within(l, "payment link's paidAmount", paid[*id])
+			paid[*id] = b.within(l.index, l.row.order.Amount, "payment link's paidAmount", paid[*id])
 		}
 	}
 }
 
 // countForLinks adds the payments of the batch to the counters of its payment links, as paying the
-// orders would have. The orders are new to the store, so none is counted twice.
+// orders would have. The orders are new to the store or were not paid before, so none is counted twice.
 func (b *orders) countForLinks(ctx context.Context, tx *ent.Tx) error {
 	for _, link := range b.links {
 		var count int32
 		var amount int64
 		last := link.LastPaidAt
-		for _, o := range b.stored {
+		all := slices.Clone(b.stored)
+		for _, l := range b.paid {
+			all = append(all, l.row)
+		}
+		for _, o := range all {
 			if o.PaymentLinkID == nil || *o.PaymentLinkID != link.ID || !taken(o) {
 				continue
 			}

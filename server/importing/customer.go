@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
@@ -15,6 +16,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/service"
 	"go.storefront.example/server/validate"
 )
 
@@ -61,23 +63,77 @@ func (p *problems) identifiers(prefix string, email, phone *string, country stri
 	return email, phone
 }
 
-func (b *customers) plan(ctx context.Context, tx *ent.Tx, _ *ent.Store) (int, error) {
-	there, err := tx.Customer.Query().Where(among(customer.FieldID, idsOf(b.rows, customerID))).
+func (b *customers) plan(ctx context.Context, tx *ent.Tx, _ *ent.Store) (fresh, changed int, err error) {
+	found, err := tx.Customer.Query().Where(among(customer.FieldID, idsOf(b.rows, customerID))).
 		Select(customer.FieldID, customer.FieldStoreID).All(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("look for the customers: %w", err)
+		return 0, 0, fmt.Errorf("look for the customers: %w", err)
 	}
 	known := owners{}
-	for _, r := range there {
+	for _, r := range found {
 		known[r.ID] = r.StoreID
 	}
-	b.fresh = fresh(&b.batch, b.rows, "id", customerID, known)
+	var there []row[ent.Customer]
+	b.fresh, there = split(&b.batch, b.rows, "id", customerID, known)
 	holders, err := b.holders(ctx, tx, b.fresh)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
+	}
+	if b.options.GetUpdate() {
+		var left []row[ent.Customer]
+		for _, l := range b.fresh {
+			if id, _, found := holder(&l.row, holders); found {
+				l.row.ID = id
+				there = append(there, l)
+			} else {
+				left = append(left, l)
+			}
+		}
+		b.fresh = left
+		if changed, err = b.update(ctx, tx, there); err != nil {
+			return 0, 0, err
+		}
 	}
 	b.fresh = identified(&b.batch, b.fresh, "", holders)
-	return len(b.fresh), nil
+	return len(b.fresh), changed, nil
+}
+
+// update changes customers of the store to what their rows say, and returns how many were changed.
+func (b *customers) update(ctx context.Context, tx *ent.Tx, rows []row[ent.Customer]) (changed int, err error) {
+	there, err := db.LockRows(ctx, b.db, tx.Customer.Query().
+		Where(customer.StoreID(b.t.ID), among(customer.FieldID, idsOf(rows, customerID))).Order(customer.ByID()))
+	if err != nil {
+		return 0, fmt.Errorf("read the customers: %w", err)
+	}
+	byID := map[uuid.UUID]*ent.Customer{}
+	for _, r := range there {
+		byID[r.ID] = r
+	}
+	for _, l := range rows {
+		row := byID[l.row.ID]
+		if row == nil {
+			continue // deleted meanwhile
+		}
+		next := *row
+		if l.row.Name != "" {
+			next.Name = l.row.Name
+		}
+		if l.row.Email != nil {
+			next.Email = l.row.Email
+		}
+		if l.row.Phone != nil {
+			next.Phone = l.row.Phone
+		}
+		saved, err := service.SaveCustomer(ctx, tx, row, &next)
+		if err := b.refused(l.index, err); err != nil {
+			return 0, err
+		}
+		if saved != nil && saved != row {
+			changed++
+			byID[row.ID] = saved
+		}
+	}
+	return changed, nil
 }
 
 func (b *customers) store(ctx context.Context, tx *ent.Tx) error {
@@ -126,7 +182,7 @@ func identified(b *batch, rows []row[ent.Customer], prefix string, held map[stri
 	var left []row[ent.Customer]
 	for _, l := range rows {
 		if _, field, found := holder(&l.row, held); found {
-			if !b.match {
+			if !b.options.GetMatchCustomers() {
 				b.refuse(l.index, prefix+field, "is another customer's")
 			}
 			continue

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -21,14 +22,13 @@ import (
 	"go.storefront.example/gen/ent/event"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/importing"
-	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service/servicetest"
 )
 
-func (b bench) load(kind file.Kind, objects ...importtest.Fields) file.Progress {
+func (b bench) load(kind kind, objects ...importtest.Fields) *importing.Report {
 	b.T.Helper()
-	done, err := importtest.Load(b.Ctx, b.Importer, importtest.Lines(objects...), file.Options{Kind: kind})
+	done, err := importtest.Load(b.Ctx, b.DB, importtest.Lines(objects...), options{Kind: kind})
 	require.NoError(b.T, err)
 	return done
 }
@@ -53,29 +53,26 @@ func TestImportKeepsEveryByte(t *testing.T) {
 		_, err = from.RefundOrder(from.Ctx, refunded.Id)
 		require.NoError(t, err)
 
-		export := func(b bench) map[file.Kind]string {
-			products, err := b.ListProducts(b.Ctx, &storefrontv1.ListProductsRequest{})
+		export := func(b bench) map[kind]string {
+			p, err := b.ListProducts(b.Ctx, &storefrontv1.ListProductsRequest{})
 			require.NoError(t, err)
-			customers, err := b.ListCustomers(b.Ctx, &storefrontv1.ListCustomersRequest{})
+			c, err := b.ListCustomers(b.Ctx, &storefrontv1.ListCustomersRequest{})
 			require.NoError(t, err)
-			orders, err := b.ListOrders(b.Ctx, &storefrontv1.ListOrdersRequest{})
+			o, err := b.ListOrders(b.Ctx, &storefrontv1.ListOrdersRequest{})
 			require.NoError(t, err)
-			return map[file.Kind]string{
-				file.Products: joined(products.Data), file.Customers: joined(customers.Data), file.Orders: joined(orders.Data),
-			}
+			return map[kind]string{products: joined(p.Data), customers: joined(c.Data), orders: joined(o.Data)}
 		}
 		to := newBench(t, s)
 		want := export(from)
-		for _, kind := range []file.Kind{file.Products, file.Customers, file.Orders} {
+		for _, kind := range []kind{products, customers, orders} {
 			for _, again := range []bool{false, true} {
-				done, err := importtest.Load(to.Ctx, to.Importer, strings.NewReader(want[kind]), file.Options{Kind: kind})
+				done, err := importtest.Load(to.Ctx, to.DB, strings.NewReader(want[kind]), options{Kind: kind})
 				require.NoError(t, err)
 				if again {
 					require.Zero(t, done.Stored, "nothing is stored twice")
 				} else {
 					require.Equal(t, strings.Count(want[kind], "\n"), done.Stored)
 				}
-				require.Equal(t, int64(len(want[kind])), done.Bytes)
 			}
 		}
 		require.Equal(t, want, export(to))
@@ -103,11 +100,11 @@ func TestImportCountsNothingTwice(t *testing.T) {
 			return [2]int64{int64(c.OrdersCount), c.TotalPaid}
 		}
 		buyer := importtest.OneCustomer()
-		b.load(file.Customers, buyer)
+		b.load(customers, buyer)
 		require.Equal(t, [2]int64{3, 4500}, counters(buyer["id"]), "kept as given")
 
 		// Once its orders come, they are what counts.
-		b.load(file.Orders, importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "REFUNDED"),
+		b.load(orders, importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "REFUNDED"),
 			importtest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil))
 		require.Equal(t, [2]int64{3, 1000}, counters(buyer["id"]))
 
@@ -115,15 +112,15 @@ func TestImportCountsNothingTwice(t *testing.T) {
 		bought := b.Buy(buyer["email"].(string), b.Product("Guide", 100).Id, "")
 		_, err := b.PayOrder(b.Ctx, bought.Id)
 		require.NoError(t, err)
-		b.load(file.Orders, importtest.OneOrder(buyer))
+		b.load(orders, importtest.OneOrder(buyer))
 		require.Equal(t, [2]int64{5, 2200}, counters(buyer["id"]))
 
 		// A payment link counts the payments taken, those paid back included.
 		link := b.Link(nil)
 		through := importtest.OneOrder(buyer).With("paymentLink", importtest.Fields{"id": link.Id, "code": link.Code, "title": link.Title}).With("items", []importtest.Fields{})
-		b.load(file.Orders, through, through.With("id", uuid.NewString()).With("reference", "R2").With("status", "REFUNDED").With("paidAt", "2025-03-01T00:00:00.000Z"),
+		b.load(orders, through, through.With("id", uuid.NewString()).With("reference", "R2").With("status", "REFUNDED").With("paidAt", "2025-03-01T00:00:00.000Z"),
 			through.With("id", uuid.NewString()).With("reference", "R3").With("status", "FAILED").With("paidAt", nil))
-		b.load(file.Orders, through)
+		b.load(orders, through)
 		l, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
 		require.NoError(t, err)
 		require.EqualValues(t, 2, l.PaidCount)
@@ -132,7 +129,7 @@ func TestImportCountsNothingTwice(t *testing.T) {
 		require.Equal(t, link.UpdatedAt.AsTime(), l.UpdatedAt.AsTime())
 
 		// Without a date of payment, an order was paid when it was created.
-		b.load(file.Orders, through.With("id", uuid.NewString()).With("reference", "R4").With("paidAt", nil).With("createdAt", "2025-04-01T00:00:00.000Z"))
+		b.load(orders, through.With("id", uuid.NewString()).With("reference", "R4").With("paidAt", nil).With("createdAt", "2025-04-01T00:00:00.000Z"))
 		l, err = b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
 		require.NoError(t, err)
 		require.EqualValues(t, 3, l.PaidCount)
@@ -149,7 +146,7 @@ func TestImportBesidePayments(t *testing.T) {
 		// Those who buy through the link wait for each other there already; the others meet at
 		// their customer's row alone.
 		linked, plain := importtest.OneCustomer(), importtest.OneCustomer()
-		b.load(file.Customers, linked, plain)
+		b.load(customers, linked, plain)
 		const each = 10
 		var group errgroup.Group
 		pay := func(o *storefrontv1.Order) {
@@ -160,7 +157,7 @@ func TestImportBesidePayments(t *testing.T) {
 		}
 		load := func(order importtest.Fields) {
 			group.Go(func() error {
-				_, err := importtest.Load(b.Ctx, b.Importer, importtest.Lines(order), file.Options{Kind: file.Orders})
+				_, err := importtest.Load(b.Ctx, b.DB, importtest.Lines(order), options{Kind: orders})
 				return err
 			})
 		}
@@ -192,9 +189,9 @@ func TestImportWithEvents(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s)
 		buyer := importtest.OneCustomer()
-		_, err := importtest.Load(b.Ctx, b.Importer, importtest.Lines(importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "FAILED").With("paidAt", nil)), file.Options{Kind: file.Orders, Events: true})
+		_, err := importtest.Load(b.Ctx, b.DB, importtest.Lines(importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "FAILED").With("paidAt", nil)), options{Kind: orders, Events: true})
 		require.NoError(t, err)
-		_, err = importtest.Load(b.Ctx, b.Importer, importtest.Lines(importtest.OneProduct(), importtest.OneProduct().With("status", "DRAFT")), file.Options{Kind: file.Products, Events: true})
+		_, err = importtest.Load(b.Ctx, b.DB, importtest.Lines(importtest.OneProduct(), importtest.OneProduct().With("status", "DRAFT")), options{Kind: products, Events: true})
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{"customer.created", "order.paid", "order.failed", "product.published"}, b.Events())
 
@@ -207,7 +204,7 @@ func TestImportWithEvents(t *testing.T) {
 	})
 }
 
-func TestImportStoresWholeBatchesOnly(t *testing.T) {
+func TestAFileWithABadLineStoresNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s)
@@ -216,24 +213,28 @@ func TestImportStoresWholeBatchesOnly(t *testing.T) {
 			objects[i] = importtest.OneCustomer()
 		}
 		objects[importing.BatchRows+10]["email"] = "nobody"
-		var told []file.Progress
-		done, err := importtest.Load(b.Ctx, b.Importer, importtest.Lines(objects...), file.Options{Kind: file.Customers, Progress: func(so file.Progress) { told = append(told, so) }})
-		var bad *file.BadLinesError
+		var seen []importing.Progress
+		o := options{Kind: customers, Progress: func(so importing.Progress) { seen = append(seen, so) }}
+		_, err := importtest.Load(b.Ctx, b.DB, importtest.Lines(objects...), o)
+		var bad *importing.BadLinesError
 		require.ErrorAs(t, err, &bad)
-		require.Equal(t, importing.BatchRows+11, bad.First[0].Line)
-		require.Equal(t, importing.BatchRows, done.Stored)
-		require.Equal(t, done, told[len(told)-1])
-		require.Len(t, told, 2, "what stands behind a bad line is checked")
-		n, err := s.Client().Customer.Query().Count(b.Ctx)
-		require.NoError(t, err)
-		require.Equal(t, importing.BatchRows, n)
+		require.Equal(t, importing.BatchRows+11, bad.Report.Problems[0].Lines[0][0])
+		require.Len(t, seen, 2, "what stands behind a bad line is checked")
+		require.False(t, seen[1].Storing)
+		require.Zero(t, s.Client().Customer.Query().CountX(b.Ctx))
 
-		// A line that only the database can refuse keeps its batch out too.
-		_, err = importtest.Load(b.Ctx, b.Importer, importtest.Lines(importtest.OneCustomer(), importtest.OneCustomer().With("email", objects[0]["email"])), file.Options{Kind: file.Customers})
-		require.EqualError(t, err, "line 2: email: is another customer's")
-		n, err = s.Client().Customer.Query().Count(b.Ctx)
+		// A line that only the database can refuse keeps the others out too, unless bad ones are skipped.
+		b.load(customers, objects[0])
+		lines := func() io.Reader {
+			return importtest.Lines(importtest.OneCustomer(), importtest.OneCustomer().With("email", objects[0]["email"]))
+		}
+		_, err = importtest.Load(b.Ctx, b.DB, lines(), options{Kind: customers})
+		require.EqualError(t, err, fmt.Sprintf("email is another customer's (%q): line 2", objects[0]["email"]))
+		require.Equal(t, 1, s.Client().Customer.Query().CountX(b.Ctx))
+		done, err := importtest.Load(b.Ctx, b.DB, lines(), options{Kind: customers, SkipBad: true})
 		require.NoError(t, err)
-		require.Equal(t, importing.BatchRows, n)
+		require.Equal(t, []int{2, 1, 1}, []int{done.Lines, done.Stored, done.Bad})
+		require.Equal(t, 2, s.Client().Customer.Query().CountX(b.Ctx))
 	})
 }
 
@@ -244,7 +245,7 @@ func TestImportedTimesAreInMilliseconds(t *testing.T) {
 		line := `{"id":"01990000-0000-7000-8000-000000000001","reference":"R1","status":"PAID","amount":5,"currency":"XAF",` +
 			`"platformFeePercent":0,"customer":{"id":"01990000-0000-7000-8000-000000000002","name":"A","email":"a@example.com","phone":null},` +
 			`"items":[],"paymentLink":null,"note":null,"paidAt":"2026-09-01T12:00:00.0059Z","createdAt":"2026-09-01T12:00:00.0019Z"}`
-		done, err := importtest.Load(b.Ctx, b.Importer, strings.NewReader(line), file.Options{Kind: file.Orders})
+		done, err := importtest.Load(b.Ctx, b.DB, strings.NewReader(line), options{Kind: orders})
 		require.NoError(t, err)
 		require.Equal(t, 1, done.Stored)
 		row := s.Client().Order.Query().OnlyX(b.Ctx)
@@ -257,13 +258,12 @@ func TestImportOfATextThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	away := errors.New("the disk is gone")
-	_, err := importtest.Load(b.Ctx, b.Importer, iotest.ErrReader(away), file.Options{Kind: file.Products})
+	_, err := importtest.Load(b.Ctx, b.DB, iotest.ErrReader(away), options{Kind: products})
 	require.ErrorIs(t, err, away)
-	_, err = importtest.Load(b.Ctx, b.Importer, strings.NewReader("\n\n"+strings.Repeat("x", 2<<20)), file.Options{Kind: file.Products})
+	_, err = importtest.Load(b.Ctx, b.DB, strings.NewReader("\n\n"+strings.Repeat("x", 2<<20)), options{Kind: products})
 	require.ErrorContains(t, err, "is longer than 1 MiB")
-	done, err := importtest.Load(b.Ctx, b.Importer, strings.NewReader("\n  \r\n"), file.Options{Kind: file.Products})
-	require.NoError(t, err)
-	require.Zero(t, done)
-	_, err = importtest.Load(b.Ctx, b.Importer, strings.NewReader("{}"), file.Options{Kind: "stores"})
+	_, err = importtest.Load(b.Ctx, b.DB, strings.NewReader("\n  \r\n"), options{Kind: products})
+	require.EqualError(t, err, "the file is empty: there is nothing to import")
+	_, err = importtest.Load(b.Ctx, b.DB, strings.NewReader("{}"), options{Kind: "stores"})
 	require.Error(t, err)
 }

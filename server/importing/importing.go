@@ -1,18 +1,22 @@
-// Package importing stores existing data of a store, and keeps its ids, dates, statuses, references and
-// counters. Values follow the API's rules (server/validate). It sends no events unless asked, and writes
-// one journal entry per batch.
+// Package importing brings existing data into a store: products, customers and orders of other shops, of files of
+// one's own, and objects of the API. Load reads a file twice; an Importer checks and stores its batches.
 //
-//	batch ──► read: rules of each row ──► plan: what the store has ──► store: rows, one journal entry
-//	             └──────── a refused row: nothing is stored ◄─┘
+//	file ─► lines ─► records ─► messages of the API ─► batches ─► Importer, in this process or on a server
+//	           └─ columns: --from, --map   └─ ids from the store and one's own ids
+//	first pass: every batch is checked, nothing is stored; second pass: every batch is stored
+//	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, one journal entry
 //
-// A row whose id the store has is left unchanged, so that sending a batch again stores nothing twice.
-// Package file reads the files that batches come from.
+// Ids, dates, statuses, references and counters are kept. One's own ids become UUIDs of version 5 (RFC 9562, 5.5)
+// of the store, the kind, the source and the own id, so that the same row is the same object whenever it is imported.
+// A row whose id the store has is left unchanged, or is changed like by a PATCH if asked, so that importing a file
+// again stores nothing twice, and continues an import that died. No events are sent unless asked.
 package importing
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"entgo.io/ent/dialect"
 
@@ -23,6 +27,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
 )
@@ -39,7 +44,7 @@ func New(s *db.DB) *Importer { return &Importer{s} }
 // Products imports a batch of products. It refuses with validation_failed.
 func (m *Importer) Products(ctx context.Context, in *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error) {
 	return load(ctx, m, "products", in.GetProducts(), in.GetOptions(), func(b batch) loader {
-		l := &products{batch: b}
+		l := &products{batch: b, given: map[int]*storefrontv1.Product{}}
 		for i, p := range in.GetProducts() {
 			l.read(i, p)
 		}
@@ -71,19 +76,19 @@ func (m *Importer) Orders(ctx context.Context, in *adminv1.ImportOrdersRequest) 
 
 // loader is a batch whose rows have been read. A transaction that is repeated runs both steps again.
 type loader interface {
-	// plan locks the rows that the batch changes, refuses rows that conflict with the store's, and returns
-	// how many rows are new.
-	plan(ctx context.Context, tx *ent.Tx, s *ent.Store) (fresh int, err error)
-	// store stores the new rows.
+	// plan locks the rows that the batch changes, refuses rows that conflict with the store's, changes those
+	// that are to be updated, and returns how many rows are new and how many were changed.
+	plan(ctx context.Context, tx *ent.Tx, s *ent.Store) (fresh, changed int, err error)
+	// store stores the new rows, and the counters that follow from new and changed ones.
 	store(ctx context.Context, tx *ent.Tx) error
 	refusals() *refusedRows
 }
 
 // batch has the fields of all kinds of batch.
 type batch struct {
-	db    *db.DB
-	t     tenant.Store
-	match bool
+	db      *db.DB
+	t       tenant.Store
+	options *adminv1.ImportOptions
 	refusedRows
 }
 
@@ -98,11 +103,10 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 	if n := len(messages); n == 0 || n > BatchRows {
 		return nil, apierr.Invalid("The batch is empty or too large.", wire.Field{Name: kind, Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
 	}
-	l := read(batch{db: m.db, t: t, match: options.GetMatchCustomers()})
+	l := read(batch{db: m.db, t: t, options: options})
 	invalid := len(l.refusals().rows)
-	fresh := 0
+	fresh, changed := 0, 0
 	err := m.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		hook.WithoutJournal(ctx)
 		if !options.GetEvents() {
 			hook.WithoutEvents(ctx)
 		}
@@ -116,16 +120,17 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 		if err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
-		if fresh, err = l.plan(ctx, tx, s); err != nil {
+		if fresh, changed, err = l.plan(ctx, tx, s); err != nil {
 			return err
 		}
-		if fresh == 0 || options.GetDryRun() || len(l.refusals().rows) > 0 {
+		if fresh+changed == 0 || options.GetDryRun() || len(l.refusals().rows) > 0 {
 			return errNothing
 		}
 		if err := errors.Join(m.settle(ctx, tx, dialect.Postgres, storing), m.settle(ctx, tx, dialect.SQLite, manyPages)); err != nil {
 			return err
 		}
-		if err := l.store(ctx, tx); err != nil {
+		hook.WithoutJournal(ctx) // of the rows; the batch has one entry
+		if err := l.store(ctx, tx); err != nil || fresh == 0 {
 			return err
 		}
 		if err := s.Update().SetUpdatedAt(hook.Time(ctx, s.ID)).Exec(ctx); err != nil {
@@ -143,7 +148,7 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 	}
 	out := &adminv1.ImportResponse{Refused: l.refusals().rows}
 	if len(out.Refused) == 0 {
-		out.Stored, out.Skipped = int32(fresh), int32(len(messages)-fresh) //nolint:gosec // At most BatchRows.
+		out.Stored, out.Changed, out.Skipped = int32(fresh), int32(changed), int32(len(messages)-fresh-changed) //nolint:gosec // At most BatchRows.
 	}
 	return out, nil
 }
@@ -181,6 +186,26 @@ func (r *refusedRows) refusals() *refusedRows { return r }
 // refuse refuses a field of a row.
 func (r *refusedRows) refuse(index int, field, message string) {
 	r.rows = append(r.rows, &adminv1.RefusedRow{Index: int32(index), Field: field, Message: message}) //nolint:gosec // Below BatchRows.
+}
+
+// fieldOf is the field that a refusal of the rules is about.
+var fieldOf = map[apierr.Code]string{
+	apierr.CompareAtInvalid: "compareAtAmount", apierr.ProductTypeUnavailable: "status", apierr.ProductIncomplete: "status",
+	apierr.CustomerConflict: "email", apierr.CustomerIdentifierRequired: "email",
+}
+
+// refused refuses a row with a refusal of the rules; any other error it returns.
+func (r *refusedRows) refused(index int, err error) error {
+	refusal, ok := errors.AsType[*apierr.Refusal](err)
+	if !ok {
+		return err
+	}
+	message := refusal.Message
+	if missing := refusal.Details.GetMissing(); len(missing) > 0 {
+		message = "cannot be PUBLISHED: the product lacks " + strings.Join(missing, " and ")
+	}
+	r.refuse(index, fieldOf[refusal.Code], strings.TrimSuffix(message, "."))
+	return nil
 }
 
 // add refuses all that is wrong with a row, and reports whether the row is sound.

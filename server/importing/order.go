@@ -3,9 +3,12 @@ package importing
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/order"
@@ -28,6 +31,8 @@ type orders struct {
 	links   map[uuid.UUID]*ent.PaymentLink
 	// stored are the fresh orders as they are stored.
 	stored []*ent.Order
+	// moved are orders of the store that got another status; paid are those that were not paid before.
+	moved, paid []row[*ent.Order]
 }
 
 // orderRow is an order with its parsed values.
@@ -106,29 +111,32 @@ func (p *problems) itemRow(field string, position int32, item *storefrontv1.Orde
 	}
 }
 
-func (b *orders) plan(ctx context.Context, tx *ent.Tx, _ *ent.Store) (int, error) {
-	there, err := tx.Order.Query().Where(among(order.FieldID, idsOf(b.rows, orderID))).
+func (b *orders) plan(ctx context.Context, tx *ent.Tx, _ *ent.Store) (fresh, changed int, err error) {
+	b.moved, b.paid = nil, nil
+	found, err := tx.Order.Query().Where(among(order.FieldID, idsOf(b.rows, orderID))).
 		Select(order.FieldID, order.FieldStoreID).All(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("look for the orders: %w", err)
+		return 0, 0, fmt.Errorf("look for the orders: %w", err)
 	}
 	known := owners{}
-	for _, r := range there {
+	for _, r := range found {
 		known[r.ID] = r.StoreID
 	}
-	b.fresh = fresh(&b.batch, b.rows, "id", orderID, known)
-	if len(b.fresh) == 0 {
-		return 0, nil
+	var there []row[orderRow]
+	b.fresh, there = split(&b.batch, b.rows, "id", orderID, known)
+	steps := []func(context.Context, *ent.Tx) error{b.freeReferences, b.holdBuyers, b.holdLinks, b.freeItems, b.countForCustomers}
+	if b.options.GetUpdate() {
+		steps = append([]func(context.Context, *ent.Tx) error{func(ctx context.Context, tx *ent.Tx) error { return b.update(ctx, tx, there) }}, steps...)
+	} else if len(b.fresh) == 0 {
+		return 0, 0, nil
 	}
-	for _, step := range []func(context.Context, *ent.Tx) error{
-		b.freeReferences, b.holdBuyers, b.holdLinks, b.freeItems, b.countForCustomers,
-	} {
+	for _, step := range steps {
 		if err := step(ctx, tx); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
 	b.withinLinks()
-	return len(b.fresh), nil
+	return len(b.fresh), len(b.moved), nil
 }
 
 func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
@@ -142,6 +150,75 @@ func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
 		return err
 	}
 	return b.countForLinks(ctx, tx)
+}
+
+// update moves orders of the store, by id or reference, to the status that their rows have.
+func (b *orders) update(ctx context.Context, tx *ent.Tx, rows []row[orderRow]) error {
+	references := make([]string, len(b.fresh))
+	for i, l := range b.fresh {
+		references[i] = l.row.order.Reference
+	}
+	used, err := b.holding(ctx, tx, order.Table, order.FieldReference, references)
+	if err != nil {
+		return err
+	}
+	left, named := held(b.fresh, used, func(o *orderRow) string { return o.order.Reference }, func(o *orderRow, id uuid.UUID) { o.order.ID = id })
+	b.fresh, rows = left, append(rows, named...)
+	there, err := db.LockRows(ctx, b.db, tx.Order.Query().
+		Where(order.StoreID(b.t.ID), among(order.FieldID, idsOf(rows, orderID))).Order(order.ByID()))
+	if err != nil {
+		return fmt.Errorf("read the orders: %w", err)
+	}
+	byID := map[uuid.UUID]*ent.Order{}
+	for _, r := range there {
+		byID[r.ID] = r
+	}
+	for _, l := range rows {
+		if o := byID[l.row.order.ID]; o != nil && o.Status != l.row.order.Status {
+			if err := b.move(ctx, tx, l, o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ways are the statuses that an order of a status can get; a refund is one of a payment.
+var ways = map[order.Status][]order.Status{
+	order.StatusPENDING: {order.StatusPAID, order.StatusFAILED, order.StatusCANCELLED, order.StatusREFUNDED},
+	order.StatusFAILED:  {order.StatusPAID, order.StatusREFUNDED},
+	order.StatusPAID:    {order.StatusREFUNDED},
+}
+
+func (b *orders) move(ctx context.Context, tx *ent.Tx, l row[orderRow], o *ent.Order) error {
+	to := l.row.order.Status
+	if !slices.Contains(ways[o.Status], to) {
+		b.refuse(l.index, "status", fmt.Sprintf("cannot be %s: the store's order is %s", to, o.Status))
+		return nil
+	}
+	steps, unpaid := []order.Status{to}, !taken(o)
+	if to == order.StatusREFUNDED && unpaid {
+		steps = []order.Status{order.StatusPAID, to}
+	}
+	for _, status := range steps {
+		u := tx.Order.UpdateOne(o).SetStatus(status).SetUpdatedAt(hook.Time(ctx))
+		if status == order.StatusPAID {
+			at := hook.Time(ctx)
+			if l.row.order.PaidAt != nil {
+				at = *l.row.order.PaidAt
+			}
+			u.SetPaidAt(at)
+		}
+		var err error
+		if o, err = u.Save(ctx); err != nil {
+			return fmt.Errorf("move an order: %w", err)
+		}
+	}
+	b.moved = append(b.moved, row[*ent.Order]{l.index, o})
+	if unpaid && taken(o) {
+		b.paid = append(b.paid, row[*ent.Order]{l.index, o})
+	}
+	return nil
 }
 
 // freeReferences refuses a row whose reference is another order's.

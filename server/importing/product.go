@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
@@ -16,6 +17,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/service"
 	"go.storefront.example/server/validate"
 )
 
@@ -24,6 +26,7 @@ import (
 type products struct {
 	batch
 	rows, fresh []row[ent.Product]
+	given       map[int]*storefrontv1.Product
 }
 
 func productID(p *ent.Product) uuid.UUID { return p.ID }
@@ -32,6 +35,7 @@ func (b *products) read(index int, in *storefrontv1.Product) {
 	p := &problems{}
 	if r := p.productRow(in, b.t); b.add(index, p) {
 		b.rows = append(b.rows, row[ent.Product]{index, r})
+		b.given[index] = in
 	}
 }
 
@@ -70,21 +74,82 @@ func (p *problems) productRow(in *storefrontv1.Product, t tenant.Store) ent.Prod
 	return r
 }
 
-func (b *products) plan(ctx context.Context, tx *ent.Tx, s *ent.Store) (int, error) {
-	there, err := tx.Product.Query().Where(among(product.FieldID, idsOf(b.rows, productID))).
+func (b *products) plan(ctx context.Context, tx *ent.Tx, s *ent.Store) (fresh, changed int, err error) {
+	found, err := tx.Product.Query().Where(among(product.FieldID, idsOf(b.rows, productID))).
 		Select(product.FieldID, product.FieldStoreID).All(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("look for the products: %w", err)
+		return 0, 0, fmt.Errorf("look for the products: %w", err)
 	}
 	known := owners{}
-	for _, r := range there {
+	for _, r := range found {
 		known[r.ID] = r.StoreID
 	}
-	b.fresh = fresh(&b.batch, b.rows, "id", productID, known)
-	if len(b.fresh) == 0 {
-		return 0, nil
+	var there []row[ent.Product]
+	b.fresh, there = split(&b.batch, b.rows, "id", productID, known)
+	if b.options.GetUpdate() {
+		slugs := make([]string, len(b.fresh))
+		for i, l := range b.fresh {
+			slugs[i] = l.row.Slug
+		}
+		used, err := b.holding(ctx, tx, product.Table, product.FieldSlug, slugs)
+		if err != nil {
+			return 0, 0, err
+		}
+		left, named := held(b.fresh, used, func(p *ent.Product) string { return p.Slug }, func(p *ent.Product, id uuid.UUID) { p.ID = id })
+		b.fresh = left
+		if changed, err = b.update(ctx, tx, append(there, named...)); err != nil {
+			return 0, 0, err
+		}
 	}
-	return len(b.fresh), b.slugs(ctx, tx, strings.TrimSuffix(s.URL, "/"))
+	if len(b.fresh) == 0 {
+		return 0, changed, nil
+	}
+	return len(b.fresh), changed, b.slugs(ctx, tx, strings.TrimSuffix(s.URL, "/"))
+}
+
+// update changes products of the store to what their rows say, and returns how many were changed.
+func (b *products) update(ctx context.Context, tx *ent.Tx, rows []row[ent.Product]) (changed int, err error) {
+	there, err := db.LockRows(ctx, b.db, tx.Product.Query().
+		Where(product.StoreID(b.t.ID), among(product.FieldID, idsOf(rows, productID))).Order(product.ByID()))
+	if err != nil {
+		return 0, fmt.Errorf("read the products: %w", err)
+	}
+	byID := map[uuid.UUID]*ent.Product{}
+	for _, r := range there {
+		byID[r.ID] = r
+	}
+	for _, l := range rows {
+		row, in := byID[l.row.ID], b.given[l.index]
+		if row == nil {
+			continue // deleted meanwhile
+		}
+		next := *row
+		next.Title, next.PriceAmount = l.row.Title, l.row.PriceAmount
+		if l.row.Summary != "" {
+			next.Summary = l.row.Summary
+		}
+		if l.row.Description != "" {
+			next.Description = l.row.Description
+		}
+		if l.row.CoverURL != nil {
+			next.CoverURL = l.row.CoverURL
+		}
+		if l.row.CompareAtAmount != nil || b.options.GetClearCompareAt() {
+			next.CompareAtAmount = l.row.CompareAtAmount
+		}
+		if in.GetStatus() != 0 {
+			next.Status = l.row.Status
+		}
+		saved, err := service.SaveProduct(ctx, b.t, row, &next, true)
+		if err := b.refused(l.index, err); err != nil {
+			return 0, err
+		}
+		if saved != nil && saved != row {
+			changed++
+			byID[row.ID] = saved
+		}
+	}
+	return changed, nil
 }
 
 // slugs makes missing slugs and addresses, and refuses a given slug that another product has. If a slug

@@ -11,21 +11,40 @@ type row[R any] struct {
 // owners maps each existing row with an id of the batch to its store.
 type owners map[uuid.UUID]uuid.UUID
 
-// fresh returns the rows without those that the store has and those that repeat an earlier row's id. It
-// refuses an id that another store has; field is the id's name in the refusal.
-func fresh[R any](b *batch, rows []row[R], field string, idOf func(*R) uuid.UUID, known owners) []row[R] {
-	var left []row[R]
+// split returns the rows that are new, without those that repeat an earlier row's id, and those that the store
+// has. It refuses an id that another store has; field is the id's name in the refusal.
+func split[R any](b *batch, rows []row[R], field string, idOf func(*R) uuid.UUID, known owners) (fresh, there []row[R]) {
+	mine := owners{}
 	for _, l := range rows {
 		id := idOf(&l.row)
-		switch owner, there := known[id]; {
-		case there && owner != b.t.ID:
+		owner, has := known[id]
+		_, again := mine[id]
+		mine[id] = b.t.ID
+		switch {
+		case again:
+		case has && owner != b.t.ID:
 			b.refuse(l.index, field, "belongs to another store")
-		case !there:
+		case has:
+			there = append(there, l)
+		default:
 			known[id] = b.t.ID
-			left = append(left, l)
+			fresh = append(fresh, l)
 		}
 	}
-	return left
+	return fresh, there
+}
+
+// held takes the rows out of fresh ones of which an existing row has a text, with that row's id.
+func held[R any](rows []row[R], used map[string]uuid.UUID, textOf func(*R) string, setID func(*R, uuid.UUID)) (fresh, there []row[R]) {
+	for _, l := range rows {
+		if id, has := used[textOf(&l.row)]; has {
+			setID(&l.row, id)
+			there = append(there, l)
+		} else {
+			fresh = append(fresh, l)
+		}
+	}
+	return fresh, there
 }
 
 // idsOf returns the ids of the rows.

@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/importing/file"
+	"go.storefront.example/server/importing"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/validate"
 )
@@ -26,16 +26,16 @@ func TestALoadThatTakesATotalTooFarIsRefusedByItsLine(t *testing.T) {
 		}
 		refusedLine := func(line int, want string, objects ...importtest.Fields) {
 			t.Helper()
-			_, err := importtest.Load(b.Ctx, b.Importer, importtest.Lines(objects...), file.Options{Kind: file.Orders})
-			var bad *file.BadLinesError
+			_, err := importtest.Load(b.Ctx, b.DB, importtest.Lines(objects...), options{Kind: orders})
+			var bad *importing.BadLinesError
 			require.True(t, errors.As(err, &bad), "%v", err)
-			require.Equal(t, line, bad.First[0].Line)
-			require.True(t, strings.Contains(bad.Error(), "amount: takes the "+want), bad.Error())
+			require.Equal(t, line, bad.Report.Problems[0].Lines[0][0])
+			require.True(t, strings.Contains(bad.Error(), "amount takes the "+want), bad.Error())
 		}
-		b.load(file.Orders, order(ada, validate.MaxAmount-1))
+		b.load(orders, order(ada, validate.MaxAmount-1))
 		refusedLine(2, "customer's totalPaid", order(ada, 1), order(ada, 1), order(bea, 1))
 		refusedLine(3, "customer's totalPaid", order(bea, validate.MaxAmount), order(bea, validate.MaxAmount).With("status", "REFUNDED"), order(bea, validate.MaxAmount))
-		b.load(file.Orders, order(bea, validate.MaxAmount).With("status", "REFUNDED").With("paymentLink", link))
+		b.load(orders, order(bea, validate.MaxAmount).With("status", "REFUNDED").With("paymentLink", link))
 		refusedLine(2, "payment link's paidAmount", order(bea, 1), order(bea, 1).With("status", "REFUNDED").With("paymentLink", link))
 		o, err := b.ListOrders(b.Ctx, &storefrontv1.ListOrdersRequest{})
 		require.NoError(t, err)

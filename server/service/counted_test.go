@@ -22,7 +22,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/importing"
-	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service"
 	"go.storefront.example/server/service/servicetest"
@@ -139,8 +138,8 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 		}
 		return err
 	default:
-		_, err := importtest.Load(h.Ctx, importing.New(h.bench.DB), importtest.Lines(importtest.OneOrder(importtest.OneCustomer()).With("createdAt", moment(r)),
-			importtest.OneOrder(importtest.OneCustomer())), file.Options{Kind: file.Orders})
+		_, err := importtest.Load(h.Ctx, h.bench.DB, importtest.Lines(importtest.OneOrder(importtest.OneCustomer()).With("createdAt", moment(r)),
+			importtest.OneOrder(importtest.OneCustomer())), importing.Options{Kind: importing.Orders})
 		return err
 	}
 }

@@ -23,7 +23,6 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/importing"
-	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/keys"
 	"go.storefront.example/server/service"
@@ -71,7 +70,7 @@ func head(found []string) []string {
 type world struct {
 	t                                  *testing.T
 	shops                              []*rules
-	importers                          map[*rules]*importing.Importer
+	databases                          map[*rules]*db.DB
 	ctx                                context.Context
 	audit                              audit
 	products, links, customers, emails []string
@@ -85,7 +84,7 @@ type world struct {
 func newWorld(t *testing.T, database string) *world {
 	t.Helper()
 	url := dbtest.URL(t, database)
-	w := &world{t: t, refused: map[apierr.Code]int{}, importers: map[*rules]*importing.Importer{}}
+	w := &world{t: t, refused: map[apierr.Code]int{}, databases: map[*rules]*db.DB{}}
 	var first *db.DB
 	for _, ahead := range []time.Duration{0, 3 * time.Millisecond, -250 * time.Millisecond} {
 		clock := func() time.Time { return time.Now().Add(ahead) }
@@ -96,7 +95,7 @@ func newWorld(t *testing.T, database string) *world {
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		shop := newRules(t, s, service.Options{})
-		w.shops, w.importers[shop] = append(w.shops, shop), importing.New(s)
+		w.shops, w.databases[shop] = append(w.shops, shop), s
 		if first == nil {
 			first = s
 		}
@@ -211,7 +210,7 @@ func (w *world) load(ctx context.Context, s *rules, r *rand.Rand) error {
 	buyer := importtest.Fields{"id": w.customers[i], "name": "", "email": w.emails[i], "phone": nil}
 	one := importtest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil).With("paymentLink", importtest.Fields{"id": pick(w.links, r), "code": "", "title": ""})
 	other := importtest.OneOrder(importtest.OneCustomer()).With("status", "PENDING").With("paidAt", nil)
-	_, err := importtest.Load(ctx, w.importers[s], importtest.Lines(one, other), file.Options{Kind: file.Orders, Events: true})
+	_, err := importtest.Load(ctx, w.databases[s], importtest.Lines(one, other), importing.Options{Kind: importing.Orders, Events: true})
 	if err == nil {
 		w.seen(one["id"].(string))
 	}

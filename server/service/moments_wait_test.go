@@ -15,7 +15,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/idempotency"
 	"go.storefront.example/server/importing"
-	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/keys"
 	"go.storefront.example/server/service"
@@ -131,7 +130,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		{"a key", "api_keys", key.ID.String(), func(string) error { _, err := w.RevokeKey(w.Ctx, key.ID.String()); return err }},
 		{"a webhook", "webhooks", hook, func(string) error { _, err := w.DisableWebhook(w.Ctx, hook); return err }},
 		{"a load behind the store", "stores", inStore.ID.String(), func(string) error {
-			_, err := importtest.Load(w.Ctx, importing.New(w.DB), importtest.Lines(importtest.OneCustomer()), file.Options{Kind: file.Customers, Events: true})
+			_, err := importtest.Load(w.Ctx, w.DB, importtest.Lines(importtest.OneCustomer()), importing.Options{Kind: importing.Customers, Events: true})
 			return err
 		}},
 	} {

@@ -12,7 +12,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/importing"
-	"go.storefront.example/server/importing/file"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/service"
 	"go.storefront.example/server/service/servicetest"
@@ -74,7 +73,7 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 
 		// As many orders as can be counted.
 		full := importtest.OneCustomer().With("ordersCount", math.MaxInt32)
-		_, err = importtest.Load(b.Ctx, importing.New(s), importtest.Lines(full), file.Options{Kind: file.Customers})
+		_, err = importtest.Load(b.Ctx, s, importtest.Lines(full), importing.Options{Kind: importing.Customers})
 		require.NoError(t, err)
 		_, err = b.RecordOrder(b.Ctx, service.OrderDraft{CustomerID: full["id"].(string), Lines: []service.OrderLine{{ProductID: one.GetId(), Quantity: 1}}})
 		servicetest.Refused(t, err, apierr.TotalLimit)

@@ -32,6 +32,12 @@ type ImportOptions struct {
 	// Takes a customer of the store who has the e-mail or the phone of a row for the row's customer,
 	// whatever the id; otherwise such a row is refused.
 	MatchCustomers bool `protobuf:"varint,3,opt,name=match_customers,json=matchCustomers,proto3" json:"match_customers,omitempty"`
+	// Changes what the store has, by the id of a row, its slug, its e-mail or phone or its reference, to
+	// what the row says, by the rules and with the journal of a PATCH; of an order the status, to one that
+	// it can get. What a row lacks stays. Without it such rows are left as they are.
+	Update bool `protobuf:"varint,4,opt,name=update,proto3" json:"update,omitempty"`
+	// With update, a product whose row has no compareAtAmount loses its own.
+	ClearCompareAt bool `protobuf:"varint,5,opt,name=clear_compare_at,json=clearCompareAt,proto3" json:"clear_compare_at,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -83,6 +89,20 @@ func (x *ImportOptions) GetDryRun() bool {
 func (x *ImportOptions) GetMatchCustomers() bool {
 	if x != nil {
 		return x.MatchCustomers
+	}
+	return false
+}
+
+func (x *ImportOptions) GetUpdate() bool {
+	if x != nil {
+		return x.Update
+	}
+	return false
+}
+
+func (x *ImportOptions) GetClearCompareAt() bool {
+	if x != nil {
+		return x.ClearCompareAt
 	}
 	return false
 }
@@ -287,7 +307,9 @@ type ImportResponse struct {
 	// How many the store had before; they are left as they are.
 	Skipped int32 `protobuf:"varint,2,opt,name=skipped,proto3" json:"skipped,omitempty"`
 	// Why nothing of the batch is stored; empty otherwise.
-	Refused       []*RefusedRow `protobuf:"bytes,3,rep,name=refused,proto3" json:"refused,omitempty"`
+	Refused []*RefusedRow `protobuf:"bytes,3,rep,name=refused,proto3" json:"refused,omitempty"`
+	// How many the store had before and were changed; not counted as skipped.
+	Changed       int32 `protobuf:"varint,4,opt,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -341,6 +363,13 @@ func (x *ImportResponse) GetRefused() []*RefusedRow {
 		return x.Refused
 	}
 	return nil
+}
+
+func (x *ImportResponse) GetChanged() int32 {
+	if x != nil {
+		return x.Changed
+	}
+	return 0
 }
 
 // A refused field of a row.
@@ -411,11 +440,13 @@ var File_storefront_admin_v1_import_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_import_proto_rawDesc = "" +
 	"\n" +
-	" storefront/admin/v1/import.proto\x12\x13storefront.admin.v1\x1a\x1cstorefront/v1/customer.proto\x1a\x19storefront/v1/order.proto\x1a\x1bstorefront/v1/product.proto\"i\n" +
+	" storefront/admin/v1/import.proto\x12\x13storefront.admin.v1\x1a\x1cstorefront/v1/customer.proto\x1a\x19storefront/v1/order.proto\x1a\x1bstorefront/v1/product.proto\"\xab\x01\n" +
 	"\rImportOptions\x12\x16\n" +
 	"\x06events\x18\x01 \x01(\bR\x06events\x12\x17\n" +
 	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12'\n" +
-	"\x0fmatch_customers\x18\x03 \x01(\bR\x0ematchCustomers\"\x9f\x01\n" +
+	"\x0fmatch_customers\x18\x03 \x01(\bR\x0ematchCustomers\x12\x16\n" +
+	"\x06update\x18\x04 \x01(\bR\x06update\x12(\n" +
+	"\x10clear_compare_at\x18\x05 \x01(\bR\x0eclearCompareAt\"\x9f\x01\n" +
 	"\x15ImportProductsRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x122\n" +
 	"\bproducts\x18\x02 \x03(\v2\x16.storefront.v1.ProductR\bproducts\x12<\n" +
@@ -427,11 +458,12 @@ const file_storefront_admin_v1_import_proto_rawDesc = "" +
 	"\x13ImportOrdersRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12,\n" +
 	"\x06orders\x18\x02 \x03(\v2\x14.storefront.v1.OrderR\x06orders\x12<\n" +
-	"\aoptions\x18\x03 \x01(\v2\".storefront.admin.v1.ImportOptionsR\aoptions\"}\n" +
+	"\aoptions\x18\x03 \x01(\v2\".storefront.admin.v1.ImportOptionsR\aoptions\"\x97\x01\n" +
 	"\x0eImportResponse\x12\x16\n" +
 	"\x06stored\x18\x01 \x01(\x05R\x06stored\x12\x18\n" +
 	"\askipped\x18\x02 \x01(\x05R\askipped\x129\n" +
-	"\arefused\x18\x03 \x03(\v2\x1f.storefront.admin.v1.RefusedRowR\arefused\"R\n" +
+	"\arefused\x18\x03 \x03(\v2\x1f.storefront.admin.v1.RefusedRowR\arefused\x12\x18\n" +
+	"\achanged\x18\x04 \x01(\x05R\achanged\"R\n" +
 	"\n" +
 	"RefusedRow\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x14\n" +

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/import.proto.
  */
 export const file_storefront_admin_v1_import: GenFile = /*@__PURE__*/
-  fileDesc("CiBzdG9yZWZyb250L2FkbWluL3YxL2ltcG9ydC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSJJCg1JbXBvcnRPcHRpb25zEg4KBmV2ZW50cxgBIAEoCBIPCgdkcnlfcnVuGAIgASgIEhcKD21hdGNoX2N1c3RvbWVycxgDIAEoCCKFAQoVSW1wb3J0UHJvZHVjdHNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEigKCHByb2R1Y3RzGAIgAygLMhYuc3RvcmVmcm9udC52MS5Qcm9kdWN0EjMKB29wdGlvbnMYAyABKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydE9wdGlvbnMiiAEKFkltcG9ydEN1c3RvbWVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSKgoJY3VzdG9tZXJzGAIgAygLMhcuc3RvcmVmcm9udC52MS5DdXN0b21lchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zIn8KE0ltcG9ydE9yZGVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSJAoGb3JkZXJzGAIgAygLMhQuc3RvcmVmcm9udC52MS5PcmRlchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zImMKDkltcG9ydFJlc3BvbnNlEg4KBnN0b3JlZBgBIAEoBRIPCgdza2lwcGVkGAIgASgFEjAKB3JlZnVzZWQYAyADKAsyHy5zdG9yZWZyb250LmFkbWluLnYxLlJlZnVzZWRSb3ciOwoKUmVmdXNlZFJvdxINCgVpbmRleBgBIAEoBRINCgVmaWVsZBgCIAEoCRIPCgdtZXNzYWdlGAMgASgJMrYCCg1JbXBvcnRTZXJ2aWNlEmEKDkltcG9ydFByb2R1Y3RzEiouc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRQcm9kdWN0c1JlcXVlc3QaIy5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFJlc3BvbnNlEmMKD0ltcG9ydEN1c3RvbWVycxIrLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0Q3VzdG9tZXJzUmVxdWVzdBojLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0UmVzcG9uc2USXQoMSW1wb3J0T3JkZXJzEiguc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcmRlcnNSZXF1ZXN0GiMuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRSZXNwb25zZUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_storefront_v1_customer, file_storefront_v1_order, file_storefront_v1_product]);
+  fileDesc("CiBzdG9yZWZyb250L2FkbWluL3YxL2ltcG9ydC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSJzCg1JbXBvcnRPcHRpb25zEg4KBmV2ZW50cxgBIAEoCBIPCgdkcnlfcnVuGAIgASgIEhcKD21hdGNoX2N1c3RvbWVycxgDIAEoCBIOCgZ1cGRhdGUYBCABKAgSGAoQY2xlYXJfY29tcGFyZV9hdBgFIAEoCCKFAQoVSW1wb3J0UHJvZHVjdHNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEigKCHByb2R1Y3RzGAIgAygLMhYuc3RvcmVmcm9udC52MS5Qcm9kdWN0EjMKB29wdGlvbnMYAyABKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydE9wdGlvbnMiiAEKFkltcG9ydEN1c3RvbWVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSKgoJY3VzdG9tZXJzGAIgAygLMhcuc3RvcmVmcm9udC52MS5DdXN0b21lchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zIn8KE0ltcG9ydE9yZGVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSJAoGb3JkZXJzGAIgAygLMhQuc3RvcmVmcm9udC52MS5PcmRlchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zInQKDkltcG9ydFJlc3BvbnNlEg4KBnN0b3JlZBgBIAEoBRIPCgdza2lwcGVkGAIgASgFEjAKB3JlZnVzZWQYAyADKAsyHy5zdG9yZWZyb250LmFkbWluLnYxLlJlZnVzZWRSb3cSDwoHY2hhbmdlZBgEIAEoBSI7CgpSZWZ1c2VkUm93Eg0KBWluZGV4GAEgASgFEg0KBWZpZWxkGAIgASgJEg8KB21lc3NhZ2UYAyABKAkytgIKDUltcG9ydFNlcnZpY2USYQoOSW1wb3J0UHJvZHVjdHMSKi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFByb2R1Y3RzUmVxdWVzdBojLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0UmVzcG9uc2USYwoPSW1wb3J0Q3VzdG9tZXJzEisuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRDdXN0b21lcnNSZXF1ZXN0GiMuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRSZXNwb25zZRJdCgxJbXBvcnRPcmRlcnMSKC5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydE9yZGVyc1JlcXVlc3QaIy5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFJlc3BvbnNlQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_storefront_v1_customer, file_storefront_v1_order, file_storefront_v1_product]);
 
 /**
  * How rows are imported.
@@ -45,6 +45,22 @@ export type ImportOptions = Message<"storefront.admin.v1.ImportOptions"> & {
    * @generated from field: bool match_customers = 3;
    */
   matchCustomers: boolean;
+
+  /**
+   * Changes what the store has, by the id of a row, its slug, its e-mail or phone or its reference, to
+   * what the row says, by the rules and with the journal of a PATCH; of an order the status, to one that
+   * it can get. What a row lacks stays. Without it such rows are left as they are.
+   *
+   * @generated from field: bool update = 4;
+   */
+  update: boolean;
+
+  /**
+   * With update, a product whose row has no compareAtAmount loses its own.
+   *
+   * @generated from field: bool clear_compare_at = 5;
+   */
+  clearCompareAt: boolean;
 };
 
 /**
@@ -185,6 +201,13 @@ export type ImportResponse = Message<"storefront.admin.v1.ImportResponse"> & {
    * @generated from field: repeated storefront.admin.v1.RefusedRow refused = 3;
    */
   refused: RefusedRow[];
+
+  /**
+   * How many the store had before and were changed; not counted as skipped.
+   *
+   * @generated from field: int32 changed = 4;
+   */
+  changed: number;
 };
 
 /**
@@ -232,8 +255,8 @@ export const RefusedRowSchema: GenMessage<RefusedRow> = /*@__PURE__*/
 /**
  * Existing data, a batch at a time: what a store brings along when it moves in. Ids, dates, statuses,
  * references and counters are kept. What the store already has, by its id, is left as it is, so that
- * sending a batch again changes nothing. A batch is stored whole or, if any of it is refused, not at
- * all; a refusal names each refused row and field.
+ * sending a batch again changes nothing, or is updated. A batch is stored whole or, if any of it is
+ * refused, not at all; a refusal names each refused row and field.
  *
  * Each method is refused with `store_not_found`, or `validation_failed` for a batch of none or of more
  * than 500.

@@ -1,4 +1,4 @@
-package file
+package importing
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -19,8 +20,8 @@ import (
 // builder makes a message of the API from a record.
 type builder struct {
 	*record
+	*reading
 	entry    *entry
-	currency string
 	decimals int
 }
 
@@ -35,8 +36,8 @@ var fieldsOf = map[string][]string{
 
 var itemField = regexp.MustCompile(`^items\[(\d+)\]\.(\w+)$`)
 
-// place returns the column and the line of a message's field.
-func (b *builder) place(field string) (column string, line int) {
+// place returns the column and the line of a message's field, and what it holds there.
+func (b *builder) place(field string) (column string, line int, value string) {
 	at := 0
 	names := fieldsOf[field]
 	if item := itemField.FindStringSubmatch(field); item != nil {
@@ -45,14 +46,14 @@ func (b *builder) place(field string) (column string, line int) {
 	} else if _, order := b.entry.message.(*storefrontv1.Order); !order && slices.Contains([]string{"type", "title"}, field) {
 		names = nil
 	}
-	for _, name := range append(names, field) {
-		if places, _ := b.table.columnsOf(name); len(places) > 0 {
-			_, column = b.on(at, name)
-			return column, b.lines[at].number
+	names = append(slices.Clone(names), field)
+	for _, name := range names {
+		if len(b.record.table.columnsOf(name)) > 0 {
+			value, column = b.on(at, name)
+			return column, b.lines[at].number, value
 		}
 	}
-	_, column = b.on(at, append(names, field)[0])
-	return column, b.lines[at].number
+	return names[0], b.lines[at].number, ""
 }
 
 // itemLine returns the line of an order's item.
@@ -76,10 +77,14 @@ func (b *builder) optional(field string) *string {
 }
 
 // amount reads an amount from a field in units of the currency, such as 12.50, or one in minor units.
-// target is the field of the message.
+// target is the field of the message. Amounts of another currency are refused with the currency alone.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
+	decimals := b.decimals
+	if money := b.money(); money != "" {
+		decimals = validate.Decimals(money)
+	}
 	if text, _ := b.on(line, units); text != "" {
-		n, err := minorOf(text, b.decimals)
+		n, err := minorOf(text, decimals)
 		if err != nil {
 			b.entry.refuse(target, err.Error())
 		}
@@ -104,7 +109,7 @@ func (b *builder) moment(field string) *timestamppb.Timestamp {
 	if clock := b.value("time"); clock != "" && field == "createdAt" {
 		text += " " + clock
 	}
-	at, err := momentOf(text)
+	at, err := momentOf(text, b.layout)
 	if err != nil {
 		b.entry.refuse(field, err.Error())
 		return nil
@@ -132,31 +137,76 @@ func (b *builder) word(line int, field, target string, values map[string]int32) 
 	if text == "" {
 		return 0
 	}
-	word, known := b.table.words[field][strings.TrimPrefix(strings.ToLower(text), "wc-")]
+	word, known := b.record.table.words[field][fold(strings.TrimPrefix(text, "wc-"))]
 	if !known {
 		word = strings.ToUpper(text)
 	}
 	n, known := values[word]
 	if !known || n == 0 {
-		names := slices.Sorted(maps.Keys(b.table.words[field]))
-		if len(names) == 0 {
-			names = slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool { return values[name] == 0 })
-		}
-		b.entry.refuse(target, fmt.Sprintf("must be one of %s, not %q", strings.Join(names, ", "), text))
+		b.entry.refuse(target, "must be one of "+strings.Join(wordsOf(b.record.table.words[field], values), ", "))
 	}
 	return n
 }
 
+// wordsOf are the words that a column may hold: those of the shop in English, or else the API's.
+func wordsOf(shop map[string]string, values map[string]int32) []string {
+	names := slices.Sorted(maps.Keys(shop))
+	if len(names) == 0 || len(names) > 12 { // a table of several languages
+		names = slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool { return values[name] == 0 })
+	}
+	return names
+}
+
+// phone reads a number in the country of its row, or of --country; what cannot be read is refused with the
+// rest of the row.
+func (b *builder) phone() *string {
+	text := b.optional("phone")
+	country := strings.ToUpper(b.value("country"))
+	if len(country) != 2 {
+		country = b.Country
+	}
+	if text == nil || country == "" {
+		return text
+	}
+	field := "phone"
+	if b.Kind == Orders {
+		field = "customer.phone"
+	}
+	var p validate.Problems
+	number := p.Phone(field, *text, country)
+	for _, f := range p.Fields() {
+		b.entry.refuse(field, f.Message)
+	}
+	return number
+}
+
 // money is the currency of the record's amounts; empty stands for the store's.
 func (b *builder) money() string {
-	return first(strings.ToUpper(b.value("currency")), b.table.currency)
+	return first(strings.ToUpper(b.value("currency")), b.record.table.currency)
 }
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
+// lowestPrice returns the lowest price of a product's variations, which name it by its id or its SKU.
+func (b *builder) lowestPrice() (price int64, has bool) {
+	for _, name := range []string{b.value("id"), b.value("sku")} {
+		if price, has = b.lowest[name]; has && name != "" {
+			return price, true
+		}
+	}
+	return 0, false
+}
+
+// priceless reports whether a product has its prices in variations that the file lacks.
+func (b *builder) priceless() bool {
+	_, has := b.lowestPrice()
+	return b.source.variable != "" && strings.Contains(strings.ToLower(b.value("kind")), b.source.variable) && b.value("price") == "" && !has
+}
+
 func (b *builder) product() *storefrontv1.Product {
 	m := &storefrontv1.Product{
-		Id: b.value("id"), Title: b.value("title"), Slug: b.value("slug"), Currency: b.money(), Url: b.value("url"), CoverUrl: b.optional("coverUrl"),
+		Id: first(b.value("id"), b.value("sku")), Title: b.value("title"), Slug: b.value("slug"), Currency: b.money(), Url: b.value("url"),
+		CoverUrl: b.optional("coverUrl"),
 		// A summary is plain text, a description HTML. WooCommerce writes line breaks as \n.
 		Summary:     strings.TrimSpace(html.UnescapeString(tag.ReplaceAllString(strings.ReplaceAll(b.value("summary"), `\n`, "\n"), ""))),
 		Description: strings.ReplaceAll(b.value("description"), `\n`, "\n"),
@@ -170,23 +220,34 @@ func (b *builder) product() *storefrontv1.Product {
 	}
 	var given bool
 	if m.PriceAmount, given = b.amount(0, "priceAmount", "price", "priceAmount"); !given {
-		b.entry.refuse("priceAmount", "is required")
+		if m.PriceAmount, given = b.lowestPrice(); !given {
+			b.entry.refuse("priceAmount", "is required")
+		}
 	}
 	// The exports have reference prices that a shop does not show, since they are not above the price.
-	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() || !b.table.known) {
+	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() || !b.record.table.known) {
 		m.CompareAtAmount = &before
 	}
+	b.entry.clears = len(b.record.table.columnsOf("compareAt"))+len(b.record.table.columnsOf("compareAtAmount")) > 0
 	return m
 }
 
-// fullName is the name, or the first and the last name.
+// fullName is the name, or the first and the last name. Beside a first name alone the name is the last, as in
+// French (Nom, Prénom), and beside a last name alone the first, as in Spanish (Nombre, Apellidos).
 func (b *builder) fullName() string {
-	return first(b.value("name"), strings.TrimSpace(b.value("firstName")+" "+b.value("lastName")))
+	name, given, family := b.value("name"), b.value("firstName"), b.value("lastName")
+	switch {
+	case name != "" && family == "" && !strings.Contains(name, given):
+		return given + " " + name
+	case name != "" && given == "" && !strings.Contains(name, family):
+		return name + " " + family
+	}
+	return first(name, strings.TrimSpace(given+" "+family))
 }
 
 func (b *builder) customer() *storefrontv1.Customer {
 	m := &storefrontv1.Customer{
-		Id: b.value("id"), Name: b.fullName(), Email: b.optional("email"), Phone: b.optional("phone"), Currency: b.money(),
+		Id: b.value("id"), Name: b.fullName(), Email: b.optional("email"), Phone: b.phone(), Currency: b.money(),
 		OrdersCount: int32(b.count(0, "ordersCount", "ordersCount")), //nolint:gosec // Bounded by count.
 		CreatedAt:   b.moment("createdAt"),
 	}
@@ -199,17 +260,23 @@ func (b *builder) order() *storefrontv1.Order {
 		Id: b.value("id"), Reference: b.value("reference"), Currency: b.money(), Note: b.optional("note"),
 		Status: storefrontv1.Order_Status(b.word(0, "status", "status", storefrontv1.Order_Status_value)),
 		PaidAt: b.moment("paidAt"), CreatedAt: b.moment("createdAt"),
-		Customer: &storefrontv1.Order_Customer{Id: b.value("customer"), Name: b.fullName(), Email: b.optional("email"), Phone: b.optional("phone")},
+		Customer: &storefrontv1.Order_Customer{Id: b.value("customer"), Name: b.fullName(), Email: b.optional("email"), Phone: b.phone()},
+	}
+	if m.Customer.Id == "" && m.Customer.Email == nil && b.value("phone") == "" {
+		b.entry.refuse("customer.email", "is required, or a phone: an order without a buyer, such as one at a till, cannot be kept")
 	}
 	switch {
 	case yes(b.value("refunded")):
 		m.Status = storefrontv1.Order_REFUNDED
-	case b.table.columns["status"] == nil:
+	case b.record.table.columns["status"] == nil:
 		m.Status = storefrontv1.Order_PAID // an export of sales
 	case b.value("cancelledAt") != "" && m.GetStatus() == storefrontv1.Order_PENDING:
 		m.Status = storefrontv1.Order_CANCELLED
 	}
-	if b.table.known && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
+	if lost := b.record.table.partly[fold(b.value("status"))]; lost != "" {
+		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: b.columnOf("status"), Problem: lost, Value: first(b.value("refund"), b.value("status"))})
+	}
+	if b.record.table.known && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
 		m.PaidAt = nil // an authorization, or a part of the amount
 	}
 	if text := b.value("platformFeePercent"); text != "" {
@@ -251,6 +318,8 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 		Type: storefrontv1.Product_Type(b.word(line, "itemType", field("type"), storefrontv1.Product_Type_value)),
 	}
 	item.ProductId, _ = b.on(line, "itemProduct")
+	sku, _ := b.on(line, "itemSku")
+	b.entry.skus = append(b.entry.skus, sku)
 	if text, _ := b.on(line, "itemQuantity"); text != "" {
 		item.Quantity = int32(b.count(line, "itemQuantity", field("quantity"))) //nolint:gosec // Bounded by count.
 	}
@@ -263,4 +332,61 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 	}
 	cost = big.NewInt(int64(item.GetQuantity()))
 	return item, cost.Mul(cost, big.NewInt(item.GetUnitAmount()))
+}
+
+// own returns one's own id if it is a UUID, and otherwise the UUID that it stands for in the store.
+func (o Options) own(kind Kind, from, own string) (id string, derived bool) {
+	if _, ok := validate.ParseID(own); ok {
+		return own, false
+	}
+	store, _ := validate.ParseID(o.Store.GetId())
+	return uuid.NewSHA1(store, []byte(string(kind)+"\n"+from+"\n"+own)).String(), true
+}
+
+// complete gives a row the ids and the type that it lacks. Without an id of one's own a product is known
+// by its title, a customer by the e-mail or else the phone, and an order by its reference.
+func (l *reading) complete(e *entry, from string) {
+	switch m := e.message.(type) {
+	case *storefrontv1.Product:
+		m.Id, _ = l.own(Products, from, first(m.GetId(), m.GetTitle()))
+		if m.GetType() == 0 {
+			m.Type = l.Type
+		}
+	case *storefrontv1.Customer:
+		m.Id, e.derived = l.own(Customers, from, buyer(m.GetId(), m.GetEmail(), m.GetPhone()))
+	case *storefrontv1.Order:
+		m.Reference = first(m.GetReference(), m.GetId())
+		m.Id, _ = l.own(Orders, from, first(m.GetId(), m.GetReference()))
+		if c := m.GetCustomer(); c != nil {
+			c.Id, e.derived = l.own(Customers, from, buyer(c.GetId(), c.GetEmail(), c.GetPhone()))
+		}
+		for i, item := range m.GetItems() {
+			if item.GetId() == "" {
+				item.Id, _ = l.own("items", m.GetId(), fmt.Sprint(i))
+			}
+			sku := ""
+			if i < len(e.skus) {
+				sku = e.skus[i]
+			}
+			l.link(e, item, sku, from)
+			if item.GetType() == 0 {
+				item.Type = max(l.Type, storefrontv1.Product_FILE)
+			}
+		}
+	}
+}
+
+// buyer returns what a customer is known by.
+func buyer(id, email, phone string) string {
+	return first(id, strings.ToLower(strings.TrimSpace(email)), phone)
+}
+
+// first returns the first text that is not empty.
+func first(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
 }

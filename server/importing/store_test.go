@@ -1,4 +1,4 @@
-package file_test
+package importing_test
 
 import (
 	"bytes"
@@ -11,9 +11,22 @@ import (
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/importing/file"
+	"go.storefront.example/server/importing"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
+)
+
+// Short names for what every test names.
+type (
+	options = importing.Options
+	column  = importing.Column
+	kind    = importing.Kind
+)
+
+const (
+	products  = importing.Products
+	customers = importing.Customers
+	orders    = importing.Orders
 )
 
 // store is a store of a shop in Cameroon, and what imports into it.
@@ -35,13 +48,13 @@ func newStore(t testing.TB, s *db.DB) store {
 }
 
 // try imports a text.
-func (s store) try(o file.Options, text []byte) (file.Progress, error) {
+func (s store) try(o options, text []byte) (*importing.Report, error) {
 	o.Store = s.Store
-	return file.Load(context.Background(), s, bytes.NewReader(text), o)
+	return importing.Load(context.Background(), s, bytes.NewReader(text), o)
 }
 
 // load imports a text that has no bad line.
-func (s store) load(o file.Options, text []byte) file.Progress {
+func (s store) load(o options, text []byte) *importing.Report {
 	s.t.Helper()
 	done, err := s.try(o, text)
 	require.NoError(s.t, err)

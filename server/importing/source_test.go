@@ -1,4 +1,4 @@
-package file_test
+package importing_test
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/importing/file"
+	"go.storefront.example/server/importing"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/service"
 )
@@ -30,9 +30,9 @@ func read(t *testing.T, name string) []byte {
 }
 
 // twice imports an export two times, of which the second changes nothing, after a dry run.
-func (s store) twice(from string, kind file.Kind, text []byte, stored int) {
+func (s store) twice(from string, kind kind, text []byte, stored int) {
 	s.t.Helper()
-	o := file.Options{Kind: kind, From: from, DryRun: true}
+	o := options{Kind: kind, From: from, DryRun: true}
 	dry := s.load(o, text)
 	o.DryRun = false
 	first := s.load(o, text)
@@ -41,7 +41,7 @@ func (s store) twice(from string, kind file.Kind, text []byte, stored int) {
 	before := s.state()
 	again := s.load(o, text)
 	require.Zero(s.t, again.Stored)
-	require.Equal(s.t, first.Lines, again.Skipped)
+	require.Equal(s.t, first.Lines, again.Skipped+again.Repeated)
 	require.Equal(s.t, before, s.state(), "nothing is changed")
 }
 
@@ -74,7 +74,7 @@ func TestShopify(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		s := newStore(t, d)
-		s.twice("shopify", file.Products, read(t, "shopify_products.csv"), 3)
+		s.twice("shopify", importing.Products, read(t, "shopify_products.csv"), 3)
 		products := by(s.products(), (*storefrontv1.Product).GetSlug)
 		guide := products["guide-du-marche"]
 		require.Equal(t, "Guide du marché", guide.GetTitle())
@@ -87,14 +87,14 @@ func TestShopify(t *testing.T) {
 		require.Nil(t, products["cours"].CompareAtAmount, "0.00 is none")
 		require.Equal(t, storefrontv1.Product_ARCHIVED, products["old"].GetStatus())
 
-		s.twice("shopify", file.Customers, read(t, "shopify_customers.csv"), 2)
+		s.twice("shopify", importing.Customers, read(t, "shopify_customers.csv"), 2)
 		customers := by(s.customers(), (*storefrontv1.Customer).GetName)
 		require.Equal(t, "awa@example.com", customers["Awa Ngo"].GetEmail())
 		require.Equal(t, "+237670000001", customers["Awa Ngo"].GetPhone())
 		require.EqualValues(t, 7000, customers["Awa Ngo"].GetTotalPaid())
 		require.Equal(t, "+237670000002", customers["Ben"].GetPhone())
 
-		s.twice("shopify", file.Orders, read(t, "shopify_orders.csv"), 3)
+		s.twice("shopify", importing.Orders, read(t, "shopify_orders.csv"), 3)
 		orders := by(s.orders(), (*storefrontv1.Order).GetReference)
 		first := orders["#1001"]
 		require.Equal(t, customers["Awa Ngo"].GetId(), first.GetCustomer().GetId(), "found by the e-mail")
@@ -116,7 +116,7 @@ func TestShopify(t *testing.T) {
 func TestWooCommerce(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
-	s.twice("woocommerce", file.Products, read(t, "woocommerce_products.csv"), 3)
+	s.twice("woocommerce", importing.Products, read(t, "woocommerce_products.csv"), 3)
 	products := by(s.products(), (*storefrontv1.Product).GetTitle)
 	require.EqualValues(t, 4000, products["Guide"].GetPriceAmount())
 	require.EqualValues(t, 5000, products["Guide"].GetCompareAtAmount())
@@ -124,8 +124,8 @@ func TestWooCommerce(t *testing.T) {
 	require.Equal(t, "<p>Long</p>\n<p>text</p>", products["Guide"].GetDescription())
 	require.Equal(t, "https://cdn.example/a.png", products["Guide"].GetCoverUrl())
 	require.Nil(t, products["Draft"].CompareAtAmount)
-	s.twice("woocommerce", file.Customers, read(t, "woocommerce_customers.csv"), 1)
-	s.twice("woocommerce", file.Orders, []byte(string(read(t, "woocommerce_orders.csv"))), 2)
+	s.twice("woocommerce", importing.Customers, read(t, "woocommerce_customers.csv"), 1)
+	s.twice("woocommerce", importing.Orders, []byte(string(read(t, "woocommerce_orders.csv"))), 2)
 	orders := by(s.orders(), (*storefrontv1.Order).GetReference)
 	require.Equal(t, storefrontv1.Order_FAILED, orders["56"].GetStatus())
 	require.EqualValues(t, 4000, orders["55"].GetItems()[0].GetUnitAmount())
@@ -142,9 +142,9 @@ func TestGumroad(t *testing.T) {
 	require.NoError(t, err)
 	s := store{operator.New(d, operator.Options{}), made, t, d}
 	sales := read(t, "gumroad_sales.csv")
-	s.twice("gumroad", file.Products, sales, 1)
-	s.twice("gumroad", file.Customers, sales, 1)
-	s.twice("gumroad", file.Orders, sales, 2)
+	s.twice("gumroad", importing.Products, sales, 1)
+	s.twice("gumroad", importing.Customers, sales, 1)
+	s.twice("gumroad", importing.Orders, sales, 2)
 	require.EqualValues(t, 1000, s.products()[0].GetPriceAmount())
 	orders := by(s.orders(), (*storefrontv1.Order).GetReference)
 	require.Equal(t, storefrontv1.Order_REFUNDED, orders["def=="].GetStatus())
@@ -159,22 +159,22 @@ func TestColumnsOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		s := newStore(t, d)
-		s.twice("", file.Products, []byte("title,price\nGuide,500\nGuide !,700\n日本,9\n"), 3)
+		s.twice("", importing.Products, []byte("title,price\nGuide,500\nGuide !,700\n日本,9\n"), 3)
 		slugs := by(s.products(), (*storefrontv1.Product).GetSlug)
 		require.Contains(t, slugs, "guide")
 		require.Len(t, slugs, 3, "a slug that is taken gets an end")
-		done := s.load(file.Options{
-			Kind: file.Products, Columns: []file.Column{{"Preis", "price"}, {"Titel", "title"}, {"Nr", "id"}, {"status", ""}}, Type: storefrontv1.Product_COURSE,
+		done := s.load(options{
+			Kind: importing.Products, Columns: []column{{"Preis", "price"}, {"Titel", "title"}, {"Nr", "id"}, {"status", ""}}, Type: storefrontv1.Product_COURSE,
 		}, []byte("Nr;Titel;Preis;status\n1;Guide;500;sold\n2;Guide;600;sold\n1;Guide;500;sold\n"))
 		require.Equal(t, 2, done.Stored)
-		require.Equal(t, 1, done.Skipped)
+		require.Equal(t, 1, done.Repeated)
 		require.Equal(t, storefrontv1.Product_COURSE, s.products()[0].GetType())
 
-		s.load(file.Options{Kind: file.Customers, Columns: []file.Column{{"Mobil", "phone"}, {"Festnetz", "phone"}, {"Büro", "phone"}}},
+		s.load(options{Kind: importing.Customers, Columns: []column{{"Mobil", "phone"}, {"Festnetz", "phone"}, {"Büro", "phone"}}},
 			[]byte("email,Büro,Festnetz,Mobil\nc@example.com,+237670000004,+237670000003,+237670000002\n"))
 		require.Equal(t, "+237670000002", s.customers()[0].GetPhone(), "the first that --map names")
 
-		s.twice("", file.Orders, []byte("reference,status,email,itemTitle,itemPrice,itemQuantity\nR1,PAID,a@example.com,Guide,500,2\nR1,,,Guide !,700,\nR2,PENDING,a@example.com,Guide,500,1\n"), 2)
+		s.twice("", importing.Orders, []byte("reference,status,email,itemTitle,itemPrice,itemQuantity\nR1,PAID,a@example.com,Guide,500,2\nR1,,,Guide !,700,\nR2,PENDING,a@example.com,Guide,500,1\n"), 2)
 		first := by(s.orders(), (*storefrontv1.Order).GetReference)["R1"]
 		require.EqualValues(t, 1700, first.GetAmount(), "the sum of its items")
 		require.Equal(t, slugs["guide"].GetId(), first.GetItems()[0].GetProductId(), "a title is the product without an id")
@@ -186,21 +186,21 @@ func TestRowsThatLookLikeOthers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		s := newStore(t, d)
-		s.twice("", file.Products, []byte("title,price,createdAt\n'90s Hits,500,2026-01-31 15:04:05 UTC\n"), 1)
+		s.twice("", importing.Products, []byte("title,price,createdAt\n'90s Hits,500,2026-01-31 15:04:05 UTC\n"), 1)
 		require.Equal(t, "'90s Hits", s.products()[0].GetTitle())
 		require.Equal(t, "2026-01-31T15:04:05Z", s.products()[0].GetCreatedAt().AsTime().Format(time.RFC3339))
-		s.twice("", file.Orders, []byte("id,reference,status,email,phone,total,itemTitle,itemTotal,itemQuantity\n"+
+		s.twice("", importing.Orders, []byte("id,reference,status,email,phone,total,itemTitle,itemTotal,itemQuantity\n"+
 			"1,R1,PAID,a@example.com,'+237670000001,,Guide,1000,3\n1,,,,,,Box,7,\n2,,PAID,b@example.com,,20,,,\n"), 2)
 		orders := by(s.orders(), (*storefrontv1.Order).GetReference)
 		require.EqualValues(t, 1007, orders["R1"].GetAmount(), "the sum of what its items cost")
 		require.Len(t, orders["R1"].GetItems(), 2)
 		require.EqualValues(t, 20, orders["2"].GetAmount(), "an id of its own makes a line another order")
-		s.twice("", file.Orders, []byte("id,status,email,itemTitle,itemPrice\n7,PAID,a@example.com,Guide,1000\n7,PAID,a@example.com,Box,7\n8,PAID,a@example.com,Box,7\n"), 2)
+		s.twice("", importing.Orders, []byte("id,status,email,itemTitle,itemPrice\n7,PAID,a@example.com,Guide,1000\n7,PAID,a@example.com,Box,7\n8,PAID,a@example.com,Box,7\n"), 2)
 		require.EqualValues(t, 1007, by(s.orders(), (*storefrontv1.Order).GetReference)["7"].GetAmount(), "lines with the id of one order")
 		// Two exports of overlapping months, one behind the other.
-		again := s.load(file.Options{Kind: file.Orders}, []byte("reference,status,email,total\nA,PAID,a@example.com,5\nB,PAID,a@example.com,6\nA,PAID,a@example.com,5\n"))
+		again := s.load(options{Kind: importing.Orders}, []byte("reference,status,email,total\nA,PAID,a@example.com,5\nB,PAID,a@example.com,6\nA,PAID,a@example.com,5\n"))
 		require.Equal(t, 2, again.Stored)
-		require.Equal(t, 1, again.Skipped)
+		require.Equal(t, 1, again.Repeated)
 	})
 }
 
@@ -210,11 +210,11 @@ func TestADryRunReadsIdentifiersAsTheImportDoes(t *testing.T) {
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	var text strings.Builder
 	text.WriteString("id,email,phone\n1,Élodie@example.com,670000001\n")
-	for i := range file.BatchRows {
+	for i := range importing.BatchRows {
 		_, _ = fmt.Fprintf(&text, "%d,buyer%d@example.com,\n", i+2, i)
 	}
 	text.WriteString("a,,+237 670 00 00 01\nb,E\u0301LODIE@example.com,\n")
-	s.twice("", file.Customers, []byte(text.String()), file.BatchRows+1)
+	s.twice("", importing.Customers, []byte(text.String()), importing.BatchRows+1)
 }
 
 // A dry run knows the customers whom orders of earlier batches would have made, as the import does.
@@ -222,21 +222,21 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
 	text.WriteString("reference,status,total,customer,email\n")
-	for i := range file.BatchRows {
+	for i := range importing.BatchRows {
 		_, _ = fmt.Fprintf(&text, "R%d,PAID,1,5f0c3c3e-0000-4000-8000-000000000001,awa@example.com\n", i)
 	}
 	for last, want := range map[string]string{
 		"5F0C3C3E-0000-4000-8000-000000000001,":                "", // the customer of the first batch
 		"5f0c3c3e-0000-4000-8000-000000000001,o@example.com":   "",
-		"5f0c3c3e-0000-4000-8000-000000000002,AWA@example.com": "line 502: email: is another customer's",
-		"5f0c3c3e-0000-4000-8000-000000000002,":                "line 502: customer: is no customer of the store",
+		"5f0c3c3e-0000-4000-8000-000000000002,AWA@example.com": "email is another customer's (\"AWA@example.com\"): line 502",
+		"5f0c3c3e-0000-4000-8000-000000000002,":                "customer is no customer of the store, and without an e-mail or a phone none can be made",
 	} {
 		for _, dry := range []bool{true, false} {
 			s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
-			done, err := s.try(file.Options{Kind: file.Orders, DryRun: dry}, []byte(text.String()+"X,PAID,1,"+last+"\n"))
+			done, err := s.try(options{Kind: importing.Orders, DryRun: dry}, []byte(text.String()+"X,PAID,1,"+last+"\n"))
 			if want == "" {
 				require.NoError(t, err, "%s, dry run: %t", last, dry)
-				require.Equal(t, file.BatchRows+1, done.Stored)
+				require.Equal(t, importing.BatchRows+1, done.Stored)
 				continue
 			}
 			require.ErrorContains(t, err, want, "dry run: %t", dry)
@@ -246,7 +246,7 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 
 // away is an API that breaks off at a call.
 type away struct {
-	file.API
+	importing.API
 	left int
 }
 
@@ -264,14 +264,15 @@ func TestAnImportIsContinued(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		s := newStore(t, d)
-		text := tables(1200)[file.Customers]
-		o := file.Options{Store: s.Store, Kind: file.Customers}
-		done, err := file.Load(t.Context(), &away{s, 2}, bytes.NewReader(text), o)
+		text := tables(1200)[importing.Customers]
+		o := options{Store: s.Store, Kind: importing.Customers}
+		const checked = 3 // batches
+		done, err := importing.Load(t.Context(), &away{s, checked + 2}, bytes.NewReader(text), o)
 		require.ErrorIs(t, err, errAway)
 		require.Equal(t, 1000, done.Stored)
 		require.Len(t, s.customers(), 1000)
 		done = s.load(o, text)
-		require.Equal(t, file.Progress{Lines: 1200, Stored: 200, Skipped: 1000, Bytes: int64(len(text))}, done)
+		require.Equal(t, []int{1200, 200, 1000}, []int{done.Lines, done.Stored, done.Skipped})
 		require.Len(t, s.customers(), 1200)
 	})
 }
