@@ -115,19 +115,18 @@ func (c *importCmd) report(s *session, done *importing.Report, err error) error 
 	var whole *importing.FileError
 	refused, bad := errors.AsType[*importing.BadLinesError](err)
 	unfinished := err != nil && !bad
-	if s.json {
-		if err != nil {
-			c.problems(s.errs, done)
-		} else if err := s.value(shownOf(done)); err != nil {
-			return err
-		}
-	} else if !errors.As(err, &whole) {
-		c.problems(s.errs, done)
+	if errors.As(err, &whole) {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	switch {
+	case err != nil:
+		c.remarks(s.errs, done)
+	case s.json:
+		return s.value(shownOf(done))
+	default:
 		c.remarks(s.out, done)
 	}
 	switch {
-	case errors.As(err, &whole):
-		return fmt.Errorf("%s: %w", c.File, err)
 	case unfinished && (done.Stored > 0 || done.Changed > 0):
 		return fmt.Errorf("%w; %d of the file's rows are stored: run it again", err, done.Stored+done.Changed)
 	case unfinished:
@@ -136,8 +135,6 @@ func (c *importCmd) report(s *session, done *importing.Report, err error) error 
 		return fmt.Errorf("%s cannot be imported; nothing is stored", plural(done.Bad, done.Unit()))
 	case refused != nil:
 		return fmt.Errorf("%s cannot be imported, so nothing is stored; correct the file, or store the rest with --skip-bad", plural(done.Bad, done.Unit()))
-	case s.json:
-		return nil
 	}
 	return c.summary(s.out, done)
 }
@@ -177,19 +174,15 @@ func (c *importCmd) summary(w io.Writer, done *importing.Report) error {
 	return err
 }
 
-// problems shows why lines are bad.
-func (c *importCmd) problems(w io.Writer, done *importing.Report) {
+// remarks shows why lines are bad, what of the file was read, what was left out, and what the store lacks.
+func (c *importCmd) remarks(w io.Writer, done *importing.Report) {
 	for i, p := range done.Problems {
 		if i == maxShown {
 			_, _ = fmt.Fprintf(w, "and %d other problems; --errors FILE writes every bad row with its reason\n", len(done.Problems)-i)
-			return
+			break
 		}
 		_, _ = fmt.Fprintln(w, escaped(p.Text(done.Unit())))
 	}
-}
-
-// remarks shows what of the file was read, what was left out, and what the store lacks.
-func (c *importCmd) remarks(w io.Writer, done *importing.Report) {
 	if len(done.NotRead) > 0 {
 		writeWrapped(w, "read: ", strings.Join(done.Read, ", "))
 		writeWrapped(w, "not read: ", strings.Join(done.NotRead, ", "))
@@ -215,11 +208,15 @@ func shownOf(done *importing.Report) loaded {
 		}
 		return all
 	}
-	return loaded{
+	l := loaded{
 		Lines: done.Lines, Stored: done.Stored, Skipped: done.Skipped, Changed: done.Changed, Repeated: done.Repeated, Bad: done.Bad,
-		Read: done.Read, NotRead: done.NotRead, Problems: texts(done.Problems), Notes: texts(done.Notes),
+		NotRead: done.NotRead, Problems: texts(done.Problems), Notes: texts(done.Notes),
 		UnknownItems: done.Items, UnknownProducts: done.Titles,
 	}
+	if len(l.NotRead) > 0 {
+		l.Read = done.Read
+	}
+	return l
 }
 
 // plural returns a count with its noun.

@@ -42,10 +42,10 @@ func TestImportEscapesWhatItShows(t *testing.T) {
 		return url, true
 	}
 	load := func(kind, text string, flags ...string) string {
-		var errs bytes.Buffer
+		var shown bytes.Buffer
 		args := append([]string{"import", "--store", "s", kind, "-"}, flags...)
-		require.Equal(t, 1, run(t.Context(), args, env, strings.NewReader(text), io.Discard, &errs))
-		return errs.String()
+		require.Equal(t, 1, run(t.Context(), args, env, strings.NewReader(text), &shown, &shown))
+		return shown.String()
 	}
 	require.Equal(t, 0, run(t.Context(), []string{"store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM"}, env, nil, io.Discard, io.Discard))
 	require.Contains(t, load("products", "na\x1b]0;title\ame,price\nA,1\n"), `the columns are na\x1b]0;title\ame, price`)
