@@ -127,10 +127,12 @@ func (b *browser) heading(text string) {
 	b.shows(fmt.Sprintf(`//h1[contains(normalize-space(.), %q)]`, text))
 }
 
-// shows waits until the page shows what the XPath finds.
+// shows waits until the page shows what the XPath finds, and is there as a whole.
 func (b *browser) shows(path string) {
 	b.t.Helper()
 	b.run(chromedp.WaitVisible(path))
+	// A page that is long comes in parts.
+	value[bool](b, `new Promise((done) => document.readyState === "complete" ? done(true) : addEventListener("load", () => done(true)))`)
 }
 
 // fill types into the field with this id.
