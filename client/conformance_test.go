@@ -17,14 +17,13 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/keys"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // installation is the real server over a fresh database, with one store.
 type installation struct {
-	rules   *service.Shop
-	keys    *keys.Keys
+	rules   *shop.Shop
+	keys    *shop.Shop
 	ctx     context.Context // in which the operator acts on the store
 	baseURL string
 }
@@ -44,19 +43,19 @@ func install(t *testing.T, database string) *installation {
 		require.NoError(t, <-ended)
 	})
 
-	rules := service.New(opened, service.Options{})
+	rules := shop.New(opened, shop.Options{})
 	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
 	_, err = rules.CreateStore(ctx, operator, &adminv1.CreateStoreRequest{Name: "Atelier", Slug: "atelier", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	owner, err := rules.FindStore(ctx, "atelier")
 	require.NoError(t, err)
-	return &installation{rules, keys.New(opened), tenant.With(ctx, owner, operator), "http://" + running.Addr().String()}
+	return &installation{rules, shop.New(opened, shop.Options{}), tenant.With(ctx, owner, operator), "http://" + running.Addr().String()}
 }
 
 // open returns a client with a new key of these scopes.
 func (i *installation) open(t *testing.T, scopes ...string) *client.Client {
 	t.Helper()
-	made, err := i.keys.CreateKey(i.ctx, keys.Draft{Name: "program", Scopes: scopes, Lifetime: adminv1.Key_NEVER})
+	made, err := i.keys.CreateKey(i.ctx, shop.KeyDraft{Name: "program", Scopes: scopes, Lifetime: adminv1.Key_NEVER})
 	require.NoError(t, err)
 	opened, err := client.New(i.baseURL, made.Text)
 	require.NoError(t, err)
@@ -189,7 +188,7 @@ func customersAndOrders(t *testing.T, i *installation, c *client.Client) {
 
 	product, err := i.rules.CreateProduct(i.ctx, &adminv1.CreateProductRequest{Type: storefrontv1.Product_FILE, Title: "Guide", PriceAmount: new(int64(100))})
 	require.NoError(t, err)
-	order, err := i.rules.RecordOrder(i.ctx, service.OrderDraft{CustomerID: made.GetId(), Lines: []service.OrderLine{{ProductID: product.GetId(), Quantity: 2}}})
+	order, err := i.rules.RecordOrder(i.ctx, shop.OrderDraft{CustomerID: made.GetId(), Lines: []shop.OrderLine{{ProductID: product.GetId(), Quantity: 2}}})
 	require.NoError(t, err)
 	read, err := c.Orders.Get(ctx, order.GetId())
 	require.NoError(t, err)

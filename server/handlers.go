@@ -9,12 +9,12 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/rest"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // api serves all services of storefront.v1. The shop's methods are the handlers, except those that
 // set an HTTP status or take no message.
-type api struct{ *service.Shop }
+type api struct{ *shop.Shop }
 
 // GetStore serves StoreService.GetStore.
 func (a api) GetStore(ctx context.Context, _ *storefrontv1.GetStoreRequest) (*storefrontv1.Store, error) {

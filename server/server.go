@@ -30,7 +30,7 @@ import (
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/rest"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // DefaultConnections is how many connections a listener has open at most if Config sets nothing else. While
@@ -127,7 +127,7 @@ func New(c Config) (*Server, error) {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
-	rules := service.New(c.DB, c.Options.Shop)
+	rules := shop.New(c.DB, c.Options.Shop)
 	names := []string{
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
 		storefrontv1connect.CustomerServiceName, storefrontv1connect.PaymentLinkServiceName,

@@ -13,7 +13,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // toPay selects pending orders of the data set.
@@ -50,7 +50,7 @@ func (r *webhooksRun) pay(ctx context.Context, what toPay) (_ []payment, err err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	rules := service.New(s, service.Options{})
+	rules := shop.New(s, shop.Options{})
 	orders, err := what.orders(ctx, s, rules)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (r *webhooksRun) pay(ctx context.Context, what toPay) (_ []payment, err err
 }
 
 // orders finds what to pay, the stores in turns.
-func (t toPay) orders(ctx context.Context, s *db.DB, rules *service.Shop) ([]dueOrder, error) {
+func (t toPay) orders(ctx context.Context, s *db.DB, rules *shop.Shop) ([]dueOrder, error) {
 	tenants := map[uuid.UUID]tenant.Store{}
 	for n := range t.stores {
 		found, err := rules.FindStore(ctx, slugOf(t.first+n))

@@ -10,7 +10,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // The short names of the demo stores: the one that dev makes a key for, and one whose currency has decimals.
@@ -39,7 +39,7 @@ func (w *walk) after(d time.Duration) { w.at = w.at.Add(d) }
 // demo makes a demo store by what the operator and the API's callers can do.
 type demo struct {
 	operator *operator.Operator
-	shop     *service.Shop
+	shop     *shop.Shop
 	clock    *walk
 	data     demoStore
 }
@@ -153,12 +153,12 @@ func (d demo) orders(ctx context.Context, products, links, customers []string) e
 	pace := time.Since(d.clock.now()) / time.Duration(d.data.orders+1)
 	for i := range d.data.orders {
 		d.clock.after(pace)
-		draft := service.OrderDraft{CustomerID: customers[i*7%len(customers)]}
+		draft := shop.OrderDraft{CustomerID: customers[i*7%len(customers)]}
 		if link, amount := demoLinkOf(i); link >= 0 && link < len(links) {
 			draft.PaymentLinkID, draft.Amount = links[link], amount
 		} else {
 			for n := range 1 + i%3 {
-				draft.Lines = append(draft.Lines, service.OrderLine{ProductID: products[(i+3*n)%len(products)], Quantity: int32(1 + (i+n)%2)})
+				draft.Lines = append(draft.Lines, shop.OrderLine{ProductID: products[(i+3*n)%len(products)], Quantity: int32(1 + (i+n)%2)})
 			}
 		}
 		if i%9 == 4 {

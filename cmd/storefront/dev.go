@@ -28,7 +28,7 @@ import (
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/rest"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker"
 )
@@ -297,7 +297,7 @@ func makeDemo(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	rules := service.New(handle, service.Options{})
+	rules := shop.New(handle, shop.Options{})
 	o := operator.New(handle, operator.Options{})
 	for _, data := range demoStores() {
 		_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: data.store.GetSlug()})

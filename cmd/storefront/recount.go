@@ -8,7 +8,7 @@ import (
 
 	counting "go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 type migrateRecountCmd struct {
@@ -46,7 +46,7 @@ func (c *migrateRecountCmd) Run(s *session) error {
 func (r *recounted) count(s *session, handle *db.DB, name string) error {
 	counts := counting.On(handle)
 	if name != "" {
-		store, err := service.New(handle, s.options.Shop).FindStore(s.ctx, name)
+		store, err := shop.New(handle, s.options.Shop).FindStore(s.ctx, name)
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -85,7 +85,7 @@ func (c *serverCmd) check() error {
 // on PostgreSQL what needs it refuses while there is none.
 func (c *serverCmd) options() (operator.Options, error) {
 	o := operator.Options{
-		Shop:     service.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL)},
+		Shop:     shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL)},
 		Webhooks: webhooks.Options{Targets: c.policy(), DisableAfter: time.Duration(c.DisableAfter)},
 	}
 	if _, embedded := keyFile(c.DatabaseURL); c.AdminToken == "" || c.SecretKey == "" && !embedded {

@@ -8,7 +8,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 type storeCmd struct {
@@ -79,7 +79,7 @@ func (c *storeCreateCmd) Run(s *session) error {
 		PaymentLinksOpen: (*bool)(c.PaymentLinks), UnavailableTypes: c.unavailableTypes(), PlatformFeePercent: (*float64)(c.PlatformFee),
 	}
 	if c.PublicURL != "" && in.Url == nil {
-		address := service.StoreURL(string(c.PublicURL), c.Slug)
+		address := shop.StoreURL(string(c.PublicURL), c.Slug)
 		in.Url = &address
 	}
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
@@ -87,7 +87,7 @@ func (c *storeCreateCmd) Run(s *session) error {
 		if err != nil {
 			return err
 		}
-		if made.GetUrl() == service.StoreURL(service.DefaultPublicURL, made.GetSlug()) {
+		if made.GetUrl() == shop.StoreURL(shop.DefaultPublicURL, made.GetSlug()) {
 			s.say(fmt.Sprintf("warning: the store's public address is %s, which only this machine reaches; set it with `storefront store update %s --url`, or make stores with --public-url", made.GetUrl(), made.GetSlug()))
 		}
 		return s.print(whole(made))

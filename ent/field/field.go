@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Form is the form of a text that a request sets. server/service checks it and decides how the text
+// Form is the form of a text that a request sets. server/shop checks it and decides how the text
 // is stored.
 type Form int
 

@@ -13,9 +13,8 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/keys"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // challenged asserts the header of every 401.
@@ -138,7 +137,7 @@ var _ = cases(
 				b.newKey(fmt.Sprint("tool ", i), "never", auth.ScopeStoreRead)
 			}
 			_, tenth := b.newKey("tenth", "30d", auth.ScopeStoreRead)
-			_, err := b.CreateKey(b.ctx, keys.Draft{Name: "eleventh", Scopes: auth.Scopes(), Lifetime: adminv1.Key_NEVER})
+			_, err := b.CreateKey(b.ctx, shop.KeyDraft{Name: "eleventh", Scopes: auth.Scopes(), Lifetime: adminv1.Key_NEVER})
 			require.ErrorContains(b, err, "api_key_limit")
 			_, err = b.RevokeKey(b.ctx, tenth)
 			require.NoError(b, err)
@@ -179,7 +178,7 @@ func TestKeyExpiry(t *testing.T) {
 			for _, row := range rows {
 				texts[row.lifetime], _ = b.newKey(row.lifetime, row.lifetime, auth.ScopeStoreRead)
 			}
-			_, err := b.CreateKey(b.ctx, keys.Draft{Name: "x", Scopes: auth.Scopes(), Lifetime: adminv1.Key_LIFETIME_UNSPECIFIED})
+			_, err := b.CreateKey(b.ctx, shop.KeyDraft{Name: "x", Scopes: auth.Scopes(), Lifetime: adminv1.Key_LIFETIME_UNSPECIFIED})
 			require.ErrorContains(t, err, "validation_failed")
 			var at time.Duration
 			for _, row := range rows[:3] {
@@ -204,7 +203,7 @@ func TestPaymentLinksClosedForAllStores(t *testing.T) {
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			s := newService(t, database, settings{options: operator.Options{Shop: service.Options{PaymentLinksOff: true}}})
+			s := newService(t, database, settings{options: operator.Options{Shop: shop.Options{PaymentLinksOff: true}}})
 			for _, f := range protocols() {
 				b := s.newBench(t, f)
 				b.refused(&createLink{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))}, 422, "feature_disabled")

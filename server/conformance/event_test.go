@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // Every event contains exactly the bytes that GET answers right after the change: the same bytes
@@ -122,8 +122,8 @@ func TestRefusalsLeaveNothing(t *testing.T) {
 			b := newService(t, database, settings{}).newBench(t, restProtocol{})
 			id := b.product("Guide", 1500)
 			b.leavesNothing(func() {
-				_, err := b.RecordOrder(b.ctx, service.OrderDraft{
-					Buyer: service.Buyer{Email: new("new@example.com")}, Lines: []service.OrderLine{{ProductID: id, Quantity: 1}, {ProductID: unknownID(), Quantity: 1}},
+				_, err := b.RecordOrder(b.ctx, shop.OrderDraft{
+					Buyer: shop.Buyer{Email: new("new@example.com")}, Lines: []shop.OrderLine{{ProductID: id, Quantity: 1}, {ProductID: unknownID(), Quantity: 1}},
 				})
 				require.ErrorContains(t, err, "product_not_found")
 			})

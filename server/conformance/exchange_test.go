@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/gen/ent/product"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // plainly is a request with only a request line.
@@ -31,9 +31,9 @@ func (b *bench) stocked() (productID, orderID string) {
 		d.Summary, d.CompareAtAmount = new("Tout sur le café"), new(int64(2000))
 		d.Description, d.CoverUrl = new("<p>Du grain à la tasse &amp; plus.</p>"), new("https://cdn.example/guide.png")
 	})
-	o, err := b.RecordOrder(b.ctx, service.OrderDraft{
-		Buyer: service.Buyer{Name: "Ada Ndé", Email: new("ada@example.com"), Phone: new("+237670000003")}, Note: new("Merci !"),
-		Lines: []service.OrderLine{{ProductID: productID, Quantity: 2}},
+	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
+		Buyer: shop.Buyer{Name: "Ada Ndé", Email: new("ada@example.com"), Phone: new("+237670000003")}, Note: new("Merci !"),
+		Lines: []shop.OrderLine{{ProductID: productID, Quantity: 2}},
 	})
 	require.NoError(b, err)
 	b.pay(o.GetId())

@@ -21,9 +21,8 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/keys"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -51,13 +50,12 @@ func (c *clock) advance(d time.Duration) time.Time {
 
 // rules are what can be done to a store, beside and beyond the public API.
 type rules struct {
-	*service.Shop
+	*shop.Shop
 	*webhooks.Webhooks
-	*keys.Keys
 }
 
 func newRules(s *db.DB, o operator.Options) rules {
-	return rules{service.New(s, o.Shop), webhooks.New(s, o.Webhooks), keys.New(s)}
+	return rules{shop.New(s, o.Shop), webhooks.New(s, o.Webhooks)}
 }
 
 // installation is the real server over one database.
@@ -242,7 +240,7 @@ func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string
 	lifetimes := map[string]adminv1.Key_Lifetime{
 		"30d": adminv1.Key_DAYS_30, "90d": adminv1.Key_DAYS_90, "1y": adminv1.Key_YEAR_1, "never": adminv1.Key_NEVER,
 	}
-	key, err := b.CreateKey(b.ctx, keys.Draft{Name: name, Scopes: scopes, Lifetime: lifetimes[lifetime]})
+	key, err := b.CreateKey(b.ctx, shop.KeyDraft{Name: name, Scopes: scopes, Lifetime: lifetimes[lifetime]})
 	require.NoError(b, err)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 type (
@@ -21,9 +21,9 @@ var _ = cases(
 		name: "an order of the catalogue has every field",
 		run: func(b *bench) {
 			guide, course := b.product("Guide", 1500), b.product("Cours", 20000, of(product.TypeCOURSE))
-			o, err := b.RecordOrder(b.ctx, service.OrderDraft{
-				Buyer: service.Buyer{Name: "Ada Ndé", Email: new("Ada@Example.com"), Phone: new("670 00 00 03")}, Note: new("Merci !"),
-				Lines: []service.OrderLine{{ProductID: course, Quantity: 1}, {ProductID: guide, Quantity: 3}},
+			o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
+				Buyer: shop.Buyer{Name: "Ada Ndé", Email: new("Ada@Example.com"), Phone: new("670 00 00 03")}, Note: new("Merci !"),
+				Lines: []shop.OrderLine{{ProductID: course, Quantity: 1}, {ProductID: guide, Quantity: 3}},
 			})
 			require.NoError(b, err)
 			got := b.call(&getOrder{Id: o.GetId()})

@@ -9,7 +9,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 type (
@@ -78,7 +78,7 @@ var _ = cases(
 				"paidCount": 0, "paidAmount": 0, "lastPaidAt": nil, "createdAt": full["createdAt"], "updatedAt": full["createdAt"],
 			}
 			b.same(want, full)
-			o, err := b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Email: new("a@example.com")}, PaymentLinkID: full["id"].(string), Amount: new(int64(150))})
+			o, err := b.RecordOrder(b.ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: new("a@example.com")}, PaymentLinkID: full["id"].(string), Amount: new(int64(150))})
 			require.NoError(b, err)
 			b.pay(o.GetId())
 			want["paidCount"], want["paidAmount"], want["lastPaidAt"] = 1, 150, b.call(&getOrder{Id: o.GetId()})["paidAt"]
@@ -234,7 +234,7 @@ var _ = cases(
 			b.has(not, object{"total": 4})
 			require.Equal(b, []string{all, exhausted, expired}, b.names(not, "id"))
 			for _, id := range []string{disabled, expired, exhausted, all} {
-				_, err := b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Email: new("c@example.com")}, PaymentLinkID: id})
+				_, err := b.RecordOrder(b.ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: new("c@example.com")}, PaymentLinkID: id})
 				require.ErrorContains(b, err, "payment_link_unavailable")
 			}
 			b.pay(early)

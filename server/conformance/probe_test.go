@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent/customer"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/conformance/openapi"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // furnish makes one of every resource and returns a function that fills an existing identifier into
@@ -167,8 +167,8 @@ var _ = cases(scenario{
 	name: "null stands wherever a request or an answer may have it",
 	on:   underV1(),
 	run: func(b *bench) {
-		o, err := b.RecordOrder(b.ctx, service.OrderDraft{
-			Buyer: service.Buyer{Phone: new("+237670000004")}, Lines: []service.OrderLine{{ProductID: b.product("Guide", 1500), Quantity: 1}},
+		o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
+			Buyer: shop.Buyer{Phone: new("+237670000004")}, Lines: []shop.OrderLine{{ProductID: b.product("Guide", 1500), Quantity: 1}},
 		})
 		require.NoError(b, err)
 		b.has(b.call(&getOrder{Id: o.GetId()})["customer"].(map[string]any), object{"email": nil, "phone": "+237670000004"})

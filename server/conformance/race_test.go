@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // A hundred clients create the same customer at once: one gets 201, ninety-nine get 200, and all
@@ -119,7 +119,7 @@ func TestFiftyPayers(t *testing.T) {
 			for range payers {
 				group.Go(func() error {
 					before := decodedObject(b, b.get("/v1/payment-links/"+link))
-					o, err := b.RecordOrder(b.ctx, service.OrderDraft{CustomerID: customer, PaymentLinkID: link})
+					o, err := b.RecordOrder(b.ctx, shop.OrderDraft{CustomerID: customer, PaymentLinkID: link})
 					if err != nil {
 						if apierr.Of(err, func(error) bool { return false }).Code != apierr.PaymentLinkUnavailable {
 							return err

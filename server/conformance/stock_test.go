@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/gen/ent/product"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 const uuidForm = `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`
@@ -53,9 +53,9 @@ func unready(d *adminv1.CreateProductRequest) { d.Description, d.ContentReady = 
 // order records an order of some of a product by the buyer with this e-mail.
 func (b *bench) order(productID string, quantity int32, email string) string {
 	b.Helper()
-	o, err := b.RecordOrder(b.ctx, service.OrderDraft{
-		Buyer: service.Buyer{Name: "Ada Ndé", Email: &email},
-		Lines: []service.OrderLine{{ProductID: productID, Quantity: quantity}},
+	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
+		Buyer: shop.Buyer{Name: "Ada Ndé", Email: &email},
+		Lines: []shop.OrderLine{{ProductID: productID, Quantity: quantity}},
 	})
 	require.NoError(b, err)
 	return o.GetId()
@@ -64,7 +64,7 @@ func (b *bench) order(productID string, quantity int32, email string) string {
 // linkOrder records an order through a payment link.
 func (b *bench) linkOrder(linkID, email string) string {
 	b.Helper()
-	o, err := b.RecordOrder(b.ctx, service.OrderDraft{Buyer: service.Buyer{Name: "Ada Ndé", Email: &email}, PaymentLinkID: linkID})
+	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{Buyer: shop.Buyer{Name: "Ada Ndé", Email: &email}, PaymentLinkID: linkID})
 	require.NoError(b, err)
 	return o.GetId()
 }

@@ -7,8 +7,8 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/keys"
 	"go.storefront.example/server/operator"
+	"go.storefront.example/server/shop"
 )
 
 // keysBody is the page of a store's keys: active ones, and the newest of those that were revoked or have
@@ -24,7 +24,7 @@ func (d *dashboard) keys(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := keysBody{active, over, keys.MaxActive, operator.MaxOver}
+	body := keysBody{active, over, shop.MaxActiveKeys, operator.MaxOver}
 	d.show(v, http.StatusOK, view{Title: "API keys", Section: "keys", Template: "keys", Body: body})
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/validate"
 )
 
@@ -124,7 +124,7 @@ func (b *customers) update(ctx context.Context, tx *ent.Tx, rows []row[ent.Custo
 		if l.row.Phone != nil {
 			next.Phone = l.row.Phone
 		}
-		saved, err := service.SaveCustomer(ctx, tx, row, &next)
+		saved, err := shop.SaveCustomer(ctx, tx, row, &next)
 		if err := b.refused(l.index, err); err != nil {
 			return 0, err
 		}

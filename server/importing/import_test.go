@@ -23,7 +23,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/importing"
 	"go.storefront.example/server/importing/importtest"
-	"go.storefront.example/server/service/servicetest"
+	"go.storefront.example/server/shop/shoptest"
 )
 
 func (b bench) load(kind kind, objects ...importtest.Fields) *importing.Report {
@@ -77,7 +77,7 @@ func TestImportKeepsEveryByte(t *testing.T) {
 		}
 		require.Equal(t, want, export(to))
 		require.Empty(t, to.Events(), "a load sends nothing by itself")
-		require.Equal(t, []string{"store.created", "store.imported", "store.imported", "store.imported"}, servicetest.Actions(to.Journal()))
+		require.Equal(t, []string{"store.created", "store.imported", "store.imported", "store.imported"}, shoptest.Actions(to.Journal()))
 		require.JSONEq(t, `{"orders":{"from":null,"to":4}}`, string(to.Journal()[3].Changes))
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/server/service"
-	"go.storefront.example/server/service/servicetest"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/shop/shoptest"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -13,7 +13,7 @@ func ptr[T any](v T) *T { return &v }
 // newBench returns the rules of one open store, whose context is that of a key called "tests".
 func newBench(t *testing.T, s *db.DB) bench {
 	t.Helper()
-	return bench{servicetest.New(t, s, service.Options{})}
+	return bench{shoptest.New(t, s, shop.Options{})}
 }
 
-type bench struct{ servicetest.Bench }
+type bench struct{ shoptest.Bench }

@@ -16,8 +16,8 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/importing"
 	"go.storefront.example/server/importing/importtest"
-	"go.storefront.example/server/service"
-	"go.storefront.example/server/service/servicetest"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/shop/shoptest"
 )
 
 func TestImportRefusesALine(t *testing.T) {
@@ -96,7 +96,7 @@ func TestImportRefusesALine(t *testing.T) {
 		require.Contains(t, strings.Join(all, "; "), row.want, row.reason)
 	}
 	require.ElementsMatch(t, []string{"store.created", "store.created", "store.imported", "store.imported", "payment_link.created", "store.imported", "store.imported", "store.imported"},
-		servicetest.Actions(b.Journal()), "a refused line leaves no entry")
+		shoptest.Actions(b.Journal()), "a refused line leaves no entry")
 }
 
 // Whatever a line holds, it is loaded or refused by its number.
@@ -113,7 +113,7 @@ func FuzzImportLine(f *testing.F) {
 	f.Add(2, []byte(`{"customer":7,"paymentLink":{"id":""},"paidAt":"0001-01-01T00:00:00Z"}`))
 	kinds := []kind{products, customers, orders}
 	s := dbtest.New(f, dbtest.SQLite, db.Config{})
-	rules := service.New(s, service.Options{})
+	rules := shop.New(s, shop.Options{})
 	_, err := rules.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator}, &adminv1.CreateStoreRequest{
 		Name: "S", Slug: "s", Currency: "XAF", Country: "CM",
 	})
@@ -121,7 +121,7 @@ func FuzzImportLine(f *testing.F) {
 	found, err := rules.FindStore(context.Background(), "s")
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, kind int, text []byte) {
-		_, err := importtest.Load(servicetest.As(found), s, bytes.NewReader(text), options{Kind: kinds[uint(kind)%3]})
+		_, err := importtest.Load(shoptest.As(found), s, bytes.NewReader(text), options{Kind: kinds[uint(kind)%3]})
 		if err == nil {
 			return
 		}

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/validate"
 )
 
@@ -140,7 +140,7 @@ func (b *products) update(ctx context.Context, tx *ent.Tx, rows []row[ent.Produc
 		if in.GetStatus() != 0 {
 			next.Status = l.row.Status
 		}
-		saved, err := service.SaveProduct(ctx, b.t, row, &next, true)
+		saved, err := shop.SaveProduct(ctx, b.t, row, &next, true)
 		if err := b.refused(l.index, err); err != nil {
 			return 0, err
 		}

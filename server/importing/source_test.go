@@ -19,7 +19,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/importing"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 func read(t *testing.T, name string) []byte {
@@ -137,7 +137,7 @@ func TestWooCommerce(t *testing.T) {
 func TestGumroad(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
-	rules := service.New(d, service.Options{})
+	rules := shop.New(d, shop.Options{})
 	made, err := rules.CreateStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator}, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "USD", Country: "US"})
 	require.NoError(t, err)
 	s := store{operator.New(d, operator.Options{}), made, t, d}

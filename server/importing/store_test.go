@@ -13,7 +13,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/importing"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // Short names for what every test names.
@@ -39,7 +39,7 @@ type store struct {
 
 func newStore(t testing.TB, s *db.DB) store {
 	t.Helper()
-	rules := service.New(s, service.Options{})
+	rules := shop.New(s, shop.Options{})
 	made, err := rules.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator}, &adminv1.CreateStoreRequest{
 		Name: "S", Slug: "s", Currency: "XAF", Country: "CM",
 	})

@@ -14,7 +14,7 @@ import (
 )
 
 // CreateCustomer creates a customer of a store, or completes the one that the store has. It refuses with
-// store_not_found and as service.CreateCustomer does.
+// store_not_found and as shop.CreateCustomer does.
 func (o *Operator) CreateCustomer(ctx context.Context, in *adminv1.CreateCustomerRequest) (*adminv1.CreateCustomerResponse, error) {
 	ctx, err := o.In(ctx, in.GetStore())
 	if err != nil {
@@ -57,7 +57,7 @@ func (o *Operator) FindCustomer(ctx context.Context, in *adminv1.FindCustomerReq
 	return o.GetCustomer(ctx, &storefrontv1.GetCustomerRequest{Id: id})
 }
 
-// UpdateCustomer changes the named fields of a customer. It refuses as service.UpdateCustomer does.
+// UpdateCustomer changes the named fields of a customer. It refuses as shop.UpdateCustomer does.
 func (o *Operator) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
 	return inRow(ctx, in, o.inCustomer, o.rules.UpdateCustomer)
 }

@@ -13,8 +13,7 @@ import (
 	"go.storefront.example/gen/ent/apikey"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/idempotency"
-	"go.storefront.example/server/keys"
+	"go.storefront.example/server/shop"
 )
 
 // key is a key without its text.
@@ -33,13 +32,13 @@ func (o *Operator) key(row *ent.ApiKey) *adminv1.Key {
 }
 
 // CreateKey creates an API key of a store; its text is in the answer this once. It refuses with
-// store_not_found and as keys.CreateKey does.
+// store_not_found and as shop.CreateKey does.
 func (o *Operator) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) (*adminv1.CreateKeyResponse, error) {
 	ctx, err := o.In(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
-	made, err := o.keys.CreateKey(idempotency.With(ctx, in.GetIdempotencyKey()), keys.Draft{
+	made, err := o.rules.CreateKey(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), shop.KeyDraft{
 		Name: in.GetName(), Scopes: in.GetScopes(), Lifetime: in.GetLifetime(),
 	})
 	if err != nil {
@@ -94,12 +93,12 @@ func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key,
 
 // GetKey returns a key. It refuses with api_key_not_found.
 func (o *Operator) GetKey(ctx context.Context, in *adminv1.GetKeyRequest) (*adminv1.Key, error) {
-	return o.withKey(ctx, in.GetId(), o.keys.GetKey)
+	return o.withKey(ctx, in.GetId(), o.rules.GetKey)
 }
 
 // RevokeKey revokes a key for good; a revoked one stays as it is. It refuses with api_key_not_found.
 func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) (*adminv1.Key, error) {
-	return o.withKey(ctx, in.GetId(), o.keys.RevokeKey)
+	return o.withKey(ctx, in.GetId(), o.rules.RevokeKey)
 }
 
 // withKey does something with a key in the store that owns it.

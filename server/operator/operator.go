@@ -29,8 +29,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/keys"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/validate"
 	"go.storefront.example/server/webhooks"
 )
@@ -69,22 +68,21 @@ var _ Handlers = (*Operator)(nil)
 
 // Operator carries out the operator's methods. Goroutines may share it.
 type Operator struct {
-	rules    *service.Shop
+	rules    *shop.Shop
 	webhooks *webhooks.Webhooks
-	keys     *keys.Keys
 	db       *db.DB
 	watches  watches
 }
 
 // Options are the platform's choices for all stores.
 type Options struct {
-	Shop     service.Options
+	Shop     shop.Options
 	Webhooks webhooks.Options
 }
 
 // New returns the operator of the stores on a database.
 func New(s *db.DB, o Options) *Operator {
-	return &Operator{rules: service.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), keys: keys.New(s), db: s}
+	return &Operator{rules: shop.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), db: s}
 }
 
 // Now returns the database's time.
@@ -149,7 +147,7 @@ func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code, 
 	if err != nil {
 		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 	}
-	return tenant.With(ctx, service.TenantOf(row), actorOf(ctx)), nil
+	return tenant.With(ctx, shop.TenantOf(row), actorOf(ctx)), nil
 }
 
 // owns finds the store that owns the row with an id in a table, or in the other of two that share ids.

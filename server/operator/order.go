@@ -10,21 +10,20 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/idempotency"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // CreateOrder records a PENDING order of a store. Like the methods that move an order it is carried out
-// once for an idempotency key. It refuses with store_not_found and as service.RecordOrder does.
+// once for an idempotency key. It refuses with store_not_found and as shop.RecordOrder does.
 func (o *Operator) CreateOrder(ctx context.Context, in *adminv1.CreateOrderRequest) (*storefrontv1.Order, error) {
-	d := service.OrderDraft{
-		CustomerID: in.GetCustomerId(), Buyer: service.Buyer{Name: in.GetName(), Email: in.Email, Phone: in.Phone},
+	d := shop.OrderDraft{
+		CustomerID: in.GetCustomerId(), Buyer: shop.Buyer{Name: in.GetName(), Email: in.Email, Phone: in.Phone},
 		PaymentLinkID: in.GetPaymentLinkId(), Amount: in.Amount, Note: in.Note,
 	}
 	for _, item := range in.GetItems() {
-		d.Lines = append(d.Lines, service.OrderLine{ProductID: item.GetProductId(), Quantity: item.GetQuantity()})
+		d.Lines = append(d.Lines, shop.OrderLine{ProductID: item.GetProductId(), Quantity: item.GetQuantity()})
 	}
-	return inStore(idempotency.With(ctx, in.GetIdempotencyKey()), o, in.GetStore(), d, o.rules.RecordOrder)
+	return inStore(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, in.GetStore(), d, o.rules.RecordOrder)
 }
 
 // ListOrders returns a page of a store's orders, newest first. It refuses with store_not_found or
@@ -88,7 +87,7 @@ func (o *Operator) move(ctx context.Context, in orderMove, to func(context.Conte
 	if err != nil {
 		return nil, err
 	}
-	return to(idempotency.With(ctx, in.GetIdempotencyKey()), in.GetId())
+	return to(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
 }
 
 // inOrder is In for the store that owns the order.

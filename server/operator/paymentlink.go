@@ -13,7 +13,7 @@ import (
 )
 
 // CreatePaymentLink creates a payment link of a store. It refuses with store_not_found and as
-// service.CreatePaymentLink does.
+// shop.CreatePaymentLink does.
 func (o *Operator) CreatePaymentLink(ctx context.Context, in *adminv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
 	return inStore(ctx, o, in.GetStore(), &storefrontv1.CreatePaymentLinkRequest{
 		Title: in.GetTitle(), Pricing: in.GetPricing(), Amount: in.Amount, MinAmount: in.MinAmount, Description: in.Description,
@@ -45,7 +45,7 @@ func (o *Operator) FindPaymentLink(ctx context.Context, in *adminv1.FindPaymentL
 }
 
 // UpdatePaymentLink changes the named fields of a payment link. It refuses as
-// service.UpdatePaymentLink does.
+// shop.UpdatePaymentLink does.
 func (o *Operator) UpdatePaymentLink(ctx context.Context, in *storefrontv1.UpdatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
 	return inRow(ctx, in, o.inPaymentLink, o.rules.UpdatePaymentLink)
 }

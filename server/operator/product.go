@@ -13,7 +13,7 @@ import (
 )
 
 // CreateProduct creates a product of a store. It refuses with store_not_found and as
-// service.CreateProduct does.
+// shop.CreateProduct does.
 func (o *Operator) CreateProduct(ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product, error) {
 	return inStore(ctx, o, in.GetStore(), in, o.rules.CreateProduct)
 }
@@ -44,7 +44,7 @@ func (o *Operator) FindProduct(ctx context.Context, in *adminv1.FindProductReque
 }
 
 // UpdateProduct changes the named fields of a product, also those that the public API cannot change. It
-// refuses as service.ChangeProduct does.
+// refuses as shop.ChangeProduct does.
 func (o *Operator) UpdateProduct(ctx context.Context, in *adminv1.UpdateProductRequest) (*storefrontv1.Product, error) {
 	ctx, err := o.inProduct(ctx, in.GetId())
 	if err != nil {

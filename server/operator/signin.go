@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/gen/ent/session"
 	"go.storefront.example/gen/ent/signinlink"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // roles are the roles of members who may sign in to a store's dashboard, as rows hold them
@@ -227,7 +227,7 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 		return nil, Member{}, fmt.Errorf("read the store of a session: %w", err)
 	}
 	member.StoreName = in.Name
-	return tenant.With(ctx, service.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
+	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
 }
 
 // KeepAlive prolongs a session that has not ended to SessionLength from now.

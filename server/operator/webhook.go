@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/gen/ent/webhook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/idempotency"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -42,7 +42,7 @@ func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookR
 	if err != nil {
 		return nil, err
 	}
-	made, err := o.webhooks.CreateWebhook(idempotency.With(ctx, in.GetIdempotencyKey()), webhooks.Draft{
+	made, err := o.webhooks.CreateWebhook(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), webhooks.Draft{
 		URL: in.GetUrl(), Description: in.GetDescription(), Events: in.GetEvents(),
 	})
 	if err != nil {
@@ -135,13 +135,13 @@ func (o *Operator) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookR
 }
 
 // RotateSecret gives a webhook a new signing secret, which is in the answer this once. It refuses as
-// service.RotateSecret does.
+// webhooks.RotateSecret does.
 func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretRequest) (*adminv1.RotateSecretResponse, error) {
 	ctx, err := o.inWebhook(ctx, in.GetId())
 	if err != nil {
 		return nil, err
 	}
-	made, err := o.webhooks.RotateSecret(idempotency.With(ctx, in.GetIdempotencyKey()), in.GetId())
+	made, err := o.webhooks.RotateSecret(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/idempotency"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/validate"
 	"go.storefront.example/worker/signature"
 )
@@ -100,7 +100,7 @@ func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, 
 	})
 }
 
-// RotateSecret gives a webhook a new signing secret, once under idempotency.With. Every attempt from now
+// RotateSecret gives a webhook a new signing secret, once under shop.WithIdempotencyKey. Every attempt from now
 // on is signed with it. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
 func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, error) {
 	if w.options.Secrets == nil {
@@ -108,7 +108,7 @@ func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, 
 	}
 	secret := signature.NewSecret()
 	row, err := w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		if err := idempotency.Claim(ctx, w.db, tx, row.StoreID, "webhook.rotate"); err != nil {
+		if err := shop.ClaimIdempotencyKey(ctx, w.db, tx, row.StoreID, "webhook.rotate"); err != nil {
 			return nil, err
 		}
 		sealed, key := w.options.Secrets.Seal(secret, row.ID[:])

@@ -18,8 +18,8 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/service"
-	"go.storefront.example/server/service/servicetest"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/shop/shoptest"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -90,11 +90,11 @@ func TestAllThatWaitsForAnotherAttemptIsSentNow(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, now.NextAttemptAt.After(s.Now()))
 		_, err = b.SendWaiting(b.NewStore("other"), w.ID.String())
-		servicetest.Refused(t, err, apierr.WebhookNotFound)
+		shoptest.Refused(t, err, apierr.WebhookNotFound)
 		_, err = b.DisableWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
 		_, err = b.SendWaiting(b.Ctx, w.ID.String())
-		servicetest.Refused(t, err, apierr.WebhookDisabled)
+		shoptest.Refused(t, err, apierr.WebhookDisabled)
 	})
 }
 
@@ -148,7 +148,7 @@ func TestResendOfADeliveryRefusals(t *testing.T) {
 			id := row.prepare(one)
 			before := dbtest.Count(t, s, "deliveries")
 			_, err := one.ResendDelivery(one.Ctx, id)
-			require.Equal(t, row.want, servicetest.RefusalCode(err), "%s: %v", row.reason, err)
+			require.Equal(t, row.want, shoptest.RefusalCode(err), "%s: %v", row.reason, err)
 			require.Equal(t, before, dbtest.Count(t, s, "deliveries"), row.reason)
 		}
 	})
@@ -171,7 +171,7 @@ func TestADeliveryIsResentOnceHoweverManyAsk(t *testing.T) {
 				made++
 				continue
 			}
-			servicetest.Refused(t, err, apierr.DeliveryPending)
+			shoptest.Refused(t, err, apierr.DeliveryPending)
 		}
 		require.Equal(t, 1, made)
 		pending, err := b.ListDeliveries(b.Ctx, webhooks.Search{Status: queue.Pending, Limit: 5})
@@ -186,11 +186,11 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 		b := newBench(t, s, sealing(t))
 		w := b.hook()
 		_, err := b.ResendSince(b.Ctx, uuid.NewString(), time.Time{})
-		servicetest.Refused(t, err, apierr.WebhookNotFound)
+		shoptest.Refused(t, err, apierr.WebhookNotFound)
 		_, err = b.DisableWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
 		since := s.Now()
-		rules := service.New(s, service.Options{})
+		rules := shop.New(s, shop.Options{})
 		p, err := rules.CreateProduct(b.Ctx, &adminv1.CreateProductRequest{
 			Title: "Guide", PriceAmount: new(int64(5)), Description: new("<p>text</p>"), ContentReady: new(true), Type: storefrontv1.Product_FILE,
 		})
@@ -201,7 +201,7 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 		}
 		require.Zero(t, dbtest.Count(t, s, "outbox"), "nobody subscribes to them")
 		_, err = b.ResendSince(b.Ctx, w.ID.String(), since)
-		servicetest.Refused(t, err, apierr.WebhookDisabled)
+		shoptest.Refused(t, err, apierr.WebhookDisabled)
 		_, err = b.EnableWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
 		job, err := b.ResendSince(b.Ctx, w.ID.String(), since)
@@ -226,12 +226,12 @@ func TestDeliveriesAreListedByWhatIsKnown(t *testing.T) {
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	b := newBench(t, s, sealing(t))
 	_, err := b.ListDeliveries(b.Ctx, webhooks.Search{Status: "lost", Limit: 5})
-	servicetest.Refused(t, err, apierr.ValidationFailed)
+	shoptest.Refused(t, err, apierr.ValidationFailed)
 	_, err = b.ListDeliveries(b.Ctx, webhooks.Search{WebhookID: "x", Limit: 5})
-	servicetest.Refused(t, err, apierr.WebhookNotFound)
+	shoptest.Refused(t, err, apierr.WebhookNotFound)
 	for _, which := range []webhooks.Search{{EventType: "order.lost"}, {Before: "x"}} {
 		_, err = b.ListDeliveries(b.Ctx, which)
-		servicetest.Refused(t, err, apierr.ValidationFailed)
+		shoptest.Refused(t, err, apierr.ValidationFailed)
 	}
 	ended := b.ended(b.hook())
 	for _, row := range []struct {

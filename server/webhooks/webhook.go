@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/gen/ent/store"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/idempotency"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/validate"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
@@ -42,7 +42,7 @@ type SecretWebhook struct {
 	Secret string
 }
 
-// CreateWebhook registers a webhook with a new signing secret, once under idempotency.With. It
+// CreateWebhook registers a webhook with a new signing secret, once under shop.WithIdempotencyKey. It
 // refuses with validation_failed, webhook_url_invalid, webhook_limit when the store has five,
 // secret_key_missing or idempotency_key_reused.
 func (w *Webhooks) CreateWebhook(ctx context.Context, d Draft) (SecretWebhook, error) {
@@ -68,7 +68,7 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Draft) (SecretWebhook, e
 	secret := signature.NewSecret()
 	var row *ent.Webhook
 	err = w.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		if err := idempotency.Claim(ctx, w.db, tx, t.ID, "webhook.create"); err != nil {
+		if err := shop.ClaimIdempotencyKey(ctx, w.db, tx, t.ID, "webhook.create"); err != nil {
 			return err
 		}
 		// The store's row is held, so that two creations cannot both be the fifth.

@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/service/servicetest"
+	"go.storefront.example/server/shop/shoptest"
 	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker/egress"
 )
@@ -77,7 +77,7 @@ func TestWebhookIsRegisteredAndItsSecretShownOnce(t *testing.T) {
 			require.NotContains(t, string(entry.Changes), "whsec_")
 			require.NotContains(t, string(entry.Changes), "secret")
 		}
-		require.Equal(t, []string{"store.created", "webhook.created", "webhook.created", "webhook.secret_rotated"}, servicetest.Actions(b.Journal()))
+		require.Equal(t, []string{"store.created", "webhook.created", "webhook.created", "webhook.secret_rotated"}, shoptest.Actions(b.Journal()))
 	})
 }
 
@@ -106,22 +106,22 @@ func TestWebhookRegistrationRefusals(t *testing.T) {
 		b := newBench(t, s, sealing(t))
 		for _, row := range rows {
 			_, err := b.CreateWebhook(b.Ctx, row.draft)
-			servicetest.Refused(t, err, row.want)
+			shoptest.Refused(t, err, row.want)
 			require.NotContains(t, err.Error(), "canary", row.reason)
 		}
 		w := b.hook()
 		_, err := b.UpdateWebhook(b.Ctx, w.ID.String(), webhooks.Change{URL: new("https://[::1]/")})
-		servicetest.Refused(t, err, apierr.WebhookURLInvalid)
+		shoptest.Refused(t, err, apierr.WebhookURLInvalid)
 		_, err = b.UpdateWebhook(b.Ctx, w.ID.String(), webhooks.Change{Events: []string{}})
-		servicetest.Refused(t, err, apierr.ValidationFailed)
+		shoptest.Refused(t, err, apierr.ValidationFailed)
 		require.Equal(t, 1, s.Client().Webhook.Query().CountX(b.Ctx))
-		require.Equal(t, []string{"store.created", "webhook.created"}, servicetest.Actions(b.Journal()))
+		require.Equal(t, []string{"store.created", "webhook.created"}, shoptest.Actions(b.Journal()))
 
 		without := webhooks.New(s, webhooks.Options{})
 		_, err = without.CreateWebhook(b.Ctx, webhooks.Draft{URL: url})
-		require.Contains(t, servicetest.Refused(t, err, apierr.SecretKeyMissing).Message, "storefront secret generate")
+		require.Contains(t, shoptest.Refused(t, err, apierr.SecretKeyMissing).Message, "storefront secret generate")
 		_, err = without.RotateSecret(b.Ctx, w.ID.String())
-		servicetest.Refused(t, err, apierr.SecretKeyMissing)
+		shoptest.Refused(t, err, apierr.SecretKeyMissing)
 		open := sealing(t)
 		open.Targets = egress.Policy{AllowPrivate: true}
 		_, err = webhooks.New(s, open).CreateWebhook(b.Ctx, webhooks.Draft{URL: "https://127.0.0.1:8443/x"})
@@ -153,7 +153,7 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 					made++
 					continue
 				}
-				servicetest.Refused(t, err, apierr.WebhookLimit)
+				shoptest.Refused(t, err, apierr.WebhookLimit)
 			}
 			require.Equal(t, 5, made)
 		}
@@ -163,7 +163,7 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 		_, err := b.DisableWebhook(b.Ctx, registered[0].ID.String())
 		require.NoError(t, err)
 		_, err = b.CreateWebhook(b.Ctx, webhooks.Draft{URL: "https://receiver.example.com"})
-		servicetest.Refused(t, err, apierr.WebhookLimit) // a disabled one counts
+		shoptest.Refused(t, err, apierr.WebhookLimit) // a disabled one counts
 		_, err = b.DeleteWebhook(b.Ctx, registered[0].ID.String())
 		require.NoError(t, err)
 		b.hook()
@@ -246,10 +246,10 @@ func TestAWebhookIsFoundInItsStoreOnly(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, w.URL, found.URL)
 		_, err = b.GetWebhook(b.NewStore("other"), w.ID.String())
-		servicetest.Refused(t, err, apierr.WebhookNotFound)
+		shoptest.Refused(t, err, apierr.WebhookNotFound)
 		for _, id := range []string{"", "x", uuid.NewString(), "{" + w.ID.String() + "}"} {
 			_, err = b.GetWebhook(b.Ctx, id)
-			servicetest.Refused(t, err, apierr.WebhookNotFound)
+			shoptest.Refused(t, err, apierr.WebhookNotFound)
 		}
 	})
 }
@@ -276,13 +276,13 @@ func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 				"ping":    func() error { _, err := b.PingWebhook(other, id); return err },
 				"resend":  func() error { _, err := b.ResendSince(other, id, time.Time{}); return err },
 			} {
-				require.Equal(t, apierr.WebhookNotFound, servicetest.RefusalCode(do()), "%s %q", name, id)
+				require.Equal(t, apierr.WebhookNotFound, shoptest.RefusalCode(do()), "%s %q", name, id)
 			}
 		}
 		_, err = b.GetDelivery(other, ping.ID.String())
-		servicetest.Refused(t, err, apierr.DeliveryNotFound)
+		shoptest.Refused(t, err, apierr.DeliveryNotFound)
 		_, err = b.ResendDelivery(other, ping.ID.String())
-		servicetest.Refused(t, err, apierr.DeliveryNotFound)
+		shoptest.Refused(t, err, apierr.DeliveryNotFound)
 		for _, which := range []webhooks.Search{{Limit: 50}, {Limit: 50, WebhookID: w.ID.String()}} {
 			found, err := b.ListDeliveries(other, which)
 			require.NoError(t, err)
@@ -316,7 +316,7 @@ func TestPingIsAnEventOfItsOwn(t *testing.T) {
 		_, err = b.DisableWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
 		_, err = b.PingWebhook(b.Ctx, w.ID.String())
-		servicetest.Refused(t, err, apierr.WebhookDisabled)
+		shoptest.Refused(t, err, apierr.WebhookDisabled)
 		require.NotContains(t, hook.EventTypes(), hook.Ping)
 	})
 }

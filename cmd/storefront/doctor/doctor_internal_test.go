@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 func requireFinding(t *testing.T, f Finding, status Status, message, remedy string) {
@@ -309,7 +309,7 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 func TestCountsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		rules := service.New(s, service.Options{})
+		rules := shop.New(s, shop.Options{})
 		made, err := rules.CreateStore(t.Context(), tenant.Actor{}, &adminv1.CreateStoreRequest{Name: "S", Slug: "shop", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
 		requireFinding(t, Counts(t.Context(), s), OK, "^of 1 store compared", "")

@@ -1,0 +1,225 @@
+package shop
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/field"
+	"go.storefront.example/server/validate"
+)
+
+// change is what a request makes of a resource.
+type change[R any] struct {
+	table field.Table[R]
+	named map[string]bool
+	to    R // the values of the named fields, as they are stored
+}
+
+// names reports whether the change names a field.
+func (c *change[R]) names(name string) bool { return c.named[name] }
+
+// applied returns the row after the change.
+func (c *change[R]) applied(row *R) R {
+	next := *row
+	for _, f := range c.table {
+		if c.named[f.Name] {
+			f.Copy(&next, &c.to)
+		}
+	}
+	return next
+}
+
+// update is what every update request has.
+type update interface {
+	proto.Message
+	GetUpdateMask() *fieldmaskpb.FieldMask
+}
+
+// changeOf reads the fields of a resource that a request names, in the form in which they are stored,
+// and refuses those that cannot be null or are out of the bounds that the request's proto declares.
+// country is the store's, for phone numbers without a country code.
+//
+// An update names the fields of its mask, or without one those that are present. A creation names
+// those that are present and those that cannot be absent.
+func changeOf[R any](p *problems, table field.Table[R], in proto.Message, country string) change[R] {
+	c := change[R]{table: table, named: map[string]bool{}}
+	m := in.ProtoReflect()
+	var named func(protoreflect.FieldDescriptor) bool
+	if u, ok := in.(update); ok {
+		named = p.named(u)
+	} else {
+		named = func(fd protoreflect.FieldDescriptor) bool { return creationNames(m, fd) }
+	}
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		fd := fields.Get(i)
+		f, settable := table.Lookup(string(fd.Name()))
+		if !settable || !named(fd) {
+			continue
+		}
+		c.named[f.Name] = true
+		if absent(m, fd) && !f.Nullable() {
+			p.Invalid(fd.JSONName(), "cannot be null")
+		}
+	}
+	for i := range fields.Len() {
+		fd := fields.Get(i)
+		if f, _ := table.Lookup(string(fd.Name())); c.named[f.Name] && !absent(m, fd) {
+			f.Set(&c.to, p.value(fd, m.Get(fd), f.Form, f.Nullable(), country))
+		}
+	}
+	return c
+}
+
+// named returns which fields an update names. It refuses a mask that names what cannot be changed.
+func (p *problems) named(in update) func(protoreflect.FieldDescriptor) bool {
+	m, mask := in.ProtoReflect(), in.GetUpdateMask()
+	if mask == nil {
+		return m.Has
+	}
+	for _, path := range mask.GetPaths() {
+		f := m.Descriptor().Fields().ByName(protoreflect.Name(path))
+		if f == nil || path == "id" || path == "update_mask" {
+			p.Invalid("updateMask", "names "+path+", which cannot be changed")
+		}
+	}
+	return func(fd protoreflect.FieldDescriptor) bool {
+		return slices.Contains(mask.GetPaths(), string(fd.Name()))
+	}
+}
+
+// creationNames reports whether a creation names a field; an enum without a value is left to its default.
+func creationNames(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
+	switch {
+	case validate.BoundOf(fd).Required && fd.HasPresence():
+		return true
+	case fd.Kind() == protoreflect.EnumKind:
+		return m.Has(fd) && !absent(m, fd)
+	case fd.HasPresence(), fd.IsList(), fd.IsMap():
+		return m.Has(fd)
+	}
+	return true
+}
+
+// absent reports whether a request holds no value of a field: that is what null is in JSON.
+func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
+	if fd.IsList() {
+		return false
+	}
+	return fd.HasPresence() && !m.Has(fd) || fd.Kind() == protoreflect.EnumKind && m.Get(fd).Enum() == 0
+}
+
+// value brings a value into the form in which it is stored and refuses it when it is out of bounds.
+// It returns nil for null.
+func (p *problems) value(fd protoreflect.FieldDescriptor, v protoreflect.Value, form field.Form, nullable bool, country string) any {
+	name, b := fd.JSONName(), validate.BoundOf(fd)
+	switch {
+	case fd.IsMap():
+		texts := map[string]string{}
+		v.Map().Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
+			texts[k.String()] = v.String()
+			return true
+		})
+		return texts
+	case fd.IsList():
+		texts := []string{}
+		for i := range v.List().Len() {
+			text := v.List().Get(i).String()
+			if fd.Kind() == protoreflect.EnumKind {
+				text = p.word(fd, v.List().Get(i).Enum())
+			}
+			if !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+		return texts
+	}
+	switch fd.Kind() {
+	case protoreflect.StringKind:
+		text := p.formed(name, v.String(), b, form, nullable, country)
+		if text == nil || nullable && *text == "" {
+			return nil
+		}
+		return *text
+	case protoreflect.EnumKind:
+		return p.word(fd, v.Enum())
+	case protoreflect.Int64Kind:
+		n := v.Int()
+		p.Amount(name, &n, b)
+		return n
+	case protoreflect.Int32Kind:
+		if n := v.Int(); n < b.Min || n > b.Max {
+			p.Invalid(name, fmt.Sprintf("must be a whole number from %d to %d, or null", b.Min, b.Max))
+		}
+	case protoreflect.DoubleKind:
+		if n := v.Float(); !(n >= float64(b.Min) && n <= float64(b.Max)) {
+			p.Invalid(name, fmt.Sprintf("must be a percentage from %d to %d", b.Min, b.Max))
+		}
+	case protoreflect.MessageKind:
+		at, _ := v.Message().Interface().(*timestamppb.Timestamp)
+		if t := p.Moment(name, at); t != nil {
+			return *t
+		}
+		return nil
+	}
+	return v.Interface()
+}
+
+// word returns the name of an enum's value, and refuses a number that has none.
+func (p *problems) word(fd protoreflect.FieldDescriptor, n protoreflect.EnumNumber) string {
+	value := fd.Enum().Values().ByNumber(n)
+	if value == nil || n == 0 {
+		p.Invalid(fd.JSONName(), "has an unknown value")
+		return ""
+	}
+	return string(value.Name())
+}
+
+// formed brings a text into its form; nil is a text that is refused, or null.
+func (p *problems) formed(name, value string, b validate.Bound, form field.Form, nullable bool, country string) *string {
+	switch form {
+	case field.Email:
+		return p.Email(name, value)
+	case field.Phone:
+		if value == "" && !nullable {
+			return &value
+		}
+		return p.Phone(name, value, country)
+	case field.Contact:
+		p.Contact(name, value)
+		return &value
+	case field.Address:
+		address := p.URL(name, &value)
+		if address == nil && !nullable {
+			p.Invalid(name, "must be an http or https address")
+		}
+		return address
+	}
+	text := p.Text(name, value, int(b.Max))
+	if text == "" && b.Min > 0 {
+		p.Invalid(name, fmt.Sprintf("must be %d to %d characters long", b.Min, b.Max))
+	}
+	return &text
+}
+
+// differ reports whether two values that may be null are different.
+func differ[T comparable](a, b *T) bool {
+	if a == nil || b == nil {
+		return a != b
+	}
+	return *a != *b
+}
+
+// differAt reports whether two moments that may be null are different.
+func differAt(a, b *time.Time) bool {
+	if a == nil || b == nil {
+		return a != b
+	}
+	return !a.Equal(*b)
+}

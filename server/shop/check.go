@@ -1,0 +1,52 @@
+package shop
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/validate"
+)
+
+// Check applies every rule that needs only the request and its store to a request with fields that
+// could not be decoded. Its error lists those fields too, so that one answer names everything that is
+// wrong. Requests that were decoded do not need it: the methods of Shop apply the same rules.
+//
+// It refuses with validation_failed, phone_invalid, payment_link_expiry_invalid,
+// customer_identifier_required or feature_disabled.
+func (s *Shop) Check(ctx context.Context, m proto.Message, invalid *wire.Invalid) error {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return err
+	}
+	p := &problems{*validate.Of(invalid)}
+	switch in := m.(type) {
+	case *storefrontv1.ListProductsRequest:
+		_, err = p.listProducts(in)
+	case *storefrontv1.UpdateProductRequest:
+		_, err = p.productChange(in)
+	case *storefrontv1.ListOrdersRequest:
+		_, err = p.listOrders(in)
+	case *storefrontv1.ListCustomersRequest:
+		_, err = p.listCustomers(in)
+	case *storefrontv1.CreateCustomerRequest:
+		_, err = p.buyer(in, t.Country)
+	case *storefrontv1.UpdateCustomerRequest:
+		_, err = p.customerChange(in, t.Country)
+	case *storefrontv1.ListPaymentLinksRequest:
+		_, err = p.listPaymentLinks(in)
+	case *storefrontv1.CreatePaymentLinkRequest:
+		if err := s.paymentLinksOpen(t); err != nil {
+			return err
+		}
+		_, err = p.newPaymentLink(in)
+	case *storefrontv1.UpdatePaymentLinkRequest:
+		_, err = p.paymentLinkChange(in)
+	default:
+		err = p.Err()
+	}
+	return err
+}

@@ -1,0 +1,233 @@
+package shop
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/orderitem"
+	"go.storefront.example/gen/ent/paymentlink"
+	"go.storefront.example/gen/ent/product"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+// OrderDraft is a purchase to record: of products, or through a payment link, by a customer that
+// is known by its id or by who it is.
+type OrderDraft struct {
+	// CustomerID names a customer of the store; empty means that Buyer identifies the customer, and a new
+	// buyer is a new customer.
+	CustomerID string
+	Buyer      Buyer
+	// Lines are the products bought; none for an order through a payment link.
+	Lines []OrderLine
+	// PaymentLinkID names the payment link; empty means that the order comes from the catalogue.
+	PaymentLinkID string
+	// Amount is what the buyer of an OPEN link chose, in minor units; nil otherwise.
+	Amount *int64
+	// Note is what the buyer left; nil or empty for none.
+	Note *string
+}
+
+// itemsAtOnce bounds the items of a statement: an order may have any number, and a statement 32,766 parameters.
+const itemsAtOnce = 2000
+
+// OrderLine is a product of the store and how many of it, from 1.
+type OrderLine struct {
+	ProductID string
+	Quantity  int32
+}
+
+// RecordOrder records a PENDING order. The row of a payment link is held while its availability
+// is judged and the order recorded, so that no order is recorded for a link whose last payment
+// another transaction takes meanwhile.
+//
+// It refuses with validation_failed, phone_invalid, customer_identifier_required,
+// customer_not_found, customer_conflict, product_not_found, payment_link_not_found,
+// payment_link_unavailable, payment_link_amount_invalid or total_limit.
+func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Order, error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.check(t); err != nil {
+		return nil, err
+	}
+	return Once(ctx, s.db, t.ID, "order.create", d, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
+		// All rows are taken before the time is, that of the link too: a new buyer's row has one.
+		buyer, err := s.takeBuyer(ctx, tx, t, d)
+		if err != nil {
+			return nil, err
+		}
+		var link *ent.PaymentLink
+		var lines []pricedLine
+		var amount int64
+		if d.PaymentLinkID != "" {
+			link, amount, err = s.linkToPay(ctx, tx, t, d)
+		} else {
+			lines, amount, err = linesOf(ctx, tx, t, d.Lines)
+		}
+		if err != nil {
+			return nil, err
+		}
+		known := buyer != nil
+		if d.CustomerID == "" {
+			first := d.Buyer.row()
+			first.OrdersCount = 1 // A new customer is stored, and shown in the event, with this order.
+			if buyer, _, err = completeOrCreate(ctx, tx, t, buyer, first); err != nil {
+				return nil, err
+			}
+		}
+		if known && buyer.OrdersCount == math.MaxInt32 {
+			return nil, apierr.New(apierr.TotalLimit, "The customer has as many orders as can be counted.")
+		}
+		now := hook.Time(ctx)
+		create := tx.Order.Create().SetID(id.At(now)).SetStoreID(t.ID).SetCustomerID(buyer.ID).SetReference("ORD-" + code(10)).
+			SetAmount(amount).SetPlatformFeePercent(t.PlatformFeePercent).SetNillableNote(d.Note).SetCreatedAt(now).SetUpdatedAt(now)
+		if link != nil {
+			create.SetPaymentLinkID(link.ID)
+		}
+		row, err := create.Save(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("record order: %w", err)
+		}
+		creates := make([]*ent.OrderItemCreate, len(lines))
+		for i, l := range lines {
+			creates[i] = tx.OrderItem.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOrderID(row.ID).SetPosition(int32(i)).SetProductID(l.product.ID).
+				SetType(orderitem.Type(l.product.Type)).SetTitle(l.product.Title).SetUnitAmount(l.product.PriceAmount).SetQuantity(l.quantity)
+		}
+		var items []*ent.OrderItem
+		for some := range slices.Chunk(creates, itemsAtOnce) {
+			stored, err := tx.OrderItem.CreateBulk(some...).Save(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("record the order's items: %w", err)
+			}
+			items = append(items, stored...)
+		}
+		if known {
+			if err := tx.Customer.Update().Where(customer.StoreID(t.ID), customer.ID(buyer.ID)).AddOrdersCount(1).Exec(ctx); err != nil {
+				return nil, fmt.Errorf("count the customer's order: %w", err)
+			}
+		}
+		return resource.Order(row, buyer, link, items, t.Currency), nil
+	})
+}
+
+// check brings the draft's texts into their stored form and refuses what needs no look-up.
+func (d *OrderDraft) check(t tenant.Store) error {
+	p := &problems{}
+	d.Note = p.OptionalText("note", d.Note, validate.MaxNoteRunes)
+	switch {
+	case d.PaymentLinkID == "" && len(d.Lines) == 0:
+		p.Invalid("items", "must name a product or a payment link")
+	case d.PaymentLinkID != "" && len(d.Lines) > 0:
+		p.Invalid("items", "must be empty for an order through a payment link")
+	case d.PaymentLinkID == "" && d.Amount != nil:
+		p.Invalid("amount", "follows from the products; only an OPEN payment link takes one")
+	}
+	p.Amount("amount", d.Amount, validate.PaymentBound)
+	for i, l := range d.Lines {
+		if l.Quantity < 1 {
+			p.Invalid("items."+strconv.Itoa(i)+".quantity", "must be a whole number from 1")
+		}
+	}
+	if d.CustomerID != "" {
+		return p.Err()
+	}
+	row, err := p.buyer(&storefrontv1.CreateCustomerRequest{Name: d.Buyer.Name, Email: d.Buyer.Email, Phone: d.Buyer.Phone}, t.Country)
+	d.Buyer = Buyer{row.Name, row.Email, row.Phone}
+	return err
+}
+
+// takeBuyer locks the row of the draft's customer; nil means a buyer who is new to the store.
+func (s *Shop) takeBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.Customer, error) {
+	if d.CustomerID == "" {
+		return s.takeKnown(ctx, tx, t, d.Buyer.row())
+	}
+	id, ok := validate.ParseID(d.CustomerID)
+	if !ok {
+		return nil, customerNotFound()
+	}
+	row, err := db.LockRow(ctx, s.db, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
+	if err := apierr.OfRow("customer", err, customerNotFound); err != nil {
+		return nil, err
+	}
+	return row, nil
+}
+
+// linkToPay returns the payment link of the draft, holds its row, and the amount to pay.
+func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.PaymentLink, int64, error) {
+	id, ok := validate.ParseID(d.PaymentLinkID)
+	if !ok {
+		return nil, 0, paymentLinkNotFound()
+	}
+	link, err := db.LockRow(ctx, s.db, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
+	if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
+		return nil, 0, err
+	}
+	// The link's row is the last that is taken.
+	availability := resource.Availability(link, hook.Time(ctx))
+	if availability != storefrontv1.PaymentLink_ACTIVE {
+		return nil, 0, apierr.New(apierr.PaymentLinkUnavailable, "The payment link takes no payments: it is "+availability.String()+".")
+	}
+	switch {
+	case link.Pricing == paymentlink.PricingFIXED && (d.Amount == nil || *d.Amount == *link.Amount):
+		return link, *link.Amount, nil
+	case link.Pricing == paymentlink.PricingFIXED:
+		return nil, 0, apierr.New(apierr.PaymentLinkAmount, fmt.Sprintf("The payment link's amount is fixed at %d.", *link.Amount))
+	case d.Amount == nil || *d.Amount < *link.MinAmount:
+		return nil, 0, apierr.New(apierr.PaymentLinkAmount, fmt.Sprintf("The buyer chooses an amount from %d up.", *link.MinAmount))
+	}
+	return link, *d.Amount, nil
+}
+
+// pricedLine is a product bought, as it is at that moment.
+type pricedLine struct {
+	product  *ent.Product
+	quantity int32
+}
+
+// linesOf finds the products of the lines, and what they cost together.
+func linesOf(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []OrderLine) ([]pricedLine, int64, error) {
+	ids := make([]uuid.UUID, len(lines))
+	for i, l := range lines {
+		id, ok := validate.ParseID(l.ProductID)
+		if !ok {
+			return nil, 0, productNotFound()
+		}
+		ids[i] = id
+	}
+	products, err := tx.Product.Query().Where(product.StoreID(t.ID), product.IDIn(ids...)).All(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read products: %w", err)
+	}
+	priced := make([]pricedLine, len(lines))
+	var total int64
+	for i, id := range ids {
+		at := slices.IndexFunc(products, func(p *ent.Product) bool { return p.ID == id })
+		if at < 0 {
+			return nil, 0, productNotFound()
+		}
+		p, quantity := products[at], lines[i].Quantity
+		if p.PriceAmount > 0 && int64(quantity) > (validate.MaxAmount-total)/p.PriceAmount {
+			return nil, 0, apierr.Invalid("The order's amount is above what an amount can be.",
+				wire.Field{Name: "items." + strconv.Itoa(i) + ".quantity", Message: "makes the order's amount too large"})
+		}
+		total += p.PriceAmount * int64(quantity)
+		priced[i] = pricedLine{p, quantity}
+	}
+	return priced, total, nil
+}

@@ -1,0 +1,299 @@
+package shop_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"go.storefront.example/ent/count"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/importtest"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/shop/shoptest"
+)
+
+// history is a store with random rows.
+type history struct {
+	bench
+	counts *count.Counts
+	store  tenant.Store
+}
+
+func newHistory(t *testing.T, s *db.DB) history {
+	b := newBench(t, s, shop.Options{})
+	store, _, _ := tenant.From(b.Ctx)
+	return history{b, count.On(s), store}
+}
+
+// moment is a random one: often today, often one of few, often at the edge of a day, sometimes
+// before 1970.
+func moment(r *rand.Rand) time.Time {
+	day := []int{0, 0, 1, 31, 32, 33, 64, 400, 401, 20000, 30000}[r.IntN(11)] + r.IntN(3)
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -day)
+	return at.Add([]time.Duration{0, time.Millisecond, 24*time.Hour - time.Millisecond, time.Duration(r.IntN(24*3600)) * time.Second}[r.IntN(4)])
+}
+
+var orderStatuses = []string{"PENDING", "PAID", "FAILED", "CANCELLED", "REFUNDED"}
+
+// insert adds n orders and as many customers, products and links with one statement each, as a bulk
+// load by hand would.
+func (h history) insert(ctx context.Context, r *rand.Rand, n int) error {
+	values := func(row func(id uuid.UUID, at time.Time) []any) (string, []any) {
+		var text []string
+		var args []any
+		for range n {
+			var places []string
+			for _, v := range row(uuid.New(), moment(r)) {
+				args = append(args, v)
+				places = append(places, fmt.Sprintf("$%d", len(args)))
+			}
+			text = append(text, "("+strings.Join(places, ", ")+")")
+		}
+		return strings.Join(text, ", "), args
+	}
+	buyer := uuid.New()
+	for _, table := range []struct {
+		into string
+		row  func(id uuid.UUID, at time.Time) []any
+	}{
+		{"customers (id, store_id, email, search, created_at, updated_at)", func(id uuid.UUID, at time.Time) []any {
+			if buyer != uuid.Nil {
+				id, buyer = buyer, uuid.Nil
+			}
+			return []any{id, h.store.ID, id.String() + "@example.com", id.String(), at, at}
+		}},
+		{"products (id, store_id, title, title_folded, slug, type, status, price_amount, url, created_at, updated_at)", func(id uuid.UUID, at time.Time) []any {
+			return []any{id, h.store.ID, "T", "t", id, []string{"FILE", "COURSE"}[r.IntN(2)], []string{"DRAFT", "PUBLISHED"}[r.IntN(2)], 1, "u", at, at}
+		}},
+		{"payment_links (id, store_id, code, url, title, pricing, amount, created_at, updated_at)", func(id uuid.UUID, at time.Time) []any {
+			return []any{id, h.store.ID, id, "u", "t", "FIXED", 5, at, at}
+		}},
+	} {
+		text, args := values(table.row)
+		if _, err := h.bench.DB.Writer().ExecContext(ctx, "INSERT INTO "+table.into+" VALUES "+text, args...); err != nil {
+			return err
+		}
+	}
+	text, args := values(func(id uuid.UUID, at time.Time) []any {
+		return []any{id, h.store.ID, id, orderStatuses[r.IntN(5)], 1, 0, at, at}
+	})
+	args = append(args, h.store.ID)
+	_, err := h.bench.DB.Writer().ExecContext(ctx, fmt.Sprintf("INSERT INTO orders (id, store_id, reference, status, amount, platform_fee_percent, created_at, updated_at, customer_id)"+
+		" SELECT v.*, (SELECT id FROM customers WHERE store_id = $%d LIMIT 1) FROM (VALUES %s) v", len(args), typed(text, h.bench.DB.Dialect())), args...)
+	return err
+}
+
+// typed gives PostgreSQL the types of the first row, which it cannot infer behind a SELECT.
+func typed(values, database string) string {
+	if database != dialect.Postgres {
+		return values
+	}
+	return strings.Replace(values, "($1, $2, $3, $4, $5, $6, $7, $8)",
+		"($1::uuid, $2::uuid, $3, $4, $5::bigint, $6::float8, $7::timestamptz, $8::timestamptz)", 1)
+}
+
+// change does something random to the store.
+func (h history) change(ctx context.Context, r *rand.Rand) error {
+	some := func(table string) string {
+		return fmt.Sprintf("id IN (SELECT id FROM %s WHERE store_id = $1 ORDER BY id LIMIT %d OFFSET %d)", table, 1+r.IntN(5), r.IntN(100))
+	}
+	exec := func(query string, args ...any) error {
+		_, err := h.bench.DB.Writer().ExecContext(ctx, query, append([]any{h.store.ID}, args...)...)
+		return err
+	}
+	switch r.IntN(8) {
+	case 0:
+		return h.insert(ctx, r, 1+r.IntN(20))
+	case 1, 2:
+		return exec("UPDATE orders SET status = $2 WHERE store_id = $1 AND "+some("orders"), orderStatuses[r.IntN(5)])
+	case 3:
+		return exec("UPDATE products SET status = $2 WHERE store_id = $1 AND "+some("products"), []string{"PUBLISHED", "ARCHIVED"}[r.IntN(2)])
+	case 4:
+		return exec("DELETE FROM orders WHERE store_id = $1 AND NOT EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = orders.id) AND " + some("orders"))
+	case 5:
+		return exec("UPDATE customers SET created_at = $2 WHERE store_id = $1 AND "+some("customers"), moment(r))
+	case 6:
+		email := uuid.NewString() + "@example.com"
+		o, err := h.RecordOrder(h.Ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: &email}, Lines: []shop.OrderLine{{ProductID: h.Product("P", 5).GetId(), Quantity: 1}}})
+		if err != nil {
+			return err
+		}
+		if _, err = h.PayOrder(h.Ctx, o.GetId()); shoptest.RefusalCode(err) == apierr.OrderTransition {
+			return nil // another writer has moved it meanwhile
+		}
+		return err
+	default:
+		_, err := importtest.Load(h.Ctx, h.bench.DB, importtest.Lines(importtest.OneOrder(importtest.OneCustomer()).With("createdAt", moment(r)),
+			importtest.OneOrder(importtest.OneCustomer())), importing.Options{Kind: importing.Orders})
+		return err
+	}
+}
+
+// query is a random list, and the rows that it must show of all, newest first.
+type query struct {
+	text  string // a condition
+	args  []any  // from $2 on
+	table string
+	page  resource.Page
+	read  func(resource.Lists) (ids []string, total int64, err error)
+}
+
+func (h history) query(ctx context.Context, r *rand.Rand) query {
+	q := query{page: resource.Page{Size: 1 + r.IntN(60)}}
+	if r.IntN(4) > 0 {
+		q.page.Offset = int64(r.IntN(700))
+	}
+	and := func(condition string, arg any) {
+		q.args = append(q.args, arg)
+		q.text += fmt.Sprintf(" AND %s $%d", condition, len(q.args)+1)
+	}
+	switch q.table = count.Kinds()[r.IntN(5)%4]; q.table {
+	case "orders":
+		which := resource.OrderFilter{}
+		if r.IntN(2) == 0 {
+			which.Status = storefrontv1.Order_Status(1 + r.IntN(5))
+			and("status =", which.Status.String())
+		}
+		if r.IntN(2) == 0 {
+			which.From = ptr(moment(r))
+			and("created_at >=", *which.From)
+		}
+		if r.IntN(2) == 0 {
+			which.To = ptr(moment(r))
+			and("created_at <", *which.To)
+		}
+		q.read = func(l resource.Lists) ([]string, int64, error) {
+			rows, total, err := resource.Orders(ctx, l, h.store, which, q.page)
+			return ids(rows), total, err
+		}
+	case "products":
+		which := resource.ProductFilter{}
+		if r.IntN(2) == 0 {
+			which.Status = storefrontv1.Product_Status(1 + r.IntN(3))
+			and("status =", which.Status.String())
+		}
+		if r.IntN(2) == 0 {
+			which.Type = storefrontv1.Product_Type(1 + r.IntN(2))
+			and("type =", which.Type.String())
+		}
+		q.read = func(l resource.Lists) ([]string, int64, error) {
+			rows, total, err := resource.Products(ctx, l, h.store, which, q.page)
+			return ids(rows), total, err
+		}
+	case "customers":
+		text := []string{"", "", "a", "1b", "example", "nobody has this"}[r.IntN(6)]
+		if text != "" {
+			and("search LIKE", "%"+text+"%")
+		}
+		q.read = func(l resource.Lists) ([]string, int64, error) {
+			rows, total, err := resource.Customers(ctx, l, h.store, text, q.page)
+			return ids(rows), total, err
+		}
+	default:
+		q.read = func(l resource.Lists) ([]string, int64, error) {
+			rows, total, err := resource.PaymentLinks(ctx, l, h.store, 0, time.Now(), q.page)
+			return ids(rows), total, err
+		}
+	}
+	return q
+}
+
+func ids[R interface{ GetId() string }](rows []R) []string {
+	ids := []string{}
+	for _, row := range rows {
+		ids = append(ids, row.GetId())
+	}
+	return ids
+}
+
+// check compares a random list with all its rows, counted and sorted, at one snapshot.
+func (h history) check(ctx context.Context, r *rand.Rand) {
+	h.T.Helper()
+	options := &sql.TxOptions{}
+	if h.bench.DB.Dialect() == dialect.Postgres {
+		options.Isolation = sql.LevelRepeatableRead
+	}
+	tx, err := h.bench.DB.Reader().BeginTx(ctx, options)
+	require.NoError(h.T, err)
+	defer tx.Rollback()
+	q := h.query(ctx, r)
+	got, total, err := q.read(resource.Lists{Querier: tx, Postgres: h.bench.DB.Dialect() == dialect.Postgres})
+	require.NoError(h.T, err)
+	rows, err := tx.QueryContext(ctx, "SELECT id FROM "+q.table+" WHERE store_id = $1"+q.text+" ORDER BY created_at DESC, id DESC", append([]any{h.store.ID}, q.args...)...)
+	require.NoError(h.T, err)
+	defer rows.Close()
+	all := []string{}
+	for rows.Next() {
+		var id string
+		require.NoError(h.T, rows.Scan(&id))
+		all = append(all, id)
+	}
+	require.NoError(h.T, rows.Err())
+	what := fmt.Sprintf("%s%s %v, page %v", q.table, q.text, q.args, q.page)
+	require.Equal(h.T, int64(len(all)), total, what)
+	from := min(q.page.Offset, int64(len(all)))
+	require.Equal(h.T, all[from:min(from+int64(q.page.Size), int64(len(all)))], got, what)
+}
+
+// Whatever happens meanwhile, a total and a page are those of a plain count and sort.
+func TestTotalsAndPagesEqualAPlainCountAndSort(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		h := newHistory(t, s)
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		random := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, n)) }
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		require.NoError(t, h.insert(ctx, random(0), 500))
+		var others errgroup.Group
+		until := func(f func() error) {
+			others.Go(func() error {
+				for ctx.Err() == nil {
+					if err := f(); err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), "deadlock") {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		for n := range uint64(3) {
+			r := random(n + 1)
+			until(func() error { return h.change(ctx, r) })
+		}
+		for range 2 {
+			until(func() error { time.Sleep(5 * time.Millisecond); _, err := h.counts.Fold(ctx); return err })
+		}
+		until(func() error {
+			time.Sleep(30 * time.Millisecond)
+			_, err := h.counts.Recount(ctx, h.store.ID)
+			return err
+		})
+		r := random(9)
+		for range 150 {
+			h.check(ctx, r)
+		}
+		cancel()
+		require.NoError(t, others.Wait())
+		for _, kind := range count.Kinds() {
+			wrong, err := h.counts.Wrong(t.Context(), h.store.ID, kind)
+			require.NoError(t, err)
+			require.Zero(t, wrong, kind)
+		}
+	})
+}

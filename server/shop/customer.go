@@ -1,0 +1,259 @@
+package shop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"entgo.io/ent/dialect"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/field"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/predicate"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+func customerNotFound() error {
+	return apierr.New(apierr.CustomerNotFound, "The store has no customer with this id.")
+}
+
+func identifierRequired() error {
+	return apierr.New(apierr.CustomerIdentifierRequired, "A customer needs an e-mail, a phone, or both.")
+}
+
+func customerConflict() error {
+	return apierr.New(apierr.CustomerConflict, "Another customer of the store already has this e-mail or phone.")
+}
+
+type customerList struct {
+	number int64
+	page   resource.Page
+	text   string
+}
+
+func (p *problems) listCustomers(in *storefrontv1.ListCustomersRequest) (customerList, error) {
+	var l customerList
+	l.number, l.page = p.page(in.Page, in.PageSize)
+	l.text = p.query(in.Q)
+	return l, p.Err()
+}
+
+// ListCustomers returns a page of the store's customers, newest first; resource.Customers
+// documents the cost. It refuses with validation_failed.
+func (s *Shop) ListCustomers(ctx context.Context, in *storefrontv1.ListCustomersRequest) (*storefrontv1.ListCustomersResponse, error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l, err := (&problems{}).listCustomers(in)
+	if err != nil {
+		return nil, err
+	}
+	out := &storefrontv1.ListCustomersResponse{Page: l.number, PageSize: int32(l.page.Size)}
+	out.Data, out.Total, err = resource.Customers(ctx, s.counts.Lists(), t, l.text, l.page)
+	return out, err
+}
+
+// GetCustomer returns a customer of the store. It refuses with customer_not_found.
+func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
+	t, id, err := validate.Named(ctx, in.GetId(), customerNotFound)
+	if err != nil {
+		return nil, err
+	}
+	c, err := resource.FindCustomer(ctx, s.db.Reader(), t, id)
+	if errors.Is(err, resource.ErrNotFound) {
+		return nil, customerNotFound()
+	}
+	return c, err
+}
+
+// Buyer is who a customer is: a name, which may be empty, and an e-mail in lower case, a phone
+// in E.164 form, or both.
+type Buyer struct {
+	Name         string
+	Email, Phone *string
+}
+
+func (b Buyer) row() *ent.Customer {
+	return &ent.Customer{Name: b.Name, Email: b.Email, Phone: b.Phone}
+}
+
+// buyer reads a customer to record.
+func (p *problems) buyer(in *storefrontv1.CreateCustomerRequest, country string) (*ent.Customer, error) {
+	c := changeOf(p, field.Customer, in, country)
+	named := in.Email != nil || in.Phone != nil || p.Refused("email") || p.Refused("phone")
+	if err := p.Err(); err != nil {
+		return &c.to, err
+	}
+	if !named {
+		return &c.to, identifierRequired()
+	}
+	return &c.to, nil
+}
+
+// CreateCustomer creates a customer. If the store already has a customer with that e-mail or phone,
+// it adds what that customer lacks; created reports whether the customer is new. However many
+// callers send the same e-mail at once, one customer is created.
+//
+// It refuses with validation_failed, phone_invalid, customer_identifier_required or
+// customer_conflict.
+func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomerRequest) (c *storefrontv1.Customer, created bool, err error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	buyer, err := (&problems{}).buyer(in, t.Country)
+	if err != nil {
+		return nil, false, err
+	}
+	var row *ent.Customer
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		known, err := s.takeKnown(ctx, tx, t, buyer)
+		if err != nil {
+			return err
+		}
+		row, created, err = completeOrCreate(ctx, tx, t, known, buyer)
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return resource.Customer(row, t.Currency), created, nil
+}
+
+// takeKnown locks the row of the customer that an e-mail or phone identifies; nil is none. It
+// refuses with customer_conflict when the two identify two customers.
+func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer *ent.Customer) (*ent.Customer, error) {
+	known, err := resource.IdentifiedCustomers(ctx, tx, t, buyer.Email, buyer.Phone, s.db.Dialect() == dialect.Postgres)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(known) == 0:
+		return nil, nil
+	case len(known) > 1:
+		return nil, customerConflict()
+	}
+	return known[0], hook.Locked(ctx, known[0])
+}
+
+// completeOrCreate gives a customer what it lacks of the buyer, or makes the buyer a customer. A race for the
+// same e-mail or phone ends in a violated unique index, which ends the transaction; run anew, it finds the
+// winner's customer.
+func completeOrCreate(ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer) (row *ent.Customer, created bool, err error) {
+	if known == nil {
+		now := hook.Time(ctx)
+		create := tx.Customer.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOrdersCount(buyer.OrdersCount).
+			SetSearch(resource.CustomerSearch(buyer.Name, buyer.Email, buyer.Phone)).SetCreatedAt(now).SetUpdatedAt(now)
+		if err := field.Customer.Fill(create.Mutation(), buyer); err != nil {
+			return nil, false, fmt.Errorf("create customer: %w", err)
+		}
+		if row, err = create.Save(ctx); err != nil {
+			return nil, false, fmt.Errorf("create customer: %w", err)
+		}
+		return row, true, nil
+	}
+	next := *known
+	for _, f := range field.Customer {
+		if !f.Differs(known, &ent.Customer{}) {
+			f.Copy(&next, buyer)
+		}
+	}
+	row, err = saveCustomer(ctx, tx, known, &next)
+	return row, false, err
+}
+
+func identifiedBy(email, phone *string) predicate.Customer {
+	switch {
+	case phone == nil:
+		return customer.Email(*email)
+	case email == nil:
+		return customer.Phone(*phone)
+	default:
+		return customer.Or(customer.Email(*email), customer.Phone(*phone))
+	}
+}
+
+// saveCustomer saves what makes a customer another one, or nothing.
+func saveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
+	u := tx.Customer.UpdateOne(row)
+	changed, err := field.Customer.Update(u.Mutation(), row, next)
+	if err != nil || !changed {
+		return row, err
+	}
+	row, err = u.SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone)).Save(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("update customer: %w", err)
+	}
+	return row, nil
+}
+
+// SaveCustomer saves what makes a locked customer another one, or nothing. It refuses with
+// customer_identifier_required or customer_conflict.
+func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
+	if next.Email == nil && next.Phone == nil {
+		return nil, identifierRequired()
+	}
+	if differ(next.Email, row.Email) || differ(next.Phone, row.Phone) {
+		taken, err := tx.Customer.Query().
+			Where(customer.StoreID(row.StoreID), customer.IDNEQ(row.ID), identifiedBy(next.Email, next.Phone)).Exist(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("look for another customer: %w", err)
+		}
+		if taken {
+			return nil, customerConflict()
+		}
+	}
+	return saveCustomer(ctx, tx, row, next)
+}
+
+func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, country string) (change[ent.Customer], error) {
+	c := changeOf(p, field.Customer, in, country)
+	if err := p.Err(); err != nil {
+		return c, err
+	}
+	if c.names("email") && c.to.Email == nil && c.names("phone") && c.to.Phone == nil {
+		return c, identifierRequired()
+	}
+	return c, nil
+}
+
+// UpdateCustomer changes the named fields of a customer; null clears the e-mail or the phone.
+//
+// It refuses with validation_failed, phone_invalid, customer_not_found,
+// customer_identifier_required or customer_conflict.
+func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := (&problems{}).customerChange(in, t.Country)
+	if err != nil {
+		return nil, err
+	}
+	id, ok := validate.ParseID(in.GetId())
+	if !ok {
+		return nil, customerNotFound()
+	}
+	var row *ent.Customer
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.LockRow(ctx, s.db, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
+		if err := apierr.OfRow("customer", err, customerNotFound); err != nil {
+			return err
+		}
+		next := c.applied(row)
+		row, err = SaveCustomer(ctx, tx, row, &next)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resource.Customer(row, t.Currency), nil
+}

@@ -1,0 +1,230 @@
+package shop
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+// A request that comes again under the same idempotency key gets the first answer, or is refused if that answer
+// held a secret.
+//
+// The transaction of the change also stores the key with the request's fingerprint and the answer, so
+// that a process that dies leaves both or neither. A key belongs to one store and one operation; an
+// empty one is none. A refused request is not remembered.
+const (
+	// MaxIdempotencyKeyRunes bounds an idempotency key.
+	MaxIdempotencyKeyRunes = 255
+	// IdempotencyWindow is for how long an answer is remembered under its key.
+	IdempotencyWindow = 24 * time.Hour
+)
+
+type idempotencyKey struct{}
+
+// WithIdempotencyKey returns a context under which Once and ClaimIdempotencyKey carry out a change once for the key.
+func WithIdempotencyKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, idempotencyKey{}, key)
+}
+
+// idempotencyKeyOf returns the key that WithIdempotencyKey put into the context, or "".
+func idempotencyKeyOf(ctx context.Context) string {
+	key, _ := ctx.Value(idempotencyKey{}).(string)
+	return key
+}
+
+// Once carries out a change of a store in a transaction, unless it was carried out under the
+// context's key within IdempotencyWindow: then it returns the answer of that time, whatever became of the rows
+// since. asked is the request, as fingerprint reads it. It refuses with idempotency_key_reused when the
+// key was used for another request, with validation_failed when the key is too long or holds control
+// characters, and as the change does.
+func Once[M proto.Message](ctx context.Context, s *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error)) (answer M, err error) {
+	if key := idempotencyKeyOf(ctx); key != "" {
+		u := use{s, storeID, operation, key}
+		if change, err = remembering(u, asked, change); err != nil {
+			return answer, err
+		}
+	}
+	err = s.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		answer, err = change(ctx, tx)
+		return err
+	})
+	return answer, err
+}
+
+// remembering returns the change preceded by a look for its remembered answer.
+func remembering[M proto.Message](u use, asked any, change func(context.Context, *ent.Tx) (M, error)) (func(context.Context, *ent.Tx) (M, error), error) {
+	if err := u.check(); err != nil {
+		return nil, err
+	}
+	request, err := fingerprint(asked)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, tx *ent.Tx) (M, error) {
+		var answer M
+		kept, err := u.remembered(ctx, tx)
+		switch {
+		case err != nil:
+			return answer, err
+		case kept == nil:
+		case !bytes.Equal(kept.request, request[:]):
+			return answer, apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
+		default:
+			answer = answer.ProtoReflect().New().Interface().(M)
+			if err := proto.Unmarshal(kept.answer, answer); err != nil {
+				return answer, fmt.Errorf("read the remembered answer: %w", err)
+			}
+			return answer, nil
+		}
+		answer, err = change(ctx, tx)
+		if err != nil {
+			return answer, err
+		}
+		bytes, err := proto.Marshal(answer)
+		if err != nil {
+			return answer, fmt.Errorf("remember the answer: %w", err)
+		}
+		return answer, u.remember(ctx, tx, request, bytes)
+	}, nil
+}
+
+// ClaimIdempotencyKey uses up the context's key in the transaction of a change of a store whose answer holds a
+// secret, which is shown once and remembered nowhere. It refuses with idempotency_key_reused when
+// the key was used up, and with validation_failed as Once does.
+func ClaimIdempotencyKey(ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
+	key := idempotencyKeyOf(ctx)
+	if key == "" {
+		return nil
+	}
+	u := use{s, storeID, operation, key}
+	if err := u.check(); err != nil {
+		return err
+	}
+	kept, err := u.remembered(ctx, tx)
+	switch {
+	case err != nil:
+		return err
+	case kept != nil:
+		return apierr.New(apierr.IdempotencyKeyReused, "This was done already under the same idempotency key. The secret that it made is shown once.")
+	}
+	return u.remember(ctx, tx, sha256.Sum256(nil), nil)
+}
+
+// use is the use of a key for an operation on a store.
+type use struct {
+	db        *db.DB
+	storeID   uuid.UUID
+	operation string
+	key       string
+}
+
+func (u use) check() error {
+	p := &validate.Problems{}
+	if !utf8.ValidString(u.key) || strings.ContainsFunc(u.key, unicode.IsControl) || utf8.RuneCountInString(u.key) > MaxIdempotencyKeyRunes {
+		p.Invalid("idempotencyKey", fmt.Sprintf("must be at most %d characters long and hold no control characters", MaxIdempotencyKeyRunes))
+	}
+	return p.Err()
+}
+
+// memory is what is kept under a key.
+type memory struct{ request, answer []byte }
+
+// remembered returns what is kept under a key, or nil. Transactions under the same key run one after the
+// other from here on.
+func (u use) remembered(ctx context.Context, tx *ent.Tx) (kept *memory, err error) {
+	if err := u.takeTurn(ctx, tx); err != nil {
+		return nil, err
+	}
+	for row := range db.Rows(ctx, tx, `SELECT request, answer FROM idempotency_keys
+ WHERE store_id = $1 AND operation = $2 AND key = $3 AND created_at > $4`, u.storeID, u.operation, u.key, u.db.Now().Add(-IdempotencyWindow)) {
+		kept = &memory{}
+		if err := row.Scan(&kept.request, &kept.answer); err != nil {
+			return nil, fmt.Errorf("look for the idempotency key: %w", err)
+		}
+	}
+	return kept, nil
+}
+
+// remember stores an answer under a key, in place of an outdated one. It takes the present instead of the
+// transaction's time (hook.Time), which nothing may ask for before all rows are locked.
+func (u use) remember(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte, answer []byte) error {
+	now := u.db.Now()
+	_, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
+ VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (store_id, operation, key) DO UPDATE
+ SET id = excluded.id, request = excluded.request, answer = excluded.answer, created_at = excluded.created_at`,
+		id.At(now), u.storeID, u.operation, u.key, request[:], append([]byte{}, answer...), now)
+	if err != nil {
+		return fmt.Errorf("remember the answer: %w", err)
+	}
+	return nil
+}
+
+// takeTurn makes transactions under the same key run one after the other, from their beginning: the
+// second then finds the answer that the first has stored. On SQLite, with its one writer, all
+// transactions do.
+func (u use) takeTurn(ctx context.Context, tx *ent.Tx) error {
+	if u.db.Dialect() != dialect.Postgres {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(u.storeID.String() + "\n" + u.operation + "\n" + u.key))
+	number := int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // Any 64 bits name the lock.
+	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", number); err != nil {
+		return fmt.Errorf("take the idempotency key's turn: %w", err)
+	}
+	return nil
+}
+
+// fingerprint distinguishes requests. Fields with the zero value of their type do not count: a request
+// that is repeated after an upgrade which added a field has the same fingerprint as before. A pointer
+// to a zero value counts. A request is a text, or a struct with exported fields only.
+func fingerprint(asked any) ([sha256.Size]byte, error) {
+	text, err := json.Marshal(given(reflect.ValueOf(asked)))
+	if err != nil {
+		return [sha256.Size]byte{}, fmt.Errorf("encode the request: %w", err)
+	}
+	return sha256.Sum256(text), nil
+}
+
+// given returns the parts of a request that count, in the form in which package json encodes them.
+func given(v reflect.Value) any {
+	if _, ok := v.Interface().(json.Marshaler); ok {
+		return v.Interface() // a time
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		return given(v.Elem()) // a nil one is a zero field
+	case reflect.Slice:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = given(v.Index(i))
+		}
+		return list
+	case reflect.Struct:
+		fields := map[string]any{}
+		for i := range v.NumField() {
+			if f := v.Field(i); !f.IsZero() {
+				fields[v.Type().Field(i).Name] = given(f)
+			}
+		}
+		return fields
+	}
+	return v.Interface()
+}

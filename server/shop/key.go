@@ -1,0 +1,161 @@
+package shop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/apikey"
+	"go.storefront.example/gen/ent/store"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/validate"
+)
+
+// MaxActiveKeys is how many keys of a store may be active at once (specification, Limits).
+const MaxActiveKeys = 10
+
+// maxKeyNameRunes bounds a key's name.
+const maxKeyNameRunes = 100
+
+// keyLifetimes are how long a key can be used (specification, Authentication); a year is 365 days, and
+// 0 is for ever.
+var keyLifetimes = map[adminv1.Key_Lifetime]time.Duration{
+	adminv1.Key_DAYS_30: 30 * 24 * time.Hour,
+	adminv1.Key_DAYS_90: 90 * 24 * time.Hour,
+	adminv1.Key_YEAR_1:  365 * 24 * time.Hour,
+	adminv1.Key_NEVER:   0,
+}
+
+// KeyDraft is a key to create.
+type KeyDraft struct {
+	// Name is the tool that uses the key; it appears in the activity journal.
+	Name string
+	// Scopes are at least one of auth.Scopes.
+	Scopes []string
+	// Lifetime must be chosen.
+	Lifetime adminv1.Key_Lifetime
+}
+
+// CreatedKey is a new API key with its text, which is stored nowhere.
+type CreatedKey struct {
+	*ent.ApiKey
+	Text string
+}
+
+// CreateKey creates an API key of the store, once under WithIdempotencyKey. It refuses with
+// validation_failed, idempotency_key_reused, or with api_key_limit when the store has ten active keys.
+func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return CreatedKey{}, err
+	}
+	p := &validate.Problems{}
+	name := p.Text("name", d.Name, maxKeyNameRunes)
+	if name == "" {
+		p.Invalid("name", "must name the tool that uses the key")
+	}
+	if len(d.Scopes) == 0 {
+		p.Invalid("scopes", "must name at least one of "+strings.Join(auth.Scopes(), ", "))
+	}
+	for _, scope := range d.Scopes {
+		if !slices.Contains(auth.Scopes(), scope) {
+			p.Invalid("scopes", fmt.Sprintf("must be one of %s, not %q", strings.Join(auth.Scopes(), ", "), scope))
+		}
+	}
+	lifetime, known := keyLifetimes[d.Lifetime]
+	if !known {
+		p.Invalid("lifetime", "must be 30 days, 90 days, 1 year or never")
+	}
+	if err := p.Err(); err != nil {
+		return CreatedKey{}, err
+	}
+	scopes := slices.Compact(slices.Sorted(slices.Values(d.Scopes)))
+	text := auth.NewKey()
+	fingerprint := auth.Fingerprint(text)
+	var row *ent.ApiKey
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		if err := ClaimIdempotencyKey(ctx, s.db, tx, t.ID, "api_key.create"); err != nil {
+			return err
+		}
+		// The store's row is held, so that two creations cannot both be the tenth.
+		if _, err := db.Lock(s.db, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
+			return fmt.Errorf("read store: %w", err)
+		}
+		now := hook.Time(ctx)
+		active, err := tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.RevokedAtIsNil(),
+			apikey.Or(apikey.ExpiresAtIsNil(), apikey.ExpiresAtGT(now))).Count(ctx)
+		if err != nil {
+			return fmt.Errorf("count keys: %w", err)
+		}
+		if active >= MaxActiveKeys {
+			return apierr.New(apierr.APIKeyLimit, fmt.Sprintf("The store has %d active keys, which is the limit; revoke one first.", active))
+		}
+		create := tx.ApiKey.Create().SetStoreID(t.ID).SetName(name).SetFingerprint(fingerprint[:]).
+			SetHint(auth.Hint(text)).SetScopes(scopes).SetCreatedAt(now)
+		if lifetime > 0 {
+			create.SetExpiresAt(now.Add(lifetime))
+		}
+		row, err = create.Save(ctx)
+		if err != nil {
+			return fmt.Errorf("create key: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return CreatedKey{}, err
+	}
+	return CreatedKey{row, text}, nil
+}
+
+// GetKey returns a key of the store. It refuses with api_key_not_found.
+func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
+	t, keyID, err := validate.Named(ctx, id, keyNotFound)
+	if err != nil {
+		return nil, err
+	}
+	row, err := s.db.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)).Only(ctx)
+	if err := apierr.OfRow("key", err, keyNotFound); err != nil {
+		return nil, err
+	}
+	return row, nil
+}
+
+// RevokeKey revokes a key of the store for good, with effect from the next request on every
+// server. Revoking a revoked key changes nothing. It refuses with api_key_not_found.
+func (s *Shop) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
+	t, keyID, err := validate.Named(ctx, id, keyNotFound)
+	if err != nil {
+		return nil, err
+	}
+	var row *ent.ApiKey
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.LockRow(ctx, s.db, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)))
+		if err := apierr.OfRow("key", err, keyNotFound); err != nil {
+			return err
+		}
+		if row.RevokedAt != nil {
+			return nil
+		}
+		row, err = row.Update().SetRevokedAt(hook.Time(ctx, row.ID)).Save(ctx)
+		if err != nil {
+			return fmt.Errorf("revoke key: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return row, nil
+}
+
+func keyNotFound() error {
+	return apierr.New(apierr.APIKeyNotFound, "There is no API key with this id.")
+}

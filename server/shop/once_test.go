@@ -1,0 +1,136 @@
+package shop_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/wire"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/shop/shoptest"
+)
+
+func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
+	t.Parallel()
+	for _, database := range dbtest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			clock := shoptest.NewClock()
+			b := newBench(t, dbtest.New(t, database, db.Config{Clock: clock.Now}), shop.Options{})
+			p := b.Product("Guide", 1000)
+			key := func(k string) context.Context { return shop.WithIdempotencyKey(b.Ctx, k) }
+			draft := func(quantity int32) shop.OrderDraft {
+				return shop.OrderDraft{
+					Buyer: shop.Buyer{Email: ptr("a@example.com")}, Lines: []shop.OrderLine{{ProductID: p.GetId(), Quantity: quantity}},
+				}
+			}
+			first, err := b.RecordOrder(key("checkout-1"), draft(1))
+			require.NoError(t, err)
+			paid, err := b.PayOrder(key("checkout-1"), first.GetId())
+			require.NoError(t, err, "a key belongs to one operation")
+			require.Equal(t, storefrontv1.Order_PAID, paid.GetStatus())
+			_, err = b.RefundOrder(b.Ctx, first.GetId())
+			require.NoError(t, err)
+			entries, events := len(b.Journal()), len(b.Events())
+
+			clock.Advance(shop.IdempotencyWindow - time.Millisecond)
+			again, err := b.RecordOrder(key("checkout-1"), draft(1))
+			require.NoError(t, err)
+			require.Equal(t, string(wire.Marshal(first)), string(wire.Marshal(again)), "byte for byte, though the order has changed since")
+			again, err = b.PayOrder(key("checkout-1"), strings.ToUpper(first.GetId()))
+			require.NoError(t, err, "although a REFUNDED order cannot be paid")
+			require.Equal(t, string(wire.Marshal(paid)), string(wire.Marshal(again)))
+			require.Len(t, b.Journal(), entries, "nothing is changed")
+			require.Len(t, b.Events(), events, "nothing is sent")
+
+			_, err = b.RecordOrder(key("checkout-1"), draft(2))
+			shoptest.Refused(t, err, apierr.IdempotencyKeyReused)
+			other := b.Buy("b@example.com", p.GetId(), "")
+			_, err = b.PayOrder(key("checkout-1"), other.GetId())
+			shoptest.Refused(t, err, apierr.IdempotencyKeyReused)
+
+			// Another store has keys of its own.
+			elsewhere := b.NewStore("elsewhere")
+			_, err = b.RecordOrder(shop.WithIdempotencyKey(elsewhere, "checkout-1"), draft(1))
+			shoptest.Refused(t, err, apierr.ProductNotFound)
+
+			clock.Advance(time.Millisecond)
+			anew, err := b.RecordOrder(key("checkout-1"), draft(2))
+			require.NoError(t, err, "after a day the key is forgotten")
+			require.NotEqual(t, first.GetId(), anew.GetId())
+		})
+	}
+}
+
+func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBench(t, s, shop.Options{})
+		p := b.Product("Guide", 1000)
+		o := b.Buy("a@example.com", p.GetId(), "")
+		key := shop.WithIdempotencyKey(b.Ctx, "k")
+		_, err := b.RefundOrder(key, o.GetId())
+		shoptest.Refused(t, err, apierr.OrderTransition)
+		_, err = b.PayOrder(b.Ctx, o.GetId())
+		require.NoError(t, err)
+		o, err = b.RefundOrder(key, o.GetId())
+		require.NoError(t, err)
+		require.Equal(t, storefrontv1.Order_REFUNDED, o.GetStatus())
+
+		for name, bad := range map[string]string{
+			"too long":            strings.Repeat("é", shop.MaxIdempotencyKeyRunes+1),
+			"a control character": "a\nb",
+			"no Unicode":          "\xff",
+		} {
+			_, err := b.PayOrder(shop.WithIdempotencyKey(b.Ctx, bad), o.GetId())
+			r := shoptest.Refused(t, err, apierr.ValidationFailed)
+			require.Equal(t, "idempotencyKey", r.Details.GetFields()[0].GetField(), name)
+		}
+		long := shop.WithIdempotencyKey(b.Ctx, strings.Repeat("é", shop.MaxIdempotencyKeyRunes))
+		_, err = b.RefundOrder(long, o.GetId())
+		require.NoError(t, err)
+	})
+}
+
+// However many ask at once under one key, one of them does it and all have its answer.
+func TestManyAtOnceUnderOneKey(t *testing.T) {
+	t.Parallel()
+	const askers = 50
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBench(t, s, shop.Options{})
+		l := b.Link(ptr(int32(1)))
+		ask := func(do func(ctx context.Context) (*storefrontv1.Order, error)) *storefrontv1.Order {
+			t.Helper()
+			answers := make([]*storefrontv1.Order, askers)
+			var all errgroup.Group
+			for i := range askers {
+				all.Go(func() (err error) {
+					answers[i], err = do(shop.WithIdempotencyKey(b.Ctx, "once"))
+					return err
+				})
+			}
+			require.NoError(t, all.Wait())
+			for _, answer := range answers {
+				require.Equal(t, string(wire.Marshal(answers[0])), string(wire.Marshal(answer)))
+			}
+			return answers[0]
+		}
+		o := ask(func(ctx context.Context) (*storefrontv1.Order, error) {
+			return b.RecordOrder(ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: ptr("a@example.com")}, PaymentLinkID: l.GetId()})
+		})
+		ask(func(ctx context.Context) (*storefrontv1.Order, error) { return b.PayOrder(ctx, o.GetId()) })
+		orders, err := s.Client().Order.Query().Count(b.Ctx)
+		require.NoError(t, err)
+		require.Equal(t, 1, orders)
+		require.Equal(t, []string{"customer.created", "order.paid", "payment_link.paid"}, b.Events())
+		require.Equal(t, 2, dbtest.Count(t, s, "idempotency_keys"))
+	})
+}

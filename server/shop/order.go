@@ -1,0 +1,74 @@
+package shop
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+func orderNotFound() error {
+	return apierr.New(apierr.OrderNotFound, "The store has no order with this id.")
+}
+
+type orderList struct {
+	number int64
+	page   resource.Page
+	which  resource.OrderFilter
+}
+
+func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (orderList, error) {
+	var l orderList
+	l.number, l.page = p.page(in.Page, in.PageSize)
+	p.Known("status", in.GetStatus())
+	l.which.Status = in.GetStatus()
+	l.which.From = p.bound("from", in.GetFrom())
+	l.which.To = p.bound("to", in.GetTo())
+	return l, p.Err()
+}
+
+// bound is Moment for a bound of stored times, which are in milliseconds: one of them is at or
+// after a moment between two milliseconds exactly when it is at or after the later of the two.
+func (p *problems) bound(field string, at *timestamppb.Timestamp) *time.Time {
+	t := p.Moment(field, at)
+	if t != nil && t.Before(at.AsTime()) {
+		*t = t.Add(time.Millisecond)
+	}
+	return t
+}
+
+// ListOrders returns a page of the store's orders, newest first; resource.Orders documents the
+// cost. It refuses with validation_failed.
+func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l, err := (&problems{}).listOrders(in)
+	if err != nil {
+		return nil, err
+	}
+	out := &storefrontv1.ListOrdersResponse{Page: l.number, PageSize: int32(l.page.Size)}
+	out.Data, out.Total, err = resource.Orders(ctx, s.counts.Lists(), t, l.which, l.page)
+	return out, err
+}
+
+// GetOrder returns an order of the store. It refuses with order_not_found.
+func (s *Shop) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
+	t, id, err := validate.Named(ctx, in.GetId(), orderNotFound)
+	if err != nil {
+		return nil, err
+	}
+	o, err := resource.FindOrder(ctx, s.db.Reader(), t, id)
+	if errors.Is(err, resource.ErrNotFound) {
+		return nil, orderNotFound()
+	}
+	return o, err
+}

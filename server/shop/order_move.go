@@ -1,0 +1,155 @@
+package shop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/wire"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/order"
+	"go.storefront.example/gen/ent/paymentlink"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+// PayOrder marks a PENDING or FAILED order as PAID, adds it to what its customer paid and to its
+// payment link's counters, and sends order.paid, and payment_link.paid when it came through a
+// link. Paying a paid order changes nothing and sends nothing.
+//
+// It refuses with order_not_found, order_transition_invalid, or total_limit when the payment would
+// take the customer's totalPaid or the link's paidAmount past validate.MaxAmount.
+func (s *Shop) PayOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
+	return s.moveOrder(ctx, id, order.StatusPAID, []order.Status{order.StatusPENDING, order.StatusFAILED},
+		func(ctx context.Context, tx *ent.Tx, o takenOrder) error {
+			if err := o.payable(); err != nil {
+				return err
+			}
+			if err := o.addPaid(ctx, tx, o.Row.Amount); err != nil || o.link == nil {
+				return err
+			}
+			return tx.PaymentLink.Update().Where(paymentlink.StoreID(o.Row.StoreID), paymentlink.ID(o.link.ID)).
+				AddPaidCount(1).AddPaidAmount(o.Row.Amount).SetLastPaidAt(hook.Time(ctx, o.link.ID)).Exec(ctx)
+		})
+}
+
+// FailOrder marks a PENDING order as FAILED and sends order.failed. It refuses with
+// order_not_found or order_transition_invalid.
+func (s *Shop) FailOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
+	return s.moveOrder(ctx, id, order.StatusFAILED, []order.Status{order.StatusPENDING}, nil)
+}
+
+// CancelOrder marks a PENDING order as CANCELLED. It refuses with order_not_found or
+// order_transition_invalid.
+func (s *Shop) CancelOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
+	return s.moveOrder(ctx, id, order.StatusCANCELLED, []order.Status{order.StatusPENDING}, nil)
+}
+
+// RefundOrder marks a PAID order as REFUNDED and takes it out of what its customer paid; a
+// payment link's counters show the payments taken and stay. It refuses with order_not_found or
+// order_transition_invalid.
+func (s *Shop) RefundOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
+	return s.moveOrder(ctx, id, order.StatusREFUNDED, []order.Status{order.StatusPAID},
+		func(ctx context.Context, tx *ent.Tx, o takenOrder) error {
+			return o.addPaid(ctx, tx, -o.Row.Amount)
+		})
+}
+
+// takenOrder is an order with all that it shows, which nobody else changes before the commit: so
+// that the answer, the events and a GET after the commit show the same buyer and the same link.
+type takenOrder struct {
+	*resource.TakenOrder
+	link *ent.PaymentLink // nil for an order from the catalogue
+}
+
+// payable refuses a payment after which a total could not be written as a number any more.
+func (o takenOrder) payable() error {
+	switch {
+	case o.Buyer.TotalPaid > validate.MaxAmount-o.Row.Amount:
+		return apierr.New(apierr.TotalLimit, fmt.Sprintf("The customer's totalPaid is %d and cannot pass %d.", o.Buyer.TotalPaid, int64(validate.MaxAmount)))
+	case o.link == nil:
+	case o.link.PaidAmount > validate.MaxAmount-o.Row.Amount:
+		return apierr.New(apierr.TotalLimit, fmt.Sprintf("The payment link's paidAmount is %d and cannot pass %d.", o.link.PaidAmount, int64(validate.MaxAmount)))
+	case o.link.PaidCount == math.MaxInt32:
+		return apierr.New(apierr.TotalLimit, "The payment link has as many payments as can be counted.")
+	}
+	return nil
+}
+
+// addPaid adds an amount to what the buyer paid.
+func (o takenOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) error {
+	return tx.Customer.Update().Where(customer.StoreID(o.Row.StoreID), customer.ID(o.Buyer.ID)).AddTotalPaid(amount).Exec(ctx)
+}
+
+// moveOrder moves an order to a status from one of those that lead there, and does what goes
+// with it. An order that is there already stays as it is.
+func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from []order.Status, with func(context.Context, *ent.Tx, takenOrder) error) (*storefrontv1.Order, error) {
+	t, orderID, err := validate.Named(ctx, id, orderNotFound)
+	if err != nil {
+		return nil, err
+	}
+	return Once(ctx, s.db, t.ID, "order."+strings.ToLower(to.String()), orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
+		o, err := s.takeOrder(ctx, tx, t, orderID)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case o.Row.Status == to:
+			return o.Order, nil
+		case !slices.Contains(from, o.Row.Status):
+			return nil, apierr.New(apierr.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", o.Row.Status, to))
+		}
+		if with != nil {
+			if err := with(ctx, tx, o); err != nil {
+				return nil, fmt.Errorf("move the order: %w", err)
+			}
+		}
+		u := tx.Order.UpdateOne(o.Row).SetStatus(to)
+		if to == order.StatusPAID {
+			at := hook.Time(ctx, orderID)
+			u.SetPaidAt(at)
+			o.Order.PaidAt = wire.Timestamp(at)
+		}
+		o.Order.Status = storefrontv1.Order_Status(storefrontv1.Order_Status_value[to.String()])
+		if err := u.Exec(ctx); err != nil {
+			return nil, fmt.Errorf("move the order: %w", err)
+		}
+		hook.Shown(ctx, orderID, o.Order)
+		return o.Order, nil
+	})
+}
+
+// takeOrder takes an order with what it shows: order, customer, payment link, one after the other.
+func (s *Shop) takeOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (takenOrder, error) {
+	var o takenOrder
+	var err error
+	o.TakenOrder, err = resource.TakeOrder(ctx, tx, t, id, s.db.Dialect() == dialect.Postgres)
+	switch {
+	case errors.Is(err, resource.ErrNotFound):
+		return o, orderNotFound()
+	case err != nil:
+		return o, err
+	}
+	if err := hook.Locked(ctx, o.Row, o.Buyer); err != nil || o.Row.PaymentLinkID == nil {
+		return o, err
+	}
+	o.link, err = db.LockRow(ctx, s.db, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*o.Row.PaymentLinkID)))
+	if err != nil {
+		return o, fmt.Errorf("read the order's payment link: %w", err)
+	}
+	// It may have changed since the order's own statement read it.
+	o.Order.PaymentLink.Code, o.Order.PaymentLink.Title = o.link.Code, o.link.Title
+	return o, nil
+}

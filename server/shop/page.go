@@ -1,0 +1,56 @@
+package shop
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/server/validate"
+)
+
+// DefaultPageSize is how many entries a page has unless the request names a size.
+const DefaultPageSize = 25
+
+// maxPageSize is the largest size of a page.
+var maxPageSize = validate.MaxOf("storefront.v1.ListProductsRequest.page_size")
+
+// maxQueryRunes bounds a text to search for.
+var maxQueryRunes = validate.MaxOf("storefront.v1.ListProductsRequest.q")
+
+// page returns the page that a list request asks for, with its number and size, by the defaults
+// where it names none. number and size are nil where the request leaves them out.
+func (p *problems) page(number *int64, size *int32) (at int64, page resource.Page) {
+	at, page.Size = 1, DefaultPageSize
+	if number != nil {
+		at = *number
+		if at < 1 {
+			p.Invalid("page", "must be a whole number from 1")
+		}
+	}
+	if size != nil {
+		page.Size = int(*size)
+		if page.Size < 1 || page.Size > maxPageSize {
+			p.Invalid("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", maxPageSize))
+		}
+	}
+	if at-1 > int64(math.MaxInt64/maxPageSize) {
+		page.Offset = math.MaxInt64
+	} else {
+		page.Offset = (at - 1) * int64(page.Size)
+	}
+	return at, page
+}
+
+// query returns the text to search for; empty means no search. Its length counts as sent.
+func (p *problems) query(q *string) string {
+	if q == nil {
+		return ""
+	}
+	if utf8.RuneCountInString(*q) > maxQueryRunes {
+		p.Invalid("q", fmt.Sprintf("must be at most %d characters long", maxQueryRunes))
+		return ""
+	}
+	return strings.TrimSpace(p.Text("q", *q, maxQueryRunes))
+}

@@ -1,0 +1,202 @@
+package shop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/field"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/product"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+func (p *problems) productChange(in proto.Message) (change[ent.Product], error) {
+	c := changeOf(p, field.Product, in, "")
+	return c, p.Err()
+}
+
+// UpdateProduct changes the named fields of a product.
+//
+// It refuses with validation_failed, product_not_found, compare_at_invalid,
+// product_type_unavailable or product_incomplete, in this order.
+func (s *Shop) UpdateProduct(ctx context.Context, in *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
+	return s.ChangeProduct(ctx, in)
+}
+
+// ProductUpdate is a request that changes a product: of the public API, or of the operator's, which can
+// change more.
+type ProductUpdate interface {
+	update
+	GetId() string
+}
+
+// ChangeProduct changes the fields of a product that either request names. It refuses as UpdateProduct
+// does.
+func (s *Shop) ChangeProduct(ctx context.Context, in ProductUpdate) (*storefrontv1.Product, error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := (&problems{}).productChange(in)
+	if err != nil {
+		return nil, err
+	}
+	productID, ok := validate.ParseID(in.GetId())
+	if !ok {
+		return nil, productNotFound()
+	}
+	var row *ent.Product
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.LockRow(ctx, s.db, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(productID)))
+		if err := apierr.OfRow("product", err, productNotFound); err != nil {
+			return err
+		}
+		row, err = saveProduct(ctx, t, row, c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resource.Product(row, t.Currency), nil
+}
+
+// saveProduct saves what a change makes different, or nothing.
+func saveProduct(ctx context.Context, t tenant.Store, row *ent.Product, c change[ent.Product]) (*ent.Product, error) {
+	next := c.applied(row)
+	return SaveProduct(ctx, t, row, &next, c.names("price_amount") || c.names("compare_at_amount"))
+}
+
+// SaveProduct saves what makes a locked product another one, or nothing, in a transaction. priced is whether the
+// change is one of prices. It refuses with compare_at_invalid, product_type_unavailable or product_incomplete.
+func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, priced bool) (*ent.Product, error) {
+	if priced {
+		if err := compareAt(next); err != nil {
+			return nil, err
+		}
+	}
+	publish := next.Status == product.StatusPUBLISHED && row.Status != product.StatusPUBLISHED
+	if publish {
+		if err := publishable(t, next); err != nil {
+			return nil, err
+		}
+	}
+	u := row.Update()
+	changed, err := field.Product.Update(u.Mutation(), row, next)
+	if err != nil || !changed {
+		return row, err
+	}
+	if next.Title != row.Title {
+		u.SetTitleFolded(resource.Fold(next.Title))
+	}
+	if publish {
+		u.SetPublishedAt(hook.Time(ctx, row.ID))
+	}
+	row, err = u.Save(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("update product: %w", err)
+	}
+	return row, nil
+}
+
+// compareAt refuses a reference price that is not above the price.
+func compareAt(p *ent.Product) error {
+	if p.CompareAtAmount != nil && *p.CompareAtAmount <= p.PriceAmount {
+		return apierr.New(apierr.CompareAtInvalid, "compareAtAmount must be above priceAmount; null removes it.")
+	}
+	return nil
+}
+
+// publishable refuses a product that may not move to PUBLISHED. What is required is asked for at
+// the move alone: a published product may be edited until it lacks something.
+func publishable(t tenant.Store, p *ent.Product) error {
+	if slices.Contains(t.UnavailableTypes, p.Type.String()) {
+		return apierr.New(apierr.ProductTypeUnavailable, "Products of type "+p.Type.String()+" cannot be published in this store just now.")
+	}
+	var missing []string
+	if p.Description == "" {
+		missing = append(missing, "description")
+	}
+	if !p.ContentReady {
+		missing = append(missing, "content")
+	}
+	if len(missing) > 0 {
+		return &apierr.Refusal{
+			Code: apierr.ProductIncomplete, Message: "The product cannot be published yet; details.missing lists what it lacks.",
+			Details: &storefrontv1.ErrorDetails{Missing: missing},
+		}
+	}
+	return nil
+}
+
+// CreateProduct creates a product for the operator's side, as a DRAFT unless the request names a
+// status; without a slug one is made from the title. Created as PUBLISHED the product must satisfy
+// what publishing asks for and sends product.published.
+//
+// It refuses with validation_failed, slug_taken, compare_at_invalid, product_type_unavailable or
+// product_incomplete.
+func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product, error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &problems{}
+	kind := product.Type(in.GetType().String())
+	if product.TypeValidator(kind) != nil {
+		p.Invalid("type", "must be one of FILE, COURSE, LICENSE, MEETING, EVENT")
+	}
+	c := changeOf(p, field.Product, in, "")
+	slug := p.Slug("slug", in.GetSlug())
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	next := c.applied(&ent.Product{Type: kind, Status: product.StatusDRAFT})
+	var row *ent.Product
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		address, err := storeAddress(ctx, tx, t)
+		if err != nil {
+			return err
+		}
+		chosen, err := freeSlug(ctx, slug, next.Title, func(ctx context.Context, slug string) (bool, error) {
+			return tx.Product.Query().Where(product.StoreID(t.ID), product.Slug(slug)).Exist(ctx)
+		})
+		if err != nil {
+			return err
+		}
+		if err := compareAt(&next); err != nil {
+			return err
+		}
+		now := hook.Time(ctx)
+		create := tx.Product.Create().SetID(id.At(now)).SetStoreID(t.ID).SetType(next.Type).
+			SetTitleFolded(resource.Fold(next.Title)).SetSlug(chosen).SetURL(address + "/products/" + chosen).
+			SetCreatedAt(now).SetUpdatedAt(now)
+		if err := field.Product.Fill(create.Mutation(), &next); err != nil {
+			return fmt.Errorf("create product: %w", err)
+		}
+		if next.Status == product.StatusPUBLISHED {
+			if err := publishable(t, &next); err != nil {
+				return err
+			}
+			create.SetPublishedAt(now)
+		}
+		row, err = create.Save(ctx)
+		if err != nil {
+			return fmt.Errorf("create product: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resource.Product(row, t.Currency), nil
+}

@@ -1,0 +1,40 @@
+package shop_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/shop/shoptest"
+	"go.storefront.example/server/webhooks"
+)
+
+// rules are what can be done to a store through one server.
+type rules struct {
+	*shop.Shop
+	*webhooks.Webhooks
+}
+
+func newRules(t *testing.T, s *db.DB, o shop.Options) *rules {
+	t.Helper()
+	key, err := seal.ParseKey(seal.NewKey())
+	require.NoError(t, err)
+	return &rules{shop.New(s, o), webhooks.New(s, webhooks.Options{Secrets: seal.NewRing(key)})}
+}
+
+// bench is the rules with one open store, whose context is that of a key called "tests".
+type bench struct {
+	shoptest.Bench
+	*webhooks.Webhooks
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func newBench(t *testing.T, s *db.DB, o shop.Options) bench {
+	t.Helper()
+	all := newRules(t, s, o)
+	return bench{shoptest.New(t, s, o), all.Webhooks}
+}

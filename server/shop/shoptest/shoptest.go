@@ -1,0 +1,146 @@
+// Package shoptest has an open store for the tests of the rooms whose rules work in one, and reads what
+// a change left behind.
+package shoptest
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/activityentry"
+	"go.storefront.example/gen/ent/event"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop"
+)
+
+// Bench is the rules with one open store, whose context is that of a key called "tests".
+type Bench struct {
+	*shop.Shop
+	DB  *db.DB
+	Ctx context.Context
+	T   *testing.T
+}
+
+// New returns a bench whose store is called atelier and counts in francs (XAF).
+func New(t *testing.T, s *db.DB, o shop.Options) Bench {
+	t.Helper()
+	b := Bench{Shop: shop.New(s, o), DB: s, T: t}
+	b.Ctx = b.NewStore("atelier")
+	return b
+}
+
+// NewStore creates another store and returns a context in which a key acts on it.
+func (b Bench) NewStore(slug string) context.Context {
+	b.T.Helper()
+	_, err := b.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}, &adminv1.CreateStoreRequest{
+		Name: "Atelier", Slug: slug, Currency: "XAF", Country: "CM",
+	})
+	require.NoError(b.T, err)
+	found, err := b.FindStore(context.Background(), slug)
+	require.NoError(b.T, err)
+	return As(found)
+}
+
+// As returns a context in which a key called "tests" acts on the store.
+func As(s tenant.Store) context.Context {
+	return tenant.With(context.Background(), s, tenant.Actor{Type: tenant.ActorAPIKey, ID: "key", Name: "tests"})
+}
+
+// Product creates a DRAFT product that could be published.
+func (b Bench) Product(title string, price int64) *storefrontv1.Product {
+	b.T.Helper()
+	p, err := b.CreateProduct(b.Ctx, &adminv1.CreateProductRequest{
+		Title: title, PriceAmount: &price, Description: new("<p>text</p>"), ContentReady: new(true), Type: storefrontv1.Product_FILE,
+	})
+	require.NoError(b.T, err)
+	return p
+}
+
+// Link creates a FIXED payment link of 500 with a cap, or none.
+func (b Bench) Link(maxPayments *int32) *storefrontv1.PaymentLink {
+	b.T.Helper()
+	l, err := b.CreatePaymentLink(b.Ctx, &storefrontv1.CreatePaymentLinkRequest{
+		Title: "Workshop", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(500)), MaxPayments: maxPayments,
+	})
+	require.NoError(b.T, err)
+	return l
+}
+
+// Buy records an order of two of a product, or through a link, by a buyer with this e-mail.
+func (b Bench) Buy(email, productID, linkID string) *storefrontv1.Order {
+	b.T.Helper()
+	d := shop.OrderDraft{Buyer: shop.Buyer{Email: &email}, PaymentLinkID: linkID}
+	if productID != "" {
+		d.Lines = []shop.OrderLine{{ProductID: productID, Quantity: 2}}
+	}
+	o, err := b.RecordOrder(b.Ctx, d)
+	require.NoError(b.T, err)
+	return o
+}
+
+// Events returns the types of the events in the database, oldest first.
+func (b Bench) Events() []string {
+	b.T.Helper()
+	types, err := b.DB.Client().Event.Query().Order(event.ByID()).Select(event.FieldType).Strings(b.Ctx)
+	require.NoError(b.T, err)
+	return types
+}
+
+// Journal returns the journal entries in the database, oldest first.
+func (b Bench) Journal() []*ent.ActivityEntry {
+	b.T.Helper()
+	entries, err := b.DB.Client().ActivityEntry.Query().Order(activityentry.ByID()).All(b.Ctx)
+	require.NoError(b.T, err)
+	return entries
+}
+
+// Actions returns the actions of journal entries.
+func Actions(entries []*ent.ActivityEntry) []string {
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Action
+	}
+	return names
+}
+
+// Refused asserts the code of a refusal and returns it.
+func Refused(t *testing.T, err error, code apierr.Code) *apierr.Refusal {
+	t.Helper()
+	var r *apierr.Refusal
+	require.True(t, errors.As(err, &r), "want %s, got %v", code, err)
+	require.Equal(t, code, r.Code, r.Message)
+	return r
+}
+
+// RefusalCode returns the code of a refusal, "" of any other error and of none.
+func RefusalCode(err error) apierr.Code {
+	if r, ok := errors.AsType[*apierr.Refusal](err); ok {
+		return r.Code
+	}
+	return ""
+}
+
+// Clock is a clock that is moved by hand. Goroutines may share it.
+type Clock struct{ milliseconds atomic.Int64 }
+
+// NewClock returns a clock that stands at noon of 1 October 2026, in UTC.
+func NewClock() *Clock {
+	c := &Clock{}
+	c.milliseconds.Store(time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
+	return c
+}
+
+// Now is the clock's time.
+func (c *Clock) Now() time.Time { return time.UnixMilli(c.milliseconds.Load()).UTC() }
+
+// Advance moves the clock on.
+func (c *Clock) Advance(d time.Duration) { c.milliseconds.Add(d.Milliseconds()) }

@@ -1,0 +1,62 @@
+package shop
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+// slugEndBytes is the length of the random end that distinguishes two slugs of the same title.
+const slugEndBytes = 6
+
+// freeSlug returns the named slug, refused with slug_taken when it is taken, or one made from
+// the title, told apart by a random end when that is taken.
+func freeSlug(ctx context.Context, named, title string, taken func(context.Context, string) (bool, error)) (string, error) {
+	slug := named
+	if slug == "" {
+		slug = validate.SlugOf(title)
+	}
+	if slug != "" {
+		used, err := taken(ctx, slug)
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("look for the slug: %w", err)
+		case !used:
+			return slug, nil
+		case named != "":
+			return "", apierr.New(apierr.SlugTaken, "The slug "+named+" is taken; choose another.")
+		}
+		slug = strings.TrimRight(slug[:min(len(slug), validate.MaxSlugBytes-slugEndBytes-1)], "-") + "-"
+	}
+	return slug + strings.ToLower(code(slugEndBytes)), nil
+}
+
+// codeLetters are the 32 letters and digits that people do not mistake for one another
+// (Crockford's base 32).
+const codeLetters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// code returns n random letters and digits, five bits each.
+func code(n int) string {
+	b := make([]byte, n)
+	rand.Read(b)
+	for i := range b {
+		b[i] = codeLetters[b[i]%32]
+	}
+	return string(b)
+}
+
+// storeAddress returns the public address of the store.
+func storeAddress(ctx context.Context, tx *ent.Tx, t tenant.Store) (string, error) {
+	address, err := tx.Store.Query().Where(store.ID(t.ID)).Select(store.FieldURL).String(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read the store's address: %w", err)
+	}
+	return strings.TrimSuffix(address, "/"), nil
+}

@@ -1,0 +1,167 @@
+package shop
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"golang.org/x/text/currency"
+	"golang.org/x/text/language"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/field"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/store"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+func storeNotFound(name string) error {
+	return apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
+}
+
+// TenantOf brings a store's row into the form that travels in the context.
+func TenantOf(row *ent.Store) tenant.Store {
+	return tenant.Store{
+		ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country, Status: row.Status.String(),
+		PaymentLinksOpen: row.PaymentLinksOpen, UnavailableTypes: row.UnavailableTypes, PlatformFeePercent: row.PlatformFeePercent,
+	}
+}
+
+// FindStore returns the store with this slug or id. It refuses with store_not_found.
+func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error) {
+	if !validate.Storable(name) {
+		return tenant.Store{}, storeNotFound(name)
+	}
+	where := store.Slug(name)
+	if id, ok := validate.ParseID(name); ok {
+		where = store.ID(id)
+	}
+	row, err := s.db.Client().Store.Query().Where(where).Only(ctx)
+	if err := apierr.OfRow("store", err, func() error { return storeNotFound(name) }); err != nil {
+		return tenant.Store{}, err
+	}
+	return TenantOf(row), nil
+}
+
+// maxNetworkRunes bounds the name of a social network.
+const maxNetworkRunes = 100
+
+// storeFields reads the fields of a store that a request names.
+func (p *problems) storeFields(in proto.Message, country string) change[ent.Store] {
+	c := changeOf(p, field.Store, in, country)
+	for _, network := range slices.Sorted(maps.Keys(c.to.SocialLinks)) {
+		address := c.to.SocialLinks[network]
+		if !utf8.ValidString(network) || strings.ContainsFunc(network, unicode.IsControl) || utf8.RuneCountInString(network) > maxNetworkRunes {
+			p.Invalid("socialLinks", fmt.Sprintf("must have names that are UTF-8 text of at most %d characters without control characters", maxNetworkRunes))
+			continue
+		}
+		if p.URL("socialLinks."+network, &address) == nil || network == "" {
+			p.Invalid("socialLinks."+network, "must be a network's name and an http or https address")
+		}
+	}
+	return c
+}
+
+// StoreURL is the address of a store that has none of its own: its slug under the public address
+// setting.
+func StoreURL(public, slug string) string { return strings.TrimSuffix(public, "/") + "/" + slug }
+
+// CreateStore creates a store under an id of its own; the actor in the context makes it. Without a
+// URL the store's address is the public address setting with its slug.
+//
+// It refuses with validation_failed, phone_invalid or slug_taken.
+func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
+	p := &problems{}
+	money, country := strings.ToUpper(in.GetCurrency()), strings.ToUpper(in.GetCountry())
+	if _, err := currency.ParseISO(money); err != nil {
+		p.Invalid("currency", "must be an ISO 4217 code such as XAF")
+	}
+	if region, err := language.ParseRegion(country); err != nil || len(country) != 2 || !region.IsCountry() {
+		p.Invalid("country", "must be a two-letter country code such as CM")
+	}
+	if in.GetSlug() == "" {
+		p.Invalid("slug", "is required")
+	}
+	slug := p.Slug("slug", in.GetSlug())
+	c := p.storeFields(in, country)
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	id := uuid.Must(uuid.NewV7())
+	next := c.applied(&ent.Store{
+		URL: StoreURL(s.options.PublicURL, slug), Status: store.DefaultStatus, PaymentLinksOpen: store.DefaultPaymentLinksOpen,
+		SocialLinks: store.DefaultSocialLinks, UnavailableTypes: store.DefaultUnavailableTypes,
+	})
+	ctx = tenant.With(ctx, tenant.Store{ID: id, Slug: slug, Currency: money}, actor)
+	var row *ent.Store
+	err := s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		taken, err := tx.Store.Query().Where(store.Slug(slug)).Exist(ctx)
+		if err != nil {
+			return fmt.Errorf("look for the slug: %w", err)
+		}
+		if taken {
+			return apierr.New(apierr.SlugTaken, "The slug "+slug+" is taken; choose another.")
+		}
+		create := tx.Store.Create().SetID(id).SetSlug(slug).SetCurrency(money).SetCountry(country).
+			SetCreatedAt(hook.Time(ctx)).SetUpdatedAt(hook.Time(ctx))
+		if err := field.Store.Fill(create.Mutation(), &next); err != nil {
+			return fmt.Errorf("create store: %w", err)
+		}
+		row, err = create.Save(ctx)
+		if err != nil {
+			return fmt.Errorf("create store: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resource.Store(row), nil
+}
+
+// UpdateStore changes the named fields of the store of the context. It refuses with
+// validation_failed or phone_invalid.
+func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &problems{}
+	c := p.storeFields(in, t.Country)
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	var row *ent.Store
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = db.LockRow(ctx, s.db, tx.Store.Query().Where(store.ID(t.ID)))
+		if err := apierr.OfRow("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
+			return err
+		}
+		u, next := row.Update(), c.applied(row)
+		changed, err := field.Store.Update(u.Mutation(), row, &next)
+		if err != nil || !changed {
+			return err
+		}
+		row, err = u.Save(ctx)
+		if err != nil {
+			return fmt.Errorf("update store: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resource.Store(row), nil
+}

@@ -1,0 +1,97 @@
+package shop_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/importtest"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/shop/shoptest"
+	"go.storefront.example/server/validate"
+)
+
+// A total past 2^53-1 is no number to a caller in JavaScript, and past 2^63 none to the database.
+func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBench(t, s, shop.Options{})
+		most := b.Product("Yacht", validate.MaxAmount/2) // two of them are an order of MaxAmount-1
+		one := b.Product("Pen", 1)
+		open, err := b.CreatePaymentLink(b.Ctx, &storefrontv1.CreatePaymentLinkRequest{
+			Title: "Gift", Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(1)),
+		})
+		require.NoError(t, err)
+		through := func(email string, amount int64) string {
+			o, err := b.RecordOrder(b.Ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: &email}, PaymentLinkID: open.GetId(), Amount: &amount})
+			require.NoError(t, err)
+			return o.GetId()
+		}
+		refusedPayment := func(id, want string) {
+			t.Helper()
+			before := len(b.Events())
+			_, err := b.PayOrder(b.Ctx, id)
+			require.Contains(t, shoptest.Refused(t, err, apierr.TotalLimit).Message, want)
+			o, err := b.GetOrder(b.Ctx, &storefrontv1.GetOrderRequest{Id: id})
+			require.NoError(t, err)
+			require.Equal(t, storefrontv1.Order_PENDING, o.GetStatus(), "the order stays as it was")
+			require.Len(t, b.Events(), before)
+		}
+		pay := func(id string) *storefrontv1.Order {
+			t.Helper()
+			o, err := b.PayOrder(b.Ctx, id)
+			require.NoError(t, err)
+			return o
+		}
+
+		first := pay(b.Buy("ada@example.com", most.GetId(), "").GetId())
+		require.Equal(t, int64(validate.MaxAmount-1), first.GetAmount())
+		refusedPayment(b.Buy("ada@example.com", one.GetId(), "").GetId(), "totalPaid")
+		pay(through("ada@example.com", 1))
+		refusedPayment(through("ada@example.com", 1), "totalPaid")
+		pay(through("bea@example.com", validate.MaxAmount-1))
+		refusedPayment(through("zoe@example.com", 1), "paidAmount")
+		c, err := b.GetCustomer(b.Ctx, &storefrontv1.GetCustomerRequest{Id: first.GetCustomer().GetId()})
+		require.NoError(t, err)
+		require.Equal(t, int64(validate.MaxAmount), c.GetTotalPaid())
+		l, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: open.GetId()})
+		require.NoError(t, err)
+		require.Equal(t, int64(validate.MaxAmount), l.GetPaidAmount())
+		require.EqualValues(t, 2, l.GetPaidCount())
+
+		// A refund makes room.
+		_, err = b.RefundOrder(b.Ctx, first.GetId())
+		require.NoError(t, err)
+		pay(b.Buy("ada@example.com", one.GetId(), "").GetId())
+
+		// As many orders as can be counted.
+		full := importtest.OneCustomer().With("ordersCount", math.MaxInt32)
+		_, err = importtest.Load(b.Ctx, s, importtest.Lines(full), importing.Options{Kind: importing.Customers})
+		require.NoError(t, err)
+		_, err = b.RecordOrder(b.Ctx, shop.OrderDraft{CustomerID: full["id"].(string), Lines: []shop.OrderLine{{ProductID: one.GetId(), Quantity: 1}}})
+		shoptest.Refused(t, err, apierr.TotalLimit)
+	})
+}
+
+func TestAStoresRefusedFieldsHaveOneOrder(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}), shop.Options{})
+	for range 20 {
+		_, err := b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{
+			Name: new(""), Phone: new("1"), WhatsappPhone: new("2"), SocialLinks: map[string]string{"x": "-", "facebook": "-", "tiktok": "-", "instagram": "-"},
+		})
+		r := shoptest.Refused(t, err, apierr.ValidationFailed)
+		var names []string
+		for _, f := range r.Details.GetFields() {
+			names = append(names, f.GetField())
+		}
+		require.Equal(t, []string{"name", "phone", "whatsappPhone", "socialLinks.facebook", "socialLinks.instagram", "socialLinks.tiktok", "socialLinks.x"}, names)
+	}
+}
