@@ -241,6 +241,9 @@ func (l *reading) pass(ctx context.Context, file io.ReadSeeker) error {
 		l.report.Read, l.report.NotRead = l.table.readColumns(own[l.Kind])
 	}
 	if l.row == 0 && len(l.report.Notes) == 0 {
+		if l.report.Objects {
+			return &FileError{"the file has no object: there is nothing to import"}
+		}
 		return &FileError{"the file has a header and no line below it: there is nothing to import"}
 	}
 	return nil
