@@ -13,14 +13,14 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/importing"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/service"
+	"go.storefront.example/server/shop"
 )
 
 // storeOf is a store in a currency and a country.
 func storeOf(t *testing.T, currency, country string) store {
 	t.Helper()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
-	made, err := service.New(d, service.Options{}).CreateStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator},
+	made, err := shop.New(d, shop.Options{}).CreateStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator},
 		&adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: currency, Country: country})
 	require.NoError(t, err)
 	return store{operator.New(d, operator.Options{}), made, t, d}
