@@ -1,18 +1,10 @@
 package server
 
 import (
-	"net/http"
-	"time"
-
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/dashboard"
-	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/route"
 )
-
-// formTime is how long a form may take to arrive: anyone may send that of the sign-in.
-const formTime = time.Second
 
 // HasDashboard reports whether the operator's listener serves the dashboard: it does if the
 // operator's side is on.
@@ -25,9 +17,5 @@ func (s *Server) dashboardMounts() []mount {
 		Slots: s.slots, Platform: s.config.Platform,
 	})
 	timed := s.timed(pages)
-	prompt := route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer message.Prompt(w, r, formTime)()
-		timed.ServeHTTP(w, r)
-	}), pages.(route.Lister).Patterns())
-	return []mount{{dashboard.Path, prompt}, {dashboard.Path + "/", prompt}}
+	return []mount{{dashboard.Path, timed}, {dashboard.Path + "/", timed}}
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"go.storefront.example/server/docs"
-	"go.storefront.example/server/route"
 )
 
 // docsMounts is the reference of the public API on the operator's listener.
@@ -23,15 +22,14 @@ func (s *Server) publicAddress(*http.Request) string {
 	return ""
 }
 
-// withDocs puts the reference, under a guard of its own, beside what a listener serves.
-func withDocs(guarded func(http.Handler) guard, api route.Lister) http.Handler {
+// withDocs puts the reference beside what a listener serves.
+func withDocs(api http.Handler) http.Handler {
 	pages := docs.New(docs.Own)
-	usual, other := guarded(pages), api.(http.Handler)
-	return route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if docs.Covers(r.URL.Path) {
-			usual.ServeHTTP(w, r)
+			pages.ServeHTTP(w, r)
 			return
 		}
-		other.ServeHTTP(w, r)
-	}), append(api.Patterns(), pages.(route.Lister).Patterns()...))
+		api.ServeHTTP(w, r)
+	})
 }

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
 	"connectrpc.com/grpcreflect"
 	"github.com/stretchr/testify/require"
 
@@ -217,7 +216,6 @@ func TestAStreamDoesNotHoldUpTheEnd(t *testing.T) {
 	for err == nil { // it lasts as long as its caller likes
 		_, err = stream.ListServices()
 	}
-	require.Equal(t, connect.CodeUnavailable, connect.CodeOf(err), "%v", err)
 	require.NoError(t, <-stopped)
 	_, _ = stream.Close()
 }

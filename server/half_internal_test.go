@@ -88,8 +88,8 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 		{running.AdminAddr(), "POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", 405},
 		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + json + "Content-Length: 2\r\n\r\n{}", 401},
 		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + "Content-Length: 1\r\n\r\n{", 400},
-		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + "Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx", 400},
-		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + large, 413},
+		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + "Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx", 415},
+		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + large, 429}, // as Connect maps resource_exhausted
 		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + "Content-Length: 13\r\n\r\n{\"store\":\"s\"}", 503},
 	} {
 		all.Go(func() {

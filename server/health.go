@@ -2,13 +2,12 @@ package server
 
 import (
 	"context"
+	"net/http"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
 
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/message"
-	"go.storefront.example/server/rest"
 )
 
 // check returns why the service is not ready: it is stopping, its database is away, or the schema
@@ -20,15 +19,14 @@ func (s *Server) check(ctx context.Context) error {
 	return s.readiness.Check(ctx)
 }
 
-// openHealth returns the gRPC health service for the named services. Its Watch answers that it is
-// not implemented, which clients expect from servers without it.
-func (s *Server) openHealth(options rest.OpenOptions, names []string) []rest.Open {
-	checker := healthOf{grpchealth.NewStaticChecker(names...), s}
-	path, check := grpchealth.NewHandler(checker, options(message.Unary)...)
-	_, watch := grpchealth.NewHandler(checker, options(message.ServerStream)...)
-	return []rest.Open{
-		{Procedure: path + "Check", Kind: message.Unary, Handler: check},
-		{Procedure: path + "Watch", Kind: message.ServerStream, Handler: watch},
+// open returns the procedures that need no key: reflection, and the gRPC health service for the named services. Its Watch answers
+// that it is not implemented, which clients expect from servers without it.
+func (s *Server) open(names []string) func(...connect.HandlerOption) map[string]http.Handler {
+	return func(options ...connect.HandlerOption) map[string]http.Handler {
+		all := reflection(names, options...)
+		path, handler := grpchealth.NewHandler(healthOf{grpchealth.NewStaticChecker(names...), s}, options...)
+		all[path+"Check"], all[path+"Watch"] = handler, handler
+		return all
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/rest"
-	"go.storefront.example/server/route"
 )
 
 // mount is a handler of the operator's listener with its pattern for http.ServeMux.
@@ -57,11 +56,11 @@ func (s *Server) monitor() monitor.Config {
 
 // adminHandler is what the operator's listener serves.
 func (s *Server) adminHandler() http.Handler {
-	return monitor.Traced(s.config.Traces, s.guarded(s.adminMux()))
+	return monitor.Traced(s.config.Traces, s.adminMux())
 }
 
-func (s *Server) adminMux() *route.Mux {
-	mux := route.NewMux()
+func (s *Server) adminMux() *http.ServeMux {
+	mux := http.NewServeMux()
 	for _, m := range s.mounts() {
 		mux.Handle(m.pattern, m.handler)
 	}
@@ -71,13 +70,9 @@ func (s *Server) adminMux() *route.Mux {
 // publicHandler is what the public listener serves.
 func (s *Server) publicHandler() http.Handler {
 	if s.config.PublicDocs {
-		return withDocs(s.guarded, s.edge)
+		return withDocs(s.edge)
 	}
 	return s.edge
-}
-
-func (s *Server) guarded(next http.Handler) guard {
-	return guard{s.config.Logger, s.config.DB.Now, next, rest.WriteTimeout}
 }
 
 // timed ends the work for an operator's request when its time is over. No request is long: longer
@@ -124,7 +119,7 @@ func (s *Server) serviceMounts() []mount {
 	})
 	mounts := make([]mount, len(services))
 	for i, one := range services {
-		mounts[i] = mount{one.Path, route.List(s.timed(one.Handler, one.Streams...), one.Procedures)}
+		mounts[i] = mount{one.Path, s.timed(one.Handler, one.Streams...)}
 	}
 	return mounts
 }

@@ -4,12 +4,10 @@ import (
 	"net/http"
 	"strings"
 
+	"connectrpc.com/connect"
 	"connectrpc.com/grpcreflect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
-
-	"go.storefront.example/server/message"
-	"go.storefront.example/server/rest"
 )
 
 // publicFiles are the definitions that reflection shows on the public listener: all except the
@@ -32,14 +30,10 @@ func (publicFiles) FindDescriptorByName(name protoreflect.FullName) (protoreflec
 	return protoregistry.GlobalFiles.FindDescriptorByName(name)
 }
 
-// openReflection returns gRPC reflection for the named services of the API, in both its versions.
-func openReflection(options rest.OpenOptions, names []string) []rest.Open {
+// reflection returns gRPC reflection for the named services of the API, in both its versions, by path.
+func reflection(names []string, options ...connect.HandlerOption) map[string]http.Handler {
 	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string { return names }), grpcreflect.WithDescriptorResolver(publicFiles{}))
-	open := func(path string, handler http.Handler) rest.Open {
-		return rest.Open{Procedure: path + "ServerReflectionInfo", Kind: message.Bidi, Handler: handler}
-	}
-	return []rest.Open{
-		open(grpcreflect.NewHandlerV1(reflector, options(message.Bidi)...)),
-		open(grpcreflect.NewHandlerV1Alpha(reflector, options(message.Bidi)...)),
-	}
+	path, handler := grpcreflect.NewHandlerV1(reflector, options...)
+	alpha, alphaHandler := grpcreflect.NewHandlerV1Alpha(reflector, options...)
+	return map[string]http.Handler{path + "ServerReflectionInfo": handler, alpha + "ServerReflectionInfo": alphaHandler}
 }

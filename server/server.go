@@ -134,9 +134,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.edge, err = rest.New(rest.Config{
 		Gate: s.gate, Check: rules.Check, Services: api{rules}.services,
-		Public: func(options rest.OpenOptions) []rest.Open {
-			return append(s.openHealth(options, names), openReflection(options, names)...)
-		},
+		Open:    s.open(names),
 		Timeout: c.RequestTimeout, Slots: s.slots,
 		TrustedProxies: c.TrustedProxies, Logger: c.Logger,
 		Traces: c.Traces, Observe: observe, Unreachable: db.IsUnreachable, Now: c.DB.Now,
@@ -194,17 +192,8 @@ func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 // Run serves until the context ends and for the drain delay, then lets running requests end, cuts off
 // those that take too long, and writes the last use of keys. It returns nil after such an end. It is called once.
 func (s *Server) Run(ctx context.Context) error {
-	public := s.edge.Server()
-	public.Handler = s.drain.handler(s.publicHandler())
-	// HTTP/2 without TLS too, which gRPC needs.
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)
-	admin := &http.Server{
-		Handler: s.adminHandler(), ReadHeaderTimeout: rest.ReadHeaderTimeout, ReadTimeout: rest.ReadTimeout, IdleTimeout: rest.IdleTimeout,
-		MaxHeaderBytes: rest.MaxHeaderBytes, Protocols: protocols, HTTP2: rest.HTTP2(),
-		ErrorLog: slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
-	}
+	public := rest.NewServer(s.drain.handler(s.publicHandler()), s.config.RequestTimeout, s.config.Logger)
+	admin := rest.NewServer(s.adminHandler(), s.config.RequestTimeout, s.config.Logger)
 	admin.RegisterOnShutdown(s.endStreams)
 	group, running := errgroup.WithContext(ctx)
 	gateContext, stopGate := context.WithCancel(context.WithoutCancel(ctx))

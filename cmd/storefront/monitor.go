@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
-	"time"
 
-	"go.storefront.example/server"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/operator/rpc"
 	"go.storefront.example/server/rest"
@@ -36,11 +33,7 @@ func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", m.AdminAddr, err)
 	}
-	shown := &http.Server{
-		Handler:           server.NewGuard(c.Logger, time.Now, monitor.Handler(c)),
-		ReadHeaderTimeout: rest.ReadHeaderTimeout, ReadTimeout: rest.ReadTimeout, IdleTimeout: rest.IdleTimeout, MaxHeaderBytes: rest.MaxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
-	}
+	shown := rest.NewServer(monitor.Handler(c), 0, c.Logger)
 	c.Logger.InfoContext(ctx, "listening", "admin_addr", listener.Addr().String())
 	ended := make(chan error, 1)
 	go func() { ended <- shown.Serve(listener) }()

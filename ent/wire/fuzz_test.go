@@ -32,11 +32,9 @@ func FuzzUnmarshal(f *testing.F) {
 				// The codec reads it back, since an enum left out is written as its zero.
 				back := m.ProtoReflect().New().Interface()
 				require.NoError(t, Codec{}.Unmarshal(Marshal(m), back))
-				require.Nil(t, TakeInvalid(back))
 				require.True(t, proto.Equal(m, back), "%v\n%v", m, back)
 				typed := m.ProtoReflect().New().Interface()
 				require.NoError(t, Codec{}.Unmarshal(data, typed))
-				require.Nil(t, TakeInvalid(typed))
 				require.True(t, proto.Equal(m, typed), "what /v1 accepts, typed clients may send")
 				continue
 			}

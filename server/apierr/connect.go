@@ -14,18 +14,22 @@ import (
 // message, and everything else as a storefront.v1.Error in the details. It omits the cause.
 func (r *Refusal) Connect(requestID string, now time.Time) *connect.Error {
 	err := connect.NewError(r.ConnectCode(), errors.New(r.Message))
-	detail, detailErr := connect.NewErrorDetail(&storefrontv1.Error{
+	if detail, detailErr := connect.NewErrorDetail(r.Body(requestID, now)); detailErr == nil {
+		err.AddDetail(detail)
+	}
+	return err
+}
+
+// Body returns the error body of the refusal. It omits the cause.
+func (r *Refusal) Body(requestID string, now time.Time) *storefrontv1.Error {
+	return &storefrontv1.Error{
 		StatusCode: int32(r.Status()), //nolint:gosec // A status has three digits.
 		Code:       string(r.Code),
 		Message:    r.Message,
 		Details:    r.Details,
 		RequestId:  requestID,
 		Timestamp:  wire.Timestamp(now),
-	})
-	if detailErr == nil {
-		err.AddDetail(detail)
 	}
-	return err
 }
 
 // FromConnect returns the refusal and the request's identifier from an error made by Connect; nil

@@ -31,7 +31,6 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/limit"
 	"go.storefront.example/server/operator"
-	"go.storefront.example/server/route"
 )
 
 // Path is where the dashboard is mounted.
@@ -64,7 +63,7 @@ type dashboard struct {
 // New returns the dashboard, to be mounted at Path and below. Goroutines may share it.
 func New(c Config) http.Handler {
 	d := &dashboard{c, c.Platform.assets()}
-	mux := route.NewMux()
+	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+Path+"/static/{name}", d.serveAsset)
 	mux.HandleFunc("GET "+Path+"/sign-in", d.signInPage)
 	mux.HandleFunc("POST "+Path+"/sign-in", d.signIn)
@@ -112,10 +111,10 @@ func New(c Config) http.Handler {
 	}
 	mux.Handle("GET "+Path, http.RedirectHandler(Path+"/", http.StatusSeeOther))
 
-	return route.List(d.identified(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return d.identified(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 		mux.ServeHTTP(w, r)
-	})), mux.Patterns())
+	}))
 }
 
 // protect sets the headers of every answer that protect a browser.

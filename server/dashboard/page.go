@@ -110,6 +110,9 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, f
 		http.Error(w, "This page cannot be shown.", http.StatusInternalServerError)
 		return
 	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = page.WriteTo(w)

@@ -28,8 +28,6 @@ import (
 
 	"go.storefront.example/gen/docs"
 	"go.storefront.example/gen/openapi"
-	"go.storefront.example/server/compress"
-	"go.storefront.example/server/route"
 )
 
 //go:generate node render.mjs ../../gen/openapi/storefront.json samples.md ../../gen/docs
@@ -46,14 +44,14 @@ const closed = "default-src 'none'; frame-ancestors 'none'"
 // New returns the handler of Path and everything below. address returns the service's own address, without a
 // path, for a request; "" leaves the example in its place. Goroutines may share the handler.
 func New(address func(*http.Request) string) http.Handler {
-	mux := route.NewMux()
+	mux := http.NewServeMux()
 	mux.Handle("GET "+Path, newFile("text/html; charset=utf-8", docs.Policy, docs.Page, address))
 	mux.Handle("GET "+DocumentPath, newFile("application/json", closed, openapi.Document, address))
 	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(Path, http.StatusMovedPermanently))
-	return route.List(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protect(w.Header())
 		mux.ServeHTTP(w, r)
-	}), mux.Patterns())
+	})
 }
 
 // host is a name or an address with an optional port: nothing that HTML or JSON would escape.
@@ -156,6 +154,17 @@ func (f *file) version(address string) *version {
 	return v
 }
 
+// acceptsGzip reports whether a client names gzip among the encodings that it accepts.
+func acceptsGzip(h http.Header) bool {
+	for one := range strings.SplitSeq(strings.Join(h["Accept-Encoding"], ","), ",") {
+		coding, weight, _ := strings.Cut(strings.ReplaceAll(one, " ", ""), ";")
+		if strings.EqualFold(coding, "gzip") {
+			return strings.Trim(weight, "q=.0") != "" || weight == ""
+		}
+	}
+	return false
+}
+
 // ServeHTTP answers with the file, or with 304 if the client has it already.
 func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v, h := f.version(f.address(r)), w.Header()
@@ -164,7 +173,7 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Vary", "Accept-Encoding")
 	// Browsers may keep it but must revalidate: the next release has another.
 	h.Set("Cache-Control", "no-cache")
-	if !compress.Accepted(r.Header) {
+	if !acceptsGzip(r.Header) {
 		h.Set("ETag", `"`+v.tag+`"`)
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(v.plain))
 		return

@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/route"
 )
 
 // Config configures the mounts.
@@ -64,7 +63,7 @@ func Mounts(c Config) []Mount {
 
 // Handler serves the mounts.
 func Handler(c Config) http.Handler {
-	mux := route.NewMux()
+	mux := http.NewServeMux()
 	for _, m := range Mounts(c) {
 		mux.Handle(m.Pattern, m.Handler)
 	}
@@ -82,6 +81,9 @@ func (c Config) serveReady(w http.ResponseWriter, r *http.Request) {
 
 func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(append(wire.AppendString([]byte(`{"status":`), text), "}\n"...))
 }

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"go.storefront.example/ent/tracing"
-	"go.storefront.example/server/route"
 )
 
 // probes are called every few seconds and get no trace.
@@ -32,11 +32,19 @@ func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 		inner := r.WithContext(ctx)
 		answer := &status{ResponseWriter: w}
 		next.ServeHTTP(answer, inner)
-		s.SetAttributes(attribute.String("http.route", route.Of(inner)), attribute.Int("http.response.status_code", max(answer.code, http.StatusOK)))
+		s.SetAttributes(attribute.String("http.route", routeOf(inner)), attribute.Int("http.response.status_code", max(answer.code, http.StatusOK)))
 		if answer.code >= http.StatusInternalServerError {
 			tracing.Fail(s, strconv.Itoa(answer.code))
 		}
 	})
+}
+
+// routeOf is the path of the pattern that a request matched, or "unmatched".
+func routeOf(r *http.Request) string {
+	if _, path, ok := strings.Cut(r.Pattern, " "); ok {
+		return path
+	}
+	return cmp.Or(r.Pattern, "unmatched")
 }
 
 // status records the status of a response, 0 until there is one.

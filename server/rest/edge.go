@@ -8,15 +8,10 @@
 //	address limit → key → counter → store state → path and method → scope →
 //	media type and size → body and query → existence → rules
 //
-// Vanguard finds the method for the path, binds the identifier in it and passes the client's body
-// to the Connect handler. This package adds three things: a codec, which reads the body strictly
-// and keeps refused fields in the message; the query, which vanguard does not get; and every error.
+//	request ─► Edge: id, key, rate ─► method, scope ─► check: media type, size, query, body ─► vanguard ─► Connect ─► intercept: slot ─► handler
 //
-//	request ─► edge: id, key, rate ─► vanguard: path, method ─► routed: scope, media type, size ─►
-//	vanguard: {id}, body through the codec ─► Connect ─► intercept: query, refused fields ─► handler
-//
-// The answer passes through vanguard as the codec wrote it. An error is made once, as a refusal,
-// and written once, by the edge; the error bodies of vanguard and Connect are dropped.
+// Vanguard finds the method of a request under /v1, binds path, query and body, and calls Connect in the binary format. The answer
+// and the error body are written with the codec. Before it, check refuses what vanguard would take too kindly, all of it at once.
 //
 // Every answer has X-RateLimit-Limit, -Remaining, -Reset and X-Request-Id. Every refusal under /v1
 // has the specification's error body; in the other protocols it is the protocol's own error with a
@@ -35,7 +30,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -47,7 +41,6 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/limit"
-	"go.storefront.example/server/message"
 )
 
 // MaxBodyBytes is the size of the largest request body that is read, in every protocol: 1 MiB.
@@ -75,12 +68,10 @@ type Config struct {
 	// the request and the store, and adds the fields that the decoder refused. The message holds the
 	// valid fields. Other requests go to their handler, which applies the same rules.
 	Check func(ctx context.Context, m proto.Message, invalid *wire.Invalid) error
-	// Services returns the handlers of the API with the given options; it is called twice, once for
-	// REST and once for the typed protocols.
+	// Services returns the handlers of the API with the given options.
 	Services func(opts ...connect.HandlerOption) []Service
-	// Public returns the procedures that need no key, health and reflection, with the given options.
-	// Nil means none.
-	Public func(OpenOptions) []Open
+	// Open returns the procedures that need no key, health and reflection, by path, with the given options. Nil means none.
+	Open func(opts ...connect.HandlerOption) map[string]http.Handler
 	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	// Logger gets one line a request.
@@ -107,8 +98,8 @@ type Config struct {
 type Edge struct {
 	config     Config
 	methods    map[string]*method // by procedure
+	routes     *http.ServeMux     // to methods, by their address under /v1
 	transcoder http.Handler
-	streams    atomic.Int64 // open streams without a key
 	streaming  context.Context
 	endStreams context.CancelFunc
 	errors     *connect.ErrorWriter
@@ -119,18 +110,25 @@ type Edge struct {
 func New(config Config) (*Edge, error) {
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
 	e := &Edge{
-		config: config, methods: map[string]*method{},
-		errors: connect.NewErrorWriter(),
+		config: config, methods: map[string]*method{}, routes: http.NewServeMux(), errors: connect.NewErrorWriter(),
 	}
 	e.streaming, e.endStreams = context.WithCancel(context.Background())
-	if err := e.mountCalls(); err != nil {
-		return nil, err
+	intercept := connect.UnaryInterceptorFunc(e.intercept)
+	services := config.Services(CallOptions(intercept)...)
+	for _, s := range services {
+		if err := readMethods(s, e.methods); err != nil {
+			return nil, err
+		}
 	}
-	if err := e.mountTranscoder(); err != nil {
-		return nil, err
+	for _, m := range e.methods {
+		e.routes.Handle(m.verb+" "+m.template, m)
 	}
-	e.mountOpen()
-	return e, nil
+	if config.Open != nil {
+		for procedure, handler := range config.Open(OpenOptions(intercept)...) {
+			e.methods[procedure] = &method{procedure: procedure, Handler: handler}
+		}
+	}
+	return e, e.mountTranscoder(services)
 }
 
 // EndStreams ends all streams and refuses new ones with unavailable: the server stops, and a stream may last as long as
@@ -182,11 +180,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case underV1:
 		err = e.serveREST(x, r, path)
 	case m != nil:
-		inner, stop, malformed := message.Deadline(r)
-		defer stop()
-		if err = e.serveCall(x, inner, m, malformed); err != nil {
-			err = apierr.In(inner.Context(), err, e.config.Unreachable)
-		}
+		err = e.serveCall(x, r, m)
 	default:
 		err = notFound()
 	}
@@ -215,13 +209,13 @@ func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
 	if x.sent {
 		return
 	}
-	message.Drain(x.writer, r)
 	x.setRefusalHeaders()
-	if x.protocol != ProtocolREST && x.protocol != ProtocolNone {
-		e.writeCallError(x, r)
+	delete(x.writer.Header(), "Vary")
+	if x.protocol == ProtocolREST || x.protocol == ProtocolNone {
+		WriteError(x, x.refusal, e.config.Now())
 		return
 	}
-	WriteError(x, x.refusal, e.config.Now())
+	_ = e.errors.Write(x, r, x.callError())
 }
 
 // recover turns a panic into an internal error. The interceptors guard the handlers; this guards

@@ -28,7 +28,6 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/limit"
-	"go.storefront.example/server/message"
 	"go.storefront.example/server/rest"
 )
 
@@ -220,6 +219,7 @@ type world struct {
 	mu       sync.Mutex
 	observed []rest.Request
 	slots    *limit.Slots
+	timeout  time.Duration
 }
 
 type lockedBuffer struct {
@@ -258,12 +258,12 @@ func newWorld(t testing.TB, change ...func(*rest.Config)) *world {
 		defer w.mu.Unlock()
 		w.observed = append(w.observed, r)
 	}
-	health := func(options rest.OpenOptions) []rest.Open {
-		path, handler := grpchealth.NewHandler(grpchealth.NewStaticChecker(), options(message.Unary)...)
-		return []rest.Open{{Procedure: path + "Check", Kind: message.Unary, Handler: handler}}
+	health := func(options ...connect.HandlerOption) map[string]http.Handler {
+		path, handler := grpchealth.NewHandler(grpchealth.NewStaticChecker(), options...)
+		return map[string]http.Handler{path + "Check": handler}
 	}
 	config := rest.Config{
-		Gate: w.gate, Check: check, Services: w.api.services, Public: health,
+		Gate: w.gate, Check: check, Services: w.api.services, Open: health,
 		Logger:      slog.New(slog.NewJSONHandler(w.log, nil)),
 		Unreachable: func(err error) bool { return errors.Is(err, errDatabase) },
 		Now:         func() time.Time { return now },
@@ -275,7 +275,7 @@ func newWorld(t testing.TB, change ...func(*rest.Config)) *world {
 	if config.Slots == nil {
 		config.Slots = w.slots
 	}
-	w.slots = config.Slots
+	w.slots, w.timeout = config.Slots, config.Timeout
 	var err error
 	w.edge, err = rest.New(config)
 	require.NoError(t, err)
@@ -289,7 +289,7 @@ func start(t *testing.T, change ...func(*rest.Config)) *world {
 	edge := w.edge
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server := edge.Server()
+	server := rest.NewServer(edge, w.timeout, slog.New(slog.DiscardHandler))
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close(); <-done })

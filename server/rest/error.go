@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/wire"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 )
 
@@ -19,7 +20,7 @@ func WriteError(w http.ResponseWriter, r *apierr.Refusal, now time.Time) {
 	if h.Get(headerRequestID) == "" {
 		h.Set(headerRequestID, uuid.NewString())
 	}
-	body := errorBody(r, h.Get(headerRequestID), now)
+	body := appendError(nil, r.Body(h.Get(headerRequestID), now))
 	h["Content-Type"], h["Content-Length"] = contentTypeJSON, number(len(body))
 	w.WriteHeader(r.Status())
 	_, _ = w.Write(body)
@@ -38,27 +39,28 @@ func (x *exchange) setRefusalHeaders() {
 	}
 }
 
-// errorBody is the specification's error body.
-func errorBody(r *apierr.Refusal, requestID string, now time.Time) []byte {
-	return fmt.Appendf(nil, `{"statusCode":%d,"code":"%s","message":%s%s,"requestId":"%s","timestamp":%s}`,
-		r.Status(), r.Code, quoted(r.Message), details(r), requestID, wire.AppendTime(nil, now))
+// appendError appends the specification's error body.
+func appendError(b []byte, e *storefrontv1.Error) []byte {
+	return fmt.Appendf(b, `{"statusCode":%d,"code":"%s","message":%s%s,"requestId":"%s","timestamp":%s}`,
+		e.GetStatusCode(), e.GetCode(), quoted(e.GetMessage()), details(e), e.GetRequestId(), wire.AppendTime(nil, e.GetTimestamp().AsTime()))
 }
 
 // details returns the member of that name, which only some codes have, in the form of its code.
-func details(r *apierr.Refusal) string {
-	d := r.Details
-	switch {
-	case d == nil:
+func details(e *storefrontv1.Error) string {
+	d := e.GetDetails()
+	if d == nil {
 		return ""
-	case r.Code == apierr.InsufficientScope:
+	}
+	switch apierr.Code(e.GetCode()) {
+	case apierr.InsufficientScope:
 		return `,"details":{"required":` + quoted(d.GetRequired()) + `}`
-	case r.Code == apierr.ValidationFailed:
+	case apierr.ValidationFailed:
 		var fields []string
 		for _, f := range d.GetFields() {
 			fields = append(fields, `{"field":`+quoted(f.GetField())+`,"message":`+quoted(f.GetMessage())+`}`)
 		}
 		return `,"details":{"fields":[` + strings.Join(fields, ",") + `]}`
-	case r.Code == apierr.ProductIncomplete:
+	case apierr.ProductIncomplete:
 		var missing []string
 		for _, m := range d.GetMissing() {
 			missing = append(missing, quoted(m))

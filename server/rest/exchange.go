@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/netip"
@@ -10,7 +9,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 )
@@ -34,12 +32,8 @@ type exchange struct {
 	route    string
 
 	principal auth.Principal
-	// method is the called method, set once it is found and needs a key.
+	// method is the called method, set once it is found.
 	method *method
-	// query and body are the input of a request under /v1; broken is why there is no body.
-	query  string
-	body   bytes.Reader
-	broken *wire.Invalid
 	// refusal is why the request was refused, nil if it was not.
 	refusal *apierr.Refusal
 	created bool
@@ -69,6 +63,20 @@ func (x *exchange) Header() http.Header { return x.writer.Header() }
 func (x *exchange) WriteHeader(status int) {
 	if x.sent {
 		return
+	}
+	if x.refusal == nil && x.method != nil {
+		switch status { // Connect answers these without a body
+		case http.StatusMethodNotAllowed:
+			x.refusal = methodNotAllowed()
+		case http.StatusUnsupportedMediaType:
+			x.refusal = apierr.New(apierr.UnsupportedMediaType, "The body's Content-Type is of none of the protocols Connect, gRPC and gRPC-Web.")
+		}
+		if x.refusal != nil {
+			x.protocol = ProtocolNone
+			delete(x.Header(), "Accept-Post")
+			x.edge.refuse(x, x.incoming, x.refusal)
+			return
+		}
 	}
 	if status >= 200 {
 		x.sent, x.status = true, status

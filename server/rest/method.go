@@ -13,22 +13,19 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/message"
 )
 
 // method is a method of a service: one of the API's own, as its descriptor declares it, or one that
 // needs no key.
 type method struct {
-	procedure string // /storefront.v1.ProductService/GetProduct
-	kind      message.Kind
-	bounds    message.Bounds
-	handler   http.Handler // for the typed protocols
+	http.Handler        // of the typed protocols
+	procedure    string // /storefront.v1.ProductService/GetProduct
+	input        protoreflect.MessageType
 
 	scope string // empty: it needs no key
 	safe  bool   // Connect may call it with GET
-	// verb and template are its address under /v1, for logs, metrics and lists: GET and
-	// /v1/products/{id}. Vanguard reads them itself to find the method. Both are empty for a method
-	// that needs no key.
+	// verb and template are its address under /v1: GET and /v1/products/{id}. Both are empty for a method that needs no
+	// key.
 	verb, template string
 	hasBody        bool
 	// parameters are the query parameters of a method without a body, by JSON name.
@@ -51,17 +48,24 @@ func readMethods(s Service, into map[string]*method) error {
 		if err != nil {
 			return fmt.Errorf("rest: method %s: %w", service.Methods().Get(i).FullName(), err)
 		}
-		m.handler = s.Handler
+		m.Handler = s.Handler
 		into[m.procedure] = m
 	}
 	return nil
 }
 
+// newInput returns an empty message of the method.
+func (m *method) newInput() proto.Message { return m.input.New().Interface() }
+
 func newMethod(d protoreflect.MethodDescriptor) (*method, error) {
 	if d.IsStreamingClient() || d.IsStreamingServer() {
 		return nil, errors.New("streams are not served")
 	}
-	m := &method{kind: message.Unary, bounds: message.Bounds{Bytes: MaxBodyBytes}, procedure: "/" + string(d.Parent().FullName()) + "/" + string(d.Name())}
+	m := &method{procedure: "/" + string(d.Parent().FullName()) + "/" + string(d.Name())}
+	var err error
+	if m.input, err = protoregistry.GlobalTypes.FindMessageByName(d.Input().FullName()); err != nil {
+		return nil, err
+	}
 	if m.scope, _ = proto.GetExtension(d.Options(), storefrontv1.E_Scope).(string); m.scope == "" {
 		return nil, errors.New("no scope")
 	}

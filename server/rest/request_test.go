@@ -57,9 +57,12 @@ func TestLogLine(t *testing.T) {
 
 	w.do(t, "HEAD", "/v1/payment-links/coffee", "", "Authorization", "Bearer limited")
 	require.Equal(t, "/v1/payment-links/{id}", w.lastLine(t)["route"], "the owner of a key finds out what was refused")
-	for _, path := range []string{"/v1/payment-links", "/v1/payment-links/coffee/enable", "/v1/payment-links/..", "/v1/payment-links//", "/v1"} {
+	for path, route := range map[string]string{
+		"/v1/payment-links": "/v1/payment-links", "/v1/payment-links/coffee/enable": "/v1/payment-links/{id}/enable",
+		"/v1/payment-links/..": "unmatched", "/v1/payment-links//": "unmatched", "/v1": "unmatched",
+	} {
 		w.do(t, "PATCH", path, "", "Authorization", "Bearer limited")
-		require.Equal(t, "unmatched", w.lastLine(t)["route"], path)
+		require.Equal(t, route, w.lastLine(t)["route"], path)
 	}
 
 	w.do(t, "BREW", "/coffee", "")
@@ -119,8 +122,8 @@ func TestPanicOutsideAHandler(t *testing.T) {
 			}
 			panic("secret in a service")
 		})
-		c.Public = func(rest.OpenOptions) []rest.Open {
-			return []rest.Open{{Procedure: "/test.Broken/Early", Handler: broken}, {Procedure: "/test.Broken/Late", Handler: broken}}
+		c.Open = func(...connect.HandlerOption) map[string]http.Handler {
+			return map[string]http.Handler{"/test.Broken/Early": broken, "/test.Broken/Late": broken}
 		}
 	})
 	requireProblem(t, w.do(t, "GET", "/v1/store?x=1", ""), 500, apierr.InternalError, "")

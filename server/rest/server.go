@@ -1,48 +1,47 @@
 package rest
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
 )
 
-// The limits that keep a slow or greedy client from using up shared resources. A body of 1 MiB has
-// ReadTimeout to arrive; an answer has WriteTimeout to be made and read.
+// The limits that keep a slow or greedy client from using up shared resources.
 const (
-	// DefaultTimeout is how long a request may take if Config sets nothing else.
-	DefaultTimeout    = 10 * time.Second
+	// DefaultTimeout is how long a request may take if a Config sets nothing else.
+	DefaultTimeout = 10 * time.Second
+	// ReadHeaderTimeout is how long the headers of a request may take to arrive, and ReadTimeout the whole.
 	ReadHeaderTimeout = 10 * time.Second
 	ReadTimeout       = 30 * time.Second
-	WriteTimeout      = 60 * time.Second
-	IdleTimeout       = 120 * time.Second
-	MaxHeaderBytes    = 64 << 10
+	// WriteTimeout is how long an answer may take to be made and read.
+	WriteTimeout = 60 * time.Second
+	// IdleTimeout is how long a connection may be without a request.
+	IdleTimeout    = 120 * time.Second
+	MaxHeaderBytes = 64 << 10
 )
 
-// HTTP2 returns the limits of one HTTP/2 connection. Data that a handler has not read yet is held
-// in memory; by default net/http would hold 1 MiB for each connection.
-func HTTP2() *http.HTTP2Config {
-	return &http.HTTP2Config{
-		MaxConcurrentStreams: 128, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10,
-	}
-}
-
-// Server returns the HTTP server of the public listener: HTTP/1.1, and HTTP/2 with or without TLS,
-// as gRPC needs it.
-func (e *Edge) Server() *http.Server {
+// NewServer returns the server of a listener whose requests may take so long, 0 meaning DefaultTimeout: HTTP/1.1, and HTTP/2 with
+// or without TLS, as gRPC needs it.
+func NewServer(handler http.Handler, timeout time.Duration, logger *slog.Logger) *http.Server {
+	timeout = cmp.Or(timeout, DefaultTimeout)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
-		Handler:                      e,
-		ReadHeaderTimeout:            ReadHeaderTimeout,
-		ReadTimeout:                  min(ReadTimeout, e.config.Timeout),
-		WriteTimeout:                 max(WriteTimeout, 2*e.config.Timeout),
-		IdleTimeout:                  IdleTimeout,
-		MaxHeaderBytes:               MaxHeaderBytes,
-		Protocols:                    protocols,
-		HTTP2:                        HTTP2(),
+		Handler:           handler,
+		ReadHeaderTimeout: ReadHeaderTimeout,
+		ReadTimeout:       min(ReadTimeout, timeout),
+		WriteTimeout:      max(WriteTimeout, 2*timeout),
+		IdleTimeout:       IdleTimeout,
+		MaxHeaderBytes:    MaxHeaderBytes,
+		Protocols:         protocols,
+		// What a handler has not read yet is held in memory; by default net/http would hold 1 MiB for each connection.
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: 128, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10,
+		},
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(e.config.Logger.Handler(), slog.LevelDebug),
+		ErrorLog:                     slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 }

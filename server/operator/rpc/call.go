@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -9,25 +10,21 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/google/uuid"
-	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/limit"
-	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
+	"go.storefront.example/server/rest"
 )
-
-// MaxBodyBytes is the size of the largest request that is read: 1 MiB.
-const MaxBodyBytes = 1 << 20
 
 // memberHeader names the member of the store on whose behalf a call is made, percent-encoded.
 const memberHeader = "Storefront-Member"
 
 // exchange is a call and what is known of it until it is logged.
 type exchange struct {
-	header  http.Header // of the answer
+	writer  http.ResponseWriter
 	request tenant.Request
 	route   string // the procedure; "unmatched" when there is none
 	member  string
@@ -41,7 +38,7 @@ type exchangeKey struct{}
 func (c Config) serve(procedures map[string]procedure, next http.Handler) http.Handler {
 	refusals := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{header: w.Header(), request: tenant.Request{ID: uuid.New()}, route: "unmatched"}
+		x := &exchange{writer: w, request: tenant.Request{ID: uuid.New()}, route: "unmatched"}
 		if _, known := procedures[r.URL.Path]; known {
 			x.route = r.URL.Path
 		}
@@ -52,45 +49,40 @@ func (c Config) serve(procedures map[string]procedure, next http.Handler) http.H
 			c.log(x, r, time.Since(start))
 			x.traced(r)
 		}()
-		r, stop, malformed := message.Deadline(r.WithContext(context.WithValue(tenant.WithRequest(r.Context(), &x.request), exchangeKey{}, x)))
-		defer stop()
-		if err := c.answer(x, w, r, procedures, malformed, next); err != nil {
+		r = r.WithContext(context.WithValue(tenant.WithRequest(r.Context(), &x.request), exchangeKey{}, x))
+		if err := c.answer(x, w, r, procedures, next); err != nil {
 			x.refusal = apierr.In(r.Context(), err, c.Unreachable)
-			setHeaders(x.header, x.refusal)
+			setHeaders(w.Header(), x.refusal)
 			_ = refusals.Write(w, r, x.refusal.Connect(x.request.ID.String(), c.Now()))
 		}
 	})
 }
 
 // answer answers a call, or returns why it is refused.
-func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, procedures map[string]procedure, malformed error, next http.Handler) error {
+func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, procedures map[string]procedure, next http.Handler) error {
 	ctx, err := c.admit(r.Context(), x, r)
 	if err != nil {
 		return err
 	}
 	p, known := procedures[r.URL.Path]
-	switch {
-	case !known:
+	if !known {
 		return apierr.New(apierr.NotFound, "There is nothing at this address.")
-	case malformed != nil:
-		return malformed
 	}
-	inner, release, err := p.read(w, r.WithContext(ctx), func(err error) error { return c.word(ctx, err) })
-	if err != nil {
-		return err
+	r = r.WithContext(ctx)
+	if p.stream {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // it outlasts the time in which a request must be read
+	} else if p.input != nil {
+		invalid, err := rest.CheckJSON(w, r, p.input.New().Interface())
+		if err != nil {
+			return err
+		}
+		if invalid != nil {
+			return apierr.Invalid(invalid.Message, invalid.Fields...)
+		}
 	}
-	defer release()
-	if p.kind == message.ServerStream {
-		outlast(w)
-	}
-	next.ServeHTTP(w, inner)
+	r.Body = http.MaxBytesReader(w, r.Body, 2*rest.MaxBodyBytes) // Connect refuses a message of about half that
+	next.ServeHTTP(w, r)
 	return nil
-}
-
-// outlast lets a stream outlast the time in which a request must be read.
-func outlast(w http.ResponseWriter) {
-	// Only a test's writer cannot do it.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 // admit lets the operator in, and names the member whom the journal is to show.
@@ -119,7 +111,7 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 // words makes the errors of handlers ones that the client understands.
 type words struct{ Config }
 
-// WrapUnary refuses what did not decode, and words the handler's error.
+// WrapUnary words the handler's error.
 func (c words) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
 		answer, err := c.guarded(ctx, call, next)
@@ -138,27 +130,23 @@ func (c words) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.S
 				err = c.word(ctx, apierr.Panic(v))
 			}
 		}()
-		if err := next(ctx, checked{conn}); err != nil {
+		if err := next(ctx, timed{conn, ctx.Value(exchangeKey{}).(*exchange).writer}); err != nil {
 			return c.word(ctx, err)
 		}
 		return nil
 	}
 }
 
-// checked refuses messages that did not decode.
-type checked struct{ connect.StreamingHandlerConn }
+// timed gives each message of a stream its own time to be read.
+type timed struct {
+	connect.StreamingHandlerConn
+	writer http.ResponseWriter
+}
 
-// Receive reads the next message.
-func (c checked) Receive(message any) error {
-	if err := c.StreamingHandlerConn.Receive(message); err != nil {
-		return err
-	}
-	if m, ok := message.(proto.Message); ok {
-		if invalid := wire.TakeInvalid(m); invalid != nil {
-			return apierr.Invalid(invalid.Message, invalid.Fields...)
-		}
-	}
-	return nil
+// Send sends a message.
+func (t timed) Send(message any) error {
+	_ = http.NewResponseController(t.writer).SetWriteDeadline(time.Now().Add(rest.WriteTimeout))
+	return t.StreamingHandlerConn.Send(message)
 }
 
 // WrapStreamingClient is for clients, and does nothing.
@@ -166,14 +154,17 @@ func (words) WrapStreamingClient(next connect.StreamingClientFunc) connect.Strea
 	return next
 }
 
-// word returns the refusal that an error stands for as an error of the typed protocols. The first
-// refusal of a call stays its refusal.
+// word returns the refusal that an error stands for as an error of the typed protocols. An error of Connect or of reflection
+// stays as it is.
 func (c Config) word(ctx context.Context, err error) error {
+	if _, foreign := errors.AsType[*connect.Error](err); foreign {
+		return err
+	}
 	x := ctx.Value(exchangeKey{}).(*exchange)
 	if x.refusal == nil {
-		x.refusal = apierr.In(ctx, message.Bounds{Bytes: MaxBodyBytes}.Foreign(err), c.Unreachable)
+		x.refusal = apierr.In(ctx, err, c.Unreachable)
 	}
-	setHeaders(x.header, x.refusal)
+	setHeaders(x.writer.Header(), x.refusal)
 	return x.refusal.Connect(x.request.ID.String(), c.Now())
 }
 
@@ -184,9 +175,6 @@ func (c Config) guarded(ctx context.Context, call connect.AnyRequest, next conne
 			answer, err = nil, apierr.Panic(v)
 		}
 	}()
-	if invalid := wire.TakeInvalid(call.Any().(proto.Message)); invalid != nil {
-		return nil, apierr.Invalid(invalid.Message, invalid.Fields...)
-	}
 	giveBack, err := c.Slots.Take(ctx, limit.Operator, false)
 	if err != nil {
 		return nil, err

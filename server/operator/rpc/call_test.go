@@ -22,6 +22,7 @@ import (
 	"go.storefront.example/server/limit"
 	"go.storefront.example/server/operator"
 	"go.storefront.example/server/operator/rpc"
+	"go.storefront.example/server/rest"
 )
 
 // post calls a method in Connect's JSON without a client, and returns the answer and its refusal.
@@ -116,7 +117,7 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 		"a member that is no text":          {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A%FF"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
 		"a member that does not decode":     {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "100%"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
 		"two members":                       {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A", "Storefront-Member", "B"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"a body of more than one megabyte":  {"StoreService/GetStore", `{"store":"` + strings.Repeat("s", rpc.MaxBodyBytes) + `"}`, nil, 429, apierr.PayloadTooLarge, nil},
+		"a body of more than one megabyte":  {"StoreService/GetStore", `{"store":"` + strings.Repeat("s", rest.MaxBodyBytes) + `"}`, nil, 429, apierr.PayloadTooLarge, nil},
 	} {
 		answer, text, refused := b.post(row.method, strings.Replace(row.body, "ORDER", order, 1), row.headers...)
 		require.NotNil(t, refused, "%s: %s", name, text)

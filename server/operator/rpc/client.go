@@ -15,8 +15,8 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
+	"go.storefront.example/server/rest"
 )
 
 // callTimeout bounds one call of a Client.
@@ -66,7 +66,7 @@ func NewClient(address, token string) (*Client, error) {
 			header.Set("Traceparent", parent)
 		}
 	}
-	options := connect.WithClientOptions(connect.WithSendMaxBytes(MaxBodyBytes), connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
+	options := connect.WithClientOptions(connect.WithSendMaxBytes(rest.MaxBodyBytes), connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
 			sign(ctx, call.Header())
 			answer, err := next(ctx, call)
@@ -113,7 +113,7 @@ func refusalOf(address string, err error) error {
 	refused, requestID := apierr.FromConnect(err)
 	switch {
 	case refused == nil && connect.CodeOf(err) == connect.CodeResourceExhausted: // before it was sent
-		return message.TooLarge(MaxBodyBytes)
+		return apierr.New(apierr.PayloadTooLarge, "The body is larger than 1 MiB.")
 	case refused == nil:
 		return unserved(address, err)
 	case refused.Code == apierr.InternalError || refused.Code == apierr.Unavailable:

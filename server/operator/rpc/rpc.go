@@ -14,14 +14,12 @@ import (
 	"slices"
 	"time"
 
-	"connectrpc.com/connect"
 	"connectrpc.com/grpcreflect"
 
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/limit"
-	"go.storefront.example/server/message"
 	"go.storefront.example/server/operator"
+	"go.storefront.example/server/rest"
 )
 
 // Config is how the services answer. Every field is required.
@@ -39,10 +37,9 @@ type Config struct {
 }
 
 // Service is a handler and the prefix of the paths that it is served at, such as
-// /storefront.admin.v1.StoreService/, with the exact paths of its procedures.
+// /storefront.admin.v1.StoreService/.
 type Service struct {
-	Path       string
-	Procedures []string
+	Path string
 	// Streams are those of the procedures whose answer lasts until the client or the server ends it.
 	Streams []string
 	Handler http.Handler
@@ -51,19 +48,11 @@ type Service struct {
 // Services makes the handlers of the operator's services, and of gRPC reflection for them, all
 // behind the gate.
 func Services(o operator.Handlers, c Config) []Service {
-	options := []connect.HandlerOption{
-		connect.WithCodec(wire.Codec{}), connect.WithCodec(wire.CharsetCodec{}), connect.WithCodec(wire.BinaryCodec{}),
-		connect.WithReadMaxBytes(MaxBodyBytes),
-		connect.WithInterceptors(words{c}),
-	}
-	reflection := []connect.HandlerOption{
-		connect.WithReadMaxBytes(maxReflectionBytes), connect.WithCompression("gzip", nil, nil), connect.WithInterceptors(words{c}),
-	}
+	options, reflection := rest.CallOptions(words{c}), rest.OpenOptions(words{c})
 	behind := func(path string, handler http.Handler) Service {
 		procedures := proceduresAt(path)
-		names := slices.Sorted(maps.Keys(procedures))
-		streams := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return procedures[name].kind != message.ServerStream })
-		return Service{path, names, streams, c.serve(procedures, handler)}
+		streams := slices.DeleteFunc(slices.Collect(maps.Keys(procedures)), func(name string) bool { return !procedures[name].stream })
+		return Service{path, streams, c.serve(procedures, handler)}
 	}
 	reflector := grpcreflect.NewStaticReflector(Names()...)
 	return []Service{
