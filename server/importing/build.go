@@ -31,7 +31,8 @@ var fieldsOf = map[string][]string{
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
 	"name": {"name", "firstName"}, "customer.name": {"name", "firstName"}, "customer.email": {"email"}, "customer.phone": {"phone"},
 	"customer.id": {"customer", "email"}, "customer": {"email"},
-	"productId": {"itemProduct"}, "type": {"itemType"}, "title": {"itemTitle"}, "quantity": {"itemQuantity"}, "unitAmount": {"itemPrice", "itemTotal"},
+	"productId": {"itemProduct"}, "type": {"itemType"}, "title": {"itemTitle"}, "quantity": {"itemQuantity"},
+	"unitAmount": {"itemPrice", "itemTotal"},
 }
 
 var itemField = regexp.MustCompile(`^items\[(\d+)\]\.(\w+)$`)
@@ -200,15 +201,18 @@ func (b *builder) lowestPrice() (price int64, has bool) {
 // priceless reports whether a product has its prices in variations that the file lacks.
 func (b *builder) priceless() bool {
 	_, has := b.lowestPrice()
-	return b.source.variable != "" && strings.Contains(strings.ToLower(b.value("kind")), b.source.variable) && b.value("price") == "" && !has
+	return b.source.variable != "" && strings.Contains(strings.ToLower(b.value("kind")),
+		b.source.variable) && b.value("price") == "" && !has
 }
 
 func (b *builder) product() *storefrontv1.Product {
 	m := &storefrontv1.Product{
-		Id: first(b.value("id"), b.value("sku")), Title: b.value("title"), Slug: b.value("slug"), Currency: b.money(), Url: b.value("url"),
+		Id: first(b.value("id"), b.value("sku")), Title: b.value("title"), Slug: b.value("slug"), Currency: b.money(),
+		Url:      b.value("url"),
 		CoverUrl: b.optional("coverUrl"),
 		// A summary is plain text, a description HTML. WooCommerce writes line breaks as \n.
-		Summary:     strings.TrimSpace(html.UnescapeString(tag.ReplaceAllString(strings.ReplaceAll(b.value("summary"), `\n`, "\n"), ""))),
+		Summary: strings.TrimSpace(html.UnescapeString(tag.ReplaceAllString(strings.ReplaceAll(b.value("summary"), `\n`, "\n"),
+			""))),
 		Description: strings.ReplaceAll(b.value("description"), `\n`, "\n"),
 		Type:        storefrontv1.Product_Type(b.word(0, "type", "type", storefrontv1.Product_Type_value)),
 		Status:      storefrontv1.Product_Status(b.word(0, "status", "status", storefrontv1.Product_Status_value)),
@@ -260,7 +264,8 @@ func (b *builder) order() *storefrontv1.Order {
 		Id: b.value("id"), Reference: b.value("reference"), Currency: b.money(), Note: b.optional("note"),
 		Status: storefrontv1.Order_Status(b.word(0, "status", "status", storefrontv1.Order_Status_value)),
 		PaidAt: b.moment("paidAt"), CreatedAt: b.moment("createdAt"),
-		Customer: &storefrontv1.Order_Customer{Id: b.value("customer"), Name: b.fullName(), Email: b.optional("email"), Phone: b.phone()},
+		Customer: &storefrontv1.Order_Customer{Id: b.value("customer"), Name: b.fullName(), Email: b.optional("email"),
+			Phone: b.phone()},
 	}
 	if m.Customer.Id == "" && m.Customer.Email == nil && b.value("phone") == "" {
 		b.entry.refuse("customer.email", "is required, or a phone: an order without a buyer, such as one at a till, cannot be kept")
@@ -274,7 +279,8 @@ func (b *builder) order() *storefrontv1.Order {
 		m.Status = storefrontv1.Order_CANCELLED
 	}
 	if lost := b.record.table.partly[fold(b.value("status"))]; lost != "" {
-		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: b.columnOf("status"), Problem: lost, Value: first(b.value("refund"), b.value("status"))})
+		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: b.columnOf("status"), Problem: lost,
+			Value: first(b.value("refund"), b.value("status"))})
 	}
 	if b.record.table.known && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
 		m.PaidAt = nil // an authorization, or a part of the amount

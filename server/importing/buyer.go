@@ -33,7 +33,8 @@ func (b *orders) holdBuyers(ctx context.Context, tx *ent.Tx) error {
 		ids = append(ids, o.row.CustomerID)
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-	there, err := db.LockRows(ctx, b.db, tx.Customer.Query().Where(among(customer.FieldID, slices.Compact(ids))).Order(customer.ByID()))
+	there, err := db.LockRows(ctx, b.db, tx.Customer.Query().Where(among(customer.FieldID,
+		slices.Compact(ids))).Order(customer.ByID()))
 	if err != nil {
 		return fmt.Errorf("read the customers: %w", err)
 	}

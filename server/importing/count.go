@@ -92,7 +92,8 @@ func (b *orders) within(index int, amount int64, total string, before int64) int
 // theirs.
 func (b *orders) setCounters(ctx context.Context, tx *ent.Tx) error {
 	for id, c := range b.buyers {
-		err := tx.Customer.Update().Where(customer.StoreID(b.t.ID), customer.ID(id)).SetOrdersCount(c.OrdersCount).SetTotalPaid(c.TotalPaid).Exec(ctx)
+		err := tx.Customer.Update().Where(customer.StoreID(b.t.ID),
+			customer.ID(id)).SetOrdersCount(c.OrdersCount).SetTotalPaid(c.TotalPaid).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("set a customer's counters: %w", err)
 		}

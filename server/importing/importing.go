@@ -101,7 +101,8 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 		return nil, errors.New("the context names no store")
 	}
 	if n := len(messages); n == 0 || n > BatchRows {
-		return nil, apierr.Invalid("The batch is empty or too large.", wire.Field{Name: kind, Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
+		return nil, apierr.Invalid("The batch is empty or too large.", wire.Field{Name: kind,
+			Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
 	}
 	l := read(batch{db: m.db, t: t, options: options})
 	invalid := len(l.refusals().rows)
@@ -148,7 +149,8 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 	}
 	out := &adminv1.ImportResponse{Refused: l.refusals().rows}
 	if len(out.Refused) == 0 {
-		out.Stored, out.Changed, out.Skipped = int32(fresh), int32(changed), int32(len(messages)-fresh-changed) //nolint:gosec // At most BatchRows.
+		out.Stored, out.Changed, out.Skipped = int32(fresh), int32(changed),
+			int32(len(messages)-fresh-changed) //nolint:gosec // At most BatchRows.
 	}
 	return out, nil
 }
@@ -185,7 +187,8 @@ func (r *refusedRows) refusals() *refusedRows { return r }
 
 // refuse refuses a field of a row.
 func (r *refusedRows) refuse(index int, field, message string) {
-	r.rows = append(r.rows, &adminv1.RefusedRow{Index: int32(index), Field: field, Message: message}) //nolint:gosec // Below BatchRows.
+	r.rows = append(r.rows, &adminv1.RefusedRow{Index: int32(index), Field: field,
+		Message: message}) //nolint:gosec // Below BatchRows.
 }
 
 // fieldOf is the field that a refusal of the rules is about.

@@ -468,7 +468,8 @@ func (l *reading) send(ctx context.Context) error {
 	for len(rows) > 0 {
 		out, err := l.call(ctx, rows, options)
 		if refused, ok := errors.AsType[*apierr.Refusal](err); ok && refused.Code == apierr.PayloadTooLarge && len(rows) == 1 {
-			rows[0].bad = append(rows[0].bad, LineError{Line: rows[0].line, Problem: "is larger than the 1 MiB that a server reads; import the file with --database-url"})
+			rows[0].bad = append(rows[0].bad, LineError{Line: rows[0].line,
+				Problem: "is larger than the 1 MiB that a server reads; import the file with --database-url"})
 			out, err = nil, nil
 		}
 		if err != nil {
@@ -480,7 +481,8 @@ func (l *reading) send(ctx context.Context) error {
 		good := slices.DeleteFunc(slices.Clone(rows), func(e *entry) bool { return len(e.bad) > 0 })
 		if len(good) == len(rows) {
 			r.Lines += len(rows)
-			r.Stored, r.Changed, r.Skipped = r.Stored+int(out.GetStored()), r.Changed+int(out.GetChanged()), r.Skipped+int(out.GetSkipped())
+			r.Stored, r.Changed, r.Skipped = r.Stored+int(out.GetStored()), r.Changed+int(out.GetChanged()),
+				r.Skipped+int(out.GetSkipped())
 			break
 		}
 		rows = good
@@ -495,7 +497,8 @@ func (l *reading) send(ctx context.Context) error {
 		l.Progress(Progress{l.check == nil, r.Lines, l.in.bytes})
 	}
 	if l.check == nil && r.Bad > 0 && !l.SkipBad {
-		return fmt.Errorf("the store has changed since the file was checked: %w; %d rows are stored: run the import again", &BadLinesError{r}, r.Stored)
+		return fmt.Errorf("the store has changed since the file was checked: %w; %d rows are stored: run the import again",
+			&BadLinesError{r}, r.Stored)
 	}
 	return nil
 }
@@ -532,11 +535,14 @@ func (l *reading) call(ctx context.Context, rows []*entry, options *adminv1.Impo
 	store := l.Store.GetId()
 	switch l.Kind {
 	case Products:
-		return l.api.ImportProducts(ctx, &adminv1.ImportProductsRequest{Store: store, Products: messages[*storefrontv1.Product](rows), Options: options})
+		return l.api.ImportProducts(ctx, &adminv1.ImportProductsRequest{Store: store,
+			Products: messages[*storefrontv1.Product](rows), Options: options})
 	case Customers:
-		return l.api.ImportCustomers(ctx, &adminv1.ImportCustomersRequest{Store: store, Customers: messages[*storefrontv1.Customer](rows), Options: options})
+		return l.api.ImportCustomers(ctx, &adminv1.ImportCustomersRequest{Store: store,
+			Customers: messages[*storefrontv1.Customer](rows), Options: options})
 	default:
-		return l.api.ImportOrders(ctx, &adminv1.ImportOrdersRequest{Store: store, Orders: messages[*storefrontv1.Order](rows), Options: options})
+		return l.api.ImportOrders(ctx, &adminv1.ImportOrdersRequest{Store: store, Orders: messages[*storefrontv1.Order](rows),
+			Options: options})
 	}
 }
 

@@ -126,7 +126,10 @@ func (b *orders) plan(ctx context.Context, tx *ent.Tx, _ *ent.Store) (fresh, cha
 	b.fresh, there = split(&b.batch, b.rows, "id", orderID, known)
 	steps := []func(context.Context, *ent.Tx) error{b.freeReferences, b.holdBuyers, b.holdLinks, b.freeItems, b.countForCustomers}
 	if b.options.GetUpdate() {
-		steps = append([]func(context.Context, *ent.Tx) error{func(ctx context.Context, tx *ent.Tx) error { return b.update(ctx, tx, there) }}, steps...)
+		steps = append([]func(context.Context, *ent.Tx) error{func(ctx context.Context, tx *ent.Tx) error {
+			return b.update(ctx, tx,
+				there)
+		}}, steps...)
 	} else if len(b.fresh) == 0 {
 		return 0, 0, nil
 	}
@@ -162,7 +165,10 @@ func (b *orders) update(ctx context.Context, tx *ent.Tx, rows []row[orderRow]) e
 	if err != nil {
 		return err
 	}
-	left, named := held(b.fresh, used, func(o *orderRow) string { return o.order.Reference }, func(o *orderRow, id uuid.UUID) { o.order.ID = id })
+	left, named := held(b.fresh, used, func(o *orderRow) string { return o.order.Reference }, func(o *orderRow,
+		id uuid.UUID) {
+		o.order.ID = id
+	})
 	b.fresh, rows = left, append(rows, named...)
 	there, err := db.LockRows(ctx, b.db, tx.Order.Query().
 		Where(order.StoreID(b.t.ID), among(order.FieldID, idsOf(rows, orderID))).Order(order.ByID()))

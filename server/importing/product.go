@@ -95,7 +95,10 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx, s *ent.Store) (fresh, c
 		if err != nil {
 			return 0, 0, err
 		}
-		left, named := held(b.fresh, used, func(p *ent.Product) string { return p.Slug }, func(p *ent.Product, id uuid.UUID) { p.ID = id })
+		left, named := held(b.fresh, used, func(p *ent.Product) string { return p.Slug }, func(p *ent.Product,
+			id uuid.UUID) {
+			p.ID = id
+		})
 		b.fresh = left
 		if changed, err = b.update(ctx, tx, append(there, named...)); err != nil {
 			return 0, 0, err

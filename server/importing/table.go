@@ -61,7 +61,8 @@ func fold(name string) string {
 }
 
 func newTable(s source, read func(*table) (line, error)) *table {
-	t := &table{source: s, places: map[string]int{}, fields: map[string]string{}, of: map[string][]int{}, groups: map[uint64]uint64{}, seed: maphash.MakeSeed()}
+	t := &table{source: s, places: map[string]int{}, fields: map[string]string{}, of: map[string][]int{},
+		groups: map[uint64]uint64{}, seed: maphash.MakeSeed()}
 	rank := map[string]int{}
 	for _, field := range slices.Sorted(maps.Keys(s.columns)) {
 		for i, name := range s.columns[field] {

@@ -209,7 +209,8 @@ func (l *lines) record(separator rune) (text string, values []string, at int, er
 	values, err = r.Read()
 	if malformed, ok := errors.AsType[*csv.ParseError](err); ok {
 		return text, nil, at, &LineError{
-			Line: at, Problem: fmt.Sprintf("is no CSV: %v in character %d of line %d", malformed.Err, malformed.Column, at+malformed.Line-1),
+			Line: at, Problem: fmt.Sprintf("is no CSV: %v in character %d of line %d", malformed.Err, malformed.Column,
+				at+malformed.Line-1),
 		}
 	}
 	return text, values, at, err

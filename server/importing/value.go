@@ -66,7 +66,8 @@ var layouts = []string{
 var clocks = []string{"", " 15:04", " 15:04:05", ", 15:04", ", 15:04:05", " 3:04 PM", " 3:04PM", ", 3:04 PM"}
 
 // tokens are the parts of --date-format in time.Parse's layouts.
-var tokens = strings.NewReplacer("YYYY", "2006", "YY", "06", "MMM", "Jan", "MM", "01", "DD", "02", "M", "1", "D", "2", "HH", "15", "hh", "03", "mm", "04", "ss", "05")
+var tokens = strings.NewReplacer("YYYY", "2006", "YY", "06", "MMM", "Jan", "MM", "01", "DD", "02", "M", "1", "D", "2", "HH",
+	"15", "hh", "03", "mm", "04", "ss", "05")
 
 var knownFormat = regexp.MustCompile(`^[YMDHhms \t/.,:T-]+$`)
 
@@ -74,7 +75,8 @@ var knownFormat = regexp.MustCompile(`^[YMDHhms \t/.,:T-]+$`)
 func layoutOf(format string) (string, error) {
 	layout := tokens.Replace(format)
 	if format != "" && (!knownFormat.MatchString(format) || !strings.Contains(format, "YY") || !strings.Contains(format, "M") || !strings.Contains(format, "D")) {
-		return "", fmt.Errorf("%w: --date-format %s: must be of YYYY, MM and DD, such as DD/MM/YYYY or MM/DD/YYYY HH:mm", ErrOptions, format)
+		return "", fmt.Errorf("%w: --date-format %s: must be of YYYY, MM and DD, such as DD/MM/YYYY or MM/DD/YYYY HH:mm",
+			ErrOptions, format)
 	}
 	return layout, nil
 }
@@ -100,7 +102,8 @@ func momentOf(text, layout string) (time.Time, error) {
 		case b > 12:
 			tries = []string{"1" + d[2] + "2" + d[2] + "2006"}
 		default:
-			return time.Time{}, fmt.Errorf("can be read in two ways: say which with --date-format DD%sMM%sYYYY or MM%sDD%sYYYY", d[2], d[2], d[2], d[2])
+			return time.Time{}, fmt.Errorf("can be read in two ways: say which with --date-format DD%sMM%sYYYY or MM%sDD%sYYYY", d[2],
+				d[2], d[2], d[2])
 		}
 	}
 	for _, layout := range tries {
