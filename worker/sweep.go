@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/queue"
 )
 
@@ -31,16 +30,13 @@ func (w *Worker) sweepOnce(ctx context.Context) {
 	start := time.Now()
 	limited, cancel := context.WithTimeout(ctx, w.sweepTimeout)
 	defer cancel()
-	swept, err := w.queue.Sweep(limited, w.config.Retention)
+	rows, err := w.queue.Sweep(limited, w.config.Retention)
 	switch {
-	case errors.Is(err, db.ErrClock), errors.Is(err, queue.ErrLeapt):
-		w.config.Logger.WarnContext(ctx, "nothing swept", "reason", err)
+	case errors.Is(err, queue.ErrHeld):
+		w.config.Logger.InfoContext(ctx, "nothing swept", "reason", err)
 	case err != nil && ctx.Err() == nil:
 		w.config.Logger.ErrorContext(ctx, "sweep", "error", err)
-	case len(swept.Partitions) > 0 || swept.Rows > 0:
-		w.config.Logger.InfoContext(ctx, "swept", "partitions", swept.Partitions, "rows", swept.Rows, "duration_ms", inMilliseconds(time.Since(start)))
-	}
-	for _, left := range swept.Left {
-		w.config.Logger.InfoContext(ctx, "left for the next sweep", "reason", left)
+	case rows > 0:
+		w.config.Logger.InfoContext(ctx, "swept", "rows", rows, "duration_ms", inMilliseconds(time.Since(start)))
 	}
 }

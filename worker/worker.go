@@ -181,7 +181,7 @@ func (w *Worker) Run(ctx context.Context) {
 	recording.Go(func() { w.record(working) })
 	loops.Go(func() { w.dispatch(ctx, working) })
 	loops.Go(func() { w.sweep(ctx) })
-	loops.Go(func() { w.config.DB.WatchClock(ctx, w.config.Logger) })
+	loops.Go(func() { w.config.DB.WatchClock(ctx) })
 	loops.Go(func() { count.On(w.config.DB).Keep(ctx, w.config.Logger) })
 	loops.Go(func() { w.resend(ctx) })
 	loops.Go(func() { w.cancel(ctx) })

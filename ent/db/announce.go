@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"net"
 	"net/url"
 	"strconv"
@@ -90,7 +89,7 @@ type notifier struct {
 }
 
 func newNotifier(connect *connector, databaseURL string) *notifier {
-	return &notifier{connect: connect, url: spreadHosts(databaseURL), signal: make(chan struct{}, 1), ended: make(chan struct{})}
+	return &notifier{connect: connect, url: databaseURL, signal: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
 func (n *notifier) announce() {
@@ -133,7 +132,7 @@ func (n *notifier) close() {
 
 func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	signal := make(chan struct{}, 1)
-	listener := pq.NewDialListener(listenerDialer{newDialer(), n.connect.history}, listenerURL(n.url), leastReconnect, mostReconnect, nil)
+	listener := pq.NewDialListener(listenerDialer{newDialer()}, listenerURL(n.url), leastReconnect, mostReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
 		// It waits for its first connection, and asks again while the server refuses, as a standby does.
@@ -163,35 +162,23 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 }
 
 // listenerDialer dials for a listener, whose driver waits for each answer without limit.
-type listenerDialer struct {
-	dialer
-	history *timelines
-}
+type listenerDialer struct{ dialer }
 
 // DialContext connects.
 func (d listenerDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return d.heard(d.dialer.DialContext(ctx, network, address))
+	socket, err := d.dialer.DialContext(ctx, network, address)
+	return &heard{Conn: socket}, err
 }
 
 // DialTimeout connects within the time.
 func (d listenerDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
-	return d.heard(d.dialer.DialTimeout(network, address, timeout))
+	socket, err := d.dialer.DialTimeout(network, address, timeout)
+	return &heard{Conn: socket}, err
 }
 
-func (d listenerDialer) heard(socket net.Conn, err error) (net.Conn, error) {
-	if err != nil {
-		return nil, err
-	}
-	if d.history.isOld(socket.RemoteAddr()) {
-		return nil, errors.Join(errOldPrimary, socket.Close())
-	}
-	return &heard{Conn: socket, history: d.history}, nil
-}
-
-// heard is a connection that breaks if nothing is heard on it for mostSilence, or once its server was replaced.
+// heard is a connection that breaks if nothing is heard on it for mostSilence.
 type heard struct {
 	net.Conn
-	history *timelines
 	bounded atomic.Bool // by a deadline of the driver's, while it connects
 }
 
@@ -207,9 +194,6 @@ func (h *heard) Read(p []byte) (int, error) {
 		if err := h.SetReadDeadline(time.Now().Add(mostSilence)); err != nil {
 			return 0, err
 		}
-	}
-	if h.history.isOld(h.RemoteAddr()) {
-		return 0, errOldPrimary
 	}
 	return h.Conn.Read(p)
 }

@@ -83,7 +83,7 @@ func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	listening, writing := open(t, url), open(t, url)
 	signal := listening.Listen(t.Context())
 	require.Eventually(t, func() bool {
-		return count(t, listening, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND state = 'idle' AND datname = current_database()") == 1
+		return dbtest.Count(t, listening, "pg_stat_activity WHERE query LIKE 'LISTEN%' AND state = 'idle' AND datname = current_database()") == 1
 	}, hang, 10*time.Millisecond)
 	writing.Announce()
 	require.NoError(t, writing.Close())
@@ -99,7 +99,7 @@ func TestAListenerOnAStandbyIsHeardOnceItIsPromoted(t *testing.T) {
 	s := open(t, standby.URL())
 	signal := s.Listen(t.Context())
 	require.Eventually(t, func() bool {
-		return count(t, s, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == 1
+		return dbtest.Count(t, s, "pg_stat_activity WHERE query LIKE 'LISTEN%'") == 1
 	}, hang, 10*time.Millisecond, "it has not asked yet")
 	require.NoError(t, primary.Crash(t.Context()))
 	require.NoError(t, standby.Promote(t.Context()))
@@ -121,7 +121,7 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 		signal := s.Listen(ctx)
 		if s.Dialect() == "postgres" {
 			require.Eventually(t, func() bool {
-				return count(t, s, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND state = 'idle' AND datname = current_database()") == 1
+				return dbtest.Count(t, s, "pg_stat_activity WHERE query LIKE 'LISTEN%' AND state = 'idle' AND datname = current_database()") == 1
 			}, hang, 10*time.Millisecond)
 		}
 		owner := tenant.Store{ID: uuid.New(), Slug: "atelier", Currency: "XAF"}
@@ -150,14 +150,14 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 			return webhook(ctx, tx, hook.OrderPaid, hook.ProductPublished).Exec(ctx)
 		}))
 		customer("a@example.com")
-		require.Equal(t, 1, count(t, s, "SELECT count(*) FROM events"), "the event is kept")
-		require.Zero(t, count(t, s, "SELECT count(*) FROM outbox"), "though nobody subscribes to it")
+		require.Equal(t, 1, dbtest.Count(t, s, "events"), "the event is kept")
+		require.Zero(t, dbtest.Count(t, s, "outbox"), "though nobody subscribes to it")
 
 		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 			return webhook(ctx, tx, hook.OrderPaid, hook.CustomerCreated).Exec(ctx)
 		}))
 		customer("b@example.com")
-		require.Equal(t, 1, count(t, s, "SELECT count(*) FROM outbox o JOIN events e ON e.id = o.event_id AND e.type = o.type AND e.store_id = o.store_id"))
+		require.Equal(t, 1, dbtest.Count(t, s, "outbox o JOIN events e ON e.id = o.event_id AND e.type = o.type AND e.store_id = o.store_id"))
 		requireSignal(t, signal, "what is queued is not announced")
 	})
 }

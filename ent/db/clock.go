@@ -2,27 +2,16 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 )
 
 const (
-	// ClockTolerance is the reported difference between a process's clock and the database's: smaller
-	// ones are ignored.
-	ClockTolerance = time.Minute
-	// ClockLimit is the difference from which the process deletes nothing: one of the two clocks is
-	// wrong, and it cannot decide which.
-	ClockLimit = time.Hour
-
 	// clockInterval is how often WatchClock reads the database's clock.
 	clockInterval = 10 * time.Second
 	// clockTimeout bounds one such reading.
 	clockTimeout = 5 * time.Second
-	// clockReminder is how often a lasting difference is logged again.
-	clockReminder = time.Hour
 )
 
 // clock is the time for everything in the database. On PostgreSQL it is the database's, so that a
@@ -78,15 +67,6 @@ type ClockReading struct {
 // Beyond reports whether the clocks certainly differ by more than limit.
 func (r ClockReading) Beyond(limit time.Duration) bool { return r.Offset.Abs()-r.Doubt > limit }
 
-// String is a sentence for operators: "this process's clock is 3m0s ahead of the database's".
-func (r ClockReading) String() string {
-	way := "ahead of"
-	if r.Offset < 0 {
-		way = "behind"
-	}
-	return fmt.Sprintf("this process's clock is %v %s the database's", r.Offset.Abs().Round(time.Millisecond), way)
-}
-
 // ReadClock queries the database's time, sets Now by it, and compares it with this process's clock.
 // On SQLite the two are one clock. The error is the database's.
 func (s *DB) ReadClock(ctx context.Context) (ClockReading, error) {
@@ -122,19 +102,13 @@ func (k *clock) learn(read, sent, answered time.Time) {
 // negative if behind. WatchClock reads every 10 seconds.
 func (s *DB) ClockOffset() time.Duration { return time.Duration(s.clock.offset.Load()) }
 
-// WatchClock follows the database's clock until the context ends. While the clocks differ by more
-// than ClockTolerance it logs that, once and then every hour, and once more when the difference
-// ends.
-func (s *DB) WatchClock(ctx context.Context, log *slog.Logger) {
-	w := clockWatch{log: log}
+// WatchClock follows the database's clock until the context ends.
+func (s *DB) WatchClock(ctx context.Context) {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
 	for {
 		reading, cancel := context.WithTimeout(ctx, clockTimeout)
-		// While the database is away nothing is stored, and other parts report it.
-		if r, err := s.ReadClock(reading); err == nil {
-			w.see(ctx, r, time.Now())
-		}
+		_, _ = s.ReadClock(reading) // while the database is away nothing is stored
 		cancel()
 		select {
 		case <-ctx.Done():
@@ -143,37 +117,3 @@ func (s *DB) WatchClock(ctx context.Context, log *slog.Logger) {
 		}
 	}
 }
-
-// clockWatch decides when to log a difference.
-type clockWatch struct {
-	log    *slog.Logger
-	grave  int       // what was last logged: 0 nothing, 1 beyond the tolerance, 2 beyond the limit
-	logged time.Time // when
-}
-
-func (w *clockWatch) see(ctx context.Context, r ClockReading, now time.Time) {
-	grave := 0
-	switch {
-	case r.Beyond(ClockLimit):
-		grave = 2
-	case r.Beyond(ClockTolerance):
-		grave = 1
-	}
-	if grave == w.grave && (grave == 0 || now.Sub(w.logged) < clockReminder) {
-		return
-	}
-	w.grave, w.logged = grave, now
-	attrs := []any{"process_ahead_seconds", r.Offset.Seconds(), "remedy", "let NTP set the clocks of both machines"}
-	switch grave {
-	case 0:
-		w.log.InfoContext(ctx, "this process's clock agrees with the database's again")
-	case 1:
-		w.log.WarnContext(ctx, r.String()+"; times are the database's", attrs...)
-	case 2:
-		w.log.ErrorContext(ctx, r.String()+"; times are the database's, and this process deletes nothing that is old", attrs...)
-	}
-}
-
-// ErrClock means that nothing is deleted because this process's clock and the database's differ by
-// more than ClockLimit.
-var ErrClock = errors.New("the clocks differ too much to delete by age")

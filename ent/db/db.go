@@ -70,8 +70,6 @@ type Config struct {
 
 	// unkept turns off the cache of prepared statements, for comparison.
 	unkept bool
-	// history is that of several hosts of PostgreSQL; nil for one.
-	history *timelines
 	// sessions are those of PostgreSQL's pools.
 	sessions *sessions
 }
@@ -100,8 +98,6 @@ type dialect struct {
 	name string // of entgo.io/ent/dialect
 	// attempts bounds how often WithTx runs a transaction that loses to others.
 	attempts int
-	// partitioned are the tables that are cut into days.
-	partitioned []string
 	// versions counts the tables of migrations: none or one.
 	versions string
 	// findElsewhere returns ErrSearchPath if the tables are in another schema.
@@ -157,7 +153,7 @@ func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 	if c.unkept {
 		kept = 0
 	}
-	made := &connector{Connector: inner, kept: kept, remote: remote, observe: c.Observe, history: c.history, sessions: c.sessions}
+	made := &connector{Connector: inner, kept: kept, remote: remote, observe: c.Observe, sessions: c.sessions}
 	if remote {
 		made.settings, made.watch = settingsStatement(c.settings()), pq.SetNoticeHandler
 	}

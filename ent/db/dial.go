@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"net"
 	"sync/atomic"
 	"time"
@@ -32,13 +31,9 @@ func newDialer() dialer {
 	}}}
 }
 
-// DialContext connects, except to a server that the context is to avoid, and stores the socket in the
-// context's place for it.
+// DialContext connects, and stores the socket in the context's place for it.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	socket, err := d.Dialer.DialContext(ctx, network, address)
-	if avoid, _ := ctx.Value(avoidKey{}).(map[string]bool); err == nil && avoid[socket.RemoteAddr().String()] {
-		return nil, errors.Join(errOldPrimary, socket.Close())
-	}
 	if place, ok := ctx.Value(socketKey{}).(*net.Conn); ok && err == nil {
 		*place = socket
 	}

@@ -20,7 +20,6 @@ import (
 // SQLSTATE codes of PostgreSQL, its documentation's appendix A.
 const (
 	codeUniqueViolation      = "23505"
-	codeCheckViolation       = "23514"
 	codeSerializationFailure = "40001"
 	codeDeadlockDetected     = "40P01"
 	codeFeatureNotSupported  = "0A000" // a changed result type of a cached plan, or a standby
@@ -31,7 +30,6 @@ const (
 	codeUndefinedTable       = "42P01"
 	codeLockNotAvailable     = "55P03"
 	codeQueryCanceled        = "57014"
-	codeTooYoung             = "SF001" // raised by DropPartition's block
 	codeAdminShutdown        = "57P01"
 	codeCrashShutdown        = "57P02"
 	codeCannotConnectNow     = "57P03"
@@ -46,7 +44,6 @@ const (
 // language of lc_messages, its routine is not.
 const (
 	routineStalePlan     = "RevalidateCachedQuery"
-	routineWrongDay      = "ExecPartitionCheckEmitError"
 	routineNotReplicated = "SyncRepWaitForLSN"
 )
 
@@ -151,7 +148,7 @@ func isLost(err error) bool {
 // be retried.
 func isRetryable(err error) bool {
 	if code, ok := postgresCode(err); ok {
-		return code == codeSerializationFailure || code == codeDeadlockDetected || isStale(err) || isRepartitioned(err)
+		return code == codeSerializationFailure || code == codeDeadlockDetected || isStale(err)
 	}
 	return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
 }
@@ -169,13 +166,6 @@ func isStale(err error) bool {
 		return true
 	}
 	return e.Code == codeFeatureNotSupported && e.Routine == routineStalePlan
-}
-
-// isRepartitioned reports whether a row was about to enter the default partition while its day got
-// a partition of its own.
-func isRepartitioned(err error) bool {
-	e, ok := errors.AsType[*pq.Error](err)
-	return ok && e.Code == codeCheckViolation && e.Routine == routineWrongDay
 }
 
 func postgresCode(err error) (string, bool) {

@@ -17,7 +17,7 @@ import (
 // The texts are German, as a server with lc_messages=de_DE.UTF-8 writes them: none of them may matter.
 func TestPostgresErrorsAreTakenByCodeAndRoutine(t *testing.T) {
 	t.Parallel()
-	type kinds struct{ unreachable, lost, stale, repartitioned, retryable bool }
+	type kinds struct{ unreachable, lost, stale, retryable bool }
 	for name, row := range map[string]struct {
 		code, routine, text string
 		want                kinds
@@ -39,7 +39,6 @@ func TestPostgresErrorsAreTakenByCodeAndRoutine(t *testing.T) {
 		"another client's statement":            {"08P01", "exec_bind_message", "Bind-Nachricht enthält 2 Parameter", kinds{unreachable: true, stale: true, retryable: true}},
 		"a statement of a name that is taken":   {"42P05", "StorePreparedStatement", "vorbereitete Anweisung existiert bereits", kinds{unreachable: true, stale: true, retryable: true}},
 		"a table that is not there":             {"42P01", "parserOpenTable", "Relation existiert nicht", kinds{unreachable: true}},
-		"a row whose day has a partition now":   {"23514", "ExecPartitionCheckEmitError", "verletzt Partitions-Constraint", kinds{repartitioned: true, retryable: true}},
 		"a row that a constraint refuses":       {"23514", "ExecConstraints", "verletzt Check-Constraint", kinds{}},
 		"a full disk":                           {"53100", "mdextend", "konnte Datei nicht erweitern: Auf dem Gerät ist kein Speicherplatz mehr verfügbar", kinds{unreachable: true}},
 		"no memory":                             {"53200", "AllocSetAlloc", "Speicher aufgebraucht", kinds{unreachable: true}},
@@ -56,7 +55,7 @@ func TestPostgresErrorsAreTakenByCodeAndRoutine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := error(&pq.Error{Code: pqerror.Code(row.code), Routine: row.routine, Message: row.text, Severity: "ERROR"})
-			require.Equal(t, row.want, kinds{IsUnreachable(err), isLost(err), isStale(err), isRepartitioned(err), isRetryable(err)})
+			require.Equal(t, row.want, kinds{IsUnreachable(err), isLost(err), isStale(err), isRetryable(err)})
 			if row.want.lost {
 				c := connect(t, &fakeConn{fail: err}, 5, true)
 				_, got := c.ExecContext(t.Context(), "INSERT INTO t VALUES ($1)", oneArg)

@@ -1,10 +1,7 @@
 package db
 
 import (
-	"context"
 	"database/sql"
-	"log/slog"
-	"time"
 )
 
 // Unkept returns the configuration with the keeping of prepared statements turned off.
@@ -13,10 +10,5 @@ func (c Config) Unkept() Config {
 	return c
 }
 
-// WatchForTest is what WatchClock does with each look.
-func WatchForTest(log *slog.Logger) func(context.Context, ClockReading, time.Time) {
-	return (&clockWatch{log: log}).see
-}
-
-// Migrator is the pool for changes of the schema and of the days.
+// Migrator is the pool for changes of the schema.
 func (s *DB) Migrator() (*sql.DB, error) { return s.migrator() }

@@ -29,12 +29,6 @@ func (s *DB) Migrate(ctx context.Context, report func(Migration)) error {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	err = remedied(s.migrate(ctx, db, report))
-	if err == nil {
-		// If a table is in use, rows go to the default partition and a worker makes the rest.
-		if err = s.MakePartitions(ctx); IsPutOff(err) {
-			err = nil
-		}
-	}
 	if closing := db.Close(); err == nil && closing != nil {
 		err = fmt.Errorf("migrate: %w", closing)
 	}

@@ -37,10 +37,9 @@ const (
 )
 
 var postgres = &dialect{
-	name:        entdialect.Postgres,
-	attempts:    8,
-	partitioned: Partitioned(),
-	versions:    "SELECT count(to_regclass('" + goose.DefaultTablename + "'))",
+	name:     entdialect.Postgres,
+	attempts: 8,
+	versions: "SELECT count(to_regclass('" + goose.DefaultTablename + "'))",
 	provider: func(pool *sql.DB, files fs.FS) (*goose.Provider, error) {
 		locker, err := lock.NewPostgresSessionLocker(
 			lock.WithLockTimeout(1, lockTries), lock.WithUnlockTimeout(1, unlockTries))
@@ -66,9 +65,6 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	connect, err := postgresConnector(c.URL)
 	if err != nil {
 		return nil, err
-	}
-	if cfg, err := postgresConfig(c.URL); err == nil && len(cfg.Multi) > 0 {
-		c.history = &timelines{of: map[string]int64{}}
 	}
 	c.sessions = &sessions{of: map[string]*conn{}}
 	conns := c.MaxConns
@@ -164,7 +160,7 @@ func postgresConnector(text string) (driver.Connector, error) {
 // plain returns a connector of connections without the settings and the kept statements of the pools. As
 // theirs, a round trip ends with its context, also if the server never answers.
 func (c Config) plain(connect driver.Connector) *connector {
-	return &connector{Connector: connect, remote: true, observe: func(string) {}, history: c.history}
+	return &connector{Connector: connect, remote: true, observe: func(string) {}}
 }
 
 // openProber returns the connections for checking the database itself: two, to compare their sessions. They
@@ -186,13 +182,12 @@ func limit(pool *sql.DB, conns int) {
 
 // postgresConfig reads a PostgreSQL URL. Its error is ErrURL.
 func postgresConfig(text string) (pq.Config, error) {
-	text = spreadHosts(text)
 	// Neither error below is shown: both quote parts of the URL, and a password with a character that
 	// is not percent-encoded may be in any part of it.
 	u, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(text, u.Scheme+"://") {
 		return pq.Config{}, fmt.Errorf("%w: not a PostgreSQL URL; write postgres://user:password@host:port/name, "+
-			"special characters percent-encoded", ErrURL)
+			"special characters percent-encoded; several hosts are postgres://user@/name?host=A,B&port=5432,5432", ErrURL)
 	}
 	cfg, err := pq.NewConfig(text)
 	if err != nil {

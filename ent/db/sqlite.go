@@ -108,7 +108,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		writer:     writer,
 		admissions: admissions,
 		prober:     reader,
-		announcer:  &watcher{path: path, open: func() (*sql.DB, error) { return c.openFile(path, "deferred", reads, "query_only(1)") }},
+		announcer:  &watcher{open: func() (*sql.DB, error) { return c.openFile(path, "deferred", reads, "query_only(1)") }},
 		clock:      newClock(c),
 		migrator: func() (*sql.DB, error) {
 			// Rebuilding a table drops it, which with foreign keys on would delete the rows that refer to

@@ -48,7 +48,6 @@ type connector struct {
 	watch func(conn driver.Conn, notice func(*pq.Error))
 	// observe is called once for each round trip.
 	observe func(query string)
-	history *timelines
 	// sessions compares those of the connections; nil does not.
 	sessions *sessions
 }
@@ -57,7 +56,7 @@ type connector struct {
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	var socket net.Conn
 	ctx = context.WithValue(ctx, socketKey{}, &socket)
-	inner, err := c.history.connect(ctx, c.Connector, &socket)
+	inner, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, &connectError{err}
 	}
@@ -65,7 +64,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, fmt.Errorf("connections of type %T are not supported", inner)
 	}
-	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: c.observe, history: c.history, sessions: c.sessions}
+	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: c.observe, sessions: c.sessions}
 	if c.settings != "" {
 		defer cn.bound(ctx)()
 		if _, err := full.ExecContext(ctx, c.settings, nil); err != nil {
@@ -122,7 +121,6 @@ type conn struct {
 	kept    *simplelru.LRU[string, *statement]
 	remote  bool     // PostgreSQL: a network away, and one result at a time
 	socket  net.Conn // nil if there is none
-	history *timelines
 	observe func(query string)
 	open    int // results being read
 	inTx    bool
@@ -341,7 +339,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 
 // IsValid implements driver.Validator.
 func (c *conn) IsValid() bool {
-	return !c.broken && (c.sessions == nil || c.shared == c.sessions.shared.Load()) && (c.socket == nil || !c.history.isOld(c.socket.RemoteAddr())) && c.innerConn.IsValid()
+	return !c.broken && (c.sessions == nil || c.shared == c.sessions.shared.Load()) && c.innerConn.IsValid()
 }
 
 // CheckNamedValue implements driver.NamedValueChecker.

@@ -50,7 +50,6 @@ var withoutStore = map[string]string{
 func TestKeysHaveTheirStore(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{})
-	dbtest.MakePartitions(t, s)
 	// names is the list of a relation's columns with these numbers.
 	names := func(relation, numbers string) string {
 		return "SELECT array_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = " + relation + " AND a.attnum = ANY (" + numbers + ")"

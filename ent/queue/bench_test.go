@@ -33,7 +33,6 @@ func forEachLoaded(b *testing.B, f func(b *testing.B, l *loaded, size int)) {
 		for _, size := range []int{1, 50} {
 			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
 				s := dbtest.New(b, name, db.Config{Settings: queue.Settings()})
-				require.NoError(b, s.MakePartitions(b.Context()))
 				l := &loaded{DB: s, b: b, q: queue.On(s), event: id.At(s.Now())}
 				l.lane = queue.Lane{StoreID: uuid.New(), WebhookID: uuid.New()}
 				ctx := tenant.With(b.Context(), tenant.Store{ID: l.lane.StoreID, Slug: "atelier"}, tenant.Actor{Type: tenant.ActorOperator})

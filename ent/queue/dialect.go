@@ -30,11 +30,9 @@ type dialect struct {
 	// The clause of a SELECT that locks its rows, and of one that skips rows locked by others.
 	forUpdate, skipLocked string
 	contains              string // whether an event's payload contains text $5
-	// singleWriter is true where one transaction at a time writes.
+	// singleWriter is true where one transaction at a time writes, on one machine with one clock.
 	singleWriter bool
-	// leftover ends the names of the tables from which Sweep deletes row by row.
-	leftover string
-	claim    func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
+	claim        func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
 }
 
 var (
@@ -50,7 +48,6 @@ var (
 		skipLocked: " FOR UPDATE SKIP LOCKED",
 		contains:   "position(lower($5::text) IN lower(convert_from(payload, 'UTF8'))) > 0",
 		claim:      claimPostgres,
-		leftover:   "_default", // whole days are dropped
 	}
 	// Times are those of the store's clock, in milliseconds.
 	sqlite = &dialect{

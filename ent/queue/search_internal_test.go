@@ -39,7 +39,6 @@ func wasteful(plan string) []string {
 func TestWorkIsFoundByIndexes(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{Settings: Settings()})
-	dbtest.MakePartitions(t, s)
 	owner, webhook := uuid.New(), uuid.New()
 	want, err := rowset([]Want{{Lane{owner, webhook, true}, 20}})
 	require.NoError(t, err)
@@ -80,7 +79,6 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 	}
 	_, err = s.Writer().Exec("ANALYZE")
 	require.NoError(t, err)
-	// Over the days that there are partitions of.
 	const stamp = `(lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint + n * 20000), 12, '0') || '7000' || '8000' || lpad(to_hex(n), 12, '0'))::uuid`
 	fill(`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
  SELECT CASE WHEN n = 1 THEN $1::uuid ELSE gen_random_uuid() END, 'x', n, 'x', 'XAF', 'CM', '{}', '[]', now(), now()

@@ -7,8 +7,8 @@ import (
 	"entgo.io/ent/schema/field"
 )
 
-// ClockMark is the database's time when old data was last looked for. If the clock has leapt since,
-// nothing is deleted for a while, because data that looks old may be new.
+// ClockMark is the time on SQLite when old data was last looked for. Without a recent one nothing is
+// deleted for a while, because data that looks old may be new.
 type ClockMark struct{ ent.Schema }
 
 // Annotations of clock marks.
@@ -20,7 +20,7 @@ func (ClockMark) Annotations() []schema.Annotation {
 func (ClockMark) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("id").Immutable().Comment("what is swept: journal"),
-		field.Time("seen_at").Comment("by the database's clock"),
-		field.Time("held_until").Optional().Nillable().Comment("nothing is deleted before: the clock leapt"),
+		field.Time("seen_at").Comment("by the machine's clock"),
+		field.Time("held_until").Optional().Nillable().Comment("nothing is deleted before"),
 	}
 }

@@ -8,8 +8,7 @@ import (
 )
 
 // Event is the envelope of what happened, in the exact bytes that are signed and sent. A row is
-// written once and never changed; on PostgreSQL the table is partitioned by day on its ids, which
-// sort by time.
+// written once and never changed. Ids sort by time.
 type Event struct{ ent.Schema }
 
 // Fields of an event. It has no edges: an event stays true whatever happens to the rows.

@@ -10,8 +10,7 @@ import (
 )
 
 // FinishedDelivery is a delivery that has ended, with all its attempts. A row is written once and
-// never changed; on PostgreSQL the table is partitioned by day on its ids, which sort by time, so
-// that old data is dropped a day at a time.
+// never changed. Ids sort by time.
 type FinishedDelivery struct{ ent.Schema }
 
 // Annotations of finished deliveries.

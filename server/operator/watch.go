@@ -223,7 +223,7 @@ func (w *watch) look(ctx context.Context, pass func([]uuid.UUID, time.Time) erro
 }
 
 // page reads the ids of events from a time on, and after an id. An id begins with the time of its event,
-// so both bounds are times; on PostgreSQL the bound of ids leaves out the partitions of earlier days.
+// so both bounds are times.
 func (w *watch) page(ctx context.Context, from time.Time, after uuid.UUID) ([]uuid.UUID, error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()

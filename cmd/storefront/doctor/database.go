@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -49,13 +48,13 @@ func Open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	return s, ok(check, "reached")
 }
 
-// Database looks at an open database: its version, whether it can be written, its extensions, its schema, its clock,
-// and the days that it is cut into.
+// Database looks at an open database: its version, whether it can be written, its extensions, its schema and
+// its clock.
 func Database(ctx context.Context, s *db.DB) []Finding {
 	if s.Dialect() == dialect.SQLite {
 		return []Finding{sqliteVersion(ctx, s), schema(ctx, s)}
 	}
-	return []Finding{postgresVersion(ctx, s), writable(ctx, s), extensionsOf(ctx, s), schema(ctx, s), clock(ctx, s), partitions(ctx, s)}
+	return []Finding{postgresVersion(ctx, s), writable(ctx, s), extensionsOf(ctx, s), schema(ctx, s), clock(ctx, s)}
 }
 
 // broken is the finding of a check whose look at the database failed.
@@ -206,53 +205,8 @@ func clock(ctx context.Context, s *db.DB) Finding {
 	}
 	skew := r.Offset.Abs().Round(100 * time.Millisecond) // no better known on a busy machine
 	switch {
-	case r.Beyond(db.ClockLimit):
-		return fail(check, "let NTP set the clocks of both machines; `date -u` on each shows which is wrong",
-			"the database's clock is %v %s this machine's: a worker here deletes nothing that is old", skew, way)
 	case r.Beyond(mostSkew):
 		return warn(check, "let NTP set the clocks of both machines", "the database's clock is %v %s this machine's", skew, way)
 	}
 	return ok(check, "within %v of the database's", mostSkew)
-}
-
-// leastDaysAhead is how many days to come must have their partitions before it is worth a word.
-const leastDaysAhead = 3
-
-func partitions(ctx context.Context, s *db.DB) Finding {
-	const check = "partitions"
-	there, err := s.Partitions(ctx)
-	if err != nil {
-		return broken(check, err)
-	}
-	today := s.Now().Truncate(24 * time.Hour)
-	ahead := 1 << 30
-	for _, table := range db.Partitioned() {
-		days := 0
-		for slices.Contains(there, db.Partition{Table: table, Day: today.AddDate(0, 0, days)}) {
-			days++
-		}
-		ahead = min(ahead, days)
-	}
-	remedy, by := "run a worker, which makes them each day, or `storefront migrate up` once", ""
-	switch other, err := owner(ctx, s); {
-	case err != nil:
-		return broken(check, err)
-	case other != "":
-		by = ", by " + other + " alone"
-		remedy = "run a worker as the database's user " + other + ", who owns the tables; a worker as this user can neither make nor delete days"
-	}
-	switch {
-	case ahead == 0:
-		return warn(check, remedy, "today has none: its events and deliveries share one table with all days that have none")
-	case ahead < leastDaysAhead:
-		return warn(check, remedy, "made for %s only%s", plural(ahead, "day"), by)
-	}
-	return ok(check, "made for %d days%s", ahead, by)
-}
-
-// owner reports who may make and drop the days, if that is not this user.
-func owner(ctx context.Context, s *db.DB) (name string, err error) {
-	err = s.Reader().QueryRowContext(ctx, `SELECT coalesce((SELECT pg_get_userbyid(relowner) FROM pg_class
- WHERE oid = to_regclass('events') AND NOT pg_has_role(relowner, 'USAGE')), '')`).Scan(&name)
-	return name, err
 }

@@ -79,13 +79,12 @@ func Outbox(ctx context.Context, s *db.DB, used bool) Finding {
 	return ok(check, "waiting: %s; deliveries overdue: %d%s", plural(waiting, "event"), overdue, listening(ctx, s))
 }
 
-// Sweeps looks at whether workers delete what is too old, or wait because the database's clock has
-// leapt.
+// Sweeps looks at whether workers delete what is too old, or wait because the machine's clock may be wrong.
 func Sweeps(ctx context.Context, s *db.DB) Finding {
 	const check = "sweeps"
-	switch err := queue.CheckClock(ctx, s); {
-	case errors.Is(err, queue.ErrLeapt):
-		return warn(check, "see that the clock of the database's machine is right, and let NTP keep it so; after weeks without a worker there is nothing to do",
+	switch err := queue.CheckHeld(ctx, s); {
+	case errors.Is(err, queue.ErrHeld):
+		return warn(check, "see that this machine's clock is right, and let NTP keep it so; on the first day, and after one without a worker, there is nothing else to do",
 			"%v", err)
 	case err != nil:
 		return broken(check, err)

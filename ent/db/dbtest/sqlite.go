@@ -55,9 +55,5 @@ func migrate(url string) error {
 		return err
 	}
 	err = s.Migrate(ctx, func(db.Migration) {})
-	if err == nil {
-		// Migrate leaves to the workers what it could not make at once.
-		err = NotPutOff(func() error { return s.MakePartitions(ctx) })
-	}
 	return errors.Join(err, s.Close())
 }

@@ -1,15 +1,13 @@
 // Package drift compares a database's tables with ent/schema and returns the SQL that would add
-// what is missing. It covers only what ent models: partitions belong to the migrations.
+// what is missing. It covers only what ent models.
 package drift
 
 import (
 	"bytes"
 	"context"
 	"regexp"
-	"slices"
 	"sync"
 
-	"ariga.io/atlas/sql/postgres"
 	atlas "ariga.io/atlas/sql/schema"
 	entsql "entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/schema"
@@ -40,15 +38,10 @@ func Missing(ctx context.Context, s *db.DB) (string, error) {
 	return string(bytes.ReplaceAll(text, []byte("\n\t "), []byte("\n\t"))), nil
 }
 
-// asModelled hides what ent does not model: the partitions of a table, and the store in the keys of
-// what belongs to one.
+// asModelled hides what ent does not model: the store in the keys of what belongs to one.
 func asModelled(next schema.Differ) schema.Differ {
 	return schema.DiffFunc(func(current, desired *atlas.Schema) ([]atlas.Change, error) {
 		for _, t := range current.Tables {
-			t.Attrs = slices.DeleteFunc(t.Attrs, func(a atlas.Attr) bool {
-				_, partition := a.(*postgres.Partition)
-				return partition
-			})
 			hideStore(t)
 		}
 		return next.Diff(current, desired)
