@@ -18,6 +18,11 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/cache \
 RUN install -d -o 65532 -g 65532 /out/data
 
 FROM scratch
+ARG VERSION= COMMIT=
+LABEL org.opencontainers.image.title="storefront" \
+      org.opencontainers.image.description="The API of online stores" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$COMMIT"
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/storefront /storefront
 COPY --from=build --chown=65532:65532 /out/data /data
@@ -25,8 +30,8 @@ USER 65532:65532
 WORKDIR /data
 VOLUME /data
 # The operator's listener stays on the container's loopback address unless STOREFRONT_ADMIN_ADDR
-# says otherwise. There is no shell here, and so no HEALTHCHECK: ask /readyz on that listener from
-# outside, as Kubernetes probes and load balancers do.
+# says otherwise. Whether a server, or a worker with that setting, is ready tells `/storefront health`;
+# Kubernetes probes and load balancers ask /readyz on that listener.
 EXPOSE 8080
 ENTRYPOINT ["/storefront"]
 CMD ["server"]

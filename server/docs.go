@@ -9,8 +9,16 @@ import (
 
 // docsMounts is the reference of the public API on the operator's listener.
 func (s *Server) docsMounts() []mount {
-	pages := docs.New(s.publicAddress)
+	pages := docs.New(s.config.ownAddress(s.publicAddress))
 	return []mount{{docs.Path, pages}, {docs.Path + "/", pages}}
+}
+
+// ownAddress is the API's public address where it is set, else how a request tells it.
+func (c Config) ownAddress(of func(*http.Request) string) func(*http.Request) string {
+	if c.APIURL == "" {
+		return of
+	}
+	return func(*http.Request) string { return c.APIURL }
 }
 
 // publicAddress is the address of the public listener on this machine; "" if it is for others too, who reach it
@@ -23,8 +31,8 @@ func (s *Server) publicAddress(*http.Request) string {
 }
 
 // withDocs puts the reference beside what a listener serves.
-func withDocs(api http.Handler) http.Handler {
-	pages := docs.New(docs.Own)
+func withDocs(own func(*http.Request) string, api http.Handler) http.Handler {
+	pages := docs.New(own)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if docs.Covers(r.URL.Path) {
 			pages.ServeHTTP(w, r)

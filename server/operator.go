@@ -70,7 +70,7 @@ func (s *Server) adminMux() *http.ServeMux {
 // publicHandler is what the public listener serves.
 func (s *Server) publicHandler() http.Handler {
 	if s.config.PublicDocs {
-		return withDocs(s.edge)
+		return withDocs(s.config.ownAddress(docs.Own), s.edge)
 	}
 	return s.edge
 }

@@ -2,10 +2,12 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpcreflect"
+	_ "google.golang.org/grpc/health/grpc_health_v1" // grpc.health.v1, which grpchealth serves under a name of its own
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
@@ -30,9 +32,12 @@ func (publicFiles) FindDescriptorByName(name protoreflect.FullName) (protoreflec
 	return protoregistry.GlobalFiles.FindDescriptorByName(name)
 }
 
-// reflection returns gRPC reflection for the named services of the API, in both its versions, by path.
+// healthService is the name of the gRPC health service.
+const healthService = "grpc.health.v1.Health"
+
+// reflection returns gRPC reflection for the named services of the API and the health service, in both its versions, by path.
 func reflection(names []string, options ...connect.HandlerOption) map[string]http.Handler {
-	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string { return names }), grpcreflect.WithDescriptorResolver(publicFiles{}))
+	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string { return append(slices.Clone(names), healthService) }), grpcreflect.WithDescriptorResolver(publicFiles{}))
 	path, handler := grpcreflect.NewHandlerV1(reflector, options...)
 	alpha, alphaHandler := grpcreflect.NewHandlerV1Alpha(reflector, options...)
 	return map[string]http.Handler{path + "ServerReflectionInfo": handler, alpha + "ServerReflectionInfo": alphaHandler}

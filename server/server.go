@@ -73,6 +73,9 @@ type Config struct {
 	// PublicDocs also serves the reference on the public listener; the operator's listener always has
 	// it.
 	PublicDocs bool
+	// APIURL is the public address of the API, such as https://api.example.com, that the reference shows; empty means
+	// the one that its reader used.
+	APIURL string
 	// Metrics is the registry behind /metrics, to which the server adds its own metrics; nil makes
 	// one with those of the process.
 	Metrics *prometheus.Registry

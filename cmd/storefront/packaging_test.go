@@ -47,6 +47,7 @@ func TestComposeFileFitsTheCommands(t *testing.T) {
 	var file struct {
 		Services map[string]struct {
 			Image       string
+			Build       struct{ Args map[string]string }
 			Command     []string
 			Environment map[string]string
 			ReadOnly    bool          `yaml:"read_only"`
@@ -72,7 +73,11 @@ func TestComposeFileFitsTheCommands(t *testing.T) {
 		}
 		require.True(t, s.ReadOnly, name)
 		require.Equal(t, []string{"ALL"}, s.CapDrop, name)
+		require.Equal(t, map[string]string{"VERSION": "${VERSION:-}", "COMMIT": "${COMMIT:-}"}, s.Build.Args, name)
 		if name != "migrate" {
+			require.NotEmpty(t, s.Environment["STOREFRONT_ADMIN_ADDR"], "health asks there")
+			require.Equal(t, []string{"CMD", "/storefront"}, s.Healthcheck.Test[:2], name)
+			requireCommand(t, s.Healthcheck.Test[2:]...)
 			require.Greater(t, s.Grace, grace, name)
 			require.Equal(t, "service_completed_successfully", s.DependsOn["migrate"].Condition, name)
 		}
@@ -141,6 +146,23 @@ func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 			require.Contains(t, u["Unit.After"][0], "storefront-migrate.service", path)
 		}
 	}
+}
+
+// The sample of the settings is read by systemd and by a shell, as commands on the machine need it.
+func TestSampleOfSettingsIsReadByAShell(t *testing.T) {
+	t.Parallel()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell here")
+	}
+	text, err := os.ReadFile("systemd/storefront.env")
+	require.NoError(t, err)
+	for _, name := range anyVariable.FindAllString(string(text), -1) {
+		requireVariable(t, name)
+	}
+	out, err := exec.CommandContext(t.Context(), shell, "-ec", ". ./systemd/storefront.env; echo $STOREFRONT_DATABASE_URL $STOREFRONT_ADDR").Output()
+	require.NoError(t, err)
+	require.Equal(t, "postgres://storefront:PASSWORD@127.0.0.1:5432/storefront 127.0.0.1:8080\n", string(out))
 }
 
 func TestSystemdAcceptsTheUnits(t *testing.T) {

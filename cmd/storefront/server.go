@@ -25,6 +25,7 @@ type serverCmd struct {
 	adminToken
 	OldAdminToken  string    `placeholder:"TOKEN" help:"A token that still lets the operator in while --admin-token takes its place. Better set as STOREFRONT_OLD_ADMIN_TOKEN."`
 	PublicURL      publicURL `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug (default: http://localhost:3000)."`
+	APIURL         apiURL    `name:"api-url" clears:"" placeholder:"URL" help:"Public address of the API, such as https://api.example.com, that the reference at /docs and its openapi.json show (default: the one that their reader used)."`
 	DisableAfter   positive  `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as set for the worker."`
 	RequestTimeout timeout   `default:"10s" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock."`
 	Migrate        bool      `help:"Bring the schema up to date first."`
@@ -150,6 +151,7 @@ func (c *serverCmd) serve(s *session) error {
 		DB: handle, Logger: logger, Options: options,
 		DrainDelay: time.Duration(c.DrainDelay), MaxConnections: int(c.MaxConnections),
 		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog), Platform: platform, PublicDocs: bool(c.Docs),
+		APIURL: string(c.APIURL),
 	}
 	for _, n := range c.TrustedProxies {
 		if n.prefix.IsValid() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -223,6 +224,22 @@ func (u *publicURL) UnmarshalText(text []byte) error {
 		return fmt.Errorf("must be an http or https address without a query, such as https://shops.example.com, not %q", text)
 	}
 	*u = publicURL(strings.TrimSpace(value))
+	return nil
+}
+
+// apiURL is the public address of the API; empty is the default.
+type apiURL string
+
+// origin is an address without a path: nothing that HTML or JSON would escape.
+var origin = regexp.MustCompile(`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d+)?$`)
+
+// UnmarshalText reads an http or https address without a path.
+func (u *apiURL) UnmarshalText(text []byte) error {
+	value := strings.TrimSuffix(strings.TrimSpace(string(text)), "/")
+	if value != "" && !origin.MatchString(value) {
+		return fmt.Errorf("must be an http or https address without a path, such as https://api.example.com, not %q", text)
+	}
+	*u = apiURL(value)
 	return nil
 }
 

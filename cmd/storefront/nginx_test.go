@@ -1,0 +1,162 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpcreflect"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"go.storefront.example/ent/db/dbtest"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+)
+
+// freeAddress is an address of this machine that nothing listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	return l.Addr().String()
+}
+
+// nginx.conf is a complete example: it is run as it is, but for addresses and paths.
+func TestNginxInFront(t *testing.T) {
+	t.Parallel()
+	nginx, err := exec.LookPath("nginx")
+	if err != nil {
+		if os.Getenv("STOREFRONT_TEST_REQUIRE") != "" {
+			require.NoError(t, err)
+		}
+		t.Skip("there is no nginx here")
+	}
+	i := installation{t, map[string]string{
+		"STOREFRONT_DATABASE_URL": dbtest.URL(t, dbtest.Postgres), "STOREFRONT_TRUSTED_PROXIES": "127.0.0.1", "STOREFRONT_DOCS": "on",
+		"STOREFRONT_API_URL": "https://api.example.com", "STOREFRONT_DRAIN_DELAY": "200ms",
+	}}
+	i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "EUR", "--country", "FR")
+	var key struct{ Key string }
+	i.run(&key, "key", "create", "--store", "s", "--name", "k", "--scopes", "products:read", "--expires", "30d")
+	one, other, front := freeAddress(t), freeAddress(t), freeAddress(t)
+	serve := func(addr string) *process {
+		return i.start("storefront", "listening", "server", "--addr", addr, "--admin-addr", "127.0.0.1:0")
+	}
+	servers := []*process{serve(one), serve(other)}
+
+	folder := t.TempDir()
+	// The certificate of a test server, which is never asked for.
+	certified := httptest.NewTLSServer(http.NotFoundHandler())
+	defer certified.Close()
+	text, err := os.ReadFile("nginx.conf")
+	require.NoError(t, err)
+	config := strings.NewReplacer(
+		"10.0.0.1:8080", one, "10.0.0.2:8080", other, "listen 443", "listen "+front,
+		"/etc/nginx/storefront.crt", filepath.Join(folder, "crt"), "/etc/nginx/storefront.key", filepath.Join(folder, "key"),
+		"events {}", "events {}\npid "+folder+"/pid;\nuser "+owner()+";",
+		"http {", "http {\naccess_log off;\nclient_body_temp_path "+folder+"/body;\nproxy_temp_path "+folder+"/proxy;\nfastcgi_temp_path "+
+			folder+"/fastcgi;\nuwsgi_temp_path "+folder+"/uwsgi;\nscgi_temp_path "+folder+"/scgi;",
+	).Replace(string(text))
+	writeCertificate(t, certified.TLS.Certificates[0], folder)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "nginx.conf"), []byte(config), 0o600))
+	// Without the test's context, which would kill it and leave its workers behind.
+	c := exec.Command(nginx, "-e", "stderr", "-p", folder, "-c", filepath.Join(folder, "nginx.conf"), "-g", "daemon off;")
+	c.Stderr = os.Stderr
+	require.NoError(t, c.Start())
+	t.Cleanup(func() {
+		_ = c.Process.Signal(os.Interrupt)
+		_ = c.Wait()
+	})
+	caller := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // A certificate of the test's own.
+	}}
+	get := func(path string) (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+front+path, nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+key.Key)
+		answer, err := caller.Do(r)
+		if err != nil {
+			return 0, err.Error()
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		return answer.StatusCode, string(body)
+	}
+	require.Eventually(t, func() bool { status, _ := get("/v1/products"); return status == http.StatusOK }, 20*time.Second, 50*time.Millisecond)
+
+	for _, options := range [][]connect.ClientOption{{connect.WithGRPC()}, {connect.WithGRPCWeb()}, {connect.WithProtoJSON()}} {
+		products := storefrontv1connect.NewProductServiceClient(caller, "https://"+front, options...)
+		ctx, call := connect.NewClientContext(t.Context())
+		call.RequestHeader().Set("Authorization", "Bearer "+key.Key)
+		_, err := products.ListProducts(ctx, &storefrontv1.ListProductsRequest{})
+		require.NoError(t, err)
+	}
+	stream := grpcreflect.NewClient(caller, "https://"+front).NewStream(t.Context())
+	names, err := stream.ListServices()
+	require.NoError(t, err)
+	require.Contains(t, names, protoreflect.FullName("grpc.health.v1.Health"))
+	files, err := stream.FileContainingSymbol("grpc.health.v1.Health")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	_, err = stream.Close()
+	require.NoError(t, err)
+
+	for _, path := range []string{"/docs", "/docs/openapi.json"} {
+		status, page := get(path)
+		require.Equal(t, http.StatusOK, status)
+		require.Contains(t, page, "https://api.example.com", path)
+		require.NotContains(t, page, front, path)
+	}
+
+	// One server after the other is restarted; callers notice nothing.
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n, addr := range []string{one, other} {
+			servers[n].stop()
+			servers[n] = serve(addr)
+		}
+	}()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		case <-time.After(100 * time.Millisecond):
+		}
+		status, body := get("/docs")
+		require.Equal(t, http.StatusOK, status, body)
+	}
+}
+
+// owner is who runs the test: nginx must not leave its user for one who may not read the test's folder.
+func owner() string {
+	out, err := exec.Command("id", "-un").Output()
+	if err != nil {
+		return "root"
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// writeCertificate writes a certificate and its key as nginx reads them.
+func writeCertificate(t *testing.T, c tls.Certificate, folder string) {
+	t.Helper()
+	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
+	require.NoError(t, err)
+	for name, block := range map[string]*pem.Block{"crt": {Type: "CERTIFICATE", Bytes: c.Certificate[0]}, "key": {Type: "PRIVATE KEY", Bytes: key}} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), pem.EncodeToMemory(block), 0o600))
+	}
+}
