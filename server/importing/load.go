@@ -167,11 +167,9 @@ type entry struct {
 
 // refuse adds a problem of a field, unless the field has one.
 func (e *entry) refuse(field, problem string) {
-	column, line, value := field, e.line, ""
+	column, line, value := field, e.line, member(e.object, field)
 	if e.place != nil {
 		column, line, value = e.place(field)
-	} else {
-		value = member(e.object, field)
 	}
 	for _, b := range e.bad {
 		if b.Column == column {

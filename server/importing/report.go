@@ -84,9 +84,9 @@ func (r *Remark) Text(unit string) string {
 	}
 	text.WriteString(r.Problem)
 	if len(r.Values) > 0 {
-		quoted := make([]string, len(r.Values))
-		for i, v := range r.Values {
-			quoted[i] = `"` + v + `"`
+		var quoted []string
+		for _, v := range r.Values {
+			quoted = append(quoted, `"`+v+`"`)
 		}
 		if r.more {
 			quoted = append(quoted, "…")
