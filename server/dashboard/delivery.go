@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -137,9 +136,6 @@ func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*admi
 	}
 	return rows, nil
 }
-
-// soon is how near an attempt must be for its page to wait for it.
-const soon = time.Minute
 
 // refreshSeconds is how often a page that waits for an attempt is loaded where no script does it.
 const refreshSeconds = 3

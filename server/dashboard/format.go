@@ -136,7 +136,7 @@ func badge(state string) string {
 	return "quiet"
 }
 
-// state is what a reader sees of a delivery's state. Live marks one that changes in a moment.
+// state is what a reader sees of a delivery's state. Live marks one whose attempt is due or being made.
 type state struct {
 	Text, Look string
 	Live       bool
@@ -149,7 +149,7 @@ func stateOf(now time.Time, d *adminv1.Delivery) state {
 		return s
 	}
 	next := d.GetNextAttemptAt()
-	s.Live = next == nil || next.AsTime().Sub(now) < soon
+	s.Live = next == nil || !next.AsTime().After(now)
 	if d.GetAttemptCount() > 0 {
 		s.Text, s.Look = retrying+" now", "warn"
 		if next != nil {
