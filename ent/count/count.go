@@ -21,12 +21,12 @@ package count
 import (
 	"context"
 	"database/sql"
-	"errors"
+	_ "embed"
 	"fmt"
 	"log/slog"
 	"time"
 
-	"entgo.io/ent/dialect"
+	entdialect "entgo.io/ent/dialect"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/resource"
@@ -43,23 +43,60 @@ const (
 	foldTimeout = 15 * time.Second
 )
 
+// dialect is what differs between the databases.
+type dialect struct {
+	postgres bool
+	day      string // of a row's created_at, as the triggers have it
+	// exclusive begins a transaction beside which nobody folds, at one snapshot from then on; "" where there
+	// is one writer.
+	exclusive string
+	isolation sql.IsolationLevel
+	// counted are the tables that hold counts and differences.
+	counted []string
+}
+
+var (
+	//go:embed count.sql
+	file       string
+	statements = db.Statements(file)
+
+	postgres = &dialect{
+		postgres: true,
+		day:      "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
+		// Counting may take longer than a request. The snapshot begins after the lock is held.
+		exclusive: "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
+		isolation: sql.LevelRepeatableRead,
+		counted:   []string{"row_counts", "row_deltas"},
+	}
+	sqlite = &dialect{
+		day:     "created_at / 86400000 - (created_at % 86400000 < 0)",
+		counted: []string{"row_counts"}, // the other one is a view
+	}
+)
+
 // Counts keeps the counts of a database. Goroutines may share it.
-type Counts struct{ db *db.DB }
+type Counts struct {
+	db      *db.DB
+	dialect *dialect
+}
 
 // On returns the counts of the database.
-func On(s *db.DB) *Counts { return &Counts{s} }
+func On(s *db.DB) *Counts {
+	if s.Dialect() == entdialect.Postgres {
+		return &Counts{s, postgres}
+	}
+	return &Counts{s, sqlite}
+}
 
 // Lists returns a reader of lists.
 func (c *Counts) Lists() resource.Lists {
-	return resource.Lists{Querier: c.db.Reader(), Postgres: c.postgres()}
+	return resource.Lists{Querier: c.db.Reader(), Postgres: c.dialect.postgres}
 }
-
-func (c *Counts) postgres() bool { return c.db.Dialect() == dialect.Postgres }
 
 // Keep folds until the context ends, or returns at once where there is nothing to fold. Any number of
 // processes may do so at once.
 func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
-	for c.postgres() && ctx.Err() == nil {
+	for c.dialect.postgres && ctx.Err() == nil {
 		start := time.Now()
 		limited, cancel := context.WithTimeout(ctx, foldTimeout)
 		folded, err := c.Fold(limited)
@@ -81,51 +118,14 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// fold is the statement that deletes differences, skipping those that another process folds, and adds
-// them to the counts in the order of their keys, so that two statements never deadlock.
-const fold = `WITH taken AS (
-  DELETE FROM row_deltas WHERE (store_id, id) IN (SELECT store_id, id FROM row_deltas ORDER BY store_id, id LIMIT $1 FOR UPDATE SKIP LOCKED)
-  RETURNING store_id, kind, day, status, type, change),
- added AS (
-  INSERT INTO row_counts AS c (store_id, kind, days, first_day, status, type, total)
-  SELECT store_id, kind, days, first_day, status, type, sum(change) FROM (
-    SELECT store_id, kind, 1 AS days, day AS first_day, status, type, change FROM taken
-    UNION ALL SELECT store_id, kind, 32, day & -32, status, type, change FROM taken) t
-  GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(change) <> 0 ORDER BY 1, 2, 3, 4, 5, 6
-  ON CONFLICT (store_id, kind, days, first_day, status, type) DO UPDATE SET total = c.total + excluded.total)
- SELECT count(*) FROM taken`
-
-// Fold adds a batch of differences to the counts and returns how many there were.
-func (c *Counts) Fold(ctx context.Context) (int, error) {
-	if !c.postgres() {
+// Fold adds a batch of differences to the counts and returns how many there were; on SQLite there are none.
+// It skips those that another process folds, and adds in the order of their keys, so that two never deadlock.
+func (c *Counts) Fold(ctx context.Context) (n int, err error) {
+	if !c.dialect.postgres {
 		return 0, nil
 	}
-	var n int
-	if err := c.db.Writer().QueryRowContext(ctx, fold, foldBatch).Scan(&n); err != nil {
+	if err := c.db.Writer().QueryRowContext(ctx, statements["fold"], foldBatch).Scan(&n); err != nil {
 		return 0, fmt.Errorf("fold the counts: %w", err)
 	}
 	return n, nil
-}
-
-// atomically runs do in one transaction at one snapshot, while nobody folds.
-func (c *Counts) atomically(ctx context.Context, do func(tx *sql.Tx) error) error {
-	options := &sql.TxOptions{}
-	if c.postgres() {
-		options.Isolation = sql.LevelRepeatableRead
-	}
-	tx, err := c.db.Writer().BeginTx(ctx, options)
-	if err != nil {
-		return err
-	}
-	if c.postgres() {
-		// Counting may take longer than a request. The snapshot begins after the lock is held.
-		_, err = tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE")
-	}
-	if err == nil {
-		err = do(tx)
-	}
-	if err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -24,70 +25,56 @@ func facets(kind string) string {
 	return "'' AS status, '' AS type"
 }
 
-// dayOf is the day of a row's created_at in SQL, as the triggers have it.
-func (c *Counts) dayOf() string {
-	if c.postgres() {
-		return "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'"
-	}
-	return "created_at / 86400000 - (created_at % 86400000 < 0)"
+// statement returns a statement of count.sql for a kind.
+func (d *dialect) statement(name, kind string) string {
+	return strings.NewReplacer("{kind}", kind, "{day}", d.day, "{facets}", facets(kind)).Replace(statements[name])
 }
 
 // Recount counts all rows of a store again, and returns how many there are. Totals that are right stay so
 // meanwhile.
 func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err error) {
 	for _, kind := range Kinds() {
-		err := c.atomically(ctx, func(tx *sql.Tx) error {
-			n, err := c.recount(ctx, tx, kind, store)
-			rows += n
-			return err
-		})
+		n, err := c.recount(ctx, kind, store)
 		if err != nil {
 			return rows, fmt.Errorf("count the %s: %w", kind, err)
 		}
+		rows += n
 	}
 	return rows, nil
 }
 
-func (c *Counts) recount(ctx context.Context, tx *sql.Tx, kind string, store uuid.UUID) (rows int64, err error) {
-	tables := []string{"row_counts"}
-	if c.postgres() { // on SQLite the other one is a view
-		tables = append(tables, "row_deltas")
+// recount counts a kind in one transaction, beside which nobody folds.
+func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (rows int64, err error) {
+	tx, err := c.db.Writer().BeginTx(ctx, &sql.TxOptions{Isolation: c.dialect.isolation})
+	if err != nil {
+		return 0, err
 	}
-	for _, table := range tables {
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
+	if c.dialect.exclusive != "" {
+		if _, err := tx.ExecContext(ctx, c.dialect.exclusive); err != nil {
+			return 0, err
+		}
+	}
+	for _, table := range c.dialect.counted {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE store_id = $1 AND kind = $2", store, kind); err != nil {
 			return 0, err
 		}
 	}
-	const into = "INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total) "
-	if _, err := tx.ExecContext(ctx, into+"SELECT store_id, '"+kind+"', 1, day, status, type, count(*)"+
-		" FROM (SELECT store_id, "+c.dayOf()+" AS day, "+facets(kind)+" FROM "+kind+" WHERE store_id = $1) r GROUP BY store_id, day, status, type", store); err != nil {
+	for _, name := range []string{"days", "wide"} {
+		if _, err := tx.ExecContext(ctx, c.dialect.statement(name, kind), store); err != nil {
+			return 0, err
+		}
+	}
+	if err := tx.QueryRowContext(ctx, c.dialect.statement("total", kind), store).Scan(&rows); err != nil {
 		return 0, err
 	}
-	if _, err := tx.ExecContext(ctx, into+"SELECT store_id, kind, 32, first_day & -32, status, type, sum(total) FROM row_counts"+
-		" WHERE store_id = $1 AND kind = $2 AND days = 1 GROUP BY store_id, kind, first_day & -32, status, type", store, kind); err != nil {
-		return 0, err
-	}
-	err = tx.QueryRowContext(ctx, "SELECT COALESCE(CAST(sum(total) AS bigint), 0) FROM row_counts WHERE store_id = $1 AND kind = $2 AND days = 32", store, kind).Scan(&rows)
-	return rows, err
+	return rows, tx.Commit()
 }
 
 // Wrong returns how many buckets of a store are wrong, for each kind and width. It counts all rows of the
 // store in one statement.
 func (c *Counts) Wrong(ctx context.Context, store uuid.UUID, kind string) (buckets int, err error) {
-	deltas := ""
-	if c.postgres() {
-		deltas = `
-  UNION ALL SELECT 1, day, status, type, change FROM row_deltas WHERE store_id = $1 AND kind = $2
-  UNION ALL SELECT 32, day & -32, status, type, change FROM row_deltas WHERE store_id = $1 AND kind = $2`
-	}
-	err = c.db.Reader().QueryRowContext(ctx, `WITH found AS MATERIALIZED (
-  SELECT day, status, type, count(*) AS total FROM (SELECT `+c.dayOf()+` AS day, `+facets(kind)+` FROM `+kind+` WHERE store_id = $1) r GROUP BY day, status, type)
- SELECT count(*) FROM (SELECT 1 FROM (
-  SELECT 1 AS days, day, status, type, -total AS total FROM found
-  UNION ALL SELECT 32, day & -32, status, type, -total FROM found
-  UNION ALL SELECT days, first_day, status, type, total FROM row_counts WHERE store_id = $1 AND kind = $2`+deltas+`
- ) b GROUP BY days, day, status, type HAVING sum(total) <> 0) w`, store, kind).Scan(&buckets)
-	if err != nil {
+	if err := c.db.Reader().QueryRowContext(ctx, c.dialect.statement("wrong", kind), store).Scan(&buckets); err != nil {
 		return 0, fmt.Errorf("compare the counts of %s: %w", kind, err)
 	}
 	return buckets, nil

@@ -42,7 +42,7 @@ var (
 	sqliteSQL string
 
 	postgres = &dialect{
-		statements: read(postgresSQL),
+		statements: db.Statements(postgresSQL),
 		moment:     "COALESCE($%d::timestamptz, now())",
 		forUpdate:  " FOR UPDATE",
 		skipLocked: " FOR UPDATE SKIP LOCKED",
@@ -51,7 +51,7 @@ var (
 	}
 	// Times are those of the store's clock, in milliseconds.
 	sqlite = &dialect{
-		statements:   read(sqliteSQL),
+		statements:   db.Statements(sqliteSQL),
 		moment:       "$%d",
 		contains:     "instr(lower(CAST(payload AS TEXT)), lower($5)) > 0",
 		singleWriter: true,
@@ -64,16 +64,6 @@ func dialectOf(s *db.DB) *dialect {
 		return sqlite
 	}
 	return postgres
-}
-
-// read splits a file of statements, each below a line "-- name: …".
-func read(file string) map[string]string {
-	statements := map[string]string{}
-	for _, part := range strings.Split(file, "-- name: ")[1:] {
-		name, text, _ := strings.Cut(part, "\n")
-		statements[name] = strings.TrimSpace(text)
-	}
-	return statements
 }
 
 // present is the present in a statement whose argument n is the store's Moment.
