@@ -24,7 +24,7 @@ var emptyable = map[string][]string{
 	"order create":    {"customer-name", "note"},
 	"link create":     {"cover-url", "description", "expires-at", "max-payments", "thank-you-message"},
 	"link update":     {"amount", "cover-url", "description", "expires-at", "max-payments", "min-amount", "thank-you-message"},
-	"server":          {"api-url", "public-url", "trusted-proxies"},
+	"server":          {"api-url", "brand-color", "brand-logo", "brand-name", "frame-ancestors", "public-url", "sign-in-url", "trusted-proxies"},
 	"worker":          {"admin-addr"},
 }
 
