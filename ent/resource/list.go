@@ -71,7 +71,7 @@ func (f *filter) search(condition string) {
 // all of it, every store's part, and then every row. So such a text is compared with something that the
 // index does not have.
 func (l Lists) compared(column string, texts ...string) string {
-	if l.Postgres && slices.ContainsFunc(texts, hasNoTrigram) {
+	if l.dialect().trigrams && slices.ContainsFunc(texts, hasNoTrigram) {
 		return "(" + column + " || '')"
 	}
 	return column
@@ -106,7 +106,7 @@ func hasNoTrigram(text string) bool {
 // match in all: both at one moment, because one statement reads them. scan takes one row, whose
 // first column is the total.
 func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total *int64, scan func(*sql.Rows) error) error {
-	s := &statement{filter: f, list: what, postgres: l.Postgres}
+	s := &statement{filter: f, list: what, dialect: l.dialect()}
 	build := s.plain
 	if !f.plain && s.hasWholeDay() {
 		build = s.summed

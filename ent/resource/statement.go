@@ -45,8 +45,52 @@ func nextDay(at time.Time) int64 { return Day(at.Add(day - time.Millisecond)) }
 type statement struct {
 	*filter
 	list
-	postgres bool
-	upto     string // the moment of to as a condition has it; empty without one
+	dialect *dialect
+	upto    string // the moment of to as a condition has it; empty without one
+}
+
+// dialect is what differs between the databases.
+type dialect struct {
+	// trigrams is whether a search reads an index of trigrams.
+	trigrams bool
+	// deltas is whether differences wait beside the counts.
+	deltas bool
+	// page adds to a page's conditions or limit that a page beyond the end is not looked for.
+	page func(where, offset, limit string) (string, string)
+	// until is the condition of a list's end and of the end of a day.
+	until func(s *statement, day string) string
+}
+
+var (
+	postgres = &dialect{
+		trigrams: true,
+		deltas:   true,
+		page: func(where, offset, limit string) (string, string) {
+			return where + " AND " + offset + " < (SELECT total FROM counted)", limit
+		},
+		until: func(s *statement, day string) string {
+			return s.before() + " AND created_at < to_timestamp(" + day + " * 86400.0)"
+		},
+	}
+	sqlite = &dialect{
+		page: func(where, offset, limit string) (string, string) {
+			return where, "(CASE WHEN " + offset + " < (SELECT total FROM counted) THEN " + limit + " ELSE 0 END)"
+		},
+		until: func(s *statement, day string) string {
+			if s.upto == "" {
+				return " AND created_at < " + day + " * 86400000"
+			}
+			// It would begin at one bound and compare each row with the other.
+			return " AND created_at < min(" + s.upto + ", " + day + " * 86400000)"
+		},
+	}
+)
+
+func (l Lists) dialect() *dialect {
+	if l.Postgres {
+		return postgres
+	}
+	return sqlite
 }
 
 // store is the argument of every statement that comes first.
@@ -75,19 +119,13 @@ func (s *statement) plain(page Page) string {
 	}
 	total := "SELECT count(*) AS total FROM " + s.table + " WHERE " + store + s.where
 	offset := s.number(page.Offset)
-	// A page beyond the end is not looked for.
-	where, limit := s.where, strconv.Itoa(page.Size)
-	if s.postgres {
-		where += " AND " + offset + " < (SELECT total FROM counted)"
-	} else {
-		limit = "(CASE WHEN " + offset + " < (SELECT total FROM counted) THEN " + limit + " ELSE 0 END)"
-	}
+	where, limit := s.dialect.page(s.where, offset, strconv.Itoa(page.Size))
 	if page.Offset > 0 {
 		limit += " OFFSET " + offset
 	}
 	counted := "WITH counted AS MATERIALIZED (" + total + ")\n"
 	switch {
-	case s.text && s.postgres:
+	case s.text && s.dialect.trigrams:
 		return counted + s.rows("counted", s.searched(where, limit), true)
 	case s.text: // which the index has; looking a row up for each text would take longer
 		return counted + s.rows("counted", s.inOrder("id", where, limit), true)
@@ -160,15 +198,7 @@ func (s *statement) summed(page Page) string {
   UNION ALL SELECT day, skip FROM (` + begins("(SELECT day, 1 AS days, sum(total) AS total FROM ("+s.buckets(1,
 		">= (SELECT day FROM place WHERE days = 32)", "< (SELECT day + 32 FROM place WHERE days = 32)")+") b GROUP BY day) d", "days", "(SELECT skip FROM place)") + `) w)
 `
-	where := s.where
-	switch end := "(SELECT day + 1 FROM spot)"; {
-	case s.postgres:
-		where += s.before() + " AND created_at < to_timestamp(" + end + " * 86400.0)"
-	case s.upto == "":
-		where += " AND created_at < " + end + " * 86400000"
-	default: // SQLite begins at one bound and compares each row with another
-		where += " AND created_at < min(" + s.upto + ", " + end + " * 86400000)"
-	}
+	where := s.where + s.dialect.until(s, "(SELECT day + 1 FROM spot)")
 	limit += " OFFSET COALESCE(CAST((SELECT skip FROM spot) AS bigint), 0)"
 	return query + s.rows(total, s.page(where, limit, page), true)
 }
@@ -244,7 +274,7 @@ func (s *statement) buckets(days int, bounds ...string) string {
 	}
 	of := store + " AND kind = '" + s.table + "'" + s.counted
 	text := "SELECT first_day AS day, total FROM row_counts WHERE " + of + " AND days = " + strconv.Itoa(days) + within("first_day")
-	if s.postgres {
+	if s.dialect.deltas {
 		first := "day"
 		if days == WideDays {
 			first = "(day & -32)"
