@@ -221,7 +221,7 @@ func refusalExchanges() []exchange {
 			return request{line: "GET /v1/store"}
 		}},
 		{name: "internal_error", service: fresh, prepare: func(b *bench) request {
-			_, err := b.installation.db.Writer().Exec("DROP TABLE order_items")
+			_, err := b.installation.db.Writer().Exec("ALTER TABLE order_items RENAME COLUMN title TO other")
 			require.NoError(b, err)
 			return request{line: "GET /v1/orders/0195e000-0000-7000-8000-000000000000"}
 		}},

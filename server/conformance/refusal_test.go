@@ -76,7 +76,7 @@ var occasions = []occasion{
 		return b
 	})},
 	{code: "internal_error", service: fresh, prepare: state(func(b *bench) *bench {
-		_, err := b.installation.db.Writer().Exec("DROP TABLE api_keys")
+		_, err := b.installation.db.Writer().Exec("ALTER TABLE api_keys RENAME COLUMN scopes TO other")
 		require.NoError(b, err)
 		return b
 	})},
