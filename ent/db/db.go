@@ -98,6 +98,10 @@ type dialect struct {
 	name string // of entgo.io/ent/dialect
 	// attempts bounds how often WithTx runs a transaction that loses to others.
 	attempts int
+	// rowLocks is whether rows can be locked, as where several write at a time.
+	rowLocks bool
+	// checkpoints is whether CheckpointBeside has something to do.
+	checkpoints bool
 	// versions counts the tables of migrations: none or one.
 	versions string
 	// findElsewhere returns ErrSearchPath if the tables are in another schema.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	entdialect "entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 
 	"go.storefront.example/ent/hook"
@@ -33,7 +32,7 @@ func (s *DB) Change(ctx context.Context, change func(ctx context.Context, tx *en
 func Lock[Q interface {
 	ForUpdate(opts ...sql.LockOption) Q
 }](s *DB, q Q) Q {
-	if s.Dialect() == entdialect.Postgres {
+	if s.dialect.rowLocks {
 		return q.ForUpdate(sql.WithLockClause("FOR NO KEY UPDATE"))
 	}
 	return q

@@ -39,6 +39,7 @@ const (
 var postgres = &dialect{
 	name:     entdialect.Postgres,
 	attempts: 8,
+	rowLocks: true,
 	versions: "SELECT count(to_regclass('" + goose.DefaultTablename + "'))",
 	provider: func(pool *sql.DB, files fs.FS) (*goose.Provider, error) {
 		locker, err := lock.NewPostgresSessionLocker(

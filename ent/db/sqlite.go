@@ -32,9 +32,10 @@ const (
 )
 
 var sqliteFile = &dialect{
-	name:     entdialect.SQLite,
-	attempts: 2, // each attempt has already waited for the lock
-	versions: "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + goose.DefaultTablename + "'",
+	name:        entdialect.SQLite,
+	checkpoints: true,
+	attempts:    2, // each attempt has already waited for the lock
+	versions:    "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + goose.DefaultTablename + "'",
 	provider: func(pool *sql.DB, files fs.FS) (*goose.Provider, error) {
 		versions, err := database.NewStore(database.DialectSQLite3, goose.DefaultTablename)
 		if err != nil {
@@ -208,7 +209,7 @@ const checkpointEvery = 4
 // what is in SQLite's log to its file, beside the work of the writer, which would else do so itself at
 // the end of a transaction. On PostgreSQL it does nothing.
 func (s *DB) CheckpointBeside() {
-	if s.dialect != sqliteFile || s.written.Add(1)%checkpointEvery != 0 || !s.copying.CompareAndSwap(false, true) {
+	if !s.dialect.checkpoints || s.written.Add(1)%checkpointEvery != 0 || !s.copying.CompareAndSwap(false, true) {
 		return
 	}
 	s.beside.Go(func() {
