@@ -33,7 +33,8 @@ func install(t *testing.T, database string) *installation {
 	opened, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, database), MaxConns: 8})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, opened.Close()) })
-	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DB: opened, Logger: slog.New(slog.DiscardHandler)})
+	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DB: opened,
+		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -45,11 +46,13 @@ func install(t *testing.T, database string) *installation {
 
 	rules := shop.New(opened, shop.Options{})
 	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
-	_, err = rules.CreateStore(ctx, operator, &adminv1.CreateStoreRequest{Name: "Atelier", Slug: "atelier", Currency: "XAF", Country: "CM"})
+	_, err = rules.CreateStore(ctx, operator, &adminv1.CreateStoreRequest{Name: "Atelier", Slug: "atelier", Currency: "XAF",
+		Country: "CM"})
 	require.NoError(t, err)
 	owner, err := rules.FindStore(ctx, "atelier")
 	require.NoError(t, err)
-	return &installation{rules, shop.New(opened, shop.Options{}), tenant.With(ctx, owner, operator), "http://" + running.Addr().String()}
+	return &installation{rules, shop.New(opened, shop.Options{}), tenant.With(ctx, owner, operator),
+		"http://" + running.Addr().String()}
 }
 
 // open returns a client with a new key of these scopes.
@@ -120,7 +123,8 @@ func products(t *testing.T, i *installation, c *client.Client) {
 	ctx := t.Context()
 	var ids []string
 	for _, title := range []string{"a", "b", "c"} {
-		made, err := i.rules.CreateProduct(i.ctx, &adminv1.CreateProductRequest{Type: storefrontv1.Product_FILE, Title: title, PriceAmount: new(int64(100))})
+		made, err := i.rules.CreateProduct(i.ctx, &adminv1.CreateProductRequest{Type: storefrontv1.Product_FILE, Title: title,
+			PriceAmount: new(int64(100))})
 		require.NoError(t, err)
 		ids = append(ids, made.GetId())
 	}
@@ -132,7 +136,8 @@ func products(t *testing.T, i *installation, c *client.Client) {
 	require.EqualValues(t, 3, page.GetTotal())
 	require.Len(t, page.GetData(), 1)
 
-	updated, err := c.Products.Update(ctx, ids[0], client.ProductChange{Title: client.Set("z"), CompareAtAmount: client.Set[int64](200)})
+	updated, err := c.Products.Update(ctx, ids[0], client.ProductChange{Title: client.Set("z"),
+		CompareAtAmount: client.Set[int64](200)})
 	require.NoError(t, err)
 	require.EqualValues(t, 200, updated.GetCompareAtAmount())
 	updated, err = c.Products.Update(ctx, ids[0], client.ProductChange{CompareAtAmount: client.Clear[int64]()})
@@ -186,9 +191,11 @@ func customersAndOrders(t *testing.T, i *installation, c *client.Client) {
 	_, err = c.Customers.Page(ctx, client.CustomerFilter{PageSize: -1})
 	refusedWith(t, client.ValidationFailed, 400, err)
 
-	product, err := i.rules.CreateProduct(i.ctx, &adminv1.CreateProductRequest{Type: storefrontv1.Product_FILE, Title: "Guide", PriceAmount: new(int64(100))})
+	product, err := i.rules.CreateProduct(i.ctx, &adminv1.CreateProductRequest{Type: storefrontv1.Product_FILE, Title: "Guide",
+		PriceAmount: new(int64(100))})
 	require.NoError(t, err)
-	order, err := i.rules.RecordOrder(i.ctx, shop.OrderDraft{CustomerID: made.GetId(), Lines: []shop.OrderLine{{ProductID: product.GetId(), Quantity: 2}}})
+	order, err := i.rules.RecordOrder(i.ctx, shop.OrderDraft{CustomerID: made.GetId(),
+		Lines: []shop.OrderLine{{ProductID: product.GetId(), Quantity: 2}}})
 	require.NoError(t, err)
 	read, err := c.Orders.Get(ctx, order.GetId())
 	require.NoError(t, err)

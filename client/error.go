@@ -99,8 +99,9 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	case a.response == nil || a.brokeOff():
 		e.Code, e.Message = NetworkError, "no whole answer: "+reason(err)
 	default:
-		e.Code, e.Message = UnexpectedAnswer, fmt.Sprintf("answered %s with %q, which is not the service's: check the base URL and what stands before the service",
-			a.response.Status, a.contentType())
+		e.Code, e.Message = UnexpectedAnswer,
+			fmt.Sprintf("answered %s with %q, which is not the service's: check the base URL and what stands before the service",
+				a.response.Status, a.contentType())
 	}
 	return e
 }

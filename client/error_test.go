@@ -24,7 +24,8 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 	incomplete := apierr.New(apierr.ProductIncomplete, "Not yet.")
 	incomplete.Details = &storefrontv1.ErrorDetails{Missing: []string{"description", "content"}}
 	invalid := apierr.New(apierr.ValidationFailed, "No.")
-	invalid.Details = &storefrontv1.ErrorDetails{Fields: []*storefrontv1.FieldError{{Field: "title", Message: "must be text"}, {Field: "status", Message: "must be known"}}}
+	invalid.Details = &storefrontv1.ErrorDetails{Fields: []*storefrontv1.FieldError{{Field: "title", Message: "must be text"},
+		{Field: "status", Message: "must be known"}}}
 	scope := apierr.New(apierr.InsufficientScope, "Not with this key.")
 	scope.Details = &storefrontv1.ErrorDetails{Required: "products:write"}
 	html := "<html><body>Bad Gateway</body></html>"
@@ -36,7 +37,8 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 	}{
 		{
 			"a refusal has the specification's status, not that of the protocol", refuses(incomplete),
-			client.Error{Code: client.ProductIncomplete, Status: 422, Message: "Not yet.", Details: incomplete.Details, RequestID: requestID},
+			client.Error{Code: client.ProductIncomplete, Status: 422, Message: "Not yet.", Details: incomplete.Details,
+				RequestID: requestID},
 			"storefront: UpdateProduct: product_incomplete: Not yet. [description; content] (request " + requestID + ")",
 		},
 		{
@@ -46,7 +48,8 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 		},
 		{
 			"the scope is named", refuses(scope),
-			client.Error{Code: client.InsufficientScope, Status: 403, Message: "Not with this key.", Details: scope.Details, RequestID: requestID},
+			client.Error{Code: client.InsufficientScope, Status: 403, Message: "Not with this key.", Details: scope.Details,
+				RequestID: requestID},
 			"storefront: UpdateProduct: insufficient_scope: Not with this key. [products:write] (request " + requestID + ")",
 		},
 		{
@@ -55,7 +58,8 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 			"storefront: UpdateProduct: brand_new: New. (request " + requestID + ")",
 		},
 		{
-			"the time to wait is there for who does not let the client wait", refuses(apierr.New(apierr.RateLimited, "Wait."), "Retry-After", "17"),
+			"the time to wait is there for who does not let the client wait", refuses(apierr.New(apierr.RateLimited, "Wait."),
+				"Retry-After", "17"),
 			client.Error{Code: client.RateLimited, Status: 429, Message: "Wait.", RequestID: requestID, RetryAfter: 17 * time.Second},
 			"storefront: UpdateProduct: rate_limited: Wait. (request " + requestID + ")",
 		},
@@ -115,7 +119,8 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 		t.Run(row.reason, func(t *testing.T) {
 			t.Parallel()
 			service := playing(row.answer)
-			_, err := service.open(t, client.WithMaxRetries(0)).Products.Update(t.Context(), "x", client.ProductChange{Title: client.Set("x")})
+			_, err := service.open(t, client.WithMaxRetries(0)).Products.Update(t.Context(), "x",
+				client.ProductChange{Title: client.Set("x")})
 			var got *client.Error
 			require.ErrorAs(t, err, &got)
 			require.Contains(t, err.Error(), row.text)
@@ -156,7 +161,8 @@ func TestErrorTellsWhoGaveUp(t *testing.T) {
 	require.Equal(t, client.Timeout, got.Code)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
-	own := playing(hangs).open(t, client.WithHTTPClient(&http.Client{Transport: playing(hangs), Timeout: time.Millisecond}), client.WithMaxRetries(0))
+	own := playing(hangs).open(t, client.WithHTTPClient(&http.Client{Transport: playing(hangs), Timeout: time.Millisecond}),
+		client.WithMaxRetries(0))
 	_, err = own.Store.Get(t.Context())
 	require.ErrorAs(t, err, &got)
 	require.Equal(t, client.Timeout, got.Code, "the HTTP client's own")

@@ -64,7 +64,8 @@ func ExampleProducts_Update() {
 	shop, stop := demo()
 	defer stop()
 
-	product, err := shop.Products.Update(context.Background(), "0198c1f0-0000-7000-8000-000000000000", client.ProductChange{Title: client.Set("A better guide")})
+	product, err := shop.Products.Update(context.Background(), "0198c1f0-0000-7000-8000-000000000000",
+		client.ProductChange{Title: client.Set("A better guide")})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -77,7 +78,8 @@ func ExampleProducts_Update_clear() {
 	shop, stop := demo()
 	defer stop()
 
-	product, err := shop.Products.Update(context.Background(), "0198c1f0-0000-7000-8000-000000000000", client.ProductChange{CompareAtAmount: client.Clear[int64]()})
+	product, err := shop.Products.Update(context.Background(), "0198c1f0-0000-7000-8000-000000000000",
+		client.ProductChange{CompareAtAmount: client.Clear[int64]()})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -90,7 +92,8 @@ func ExampleError() {
 	shop, stop := demo()
 	defer stop()
 
-	_, err := shop.Products.Update(context.Background(), "0198c1f0-0000-7000-8000-000000000000", client.ProductChange{Status: client.Set(client.ProductPublished)})
+	_, err := shop.Products.Update(context.Background(), "0198c1f0-0000-7000-8000-000000000000",
+		client.ProductChange{Status: client.Set(client.ProductPublished)})
 	var refused *client.Error
 	if !errors.As(err, &refused) {
 		log.Fatal(err)

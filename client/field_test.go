@@ -27,13 +27,16 @@ func TestEveryFieldIsSent(t *testing.T) {
 		want proto.Message
 	}{
 		{func(ctx context.Context, c *client.Client) error {
-			_, err := c.Products.Page(ctx, client.ProductFilter{Page: 2, PageSize: 3, Q: "a", Status: client.ProductDraft, Type: client.ProductFile})
+			_, err := c.Products.Page(ctx, client.ProductFilter{Page: 2, PageSize: 3, Q: "a", Status: client.ProductDraft,
+				Type: client.ProductFile})
 			return err
-		}, &storefrontv1.ListProductsRequest{Page: new(int64(2)), PageSize: new(int32(3)), Q: new("a"), Status: storefrontv1.Product_DRAFT.Enum(), Type: storefrontv1.Product_FILE.Enum()}},
+		}, &storefrontv1.ListProductsRequest{Page: new(int64(2)), PageSize: new(int32(3)), Q: new("a"),
+			Status: storefrontv1.Product_DRAFT.Enum(), Type: storefrontv1.Product_FILE.Enum()}},
 		{func(ctx context.Context, c *client.Client) error {
 			_, err := c.Orders.Page(ctx, client.OrderFilter{Page: 2, PageSize: 3, Status: client.OrderPaid, From: day, To: day})
 			return err
-		}, &storefrontv1.ListOrdersRequest{Page: new(int64(2)), PageSize: new(int32(3)), Status: storefrontv1.Order_PAID.Enum(), From: at, To: at}},
+		}, &storefrontv1.ListOrdersRequest{Page: new(int64(2)), PageSize: new(int32(3)), Status: storefrontv1.Order_PAID.Enum(),
+			From: at, To: at}},
 		{func(ctx context.Context, c *client.Client) error {
 			_, err := c.Customers.Page(ctx, client.CustomerFilter{Page: 2, PageSize: 3, Q: "a"})
 			return err
@@ -41,18 +44,21 @@ func TestEveryFieldIsSent(t *testing.T) {
 		{func(ctx context.Context, c *client.Client) error {
 			_, err := c.PaymentLinks.Page(ctx, client.PaymentLinkFilter{Page: 2, PageSize: 3, Status: client.ActivePaymentLinks})
 			return err
-		}, &storefrontv1.ListPaymentLinksRequest{Page: new(int64(2)), PageSize: new(int32(3)), Status: storefrontv1.ListPaymentLinksRequest_active.Enum()}},
+		}, &storefrontv1.ListPaymentLinksRequest{Page: new(int64(2)), PageSize: new(int32(3)),
+			Status: storefrontv1.ListPaymentLinksRequest_active.Enum()}},
 		{func(ctx context.Context, c *client.Client) error {
 			_, err := c.Customers.Create(ctx, client.NewCustomer{Name: "a", Email: "b", Phone: "c"})
 			return err
 		}, &storefrontv1.CreateCustomerRequest{Name: "a", Email: new("b"), Phone: new("c")}},
 		{func(ctx context.Context, c *client.Client) error {
 			_, err := c.PaymentLinks.Create(ctx, client.NewPaymentLink{
-				Title: "a", Pricing: client.OpenPricing, Amount: 1, MinAmount: 2, Description: "b", CoverURL: "c", ThankYouMessage: "d", ExpiresAt: day, MaxPayments: 3,
+				Title: "a", Pricing: client.OpenPricing, Amount: 1, MinAmount: 2, Description: "b", CoverURL: "c", ThankYouMessage: "d",
+				ExpiresAt: day, MaxPayments: 3,
 			})
 			return err
 		}, &storefrontv1.CreatePaymentLinkRequest{
-			Title: "a", Pricing: storefrontv1.PaymentLink_OPEN, Amount: new(int64(1)), MinAmount: new(int64(2)), Description: new("b"), CoverUrl: new("c"), ThankYouMessage: new("d"), ExpiresAt: at, MaxPayments: new(int32(3)),
+			Title: "a", Pricing: storefrontv1.PaymentLink_OPEN, Amount: new(int64(1)), MinAmount: new(int64(2)), Description: new("b"),
+			CoverUrl: new("c"), ThankYouMessage: new("d"), ExpiresAt: at, MaxPayments: new(int32(3)),
 		}},
 		{func(ctx context.Context, c *client.Client) error {
 			_, err := c.Products.Update(ctx, "x", client.ProductChange{
@@ -61,22 +67,28 @@ func TestEveryFieldIsSent(t *testing.T) {
 			})
 			return err
 		}, &storefrontv1.UpdateProductRequest{
-			Id: "x", Title: new(""), Summary: new("a"), Description: new("b"), PriceAmount: new(int64(0)), CompareAtAmount: new(int64(1)), Status: storefrontv1.Product_ARCHIVED.Enum(),
+			Id: "x", Title: new(""), Summary: new("a"), Description: new("b"), PriceAmount: new(int64(0)), CompareAtAmount: new(int64(1)),
+			Status:     storefrontv1.Product_ARCHIVED.Enum(),
 			UpdateMask: mask("title", "summary", "description", "price_amount", "compare_at_amount", "status"),
 		}},
 		{func(ctx context.Context, c *client.Client) error {
-			_, err := c.Customers.Update(ctx, "x", client.CustomerChange{Name: client.Set("a"), Email: client.Set("b"), Phone: client.Set("c")})
+			_, err := c.Customers.Update(ctx, "x", client.CustomerChange{Name: client.Set("a"), Email: client.Set("b"),
+				Phone: client.Set("c")})
 			return err
-		}, &storefrontv1.UpdateCustomerRequest{Id: "x", Name: new("a"), Email: new("b"), Phone: new("c"), UpdateMask: mask("name", "email", "phone")}},
+		}, &storefrontv1.UpdateCustomerRequest{Id: "x", Name: new("a"), Email: new("b"), Phone: new("c"), UpdateMask: mask("name",
+			"email", "phone")}},
 		{func(ctx context.Context, c *client.Client) error {
 			_, err := c.PaymentLinks.Update(ctx, "x", client.PaymentLinkChange{
-				Title: client.Set("a"), Pricing: client.Set(client.FixedPricing), Amount: client.Set[int64](1), MinAmount: client.Set[int64](2), Description: client.Set("b"),
+				Title: client.Set("a"), Pricing: client.Set(client.FixedPricing), Amount: client.Set[int64](1),
+				MinAmount: client.Set[int64](2), Description: client.Set("b"),
 				CoverURL: client.Set("c"), ThankYouMessage: client.Set("d"), ExpiresAt: client.Set(day), MaxPayments: client.Set[int32](3),
 			})
 			return err
 		}, &storefrontv1.UpdatePaymentLinkRequest{
-			Id: "x", Title: new("a"), Pricing: storefrontv1.PaymentLink_FIXED.Enum(), Amount: new(int64(1)), MinAmount: new(int64(2)), Description: new("b"), CoverUrl: new("c"), ThankYouMessage: new("d"), ExpiresAt: at, MaxPayments: new(int32(3)),
-			UpdateMask: mask("title", "pricing", "amount", "min_amount", "description", "cover_url", "thank_you_message", "expires_at", "max_payments"),
+			Id: "x", Title: new("a"), Pricing: storefrontv1.PaymentLink_FIXED.Enum(), Amount: new(int64(1)), MinAmount: new(int64(2)),
+			Description: new("b"), CoverUrl: new("c"), ThankYouMessage: new("d"), ExpiresAt: at, MaxPayments: new(int32(3)),
+			UpdateMask: mask("title", "pricing", "amount", "min_amount", "description", "cover_url", "thank_you_message", "expires_at",
+				"max_payments"),
 		}},
 	} {
 		want := row.want.ProtoReflect()
@@ -109,7 +121,8 @@ func TestAChangeNamesOnlyWhatItChanges(t *testing.T) {
 	service := titled("a")
 	var asked *storefrontv1.UpdateProductRequest
 	service.changing = func(r *storefrontv1.UpdateProductRequest) { asked = r }
-	_, err := service.open(t).Products.Update(t.Context(), service.products[0].GetId(), client.ProductChange{CompareAtAmount: client.Clear[int64]()})
+	_, err := service.open(t).Products.Update(t.Context(), service.products[0].GetId(),
+		client.ProductChange{CompareAtAmount: client.Clear[int64]()})
 	require.NoError(t, err)
 	require.Nil(t, asked.CompareAtAmount)
 	require.Equal(t, []string{"compare_at_amount"}, asked.GetUpdateMask().GetPaths())

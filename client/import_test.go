@@ -13,14 +13,16 @@ import (
 func TestImportingTheClientBringsNoServer(t *testing.T) {
 	t.Parallel()
 	allowed := []string{
-		"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go", "connectrpc.com/connect", "go.storefront.example", "google.golang.org/genproto/googleapis/api", "google.golang.org/protobuf",
+		"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go", "connectrpc.com/connect", "go.storefront.example",
+		"google.golang.org/genproto/googleapis/api", "google.golang.org/protobuf",
 	}
 	rooms := []string{
 		"go.storefront.example/client", "go.storefront.example/client/webhook",
 		"go.storefront.example/gen/storefront/v1", "go.storefront.example/gen/storefront/v1/storefrontv1connect",
 		"go.storefront.example/worker/signature",
 	}
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{$.ImportPath}}{{end}}", ".", "./webhook")
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{$.ImportPath}}{{end}}", ".",
+		"./webhook")
 	out, err := list.Output()
 	require.NoError(t, err)
 	var own []string

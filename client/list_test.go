@@ -90,7 +90,8 @@ func TestListEndsWithItsError(t *testing.T) {
 	failures := 0
 	var seen []string
 	var last error
-	for product, err := range service.open(t, client.WithMaxRetries(0)).Products.List(t.Context(), client.ProductFilter{PageSize: 2}) {
+	for product, err := range service.open(t, client.WithMaxRetries(0)).Products.List(t.Context(),
+		client.ProductFilter{PageSize: 2}) {
 		if err != nil {
 			require.Nil(t, product)
 			failures++

@@ -86,7 +86,8 @@ func address(baseURL string, plainHTTP bool) (string, error) {
 	case path == "/v1" || strings.HasSuffix(path, "/v1"):
 		return "", errors.New("must be the address of the service without /v1")
 	case u.Scheme == "http" && !plainHTTP && !loopback(u.Hostname()):
-		return "", errors.New("must be https, or the key crosses the network readable; where that network is private, use WithPlainHTTP")
+		return "", errors.New("must be https, or the key crosses the network readable; where that network is private, use " +
+			"WithPlainHTTP")
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }

@@ -19,11 +19,13 @@ func TestNewJudgesTheBaseURL(t *testing.T) {
 		wantErr     string
 	}{
 		{"https", "https://api.example.com", false, "https://api.example.com/storefront.v1.StoreService/GetStore", ""},
-		{"a port, a path and a slash at its end", "https://api.example.com:8443/shop/", false, "https://api.example.com:8443/shop/storefront.v1.StoreService/GetStore", ""},
+		{"a port, a path and a slash at its end", "https://api.example.com:8443/shop/", false,
+			"https://api.example.com:8443/shop/storefront.v1.StoreService/GetStore", ""},
 		{"this machine by name", "http://localhost:8080", false, "http://localhost:8080/storefront.v1.StoreService/GetStore", ""},
 		{"by address", "http://127.8.9.1:8080/", false, "http://127.8.9.1:8080/storefront.v1.StoreService/GetStore", ""},
 		{"and by the longer one", "http://[::1]:8080", false, "http://[::1]:8080/storefront.v1.StoreService/GetStore", ""},
-		{"a private network, said so", "http://storefront:8080", true, "http://storefront:8080/storefront.v1.StoreService/GetStore", ""},
+		{"a private network, said so", "http://storefront:8080", true, "http://storefront:8080/storefront.v1.StoreService/GetStore",
+			""},
 		{"a private network, not said", "http://storefront:8080", false, "", "WithPlainHTTP"},
 		{"a name that only looks like this machine", "http://localhost.example.com", false, "", "must be https"},
 		{"an address that only looks like this machine", "http://127.0.0.1.example.com", false, "", "must be https"},

@@ -137,7 +137,8 @@ func titled(titles ...string) *catalogue {
 }
 
 // ListProducts answers a page.
-func (c *catalogue) ListProducts(_ context.Context, r *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
+func (c *catalogue) ListProducts(_ context.Context, r *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse,
+	error) {
 	page, size := int64(1), int32(25)
 	if r.Page != nil {
 		page = *r.Page

@@ -10,7 +10,8 @@ import (
 func TestVersionInAProgram(t *testing.T) {
 	t.Parallel()
 	mine := func(version string, replaced *debug.Module) []*debug.Module {
-		return []*debug.Module{{Path: "connectrpc.com/connect", Version: "v1.21.1"}, {Path: module, Version: version, Replace: replaced}}
+		return []*debug.Module{{Path: "connectrpc.com/connect", Version: "v1.21.1"}, {Path: module, Version: version,
+			Replace: replaced}}
 	}
 	for _, test := range []struct {
 		name, want string

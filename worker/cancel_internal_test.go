@@ -29,7 +29,8 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 			}
 			drafts := make([]queue.Draft, n)
 			for i := range drafts {
-				drafts[i] = queue.Draft{ID: id.At(m.Now()), StoreID: m.id, WebhookID: off, EventID: uuid.New(), EventType: hook.OrderPaid, Epoch: 1}
+				drafts[i] = queue.Draft{ID: id.At(m.Now()), StoreID: m.id, WebhookID: off, EventID: uuid.New(), EventType: hook.OrderPaid,
+					Epoch: 1}
 			}
 			if err := queue.Add(ctx, tx, m.DB, drafts); err != nil {
 				return err

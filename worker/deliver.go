@@ -84,7 +84,8 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		return r
 	}
 	ctx, s := w.begin(ctx, d, number)
-	answer := w.client.Post(ctx, d.URL, signature.Headers(secret, attempt.StartedAt, d.EventID.String(), d.EventType, number, d.Payload), d.Payload)
+	answer := w.client.Post(ctx, d.URL, signature.Headers(secret, attempt.StartedAt, d.EventID.String(), d.EventType, number,
+		d.Payload), d.Payload)
 	r.ended = time.Now()
 	if answer.Problem == egress.ProblemInterrupted {
 		tracing.Fail(s, answer.Problem)
@@ -92,7 +93,8 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		r.released = true
 		return r
 	}
-	attempt.Duration, attempt.StatusCode, attempt.Error, attempt.Answer = answer.Duration, answer.Status, answer.Problem, answer.Answer
+	attempt.Duration, attempt.StatusCode, attempt.Error, attempt.Answer = answer.Duration, answer.Status, answer.Problem,
+		answer.Answer
 	w.metrics.attempted(attempt)
 	end(s, attempt)
 	level := slog.LevelDebug

@@ -55,7 +55,8 @@ func TestADeliveryAsItArrives(t *testing.T) {
 		status, attempts := in.journal(webhook, event.ID)
 		require.Equal(t, "succeeded", status)
 		require.Len(t, attempts, 1)
-		require.Equal(t, []any{1, noon, 204, ""}, []any{attempts[0].Number, attempts[0].StartedAt, attempts[0].StatusCode, attempts[0].Error})
+		require.Equal(t, []any{1, noon, 204, ""}, []any{attempts[0].Number, attempts[0].StartedAt, attempts[0].StatusCode,
+			attempts[0].Error})
 		require.Zero(t, in.worker().pass(), "it is delivered")
 	})
 }

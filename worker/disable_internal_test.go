@@ -50,7 +50,8 @@ func TestAWebhookThatFailsForThreeDays(t *testing.T) {
 	}{
 		{"just before three days", func(m merchant, _ *stepped, _ uuid.UUID) { m.clock.advance(threeDays - time.Millisecond) }, false},
 		{"three days to the millisecond", func(m merchant, _ *stepped, _ uuid.UUID) { m.clock.advance(threeDays) }, true},
-		{"few events: the next failure is days later", func(m merchant, _ *stepped, _ uuid.UUID) { m.clock.advance(200 * time.Hour) }, true},
+		{"few events: the next failure is days later", func(m merchant, _ *stepped, _ uuid.UUID) { m.clock.advance(200 * time.Hour) },
+			true},
 		{"a success in between", func(m merchant, w *stepped, _ uuid.UUID) {
 			m.clock.advance(threeDays - time.Hour)
 			m.receiver.always(http.StatusOK)
@@ -97,7 +98,8 @@ func TestAWebhookThatFailsForThreeDays(t *testing.T) {
 			waiting := dbtest.Count(t, in.DB, "deliveries WHERE webhook_id = $1", webhook)
 			status, attempts := in.journal(webhook, last)
 			entries := in.Client().ActivityEntry.Query().
-				Where(activityentry.StoreID(m.id), activityentry.ActorName("automatic disabling"), activityentry.CreatedAt(in.Now())).CountX(m.ctx)
+				Where(activityentry.StoreID(m.id), activityentry.ActorName("automatic disabling"),
+					activityentry.CreatedAt(in.Now())).CountX(m.ctx)
 			if !row.disabled {
 				require.Positive(t, waiting, row.reason)
 				require.Empty(t, status, row.reason)

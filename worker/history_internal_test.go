@@ -127,7 +127,8 @@ func (h *history) create(t *rapid.T) {
 	if len(h.subscribers) >= 6 {
 		t.Skip()
 	}
-	s := &subscriber{merchant: rapid.SampledFrom(h.merchants).Draw(t, "merchant"), types: drawTypes(t), enabled: true, epoch: 1, mood: drawMood(t)}
+	s := &subscriber{merchant: rapid.SampledFrom(h.merchants).Draw(t, "merchant"), types: drawTypes(t), enabled: true, epoch: 1,
+		mood: drawMood(t)}
 	s.id = s.merchant.newWebhook(s.types...)
 	// The receiver reads them while it answers.
 	h.receiver.mu.Lock()
@@ -144,7 +145,8 @@ func (h *history) setMood(s *subscriber, mood int) {
 }
 
 func drawMood(t *rapid.T) int {
-	return rapid.SampledFrom([]int{http.StatusNoContent, http.StatusOK, http.StatusInternalServerError, http.StatusFound, drop}).Draw(t, "mood")
+	return rapid.SampledFrom([]int{http.StatusNoContent, http.StatusOK, http.StatusInternalServerError, http.StatusFound,
+		drop}).Draw(t, "mood")
 }
 
 func (h *history) emit(t *rapid.T) {
@@ -282,6 +284,7 @@ func (h *history) kill(t *rapid.T) {
 
 func (h *history) advance(t *rapid.T) {
 	h.clock.advance(rapid.SampledFrom([]time.Duration{
-		100 * time.Millisecond, 4 * time.Second, time.Minute, 10 * time.Minute, 2 * time.Hour, 13 * time.Hour, 30 * time.Hour, 71 * time.Hour,
+		100 * time.Millisecond, 4 * time.Second, time.Minute, 10 * time.Minute, 2 * time.Hour, 13 * time.Hour, 30 * time.Hour,
+		71 * time.Hour,
 	}).Draw(t, "time"))
 }

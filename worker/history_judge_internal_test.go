@@ -128,12 +128,14 @@ func (h *history) judge(s *subscriber, row dbtest.FinishedDelivery, arrived []re
 			require.Equal(h.rt, len(attempts), a.Number, "nothing follows a success")
 		}
 		require.True(h.rt, slices.ContainsFunc(arrived, func(r request) bool {
-			return r.attempt == a.Number && (r.answered == a.StatusCode || a.StatusCode == 0 && (r.answered == drop || a.Error == "timeout"))
+			return r.attempt == a.Number && (r.answered == a.StatusCode || a.StatusCode == 0 && (r.answered == drop ||
+				a.Error == "timeout"))
 		}), "attempt %d is as its receiver saw it: %+v, not %+v", a.Number, a, arrived)
 	}
 	if !uncertain {
 		arrived = slices.CompactFunc(arrived, func(a, b request) bool { return a.attempt == b.attempt && a.answered == drop })
-		require.Len(h.rt, arrived, len(attempts), "an attempt is one request, or another on a new connection when a kept one was closed")
+		require.Len(h.rt, arrived, len(attempts), "an attempt is one request, or another on a new connection when a kept one "+
+			"was closed")
 	}
 	switch row.Status {
 	case queue.Succeeded:

@@ -96,7 +96,8 @@ type merchant struct {
 func (in *installation) newMerchant(slug string) merchant {
 	in.t.Helper()
 	m := merchant{installation: in, id: uuid.New()}
-	m.ctx = tenant.With(context.Background(), tenant.Store{ID: m.id, Slug: slug, Currency: "XAF"}, tenant.Actor{Type: tenant.ActorOperator})
+	m.ctx = tenant.With(context.Background(), tenant.Store{ID: m.id, Slug: slug, Currency: "XAF"},
+		tenant.Actor{Type: tenant.ActorOperator})
 	m.change(func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		return tx.Store.Create().SetID(m.id).SetName(slug).SetSlug(slug).SetURL("https://shop.example").
@@ -165,7 +166,8 @@ func (m merchant) emit(kind string, n int) []uuid.UUID {
 	_, err = m.Writer().Exec(`INSERT INTO events (id, store_id, type, payload, created_at) SELECT `+key+`, $2, $3, $4, $5 FROM `+set,
 		string(text), m.id, kind, payload, m.Now())
 	require.NoError(m.t, err)
-	_, err = m.Writer().Exec(`INSERT INTO outbox (event_id, store_id, type) SELECT `+key+`, $2, $3 FROM `+set, string(text), m.id, kind)
+	_, err = m.Writer().Exec(`INSERT INTO outbox (event_id, store_id, type) SELECT `+key+`, $2, $3 FROM `+set, string(text), m.id,
+		kind)
 	require.NoError(m.t, err)
 	m.Announce()
 	return made
@@ -176,7 +178,8 @@ func (m merchant) enqueue(webhook uuid.UUID, kind string) uuid.UUID {
 	m.t.Helper()
 	event := id.At(m.Now())
 	m.change(func(ctx context.Context, tx *ent.Tx) error {
-		if err := tx.Event.Create().SetID(event).SetStoreID(m.id).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(m.Now()).Exec(ctx); err != nil {
+		if err := tx.Event.Create().SetID(event).SetStoreID(m.id).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(m.Now()).Exec(
+			ctx); err != nil {
 			return err
 		}
 		return queue.Add(ctx, tx, m.DB, []queue.Draft{{

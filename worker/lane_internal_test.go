@@ -37,7 +37,8 @@ func TestWindowOfAWebhook(t *testing.T) {
 		{"it grows with each success", []verdict{answeredWell, answeredWell}, 6},
 		{"up to an eighth of all", slices.Repeat([]verdict{answeredWell}, 100), 16},
 		{"a failure halves it", append(slices.Repeat([]verdict{answeredWell}, 100), answeredBadly), 8},
-		{"and so on, down to two", append(slices.Repeat([]verdict{answeredWell}, 100), slices.Repeat([]verdict{answeredBadly}, 10)...), 2},
+		{"and so on, down to two", append(slices.Repeat([]verdict{answeredWell}, 100), slices.Repeat([]verdict{answeredBadly}, 10)...),
+			2},
 		{"attempts not made change nothing", []verdict{notMade, notMade, notMade}, 4},
 		{"it recovers", []verdict{answeredBadly, answeredBadly, answeredWell, answeredWell}, 4},
 	}

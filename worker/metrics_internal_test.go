@@ -131,7 +131,8 @@ func TestEndsOfDeliveriesAreCounted(t *testing.T) {
 
 func TestLabelsAreBounded(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]string{0: "none", 100: "none", 101: "none", 200: "2xx", 299: "2xx", 302: "3xx", 404: "4xx", 599: "5xx", 600: "none", 999: "none", -1: "none"} {
+	for status, want := range map[int]string{0: "none", 100: "none", 101: "none", 200: "2xx", 299: "2xx", 302: "3xx", 404: "4xx",
+		599: "5xx", 600: "none", 999: "none", -1: "none"} {
 		require.Equal(t, want, classOf(status), status)
 	}
 	for problem, want := range map[string]string{

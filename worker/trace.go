@@ -20,7 +20,8 @@ func (w *Worker) begin(ctx context.Context, d queue.Delivery, number int) (conte
 	if w.config.Traces == nil {
 		return ctx, noop.Span{}
 	}
-	ctx, s := tracing.Tracer(w.config.Traces).Start(tracing.Remote(ctx, d.Trace), "attempt "+d.EventType, trace.WithSpanKind(trace.SpanKindClient))
+	ctx, s := tracing.Tracer(w.config.Traces).Start(tracing.Remote(ctx, d.Trace), "attempt "+d.EventType,
+		trace.WithSpanKind(trace.SpanKindClient))
 	if s.IsRecording() {
 		s.SetAttributes(
 			attribute.String("storefront.event.id", d.EventID.String()), attribute.String("storefront.event.type", d.EventType),

@@ -64,7 +64,8 @@ func TestAnAttemptIsPartOfTheTraceThatCausedIt(t *testing.T) {
 			require.NotContains(t, []string{"Traceparent", "Tracestate", "Baggage"}, name, "the receiver is told nothing of it")
 		}
 		told := line()
-		require.Equal(t, []any{event.String(), request.String(), traceID}, []any{told["event_id"], told["request_id"], told["trace_id"]})
+		require.Equal(t, []any{event.String(), request.String(), traceID}, []any{told["event_id"], told["request_id"],
+			told["trace_id"]})
 		require.IsType(t, 1.5, told["duration_ms"])
 
 		in.receiver.always(http.StatusTeapot)

@@ -43,7 +43,8 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 		}
 	}))
 	t.Cleanup(receiver.Close)
-	made := server.Register(t, receiver.URL, "order.paid", "order.failed", "customer.created", "product.published", "product.archived", "payment_link.paid")
+	made := server.Register(t, receiver.URL, "order.paid", "order.failed", "customer.created", "product.published",
+		"product.archived", "payment_link.paid")
 
 	// next waits for deliveries, in any order, and returns the events by their types.
 	next := func(count int) map[webhook.Type]*webhook.Event {

@@ -73,7 +73,8 @@ func buildProgram(t *testing.T) string {
 
 	environment := []string{"GOFLAGS=", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0"}
 	devtest.Run(t, folder, environment, "go", "mod", "init", "crm.example")
-	devtest.Run(t, folder, environment, "go", "mod", "edit", "-require=go.storefront.example@v0.0.0", "-replace=go.storefront.example="+top)
+	devtest.Run(t, folder, environment, "go", "mod", "edit", "-require=go.storefront.example@v0.0.0",
+		"-replace=go.storefront.example="+top)
 	devtest.Run(t, folder, environment, "go", "mod", "tidy")
 	program := filepath.Join(folder, devtest.Executable("program"))
 	devtest.Run(t, folder, environment, "go", "build", "-o", program, ".")

@@ -13,7 +13,8 @@ import (
 // needNode asks for Node and what the tests need of npm's, and returns where that is.
 func needNode(t *testing.T) (modules string) {
 	t.Helper()
-	return devtest.NeedNode(t, "typescript", "@types/node", "esbuild", "@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node", "@connectrpc/connect-web", "stripe")
+	return devtest.NeedNode(t, "typescript", "@types/node", "esbuild", "@bufbuild/protobuf", "@connectrpc/connect",
+		"@connectrpc/connect-node", "@connectrpc/connect-web", "stripe")
 }
 
 // node runs a script of Node's in a folder and returns what it prints.

@@ -103,7 +103,8 @@ func install(t *testing.T, modules string) string {
 		npm(t, filepath.Join(modules, filepath.FromSlash(peer)), "pack", "--ignore-scripts", "--pack-destination", folder)
 	}
 	require.NoError(t, os.CopyFS(project, os.DirFS(filepath.Join("testdata", "program"))))
-	require.NoError(t, os.WriteFile(filepath.Join(project, "package.json"), []byte(`{"name":"program","private":true,"type":"module"}`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(project, "package.json"),
+		[]byte(`{"name":"program","private":true,"type":"module"}`), 0o600))
 	tarballs, err := filepath.Glob(filepath.Join(folder, "*.tgz"))
 	require.NoError(t, err)
 	require.Len(t, tarballs, 4)
@@ -130,7 +131,8 @@ func ownPaths(t *testing.T, project string) {
 			modules++
 			require.NotContains(t, string(text), "gen/ts", relative)
 			if !strings.HasPrefix(entry.Name(), "connect.") {
-				require.NotRegexp(t, `(from |require\()"@connectrpc/`, string(text), "%s: only connect.js needs what npm does not install", relative)
+				require.NotRegexp(t, `(from |require\()"@connectrpc/`, string(text), "%s: only connect.js needs what npm does not install",
+					relative)
 			}
 			require.FileExists(t, path+".map")
 		}

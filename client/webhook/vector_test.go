@@ -29,7 +29,8 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 	events := 0
 	for _, v := range vectors {
 		event, err := webhook.Verify([]byte(v.Body), v.Header, v.Secret,
-			webhook.WithNow(func() time.Time { return time.Unix(v.Now, 0) }), webhook.WithTolerance(time.Duration(v.ToleranceSeconds)*time.Second))
+			webhook.WithNow(func() time.Time { return time.Unix(v.Now, 0) }),
+			webhook.WithTolerance(time.Duration(v.ToleranceSeconds)*time.Second))
 		switch {
 		case v.Want != "ok":
 			require.ErrorIs(t, err, reasons[v.Want], v.Name)

@@ -32,14 +32,16 @@ func atNoon() webhook.Option { return webhook.WithNow(func() time.Time { return 
 
 // envelope is a body as the service writes it.
 func envelope(kind, data string) []byte {
-	return []byte(`{"id":"` + eventID + `","type":"` + kind + `","createdAt":"2026-11-21T04:06:59.158Z","store":{"id":"` + storeID + `","slug":"douala"},"data":` + data + `}`)
+	return []byte(`{"id":"` + eventID + `","type":"` + kind + `","createdAt":"2026-11-21T04:06:59.158Z","store":{"id":"` + storeID +
+		`","slug":"douala"},"data":` + data + `}`)
 }
 
 // order is a message with every kind of field: nested, repeated, absent, of an enum, a moment.
 var order = &storefrontv1.Order{
 	Id: "o", Reference: "R-1", Status: storefrontv1.Order_PAID, Amount: 9007199254740991, Currency: "XAF", PlatformFeePercent: 2.5,
 	Customer: &storefrontv1.Order_Customer{Id: "c", Name: "Awa Ngó", Email: new("awa@example.com")},
-	Items:    []*storefrontv1.Order_Item{{Id: "i", ProductId: "p", Type: storefrontv1.Product_COURSE, Title: "Écrire", UnitAmount: 5, Quantity: 2}},
+	Items: []*storefrontv1.Order_Item{{Id: "i", ProductId: "p", Type: storefrontv1.Product_COURSE, Title: "Écrire", UnitAmount: 5,
+		Quantity: 2}},
 	PaymentLink: &storefrontv1.Order_PaymentLink{
 		Id: "l", Code: "abc", Title: "Acompte",
 	},
@@ -48,8 +50,10 @@ var order = &storefrontv1.Order{
 
 func TestVerifyReadsEveryType(t *testing.T) {
 	t.Parallel()
-	customer := &storefrontv1.Customer{Id: "c", Phone: new("+237670000001"), TotalPaid: 12, Currency: "XAF", CreatedAt: timestamppb.New(noon)}
-	product := &storefrontv1.Product{Id: "p", Title: "x", Type: storefrontv1.Product_EVENT, Status: storefrontv1.Product_ARCHIVED, CreatedAt: timestamppb.New(noon), UpdatedAt: timestamppb.New(noon)}
+	customer := &storefrontv1.Customer{Id: "c", Phone: new("+237670000001"), TotalPaid: 12, Currency: "XAF",
+		CreatedAt: timestamppb.New(noon)}
+	product := &storefrontv1.Product{Id: "p", Title: "x", Type: storefrontv1.Product_EVENT, Status: storefrontv1.Product_ARCHIVED,
+		CreatedAt: timestamppb.New(noon), UpdatedAt: timestamppb.New(noon)}
 	var read []string
 	for _, row := range []struct {
 		kind webhook.Type
@@ -96,9 +100,12 @@ func TestWhatIsNewerIsNoError(t *testing.T) {
 		{"a type", "store.renamed", `{"name":"x"}`, nil},
 		{"a type whose data is no object", "store.counted", `[1,2]`, nil},
 		{"a field", "customer.created", `{"id":"c","mood":{"deep":[null]}}`, &storefrontv1.Customer{Id: "c"}},
-		{"a field of something nested", "order.paid", `{"id":"o","customer":{"id":"c","mood":1}}`, &storefrontv1.Order{Id: "o", Customer: &storefrontv1.Order_Customer{Id: "c"}}},
-		{"a value of an enum", "product.published", `{"id":"p","status":"SOLD_OUT","type":"FILE"}`, &storefrontv1.Product{Id: "p", Type: storefrontv1.Product_FILE}},
-		{"a value of an enum in a list", "order.paid", `{"items":[{"id":"i","type":"HOLOGRAM"}]}`, &storefrontv1.Order{Items: []*storefrontv1.Order_Item{{Id: "i"}}}},
+		{"a field of something nested", "order.paid", `{"id":"o","customer":{"id":"c","mood":1}}`, &storefrontv1.Order{Id: "o",
+			Customer: &storefrontv1.Order_Customer{Id: "c"}}},
+		{"a value of an enum", "product.published", `{"id":"p","status":"SOLD_OUT","type":"FILE"}`, &storefrontv1.Product{Id: "p",
+			Type: storefrontv1.Product_FILE}},
+		{"a value of an enum in a list", "order.paid", `{"items":[{"id":"i","type":"HOLOGRAM"}]}`,
+			&storefrontv1.Order{Items: []*storefrontv1.Order_Item{{Id: "i"}}}},
 		{"a field of a ping", "ping", `{"message":"hello","by":"Awa"}`, &webhook.PingData{Message: "hello"}},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
@@ -130,15 +137,21 @@ func TestVerifyRefuses(t *testing.T) {
 	}{
 		{"the right secret", body, signed, secret, nil, nil},
 		{"an empty secret, for which anybody can sign", body, webhook.Sign(body, "", noon), "", nil, webhook.ErrNoSecret},
-		{"an empty secret, whatever else is accepted", body, signed, "", []webhook.Option{webhook.WithSecrets(secret)}, webhook.ErrNoSecret},
-		{"an empty second secret accepts nothing", body, webhook.Sign(body, "", noon), secret, []webhook.Option{webhook.WithSecrets("")}, webhook.ErrMismatch},
+		{"an empty secret, whatever else is accepted", body, signed, "", []webhook.Option{webhook.WithSecrets(secret)},
+			webhook.ErrNoSecret},
+		{"an empty second secret accepts nothing", body, webhook.Sign(body, "", noon), secret,
+			[]webhook.Option{webhook.WithSecrets("")}, webhook.ErrMismatch},
 		{"the secret before this one", body, signed, another, []webhook.Option{webhook.WithSecrets("", secret)}, nil},
-		{"of several secrets none", body, webhook.Sign(body, "whsec_x", noon), secret, []webhook.Option{webhook.WithSecrets(another)}, webhook.ErrMismatch},
-		{"the secret before this one, too old", body, webhook.Sign(body, secret, noon.Add(-time.Hour)), another, []webhook.Option{webhook.WithSecrets(secret)}, webhook.ErrTimestamp},
+		{"of several secrets none", body, webhook.Sign(body, "whsec_x", noon), secret, []webhook.Option{webhook.WithSecrets(another)},
+			webhook.ErrMismatch},
+		{"the secret before this one, too old", body, webhook.Sign(body, secret, noon.Add(-time.Hour)), another,
+			[]webhook.Option{webhook.WithSecrets(secret)}, webhook.ErrTimestamp},
 		{"five minutes are tolerated", body, webhook.Sign(body, secret, noon.Add(-5*time.Minute)), secret, nil, nil},
-		{"and no second more", body, webhook.Sign(body, secret, noon.Add(-5*time.Minute-time.Second)), secret, nil, webhook.ErrTimestamp},
+		{"and no second more", body, webhook.Sign(body, secret, noon.Add(-5*time.Minute-time.Second)), secret, nil,
+			webhook.ErrTimestamp},
 		{"nor the future", body, webhook.Sign(body, secret, noon.Add(5*time.Minute+time.Second)), secret, nil, webhook.ErrTimestamp},
-		{"another tolerance", body, webhook.Sign(body, secret, noon.Add(-time.Hour)), secret, []webhook.Option{webhook.WithTolerance(time.Hour)}, nil},
+		{"another tolerance", body, webhook.Sign(body, secret, noon.Add(-time.Hour)), secret,
+			[]webhook.Option{webhook.WithTolerance(time.Hour)}, nil},
 		{"a changed body", append([]byte(" "), body...), signed, secret, nil, webhook.ErrMismatch},
 		{"no header", body, "", secret, nil, webhook.ErrNoSignature},
 	} {
@@ -185,7 +198,8 @@ func TestRead(t *testing.T) {
 	_, err = webhook.Read(changed, secret, atNoon())
 	require.ErrorIs(t, err, webhook.ErrMismatch)
 
-	largest := envelope("ping", `{"message":"`+strings.Repeat("x", webhook.MaxBodyBytes-len(envelope("ping", `{"message":""}`)))+`"}`)
+	largest := envelope("ping", `{"message":"`+strings.Repeat("x", webhook.MaxBodyBytes-len(envelope("ping", `{"message":""}`)))+
+		`"}`)
 	require.Len(t, largest, webhook.MaxBodyBytes)
 	_, err = webhook.Read(request(largest), secret, atNoon())
 	require.NoError(t, err)

@@ -22,21 +22,25 @@ type activityListCmd struct {
 
 // Run lists the activity.
 func (c *activityListCmd) Run(s *session) error {
-	return listOf(s, c.inStore, c.limit, activityTable, func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]*adminv1.ActivityEntry, string, error) {
-		since, err := c.Since.message(ctx, o)
-		if err != nil {
-			return nil, "", err
-		}
-		out, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: store, Since: since, PageSize: size, PageToken: token})
-		return out.GetEntries(), out.GetNextPageToken(), err
-	})
+	return listOf(s, c.inStore, c.limit, activityTable,
+		func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]*adminv1.ActivityEntry, string, error) {
+			since, err := c.Since.message(ctx, o)
+			if err != nil {
+				return nil, "", err
+			}
+			out, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: store, Since: since, PageSize: size, PageToken: token})
+			return out.GetEntries(), out.GetNextPageToken(), err
+		})
 }
 
-var activityTable = table[*adminv1.ActivityEntry]{"TIME@,ACTOR~,ACTION,CHANGED~,RESOURCE?", func(e *adminv1.ActivityEntry) []string {
-	return []string{when(e.GetCreatedAt()), e.GetActor().GetName(), e.GetAction(), changedFields(e.GetChanges()), e.GetResource().GetId()}
-}, func(e *adminv1.ActivityEntry) []byte {
-	return pick(e, map[string]json.RawMessage{"changes": json.RawMessage(cmp.Or(e.GetChanges(), "null"))}, "id", "actor", "action", "resource", "changes", "createdAt")
-}}
+var activityTable = table[*adminv1.ActivityEntry]{"TIME@,ACTOR~,ACTION,CHANGED~,RESOURCE?",
+	func(e *adminv1.ActivityEntry) []string {
+		return []string{when(e.GetCreatedAt()), e.GetActor().GetName(), e.GetAction(), changedFields(e.GetChanges()),
+			e.GetResource().GetId()}
+	}, func(e *adminv1.ActivityEntry) []byte {
+		return pick(e, map[string]json.RawMessage{"changes": json.RawMessage(cmp.Or(e.GetChanges(), "null"))}, "id", "actor", "action",
+			"resource", "changes", "createdAt")
+	}}
 
 // changedFields names the fields of an entry in their order.
 func changedFields(changes string) string {

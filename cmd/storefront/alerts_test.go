@@ -41,7 +41,8 @@ func metricsOf(t *testing.T) map[string][]string {
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
 	registry := monitor.NewRegistry(handle, log)
-	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DB: handle, Metrics: registry, Logger: log})
+	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DB: handle, Metrics: registry,
+		Logger: log})
 	require.NoError(t, err)
 	_, err = worker.New(t.Context(), worker.Config{DB: handle, Secrets: seal.NewRing(key), Metrics: registry, Logger: log})
 	require.NoError(t, err)
@@ -158,6 +159,7 @@ func TestDashboardAndAlertsAskForMetricsThatExist(t *testing.T) {
 		}
 	}
 	require.Subset(t, slices.Collect(maps.Keys(watched)), []string{
-		"storefront_outbox_lag_seconds", "storefront_deliveries_total", "storefront_request_duration_seconds", "storefront_attempts_limit",
+		"storefront_outbox_lag_seconds", "storefront_deliveries_total", "storefront_request_duration_seconds",
+		"storefront_attempts_limit",
 	}, "lag, failures, 5xx, and no worker")
 }

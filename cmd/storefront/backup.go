@@ -26,7 +26,8 @@ type backedUp struct {
 func (c *backupCmd) Run(s *session) error {
 	path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:")
 	if strings.HasPrefix(c.DatabaseURL, "postgres") {
-		return fmt.Errorf("%w; for PostgreSQL run: pg_dump --format=custom --no-owner --file=%s \"$STOREFRONT_DATABASE_URL\"", db.ErrNotEmbedded, c.To)
+		return fmt.Errorf("%w; for PostgreSQL run: pg_dump --format=custom --no-owner --file=%s \"$STOREFRONT_DATABASE_URL\"",
+			db.ErrNotEmbedded, c.To)
 	}
 	if _, err := os.Stat(path); embedded && err != nil {
 		// Opening it would make an empty one.
@@ -50,7 +51,8 @@ func (c *backupCmd) Run(s *session) error {
 	}
 	_, err = fmt.Fprintf(s.out, "%s: %d bytes\n", done.File, done.Bytes)
 	if err == nil && done.SecretKeyFile != nil {
-		_, err = fmt.Fprintf(s.out, "its secrets are encrypted with the key in %s: keep a copy of that too, in another place\n", *done.SecretKeyFile)
+		_, err = fmt.Fprintf(s.out, "its secrets are encrypted with the key in %s: keep a copy of that too, in another place\n",
+			*done.SecretKeyFile)
 	}
 	return err
 }

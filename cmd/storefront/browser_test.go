@@ -71,7 +71,8 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 			t.Errorf("a script failed: %s", thrown.ExceptionDetails.Text)
 		}
 	}))
-	b.run(order(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Africa/Douala"}), chromedp.EmulateViewport(1280, 900))
+	b.run(order(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Africa/Douala"}),
+		chromedp.EmulateViewport(1280, 900))
 	return b
 }
 
@@ -194,7 +195,8 @@ func (b *browser) see(name string) {
 	for _, width := range sizes {
 		for _, scheme := range schemes {
 			b.run(chromedp.EmulateViewport(width, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion",
+					Value: "reduce"}},
 			}))
 			at := fmt.Sprintf("%s-%d-%s", name, width, scheme)
 			found := value[[]finding](b, b.axe+`;axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations)`)

@@ -17,12 +17,14 @@ import (
 
 // call calls one method of the operator's API, in this process or on a server, and prints the message
 // that it returns.
-func call[In any, Out proto.Message](s *session, p place, in In, method func(operator.API, context.Context, In) (Out, error)) error {
+func call[In any, Out proto.Message](s *session, p place, in In,
+	method func(operator.API, context.Context, In) (Out, error)) error {
 	return callAs(s, p, in, method, whole[Out])
 }
 
 // callAs is call for a message that is printed as another object.
-func callAs[In, Out any](s *session, p place, in In, method func(operator.API, context.Context, In) (Out, error), object func(Out) []byte) error {
+func callAs[In, Out any](s *session, p place, in In, method func(operator.API, context.Context, In) (Out, error), object func(
+	Out) []byte) error {
 	return s.operate(p, func(ctx context.Context, o operator.API) error {
 		out, err := method(o, ctx, in)
 		if err != nil {
@@ -43,7 +45,8 @@ type table[Item proto.Message] struct {
 
 // list calls a list's method until it has as many items as the limit, and prints them. page calls it
 // once and returns its items and its nextPageToken.
-func list[Item proto.Message](s *session, p place, l limit, t table[Item], page func(ctx context.Context, o operator.API, size *int32, token string) ([]Item, string, error)) error {
+func list[Item proto.Message](s *session, p place, l limit, t table[Item],
+	page func(ctx context.Context, o operator.API, size *int32, token string) ([]Item, string, error)) error {
 	return s.operate(p, func(ctx context.Context, o operator.API) error {
 		items, err := operator.Collect(ctx, int(l.Limit), func(ctx context.Context, size *int32, token string) ([]Item, string, error) {
 			return page(ctx, o, size, token)

@@ -110,7 +110,8 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	parser, err := newParser(&c,
 		kong.Name("storefront"), kong.Description(description), kong.Writers(out, errs),
 		kong.Exit(func(int) { exited = true }), kong.Resolvers(s), kong.Bind(s),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}), kong.ValueFormatter(describe), kong.KindMapper(reflect.String, words{}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}), kong.ValueFormatter(describe),
+		kong.KindMapper(reflect.String, words{}),
 		kong.ExplicitGroups(groups),
 	)
 	if err != nil {

@@ -60,10 +60,11 @@ func (c *customerUpdateCmd) Run(s *session) error {
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return callNamed(s, c.owned, c.Customer, findCustomer, whole, func(ctx context.Context, o operator.API, id string) (*storefrontv1.Customer, error) {
-		in.Id = id
-		return o.UpdateCustomer(ctx, in)
-	})
+	return callNamed(s, c.owned, c.Customer, findCustomer, whole,
+		func(ctx context.Context, o operator.API, id string) (*storefrontv1.Customer, error) {
+			in.Id = id
+			return o.UpdateCustomer(ctx, in)
+		})
 }
 
 type customerListCmd struct {
@@ -73,18 +74,21 @@ type customerListCmd struct {
 
 // Run lists the customers.
 func (c *customerListCmd) Run(s *session) error {
-	return listPages(s, c.paged, customerTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) ([]*storefrontv1.Customer, int64, error) {
+	return listPages(s, c.paged, customerTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) (
+		[]*storefrontv1.Customer, int64, error) {
 		out, err := o.ListCustomers(ctx, &adminv1.ListCustomersRequest{Store: store, Page: page, PageSize: size, Q: c.Q})
 		return out.GetData(), out.GetTotal(), err
 	})
 }
 
-var customerTable = table[*storefrontv1.Customer]{"NAME~,EMAIL~,PHONE,PAID?,ORDERS?,CREATED@?,ID?", func(c *storefrontv1.Customer) []string {
-	return []string{
-		c.GetName(), orDash(c.Email), orDash(c.Phone), validate.FormatAmount(c.GetTotalPaid(), c.GetCurrency()), strconv.Itoa(int(c.GetOrdersCount())),
-		when(c.GetCreatedAt()), c.GetId(),
-	}
-}, whole[*storefrontv1.Customer]}
+var customerTable = table[*storefrontv1.Customer]{"NAME~,EMAIL~,PHONE,PAID?,ORDERS?,CREATED@?,ID?",
+	func(c *storefrontv1.Customer) []string {
+		return []string{
+			c.GetName(), orDash(c.Email), orDash(c.Phone), validate.FormatAmount(c.GetTotalPaid(), c.GetCurrency()),
+			strconv.Itoa(int(c.GetOrdersCount())),
+			when(c.GetCreatedAt()), c.GetId(),
+		}
+	}, whole[*storefrontv1.Customer]}
 
 type customerShowCmd struct {
 	owned

@@ -74,7 +74,8 @@ func (c *dashboardLinkCmd) Run(s *session) error {
 	seconds := int32(math.Ceil(time.Duration(c.Expires).Seconds()))
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
 		link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
-			Store: c.Store, Member: c.Member, Role: adminv1.Session_Role(adminv1.Session_Role_value[c.Role]), ExpiresSeconds: &seconds, BaseUrl: string(c.URL),
+			Store: c.Store, Member: c.Member, Role: adminv1.Session_Role(adminv1.Session_Role_value[c.Role]), ExpiresSeconds: &seconds,
+			BaseUrl: string(c.URL),
 		})
 		if err != nil {
 			return err
@@ -125,18 +126,20 @@ type sessionsListCmd struct {
 
 // Run lists the sessions and links.
 func (c *sessionsListCmd) Run(s *session) error {
-	return list(s, c.place, c.limit, sessionTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*adminv1.Session, string, error) {
+	return list(s, c.place, c.limit, sessionTable, func(ctx context.Context, o operator.API, size *int32, token string) (
+		[]*adminv1.Session, string, error) {
 		out, err := o.ListSessions(ctx, &adminv1.ListSessionsRequest{Store: c.Store, PageSize: size, PageToken: token})
 		return out.GetSessions(), out.GetNextPageToken(), err
 	})
 }
 
-var sessionTable = table[*adminv1.Session]{"ID#,KIND,STORE~,MEMBER~,ROLE?,LAST USED@?,EXPIRES@?,CREATED@?", func(m *adminv1.Session) []string {
-	return []string{
-		m.GetId(), m.GetKind().String(), m.GetStore().GetSlug(), m.GetMember(), m.GetRole().String(), when(m.GetLastUsedAt()),
-		when(m.GetExpiresAt()), when(m.GetCreatedAt()),
-	}
-}, whole[*adminv1.Session]}
+var sessionTable = table[*adminv1.Session]{"ID#,KIND,STORE~,MEMBER~,ROLE?,LAST USED@?,EXPIRES@?,CREATED@?",
+	func(m *adminv1.Session) []string {
+		return []string{
+			m.GetId(), m.GetKind().String(), m.GetStore().GetSlug(), m.GetMember(), m.GetRole().String(), when(m.GetLastUsedAt()),
+			when(m.GetExpiresAt()), when(m.GetCreatedAt()),
+		}
+	}, whole[*adminv1.Session]}
 
 // findSession returns the session or link whose id begins so, of any store.
 func findSession(ctx context.Context, o operator.API, _, beginning string) (*adminv1.Session, error) {
@@ -167,9 +170,10 @@ func (c *sessionsRevokeCmd) Run(s *session) error {
 		return usage("name what to end: an id, or --all and --store")
 	}
 	if c.ID != "" {
-		return callNamed(s, owned{c.place, "*"}, c.ID, findSession, whole, func(ctx context.Context, o operator.API, id string) (*adminv1.Session, error) {
-			return o.RevokeSession(ctx, &adminv1.RevokeSessionRequest{Id: id})
-		})
+		return callNamed(s, owned{c.place, "*"}, c.ID, findSession, whole,
+			func(ctx context.Context, o operator.API, id string) (*adminv1.Session, error) {
+				return o.RevokeSession(ctx, &adminv1.RevokeSessionRequest{Id: id})
+			})
 	}
 	return call(s, c.place, &adminv1.RevokeSessionsRequest{Store: c.Store, Member: c.Member}, operator.API.RevokeSessions)
 }

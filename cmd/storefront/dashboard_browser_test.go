@@ -91,7 +91,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("API keys", "API keys")
 	b.see("keys")
 	b.run(chromedp.KeyEvent(kb.Tab))
-	require.Equal(t, "Skip to the content", value[string](b, "document.activeElement.textContent"), "the first key leads past the navigation")
+	require.Equal(t, "Skip to the content", value[string](b, "document.activeElement.textContent"),
+		"the first key leads past the navigation")
 	b.run(chromedp.KeyEvent(kb.Enter))
 	require.Equal(t, "main", value[string](b, "document.activeElement.id"))
 
@@ -179,7 +180,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	newCustomer(t, said.URL, said.Key, "nadege@example.com")
 	failing := func() bool {
 		b.open(said.AdminURL + "/dashboard/deliveries?type=customer.created&status=retrying")
-		return value[bool](b, `[...document.querySelectorAll("tr")].some((r) => r.textContent.includes("The shop's own server") && r.textContent.includes("500"))`)
+		return value[bool](b,
+			`[...document.querySelectorAll("tr")].some((r) => r.textContent.includes("The shop's own server") && r.textContent.includes("500"))`)
 	}
 	require.Eventually(t, failing, browserTime, 200*time.Millisecond)
 	b.shows(`//tr[contains(., "Nadège Fotso") and contains(., "retrying, next in ")]`)
@@ -245,7 +247,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Send again", o.URL)
 	b.shows(`//*[@role="status"][contains(., "on the way again")]`)
 	b.see("webhook-resent")
-	require.Eventually(t, func() bool { return slices.Contains(o.received()[3:], "customer.created") }, browserTime, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return slices.Contains(o.received()[3:], "customer.created") }, browserTime,
+		50*time.Millisecond)
 
 	// A new secret signs at once, and the old one no longer.
 	b.press("New secret", "Make a new signing secret?")
@@ -298,14 +301,16 @@ func TestDashboardInABrowser(t *testing.T) {
 	chosen := value[string](b, "getSelection().toString()")
 	newCustomer(t, said.URL, said.Key, "late@example.com")
 	b.shows(fmt.Sprintf(`//*[@id="list"][@data-live!=%q]//tr[1]//a[contains(., "customer.created")]`, newest))
-	require.True(t, value[bool](b, `row.isConnected && row.contains(document.activeElement)`), "what was there stays and keeps the focus")
+	require.True(t, value[bool](b, `row.isConnected && row.contains(document.activeElement)`),
+		"what was there stays and keeps the focus")
 	require.Equal(t, chosen, value[string](b, "getSelection().toString()"), "and the selection")
 	first := value[string](b, `document.querySelector("tbody tr").id`)
 	value[bool](b, `(() => { const link = document.querySelector("tbody tr:nth-child(2) a"); link.scrollIntoView({ block: "center" }); const at = link.getBoundingClientRect(); window.at = [at.x + 5, at.y + 5]; return true; })()`)
 	value[bool](b, `(() => { window.looked = 0; const real = fetch; window.fetch = async (...of) => { const got = await real(...of); looked++; return got; }; return true; })()`)
 	newCustomer(t, said.URL, said.Key, "later@example.com")
 	require.Eventually(t, func() bool {
-		return value[bool](b, `fetch(location.href).then((r) => r.text()).then((text) => !text.split("<tbody")[1].split("</tr>")[0].includes("`+first+`"))`)
+		return value[bool](b,
+			`fetch(location.href).then((r) => r.text()).then((text) => !text.split("<tbody")[1].split("</tr>")[0].includes("`+first+`"))`)
 	}, browserTime, 50*time.Millisecond)
 	value[int](b, "looked = 0")
 	require.Eventually(t, func() bool {
@@ -319,7 +324,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	value[bool](b, `(() => { const since = document.getElementById("since"); since.value = "2026-01-02T03:04:05"; since.dispatchEvent(new Event("input")); return true; })()`)
 	b.press("Search", "Deliveries")
 	b.shows(`//p[contains(., "looked through")]`)
-	require.Contains(t, value[string](b, "location.search"), "since=2026-01-02T02%3A04%3A05.000Z", "a time in the reader's zone is sent in UTC")
+	require.Contains(t, value[string](b, "location.search"), "since=2026-01-02T02%3A04%3A05.000Z",
+		"a time in the reader's zone is sent in UTC")
 	require.Equal(t, "2026-01-02T03:04:05", value[string](b, `document.getElementById("since").value`))
 	require.Equal(t, 1, value[int](b, `document.querySelectorAll("tbody tr").length`))
 	b.see("deliveries-found")
@@ -336,13 +342,15 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.see("requests")
 	b.press("Activity", "Activity")
 	b.shows(`//li[contains(., "Webhook deleted") and contains(., "Developer")]`)
-	require.Zero(t, value[int](b, `[...document.querySelectorAll("main *")].filter((e) => !e.children.length && /^[0-9a-f]{8}-[0-9a-f]{4}-/.test(e.textContent.trim())).length`), "bare ids")
+	require.Zero(t, value[int](b,
+		`[...document.querySelectorAll("main *")].filter((e) => !e.children.length && /^[0-9a-f]{8}-[0-9a-f]{4}-/.test(e.textContent.trim())).length`), "bare ids")
 	require.Regexp(t, `\d\d:\d\d:\d\d GMT\+1$`, value[string](b, `document.querySelector(".log time").textContent`))
 	b.see("activity")
 	value[bool](b, `(() => { document.getElementById("kind").value = "webhook"; document.getElementById("by").value = "member"; return true; })()`)
 	b.press("Search", "Activity")
 	b.shows(`//a[normalize-space(.)="Show all"]`)
-	require.True(t, value[bool](b, `[...document.querySelectorAll(".log > li")].every((e) => e.textContent.includes("Webhook") && e.textContent.includes("Member"))`))
+	require.True(t, value[bool](b,
+		`[...document.querySelectorAll(".log > li")].every((e) => e.textContent.includes("Webhook") && e.textContent.includes("Member"))`))
 	b.see("activity-found")
 	b.press("Show all", "Activity")
 	b.shows(`//a[normalize-space(.)="Older"]`)
@@ -384,7 +392,8 @@ func newLink(t *testing.T, adminURL, base string) string {
 	var out, errs bytes.Buffer
 	noEnv := func(string) (string, bool) { return "", false }
 	require.Equal(t, 0, run(t.Context(), []string{
-		"dashboard", "link", "--store", demoSlug, "--member", devMember, "--role", "owner", "--admin-url", adminURL, "--url", base, "-o", "json",
+		"dashboard", "link", "--store", demoSlug, "--member", devMember, "--role", "owner", "--admin-url", adminURL, "--url", base,
+		"-o", "json",
 	}, noEnv, strings.NewReader(""), &out, &errs), &errs)
 	var link struct{ URL string }
 	require.NoError(t, json.Unmarshal(out.Bytes(), &link))
@@ -412,7 +421,8 @@ func signedInElsewhere(t *testing.T, adminURL string) func() int {
 // newCustomer makes an event.
 func newCustomer(t *testing.T, url, key, email string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/customers", strings.NewReader(`{"name":"Nadège Fotso","email":"`+email+`"}`))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/customers",
+		strings.NewReader(`{"name":"Nadège Fotso","email":"`+email+`"}`))
 	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Content-Type", "application/json")

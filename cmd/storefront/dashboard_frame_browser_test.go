@@ -38,11 +38,13 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	pages, err := dashboard.Platform{FrameAncestors: []string{platform.URL}}.Check()
 	require.NoError(t, err)
 	served := httptest.NewTLSServer(dashboard.New(dashboard.Config{
-		Operator: o, Now: s.Now, Unreachable: db.IsUnreachable, Logger: slog.New(slog.DiscardHandler), Slots: slots.NewSlots(4, 2), Platform: pages,
+		Operator: o, Now: s.Now, Unreachable: db.IsUnreachable, Logger: slog.New(slog.DiscardHandler), Slots: slots.NewSlots(4, 2),
+		Platform: pages,
 	}))
 	t.Cleanup(served.Close)
 	base := strings.Replace(served.URL, "127.0.0.1", "localhost", 1)
-	link, err := o.CreateSignInLink(t.Context(), &adminv1.CreateSignInLinkRequest{Store: "douala", Member: "Awa Ngo", Role: adminv1.Session_owner, BaseUrl: base})
+	link, err := o.CreateSignInLink(t.Context(), &adminv1.CreateSignInLinkRequest{Store: "douala", Member: "Awa Ngo",
+		Role: adminv1.Session_owner, BaseUrl: base})
 	require.NoError(t, err)
 	frame = link.GetUrl()
 

@@ -54,7 +54,8 @@ func (c *deliveryListCmd) Run(s *session) error {
 		Store: c.Store, WebhookId: c.Webhook, Status: enumOf[adminv1.Delivery_Status](adminv1.Delivery_Status_value, c.Status),
 	}
 	urls := map[string]string{}
-	return list(s, c.place, c.limit, deliveryTable(urls), func(ctx context.Context, o operator.API, size *int32, token string) (_ []*adminv1.Delivery, _ string, err error) {
+	return list(s, c.place, c.limit, deliveryTable(urls), func(ctx context.Context, o operator.API, size *int32, token string) (
+		_ []*adminv1.Delivery, _ string, err error) {
 		if in.Since, err = c.Since.message(ctx, o); err != nil {
 			return nil, "", err
 		}
@@ -87,12 +88,14 @@ func (c *deliveryListCmd) Run(s *session) error {
 
 // deliveryTable names webhooks by their addresses, those that are gone by their ids.
 func deliveryTable(urls map[string]string) table[*adminv1.Delivery] {
-	return table[*adminv1.Delivery]{"ID#,CREATED@,EVENT~,STATUS,WEBHOOK~,LAST~?,NEXT ATTEMPT@?,ATTEMPTS?,WEBHOOK ID?", func(d *adminv1.Delivery) []string {
-		return []string{
-			d.GetId(), when(d.GetCreatedAt()), d.GetEventType(), d.GetStatus().String(), cmp.Or(urls[d.GetWebhookId()], d.GetWebhookId()), lastOf(d),
-			when(d.GetNextAttemptAt()), strconv.Itoa(int(d.GetAttemptCount())), d.GetWebhookId(),
-		}
-	}, deliveryObject}
+	return table[*adminv1.Delivery]{"ID#,CREATED@,EVENT~,STATUS,WEBHOOK~,LAST~?,NEXT ATTEMPT@?,ATTEMPTS?,WEBHOOK ID?",
+		func(d *adminv1.Delivery) []string {
+			return []string{
+				d.GetId(), when(d.GetCreatedAt()), d.GetEventType(), d.GetStatus().String(), cmp.Or(urls[d.GetWebhookId()], d.GetWebhookId()),
+				lastOf(d),
+				when(d.GetNextAttemptAt()), strconv.Itoa(int(d.GetAttemptCount())), d.GetWebhookId(),
+			}
+		}, deliveryObject}
 }
 
 type deliveryShowCmd struct {
@@ -153,9 +156,10 @@ func (c *deliveryResendCmd) Run(s *session) error {
 	case c.ID != "" && (c.Webhook != "" || c.Since != nil):
 		return usage("a delivery's id cannot be used with --webhook or --since")
 	case c.ID != "":
-		return callNamed(s, c.owned, c.ID, findDelivery, deliveryObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Delivery, error) {
-			return o.ResendDelivery(ctx, &adminv1.ResendDeliveryRequest{Id: id})
-		})
+		return callNamed(s, c.owned, c.ID, findDelivery, deliveryObject,
+			func(ctx context.Context, o operator.API, id string) (*adminv1.Delivery, error) {
+				return o.ResendDelivery(ctx, &adminv1.ResendDeliveryRequest{Id: id})
+			})
 	case c.Webhook == "" || c.Since == nil:
 		return usage("name what to send again: a delivery's id, or --webhook and --since")
 	}
@@ -178,12 +182,14 @@ func (c *deliveryResendCmd) Run(s *session) error {
 			return err
 		}
 		if done.GetState() == adminv1.Resend_stopped {
-			return fmt.Errorf("the webhook was disabled or deleted meanwhile; of the %d deliveries that were made, those not yet sent are cancelled", done.GetResent())
+			return fmt.Errorf("the webhook was disabled or deleted meanwhile; of the %d deliveries that were made, those not yet sent "+
+				"are cancelled", done.GetResent())
 		}
 		if s.json {
 			return s.print(pick(done, nil, "webhookId", "since", "resent"))
 		}
-		_, err = fmt.Fprintf(s.out, "%d deliveries to webhook %s, of events since %s\n", done.GetResent(), done.GetWebhookId(), when(done.GetSince()))
+		_, err = fmt.Fprintf(s.out, "%d deliveries to webhook %s, of events since %s\n", done.GetResent(), done.GetWebhookId(),
+			when(done.GetSince()))
 		return err
 	})
 }

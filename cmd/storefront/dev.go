@@ -113,7 +113,8 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 		return err
 	}
 	config := server.Config{
-		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, DB: handle, Metrics: registry, Traces: t.to(), Logger: logger,
+		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, DB: handle, Metrics: registry, Traces: t.to(),
+		Logger:  logger,
 		Options: operator.Options{Webhooks: webhooks.Options{Secrets: ring, Targets: targets}}, PublicDocs: true,
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
@@ -191,7 +192,8 @@ func newDevKey(ctx context.Context, o operator.API) (string, error) {
 			return "", err
 		}
 	}
-	key, err := o.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: demoSlug, Name: devKeyName, Scopes: auth.Scopes(), Lifetime: devKeyLifetime})
+	key, err := o.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: demoSlug, Name: devKeyName, Scopes: auth.Scopes(),
+		Lifetime: devKeyLifetime})
 	return key.GetSecret(), err
 }
 
@@ -224,7 +226,8 @@ func greet(s *session, g greeting, demo *storefrontv1.Store, handle *db.DB) erro
 		return err
 	}
 	if err == nil {
-		g.CurlEvent = fmt.Sprintf(`curl -X PATCH -H "Authorization: Bearer %s" -H "Content-Type: application/json" -d '{"status":"ARCHIVED"}' "%s/v1/products/%s"`,
+		g.CurlEvent = fmt.Sprintf(
+			`curl -X PATCH -H "Authorization: Bearer %s" -H "Content-Type: application/json" -d '{"status":"ARCHIVED"}' "%s/v1/products/%s"`,
 			g.Key, g.URL, published)
 	}
 	if s.json {

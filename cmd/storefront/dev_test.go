@@ -147,9 +147,10 @@ func TestASecondDevIsRefusedAndRevokesNoKey(t *testing.T) {
 	taken := strings.TrimPrefix(strings.Split(curl[2], "/v1")[0], "http://")
 	database := filepath.Join(data, "storefront.db")
 	for why, args := range map[string][]string{
-		"another server works on it":                devArgs(data),
-		"listen on .*" + regexp.QuoteMeta(taken):    {"dev", "--addr", taken, "--admin-addr", "127.0.0.1:0", "--data", t.TempDir()},
-		"storefront.db: another server works on it": {"server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--migrate", "--database-url", "sqlite:" + database},
+		"another server works on it":             devArgs(data),
+		"listen on .*" + regexp.QuoteMeta(taken): {"dev", "--addr", taken, "--admin-addr", "127.0.0.1:0", "--data", t.TempDir()},
+		"storefront.db: another server works on it": {"server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--migrate",
+			"--database-url", "sqlite:" + database},
 	} {
 		var out, errs bytes.Buffer
 		require.Equal(t, 1, run(t.Context(), args, os.LookupEnv, strings.NewReader(""), &out, &errs), why)

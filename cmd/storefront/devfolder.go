@@ -146,11 +146,14 @@ func (s *session) runningDev(token string) (*devFolder, error) {
 	found := findDev()
 	switch {
 	case found == nil:
-		return nil, errors.New("there is no `storefront dev` in this folder or above: start one, or name a server's operator's listener with --admin-url")
+		return nil, errors.New("there is no `storefront dev` in this folder or above: start one, or name a server's operator's " +
+			"listener with --admin-url")
 	case !found.runs:
-		return nil, fmt.Errorf("the `storefront dev` of %s does not run: start it, or name a server's operator's listener with --admin-url", found.path)
+		return nil, fmt.Errorf("the `storefront dev` of %s does not run: start it, or name a server's operator's listener with "+
+			"--admin-url", found.path)
 	case found.AdminURL == "":
-		return nil, fmt.Errorf("the `storefront dev` of %s serves no admin services: start it with a loopback --admin-addr, or with an --admin-token", found.path)
+		return nil, fmt.Errorf("the `storefront dev` of %s serves no admin services: start it with a loopback --admin-addr, or with "+
+			"an --admin-token", found.path)
 	case !found.serves(token):
 		return nil, fmt.Errorf("the `storefront dev` of %s has an --admin-token: set STOREFRONT_ADMIN_TOKEN to it", found.path)
 	}

@@ -96,7 +96,8 @@ const copyAll = `(async () => {
 // cutOff is the code that is wider than its block.
 const cutOff = `[...document.querySelectorAll("pre")].filter((p) => p.scrollWidth > p.clientWidth).map((p) => p.textContent)`
 
-var shownSample = regexp.MustCompile(`(?s)data-language="(\w+)" data-sample="(\w+)"><div class="code"><pre[^>]*><code>(.*?)</code>`)
+var shownSample = regexp.MustCompile(
+	`(?s)data-language="(\w+)" data-sample="(\w+)"><div class="code"><pre[^>]*><code>(.*?)</code>`)
 
 // copiesAndRuns copies all samples with their buttons. What is copied is what the page holds, which the tests of
 // the guide run in curl, TypeScript and Go; here the samples in curl that need nothing but a key run as copied.
@@ -157,7 +158,8 @@ func TestTheReferenceInABrowser(t *testing.T) {
 			}))
 			at := fmt.Sprintf("docs-%d-%s", width, scheme)
 			b.examine(at)
-			require.LessOrEqual(t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s: nothing sticks out at the side", at)
+			require.LessOrEqual(t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s: nothing sticks out at the side",
+				at)
 			require.Empty(t, value[[]string](b, cutOff), "%s: all code is seen", at)
 			for _, id := range []string{"quick-start", "errors", "updateProduct", "orderPaidEvent", "object-Order"} {
 				value[bool](b, fmt.Sprintf("document.getElementById(%q).scrollIntoView(), true", id))
@@ -174,14 +176,16 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	} {
 		b.open("about:blank")
 		b.open(said.Docs + "#" + to)
-		require.Eventually(t, func() bool { return math.Abs(b.top(fmt.Sprintf("[id=%q]", id))-72) <= 30 }, time.Minute, 20*time.Millisecond,
+		require.Eventually(t, func() bool { return math.Abs(b.top(fmt.Sprintf("[id=%q]", id))-72) <= 30 }, time.Minute,
+			20*time.Millisecond,
 			"the address of %s leads to it", to)
 	}
 
 	// The search finds fields, codes and values, with the keys alone.
 	b.run(chromedp.KeyEvent("/"))
 	require.Equal(t, "q", value[string](b, "document.activeElement.id"))
-	for text, want := range map[string]string{"compareatam": "updateProduct.compareAtAmount", "customer_conflict": "createCustomer.customer_conflict", "publish": "productPublishedEvent",
+	for text, want := range map[string]string{"compareatam": "updateProduct.compareAtAmount",
+		"customer_conflict": "createCustomer.customer_conflict", "publish": "productPublishedEvent",
 		"retry": "receiving-webhooks", "rate_limited": "refusal.rate_limited"} {
 		value[bool](b, `document.getElementById("q").value = "", true`)
 		b.run(chromedp.KeyEvent(text))
@@ -202,7 +206,8 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	b.window("docs-go")
 	b.open(said.Docs)
 	b.shows(`//*[@id="listOrders"]//code[contains(., "shop.Orders.List")]`)
-	require.Contains(t, value[string](b, `document.querySelector("#getProduct .beside > .code code").textContent`), `"status": "PUBLISHED"`)
+	require.Contains(t, value[string](b, `document.querySelector("#getProduct .beside > .code code").textContent`),
+		`"status": "PUBLISHED"`)
 
 	b.copiesAndRuns(said.Docs, said.Key)
 

@@ -95,7 +95,8 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 			return append(found, doctor.Secrets(ctx, nil, keys)) // what follows reads its tables
 		}
 	}
-	found = append(found, doctor.Secrets(ctx, handle, keys), doctor.Outbox(ctx, handle, used), doctor.Sweeps(ctx, handle), doctor.Counts(ctx, handle))
+	found = append(found, doctor.Secrets(ctx, handle, keys), doctor.Outbox(ctx, handle, used), doctor.Sweeps(ctx, handle),
+		doctor.Counts(ctx, handle))
 	if handle.Dialect() == dialect.Postgres {
 		found = append(found, doctor.Transactions(ctx, handle, doctor.LongTransaction))
 	}

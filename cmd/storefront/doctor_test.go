@@ -30,7 +30,8 @@ func findingIs(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("there is no check %s in %v", args[0], found)
 	}
 	f := found[i]
-	if string(f.Status) != args[1] || !regexp.MustCompile(args[2]).MatchString(f.Message) || !regexp.MustCompile(args[3]).MatchString(f.Remedy) {
+	if string(f.Status) != args[1] || !regexp.MustCompile(args[2]).MatchString(f.Message) ||
+		!regexp.MustCompile(args[3]).MatchString(f.Remedy) {
 		ts.Fatalf("%+v is not %q", f, args[1:])
 	}
 	if (f.Status == doctor.OK) != (f.Remedy == "") {
@@ -105,7 +106,8 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			require.NoError(t, err)
 			happened := handle.Now().Add(-2 * doctor.MostLag)
 			event := id.At(happened)
-			_, err = handle.Writer().Exec(`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', $3, $4)`,
+			_, err = handle.Writer().Exec(
+				`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', $3, $4)`,
 				event, shop.ID, []byte(`{"id":"`+event.String()+`","type":"order.paid"}`), happened)
 			require.NoError(t, err)
 			_, err = handle.Writer().Exec(`INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, 'order.paid')`, event, shop.ID)

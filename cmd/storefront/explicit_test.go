@@ -24,8 +24,9 @@ var emptyable = map[string][]string{
 	"order create":    {"customer-name", "note"},
 	"link create":     {"cover-url", "description", "expires-at", "max-payments", "thank-you-message"},
 	"link update":     {"amount", "cover-url", "description", "expires-at", "max-payments", "min-amount", "thank-you-message"},
-	"server":          {"api-url", "brand-color", "brand-logo", "brand-name", "frame-ancestors", "public-url", "sign-in-url", "trusted-proxies"},
-	"worker":          {"admin-addr"},
+	"server": {"api-url", "brand-color", "brand-logo", "brand-name", "frame-ancestors", "public-url", "sign-in-url",
+		"trusted-proxies"},
+	"worker": {"admin-addr"},
 }
 
 // An empty value is never the same as no flag: of every flag of every command, it clears or it is

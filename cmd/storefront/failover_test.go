@@ -47,7 +47,8 @@ func newPair(t *testing.T) pair {
 
 // url names both, in the form of libpq.
 func (p pair) url() string {
-	return fmt.Sprintf("postgres://postgres@/postgres?host=127.0.0.1,127.0.0.1&port=%d,%d&sslmode=disable", p.primary.Port(), p.standby.Port())
+	return fmt.Sprintf("postgres://postgres@/postgres?host=127.0.0.1,127.0.0.1&port=%d,%d&sslmode=disable", p.primary.Port(),
+		p.standby.Port())
 }
 
 // awaitSync waits until commits wait for the standby.
@@ -97,7 +98,8 @@ func (w *writer) write(ctx context.Context, url, key, name string, pause time.Du
 			return
 		case <-every.C:
 		}
-		r, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(fmt.Appendf(nil, `{"name":"N","email":"%s-%d@example.com"}`, name, n)))
+		r, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(fmt.Appendf(nil, `{"name":"N","email":"%s-%d@example.com"}`,
+			name, n)))
 		if err != nil {
 			w.wrong = append(w.wrong, err.Error())
 			return
@@ -116,9 +118,11 @@ func (w *writer) write(ctx context.Context, url, key, name string, pause time.Du
 		case err == nil && decoded == nil && answer.StatusCode == http.StatusCreated:
 			w.acknowledged = append(w.acknowledged, said.ID)
 			w.last.Store(time.Now().UnixMicro())
-		case err == nil && decoded == nil && answer.StatusCode == http.StatusServiceUnavailable && said.Code == "unavailable" && said.RequestID != "":
+		case err == nil && decoded == nil && answer.StatusCode == http.StatusServiceUnavailable && said.Code == "unavailable" &&
+			said.RequestID != "":
 			w.refused++
-		case err == nil && decoded == nil && answer.StatusCode == http.StatusTooManyRequests && said.Code == "rate_limited" && said.RequestID != "":
+		case err == nil && decoded == nil && answer.StatusCode == http.StatusTooManyRequests && said.Code == "rate_limited" &&
+			said.RequestID != "":
 			// A key may ask 120 times a minute, which this can take.
 		default:
 			w.wrong = append(w.wrong, fmt.Sprintf("%s %s %v", answer.Status, body, err))
@@ -137,7 +141,8 @@ func TestAPromotedStandbyIsFollowedAndLosesNothing(t *testing.T) {
 	keys := i.keys(writers)
 	server := i.server("storefront")
 	ready := func(status int) {
-		require.Eventually(t, func() bool { return statusOf(t, "http://"+server.AdminAddr+"/readyz") == status }, time.Minute, 20*time.Millisecond, "%d", status)
+		require.Eventually(t, func() bool { return statusOf(t, "http://"+server.AdminAddr+"/readyz") == status }, time.Minute,
+			20*time.Millisecond, "%d", status)
 	}
 	ready(http.StatusOK)
 	ctx, stop := context.WithCancel(t.Context())
@@ -156,7 +161,8 @@ func TestAPromotedStandbyIsFollowedAndLosesNothing(t *testing.T) {
 	promoted := time.Now().UnixMicro()
 	ready(http.StatusOK)
 	for n := range all {
-		require.Eventually(t, func() bool { return all[n].last.Load() > promoted }, 2*time.Minute, 20*time.Millisecond, "writes succeed again")
+		require.Eventually(t, func() bool { return all[n].last.Load() > promoted }, 2*time.Minute, 20*time.Millisecond,
+			"writes succeed again")
 	}
 	stop()
 	working.Wait()
@@ -213,7 +219,8 @@ func TestAWriteThatTheStandbyDoesNotConfirmIsNotAcknowledged(t *testing.T) {
 		require.Regexp(t, "not confirmed by the synchronous standby|context deadline exceeded", err.Error(), name)
 	}
 	admin := "http://" + server.AdminAddr + "/readyz"
-	require.Eventually(t, func() bool { return statusOf(t, admin) == http.StatusServiceUnavailable }, time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return statusOf(t, admin) == http.StatusServiceUnavailable }, time.Minute,
+		50*time.Millisecond)
 	require.NoError(t, p.standby.Restart(t.Context()))
 	p.awaitSync()
 	for name, write := range writes {

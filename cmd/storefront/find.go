@@ -19,7 +19,10 @@ func findWebhook(ctx context.Context, o operator.API, store, name string) (*admi
 	if err != nil {
 		return nil, err
 	}
-	return only("webhook", "id or URL", store, name, all, func(w *adminv1.Webhook) bool { return w.GetUrl() == name || begins(w.GetId(), name) })
+	return only("webhook", "id or URL", store, name, all, func(w *adminv1.Webhook) bool {
+		return w.GetUrl() == name ||
+			begins(w.GetId(), name)
+	})
 }
 
 // webhooksOf returns all webhooks of a store.
@@ -72,7 +75,8 @@ func keysOf(ctx context.Context, o operator.API, store string) ([]*adminv1.Key, 
 }
 
 // only returns the one item that a name means. Two or more are refused with their ids.
-func only[Item interface{ GetId() string }](kind, by, store, name string, all []Item, named func(Item) bool) (found Item, err error) {
+func only[Item interface{ GetId() string }](kind, by, store, name string, all []Item,
+	named func(Item) bool) (found Item, err error) {
 	var ids []string
 	within := ""
 	if store != "" {

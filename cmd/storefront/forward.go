@@ -65,7 +65,8 @@ func forwarded(e *adminv1.Event, r egress.Result) string {
 
 // described is an event in a line.
 func described(e *adminv1.Event) string {
-	return fmt.Sprintf("%s  %-17s  %s  %s", when(e.GetCreatedAt()), e.GetType(), e.GetId(), visible(operator.About([]byte(e.GetPayload()))))
+	return fmt.Sprintf("%s  %-17s  %s  %s", when(e.GetCreatedAt()), e.GetType(), e.GetId(),
+		visible(operator.About([]byte(e.GetPayload()))))
 }
 
 // listenSecret is the secret that forwarded events of a store are signed with. It is derived from what

@@ -33,7 +33,8 @@ func TestHelpOnEveryLevelHasAnExample(t *testing.T) {
 			require.Equal(t, 0, status)
 			require.Empty(t, errs.String())
 			require.Contains(t, out.String(), "Example:\n\n    ")
-			require.Contains(t, out.String(), strings.Join(append([]string{"storefront"}, path...), " "), "the example is one of this command")
+			require.Contains(t, out.String(), strings.Join(append([]string{"storefront"}, path...), " "),
+				"the example is one of this command")
 		})
 	}
 }

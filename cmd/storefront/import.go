@@ -134,7 +134,8 @@ func (c *importCmd) report(s *session, done *importing.Report, err error) error 
 	case refused != nil && c.DryRun:
 		return fmt.Errorf("%s cannot be imported; nothing is stored", plural(done.Bad, done.Unit()))
 	case refused != nil:
-		return fmt.Errorf("%s cannot be imported, so nothing is stored; correct the file, or store the rest with --skip-bad", plural(done.Bad, done.Unit()))
+		return fmt.Errorf("%s cannot be imported, so nothing is stored; correct the file, or store the rest with --skip-bad",
+			plural(done.Bad, done.Unit()))
 	}
 	return c.summary(s.out, done)
 }
@@ -195,7 +196,8 @@ func (c *importCmd) remarks(w io.Writer, done *importing.Report) {
 		if done.Items == 1 {
 			verb = "is"
 		}
-		writeWrapped(w, "note: ", fmt.Sprintf("%s of orders %s of no product of the store: %s", plural(done.Items, "item"), verb, strings.Join(done.Titles, ", ")))
+		writeWrapped(w, "note: ", fmt.Sprintf("%s of orders %s of no product of the store: %s", plural(done.Items, "item"), verb,
+			strings.Join(done.Titles, ", ")))
 	}
 }
 

@@ -63,7 +63,8 @@ var stick = map[string]func(t *testing.T, s *db.DB) (stuck func() bool, loosen f
 		exec(`CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(5); RETURN NULL; END $$;
  CREATE TRIGGER stuck AFTER INSERT ON order_items FOR EACH ROW WHEN (NEW.title = '` + stuckTitle + `') EXECUTE FUNCTION stuck()`)
 		stuck := func() bool {
-			return counted(t, s, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())") == 1
+			return counted(t, s, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid "+
+				"FROM pg_database WHERE datname = current_database())") == 1
 		}
 		return stuck, func() {
 			// The killed import's server process still waits, and finds its client gone.
@@ -110,7 +111,8 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			if database == dbtest.Postgres {
 				url += "&application_name=import"
 			}
-			const imports = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'import' AND wait_event_type IS DISTINCT FROM 'Lock'"
+			const imports = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'import' " +
+				"AND wait_event_type IS DISTINCT FROM 'Lock'"
 			i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": url}}
 			i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
 			var lines bytes.Buffer
@@ -137,7 +139,8 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 				_ = c.Wait()
 				require.Empty(t, said.String())
 				// The server may still carry out what it was sent.
-				require.Eventually(t, func() bool { return database == dbtest.SQLite || counted(t, s, imports) == 0 }, time.Minute, time.Millisecond)
+				require.Eventually(t, func() bool { return database == dbtest.SQLite || counted(t, s, imports) == 0 }, time.Minute,
+					time.Millisecond)
 				orders := counted(t, s, "SELECT count(*) FROM orders")
 				require.Equal(t, orders, counted(t, s, "SELECT count(*) FROM order_items"), "an order has its item")
 				require.Equal(t, orders, counted(t, s, "SELECT sum(orders_count) FROM customers"), "a customer counts the orders")
@@ -155,7 +158,8 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			loosen()
 			for range 3 {
 				now := kill(func() {
-					require.Eventually(t, func() bool { return counted(t, s, "SELECT count(*) FROM orders") > before }, time.Minute, time.Millisecond)
+					require.Eventually(t, func() bool { return counted(t, s, "SELECT count(*) FROM orders") > before }, time.Minute,
+						time.Millisecond)
 					time.Sleep(rand.N(50 * time.Millisecond))
 				})
 				require.Greater(t, now, before, "an import goes on where the killed one was")

@@ -47,9 +47,11 @@ func TestImportEscapesWhatItShows(t *testing.T) {
 		require.Equal(t, 1, run(t.Context(), args, env, strings.NewReader(text), &shown, &shown))
 		return shown.String()
 	}
-	require.Equal(t, 0, run(t.Context(), []string{"store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM"}, env, nil, io.Discard, io.Discard))
+	require.Equal(t, 0, run(t.Context(), []string{"store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country",
+		"CM"}, env, nil, io.Discard, io.Discard))
 	require.Contains(t, load("products", "na\x1b]0;title\ame,price\nA,1\n"), `the columns are na\x1b]0;title\ame, price`)
-	require.Contains(t, load("products", "title,price\x1b[2J\nA,x\nB,y\n", "--map", "price\x1b[2J=price"), `price\x1b[2J must be an amount such as 12.50, from 0 up, not "x", "y": lines 2–3`)
+	require.Contains(t, load("products", "title,price\x1b[2J\nA,x\nB,y\n", "--map", "price\x1b[2J=price"),
+		`price\x1b[2J must be an amount such as 12.50, from 0 up, not "x", "y": lines 2–3`)
 	require.Contains(t, load("customers", "{\"\\u009b2J\":1}\n"), `\u009b2J is not a known field ("1"): line 1`)
 }
 
@@ -61,7 +63,8 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	server := startServer(t, "--database-url", url, "--admin-token", remoteToken)
 	line := func(reference string, items int) string {
 		item := `{"title":"x","unitAmount":1,"quantity":1}`
-		return `{"reference":"` + reference + `","status":"FAILED","amount":5,"customer":{"email":"a@example.com"},"items":[` + strings.Repeat(item+",", items-1) + item + "]}\n"
+		return `{"reference":"` + reference + `","status":"FAILED","amount":5,"customer":{"email":"a@example.com"},"items":[` +
+			strings.Repeat(item+",", items-1) + item + "]}\n"
 	}
 	text := line("R-1", 1) + line("R-2", 20_000)
 	does := func(in, name, value string, args ...string) (int, string) {
@@ -71,7 +74,8 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 		return run(t.Context(), args, env, strings.NewReader(in), &out, &out), out.String()
 	}
 	load := []string{"import", "--store", "s", "orders", "-"}
-	code, said := does("", "STOREFRONT_ADMIN_URL", server, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
+	code, said := does("", "STOREFRONT_ADMIN_URL", server, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF",
+		"--country", "CM")
 	require.Equal(t, 0, code, said)
 	code, said = does(text+"{}\n", "STOREFRONT_ADMIN_URL", server, load...)
 	require.Equal(t, 1, code)

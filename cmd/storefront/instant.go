@@ -27,7 +27,8 @@ func (i *instant) UnmarshalText(text []byte) error {
 	}
 	ago, err := lengthOf(string(text))
 	if err != nil || ago < 0 {
-		return fmt.Errorf("must be a time such as 2026-10-01T12:00:00Z or 2026-10-01, or how long ago it was, such as 30m, 1h or 7d, not %q", text)
+		return fmt.Errorf("must be a time such as 2026-10-01T12:00:00Z or 2026-10-01, or how long ago it was, such as 30m, 1h or "+
+			"7d, not %q", text)
 	}
 	*i = instant{ago: &ago}
 	return nil

@@ -41,7 +41,8 @@ func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 
 	mux := http.NewServeMux()
 	for _, service := range rpc.Services(o, rpc.Config{
-		Gate: rpc.NewGate(remoteToken, ""), Logger: slog.New(slog.DiscardHandler), Unreachable: db.IsUnreachable, Now: s.Now, Slots: serverlimit.NewSlots(4, 2),
+		Gate: rpc.NewGate(remoteToken, ""), Logger: slog.New(slog.DiscardHandler), Unreachable: db.IsUnreachable, Now: s.Now,
+		Slots: serverlimit.NewSlots(4, 2),
 	}) {
 		mux.Handle(service.Path, service.Handler)
 	}

@@ -33,7 +33,8 @@ var lifetimes = map[string]adminv1.Key_Lifetime{
 func (c *keyCreateCmd) Run(s *session) error {
 	in := &adminv1.CreateKeyRequest{Store: c.Store, Name: c.Name, Scopes: c.Scopes, Lifetime: lifetimes[c.Expires]}
 	return callAs(s, c.place, in, operator.API.CreateKey, func(made *adminv1.CreateKeyResponse) []byte {
-		return pick(made.GetKey(), map[string]json.RawMessage{"key": quoted(made.GetSecret())}, "id", "name", "key", "scopes", "expiresAt", "createdAt")
+		return pick(made.GetKey(), map[string]json.RawMessage{"key": quoted(made.GetSecret())}, "id", "name", "key", "scopes",
+			"expiresAt", "createdAt")
 	})
 }
 
@@ -44,18 +45,20 @@ type keyListCmd struct {
 
 // Run lists the keys.
 func (c *keyListCmd) Run(s *session) error {
-	return listOf(s, c.inStore, c.limit, keyTable, func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]*adminv1.Key, string, error) {
-		out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: store, PageSize: size, PageToken: token})
-		return out.GetKeys(), out.GetNextPageToken(), err
-	})
+	return listOf(s, c.inStore, c.limit, keyTable,
+		func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]*adminv1.Key, string, error) {
+			out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: store, PageSize: size, PageToken: token})
+			return out.GetKeys(), out.GetNextPageToken(), err
+		})
 }
 
-var keyTable = table[*adminv1.Key]{"ID#,NAME~,STATUS,EXPIRES@,SCOPES~,HINT?,LAST USED@?,CREATED@?", func(k *adminv1.Key) []string {
-	return []string{
-		k.GetId(), k.GetName(), k.GetStatus().String(), when(k.GetExpiresAt()), strings.Join(k.GetScopes(), ","), k.GetHint(),
-		when(k.GetLastUsedAt()), when(k.GetCreatedAt()),
-	}
-}, whole[*adminv1.Key]}
+var keyTable = table[*adminv1.Key]{"ID#,NAME~,STATUS,EXPIRES@,SCOPES~,HINT?,LAST USED@?,CREATED@?",
+	func(k *adminv1.Key) []string {
+		return []string{
+			k.GetId(), k.GetName(), k.GetStatus().String(), when(k.GetExpiresAt()), strings.Join(k.GetScopes(), ","), k.GetHint(),
+			when(k.GetLastUsedAt()), when(k.GetCreatedAt()),
+		}
+	}, whole[*adminv1.Key]}
 
 type keyShowCmd struct {
 	owned

@@ -37,7 +37,8 @@ func sources(t *testing.T) []source {
 			return err
 		}
 		if entry.IsDir() {
-			if name != "." && (name == "gen" || name == "node_modules" || strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata") {
+			if name != "." && (name == "gen" || name == "node_modules" || strings.HasPrefix(entry.Name(), ".") ||
+				entry.Name() == "testdata") {
 				return fs.SkipDir
 			}
 			return nil
@@ -46,7 +47,8 @@ func sources(t *testing.T) []source {
 			return nil
 		}
 		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, filepath.Join(top, filepath.FromSlash(name)), nil, parser.ParseComments|parser.SkipObjectResolution)
+		file, err := parser.ParseFile(files, filepath.Join(top, filepath.FromSlash(name)), nil,
+			parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}

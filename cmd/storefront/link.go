@@ -52,15 +52,13 @@ func (c *linkCreateCmd) Run(s *session) error {
 	default:
 		return usage("name the price: --amount for a FIXED link, or --min-amount for an OPEN one")
 	}
-	return callAs(s, c.place, in, c.create, whole)
-}
-
-// create creates the link once its amounts are known.
-func (c *linkCreateCmd) create(o operator.API, ctx context.Context, in *adminv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	if err := (amounts{"amount": c.Amount, "min-amount": c.MinAmount}).settle(currencyOf(ctx, o, c.Store)); err != nil {
-		return nil, err
-	}
-	return o.CreatePaymentLink(ctx, in)
+	return callAs(s, c.place, in,
+		func(o operator.API, ctx context.Context, in *adminv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+			if err := (amounts{"amount": c.Amount, "min-amount": c.MinAmount}).settle(currencyOf(ctx, o, c.Store)); err != nil {
+				return nil, err
+			}
+			return o.CreatePaymentLink(ctx, in)
+		}, whole)
 }
 
 type linkListCmd struct {
@@ -70,7 +68,8 @@ type linkListCmd struct {
 
 // Run lists the links.
 func (c *linkListCmd) Run(s *session) error {
-	return listPages(s, c.paged, linkTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) ([]*storefrontv1.PaymentLink, int64, error) {
+	return listPages(s, c.paged, linkTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) (
+		[]*storefrontv1.PaymentLink, int64, error) {
 		out, err := o.ListPaymentLinks(ctx, &adminv1.ListPaymentLinksRequest{
 			Store: store, Page: page, PageSize: size,
 			Status: enumOf[storefrontv1.ListPaymentLinksRequest_Status](storefrontv1.ListPaymentLinksRequest_Status_value, c.Status),
@@ -79,16 +78,18 @@ func (c *linkListCmd) Run(s *session) error {
 	})
 }
 
-var linkTable = table[*storefrontv1.PaymentLink]{"CODE,TITLE~,AVAILABILITY,PRICE,PAID,PAYMENTS?,CREATED@?,ID?", func(l *storefrontv1.PaymentLink) []string {
-	price := validate.FormatAmount(l.GetAmount(), l.GetCurrency())
-	if l.GetPricing() == storefrontv1.PaymentLink_OPEN {
-		price = "from " + validate.FormatAmount(l.GetMinAmount(), l.GetCurrency())
-	}
-	return []string{
-		l.GetCode(), l.GetTitle(), l.GetAvailability().String(), price, validate.FormatAmount(l.GetPaidAmount(), l.GetCurrency()), strconv.Itoa(int(l.GetPaidCount())),
-		when(l.GetCreatedAt()), l.GetId(),
-	}
-}, whole[*storefrontv1.PaymentLink]}
+var linkTable = table[*storefrontv1.PaymentLink]{"CODE,TITLE~,AVAILABILITY,PRICE,PAID,PAYMENTS?,CREATED@?,ID?",
+	func(l *storefrontv1.PaymentLink) []string {
+		price := validate.FormatAmount(l.GetAmount(), l.GetCurrency())
+		if l.GetPricing() == storefrontv1.PaymentLink_OPEN {
+			price = "from " + validate.FormatAmount(l.GetMinAmount(), l.GetCurrency())
+		}
+		return []string{
+			l.GetCode(), l.GetTitle(), l.GetAvailability().String(), price, validate.FormatAmount(l.GetPaidAmount(), l.GetCurrency()),
+			strconv.Itoa(int(l.GetPaidCount())),
+			when(l.GetCreatedAt()), l.GetId(),
+		}
+	}, whole[*storefrontv1.PaymentLink]}
 
 // linkNamed is a command that needs nothing but a payment link.
 type linkNamed struct {
@@ -109,16 +110,18 @@ type linkEnableCmd struct{ linkNamed }
 
 // Run enables the link.
 func (c *linkEnableCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findLink, whole, func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
-		return o.EnablePaymentLink(ctx, &storefrontv1.EnablePaymentLinkRequest{Id: id})
-	})
+	return callNamed(s, c.owned, c.Name, findLink, whole,
+		func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
+			return o.EnablePaymentLink(ctx, &storefrontv1.EnablePaymentLinkRequest{Id: id})
+		})
 }
 
 type linkDisableCmd struct{ linkNamed }
 
 // Run disables the link.
 func (c *linkDisableCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findLink, whole, func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
-		return o.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: id})
-	})
+	return callNamed(s, c.owned, c.Name, findLink, whole,
+		func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
+			return o.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: id})
+		})
 }

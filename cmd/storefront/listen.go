@@ -146,7 +146,8 @@ func (l *listener) run() error {
 // passing reports whether an error of the stream may pass by itself.
 func passing(err error) bool {
 	var r *apierr.Refusal
-	return !errors.As(err, &r) || slices.Contains([]apierr.Code{apierr.Unavailable, apierr.InternalError, apierr.DeadlineExceeded, apierr.Canceled}, r.Code)
+	return !errors.As(err, &r) || slices.Contains([]apierr.Code{apierr.Unavailable, apierr.InternalError, apierr.DeadlineExceeded,
+		apierr.Canceled}, r.Code)
 }
 
 // find looks up where dev listens now: a new start may have another port.
@@ -236,6 +237,7 @@ func (l *listener) post(e *adminv1.Event) {
 	defer l.mu.Unlock()
 	if !l.hint {
 		l.hint = true
-		_, _ = fmt.Fprintf(l.errs, "storefront: to send it again: storefront event resend %s --forward-to %s\n", e.GetId(), l.forwarder.to)
+		_, _ = fmt.Fprintf(l.errs, "storefront: to send it again: storefront event resend %s --forward-to %s\n", e.GetId(),
+			l.forwarder.to)
 	}
 }

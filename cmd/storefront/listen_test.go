@@ -93,7 +93,8 @@ func counts(t *testing.T, s *db.DB) map[string]int {
 	t.Helper()
 	all := map[string]int{}
 	for _, table := range []string{
-		"stores", "products", "customers", "orders", "payment_links", "api_keys", "webhooks", "events", "outbox", "deliveries", "finished_deliveries",
+		"stores", "products", "customers", "orders", "payment_links", "api_keys", "webhooks", "events", "outbox", "deliveries",
+		"finished_deliveries",
 		"resends", "sessions", "sign_in_links", "activity_entries", "idempotency_keys",
 	} {
 		var n int
@@ -123,8 +124,10 @@ func TestUnaskedAnswersArePrintedNowhere(t *testing.T) {
 	}()
 	on := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": dbtest.URL(t, dbtest.SQLite)}}
 	on.run(nil, "store", "create", "--name", "Shop", "--slug", "shop", "--currency", "XAF", "--country", "CM")
-	serving := on.with("STOREFRONT_ADMIN_TOKEN", remoteToken).start("storefront", "listening", "server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--drain-delay", "0s")
-	far := installation{t, map[string]string{"STOREFRONT_ADMIN_URL": "http://" + serving.AdminAddr, "STOREFRONT_ADMIN_TOKEN": remoteToken}}
+	serving := on.with("STOREFRONT_ADMIN_TOKEN", remoteToken).start("storefront", "listening", "server", "--addr", "127.0.0.1:0",
+		"--admin-addr", "127.0.0.1:0", "--drain-delay", "0s")
+	far := installation{t, map[string]string{"STOREFRONT_ADMIN_URL": "http://" + serving.AdminAddr,
+		"STOREFRONT_ADMIN_TOKEN": remoteToken}}
 	ear := far.listen("--forward-to", receiver.Addr().String())
 	far.run(nil, "trigger", "ping", "--yes")
 	select {
@@ -158,7 +161,8 @@ func TestListenOnAServer(t *testing.T) {
 			require.NoError(t, err)
 			address := net.JoinHostPort("127.0.0.1", strconv.Itoa(free))
 			start := func() *process {
-				return on.with("STOREFRONT_ADMIN_TOKEN", remoteToken).start("storefront", "listening", "server", "--addr", "127.0.0.1:0", "--admin-addr", address, "--drain-delay", "0s")
+				return on.with("STOREFRONT_ADMIN_TOKEN", remoteToken).start("storefront", "listening", "server", "--addr", "127.0.0.1:0",
+					"--admin-addr", address, "--drain-delay", "0s")
 			}
 			serving := start()
 			far := installation{t, map[string]string{"STOREFRONT_ADMIN_URL": "http://" + address, "STOREFRONT_ADMIN_TOKEN": remoteToken}}

@@ -22,9 +22,11 @@ type inStore struct {
 }
 
 // listOf is list for what belongs to a store.
-func listOf[Item proto.Message](s *session, c inStore, l limit, t table[Item], page func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]Item, string, error)) error {
+func listOf[Item proto.Message](s *session, c inStore, l limit, t table[Item],
+	page func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]Item, string, error)) error {
 	store := ""
-	return list(s, c.place, l, t, func(ctx context.Context, o operator.API, size *int32, token string) (items []Item, next string, err error) {
+	return list(s, c.place, l, t, func(ctx context.Context, o operator.API, size *int32, token string) (items []Item, next string,
+		err error) {
 		if store == "" {
 			if store, err = (owned(c)).storeOf(ctx, o); err != nil {
 				return nil, "", err
@@ -64,7 +66,8 @@ func find[Found any](ctx context.Context, o operator.API, c owned, name string, 
 }
 
 // idOf returns the id of what a name is; an id is its own.
-func idOf[Found interface{ GetId() string }](ctx context.Context, o operator.API, c owned, name string, with finder[Found]) (string, error) {
+func idOf[Found interface{ GetId() string }](ctx context.Context, o operator.API, c owned, name string,
+	with finder[Found]) (string, error) {
 	if isID(name) {
 		return name, nil
 	}
@@ -87,7 +90,8 @@ func show[Found proto.Message](s *session, c owned, name string, with finder[Fou
 }
 
 // callNamed calls a method on what a name is, and prints what it returns as object has it.
-func callNamed[Found interface{ GetId() string }, Out any](s *session, c owned, name string, with finder[Found], object func(Out) []byte, method func(ctx context.Context, o operator.API, id string) (Out, error)) error {
+func callNamed[Found interface{ GetId() string }, Out any](s *session, c owned, name string, with finder[Found],
+	object func(Out) []byte, method func(ctx context.Context, o operator.API, id string) (Out, error)) error {
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
 		id, err := idOf(ctx, o, c, name, with)
 		if err != nil {

@@ -194,7 +194,8 @@ func agreesIn(ts *testscript.TestScript, _ bool, args []string) {
 	var object struct{ ID string }
 	ts.Check(json.Unmarshal(event.Data, &object))
 	line := curlLine.FindStringSubmatch(ts.ReadFile(filepath.Join(ts.Getenv("WORK"), "dev.out")))
-	request, err := http.NewRequest(http.MethodGet, strings.Split(line[2], "/products")[0]+"/"+apiOf[found.eventType()]+"/"+object.ID, nil)
+	request, err := http.NewRequest(http.MethodGet, strings.Split(line[2], "/products")[0]+"/"+apiOf[found.eventType()]+"/"+
+		object.ID, nil)
 	ts.Check(err)
 	request.Header.Set("Authorization", line[1])
 	answer, err := http.DefaultClient.Do(request)

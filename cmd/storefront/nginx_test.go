@@ -67,7 +67,8 @@ func TestNginxInFront(t *testing.T) {
 		"10.0.0.1:8080", one, "10.0.0.2:8080", other, "listen 443", "listen "+front,
 		"/etc/nginx/storefront.crt", filepath.Join(folder, "crt"), "/etc/nginx/storefront.key", filepath.Join(folder, "key"),
 		"events {}", "events {}\npid "+folder+"/pid;\nuser "+owner()+";",
-		"http {", "http {\naccess_log off;\nclient_body_temp_path "+folder+"/body;\nproxy_temp_path "+folder+"/proxy;\nfastcgi_temp_path "+
+		"http {", "http {\naccess_log off;\nclient_body_temp_path "+folder+"/body;\nproxy_temp_path "+folder+
+			"/proxy;\nfastcgi_temp_path "+
 			folder+"/fastcgi;\nuwsgi_temp_path "+folder+"/uwsgi;\nscgi_temp_path "+folder+"/scgi;",
 	).Replace(string(text))
 	writeCertificate(t, certified.TLS.Certificates[0], folder)
@@ -96,7 +97,8 @@ func TestNginxInFront(t *testing.T) {
 		require.NoError(t, err)
 		return answer.StatusCode, string(body)
 	}
-	require.Eventually(t, func() bool { status, _ := get("/v1/products"); return status == http.StatusOK }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { status, _ := get("/v1/products"); return status == http.StatusOK }, 20*time.Second,
+		50*time.Millisecond)
 
 	for _, options := range [][]connect.ClientOption{{connect.WithGRPC()}, {connect.WithGRPCWeb()}, {connect.WithProtoJSON()}} {
 		products := storefrontv1connect.NewProductServiceClient(caller, "https://"+front, options...)
@@ -156,7 +158,8 @@ func writeCertificate(t *testing.T, c tls.Certificate, folder string) {
 	t.Helper()
 	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
 	require.NoError(t, err)
-	for name, block := range map[string]*pem.Block{"crt": {Type: "CERTIFICATE", Bytes: c.Certificate[0]}, "key": {Type: "PRIVATE KEY", Bytes: key}} {
+	for name, block := range map[string]*pem.Block{"crt": {Type: "CERTIFICATE", Bytes: c.Certificate[0]},
+		"key": {Type: "PRIVATE KEY", Bytes: key}} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), pem.EncodeToMemory(block), 0o600))
 	}
 }

@@ -104,7 +104,8 @@ type orderListCmd struct {
 
 // Run lists the orders.
 func (c *orderListCmd) Run(s *session) error {
-	return listPages(s, c.paged, orderTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) ([]*storefrontv1.Order, int64, error) {
+	return listPages(s, c.paged, orderTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) (
+		[]*storefrontv1.Order, int64, error) {
 		from, err := c.From.message(ctx, o)
 		if err != nil {
 			return nil, 0, err
@@ -121,11 +122,13 @@ func (c *orderListCmd) Run(s *session) error {
 	})
 }
 
-var orderTable = table[*storefrontv1.Order]{"REFERENCE,STATUS,AMOUNT,CUSTOMER~,CREATED@,ID?", func(o *storefrontv1.Order) []string {
-	return []string{
-		o.GetReference(), o.GetStatus().String(), validate.FormatAmount(o.GetAmount(), o.GetCurrency()), buyerOf(o.GetCustomer()), when(o.GetCreatedAt()), o.GetId(),
-	}
-}, whole[*storefrontv1.Order]}
+var orderTable = table[*storefrontv1.Order]{"REFERENCE,STATUS,AMOUNT,CUSTOMER~,CREATED@,ID?",
+	func(o *storefrontv1.Order) []string {
+		return []string{
+			o.GetReference(), o.GetStatus().String(), validate.FormatAmount(o.GetAmount(), o.GetCurrency()), buyerOf(o.GetCustomer()),
+			when(o.GetCreatedAt()), o.GetId(),
+		}
+	}, whole[*storefrontv1.Order]}
 
 // buyerOf names the buyer of an order.
 func buyerOf(c *storefrontv1.Order_Customer) string {
@@ -153,7 +156,8 @@ type orderMove struct {
 }
 
 // move calls the method that moves the order.
-func (c *orderMove) move(s *session, method func(ctx context.Context, o operator.API, id string) (*storefrontv1.Order, error)) error {
+func (c *orderMove) move(s *session,
+	method func(ctx context.Context, o operator.API, id string) (*storefrontv1.Order, error)) error {
 	return callNamed(s, c.owned, c.Name, findOrder, whole, method)
 }
 

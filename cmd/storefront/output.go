@@ -48,7 +48,8 @@ func when(t *timestamppb.Timestamp) string {
 // money is a number of a JSON object for a reader: formatted if it is an amount, by its name, in the object's currency.
 func (o *objectLines) money(path string, n json.Number) string {
 	minor, err := n.Int64()
-	if name := path[strings.LastIndexByte(path, '.')+1:]; err != nil || o.currency == "" || !strings.HasSuffix(strings.ToLower(name), "amount") && name != "totalPaid" {
+	if name := path[strings.LastIndexByte(path, '.')+1:]; err != nil || o.currency == "" || !strings.HasSuffix(strings.ToLower(name),
+		"amount") && name != "totalPaid" {
 		return n.String()
 	}
 	return validate.FormatAmount(minor, o.currency)

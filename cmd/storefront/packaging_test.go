@@ -23,7 +23,8 @@ const grace = 10 * time.Second
 func requireCommand(t *testing.T, args ...string) {
 	t.Helper()
 	none := &settings{env: func(string) (string, bool) { return "", false }}
-	parser, err := newParser(&cli{}, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard), kong.Resolvers(none), kong.Bind(none))
+	parser, err := newParser(&cli{}, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard), kong.Resolvers(none),
+		kong.Bind(none))
 	require.NoError(t, err)
 	_, err = parser.Parse(args)
 	require.NoError(t, err, "%v", args)
@@ -35,7 +36,8 @@ func requireVariable(t *testing.T, name string) {
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
 	require.NoError(t, err)
 	known := flagNamesOf(parser.Model.Node)
-	require.True(t, slices.ContainsFunc(known, func(flag string) bool { return variable(flag) == name }), "%s is read by nothing", name)
+	require.True(t, slices.ContainsFunc(known, func(flag string) bool { return variable(flag) == name }), "%s is read by nothing",
+		name)
 }
 
 var anyVariable = regexp.MustCompile(`STOREFRONT_[A-Z_]+`)
@@ -132,7 +134,8 @@ func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 		require.Equal(t, installed, command[0])
 		requireCommand(t, command[1:]...)
 		for _, key := range []string{
-			"User", "EnvironmentFile", "StateDirectory", "WorkingDirectory", "CapabilityBoundingSet", "NoNewPrivileges", "ProtectSystem", "ProtectHome",
+			"User", "EnvironmentFile", "StateDirectory", "WorkingDirectory", "CapabilityBoundingSet", "NoNewPrivileges", "ProtectSystem",
+			"ProtectHome",
 			"PrivateDevices", "PrivateTmp", "MemoryDenyWriteExecute", "RestrictAddressFamilies", "SystemCallFilter", "UMask",
 		} {
 			require.NotEmpty(t, u["Service."+key], "%s: %s", path, key)
@@ -160,7 +163,8 @@ func TestSampleOfSettingsIsReadByAShell(t *testing.T) {
 	for _, name := range anyVariable.FindAllString(string(text), -1) {
 		requireVariable(t, name)
 	}
-	out, err := exec.CommandContext(t.Context(), shell, "-ec", ". ./systemd/storefront.env; echo $STOREFRONT_DATABASE_URL $STOREFRONT_ADDR").Output()
+	out, err := exec.CommandContext(t.Context(), shell, "-ec",
+		". ./systemd/storefront.env; echo $STOREFRONT_DATABASE_URL $STOREFRONT_ADDR").Output()
 	require.NoError(t, err)
 	require.Equal(t, "postgres://storefront:PASSWORD@127.0.0.1:5432/storefront 127.0.0.1:8080\n", string(out))
 }
@@ -197,7 +201,8 @@ func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
 	t.Parallel()
 	ignore, err := os.ReadFile("../../.dockerignore")
 	require.NoError(t, err)
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", ".")
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
+		"{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", ".")
 	out, err := list.Output()
 	require.NoError(t, err)
 	packages := strings.Fields(string(out))

@@ -22,7 +22,8 @@ func TestNothingStartsBehindAPoolerInTransactionMode(t *testing.T) {
 	url := dbtest.Pooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = transaction")
 	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": url, "STOREFRONT_SECRET_KEY": seal.NewKey()}}
 	for _, args := range [][]string{
-		{"server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"}, {"worker"}, {"migrate", "up"}, {"migrate", "status"}, {"store", "list"},
+		{"server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"}, {"worker"}, {"migrate", "up"}, {"migrate", "status"},
+		{"store", "list"},
 	} {
 		c := i.command("storefront", args...)
 		var said bytes.Buffer
@@ -30,7 +31,8 @@ func TestNothingStartsBehindAPoolerInTransactionMode(t *testing.T) {
 		var ended *exec.ExitError
 		require.True(t, errors.As(c.Run(), &ended), "%v", args)
 		require.Equal(t, 1, ended.ExitCode(), "%v", args)
-		require.Regexp(t, `^storefront: .*connect to PostgreSQL directly, or set pool_mode = session[^\n]*\n$`, said.String(), "%v", args)
+		require.Regexp(t, `^storefront: .*connect to PostgreSQL directly, or set pool_mode = session[^\n]*\n$`, said.String(), "%v",
+			args)
 	}
 	f := i.examine("--check-url", "none")["database"]
 	require.Equal(t, doctor.Fail, f.Status)
@@ -61,10 +63,12 @@ func TestServersAndAWorkerBehindAPoolerInSessionMode(t *testing.T) {
 			for c := range customers / keys {
 				body := fmt.Sprintf(`{"name":"N","email":"c%d-%d@example.com"}`, n, c)
 				var made, read struct{ ID string }
-				if err := exchange(http.MethodPost, "http://"+one.Addr+"/v1/customers", key.Key, body, http.StatusCreated, &made); err != nil {
+				if err := exchange(http.MethodPost, "http://"+one.Addr+"/v1/customers", key.Key, body, http.StatusCreated,
+					&made); err != nil {
 					return err
 				}
-				if err := exchange(http.MethodGet, "http://"+other.Addr+"/v1/customers/"+made.ID, key.Key, "", http.StatusOK, &read); err != nil {
+				if err := exchange(http.MethodGet, "http://"+other.Addr+"/v1/customers/"+made.ID, key.Key, "", http.StatusOK,
+					&read); err != nil {
 					return err
 				}
 				if read != made {

@@ -34,19 +34,18 @@ type productCreateCmd struct {
 // Run creates the product.
 func (c *productCreateCmd) Run(s *session) error {
 	in := &adminv1.CreateProductRequest{
-		Store: c.Store, Title: c.Title, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]), PriceAmount: c.Price.units(),
+		Store: c.Store, Title: c.Title, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]),
+		PriceAmount:     c.Price.units(),
 		CompareAtAmount: c.CompareAt.units(), Slug: c.Slug, Summary: c.Summary, Description: c.Description, CoverUrl: c.CoverURL,
 		ContentReady: &c.ContentReady, Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, &c.Status),
 	}
-	return callAs(s, c.place, in, c.create, whole)
-}
-
-// create creates the product once its amounts are known.
-func (c *productCreateCmd) create(o operator.API, ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product, error) {
-	if err := (amounts{"price": &c.Price, "compare-at": c.CompareAt}).settle(currencyOf(ctx, o, c.Store)); err != nil {
-		return nil, err
-	}
-	return o.CreateProduct(ctx, in)
+	return callAs(s, c.place, in, func(o operator.API, ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product,
+		error) {
+		if err := (amounts{"price": &c.Price, "compare-at": c.CompareAt}).settle(currencyOf(ctx, o, c.Store)); err != nil {
+			return nil, err
+		}
+		return o.CreateProduct(ctx, in)
+	}, whole)
 }
 
 type productUpdateCmd struct {
@@ -75,17 +74,18 @@ func (c *productUpdateCmd) Run(s *session) error {
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return callNamed(s, c.owned, c.Name, findProduct, whole, func(ctx context.Context, o operator.API, id string) (*storefrontv1.Product, error) {
-		in.Id = id
-		err := amounts{"price": c.Price, "compare-at": c.CompareAt.value}.settle(func() (string, error) {
-			found, err := findProduct(ctx, o, "", id)
-			return found.GetCurrency(), err
+	return callNamed(s, c.owned, c.Name, findProduct, whole,
+		func(ctx context.Context, o operator.API, id string) (*storefrontv1.Product, error) {
+			in.Id = id
+			err := amounts{"price": c.Price, "compare-at": c.CompareAt.value}.settle(func() (string, error) {
+				found, err := findProduct(ctx, o, "", id)
+				return found.GetCurrency(), err
+			})
+			if err != nil {
+				return nil, err
+			}
+			return o.UpdateProduct(ctx, in)
 		})
-		if err != nil {
-			return nil, err
-		}
-		return o.UpdateProduct(ctx, in)
-	})
 }
 
 func findProduct(ctx context.Context, o operator.API, store, name string) (*storefrontv1.Product, error) {
@@ -101,21 +101,25 @@ type productListCmd struct {
 
 // Run lists the products.
 func (c *productListCmd) Run(s *session) error {
-	return listPages(s, c.paged, productTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) ([]*storefrontv1.Product, int64, error) {
+	return listPages(s, c.paged, productTable, func(ctx context.Context, o operator.API, store string, page *int64, size *int32) (
+		[]*storefrontv1.Product, int64, error) {
 		out, err := o.ListProducts(ctx, &adminv1.ListProductsRequest{
-			Store: store, Page: page, PageSize: size, Q: c.Q, Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, c.Status),
-			Type: enumOf[storefrontv1.Product_Type](storefrontv1.Product_Type_value, c.Type),
+			Store: store, Page: page, PageSize: size, Q: c.Q,
+			Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, c.Status),
+			Type:   enumOf[storefrontv1.Product_Type](storefrontv1.Product_Type_value, c.Type),
 		})
 		return out.GetData(), out.GetTotal(), err
 	})
 }
 
-var productTable = table[*storefrontv1.Product]{"SLUG~,TITLE~,STATUS,PRICE,TYPE?,CREATED@?,ID?", func(p *storefrontv1.Product) []string {
-	return []string{
-		p.GetSlug(), p.GetTitle(), p.GetStatus().String(), validate.FormatAmount(p.GetPriceAmount(), p.GetCurrency()), p.GetType().String(),
-		when(p.GetCreatedAt()), p.GetId(),
-	}
-}, whole[*storefrontv1.Product]}
+var productTable = table[*storefrontv1.Product]{"SLUG~,TITLE~,STATUS,PRICE,TYPE?,CREATED@?,ID?",
+	func(p *storefrontv1.Product) []string {
+		return []string{
+			p.GetSlug(), p.GetTitle(), p.GetStatus().String(), validate.FormatAmount(p.GetPriceAmount(), p.GetCurrency()),
+			p.GetType().String(),
+			when(p.GetCreatedAt()), p.GetId(),
+		}
+	}, whole[*storefrontv1.Product]}
 
 type productShowCmd struct {
 	owned

@@ -29,7 +29,8 @@ func TestProgressDrawsWhatIsDone(t *testing.T) {
 	}{
 		{"half is half", 1000, 500, "checking orders [" + strings.Repeat("#", 20) + strings.Repeat(" ", 20) + "] 7 lines"},
 		{"nothing is an empty bar", 1000, 0, "checking orders [" + strings.Repeat(" ", 40) + "] 7 lines"},
-		{"a last line without its end counts one byte too many", 1000, 1001, "checking orders [" + strings.Repeat("#", 40) + "] 7 lines"},
+		{"a last line without its end counts one byte too many", 1000, 1001, "checking orders [" + strings.Repeat("#", 40) +
+			"] 7 lines"},
 		{"standard input has no size", -1, 500, "checking orders 7 lines"},
 		{"an empty file is no division by zero", 0, 0, "checking orders 7 lines"},
 	} {

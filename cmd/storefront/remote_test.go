@@ -29,7 +29,8 @@ func startServer(t *testing.T, args ...string) string {
 	ended := make(chan int, 1)
 	go func() {
 		noEnv := func(string) (string, bool) { return "", false }
-		ended <- run(ctx, append([]string{"server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"}, args...), noEnv, strings.NewReader(""), io.Discard, w)
+		ended <- run(ctx, append([]string{"server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"}, args...), noEnv,
+			strings.NewReader(""), io.Discard, w)
 		_ = w.Close()
 	}()
 	lines := bufio.NewScanner(logs)
@@ -70,7 +71,8 @@ func TestCommandsThroughAServer(t *testing.T) {
 			scripts := []string{"testdata/remote/same.txtar", "testdata/remote/refused.txtar"}
 			// Not those of commands that work on the database itself.
 			for _, script := range []string{
-				"store", "key", "product", "order", "link", "name", "webhook", "delivery", "dashboard", "import", "import_bad", "import_files",
+				"store", "key", "product", "order", "link", "name", "webhook", "delivery", "dashboard", "import", "import_bad",
+				"import_files",
 			} {
 				scripts = append(scripts, "testdata/script/"+script+".txtar")
 			}
@@ -100,7 +102,8 @@ func TestDevIsOperatedWithoutAToken(t *testing.T) {
 	require.NotNil(t, line, dev.said)
 	var out, errs bytes.Buffer
 	noEnv := func(string) (string, bool) { return "", false }
-	require.Equal(t, 0, run(t.Context(), []string{"store", "show", demoSlug, "--admin-url", line[1], "-o", "json"}, noEnv, strings.NewReader(""), &out, &errs), &errs)
+	require.Equal(t, 0, run(t.Context(), []string{"store", "show", demoSlug, "--admin-url", line[1], "-o", "json"}, noEnv,
+		strings.NewReader(""), &out, &errs), &errs)
 	require.Contains(t, out.String(), `"slug":"demo"`)
 
 	for name, row := range map[string]struct{ host, header, value string }{
@@ -108,7 +111,8 @@ func TestDevIsOperatedWithoutAToken(t *testing.T) {
 		"a page that is served from here":       {"", "Sec-Fetch-Site", "same-origin"},
 		"a name that was made to point to here": {"evil.example", "X-Any", "x"},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, line[1]+"/storefront.admin.v1.StoreService/ListStores", strings.NewReader("{}"))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, line[1]+"/storefront.admin.v1.StoreService/ListStores",
+			strings.NewReader("{}"))
 		require.NoError(t, err)
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set(row.header, row.value)

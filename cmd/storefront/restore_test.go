@@ -89,7 +89,8 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 			// One event that is delivered, one that waits for a worker, while the server runs.
 			server := i.server("storefront")
 			create := func(p *process, name string) {
-				send(t, http.StatusCreated, "POST", "http://"+p.Addr+"/v1/customers", key.Key, fmt.Sprintf(`{"email":"%s@example.com"}`, name))
+				send(t, http.StatusCreated, "POST", "http://"+p.Addr+"/v1/customers", key.Key, fmt.Sprintf(`{"email":"%s@example.com"}`,
+					name))
 			}
 			worker := i.worker()
 			create(server, "delivered")

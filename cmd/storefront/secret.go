@@ -68,6 +68,7 @@ func (c *secretRotateCmd) Run(s *session) error {
 	if s.json {
 		return s.value(rotated{ring.Current(), so.Webhooks, so.Done})
 	}
-	_, err = fmt.Fprintf(s.out, "%d of %d secrets encrypted anew; all are under the key %s and no other is needed\n", so.Done, so.Webhooks, ring.Current())
+	_, err = fmt.Fprintf(s.out, "%d of %d secrets encrypted anew; all are under the key %s and no other is needed\n", so.Done,
+		so.Webhooks, ring.Current())
 	return err
 }

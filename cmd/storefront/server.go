@@ -150,8 +150,9 @@ func (c *serverCmd) serve(s *session) error {
 		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, OldAdminToken: c.OldAdminToken,
 		DB: handle, Logger: logger, Options: options,
 		DrainDelay: time.Duration(c.DrainDelay), MaxConnections: int(c.MaxConnections),
-		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog), Platform: platform, PublicDocs: bool(c.Docs),
-		APIURL: string(c.APIURL),
+		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog), Platform: platform,
+		PublicDocs: bool(c.Docs),
+		APIURL:     string(c.APIURL),
 	}
 	for _, n := range c.TrustedProxies {
 		if n.prefix.IsValid() {

@@ -67,7 +67,8 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			status, body := get(t, "http://"+line.Addr+"/v1/products", "Bearer "+key.Key)
 			require.Equal(t, http.StatusOK, status)
 			require.EqualValues(t, 0, body["total"])
-			r, err := http.NewRequest(http.MethodPost, "http://"+line.Addr+"/v1/payment-links", strings.NewReader(`{"title":"x","pricing":"FIXED","amount":5}`))
+			r, err := http.NewRequest(http.MethodPost, "http://"+line.Addr+"/v1/payment-links",
+				strings.NewReader(`{"title":"x","pricing":"FIXED","amount":5}`))
 			require.NoError(t, err)
 			r.Header.Set("Authorization", "Bearer "+key.Key)
 			r.Header.Set("Content-Type", "application/json")
@@ -128,7 +129,8 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 				require.Empty(t, refused, "the log is off")
 				return
 			}
-			require.ElementsMatch(t, []string{"422 feature_disabled", "404 product_not_found", "401 api_key_revoked"}, refused, "written at the end at the latest")
+			require.ElementsMatch(t, []string{"422 feature_disabled", "404 product_not_found", "401 api_key_revoked"}, refused,
+				"written at the end at the latest")
 		})
 	}
 }

@@ -49,7 +49,8 @@ var errBehind = errors.New("the database's schema is not current; run `storefron
 // noFile adds what to do to the error about a database that does not exist.
 func noFile(err error) error {
 	if errors.Is(err, db.ErrNoFile) {
-		return fmt.Errorf("%w; run `storefront migrate up` to make it, start `storefront dev`, or name another with --database-url", err)
+		return fmt.Errorf("%w; run `storefront migrate up` to make it, start `storefront dev`, or name another with --database-url",
+			err)
 	}
 	return err
 }

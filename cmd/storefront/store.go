@@ -76,7 +76,8 @@ func (c *storeCreateCmd) Run(s *session) error {
 	in := &adminv1.CreateStoreRequest{
 		Name: c.Name, Slug: c.Slug, Currency: c.Currency, Country: c.Country, Url: c.URL, Description: c.Description,
 		SupportEmail: c.SupportEmail, Phone: c.Phone, WhatsappPhone: c.WhatsappPhone, SocialLinks: c.socialLinks(), Status: c.status(),
-		PaymentLinksOpen: (*bool)(c.PaymentLinks), UnavailableTypes: c.unavailableTypes(), PlatformFeePercent: (*float64)(c.PlatformFee),
+		PaymentLinksOpen: (*bool)(c.PaymentLinks), UnavailableTypes: c.unavailableTypes(),
+		PlatformFeePercent: (*float64)(c.PlatformFee),
 	}
 	if c.PublicURL != "" && in.Url == nil {
 		address := shop.StoreURL(string(c.PublicURL), c.Slug)
@@ -88,7 +89,8 @@ func (c *storeCreateCmd) Run(s *session) error {
 			return err
 		}
 		if made.GetUrl() == shop.StoreURL(shop.DefaultPublicURL, made.GetSlug()) {
-			s.say(fmt.Sprintf("warning: the store's public address is %s, which only this machine reaches; set it with `storefront store update %s --url`, or make stores with --public-url", made.GetUrl(), made.GetSlug()))
+			s.say(fmt.Sprintf("warning: the store's public address is %s, which only this machine reaches; set it with `storefront "+
+				"store update %s --url`, or make stores with --public-url", made.GetUrl(), made.GetSlug()))
 		}
 		return s.print(whole(made))
 	})
@@ -101,15 +103,18 @@ type storeListCmd struct {
 
 // Run lists the stores.
 func (c *storeListCmd) Run(s *session) error {
-	return list(s, c.place, c.limit, storeTable, func(ctx context.Context, o operator.API, size *int32, token string) ([]*storefrontv1.Store, string, error) {
+	return list(s, c.place, c.limit, storeTable, func(ctx context.Context, o operator.API, size *int32, token string) (
+		[]*storefrontv1.Store, string, error) {
 		out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: size, PageToken: token})
 		return out.GetStores(), out.GetNextPageToken(), err
 	})
 }
 
-var storeTable = table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY,COUNTRY?,CREATED@?,ID?", func(st *storefrontv1.Store) []string {
-	return []string{st.GetSlug(), st.GetName(), st.GetStatus().String(), st.GetCurrency(), st.GetCountry(), when(st.GetCreatedAt()), st.GetId()}
-}, whole[*storefrontv1.Store]}
+var storeTable = table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY,COUNTRY?,CREATED@?,ID?",
+	func(st *storefrontv1.Store) []string {
+		return []string{st.GetSlug(), st.GetName(), st.GetStatus().String(), st.GetCurrency(), st.GetCountry(), when(st.GetCreatedAt()),
+			st.GetId()}
+	}, whole[*storefrontv1.Store]}
 
 type storeShowCmd struct {
 	place

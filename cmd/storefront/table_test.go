@@ -28,8 +28,11 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	}{
 		{0, []string{"ID TITLE STATUS LAST CREATED", tableID, "Le guide complet du marché de Douala"}, "a pipe has no bound"},
 		{300, []string{"ID TITLE STATUS LAST CREATED", tableID, "Le guide complet du marché de Douala"}, "there is room"},
-		{110, []string{"ID TITLE STATUS LAST CREATED", "01936d2e-7a10-7c5 ", "Le guide complet du marché de Douala  PUBLISHED  status 500  2026-11-22 06:25"}, "ids and times are shortened first, ids as far as they differ"},
-		{90, []string{"ID TITLE STATUS LAST CREATED", "01936d2e-7a10-7c5 ", "Le guide complet du marché de…"}, "a text is cut before a column goes"},
+		{110, []string{"ID TITLE STATUS LAST CREATED", "01936d2e-7a10-7c5 ",
+			"Le guide complet du marché de Douala  PUBLISHED  status 500  2026-11-22 06:25"},
+			"ids and times are shortened first, ids as far as they differ"},
+		{90, []string{"ID TITLE STATUS LAST CREATED", "01936d2e-7a10-7c5 ", "Le guide complet du marché de…"},
+			"a text is cut before a column goes"},
 		{70, []string{"ID TITLE STATUS LAST", "01936d2e-7a10-7c5 ", "Le guide complet du marché …"}, "the rightmost column goes first"},
 		{50, []string{"ID TITLE STATUS", "01936d2e-7a10-7c5 ", "Le guide complet du…"}, "then the next"},
 		{10, []string{"ID TITLE STATUS", "01936d2e-7a10-7c5 ", "Le guide co…"}, "an id stays unique whatever the width"},
@@ -61,21 +64,26 @@ func TestListsFitEightyColumns(t *testing.T) {
 	t.Parallel()
 	const title = "Guide du marché : vendre sans boutique"
 	requireFits(t, linkTable, &storefrontv1.PaymentLink{
-		Id: tableID, Code: "gd7248t5fj", Title: title, Availability: storefrontv1.PaymentLink_EXHAUSTED, Amount: proto.Int64(250000), Currency: "XAF",
+		Id: tableID, Code: "gd7248t5fj", Title: title, Availability: storefrontv1.PaymentLink_EXHAUSTED, Amount: proto.Int64(250000),
+		Currency: "XAF",
 	}, "250,000 XAF")
 	requireFits(t, productTable, &storefrontv1.Product{
-		Id: tableID, Slug: "guide-du-marche-vendre-sans-boutique", Title: title, Status: storefrontv1.Product_PUBLISHED, PriceAmount: 1250000, Currency: "NGN",
+		Id: tableID, Slug: "guide-du-marche-vendre-sans-boutique", Title: title, Status: storefrontv1.Product_PUBLISHED,
+		PriceAmount: 1250000, Currency: "NGN",
 	}, "12,500.00 NGN")
 	requireFits(t, storeTable, &storefrontv1.Store{
-		Id: tableID, Slug: "atelier-du-marche-de-douala", Name: title, Status: storefrontv1.Store_suspended, Currency: "XAF", Country: "CM",
+		Id: tableID, Slug: "atelier-du-marche-de-douala", Name: title, Status: storefrontv1.Store_suspended, Currency: "XAF",
+		Country: "CM",
 	}, "XAF")
 	requireFits(t, orderTable, &storefrontv1.Order{
-		Id: tableID, Reference: "ORD-KDYTBZCQMT", Status: storefrontv1.Order_CANCELLED, Amount: 1250000, Currency: "KWD", CreatedAt: noon,
+		Id: tableID, Reference: "ORD-KDYTBZCQMT", Status: storefrontv1.Order_CANCELLED, Amount: 1250000, Currency: "KWD",
+		CreatedAt: noon,
 	}, "1,250.000 KWD", "2026-11-22 12:00")
 	requireFits(t, customerTable, &storefrontv1.Customer{
 		Id: tableID, Name: title, Email: proto.String("awa.ngo.de.douala@example.com"), Phone: proto.String("+237670001000"),
 	}, "+237670001000")
-	requireFits(t, webhookTable, &adminv1.Webhook{Id: tableID, Url: "https://shop.example.com/webhooks/storefront", DisabledAutomatically: true}, "disabled at")
+	requireFits(t, webhookTable, &adminv1.Webhook{Id: tableID, Url: "https://shop.example.com/webhooks/storefront",
+		DisabledAutomatically: true}, "disabled at")
 	requireFits(t, deliveryTable(map[string]string{"w": "shop.example.com/webhooks"}), &adminv1.Delivery{
 		Id: tableID, EventType: "payment_link.paid", Status: adminv1.Delivery_succeeded, WebhookId: "w", CreatedAt: noon,
 	}, "2026-11-22 12:00", "payment_link.", "shop.example.")
@@ -83,7 +91,8 @@ func TestListsFitEightyColumns(t *testing.T) {
 		Id: tableID, Name: title, Status: adminv1.Key_revoked, ExpiresAt: noon, Scopes: []string{"orders:read", "customers:write"},
 	}, "2026-11-22 12:00", "orders:read")
 	requireFits(t, activityTable, &adminv1.ActivityEntry{
-		CreatedAt: noon, Actor: &adminv1.ActivityEntry_Actor{Name: title}, Action: "product.updated", Changes: `{"priceAmount":{"from":1,"to":2}}`,
+		CreatedAt: noon, Actor: &adminv1.ActivityEntry_Actor{Name: title}, Action: "product.updated",
+		Changes: `{"priceAmount":{"from":1,"to":2}}`,
 	}, "2026-11-22 12:00", "priceAmount")
 }
 

@@ -46,8 +46,9 @@ const (
 
 var colours = map[string]string{
 	"open": green, "active": green, "ACTIVE": green, "PAID": green, "PUBLISHED": green, "enabled": green, "succeeded": green,
-	"suspended": yellow, "pending": yellow, "PENDING": yellow, "DRAFT": yellow, "EXPIRED": yellow, "EXHAUSTED": yellow, "expired": yellow,
-	"closed": red, "revoked": red, "FAILED": red, "failed": red, "DISABLED": red, "disabled": red,
+	"suspended": yellow, "pending": yellow, "PENDING": yellow, "DRAFT": yellow, "EXPIRED": yellow, "EXHAUSTED": yellow,
+	"expired": yellow,
+	"closed":  red, "revoked": red, "FAILED": red, "failed": red, "DISABLED": red, "disabled": red,
 }
 
 // paint colours a word that is a state.

@@ -173,7 +173,8 @@ func TestATraceOfAPayment(t *testing.T) {
 			read := to.find(trace, "SELECT orders")
 			require.Equal(t, []string{"storefront order pay", call, "transaction", "SELECT orders"}, to.path(read))
 			require.Regexp(t, `= (\?|\$\d)`, valueOf(read.GetAttributes(), "db.query.text"))
-			require.Equal(t, []string{"storefront order pay", call, "transaction", "outbox", "INSERT outbox"}, to.path(to.find(trace, "INSERT outbox")))
+			require.Equal(t, []string{"storefront order pay", call, "transaction", "outbox", "INSERT outbox"},
+				to.path(to.find(trace, "INSERT outbox")))
 			require.Equal(t, "COMMIT", to.find(trace, "COMMIT").GetName())
 
 			// The lines of both processes name the request and the event.
@@ -214,7 +215,8 @@ func TestATraceOfAPayment(t *testing.T) {
 			all := to.all.String()
 			require.Contains(t, all, "canary-service")
 			for _, secret := range []string{
-				token, webhook.Secret, i.env["STOREFRONT_SECRET_KEY"], "canary@example.com", "canary-path", in.url, i.env["STOREFRONT_DATABASE_URL"],
+				token, webhook.Secret, i.env["STOREFRONT_SECRET_KEY"], "canary@example.com", "canary-path", in.url,
+				i.env["STOREFRONT_DATABASE_URL"],
 			} {
 				require.NotContains(t, all, secret)
 				require.NotContains(t, metrics, secret)
@@ -256,13 +258,17 @@ func TestSettingsOfTraces(t *testing.T) {
 		{"an endpoint", map[string]string{"EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}, true, ""},
 		{"one for traces", map[string]string{"EXPORTER_OTLP_TRACES_ENDPOINT": "https://collector.example/v1/traces"}, true, ""},
 		{"an exporter, to where it sends by default", map[string]string{"TRACES_EXPORTER": "otlp"}, true, ""},
-		{"an endpoint for other signals", map[string]string{"EXPORTER_OTLP_ENDPOINT": "http://c:4318", "TRACES_EXPORTER": "none"}, false, ""},
+		{"an endpoint for other signals", map[string]string{"EXPORTER_OTLP_ENDPOINT": "http://c:4318", "TRACES_EXPORTER": "none"},
+			false, ""},
 		{"all is off", map[string]string{"EXPORTER_OTLP_ENDPOINT": "http://c:4318", "SDK_DISABLED": "True"}, false, ""},
 		{"an empty variable is one that is not set", map[string]string{"EXPORTER_OTLP_ENDPOINT": " "}, false, ""},
-		{"the only protocol", map[string]string{"EXPORTER_OTLP_ENDPOINT": "http://c:4318", "EXPORTER_OTLP_PROTOCOL": "http/protobuf"}, true, ""},
+		{"the only protocol", map[string]string{"EXPORTER_OTLP_ENDPOINT": "http://c:4318", "EXPORTER_OTLP_PROTOCOL": "http/protobuf"},
+			true, ""},
 		{"another exporter", map[string]string{"TRACES_EXPORTER": "zipkin"}, false, "OTEL_TRACES_EXPORTER: must be otlp or none"},
-		{"gRPC", map[string]string{"EXPORTER_OTLP_ENDPOINT": "http://c:4317", "EXPORTER_OTLP_PROTOCOL": "grpc"}, false, "OTEL_EXPORTER_OTLP_PROTOCOL: must be http/protobuf"},
-		{"no address", map[string]string{"EXPORTER_OTLP_ENDPOINT": "user:secret@collector:4318"}, false, "OTEL_EXPORTER_OTLP_ENDPOINT: must be an address such as"},
+		{"gRPC", map[string]string{"EXPORTER_OTLP_ENDPOINT": "http://c:4317", "EXPORTER_OTLP_PROTOCOL": "grpc"}, false,
+			"OTEL_EXPORTER_OTLP_PROTOCOL: must be http/protobuf"},
+		{"no address", map[string]string{"EXPORTER_OTLP_ENDPOINT": "user:secret@collector:4318"}, false,
+			"OTEL_EXPORTER_OTLP_ENDPOINT: must be an address such as"},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			s := &session{env: func(name string) (string, bool) {

@@ -42,7 +42,8 @@ func (c *triggerCmd) Run(s *session) error {
 			return err
 		}
 		if s.json {
-			return s.print(pick(e, map[string]json.RawMessage{"payload": json.RawMessage(e.GetPayload())}, "id", "type", "createdAt", "payload"))
+			return s.print(pick(e, map[string]json.RawMessage{"payload": json.RawMessage(e.GetPayload())}, "id", "type", "createdAt",
+				"payload"))
 		}
 		_, err = fmt.Fprintln(s.out, described(e))
 		return err

@@ -47,14 +47,16 @@ func newDemoData(kind string) *demoData {
 	d := &demoData{
 		kind: kind,
 		product: &adminv1.CreateProductRequest{
-			Title: "Test product", Type: storefrontv1.Product_FILE, PriceAmount: new(int64(5000)), Summary: new("Made by storefront trigger."),
+			Title: "Test product", Type: storefrontv1.Product_FILE, PriceAmount: new(int64(5000)),
+			Summary:     new("Made by storefront trigger."),
 			Description: new("<p>Made by storefront trigger.</p>"), ContentReady: new(true),
 		},
 		customer: &adminv1.CreateCustomerRequest{Name: "Test Customer", Email: new(newEmail())},
-		link:     &adminv1.CreatePaymentLinkRequest{Title: "Test payment link", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5000))},
-		order:    &adminv1.CreateOrderRequest{Name: "Test Buyer", Email: new(demoBuyer)},
-		item:     &adminv1.CreateOrderRequest_Item{Quantity: 1},
-		fields:   map[string]proto.Message{},
+		link: &adminv1.CreatePaymentLinkRequest{Title: "Test payment link", Pricing: storefrontv1.PaymentLink_FIXED,
+			Amount: new(int64(5000))},
+		order:  &adminv1.CreateOrderRequest{Name: "Test Buyer", Email: new(demoBuyer)},
+		item:   &adminv1.CreateOrderRequest_Item{Quantity: 1},
+		fields: map[string]proto.Message{},
 	}
 	allow := func(prefix string, m proto.Message, names ...string) {
 		for _, name := range names {
@@ -90,7 +92,8 @@ func (d *demoData) override(text string) error {
 	case len(d.fields) == 0:
 		return usage("--override: a %s has no fields", d.kind)
 	case !ok || m == nil:
-		return usage("--override: must be FIELD=VALUE with one of %s, not %q", strings.Join(slices.Sorted(maps.Keys(d.fields)), ", "), text)
+		return usage("--override: must be FIELD=VALUE with one of %s, not %q", strings.Join(slices.Sorted(maps.Keys(d.fields)), ", "),
+			text)
 	}
 	field := name[strings.LastIndexByte(name, '.')+1:]
 	member := wire.AppendString([]byte{'{'}, field)

@@ -36,7 +36,8 @@ func (a *amount) UnmarshalText(text []byte) error {
 		a.decimal, n, err = string(text), 0, nil
 	}
 	if err != nil || n < 0 || n > validate.MaxAmount {
-		return fmt.Errorf("must be a whole number of minor units from 0 to %d, or one with a decimal point such as 15.50, not %q", int64(validate.MaxAmount), text)
+		return fmt.Errorf("must be a whole number of minor units from 0 to %d, or one with a decimal point such as 15.50, not %q",
+			int64(validate.MaxAmount), text)
 	}
 	a.minor = n
 	return nil

@@ -77,7 +77,8 @@ func (c *webhookCreateCmd) Run(s *session) error {
 		return err
 	}
 	in := &adminv1.CreateWebhookRequest{Url: c.URL, Description: c.Description, Events: c.Events}
-	create := func(o operator.API, ctx context.Context, in *adminv1.CreateWebhookRequest) (_ *adminv1.CreateWebhookResponse, err error) {
+	create := func(o operator.API, ctx context.Context, in *adminv1.CreateWebhookRequest) (_ *adminv1.CreateWebhookResponse,
+		err error) {
 		if in.Store, err = (owned(c.inStore)).storeOf(ctx, o); err != nil {
 			return nil, err
 		}
@@ -109,28 +110,31 @@ type webhookListCmd struct {
 
 // Run lists the webhooks.
 func (c *webhookListCmd) Run(s *session) error {
-	return listOf(s, c.inStore, c.limit, webhookTable, func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]*adminv1.Webhook, string, error) {
-		out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: store, PageSize: size, PageToken: token})
-		for _, w := range out.GetWebhooks() {
-			if c.DisableAfter != nil && w.GetFailingSince() != nil {
-				w.DisablesAt = timestamppb.New(w.GetFailingSince().AsTime().Add(time.Duration(*c.DisableAfter)))
+	return listOf(s, c.inStore, c.limit, webhookTable,
+		func(ctx context.Context, o operator.API, store string, size *int32, token string) ([]*adminv1.Webhook, string, error) {
+			out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: store, PageSize: size, PageToken: token})
+			for _, w := range out.GetWebhooks() {
+				if c.DisableAfter != nil && w.GetFailingSince() != nil {
+					w.DisablesAt = timestamppb.New(w.GetFailingSince().AsTime().Add(time.Duration(*c.DisableAfter)))
+				}
 			}
-		}
-		return out.GetWebhooks(), out.GetNextPageToken(), err
-	})
+			return out.GetWebhooks(), out.GetNextPageToken(), err
+		})
 }
 
-var webhookTable = table[*adminv1.Webhook]{"ID#,URL~,STATE@~,EVENTS~?,CREATED@?,DESCRIPTION~?", func(w *adminv1.Webhook) []string {
-	return []string{w.GetId(), w.GetUrl(), stateOf(w), strings.Join(w.GetEvents(), ","), when(w.GetCreatedAt()), w.GetDescription()}
-}, webhookObject}
+var webhookTable = table[*adminv1.Webhook]{"ID#,URL~,STATE@~,EVENTS~?,CREATED@?,DESCRIPTION~?",
+	func(w *adminv1.Webhook) []string {
+		return []string{w.GetId(), w.GetUrl(), stateOf(w), strings.Join(w.GetEvents(), ","), when(w.GetCreatedAt()), w.GetDescription()}
+	}, webhookObject}
 
 type webhookShowCmd struct{ webhookMove }
 
 // Run shows the webhook.
 func (c *webhookShowCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
-		return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: id})
-	})
+	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject,
+		func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
+			return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: id})
+		})
 }
 
 // warnOfTwins warns of other webhooks of a store with one's URL: each gets every event.
@@ -163,10 +167,11 @@ func (c *webhookUpdateCmd) Run(s *session) error {
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
-		in.Id = id
-		return o.UpdateWebhook(ctx, in)
-	})
+	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject,
+		func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
+			in.Id = id
+			return o.UpdateWebhook(ctx, in)
+		})
 }
 
 // webhookMove is a command that needs nothing but a webhook.
@@ -179,18 +184,20 @@ type webhookEnableCmd struct{ webhookMove }
 
 // Run enables the webhook.
 func (c *webhookEnableCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
-		return o.EnableWebhook(ctx, &adminv1.EnableWebhookRequest{Id: id})
-	})
+	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject,
+		func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
+			return o.EnableWebhook(ctx, &adminv1.EnableWebhookRequest{Id: id})
+		})
 }
 
 type webhookDisableCmd struct{ webhookMove }
 
 // Run disables the webhook.
 func (c *webhookDisableCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
-		return o.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: id})
-	})
+	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject,
+		func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
+			return o.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: id})
+		})
 }
 
 type webhookDeleteCmd struct{ webhookMove }
@@ -227,16 +234,18 @@ func (c *webhookRotateCmd) Run(s *session) error {
 	secret := func(made *adminv1.RotateSecretResponse) []byte {
 		return pick(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())}, "id", "secret")
 	}
-	return callNamed(s, c.owned, c.Name, findWebhook, secret, func(ctx context.Context, o operator.API, id string) (*adminv1.RotateSecretResponse, error) {
-		return o.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id})
-	})
+	return callNamed(s, c.owned, c.Name, findWebhook, secret,
+		func(ctx context.Context, o operator.API, id string) (*adminv1.RotateSecretResponse, error) {
+			return o.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id})
+		})
 }
 
 type webhookPingCmd struct{ webhookMove }
 
 // Run sends the ping.
 func (c *webhookPingCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findWebhook, deliveryObject, func(ctx context.Context, o operator.API, id string) (*adminv1.Delivery, error) {
-		return o.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: id})
-	})
+	return callNamed(s, c.owned, c.Name, findWebhook, deliveryObject,
+		func(ctx context.Context, o operator.API, id string) (*adminv1.Delivery, error) {
+			return o.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: id})
+		})
 }

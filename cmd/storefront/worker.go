@@ -63,7 +63,8 @@ func (c *workerCmd) deliver(s *session, handle *db.DB, ring *seal.Ring, logger *
 	defer t.flush(s.ctx)
 	registry := monitor.NewRegistry(handle, logger)
 	w, err := worker.New(s.ctx, worker.Config{
-		Metrics: registry, Traces: t.to(), DB: handle, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits, Timeout: time.Duration(c.Timeout),
+		Metrics: registry, Traces: t.to(), DB: handle, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits,
+		Timeout:      time.Duration(c.Timeout),
 		DisableAfter: time.Duration(c.DisableAfter), Retention: time.Duration(c.Retention), Proxy: c.EgressProxy.url,
 		Targets: egress.Policy{AllowPrivate: c.AllowPrivateTargets}, PollOnly: !bool(c.Listen), Logger: logger,
 	})

@@ -61,10 +61,12 @@ type value struct {
 func (d *dashboard) activity(v *visit) error {
 	asked := v.r.URL.Query()
 	body := activityBody{
-		Kind: asked.Get("kind"), By: asked.Get("by"), Who: strings.TrimSpace(asked.Get("who")), Kinds: kinds, Actors: slices.Sorted(maps.Keys(actors)),
-		Later: asked.Get("before") != "",
+		Kind: asked.Get("kind"), By: asked.Get("by"), Who: strings.TrimSpace(asked.Get("who")), Kinds: kinds,
+		Actors: slices.Sorted(maps.Keys(actors)),
+		Later:  asked.Get("before") != "",
 	}
-	search := operator.ActivitySearch{Kind: body.Kind, By: adminv1.ActivityEntry_Actor_Type(adminv1.ActivityEntry_Actor_Type_value[body.By]), Who: cut(body.Who)}
+	search := operator.ActivitySearch{Kind: body.Kind,
+		By: adminv1.ActivityEntry_Actor_Type(adminv1.ActivityEntry_Actor_Type_value[body.By]), Who: cut(body.Who)}
 	var err error
 	var since time.Time
 	if since, body.Since, err = timeOf("since", asked.Get("since")); err != nil {
@@ -115,7 +117,8 @@ func (d *dashboard) activity(v *visit) error {
 		}
 		body.Entries = append(body.Entries, entry{
 			ActivityEntry: e, Who: actors[e.GetActor().GetType()], What: spaced(e.GetAction()),
-			Kind: spaced(e.GetResource().GetType()), Name: cut(cmp.Or(names[e.GetResource().GetId()], gone[e.GetResource().GetId()])), To: pageOf(e.GetResource(), names), Changes: changed[i],
+			Kind: spaced(e.GetResource().GetType()), Name: cut(cmp.Or(names[e.GetResource().GetId()], gone[e.GetResource().GetId()])),
+			To: pageOf(e.GetResource(), names), Changes: changed[i],
 		})
 	}
 	d.show(v, http.StatusOK, view{Title: "Activity", Section: "activity", Template: "activity", Body: body})
@@ -130,7 +133,8 @@ var referred = map[string]string{"customerId": "customer", "paymentLinkId": "pay
 
 // goneURLs returns the URLs of deleted webhooks by their ids: as the entries of the page tell them, or else the journal's
 // entries about their registration.
-func (d *dashboard) goneURLs(v *visit, entries []*adminv1.ActivityEntry, changed [][]change, names map[string]string) (map[string]string, error) {
+func (d *dashboard) goneURLs(v *visit, entries []*adminv1.ActivityEntry, changed [][]change,
+	names map[string]string) (map[string]string, error) {
 	urls, unknown := urlsOf(entries, changed), map[uuid.UUID]bool{}
 	for _, e := range entries {
 		if of := e.GetResource(); of.GetType() == "webhook" && cmp.Or(names[of.GetId()], urls[of.GetId()]) == "" {
@@ -182,7 +186,8 @@ func pageOf(r *adminv1.ActivityEntry_Resource, names map[string]string) string {
 
 // actors are the kinds of actor for a reader.
 var actors = map[adminv1.ActivityEntry_Actor_Type]string{
-	adminv1.ActivityEntry_Actor_api_key: "API key", adminv1.ActivityEntry_Actor_operator: "Platform", adminv1.ActivityEntry_Actor_member: "Member",
+	adminv1.ActivityEntry_Actor_api_key: "API key", adminv1.ActivityEntry_Actor_operator: "Platform",
+	adminv1.ActivityEntry_Actor_member: "Member",
 }
 
 // spaced makes words of an action: payment_link.created is "Payment link created".
@@ -209,7 +214,8 @@ func changesOf(column []byte, currency string) ([]change, error) {
 			return nil, err
 		}
 		field := name.(string)
-		changes = append(changes, change{field, shown(field, values.From, currency), shown(field, values.To, currency), values.From == nil})
+		changes = append(changes, change{field, shown(field, values.From, currency), shown(field, values.To, currency),
+			values.From == nil})
 	}
 	return changes, nil
 }

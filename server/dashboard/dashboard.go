@@ -182,7 +182,9 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 			}
 			if !validCSRF(secret, v.r.PostForm.Get("csrf")) {
 				d.Logger.WarnContext(ctx, "refused a form without the session's token", "store_id", in.ID, "route", routeOf(r))
-				d.show(v, http.StatusForbidden, message("This form was not accepted", "It does not belong to your session, perhaps because you signed in again meanwhile. Go back, reload the page and try again."))
+				d.show(v, http.StatusForbidden, message("This form was not accepted",
+					"It does not belong to your session, perhaps because you signed in again meanwhile. Go back, reload the page and "+
+						"try again."))
 				return
 			}
 		}
@@ -241,7 +243,8 @@ func (d *dashboard) refuse(v *visit, err error) {
 // fail is refuse for a reader who may not be signed in.
 func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, limit.ErrBusy) {
-		d.notify(w, r, http.StatusServiceUnavailable, "The dashboard is busy", "There are more requests than it can answer in time. Reload the page in a moment.")
+		d.notify(w, r, http.StatusServiceUnavailable, "The dashboard is busy",
+			"There are more requests than it can answer in time. Reload the page in a moment.")
 		return
 	}
 	f := apierr.In(r.Context(), err, d.Unreachable)
@@ -262,7 +265,8 @@ func (d *dashboard) failed(r *http.Request, f *apierr.Refusal) view {
 func (d *dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
 	d.Logger.WarnContext(r.Context(), "refused a form of another site", "route", routeOf(r), "origin", cut(r.Header.Get("Origin")))
 	d.notify(w, r, http.StatusForbidden, "This form was not accepted",
-		"It was not sent by a page of this dashboard. If the address in your browser begins with http://, open the dashboard with https:// instead.")
+		"It was not sent by a page of this dashboard. If the address in your browser begins with http://, open the dashboard with "+
+			"https:// instead.")
 }
 
 // notify shows a page to a reader who is not signed in.

@@ -44,7 +44,8 @@ func TestSessionReachesItsStoreOnly(t *testing.T) {
 		for _, path := range append(pages(things{mine.webhook, mine.key, mine.webhook, ""}), pages(things{"x", "x", "x", ""})...) {
 			require.Equal(t, http.StatusNotFound, r.get(path).status, path)
 		}
-		for _, list := range []string{"/keys", "/webhooks", "/deliveries", "/activity", "/deliveries?webhook=" + theirs.webhook, "/deliveries?before=" + uuid.Max.String()} {
+		for _, list := range []string{"/keys", "/webhooks", "/deliveries", "/activity", "/deliveries?webhook=" + theirs.webhook,
+			"/deliveries?before=" + uuid.Max.String()} {
 			a := r.get(list)
 			require.Equal(t, http.StatusOK, a.status, list)
 			require.NotContains(t, a.text, "two.example.com", list)
@@ -154,7 +155,8 @@ func TestLinkWorksOnceAndIsNotUsedUpByLooking(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, out.status)
 		require.Contains(t, out.header.Get("Set-Cookie"), "Max-Age=0")
 		kept, _, _ := strings.Cut(cookie, ";")
-		require.Equal(t, http.StatusUnauthorized, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", kept).status, "the cookie's copy is over too")
+		require.Equal(t, http.StatusUnauthorized, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", kept).status,
+			"the cookie's copy is over too")
 		require.NotContains(t, p.logs.String(), link)
 	})
 }
@@ -165,12 +167,15 @@ func TestEveryAnswerProtectsItself(t *testing.T) {
 	p := newPlace(t, s)
 	r := p.signedIn("one")
 	for _, a := range []answer{
-		p.reader().get("/keys"), p.reader().get("/sign-in"), p.reader().get(""), r.get("/"), r.get("/keys"), r.get("/keys/new"), r.get("/webhooks"),
-		r.get("/deliveries"), r.get("/activity"), r.get("/nothing"), r.send(http.MethodPost, "/keys", nil), r.send(http.MethodPut, "/keys", nil),
+		p.reader().get("/keys"), p.reader().get("/sign-in"), p.reader().get(""), r.get("/"), r.get("/keys"), r.get("/keys/new"),
+		r.get("/webhooks"),
+		r.get("/deliveries"), r.get("/activity"), r.get("/nothing"), r.send(http.MethodPost, "/keys", nil), r.send(http.MethodPut,
+			"/keys", nil),
 		r.get("/static/nothing.js"),
 	} {
 		for name, value := range map[string]string{
-			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "strict-origin", "Cache-Control": "no-store",
+			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "strict-origin",
+			"Cache-Control": "no-store",
 		} {
 			require.Equal(t, value, a.header.Get(name))
 		}
@@ -210,7 +215,8 @@ func TestSecretsAreShownOnceAndInNoAddress(t *testing.T) {
 		keys, err := p.operator.ListKeys(t.Context(), &adminv1.ListKeysRequest{Store: "one"})
 		require.NoError(t, err)
 		require.Equal(t, []string{"customers:write", "orders:read"}, keys.GetKeys()[0].GetScopes())
-		for _, path := range []string{"/keys", "/webhooks", "/webhooks/" + id, "/webhooks/" + id + "/edit", "/activity", "/keys/" + keys.GetKeys()[0].GetId() + "/revoke"} {
+		for _, path := range []string{"/keys", "/webhooks", "/webhooks/" + id, "/webhooks/" + id + "/edit", "/activity",
+			"/keys/" + keys.GetKeys()[0].GetId() + "/revoke"} {
 			text := r.get(path).text
 			for _, canary := range []string{key, secret, next} {
 				require.NotContains(t, text, canary, path)
@@ -240,15 +246,20 @@ func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 	}{
 		{"no name", "/keys", []string{"scopes", "store:read", "lifetime", "30d"}, 422, "Name: Must name the tool that uses the key."},
 		{"no scope", "/keys", []string{"name", "n", "lifetime", "30d"}, 422, "Choose at least one."},
-		{"a scope that there is not", "/keys", []string{"name", "n", "scopes", "orders:write", "lifetime", "30d"}, 422, "not &#34;orders:write&#34;"},
+		{"a scope that there is not", "/keys", []string{"name", "n", "scopes", "orders:write", "lifetime", "30d"}, 422,
+			"not &#34;orders:write&#34;"},
 		{"no expiry", "/keys", []string{"name", "n", "scopes", "store:read"}, 422, "Must be 30 days, 90 days, 1 year or never."},
 		{"plain http", "/webhooks", []string{"url", "http://shop.example.com/", "events", "order.paid"}, 422, `id="url-wrong"`},
 		{"a private address", "/webhooks", []string{"url", "https://10.0.0.1/", "events", "order.paid"}, 422, `id="url-wrong"`},
 		{"a user name", "/webhooks", []string{"url", "https://a@shop.example.com/", "events", "order.paid"}, 422, `id="url-wrong"`},
-		{"no event, which means none and not all", "/webhooks", []string{"url", "https://shop.example.com/"}, 422, "Choose at least one."},
-		{"ping cannot be subscribed to", "/webhooks", []string{"url", "https://shop.example.com/", "events", "ping"}, 422, "not &#34;ping&#34;"},
-		{"no event left", "/webhooks/" + o.webhook + "/edit", []string{"url", "https://shop.example.com/"}, 422, "Choose at least one."},
-		{"what was typed stays", "/webhooks", []string{"url", "https://10.0.0.1/x", "description", `<b>"mine"`, "events", "order.paid"}, 422, "&lt;b&gt;&#34;mine&#34;"},
+		{"no event, which means none and not all", "/webhooks", []string{"url", "https://shop.example.com/"}, 422,
+			"Choose at least one."},
+		{"ping cannot be subscribed to", "/webhooks", []string{"url", "https://shop.example.com/", "events", "ping"}, 422,
+			"not &#34;ping&#34;"},
+		{"no event left", "/webhooks/" + o.webhook + "/edit", []string{"url", "https://shop.example.com/"}, 422,
+			"Choose at least one."},
+		{"what was typed stays", "/webhooks", []string{"url", "https://10.0.0.1/x", "description", `<b>"mine"`, "events", "order.paid"},
+			422, "&lt;b&gt;&#34;mine&#34;"},
 		{"a time that is none", "/webhooks/" + o.webhook + "/resend", []string{"since", "yesterday"}, 400, "must be a date and time"},
 		{"no time", "/webhooks/" + o.webhook + "/resend", nil, 400, "Choose since when"},
 		{"a form that is too long", "/keys", []string{"name", strings.Repeat("n", 100<<10)}, 413, "too large"},
@@ -304,7 +315,8 @@ func TestJournalsAreReadPageByPage(t *testing.T) {
 		r := p.signedIn("one")
 		older := regexp.MustCompile(`rel="next" href="/dashboard([^"]+)"`)
 		for path, entry := range map[string]*regexp.Regexp{
-			"/deliveries?status=cancelled&type=ping&webhook=" + o.webhook: regexp.MustCompile(`href="/dashboard/deliveries/([0-9a-f-]{36})"`),
+			"/deliveries?status=cancelled&type=ping&webhook=" +
+				o.webhook: regexp.MustCompile(`href="/dashboard/deliveries/([0-9a-f-]{36})"`),
 			"/activity": regexp.MustCompile(`<h2>([^<]+)</h2>`),
 		} {
 			count, sizes := 0, []int{}
@@ -353,7 +365,8 @@ func TestEventsCarryTheRequestOfThePage(t *testing.T) {
 		ping := s.Client().Event.Query().Where(event.Type("ping"), event.RequestIDNotNil()).OnlyX(t.Context())
 		require.Equal(t, request, ping.RequestID.String())
 		require.Eventually(t, func() bool {
-			return regexp.MustCompile(`msg="dashboard request" request_id=` + request + ` method=POST .* status=303 .*event_ids=\[` + ping.ID.String() + `]`).
+			return regexp.MustCompile(`msg="dashboard request" request_id=` + request + ` method=POST .* status=303 .*event_ids=\[` +
+				ping.ID.String() + `]`).
 				MatchString(p.logs.String())
 		}, time.Minute, time.Millisecond, "the line is written after the answer")
 		require.NotContains(t, p.logs.String(), "token=")

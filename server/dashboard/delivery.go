@@ -76,10 +76,12 @@ func (d *dashboard) deliveries(v *visit) error {
 	body.Filtered = cmp.Or(body.Text, body.Webhook, body.Type, body.Status, body.Since, body.Until) != ""
 	body.Live = body.Text == "" && body.Until == "" && !body.Later
 	if utf8.RuneCountInString(body.Text) > maxTextRunes {
-		return apierr.Invalid("The text is too long.", wire.Field{Name: "q", Message: "must have at most " + strconv.Itoa(maxTextRunes) + " characters"})
+		return apierr.Invalid("The text is too long.", wire.Field{Name: "q", Message: "must have at most " +
+			strconv.Itoa(maxTextRunes) + " characters"})
 	}
 	if body.Status != "" && !slices.Contains(body.Statuses, body.Status) {
-		return apierr.Invalid("There is no such status.", wire.Field{Name: "status", Message: "must be one of " + strings.Join(body.Statuses, ", ")})
+		return apierr.Invalid("There is no such status.", wire.Field{Name: "status", Message: "must be one of " +
+			strings.Join(body.Statuses, ", ")})
 	}
 	status := adminv1.Delivery_Status(adminv1.Delivery_Status_value[body.Status])
 	if search.Retrying {

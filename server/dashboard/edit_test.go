@@ -22,14 +22,16 @@ func TestTwoEditAWebhookAtOnce(t *testing.T) {
 		is := func() *adminv1.Webhook { return mustList(t, p)[0] }
 		before := is()
 		first, second := p.signedIn("one"), p.signedIn("one")
-		typed := url.Values{"url": {"https://first.example.com/"}, "description": {before.GetDescription()}, "events": before.GetEvents()}
+		typed := url.Values{"url": {"https://first.example.com/"}, "description": {before.GetDescription()},
+			"events": before.GetEvents()}
 		mine := second.form(path, url.Values{"url": {before.GetUrl()}, "description": {"Books"}, "events": before.GetEvents()})
 		require.Equal(t, http.StatusSeeOther, first.send(http.MethodPost, path, first.form(path, typed)).status)
 		require.Equal(t, http.StatusSeeOther, second.send(http.MethodPost, path, mine).status)
 		require.Equal(t, "https://first.example.com/", is().GetUrl(), "the second has not touched it")
 		require.Equal(t, "Books", is().GetDescription())
 
-		theirs := second.form(path, url.Values{"url": {"https://first.example.com/"}, "description": {"Accounts"}, "events": {"order.paid"}})
+		theirs := second.form(path, url.Values{"url": {"https://first.example.com/"}, "description": {"Accounts"},
+			"events": {"order.paid"}})
 		typed = first.form(path, url.Values{"url": {"https://10.0.0.1/"}, "description": {"Ledger"}, "events": before.GetEvents()})
 		require.Equal(t, http.StatusSeeOther, second.send(http.MethodPost, path, theirs).status)
 		for range 2 { // what the page that it answers with sends then

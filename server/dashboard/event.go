@@ -40,7 +40,8 @@ func (b eventsBody) Filtered() bool { return b.Type != "" }
 func (d *dashboard) events(v *visit) error {
 	asked := v.r.URL.Query()
 	body := eventsBody{Types: append(hook.EventTypes(), hook.Ping), Type: asked.Get("type"), Later: asked.Get("before") != ""}
-	found, err := d.Operator.ListEvents(v, &adminv1.ListEventsRequest{Type: body.Type, PageToken: asked.Get("before"), PageSize: new(int32(pageSize))})
+	found, err := d.Operator.ListEvents(v, &adminv1.ListEventsRequest{Type: body.Type, PageToken: asked.Get("before"),
+		PageSize: new(int32(pageSize))})
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,8 @@ func TestDeliveriesAreSearched(t *testing.T) {
 			{"a text that is nowhere", url.Values{"q": {"ORD-7K2M9QXW"}}, false},
 			{"another store's event", url.Values{"q": {foreign}}, false},
 			{"another store's delivery", url.Values{"q": {theirs.delivery}}, false},
-			{"a span of time", url.Values{"since": {at.Add(-time.Second).Format(time.RFC3339)}, "until": {at.Add(time.Minute).Format("2006-01-02T15:04:05")}}, true},
+			{"a span of time", url.Values{"since": {at.Add(-time.Second).Format(time.RFC3339)},
+				"until": {at.Add(time.Minute).Format("2006-01-02T15:04:05")}}, true},
 			{"an earlier span", url.Values{"since": {"2020-01-01T00:00"}, "until": {at.Add(-time.Minute).Format(time.RFC3339)}}, false},
 			{"a text in a span", url.Values{"q": {"test event"}, "since": {at.Add(-time.Second).Format(time.RFC3339)}}, true},
 			{"a text in an earlier span", url.Values{"q": {"test event"}, "until": {at.Add(-time.Minute).Format(time.RFC3339)}}, false},
@@ -95,10 +96,12 @@ func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 		p := newPlace(t, s)
 		o := p.fill("one")
 		ctx := t.Context()
-		product, err := p.operator.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: "one", Title: "Wax & <b>Silk</b>", Type: storefrontv1.Product_FILE, PriceAmount: new(int64(1500))})
+		product, err := p.operator.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: "one", Title: "Wax & <b>Silk</b>",
+			Type: storefrontv1.Product_FILE, PriceAmount: new(int64(1500))})
 		require.NoError(t, err)
 		order, err := p.operator.CreateOrder(ctx, &adminv1.CreateOrderRequest{
-			Store: "one", Items: []*adminv1.CreateOrderRequest_Item{{ProductId: product.GetId(), Quantity: 1}}, Name: "Awa Ngo", Email: new("awa@example.com"),
+			Store: "one", Items: []*adminv1.CreateOrderRequest_Item{{ProductId: product.GetId(), Quantity: 1}}, Name: "Awa Ngo",
+			Email: new("awa@example.com"),
 		})
 		require.NoError(t, err)
 		// Customers without a name go by their e-mail or phone.
@@ -111,7 +114,8 @@ func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 		require.Equal(t, http.StatusOK, a.status)
 		for _, want := range []string{
 			`">nameless@example.com</a>`, `">&#43;237670000009</a>`,
-			`/deliveries?q=` + product.GetId() + `">Wax &amp; &lt;b&gt;Silk&lt;/b&gt;</a>`, `/deliveries?q=` + order.GetId() + `">` + order.GetReference() + `</a>`,
+			`/deliveries?q=` + product.GetId() + `">Wax &amp; &lt;b&gt;Silk&lt;/b&gt;</a>`, `/deliveries?q=` + order.GetId() + `">` +
+				order.GetReference() + `</a>`,
 			`/webhooks/` + o.webhook + `">https://one.example.com/hooks</a>`, `/keys#` + o.key + `">key of one</a>`, `">Awa Ngo</a>`,
 		} {
 			require.Contains(t, a.text, want)

@@ -19,7 +19,8 @@ import (
 func TestSpansNameTheirTwoLargestUnits(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		-time.Hour: "0 s", 0: "0 s", 59 * time.Second: "59 s", time.Minute: "1 min", 61 * time.Minute: "1 h 1 min", 2 * time.Hour: "2 h",
+		-time.Hour: "0 s", 0: "0 s", 59 * time.Second: "59 s", time.Minute: "1 min", 61 * time.Minute: "1 h 1 min",
+		2 * time.Hour:  "2 h",
 		72 * time.Hour: "3 d", 71*time.Hour + 59*time.Minute: "2 d 23 h", 24*time.Hour + time.Minute: "1 d",
 	} {
 		require.Equal(t, want, length(d))
@@ -37,7 +38,8 @@ func TestAttemptsShowWhatTheyWereAnsweredWith(t *testing.T) {
 	}{
 		{&adminv1.Delivery_Attempt{StatusCode: new(int32(204))}, "204"},
 		{&adminv1.Delivery_Attempt{StatusCode: new(int32(500)), Error: new("status 500")}, "500"},
-		{&adminv1.Delivery_Attempt{StatusCode: new(int32(302)), Error: new("redirects are not followed")}, "302, redirects are not followed"},
+		{&adminv1.Delivery_Attempt{StatusCode: new(int32(302)), Error: new("redirects are not followed")},
+			"302, redirects are not followed"},
 		{&adminv1.Delivery_Attempt{Error: new("connection refused")}, "connection refused"},
 	} {
 		require.Equal(t, row.want, result(row.attempt))
@@ -68,7 +70,8 @@ func TestPayloadIsIndentedAndNothingElse(t *testing.T) {
 	for _, row := range []struct{ payload, indented, because string }{
 		{
 			`{"type":"order.paid","data":{"reference":"A-1","amount":1500,"currency":"XAF","customer":{"name":"Awa"},"a":1.0}}`,
-			"{\n  \"type\": \"order.paid\",\n  \"data\": {\n    \"reference\": \"A-1\",\n    \"amount\": 1500,\n    \"currency\": \"XAF\",\n    \"customer\": {\n      \"name\": \"Awa\"\n    },\n    \"a\": 1.0\n  }\n}",
+			"{\n  \"type\": \"order.paid\",\n  \"data\": {\n    \"reference\": \"A-1\",\n    \"amount\": 1500,\n    \"currency\": " +
+				"\"XAF\",\n    \"customer\": {\n      \"name\": \"Awa\"\n    },\n    \"a\": 1.0\n  }\n}",
 			"numbers stay as they are spelt",
 		},
 		{`no JSON`, "no JSON", "whatever it is, it is shown"},
@@ -81,9 +84,11 @@ func TestPayloadIsIndentedAndNothingElse(t *testing.T) {
 
 func TestChangesAreShownToReaders(t *testing.T) {
 	t.Parallel()
-	changes, err := changesOf([]byte(`{"priceAmount":{"from":1000,"to":1250},"expiresAt":{"from":null,"to":"2026-11-21T09:30:00.000Z"},`+
-		`"enabled":{"from":true,"to":false},"events":{"from":["a","b"],"to":[]},"title":{"from":"","to":"`+strings.Repeat("é", 201)+`"},`+
-		`"platformFeePercent":{"from":2.5,"to":3},"socialLinks":{"from":null,"to":{"x":"y"}}}`), "EUR")
+	changes, err := changesOf(
+		[]byte(`{"priceAmount":{"from":1000,"to":1250},"expiresAt":{"from":null,"to":"2026-11-21T09:30:00.000Z"},`+
+			`"enabled":{"from":true,"to":false},"events":{"from":["a","b"],"to":[]},"title":{"from":"","to":"`+strings.Repeat("é", 201)+
+			`"},`+
+			`"platformFeePercent":{"from":2.5,"to":3},"socialLinks":{"from":null,"to":{"x":"y"}}}`), "EUR")
 	require.NoError(t, err)
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	require.Equal(t, []change{
@@ -107,7 +112,8 @@ func TestEveryScopeAndEventHasAMeaning(t *testing.T) {
 }
 
 func FuzzChangesOf(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"a":{"from":null,"to":1}}`, `{"amount":{"from":1e3,"to":-5}}`, `{"x":{"from":[1,[2]],"to":{"y":null}}}`, `[`, `{"a":5}`, ``} {
+	for _, seed := range []string{`{}`, `{"a":{"from":null,"to":1}}`, `{"amount":{"from":1e3,"to":-5}}`,
+		`{"x":{"from":[1,[2]],"to":{"y":null}}}`, `[`, `{"a":5}`, ``} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, column string) {

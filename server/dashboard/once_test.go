@@ -32,9 +32,12 @@ type onceForm struct {
 
 func onceForms(webhook string) []onceForm {
 	return []onceForm{
-		{"a key", "/keys/new", "/keys", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "lifetime": {"30d"}}, "This key was created already"},
-		{"a webhook", "/webhooks/new", "/webhooks", url.Values{"url": {"https://shop.example.com/hooks"}, "events": {"order.paid"}}, "This webhook was registered already"},
-		{"a new secret", "/webhooks/" + webhook + "/rotate", "/webhooks/" + webhook + "/rotate", url.Values{}, "The new secret was made already"},
+		{"a key", "/keys/new", "/keys", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "lifetime": {"30d"}},
+			"This key was created already"},
+		{"a webhook", "/webhooks/new", "/webhooks", url.Values{"url": {"https://shop.example.com/hooks"}, "events": {"order.paid"}},
+			"This webhook was registered already"},
+		{"a new secret", "/webhooks/" + webhook + "/rotate", "/webhooks/" + webhook + "/rotate", url.Values{},
+			"The new secret was made already"},
 	}
 }
 
@@ -119,7 +122,8 @@ func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
 			typed.Set("name", "another name in the form that the browser kept")
 			require.Equal(t, http.StatusConflict, r.send(http.MethodPost, f.path, typed).status, f.name)
 			require.Equal(t, want, p.made(), f.name)
-			require.Equal(t, http.StatusOK, r.send(http.MethodPost, f.path, r.form(f.page, f.fields)).status, "%s: a new form is carried out", f.name)
+			require.Equal(t, http.StatusOK, r.send(http.MethodPost, f.path, r.form(f.page, f.fields)).status,
+				"%s: a new form is carried out", f.name)
 		}
 		// What was remembered of the forms holds no secret.
 		require.Empty(t, secretText.FindString(p.logs.String()))

@@ -149,7 +149,8 @@ func newAsset(content []byte, kind string) asset {
 	return asset{content, kind, hex.EncodeToString(sum[:6])}
 }
 
-var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml"}
 
 var assets = func() map[string]asset {
 	all := map[string]asset{}

@@ -18,7 +18,8 @@ func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
 	logs := &log{}
 	// Without an operator there is nobody to ask for the session.
-	pages := dashboard.New(dashboard.Config{Unreachable: func(error) bool { return false }, Logger: slog.New(slog.NewTextHandler(logs, nil)), Now: time.Now, Slots: limit.NewSlots(2, 1)})
+	pages := dashboard.New(dashboard.Config{Unreachable: func(error) bool { return false },
+		Logger: slog.New(slog.NewTextHandler(logs, nil)), Now: time.Now, Slots: limit.NewSlots(2, 1)})
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/dashboard/keys", nil)
 	r.AddCookie(&http.Cookie{Name: "storefront_session", Value: "x"})
 	pages.ServeHTTP(w, r)

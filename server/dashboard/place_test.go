@@ -54,9 +54,11 @@ func newPlace(t *testing.T, s *db.DB, of ...dashboard.Platform) place {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	p := place{t: t, db: s, operator: operator.New(s, operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}}), logs: &log{}}
+	p := place{t: t, db: s, operator: operator.New(s, operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}}),
+		logs: &log{}}
 	for slug, currency := range map[string]string{"one": "XAF", "two": "EUR"} {
-		_, err := p.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Store " + slug, Slug: slug, Currency: currency, Country: "CM"})
+		_, err := p.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Store " + slug, Slug: slug, Currency: currency,
+			Country: "CM"})
 		require.NoError(t, err)
 	}
 	var platform dashboard.Platform
@@ -65,7 +67,8 @@ func newPlace(t *testing.T, s *db.DB, of ...dashboard.Platform) place {
 		require.NoError(t, err)
 	}
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: p.operator, Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(), Slots: limit.NewSlots(4, 2), Platform: platform,
+		Operator: p.operator, Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(), Slots: limit.NewSlots(4, 2),
+		Platform: platform,
 	}))
 	t.Cleanup(server.Close)
 	p.url = server.URL
@@ -100,7 +103,8 @@ type reader struct {
 func (p place) reader() reader {
 	jar, err := cookiejar.New(nil)
 	require.NoError(p.t, err)
-	return reader{p, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return reader{p, &http.Client{Jar: jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 // signedIn is a reader signed in to a store.
@@ -182,9 +186,11 @@ type things struct {
 func (p place) fill(slug string) things {
 	p.t.Helper()
 	ctx := p.t.Context()
-	k, err := p.operator.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: slug, Name: "key of " + slug, Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30})
+	k, err := p.operator.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: slug, Name: "key of " + slug,
+		Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30})
 	require.NoError(p.t, err)
-	w, err := p.operator.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{Store: slug, Url: "https://" + slug + ".example.com/hooks"})
+	w, err := p.operator.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{Store: slug, Url: "https://" + slug +
+		".example.com/hooks"})
 	require.NoError(p.t, err)
 	ping, err := p.operator.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: w.GetWebhook().GetId()})
 	require.NoError(p.t, err)
@@ -194,14 +200,17 @@ func (p place) fill(slug string) things {
 // pages are all addresses that are read, and forms all that are posted to, of a store's things.
 func pages(o things) []string {
 	return []string{
-		"/keys/" + o.key + "/revoke", "/webhooks/" + o.webhook, "/webhooks/" + o.webhook + "/edit", "/webhooks/" + o.webhook + "/disable",
-		"/webhooks/" + o.webhook + "/delete", "/webhooks/" + o.webhook + "/rotate", "/deliveries/" + o.delivery, "/deliveries/" + o.delivery + "/payload",
+		"/keys/" + o.key + "/revoke", "/webhooks/" + o.webhook, "/webhooks/" + o.webhook + "/edit", "/webhooks/" + o.webhook +
+			"/disable",
+		"/webhooks/" + o.webhook + "/delete", "/webhooks/" + o.webhook + "/rotate", "/deliveries/" + o.delivery,
+		"/deliveries/" + o.delivery + "/payload",
 	}
 }
 
 func forms(o things) []string {
 	return []string{
-		"/keys/" + o.key + "/revoke", "/webhooks/" + o.webhook + "/edit", "/webhooks/" + o.webhook + "/disable", "/webhooks/" + o.webhook + "/enable",
+		"/keys/" + o.key + "/revoke", "/webhooks/" + o.webhook + "/edit", "/webhooks/" + o.webhook + "/disable",
+		"/webhooks/" + o.webhook + "/enable",
 		"/webhooks/" + o.webhook + "/delete", "/webhooks/" + o.webhook + "/rotate", "/webhooks/" + o.webhook + "/ping",
 		"/webhooks/" + o.webhook + "/resend", "/webhooks/" + o.webhook + "/send-waiting", "/deliveries/" + o.delivery + "/resend",
 	}

@@ -105,7 +105,8 @@ func styleOf(text string) string {
 	sheet := func(accent, strong, on, soft color) string {
 		return fmt.Sprintf(":root { --accent: %s; --accent-strong: %s; --on-accent: %s; --accent-soft: %s; }", accent, strong, on, soft)
 	}
-	return sheet(light, light.mix(color{}, .25), color{1, 1, 1}, light.mix(color{1, 1, 1}, .9)) + "\n@media (prefers-color-scheme: dark) {" +
+	return sheet(light, light.mix(color{}, .25), color{1, 1, 1}, light.mix(color{1, 1, 1}, .9)) +
+		"\n@media (prefers-color-scheme: dark) {" +
 		sheet(dark, dark.mix(color{1, 1, 1}, .3), mustColor("#0b0f10"), dark.mix(darkCard, .8)) + "}\n"
 }
 

@@ -26,5 +26,6 @@ func TestAnyColourCanBeRead(t *testing.T) {
 func TestAddressesBreakAtSlashesAndDots(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, `<span class="unbroken">https:/</span><wbr><span class="unbroken">/</span><wbr><span class="unbroken">a-b.</span><wbr>`+
-		`<span class="unbroken">example/</span><wbr><span class="unbroken">&lt;x&gt;</span><wbr>`, string(address("https://a-b.example/<x>")))
+		`<span class="unbroken">example/</span><wbr><span class="unbroken">&lt;x&gt;</span><wbr>`,
+		string(address("https://a-b.example/<x>")))
 }

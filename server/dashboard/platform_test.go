@@ -46,8 +46,10 @@ func TestThePlatformsPagesMayShowItInAFrame(t *testing.T) {
 		a := p.reader().get("/sign-in")
 		require.Contains(t, a.header.Get("Content-Security-Policy"), "; frame-ancestors https://app.example.com http://localhost:3000;")
 		require.Empty(t, a.header.Get("X-Frame-Options"))
-		cookie := p.reader().send(http.MethodPost, "/sign-in", url.Values{"token": {p.linkUnder("https://dash.example.com", "one")}}).header.Get("Set-Cookie")
-		require.Regexp(t, `^__Host-storefront_session=[\w-]{43}; Path=/; Max-Age=43200; HttpOnly; Secure; SameSite=None; Partitioned$`, cookie)
+		cookie := p.reader().send(http.MethodPost, "/sign-in",
+			url.Values{"token": {p.linkUnder("https://dash.example.com", "one")}}).header.Get("Set-Cookie")
+		require.Regexp(t, `^__Host-storefront_session=[\w-]{43}; Path=/; Max-Age=43200; HttpOnly; Secure; SameSite=None; Partitioned$`,
+			cookie)
 
 		// The page around it keeps the session alive, and nobody else does.
 		r := p.signedIn("one")
@@ -57,7 +59,8 @@ func TestThePlatformsPagesMayShowItInAFrame(t *testing.T) {
 		_, err := s.Writer().ExecContext(t.Context(), "UPDATE sessions SET expires_at = $1", early)
 		require.NoError(t, err)
 		for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://app.example.com"}} {
-			require.Equal(t, http.StatusForbidden, r.send(http.MethodPost, "/keep-alive", url.Values{"csrf": {r.token()}}, headers...).status)
+			require.Equal(t, http.StatusForbidden, r.send(http.MethodPost, "/keep-alive", url.Values{"csrf": {r.token()}},
+				headers...).status)
 		}
 		require.Equal(t, http.StatusForbidden, r.send(http.MethodPost, "/keep-alive", nil).status)
 		require.True(t, early.Equal(s.Client().Session.GetX(t.Context(), begun.ID).ExpiresAt))
@@ -105,7 +108,8 @@ func TestTheOverviewSaysWhatNeedsAttention(t *testing.T) {
 		exec("UPDATE api_keys SET expires_at = $1", s.Now().Add(13*24*time.Hour+time.Minute))
 		exec("UPDATE webhooks SET failing_since = $1", s.Now().Add(-time.Hour))
 		exec("UPDATE deliveries SET retry = true, due_at = $1, attempts = $2 WHERE id = $3", s.Now().Add(4*time.Hour+30*time.Second),
-			[]byte(`[{"number":1,"startedAt":"2026-10-01T12:00:00Z","durationMs":1,"statusCode":null,"error":"connection refused"}]`), o.delivery)
+			[]byte(`[{"number":1,"startedAt":"2026-10-01T12:00:00Z","durationMs":1,"statusCode":null,"error":"connection refused"}]`),
+			o.delivery)
 		a := r.get("/")
 		for _, want := range []string{
 			`/webhooks/` + o.webhook + `">`, "has failed since", "key of one</a> expires in 13 d.", "key of one</a> was never used",

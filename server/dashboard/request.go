@@ -89,7 +89,8 @@ func (d *dashboard) survive(a *answer, r *http.Request, next http.Handler) {
 		}
 		cause := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 		if a.status != 0 {
-			d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", tenant.RequestOf(r.Context()).ID, "route", routeOf(r), "error", cause)
+			d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", tenant.RequestOf(r.Context()).ID, "route", routeOf(r),
+				"error", cause)
 			return
 		}
 		// As a refusal it stays a failure, also when the browser has left.

@@ -20,8 +20,10 @@ func TestLogNamesThePage(t *testing.T) {
 	stranger := strings.Repeat("stranger", 500)
 	r := p.signedIn("one")
 	for _, a := range []answer{
-		p.reader().get("/" + stranger), p.reader().get("/keys/" + stranger + "/revoke"), p.reader().get("/static/" + stranger), p.reader().get("/keys?" + stranger),
-		p.reader().send(strings.ToUpper(stranger), "/keys", nil), p.reader().send(http.MethodPost, "/keys", nil, "Origin", "https://"+stranger),
+		p.reader().get("/" + stranger), p.reader().get("/keys/" + stranger + "/revoke"), p.reader().get("/static/" + stranger),
+		p.reader().get("/keys?" + stranger),
+		p.reader().send(strings.ToUpper(stranger), "/keys", nil), p.reader().send(http.MethodPost, "/keys", nil, "Origin",
+			"https://"+stranger),
 		r.get("/" + stranger), r.get("/keys/" + stranger + "/revoke"), r.post("/webhooks/" + stranger + "/delete"),
 	} {
 		require.GreaterOrEqual(t, a.status, 400)

@@ -26,7 +26,8 @@ func TestRequestsAndAttemptsAreShown(t *testing.T) {
 		mine, theirs := p.fill("one"), p.fill("two")
 		r := p.signedIn("one")
 		require.Contains(t, r.get("/requests").text, "None of its requests was refused.")
-		require.Contains(t, r.get("/webhooks/"+mine.webhook).text, `<strong>Attempts in the last 24 hours</strong> <span class="faint">none</span>`)
+		require.Contains(t, r.get("/webhooks/"+mine.webhook).text,
+			`<strong>Attempts in the last 24 hours</strong> <span class="faint">none</span>`)
 
 		l, now := usage.New(s, slog.Default()), s.Now()
 		storeOf := func(slug string) uuid.UUID {
@@ -47,7 +48,8 @@ func TestRequestsAndAttemptsAreShown(t *testing.T) {
 		for _, path := range []string{"/requests", "/requests?key=" + mine.key} {
 			a := r.get(path)
 			require.Equal(t, http.StatusOK, a.status, path)
-			for _, want := range []string{">1,233 <br>", "1 refused", "PATCH /v1/products/{id}", ">400<", "validation_failed", "A parameter or a field of the body is invalid; <code>details.fields</code>", "&lt;title&gt; of one", request.String()} {
+			for _, want := range []string{">1,233 <br>", "1 refused", "PATCH /v1/products/{id}", ">400<", "validation_failed",
+				"A parameter or a field of the body is invalid; <code>details.fields</code>", "&lt;title&gt; of one", request.String()} {
 				require.Contains(t, a.text, want, path)
 			}
 			require.NotContains(t, a.text, "of two", path)
@@ -61,7 +63,8 @@ func TestRequestsAndAttemptsAreShown(t *testing.T) {
 			require.Contains(t, a.text, ">1,234 an hour <", "the axis has its number")
 			require.Regexp(t, `<rect class="ko" x="\d+" y="\d+" width="5" height="[1-9]`, a.text, "one failure is seen")
 		}
-		require.Len(t, regexp.MustCompile("<svg ").FindAllString(r.get("/webhooks/"+mine.webhook).text, -1), 4, "two of the last day, two of the last week")
+		require.Len(t, regexp.MustCompile("<svg ").FindAllString(r.get("/webhooks/"+mine.webhook).text, -1), 4,
+			"two of the last day, two of the last week")
 	})
 }
 
@@ -73,7 +76,8 @@ func TestOldKeysAreBounded(t *testing.T) {
 		o := p.fill("one") // with an active key, the oldest
 		var revoked []string
 		for range operator.MaxOver + 1 {
-			made, err := p.operator.CreateKey(t.Context(), &adminv1.CreateKeyRequest{Store: "one", Name: "old", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_NEVER})
+			made, err := p.operator.CreateKey(t.Context(), &adminv1.CreateKeyRequest{Store: "one", Name: "old",
+				Scopes: []string{"store:read"}, Lifetime: adminv1.Key_NEVER})
 			require.NoError(t, err)
 			_, err = p.operator.RevokeKey(t.Context(), &adminv1.RevokeKeyRequest{Id: made.GetKey().GetId()})
 			require.NoError(t, err)

@@ -48,7 +48,8 @@ func timeOf(name, text string) (time.Time, string, error) {
 			return at.UTC(), at.UTC().Format(inputTime), nil
 		}
 	}
-	return time.Time{}, "", apierr.Invalid("The time cannot be read.", wire.Field{Name: name, Message: "must be a date and time such as 2026-10-01T12:00, in UTC"})
+	return time.Time{}, "", apierr.Invalid("The time cannot be read.", wire.Field{Name: name,
+		Message: "must be a date and time such as 2026-10-01T12:00, in UTC"})
 }
 
 // resendSince resends to a webhook what never succeeded there since a time: the one that is given, else
@@ -67,7 +68,8 @@ func (d *dashboard) resendSince(v *visit, id string) error {
 			return err
 		}
 	}
-	http.Redirect(v.w, v.r, Path+"/webhooks/"+id+"?resent="+strconv.Itoa(int(job.GetResent()))+"&done="+resentState(job.GetState()), http.StatusSeeOther)
+	http.Redirect(v.w, v.r, Path+"/webhooks/"+id+"?resent="+strconv.Itoa(int(job.GetResent()))+"&done="+resentState(job.GetState()),
+		http.StatusSeeOther)
 	return nil
 }
 
@@ -121,7 +123,8 @@ func resentText(v *visit) string {
 	switch asked.Get("done") {
 	case resentWhole:
 		if n == 0 {
-			return "There was nothing to send again: everything since then has succeeded, is on its way, or is not among the webhook's events."
+			return "There was nothing to send again: everything since then has succeeded, is on its way, or is not among the webhook's " +
+				"events."
 		}
 		return plural(n, "event is", "events are") + " on the way again."
 	case sentWaiting:

@@ -113,7 +113,8 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 			d.notify(w, r, http.StatusOK, "You are signed out", "To come back, use a new sign-in link.")
 			return
 		case "signed-out-everywhere":
-			d.notify(w, r, http.StatusOK, "You are signed out everywhere", "All your sessions in this store have ended. To come back, use a new sign-in link.")
+			d.notify(w, r, http.StatusOK, "You are signed out everywhere",
+				"All your sessions in this store have ended. To come back, use a new sign-in link.")
 			return
 		}
 		d.notify(w, r, http.StatusOK, "Please sign in", "Open the sign-in link that you were given. "+d.newLink())
@@ -227,7 +228,8 @@ func (d *dashboard) askSignOutEverywhere(v *visit) error {
 	return d.ask(v, "Sign out everywhere?", "", question{
 		What: v.member.Name + " · " + v.member.StoreName,
 		Text: []string{
-			"Every browser in which you are signed in to this store is signed out with its next request, this one included, and sign-in links of yours that were not used stop working.",
+			"Every browser in which you are signed in to this store is signed out with its next request, this one included, and " +
+				"sign-in links of yours that were not used stop working.",
 			"To come back you need a new sign-in link. The platform's operator can create one for you.",
 		},
 		Action: "/sign-out-everywhere", Button: "Sign out everywhere", Back: "/",
@@ -241,6 +243,7 @@ func (d *dashboard) signOutEverywhere(v *visit) error {
 		return err
 	}
 	d.clearCookie(v.w, v.member.Secure())
-	d.Logger.InfoContext(v, "a member signed out of the dashboard everywhere", "store_id", v.store.ID, "sessions", ended.GetSessions(), "links", ended.GetLinks())
+	d.Logger.InfoContext(v, "a member signed out of the dashboard everywhere", "store_id", v.store.ID, "sessions",
+		ended.GetSessions(), "links", ended.GetLinks())
 	return v.to("/sign-in", "signed-out-everywhere")
 }

@@ -42,7 +42,8 @@ func (p place) proxied() reader {
 	}
 	p.t.Cleanup(transport.CloseIdleConnections)
 	p.url = public
-	return reader{p, &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return reader{p, &http.Client{Jar: jar, Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 // What browsers send with a form of the page's own.
@@ -58,7 +59,8 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 		for name, headers := range map[string][]string{"recent": recentBrowser, "older": olderBrowser} {
 			r := p.proxied()
 			for _, foreign := range [][]string{
-				{"Origin", "https://evil.example"}, {"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}, {"Origin", "http://example.com"},
+				{"Origin", "https://evil.example"}, {"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"},
+				{"Origin", "http://example.com"},
 				{"Origin", "null"}, {"Origin", public, "Sec-Fetch-Site", "same-site"},
 			} {
 				a := r.send(http.MethodPost, "/sign-in", url.Values{"token": {p.linkUnder(public, "one")}}, foreign...)
@@ -68,7 +70,8 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 			in := r.send(http.MethodPost, "/sign-in", url.Values{"token": {p.linkUnder(public, "one")}}, headers...)
 			require.Equal(t, http.StatusSeeOther, in.status, name)
 			require.Equal(t, "/dashboard/", in.location)
-			require.Regexp(t, `^__Host-storefront_session=[\w-]{43}; Path=/; Max-Age=43200; HttpOnly; Secure; SameSite=Lax$`, in.header.Get("Set-Cookie"), name)
+			require.Regexp(t, `^__Host-storefront_session=[\w-]{43}; Path=/; Max-Age=43200; HttpOnly; Secure; SameSite=Lax$`,
+				in.header.Get("Set-Cookie"), name)
 
 			form := r.form("/keys/new", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "lifetime": {"30d"}})
 			for _, foreign := range [][]string{{"Origin", "https://evil.example"}, {"Origin", public, "Sec-Fetch-Site", "cross-site"}} {
@@ -80,7 +83,8 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 
 			out := r.send(http.MethodPost, "/sign-out", url.Values{"csrf": {r.token()}}, headers...)
 			require.Equal(t, http.StatusSeeOther, out.status, name)
-			require.Equal(t, `__Host-storefront_session=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax`, out.header.Get("Set-Cookie"), name)
+			require.Equal(t, `__Host-storefront_session=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax`, out.header.Get("Set-Cookie"),
+				name)
 			require.Equal(t, http.StatusUnauthorized, r.get("/keys").status, name)
 		}
 	})
@@ -95,7 +99,8 @@ func TestLinkDecidesTheCookie(t *testing.T) {
 		for _, host := range []string{"127.0.0.1:8081", "localhost:8081", "example.com", "10.0.0.5:8081"} {
 			for _, proto := range []string{"", "http", "https"} {
 				form := url.Values{"token": {p.linkUnder(base, "one")}}
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/dashboard/sign-in", strings.NewReader(form.Encode()))
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/dashboard/sign-in",
+					strings.NewReader(form.Encode()))
 				require.NoError(t, err)
 				request.Host = host
 				request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -147,7 +152,8 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 	out := p.reader().send(http.MethodPost, "/sign-out", url.Values{"csrf": {token}}, both...)
 	require.Equal(t, http.StatusSeeOther, out.status)
 	require.Contains(t, out.header.Get("Set-Cookie"), "__Host-storefront_session=;")
-	require.Equal(t, http.StatusUnauthorized, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", "__Host-storefront_session="+secure).status)
+	require.Equal(t, http.StatusUnauthorized, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", "__Host-storefront_session="+
+		secure).status)
 }
 
 // A browser that signs in again gives its session before up, in whichever cookie that is.
@@ -157,19 +163,22 @@ func TestSigningInReplacesTheSession(t *testing.T) {
 	p := newPlace(t, s)
 	before, err := p.operator.SignIn(t.Context(), p.link("one"))
 	require.NoError(t, err)
-	in := p.reader().send(http.MethodPost, "/sign-in", url.Values{"token": {p.linkUnder(public, "two")}}, "Cookie", "storefront_session="+before)
+	in := p.reader().send(http.MethodPost, "/sign-in", url.Values{"token": {p.linkUnder(public, "two")}}, "Cookie",
+		"storefront_session="+before)
 	require.Equal(t, http.StatusSeeOther, in.status)
 	set := strings.Join(in.header.Values("Set-Cookie"), "\n")
 	require.Regexp(t, `(?m)^__Host-storefront_session=[\w-]{43};`, set)
 	require.NotContains(t, set, before, "the new session has a secret of its own")
 	require.Contains(t, set, "storefront_session=; Path=/dashboard; Max-Age=0")
-	require.Equal(t, http.StatusUnauthorized, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", "storefront_session="+before).status)
+	require.Equal(t, http.StatusUnauthorized, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", "storefront_session="+
+		before).status)
 }
 
 // second is another server on the same database.
 func (p place) second() place {
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: operator.New(p.db, operator.Options{}), Now: p.db.Now, Unreachable: db.IsUnreachable, Logger: p.logger(), Slots: limit.NewSlots(4, 2),
+		Operator: operator.New(p.db, operator.Options{}), Now: p.db.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
+		Slots: limit.NewSlots(4, 2),
 	}))
 	p.t.Cleanup(server.Close)
 	p.url = server.URL

@@ -54,7 +54,8 @@ func (d *dashboard) webhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	recent, err := d.Operator.ListDeliveries(v, &adminv1.ListDeliveriesRequest{WebhookId: w.GetId(), PageSize: new(int32(recentDeliveries))})
+	recent, err := d.Operator.ListDeliveries(v, &adminv1.ListDeliveriesRequest{WebhookId: w.GetId(),
+		PageSize: new(int32(recentDeliveries))})
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,8 @@ func (d *dashboard) editWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return d.showWebhookForm(v, http.StatusOK, webhookForm{ID: w.GetId(), URL: w.GetUrl(), Description: w.GetDescription(), Chosen: set(w.GetEvents()), Was: editable(w)})
+	return d.showWebhookForm(v, http.StatusOK, webhookForm{ID: w.GetId(), URL: w.GetUrl(), Description: w.GetDescription(),
+		Chosen: set(w.GetEvents()), Was: editable(w)})
 }
 
 // createWebhook registers a webhook and shows its secret, this once. The same form again registers no
@@ -131,7 +133,8 @@ func (d *dashboard) createWebhook(v *visit) error {
 	if isRepeated(err) {
 		return d.showRepeated(v, "This webhook was registered already", "webhooks", repeated{
 			Text: []string{
-				"You sent the same form twice. It registered one webhook, whose signing secret was shown the first time and cannot be shown again.",
+				"You sent the same form twice. It registered one webhook, whose signing secret was shown the first time and cannot be " +
+					"shown again.",
 				"If you did not copy it, open the webhook and make a new secret.",
 			},
 			To: "/webhooks", Button: "To the webhooks",
@@ -166,7 +169,8 @@ func (d *dashboard) updateWebhook(v *visit) error {
 			mask.Paths = append(mask.Paths, name)
 		default:
 			was[name] = is
-			meanwhile[name] = fmt.Sprintf("Somebody else has changed this to “%s” meanwhile. If you save again, yours replaces it.", strings.Join(is, ", "))
+			meanwhile[name] = fmt.Sprintf("Somebody else has changed this to “%s” meanwhile. If you save again, yours replaces it.",
+				strings.Join(is, ", "))
 		}
 	}
 	if len(meanwhile) > 0 {
@@ -221,14 +225,16 @@ func (d *dashboard) showSecret(v *visit, title string, made withSecret) {
 func (d *dashboard) askWebhook(v *visit) error {
 	q, known := map[string]question{
 		"disable": {Button: "Disable webhook", Text: []string{
-			"It receives nothing until you enable it again. Deliveries that wait are cancelled; you can send their events again later, for 30 days.",
+			"It receives nothing until you enable it again. Deliveries that wait are cancelled; you can send their events again later, " +
+				"for 30 days.",
 		}},
 		"delete": {Button: "Delete webhook", Grave: true, Text: []string{
 			"It receives nothing from now on, and what waits for it is cancelled. This cannot be undone.",
 			"Its deliveries stay in the journal for 30 days.",
 		}},
 		"rotate": {Button: "Make a new secret", Grave: true, Text: []string{
-			"The old secret stops signing at once, including deliveries that are waiting. Until your server has the new one, it refuses deliveries; failed ones are retried.",
+			"The old secret stops signing at once, including deliveries that are waiting. Until your server has the new one, it " +
+				"refuses deliveries; failed ones are retried.",
 		}},
 	}[v.r.PathValue("ask")]
 	if !known {

@@ -62,7 +62,8 @@ func TestThePageAndTheDocumentAreServedToAnybody(t *testing.T) {
 		for _, answer := range []*http.Response{plain, packed} {
 			require.Equal(t, "Accept-Encoding", answer.Header.Get("Vary"), path)
 			require.Equal(t, "no-cache", answer.Header.Get("Cache-Control"), path)
-			again := ask(http.MethodGet, path, "Accept-Encoding", answer.Header.Get("Content-Encoding"), "If-None-Match", answer.Header.Get("ETag"))
+			again := ask(http.MethodGet, path, "Accept-Encoding", answer.Header.Get("Content-Encoding"), "If-None-Match",
+				answer.Header.Get("ETag"))
 			require.Equal(t, http.StatusNotModified, again.StatusCode, path)
 			require.Empty(t, text(t, again.Body), path)
 		}
@@ -116,7 +117,8 @@ func TestThePageHoldsTheWholeDocumentBeforeAnyScriptRuns(t *testing.T) {
 	still, _, found := strings.Cut(page.Page, "<script>")
 	require.True(t, found)
 	require.NotContains(t, still, "<pre>", "what is scrolled is reached with the keys")
-	require.Equal(t, strings.Count(still, "<table>"), len(regexp.MustCompile(`<div class="scrolled" tabindex="0" role="group" aria-label="[^"]+"><table>`).FindAllString(still, -1)))
+	require.Equal(t, strings.Count(still, "<table>"),
+		len(regexp.MustCompile(`<div class="scrolled" tabindex="0" role="group" aria-label="[^"]+"><table>`).FindAllString(still, -1)))
 	holds := func(text string) {
 		t.Helper()
 		require.True(t, strings.Contains(still, text), "the page does not hold %q", text) // it is too long to be shown
@@ -158,9 +160,12 @@ func TestThePageAndTheDocumentNameTheServersAddress(t *testing.T) {
 	t.Parallel()
 	pages := docs.New(docs.Own)
 	for host, want := range map[string]string{
-		"127.0.0.1:8080": "http://127.0.0.1:8080", "localhost:8080": "http://localhost:8080", "[::1]:8080": "http://[::1]:8080", "[::1]": "http://[::1]",
-		"api.shop.example": "https://api.shop.example", "api.shop.example:8443": "https://api.shop.example:8443", "10.0.0.1:8080": "https://10.0.0.1:8080",
-		"localhost.evil.example": "https://localhost.evil.example", `evil"><script>`: page.Address, strings.Repeat("a", 300): page.Address, "a b": page.Address, "": page.Address,
+		"127.0.0.1:8080": "http://127.0.0.1:8080", "localhost:8080": "http://localhost:8080", "[::1]:8080": "http://[::1]:8080",
+		"[::1]":            "http://[::1]",
+		"api.shop.example": "https://api.shop.example", "api.shop.example:8443": "https://api.shop.example:8443",
+		"10.0.0.1:8080":          "https://10.0.0.1:8080",
+		"localhost.evil.example": "https://localhost.evil.example", `evil"><script>`: page.Address,
+		strings.Repeat("a", 300): page.Address, "a b": page.Address, "": page.Address,
 	} {
 		for path, before := range map[string]string{docs.Path: page.Page, docs.DocumentPath: openapi.Document} {
 			for range 2 {
@@ -168,7 +173,8 @@ func TestThePageAndTheDocumentNameTheServersAddress(t *testing.T) {
 				r.Host = host
 				w := httptest.NewRecorder()
 				pages.ServeHTTP(w, r)
-				require.True(t, w.Body.String() == strings.ReplaceAll(before, page.Address, want), "%s %s", host, path) // too long to be shown
+				// too long to be shown
+				require.True(t, w.Body.String() == strings.ReplaceAll(before, page.Address, want), "%s %s", host, path)
 				require.True(t, strings.Contains(w.Body.String(), want), path)
 			}
 		}

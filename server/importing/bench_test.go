@@ -20,7 +20,8 @@ func tables(n int) map[kind][]byte {
 	for i := range n {
 		_, _ = fmt.Fprintf(&of[0], "p%d,Product number %d,%d,<p>Text of %d</p>,PUBLISHED\n", i, i, i%900+1, i)
 		_, _ = fmt.Fprintf(&of[1], "c%d,Buyer %d,buyer%d@example.com,+4915%09d,2025-01-%02d 10:00:00\n", i, i, i, i, i%28+1)
-		_, _ = fmt.Fprintf(&of[2], "R-%d,PAID,2500,c%d,buyer%d@example.com,2025-02-%02d 10:00:00,p%d,Product number %d,2,1250\n", i, i, i, i%28+1, i, i)
+		_, _ = fmt.Fprintf(&of[2], "R-%d,PAID,2500,c%d,buyer%d@example.com,2025-02-%02d 10:00:00,p%d,Product number %d,2,1250\n", i, i,
+			i, i%28+1, i, i)
 	}
 	return map[kind][]byte{products: of[0].Bytes(), customers: of[1].Bytes(), orders: of[2].Bytes()}
 }

@@ -229,7 +229,8 @@ func (b *builder) product() *storefrontv1.Product {
 		}
 	}
 	// The exports have reference prices that a shop does not show, since they are not above the price.
-	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() || !b.record.table.known) {
+	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() ||
+		!b.record.table.known) {
 		m.CompareAtAmount = &before
 	}
 	b.entry.clears = len(b.record.table.columnsOf("compareAt"))+len(b.record.table.columnsOf("compareAtAmount")) > 0

@@ -58,7 +58,8 @@ func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, co
 		return nil
 	}
 	list, of := listOf(b.db.Dialect(), ids, "$2")
-	const sums = "count(*) AS orders, sum(CASE WHEN status = 'PAID' THEN amount END) AS paid FROM orders WHERE store_id = $1 AND customer_id "
+	const sums = "count(*) AS orders, sum(CASE WHEN status = 'PAID' THEN amount END) AS paid FROM orders WHERE store_id = $1 AND " +
+		"customer_id "
 	query := "SELECT customer_id, " + sums + "IN " + of + " GROUP BY customer_id"
 	if b.db.Dialect() == dialect.Postgres {
 		// A look-up for each customer, as in holding.

@@ -39,10 +39,12 @@ func TestImportKeepsEveryByte(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		from := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 		p := from.Product("Guide du marché", 1000)
-		_, err := from.UpdateProduct(from.Ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: ptr(storefrontv1.Product_PUBLISHED), CompareAtAmount: ptr(int64(2000))})
+		_, err := from.UpdateProduct(from.Ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: ptr(storefrontv1.Product_PUBLISHED),
+			CompareAtAmount: ptr(int64(2000))})
 		require.NoError(t, err)
 		from.Product("Brouillon", 5)
-		for i, move := range []func(context.Context, string) (*storefrontv1.Order, error){from.PayOrder, from.FailOrder, from.CancelOrder} {
+		for i, move := range []func(context.Context, string) (*storefrontv1.Order, error){from.PayOrder, from.FailOrder,
+			from.CancelOrder} {
 			o := from.Buy(fmt.Sprintf("É%d@example.com", i%2), p.Id, "")
 			_, err := move(from.Ctx, o.Id)
 			require.NoError(t, err)
@@ -77,7 +79,8 @@ func TestImportKeepsEveryByte(t *testing.T) {
 		}
 		require.Equal(t, want, export(to))
 		require.Empty(t, to.Events(), "a load sends nothing by itself")
-		require.Equal(t, []string{"store.created", "store.imported", "store.imported", "store.imported"}, shoptest.Actions(to.Journal()))
+		require.Equal(t, []string{"store.created", "store.imported", "store.imported", "store.imported"},
+			shoptest.Actions(to.Journal()))
 		require.JSONEq(t, `{"orders":{"from":null,"to":4}}`, string(to.Journal()[3].Changes))
 	})
 }
@@ -117,8 +120,10 @@ func TestImportCountsNothingTwice(t *testing.T) {
 
 		// A payment link counts the payments taken, those paid back included.
 		link := b.Link(nil)
-		through := importtest.OneOrder(buyer).With("paymentLink", importtest.Fields{"id": link.Id, "code": link.Code, "title": link.Title}).With("items", []importtest.Fields{})
-		b.load(orders, through, through.With("id", uuid.NewString()).With("reference", "R2").With("status", "REFUNDED").With("paidAt", "2025-03-01T00:00:00.000Z"),
+		through := importtest.OneOrder(buyer).With("paymentLink", importtest.Fields{"id": link.Id, "code": link.Code,
+			"title": link.Title}).With("items", []importtest.Fields{})
+		b.load(orders, through, through.With("id", uuid.NewString()).With("reference", "R2").With("status", "REFUNDED").With("paidAt",
+			"2025-03-01T00:00:00.000Z"),
 			through.With("id", uuid.NewString()).With("reference", "R3").With("status", "FAILED").With("paidAt", nil))
 		b.load(orders, through)
 		l, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
@@ -129,7 +134,8 @@ func TestImportCountsNothingTwice(t *testing.T) {
 		require.Equal(t, link.UpdatedAt.AsTime(), l.UpdatedAt.AsTime())
 
 		// Without a date of payment, an order was paid when it was created.
-		b.load(orders, through.With("id", uuid.NewString()).With("reference", "R4").With("paidAt", nil).With("createdAt", "2025-04-01T00:00:00.000Z"))
+		b.load(orders, through.With("id", uuid.NewString()).With("reference", "R4").With("paidAt", nil).With("createdAt",
+			"2025-04-01T00:00:00.000Z"))
 		l, err = b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
 		require.NoError(t, err)
 		require.EqualValues(t, 3, l.PaidCount)
@@ -189,9 +195,11 @@ func TestImportWithEvents(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s)
 		buyer := importtest.OneCustomer()
-		_, err := importtest.Load(b.Ctx, b.DB, importtest.Lines(importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status", "FAILED").With("paidAt", nil)), options{Kind: orders, Events: true})
+		_, err := importtest.Load(b.Ctx, b.DB, importtest.Lines(importtest.OneOrder(buyer), importtest.OneOrder(buyer).With("status",
+			"FAILED").With("paidAt", nil)), options{Kind: orders, Events: true})
 		require.NoError(t, err)
-		_, err = importtest.Load(b.Ctx, b.DB, importtest.Lines(importtest.OneProduct(), importtest.OneProduct().With("status", "DRAFT")), options{Kind: products, Events: true})
+		_, err = importtest.Load(b.Ctx, b.DB, importtest.Lines(importtest.OneProduct(), importtest.OneProduct().With("status",
+			"DRAFT")), options{Kind: products, Events: true})
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{"customer.created", "order.paid", "order.failed", "product.published"}, b.Events())
 

@@ -95,7 +95,8 @@ type batch struct {
 // errNothing ends a transaction that stores nothing.
 var errNothing = errors.New("nothing to store")
 
-func load[M any](ctx context.Context, m *Importer, kind string, messages []M, options *adminv1.ImportOptions, read func(batch) loader) (*adminv1.ImportResponse, error) {
+func load[M any](ctx context.Context, m *Importer, kind string, messages []M, options *adminv1.ImportOptions,
+	read func(batch) loader) (*adminv1.ImportResponse, error) {
 	t, _, ok := tenant.From(ctx)
 	if !ok {
 		return nil, errors.New("the context names no store")

@@ -35,7 +35,8 @@ func (b *orders) storeOrders(ctx context.Context, tx *ent.Tx) error {
 			SetNillableNote(o.Note).SetNillablePaidAt(o.PaidAt).SetCreatedAt(o.CreatedAt).SetUpdatedAt(now)
 		for _, item := range l.items {
 			items = append(items, tx.OrderItem.Create().SetID(item.ID).SetStoreID(b.t.ID).SetOrderID(o.ID).SetPosition(item.Position).
-				SetProductID(item.ProductID).SetType(item.Type).SetTitle(item.Title).SetUnitAmount(item.UnitAmount).SetQuantity(item.Quantity))
+				SetProductID(item.ProductID).SetType(item.Type).SetTitle(item.Title).SetUnitAmount(item.UnitAmount).SetQuantity(
+				item.Quantity))
 		}
 	}
 	if err := tx.Order.CreateBulk(creates...).Exec(ctx); err != nil {

@@ -45,41 +45,60 @@ func TestImportRefusesALine(t *testing.T) {
 		line   importtest.Fields
 		want   string
 	}{
-		{"an id of another store is not ours to keep", products, importtest.OneProduct().With("id", theirProduct["id"]), "id belongs to another store"},
+		{"an id of another store is not ours to keep", products, importtest.OneProduct().With("id", theirProduct["id"]),
+			"id belongs to another store"},
 		{"a title is needed", products, importtest.OneProduct().Without("title"), "title must be 1 to 200 characters long"},
-		{"a slug stands in an address as it is", products, importtest.OneProduct().With("slug", "a b"), "slug must stand in an address as it is"},
+		{"a slug stands in an address as it is", products, importtest.OneProduct().With("slug", "a b"),
+			"slug must stand in an address as it is"},
 		{"a slug names one product", products, importtest.OneProduct().With("slug", ourProduct["slug"]), "slug is another product's"},
 		{"a price is needed", products, importtest.OneProduct().Without("priceAmount"), "priceAmount is required"},
 		{"types are a set", products, importtest.OneProduct().With("type", "BOOK"), "type "},
 		{"amounts start at 0", products, importtest.OneProduct().With("priceAmount", -1), "priceAmount "},
-		{"amounts fit a JavaScript number", products, importtest.OneProduct().With("priceAmount", int64(1)<<53).With("compareAtAmount", nil), "priceAmount "},
-		{"a reference price is above the price", products, importtest.OneProduct().With("compareAtAmount", 500), "compareAtAmount must be above priceAmount"},
-		{"amounts are in the store's currency", products, importtest.OneProduct().With("currency", "EUR"), "currency must be XAF, the store's currency"},
-		{"addresses are http or https", products, importtest.OneProduct().With("coverUrl", "ftp://x/y"), "coverUrl must be an http or https address"},
+		{"amounts fit a JavaScript number", products, importtest.OneProduct().With("priceAmount", int64(1)<<53).With("compareAtAmount",
+			nil), "priceAmount "},
+		{"a reference price is above the price", products, importtest.OneProduct().With("compareAtAmount", 500),
+			"compareAtAmount must be above priceAmount"},
+		{"amounts are in the store's currency", products, importtest.OneProduct().With("currency", "EUR"),
+			"currency must be XAF, the store's currency"},
+		{"addresses are http or https", products, importtest.OneProduct().With("coverUrl", "ftp://x/y"),
+			"coverUrl must be an http or https address"},
 		{"a date is a date", products, importtest.OneProduct().With("updatedAt", "yesterday"), "updatedAt "},
-		{"texts hold no control characters", products, importtest.OneProduct().With("summary", "a\u0007b"), "summary must not hold control characters"},
-		{"unknown importtest.Fields are misspelt ones", products, importtest.OneProduct().With("price", 5), "price is not a known field"},
-		{"every refused field is named", products, importtest.OneProduct().With("title", 5).With("currency", "EUR").With("url", "x"), "title must be a string; currency must be XAF, the store's currency; url must be an http"},
+		{"texts hold no control characters", products, importtest.OneProduct().With("summary", "a\u0007b"),
+			"summary must not hold control characters"},
+		{"unknown importtest.Fields are misspelt ones", products, importtest.OneProduct().With("price", 5),
+			"price is not a known field"},
+		{"every refused field is named", products, importtest.OneProduct().With("title", 5).With("currency", "EUR").With("url", "x"),
+			"title must be a string; currency must be XAF, the store's currency; url must be an http"},
 
 		{"a customer is identified", customers, importtest.OneCustomer().With("email", nil), "email is required, or a phone"},
 		{"e-mails are addresses", customers, importtest.OneCustomer().With("email", "awa"), "email must be an e-mail address"},
 		{"phones are possible numbers", customers, importtest.OneCustomer().With("phone", "12"), "phone "},
-		{"an e-mail is one customer's, whatever its case", customers, importtest.OneCustomer().With("email", strings.ToUpper(known["email"].(string))), "email is another customer's"},
-		{"a phone is one customer's, however it is written", customers, importtest.OneCustomer().With("phone", "670 00 00 01"), "phone is another customer's"},
+		{"an e-mail is one customer's, whatever its case", customers, importtest.OneCustomer().With("email",
+			strings.ToUpper(known["email"].(string))), "email is another customer's"},
+		{"a phone is one customer's, however it is written", customers, importtest.OneCustomer().With("phone", "670 00 00 01"),
+			"phone is another customer's"},
 		{"counters start at 0", customers, importtest.OneCustomer().With("ordersCount", -1), "ordersCount "},
 		{"counters are whole", customers, importtest.OneCustomer().With("totalPaid", 1.5), "totalPaid "},
-		{"an id of another store is not ours to keep", customers, importtest.OneCustomer().With("id", theirs["id"]), "id belongs to another store"},
+		{"an id of another store is not ours to keep", customers, importtest.OneCustomer().With("id", theirs["id"]),
+			"id belongs to another store"},
 
-		{"a reference names one order", orders, importtest.OneOrder(known).With("reference", ourOrder["reference"]), "reference is another order's"},
+		{"a reference names one order", orders, importtest.OneOrder(known).With("reference", ourOrder["reference"]),
+			"reference is another order's"},
 		{"a reference is needed", orders, importtest.OneOrder(known).With("reference", " "), "reference is required"},
-		{"an order that was not paid was never", orders, importtest.OneOrder(known).With("status", "FAILED"), "paidAt must be null for an order that was not paid"},
-		{"a fee is a percentage", orders, importtest.OneOrder(known).With("platformFeePercent", 100.5), "platformFeePercent must be a percentage"},
+		{"an order that was not paid was never", orders, importtest.OneOrder(known).With("status", "FAILED"),
+			"paidAt must be null for an order that was not paid"},
+		{"a fee is a percentage", orders, importtest.OneOrder(known).With("platformFeePercent", 100.5),
+			"platformFeePercent must be a percentage"},
 		{"an order has a customer", orders, importtest.OneOrder(known).With("customer", nil), "customer"},
 		{"a customer of another store cannot buy", orders, importtest.OneOrder(theirs), "customer.id belongs to another store"},
-		{"a new customer is identified", orders, customer(importtest.Fields{"id": uuid.NewString(), "name": "A"}), "customer.id is no customer of the store"},
-		{"a new customer's e-mail is its own", orders, customer(importtest.Fields{"id": uuid.NewString(), "name": "A", "email": known["email"]}), "customer.email is another customer's"},
-		{"a payment link is one of the store", orders, importtest.OneOrder(known).With("paymentLink", importtest.Fields{"id": theirLink.Id}), "paymentLink.id is no payment link of the store"},
-		{"an item's id is its own", orders, item("id", ourOrder["items"].([]importtest.Fields)[0]["id"]), "items[0].id is another item's"},
+		{"a new customer is identified", orders, customer(importtest.Fields{"id": uuid.NewString(), "name": "A"}),
+			"customer.id is no customer of the store"},
+		{"a new customer's e-mail is its own", orders, customer(importtest.Fields{"id": uuid.NewString(), "name": "A",
+			"email": known["email"]}), "customer.email is another customer's"},
+		{"a payment link is one of the store", orders, importtest.OneOrder(known).With("paymentLink",
+			importtest.Fields{"id": theirLink.Id}), "paymentLink.id is no payment link of the store"},
+		{"an item's id is its own", orders, item("id", ourOrder["items"].([]importtest.Fields)[0]["id"]),
+			"items[0].id is another item's"},
 		{"an item is at least one", orders, item("quantity", 0), "items[0].quantity must be a whole number from 1"},
 		{"an item has a title", orders, item("title", ""), "items[0].title must be 1 to 200"},
 		{"an item has a type", orders, item("type", "BOOK"), "items[0].type "},
@@ -95,13 +114,15 @@ func TestImportRefusesALine(t *testing.T) {
 		}
 		require.Contains(t, strings.Join(all, "; "), row.want, row.reason)
 	}
-	require.ElementsMatch(t, []string{"store.created", "store.created", "store.imported", "store.imported", "payment_link.created", "store.imported", "store.imported", "store.imported"},
+	require.ElementsMatch(t, []string{"store.created", "store.created", "store.imported", "store.imported", "payment_link.created",
+		"store.imported", "store.imported", "store.imported"},
 		shoptest.Actions(b.Journal()), "a refused line leaves no entry")
 }
 
 // Whatever a line holds, it is loaded or refused by its number.
 func FuzzImportLine(f *testing.F) {
-	for _, object := range []importtest.Fields{importtest.OneProduct(), importtest.OneCustomer(), importtest.OneOrder(importtest.OneCustomer()), {}, {"items": []importtest.Fields{{}}}} {
+	for _, object := range []importtest.Fields{importtest.OneProduct(), importtest.OneCustomer(),
+		importtest.OneOrder(importtest.OneCustomer()), {}, {"items": []importtest.Fields{{}}}} {
 		text := make([]byte, importtest.Lines(object).Len())
 		_, _ = importtest.Lines(object).Read(text)
 		for kind := range 3 {

@@ -56,7 +56,8 @@ func (b *batch) holding(ctx context.Context, tx *ent.Tx, table, column string, t
 	if b.db.Dialect() == dialect.Postgres {
 		// One look-up per text: with a single condition for all, PostgreSQL would read all rows of the store
 		// while it has no statistics of a growing table.
-		query = "SELECT r.id, v FROM " + of + " t CROSS JOIN LATERAL (SELECT id FROM " + table + " WHERE store_id = $1 AND " + column + " = v LIMIT 1) r"
+		query = "SELECT r.id, v FROM " + of + " t CROSS JOIN LATERAL (SELECT id FROM " + table + " WHERE store_id = $1 AND " + column +
+			" = v LIMIT 1) r"
 	}
 	for row := range db.Rows(ctx, tx, query, b.t.ID, list) {
 		var id uuid.UUID

@@ -224,7 +224,8 @@ func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 			r.PublishedAt = &r.CreatedAt
 		}
 		r.ContentReady = r.PublishedAt != nil
-		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).SetType(r.Type).
+		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).SetType(
+			r.Type).
 			SetURL(r.URL).SetNillablePublishedAt(r.PublishedAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
 		if err := field.Product.Fill(creates[i].Mutation(), &r); err != nil {
 			return err

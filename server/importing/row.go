@@ -35,7 +35,8 @@ func split[R any](b *batch, rows []row[R], field string, idOf func(*R) uuid.UUID
 }
 
 // held takes the rows out of fresh ones of which an existing row has a text, with that row's id.
-func held[R any](rows []row[R], used map[string]uuid.UUID, textOf func(*R) string, setID func(*R, uuid.UUID)) (fresh, there []row[R]) {
+func held[R any](rows []row[R], used map[string]uuid.UUID, textOf func(*R) string, setID func(*R, uuid.UUID)) (
+	fresh, there []row[R]) {
 	for _, l := range rows {
 		if id, has := used[textOf(&l.row)]; has {
 			setID(&l.row, id)

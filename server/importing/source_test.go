@@ -138,7 +138,8 @@ func TestGumroad(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
 	rules := shop.New(d, shop.Options{})
-	made, err := rules.CreateStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator}, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "USD", Country: "US"})
+	made, err := rules.CreateStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator}, &adminv1.CreateStoreRequest{Name: "S",
+		Slug: "s", Currency: "USD", Country: "US"})
 	require.NoError(t, err)
 	s := store{operator.New(d, operator.Options{}), made, t, d}
 	sales := read(t, "gumroad_sales.csv")
@@ -164,7 +165,8 @@ func TestColumnsOfOnesOwn(t *testing.T) {
 		require.Contains(t, slugs, "guide")
 		require.Len(t, slugs, 3, "a slug that is taken gets an end")
 		done := s.load(options{
-			Kind: importing.Products, Columns: []column{{"Preis", "price"}, {"Titel", "title"}, {"Nr", "id"}, {"status", ""}}, Type: storefrontv1.Product_COURSE,
+			Kind: importing.Products, Columns: []column{{"Preis", "price"}, {"Titel", "title"}, {"Nr", "id"}, {"status", ""}},
+			Type: storefrontv1.Product_COURSE,
 		}, []byte("Nr;Titel;Preis;status\n1;Guide;500;sold\n2;Guide;600;sold\n1;Guide;500;sold\n"))
 		require.Equal(t, 2, done.Stored)
 		require.Equal(t, 1, done.Repeated)
@@ -174,7 +176,9 @@ func TestColumnsOfOnesOwn(t *testing.T) {
 			[]byte("email,Büro,Festnetz,Mobil\nc@example.com,+237670000004,+237670000003,+237670000002\n"))
 		require.Equal(t, "+237670000002", s.customers()[0].GetPhone(), "the first that --map names")
 
-		s.twice("", importing.Orders, []byte("reference,status,email,itemTitle,itemPrice,itemQuantity\nR1,PAID,a@example.com,Guide,500,2\nR1,,,Guide !,700,\nR2,PENDING,a@example.com,Guide,500,1\n"), 2)
+		s.twice("", importing.Orders,
+			[]byte("reference,status,email,itemTitle,itemPrice,itemQuantity\nR1,PAID,a@example.com,Guide,500,2\nR1,,,Guide "+
+				"!,700,\nR2,PENDING,a@example.com,Guide,500,1\n"), 2)
 		first := by(s.orders(), (*storefrontv1.Order).GetReference)["R1"]
 		require.EqualValues(t, 1700, first.GetAmount(), "the sum of its items")
 		require.Equal(t, slugs["guide"].GetId(), first.GetItems()[0].GetProductId(), "a title is the product without an id")
@@ -195,10 +199,13 @@ func TestRowsThatLookLikeOthers(t *testing.T) {
 		require.EqualValues(t, 1007, orders["R1"].GetAmount(), "the sum of what its items cost")
 		require.Len(t, orders["R1"].GetItems(), 2)
 		require.EqualValues(t, 20, orders["2"].GetAmount(), "an id of its own makes a line another order")
-		s.twice("", importing.Orders, []byte("id,status,email,itemTitle,itemPrice\n7,PAID,a@example.com,Guide,1000\n7,PAID,a@example.com,Box,7\n8,PAID,a@example.com,Box,7\n"), 2)
-		require.EqualValues(t, 1007, by(s.orders(), (*storefrontv1.Order).GetReference)["7"].GetAmount(), "lines with the id of one order")
+		s.twice("", importing.Orders,
+			[]byte("id,status,email,itemTitle,itemPrice\n7,PAID,a@example.com,Guide,1000\n7,PAID,a@example.com,Box,7\n8,PAID,a@example.com,Box,7\n"), 2)
+		require.EqualValues(t, 1007, by(s.orders(), (*storefrontv1.Order).GetReference)["7"].GetAmount(),
+			"lines with the id of one order")
 		// Two exports of overlapping months, one behind the other.
-		again := s.load(options{Kind: importing.Orders}, []byte("reference,status,email,total\nA,PAID,a@example.com,5\nB,PAID,a@example.com,6\nA,PAID,a@example.com,5\n"))
+		again := s.load(options{Kind: importing.Orders},
+			[]byte("reference,status,email,total\nA,PAID,a@example.com,5\nB,PAID,a@example.com,6\nA,PAID,a@example.com,5\n"))
 		require.Equal(t, 2, again.Stored)
 		require.Equal(t, 1, again.Repeated)
 	})
@@ -229,7 +236,8 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 		"5F0C3C3E-0000-4000-8000-000000000001,":                "", // the customer of the first batch
 		"5f0c3c3e-0000-4000-8000-000000000001,o@example.com":   "",
 		"5f0c3c3e-0000-4000-8000-000000000002,AWA@example.com": "email is another customer's (\"AWA@example.com\"): line 502",
-		"5f0c3c3e-0000-4000-8000-000000000002,":                "customer is no customer of the store, and without an e-mail or a phone none can be made",
+		"5f0c3c3e-0000-4000-8000-000000000002,": "customer is no customer of the store, and without an e-mail or a " +
+			"phone none can be made",
 	} {
 		for _, dry := range []bool{true, false} {
 			s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

@@ -72,7 +72,8 @@ func (s store) customers() []*storefrontv1.Customer {
 	s.t.Helper()
 	var all []*storefrontv1.Customer
 	for page := int64(1); ; page++ {
-		out, err := s.ListCustomers(context.Background(), &adminv1.ListCustomersRequest{Store: "s", Page: &page, PageSize: new(int32(100))})
+		out, err := s.ListCustomers(context.Background(), &adminv1.ListCustomersRequest{Store: "s", Page: &page,
+			PageSize: new(int32(100))})
 		require.NoError(s.t, err)
 		if all = append(all, out.GetData()...); len(out.GetData()) == 0 {
 			return all

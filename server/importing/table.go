@@ -389,7 +389,8 @@ func (t *table) complete(kind Kind, columns []Column) error {
 				meant = fmt.Sprintf("; did you mean %s by %s?", near, name)
 			}
 		}
-		return &FileError{fmt.Sprintf("the file has no column for %s%s; name it with --map COLUMN=%s, or the shop with --from; the columns are %s",
+		return &FileError{fmt.Sprintf("the file has no column for %s%s; name it with --map COLUMN=%s, or the shop with --from; the "+
+			"columns are %s",
 			strings.Join(choice, " or "), meant, choice[0], shown(t.header))}
 	}
 	return nil

@@ -77,7 +77,8 @@ const headBytes = 4096
 
 // noText are the first bytes of files that are no text, and what to do with them.
 var noText = []struct{ mark, problem string }{
-	{"PK\x03\x04", "is an Excel workbook (or another ZIP file): save the sheet as CSV (in Excel: Save As, CSV UTF-8), and import that"},
+	{"PK\x03\x04", "is an Excel workbook (or another ZIP file): save the sheet as CSV (in Excel: Save As, CSV UTF-8), and " +
+		"import that"},
 	{"\xd0\xcf\x11\xe0", "is an old Excel workbook: save the sheet as CSV (in Excel: Save As, CSV UTF-8), and import that"},
 	{"\x1f\x8b", "is compressed: `gunzip -c FILE | storefront import … -` imports what it holds"},
 	{"%PDF", "is a PDF: import a CSV file, or one with a JSON object a line"},

@@ -34,7 +34,8 @@ func TestALoadThatTakesATotalTooFarIsRefusedByItsLine(t *testing.T) {
 		}
 		b.load(orders, order(ada, validate.MaxAmount-1))
 		refusedLine(2, "customer's totalPaid", order(ada, 1), order(ada, 1), order(bea, 1))
-		refusedLine(3, "customer's totalPaid", order(bea, validate.MaxAmount), order(bea, validate.MaxAmount).With("status", "REFUNDED"), order(bea, validate.MaxAmount))
+		refusedLine(3, "customer's totalPaid", order(bea, validate.MaxAmount), order(bea, validate.MaxAmount).With("status",
+			"REFUNDED"), order(bea, validate.MaxAmount))
 		b.load(orders, order(bea, validate.MaxAmount).With("status", "REFUNDED").With("paymentLink", link))
 		refusedLine(2, "payment link's paidAmount", order(bea, 1), order(bea, 1).With("status", "REFUNDED").With("paymentLink", link))
 		o, err := b.ListOrders(b.Ctx, &storefrontv1.ListOrdersRequest{})

@@ -16,7 +16,10 @@ import (
 // with so many decimals. It refuses more decimals than the currency has, unless they are zeros, and a
 // text that can be read in two ways. In a currency without decimals, 2.500 is 2500.
 func minorOf(text string, decimals int) (int64, error) {
-	digits := strings.TrimFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsSpace(r) || unicode.Is(unicode.Sc, r) })
+	digits := strings.TrimFunc(text, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsSpace(r) || unicode.Is(unicode.Sc,
+			r)
+	})
 	digits = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "'", "", "’", "").Replace(digits)
 	point := strings.LastIndexAny(digits, ".,")
 	whole, fraction := digits, ""
@@ -74,7 +77,8 @@ var knownFormat = regexp.MustCompile(`^[YMDHhms \t/.,:T-]+$`)
 // layoutOf returns the layout of a form such as DD/MM/YYYY or DD.MM.YYYY HH:mm; that of "" is "".
 func layoutOf(format string) (string, error) {
 	layout := tokens.Replace(format)
-	if format != "" && (!knownFormat.MatchString(format) || !strings.Contains(format, "YY") || !strings.Contains(format, "M") || !strings.Contains(format, "D")) {
+	if format != "" && (!knownFormat.MatchString(format) || !strings.Contains(format, "YY") || !strings.Contains(format, "M") ||
+		!strings.Contains(format, "D")) {
 		return "", fmt.Errorf("%w: --date-format %s: must be of YYYY, MM and DD, such as DD/MM/YYYY or MM/DD/YYYY HH:mm",
 			ErrOptions, format)
 	}

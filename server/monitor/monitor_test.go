@@ -43,18 +43,21 @@ func guard(next http.Handler) http.Handler {
 
 func TestProfilesNeedTheToken(t *testing.T) {
 	t.Parallel()
-	c := monitor.Config{Metrics: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler), Ready: func(context.Context) error { return nil }}
+	c := monitor.Config{Metrics: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
+		Ready: func(context.Context) error { return nil }}
 	open := monitor.Handler(c)
 	c.Guard = guard
 	guarded := monitor.Handler(c)
-	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine?debug=2", "/debug/pprof/symbol", "/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=1"} {
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine?debug=2", "/debug/pprof/symbol",
+		"/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=1"} {
 		require.Equal(t, http.StatusNotFound, ask(open, path).Code, path)
 		require.Equal(t, http.StatusUnauthorized, ask(guarded, path).Code, path)
 	}
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine?debug=1"} {
 		require.Equal(t, http.StatusOK, ask(guarded, path, "Authorization", "x").Code, path)
 	}
-	require.Equal(t, http.StatusNotFound, ask(guarded, "/debug/pprof/cmdline", "Authorization", "x").Code, "the command line may hold a password")
+	require.Equal(t, http.StatusNotFound, ask(guarded, "/debug/pprof/cmdline", "Authorization", "x").Code,
+		"the command line may hold a password")
 }
 
 func TestReadiness(t *testing.T) {

@@ -65,13 +65,15 @@ func TestADatabaseThatIsSetUpWrongIsNotReady(t *testing.T) {
 	defer func() { require.NoError(t, s.Close()) }()
 	require.Empty(t, refused(t, s))
 	reload("pool_mode = transaction")
-	require.Eventually(t, func() bool { return strings.Contains(refused(t, s), "set pool_mode = session") }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(refused(t, s), "set pool_mode = session") }, time.Minute,
+		10*time.Millisecond)
 
 	database := dbtest.URL(t, dbtest.Postgres)
 	owner, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, owner.Close()) }()
-	_, err = owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', current_database()); END $$")
+	_, err = owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', " +
+		"current_database()); END $$")
 	require.NoError(t, err)
 	misled, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 	require.NoError(t, err)
@@ -117,9 +119,11 @@ func TestADatabaseThatOnlyReadsIsNotReady(t *testing.T) {
 			defer func() { require.NoError(t, s.Close()) }()
 			require.Empty(t, refused(t, s), user)
 			only := func(value string) {
-				_, err := owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = " + value + "', current_database()); END $$")
+				_, err := owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = " + value +
+					"', current_database()); END $$")
 				require.NoError(t, err)
-				_, err = owner.Writer().Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+				_, err = owner.Writer().Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() " +
+					"AND pid <> pg_backend_pid()")
 				require.NoError(t, err)
 			}
 			becomes := func(want string) {

@@ -32,7 +32,8 @@ func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 		inner := r.WithContext(ctx)
 		answer := &status{ResponseWriter: w}
 		next.ServeHTTP(answer, inner)
-		s.SetAttributes(attribute.String("http.route", routeOf(inner)), attribute.Int("http.response.status_code", max(answer.code, http.StatusOK)))
+		s.SetAttributes(attribute.String("http.route", routeOf(inner)), attribute.Int("http.response.status_code",
+			max(answer.code, http.StatusOK)))
 		if answer.code >= http.StatusInternalServerError {
 			tracing.Fail(s, strconv.Itoa(answer.code))
 		}

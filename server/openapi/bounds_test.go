@@ -39,7 +39,8 @@ func TestBoundsAreThoseOfTheProto(t *testing.T) {
 			minLength: s.MinLength, maxLength: s.MaxLength, minimum: s.Minimum, maximum: s.Maximum,
 		}
 		require.Equal(t, row.want, got, "%s: %s", row.name, row.because)
-		require.Equal(t, s.Type[0] == "string", s.Pattern != "", "%s: a text has the pattern that its proto declares, a moment that of every request", row.name)
+		require.Equal(t, s.Type[0] == "string", s.Pattern != "", "%s: a text has the pattern that its proto declares, a moment that "+
+			"of every request", row.name)
 	}
 }
 

@@ -44,7 +44,8 @@ func complete(doc *document, files *protoregistry.Files, names []string, goldens
 			}
 		}
 	}
-	for _, step := range []func() error{c.completeRequests, c.completeSchemas, c.completeOperations, c.describeScopes, c.addErrors, c.addWebhooks, c.orderPaths} {
+	for _, step := range []func() error{c.completeRequests, c.completeSchemas, c.completeOperations, c.describeScopes, c.addErrors,
+		c.addWebhooks, c.orderPaths} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -48,7 +48,8 @@ func TestRequestsAreClosedAndTheRestIsOpen(t *testing.T) {
 	require.NotContains(t, openapi.Document, "updateMask")
 	doc := written(t)
 	// The enums of requests, and the type by which an event is of a schema.
-	closed := map[string]bool{"ProductStatus": true, "ProductType": true, "OrderStatus": true, "PaymentLinkPricing": true, "ListPaymentLinksRequestStatus": true}
+	closed := map[string]bool{"ProductStatus": true, "ProductType": true, "OrderStatus": true, "PaymentLinkPricing": true,
+		"ListPaymentLinksRequestStatus": true}
 	for _, e := range events {
 		name := pascal(e.name) + "Event"
 		require.Equal(t, []any{e.name}, doc.Components.Schemas.get(name).Properties.get("type").Enum)
@@ -61,7 +62,8 @@ func TestRequestsAreClosedAndTheRestIsOpen(t *testing.T) {
 				require.Equal(t, "null", s.Type[1], "%s has a choice of types", name)
 			}
 			if request := strings.HasSuffix(name, "Request"); request {
-				require.Equal(t, false, s.AdditionalProperties == nil && len(s.Type) == 1 && s.Type[0] == "object", "%s takes names that it does not have", name)
+				require.Equal(t, false, s.AdditionalProperties == nil && len(s.Type) == 1 && s.Type[0] == "object",
+					"%s takes names that it does not have", name)
 				require.Empty(t, s.Words, "%s takes words that it does not have", name)
 			} else if !closed[name] {
 				require.NotEqual(t, false, s.AdditionalProperties, "%s refuses new fields", name)
@@ -93,7 +95,8 @@ func eachSchema(s *schema, visit func(*schema)) {
 func TestAnswersHaveEveryField(t *testing.T) {
 	t.Parallel()
 	doc := written(t)
-	for _, name := range []string{"Store", "Product", "Order", "OrderItem", "OrderCustomer", "OrderPaymentLink", "Customer", "PaymentLink", "OrderPage", "OrderPaidEvent"} {
+	for _, name := range []string{"Store", "Product", "Order", "OrderItem", "OrderCustomer", "OrderPaymentLink", "Customer",
+		"PaymentLink", "OrderPage", "OrderPaidEvent"} {
 		s := doc.Components.Schemas.get(name)
 		require.NotNil(t, s, name)
 		require.ElementsMatch(t, s.Properties.names, s.Required, name)

@@ -17,14 +17,16 @@ const goldenFolder = "../../" + goldenPath
 func TestAGoldenFileIsReadAsAnExample(t *testing.T) {
 	t.Parallel()
 	g, err := readGolden("link", []byte("POST /v1/payment-links?q=a%20b\nAuthorization: Bearer <key>\n\n{\"title\":\"Don\"}\n\n"+
-		"HTTP/1.1 201 Created\nDate: <date>\n\n{\"id\":\"<id-1>\",\"slug\":\"link\",\"url\":\"https://link.example/pay/<code-1>\",\"title\":\"link\"}\n"))
+		"HTTP/1.1 201 Created\nDate: "+
+		"<date>\n\n{\"id\":\"<id-1>\",\"slug\":\"link\",\"url\":\"https://link.example/pay/<code-1>\",\"title\":\"link\"}\n"))
 	require.NoError(t, err)
 	require.Equal(t, 201, g.status)
 	require.Equal(t, "POST", g.method)
 	require.Equal(t, "/v1/payment-links", g.path)
 	require.Equal(t, "a b", g.query.Get("q"))
 	require.JSONEq(t, `{"title":"Don"}`, string(g.sent))
-	require.JSONEq(t, `{"id":"`+exampleID+`","slug":"atelier","url":"https://atelier.example/pay/`+exampleCode+`","title":"link"}`, string(g.answer))
+	require.JSONEq(t, `{"id":"`+exampleID+`","slug":"atelier","url":"https://atelier.example/pay/`+exampleCode+`","title":"link"}`,
+		string(g.answer))
 }
 
 func TestAGoldenFileBelongsToOneOperation(t *testing.T) {

@@ -13,12 +13,15 @@ var headers = []struct {
 	everywhere        bool
 	schema            schema
 }{
-	{"X-RateLimit-Limit", "Requests that the key may make in a minute.", true, whole(limit.RequestsPerMinute, limit.RequestsPerMinute)},
+	{"X-RateLimit-Limit", "Requests that the key may make in a minute.", true, whole(limit.RequestsPerMinute,
+		limit.RequestsPerMinute)},
 	{"X-RateLimit-Remaining", "Requests that are left in this minute.", true, whole(0, limit.RequestsPerMinute)},
 	{"X-RateLimit-Reset", "Seconds until the counter restarts from zero.", true, whole(1, int64(time.Minute/time.Second))},
-	{"X-Request-Id", "The identifier of the request, as in `requestId` of an error.", true, schema{Type: types{"string"}, Format: "uuid"}},
+	{"X-Request-Id", "The identifier of the request, as in `requestId` of an error.", true, schema{Type: types{"string"},
+		Format: "uuid"}},
 	{"Retry-After", "Seconds to wait before the next request.", false, whole(1, int64(time.Minute/time.Second))},
-	{"WWW-Authenticate", "The scheme that is asked for.", false, schema{Type: types{"string"}, Words: []string{`Bearer realm="Service API"`}}},
+	{"WWW-Authenticate", "The scheme that is asked for.", false, schema{Type: types{"string"},
+		Words: []string{`Bearer realm="Service API"`}}},
 }
 
 // whole is a whole number within bounds.

@@ -16,7 +16,8 @@ func TestCodesOfAComment(t *testing.T) {
 		because string
 	}{
 		{"Lists orders.", nil, "nothing is refused"},
-		{"Gets an `order`. Refused with `order_not_found`.", []apierr.Code{apierr.OrderNotFound}, "only the sentence about refusals counts"},
+		{"Gets an `order`. Refused with `order_not_found`.", []apierr.Code{apierr.OrderNotFound},
+			"only the sentence about refusals counts"},
 		{
 			"Refused with `phone_invalid` or, when two differ, `customer_conflict`. Sends `customer.created`.",
 			[]apierr.Code{apierr.PhoneInvalid, apierr.CustomerConflict}, "conditions may stand between",

@@ -42,7 +42,8 @@ var events = []event{
 	},
 	{
 		name: hook.CustomerCreated,
-		when: "A new customer is recorded, by a first purchase or through the API. Nothing is sent for a customer who is known already.",
+		when: "A new customer is recorded, by a first purchase or through the API. Nothing is sent for a customer who is known " +
+			"already.",
 		data: &storefrontv1.Customer{}, golden: "customer-create",
 	},
 	{
@@ -56,7 +57,8 @@ var events = []event{
 	},
 	{
 		name: hook.PaymentLinkPaid,
-		when: "A payment link is paid: the order that the payment made, with its `paymentLink`. `order.paid` is sent for the same order too.",
+		when: "A payment link is paid: the order that the payment made, with its `paymentLink`. `order.paid` is sent for the same " +
+			"order too.",
 		data: &storefrontv1.Order{}, golden: "order-retrieve",
 		shown: func(data proto.Message) {
 			order := data.(*storefrontv1.Order)
@@ -216,7 +218,8 @@ func (c *completion) addDeliveryHeaders(eventTypes []string) {
 	for _, h := range []field{
 		{signature.Header, fmt.Sprintf("`t=<time>,v1=<signature>`: the time of the attempt in Unix seconds, and the HMAC-SHA256 of "+
 			"`<time>.<body>` in lower-case hex. Its key is the webhook's whole secret, `%s` included, and the body is signed byte "+
-			"for byte as it is sent. There may be several `v1`. Refuse a delivery of which none matches, compared in constant time, or whose "+
+			"for byte as it is sent. There may be several `v1`. Refuse a delivery of which none matches, compared in constant time, "+
+			"or whose "+
 			"time is more than %d minutes from yours.", signature.SecretPrefix, int(signature.Tolerance.Minutes())),
 			text("", `^t=\d+(,v1=[0-9a-f]{64})+$`)},
 		{signature.EventIDHeader, "The id of the event, the same at every attempt: the idempotency key.", text("uuid", "")},

@@ -24,7 +24,8 @@ type Bound struct {
 var unbounded = Bound{Min: math.MinInt64, Max: math.MaxInt64}
 
 // bounds are all declared bounds, read once.
-var bounds = declaredBounds(storefrontv1.File_storefront_v1_product_proto.Package(), adminv1.File_storefront_admin_v1_product_proto.Package())
+var bounds = declaredBounds(storefrontv1.File_storefront_v1_product_proto.Package(),
+	adminv1.File_storefront_admin_v1_product_proto.Package())
 
 // BoundOf returns the Bound that a field declares; one without is not limited.
 func BoundOf(fd protoreflect.FieldDescriptor) Bound {

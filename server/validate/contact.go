@@ -22,7 +22,8 @@ func (p *Problems) URL(field string, value *string) *string {
 		return text
 	}
 	u, err := url.Parse(*text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || strings.ContainsFunc(*text, unicode.IsSpace) {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || strings.ContainsFunc(*text,
+		unicode.IsSpace) {
 		p.Invalid(field, "must be an http or https address")
 	}
 	return text
@@ -79,7 +80,8 @@ func dottedDomain(domain string) bool {
 // code as one of the store's country.
 func (p *Problems) Phone(field, value, country string) *string {
 	number, err := phonenumbers.Parse(strings.TrimSpace(value), country)
-	if err != nil || number.GetExtension() != "" || strings.ContainsFunc(value, unicode.IsControl) || !phonenumbers.IsPossibleNumber(number) {
+	if err != nil || number.GetExtension() != "" || strings.ContainsFunc(value, unicode.IsControl) ||
+		!phonenumbers.IsPossibleNumber(number) {
 		p.Add(apierr.PhoneInvalid, field, "must be a possible number, in international form such as +237670000001")
 		return nil
 	}

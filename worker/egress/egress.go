@@ -183,7 +183,8 @@ func beginning(answer *http.Response, release context.CancelFunc) string {
 
 // send makes the request and returns the response with its body unread. release closes the
 // connection unless the body was read to its end; the caller must call it if err is nil.
-func (c *Client) send(ctx context.Context, target string, header http.Header, body []byte, deadline time.Time) (*http.Response, context.CancelFunc, error) {
+func (c *Client) send(ctx context.Context, target string, header http.Header, body []byte, deadline time.Time) (*http.Response,
+	context.CancelFunc, error) {
 	u, refusal := c.policy.parse(target)
 	if refusal != nil {
 		return nil, nil, refusal

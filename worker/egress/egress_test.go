@@ -39,7 +39,8 @@ func TestPostSendsTheCallersHeadersAndNothingElse(t *testing.T) {
 		{"a delivery", headers(), `{"id":1}`, []string{
 			"Content-Length: 8", "Content-Type: application/json", "Host: shop.example.com:" + port,
 			"Service-Signature: t=1,v1=whsec_canary", "User-Agent: Service-Webhooks/1.0"}},
-		{"no body", http.Header{"User-Agent": {"x"}}, "", []string{"Content-Length: 0", "Host: shop.example.com:" + port, "User-Agent: x"}},
+		{"no body", http.Header{"User-Agent": {"x"}}, "", []string{"Content-Length: 0", "Host: shop.example.com:" + port,
+			"User-Agent: x"}},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			result := client.Post(t.Context(), r.at("Shop.Example.com."), row.header, []byte(row.body))
@@ -88,7 +89,8 @@ func TestPostGivesUpAConnectionWhoseBodyGoesOn(t *testing.T) {
 		answer string
 	}{
 		{"more than 4 KiB are announced", "HTTP/1.1 200 OK\r\nContent-Length: 4097\r\n\r\n" + strings.Repeat("x", 4097)},
-		{"more than 4 KiB come", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2000\r\n" + strings.Repeat("x", 0x2000) + "\r\n0\r\n\r\n"},
+		{"more than 4 KiB come", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2000\r\n" + strings.Repeat("x", 0x2000) +
+			"\r\n0\r\n\r\n"},
 		{"a body that stops half-way", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no"},
 		{"a body that never starts", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"},
 		{"a body without an end", "HTTP/1.0 200 OK\r\n\r\nok"},
@@ -212,7 +214,8 @@ func TestPostKeepsTheBeginningOfAFailuresBody(t *testing.T) {
 		{"a sentence", "HTTP/1.1 500 x\r\nContent-Length: 11\r\n\r\nno database", "no database"},
 		{"nothing", "HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n", ""},
 		{"a success", "HTTP/1.1 200 x\r\nContent-Length: 2\r\n\r\nok", ""},
-		{"a long page", "HTTP/1.1 404 x\r\nContent-Length: 9000\r\n\r\n" + strings.Repeat("x", 9000), strings.Repeat("x", MaxAnswerBytes)},
+		{"a long page", "HTTP/1.1 404 x\r\nContent-Length: 9000\r\n\r\n" + strings.Repeat("x", 9000),
+			strings.Repeat("x", MaxAnswerBytes)},
 		{"a body that stops", "HTTP/1.1 500 x\r\nContent-Length: 9000\r\n\r\nhalf", "half"},
 		{"bytes that are no text", "HTTP/1.1 400 x\r\nContent-Length: 12\r\n\r\n a\x00\x1b[2J\xffb\r\n\t", "a[2J\uFFFDb"},
 		{"another protocol", "HTTP/1.1 101 x\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nhello", ""},

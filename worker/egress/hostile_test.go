@@ -57,15 +57,23 @@ var hostile = []struct {
 	want   string
 }{
 	{"TLS that stalls", true, false, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }, ProblemTimeout},
-	{"TLS that drips", true, false, func(conn net.Conn) { drip(conn, "\x16\x03\x03\x40\x00\x02\x00\x3f\xfc"+strings.Repeat("\x00", 8000)) }, ProblemTimeout},
+	{"TLS that drips", true, false, func(conn net.Conn) {
+		drip(conn, "\x16\x03\x03\x40\x00\x02\x00\x3f\xfc"+strings.Repeat("\x00",
+			8000))
+	}, ProblemTimeout},
 	{"a request that is read byte by byte", false, true, sip, ProblemTimeout},
 	{"silence", false, false, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }, ProblemTimeout},
 	{"a slow drip of headers", false, false, func(conn net.Conn) {
 		_, _ = readRequest(conn)
 		drip(conn, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: y\r\n", 10000))
 	}, ProblemTimeout},
-	{"a slow drip of informational answers", false, false, func(conn net.Conn) { _, _ = readRequest(conn); drip(conn, "HTTP/1.1 103 Early Hints\r\n\r\n") }, ProblemTimeout},
-	{"1 MB of headers", false, false, respond("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 997)+"\r\n", 1000) + "\r\n"), ProblemHeaders},
+	{"a slow drip of informational answers", false, false, func(conn net.Conn) {
+		_, _ = readRequest(conn)
+		drip(conn,
+			"HTTP/1.1 103 Early Hints\r\n\r\n")
+	}, ProblemTimeout},
+	{"1 MB of headers", false, false, respond("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 997)+"\r\n", 1000) +
+		"\r\n"), ProblemHeaders},
 	{"one header without an end", false, false, func(conn net.Conn) {
 		_, _ = readRequest(conn)
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nX: ")
@@ -103,7 +111,8 @@ var hostile = []struct {
 		_, _ = readRequest(conn)
 		flood(conn, strings.Repeat("\x00\x00\x00\x04\x00\x00\x00\x00\x00", 500))
 	}, ProblemHeaders},
-	{"a redirect to itself", false, false, replies("HTTP/1.1 307 Temporary Redirect\r\nLocation: /webhooks\r\nContent-Length: 0\r\n\r\n"), "redirect 307"},
+	{"a redirect to itself", false, false,
+		replies("HTTP/1.1 307 Temporary Redirect\r\nLocation: /webhooks\r\nContent-Length: 0\r\n\r\n"), "redirect 307"},
 }
 
 // sip reads byte by byte until the connection is closed on this side.

@@ -67,16 +67,24 @@ func TestProblems(t *testing.T) {
 		{reason: "the first success", target: secure(respond("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")), status: 200},
 		{reason: "the last success, without a reason phrase", target: secure(respond("HTTP/1.1 299 \r\n\r\n")), status: 299},
 		{reason: "HTTP/1.0 is enough", target: secure(respond("HTTP/1.0 200 OK\r\n\r\nok")), status: 200},
-		{reason: "an answer after an informational one", target: secure(respond("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + noContent)), status: 204},
-		{reason: "a redirect", target: secure(respond("HTTP/1.1 302 Found\r\nLocation: https://127.0.0.1:1/\r\n\r\n")), status: 302, want: "redirect 302"},
-		{reason: "a redirect that keeps the method", target: secure(respond("HTTP/1.1 308 Permanent Redirect\r\nLocation: /\r\n\r\n")), status: 308, want: "redirect 308"},
+		{reason: "an answer after an informational one", target: secure(respond("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" +
+			noContent)), status: 204},
+		{reason: "a redirect", target: secure(respond("HTTP/1.1 302 Found\r\nLocation: https://127.0.0.1:1/\r\n\r\n")), status: 302,
+			want: "redirect 302"},
+		{reason: "a redirect that keeps the method", target: secure(respond("HTTP/1.1 308 Permanent Redirect\r\nLocation: /\r\n\r\n")),
+			status: 308, want: "redirect 308"},
 		{reason: "the receiver's refusal", target: secure(respond("HTTP/1.1 410 Gone\r\n\r\n")), status: 410, want: "status 410"},
-		{reason: "the receiver's failure", target: secure(respond("HTTP/1.1 500 whsec_canary\r\n\r\nwhsec_canary")), status: 500, want: "status 500"},
-		{reason: "another protocol", target: secure(respond("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")), status: 101, want: "status 101"},
+		{reason: "the receiver's failure", target: secure(respond("HTTP/1.1 500 whsec_canary\r\n\r\nwhsec_canary")), status: 500,
+			want: "status 500"},
+		{reason: "another protocol",
+			target: secure(respond("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")), status: 101,
+			want: "status 101"},
 		{reason: "nobody listens", target: gone, want: "connection refused"},
-		{reason: "a reset after the request", target: secure(func(conn net.Conn) { _, _ = readRequest(conn); reset(conn) }), want: "connection reset"},
+		{reason: "a reset after the request", target: secure(func(conn net.Conn) { _, _ = readRequest(conn); reset(conn) }),
+			want: "connection reset"},
 		{reason: "a close after the request", target: secure(respond("")), want: "connection closed without an answer"},
-		{reason: "a close within the headers", target: secure(respond("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n")), want: "connection closed without an answer"},
+		{reason: "a close within the headers", target: secure(respond("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n")),
+			want: "connection closed without an answer"},
 		{reason: "silence", target: secure(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }),
 			change: func(o *Options) { o.Timeout = 200 * time.Millisecond }, want: "timeout"},
 		{reason: "no TLS", target: func(t testing.TB) string {
@@ -110,12 +118,15 @@ func TestProblems(t *testing.T) {
 			want: "certificate not valid: expired or not yet valid"},
 		{reason: "a certificate of another host", with: presents(func(c *x509.Certificate) { c.IPAddresses = nil }),
 			want: "certificate not valid: other host name"},
-		{reason: "a certificate for something else", with: presents(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection} }),
+		{reason: "a certificate for something else",
+			with: presents(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection} }),
 			want: "certificate not valid"},
-		{reason: "1 MB of headers", target: secure(respond("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 997)+"\r\n", 1000) + "\r\n")), want: "response headers too large"},
+		{reason: "1 MB of headers", target: secure(respond("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 997)+"\r\n",
+			1000) + "\r\n")), want: "response headers too large"},
 		{reason: "something else than HTTP", target: secure(respond("SSH-2.0-OpenSSH_9.9\r\n")), want: "answer is not HTTP"},
 		{reason: "a frame of HTTP/2", target: secure(respond("\x00\x00\x00\x04\x00\x00\x00\x00\x00\r\n")), want: "answer is not HTTP"},
-		{reason: "two lengths", target: secure(respond("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")), want: "answer is not HTTP"},
+		{reason: "two lengths", target: secure(respond("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")),
+			want: "answer is not HTTP"},
 		{reason: "a name that nobody has", target: always("https://shop.example.com/"),
 			change: func(o *Options) {
 				o.Resolver = &answers{err: &net.DNSError{Err: "no such host", Name: "shop.example.com", IsNotFound: true}}
@@ -132,7 +143,8 @@ func TestProblems(t *testing.T) {
 		{reason: "a URL that the rules no longer allow", target: always("http://127.0.0.1/"), want: "URL not allowed"},
 		{reason: "a proxy that refuses", with: func(t testing.TB) (string, func(*Options)) {
 			proxy := listen(t, respond("HTTP/1.1 403 whsec_canary\r\n\r\n"))
-			return "https://shop.example.com/", func(o *Options) { o.Proxy = must(url.Parse("http://user:whsec_canary@" + proxy.Addr().String())) }
+			return "https://shop.example.com/",
+				func(o *Options) { o.Proxy = must(url.Parse("http://user:whsec_canary@" + proxy.Addr().String())) }
 		}, want: "proxy refused"},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
@@ -180,7 +192,8 @@ func TestProblemOf(t *testing.T) {
 		{"an alert of TLS", tls.AlertError(40), "TLS handshake failed"},
 		{"a refused address inside the dialler's error", &net.OpError{Op: "dial", Err: errAddressRefused}, "address refused"},
 		{"a timeout beside what it made fail", errors.Join(context.DeadlineExceeded, io.EOF), "timeout"},
-		{"a connection that was closed while it was kept", errors.New("http: server closed idle connection"), "connection closed without an answer"},
+		{"a connection that was closed while it was kept", errors.New("http: server closed idle connection"),
+			"connection closed without an answer"},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			require.Equal(t, row.want, problemOf(fmt.Errorf("post: %w", row.err)))

@@ -224,5 +224,6 @@ const noContent = "HTTP/1.1 204 No Content\r\n\r\n"
 
 // headers are those of a delivery.
 func headers() http.Header {
-	return http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Service-Webhooks/1.0"}, "Service-Signature": {"t=1,v1=whsec_canary"}}
+	return http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Service-Webhooks/1.0"},
+		"Service-Signature": {"t=1,v1=whsec_canary"}}
 }

@@ -275,7 +275,8 @@ func FuzzCheckURL(f *testing.F) {
 			require.Contains(t, used.Hostname(), ".")
 			return
 		}
-		require.True(t, addr.IsGlobalUnicast() && !addr.IsPrivate() && !addr.Is4In6() && addr.Zone() == "", "%s leads to %s", text, addr)
+		require.True(t, addr.IsGlobalUnicast() && !addr.IsPrivate() && !addr.Is4In6() && addr.Zone() == "", "%s leads to %s", text,
+			addr)
 		require.NoError(t, guardian.SafeAddr(addr), "the other table agrees")
 	})
 }

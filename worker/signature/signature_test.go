@@ -63,14 +63,16 @@ func TestVerify(t *testing.T) {
 		{"another secret", signed, body, signature.NewSecret(), noon, signature.ErrMismatch},
 		{"the secret without its prefix", signed, body, secret[len(signature.SecretPrefix):], noon, signature.ErrMismatch},
 		{"a time that was not signed", strings.Replace(signed, "t=1", "t=2", 1), body, secret, noon, signature.ErrMismatch},
-		{"an old time and a wrong signature: the signature is what is wrong", "t=1," + other, body, secret, noon, signature.ErrMismatch},
+		{"an old time and a wrong signature: the signature is what is wrong", "t=1," + other, body, secret, noon,
+			signature.ErrMismatch},
 		{"several signatures, the last one right", seconds + "," + other + "," + sum, body, secret, noon, nil},
 		{"several signatures, the first one right", signed + "," + other, body, secret, noon, nil},
 		{"several signatures, none right", seconds + "," + other + "," + other, body, secret, noon, signature.ErrMismatch},
 		{"signatures of another scheme beside ours", seconds + ",v0=abc," + sum + ",v2=def", body, secret, noon, nil},
 		{"the order of the parts is free", sum + "," + seconds, body, secret, noon, nil},
 		{"another scheme alone", seconds + ",v0=" + sum[3:], body, secret, noon, signature.ErrNoSignature},
-		{"upper-case hex is not what was agreed", seconds + ",v1=" + strings.ToUpper(sum[3:]), body, secret, noon, signature.ErrMismatch},
+		{"upper-case hex is not what was agreed", seconds + ",v1=" + strings.ToUpper(sum[3:]), body, secret, noon,
+			signature.ErrMismatch},
 		{"a signature cut short", signed[:len(signed)-1], body, secret, noon, signature.ErrMismatch},
 		{"no header", "", body, secret, noon, signature.ErrNoSignature},
 		{"no time", sum, body, secret, noon, signature.ErrNoSignature},
@@ -81,7 +83,8 @@ func TestVerify(t *testing.T) {
 		{"a padded time", "t=0" + seconds[2:] + "," + sum, body, secret, noon, signature.ErrNoSignature},
 		{"a time with a sign", "t=+" + seconds[2:] + "," + sum, body, secret, noon, signature.ErrNoSignature},
 		{"white space", seconds + ", " + sum, body, secret, noon, signature.ErrNoSignature},
-		{"a header too long to read", signed + "," + strings.Repeat("x", signature.MaxHeaderBytes), body, secret, noon, signature.ErrNoSignature},
+		{"a header too long to read", signed + "," + strings.Repeat("x", signature.MaxHeaderBytes), body, secret, noon,
+			signature.ErrNoSignature},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			err := signature.Verify(row.header, row.body, row.secret, row.now, signature.Tolerance)

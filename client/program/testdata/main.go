@@ -60,7 +60,8 @@ func run(ctx context.Context) error {
 	fmt.Println(products, "products on", requests.n, "pages")
 
 	title := published.GetTitle() + " (2)"
-	updated, err := shop.Products.Update(ctx, published.GetId(), client.ProductChange{Title: client.Set(title), Status: client.Set(client.ProductArchived)})
+	updated, err := shop.Products.Update(ctx, published.GetId(), client.ProductChange{Title: client.Set(title),
+		Status: client.Set(client.ProductArchived)})
 	if err != nil {
 		return err
 	}

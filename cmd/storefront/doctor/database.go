@@ -30,7 +30,8 @@ func Open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	const check = "database"
 	if path, embedded := strings.CutPrefix(c.URL, "sqlite:"); embedded {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fail(check, "name the file with --database-url, or make it with `storefront migrate up`", "there is no database %s", path)
+			return nil, fail(check, "name the file with --database-url, or make it with `storefront migrate up`",
+				"there is no database %s", path)
 		}
 	}
 	s, err := db.Open(ctx, c)
@@ -38,7 +39,8 @@ func Open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	case errors.Is(err, db.ErrURL):
 		return nil, fail(check, "set STOREFRONT_DATABASE_URL to sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME", "%v", err)
 	case errors.Is(err, db.ErrPooler):
-		return nil, fail(check, "name PostgreSQL's own address in STOREFRONT_DATABASE_URL, or set pool_mode = session for this database in pgbouncer.ini", "%v", err)
+		return nil, fail(check, "name PostgreSQL's own address in STOREFRONT_DATABASE_URL, or set pool_mode = session for this "+
+			"database in pgbouncer.ini", "%v", err)
 	case err != nil && strings.HasPrefix(c.URL, "sqlite:"):
 		return nil, fail(check, "make the file readable and writable for this user, or restore a backup if it is damaged", "%v", err)
 	case err != nil:
@@ -93,12 +95,14 @@ func versionFinding(major int) Finding {
 func writable(ctx context.Context, s *db.DB) Finding {
 	const check = "writable"
 	var standby, reads bool
-	err := s.Reader().QueryRowContext(ctx, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean").Scan(&standby, &reads)
+	err := s.Reader().QueryRowContext(ctx, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean").Scan(
+		&standby, &reads)
 	switch {
 	case err != nil:
 		return broken(check, err)
 	case standby:
-		return fail(check, "name the primary in STOREFRONT_DATABASE_URL, or all servers with commas between them, of which the primary is taken",
+		return fail(check, "name the primary in STOREFRONT_DATABASE_URL, or all servers with commas between them, of which the "+
+			"primary is taken",
 			"the server is a standby: a service here can store nothing")
 	case reads:
 		return fail(check, "set default_transaction_read_only to off for the database and its user",
@@ -123,10 +127,12 @@ func Hosts(hosts []db.Host) []Finding {
 	case len(hosts) == 0:
 		return nil
 	case len(primaries) > 1:
-		return []Finding{fail(check, "stop all but the one that was promoted last, and make them its standbys: what is written to them is lost",
+		return []Finding{fail(check, "stop all but the one that was promoted last, and make them its standbys: what is written to "+
+			"them is lost",
 			"%s are primaries, each with data of its own", strings.Join(primaries, " and "))}
 	case len(primaries) == 0:
-		return []Finding{fail(check, "start the primary, or promote a standby", "none of %s is known to be a primary", plural(len(hosts), "host"))}
+		return []Finding{fail(check, "start the primary, or promote a standby", "none of %s is known to be a primary",
+			plural(len(hosts), "host"))}
 	case len(silent) > 0:
 		return []Finding{warn(check, "start the standby, or take it out of STOREFRONT_DATABASE_URL: the service cannot move there",
 			"%s does not answer", strings.Join(silent, ", "))}
@@ -137,7 +143,8 @@ func Hosts(hosts []db.Host) []Finding {
 func extensionsOf(ctx context.Context, s *db.DB) Finding {
 	const check = "extensions"
 	available := map[string]bool{} // and whether created
-	for row := range db.Rows(ctx, s.Reader(), "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE name IN ($1, $2)",
+	for row := range db.Rows(ctx, s.Reader(), "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE "+
+		"name IN ($1, $2)",
 		extensions[0], extensions[1]) {
 		var name string
 		var created bool
@@ -162,11 +169,13 @@ func extensionsFinding(available map[string]bool) Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return fail(check, "install PostgreSQL's contrib modules on its server (the package postgresql-contrib, where it is one of its own)",
+		return fail(check, "install PostgreSQL's contrib modules on its server (the package postgresql-contrib, where it is one of "+
+			"its own)",
 			"the server has no %s", strings.Join(missing, ", "))
 	}
 	if len(create) > 0 {
-		return warn(check, "run `storefront migrate up`, or as an administrator: "+strings.Join(create, " "), "not created in this database yet")
+		return warn(check, "run `storefront migrate up`, or as an administrator: "+strings.Join(create, " "),
+			"not created in this database yet")
 	}
 	return ok(check, "%s", strings.Join(extensions, ", "))
 }
@@ -174,7 +183,8 @@ func extensionsFinding(available map[string]bool) Finding {
 func schema(ctx context.Context, s *db.DB) Finding {
 	const check = "schema"
 	if _, err := s.Current(ctx); errors.Is(err, db.ErrSearchPath) {
-		return fail(check, "set the search_path of the database's user to the tables' schema: ALTER ROLE … SET search_path = …; then restart", "%v", err)
+		return fail(check, "set the search_path of the database's user to the tables' schema: ALTER ROLE … SET search_path = …; "+
+			"then restart", "%v", err)
 	}
 	steps, err := s.Migrations(ctx)
 	if err != nil {
@@ -187,7 +197,8 @@ func schema(ctx context.Context, s *db.DB) Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return fail(check, "run `storefront migrate up`", "%s of %d not applied: %s", plural(len(missing), "migration"), len(steps), strings.Join(missing, ", "))
+		return fail(check, "run `storefront migrate up`", "%s of %d not applied: %s", plural(len(missing), "migration"), len(steps),
+			strings.Join(missing, ", "))
 	}
 	return ok(check, "current")
 }

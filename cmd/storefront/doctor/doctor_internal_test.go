@@ -42,11 +42,13 @@ func TestVersionOfPostgres(t *testing.T) {
 func TestExtensions(t *testing.T) {
 	t.Parallel()
 	requireFinding(t, extensionsFinding(map[string]bool{"btree_gin": true}), Fail, "has no pg_trgm$", "postgresql-contrib")
-	requireFinding(t, extensionsFinding(map[string]bool{"btree_gin": true, "pg_trgm": false}), Warn, "not created", "CREATE EXTENSION pg_trgm;$")
+	requireFinding(t, extensionsFinding(map[string]bool{"btree_gin": true, "pg_trgm": false}), Warn, "not created",
+		"CREATE EXTENSION pg_trgm;$")
 	requireFinding(t, extensionsFinding(map[string]bool{"btree_gin": true, "pg_trgm": true}), OK, "btree_gin, pg_trgm", "")
 
 	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
-	requireFinding(t, extensionsOf(t.Context(), s), Warn, "not created", "migrate up.*CREATE EXTENSION btree_gin; CREATE EXTENSION pg_trgm;")
+	requireFinding(t, extensionsOf(t.Context(), s), Warn, "not created",
+		"migrate up.*CREATE EXTENSION btree_gin; CREATE EXTENSION pg_trgm;")
 	requireFinding(t, schema(t.Context(), s), Fail, "not applied: init, ", "migrate up")
 	s = dbtest.New(t, dbtest.Postgres, db.Config{})
 	requireFinding(t, extensionsOf(t.Context(), s), OK, "", "")
@@ -68,7 +70,8 @@ func TestTwoHosts(t *testing.T) {
 	second := dbtest.Standby(t, first)
 	expect := func(status Status, message, remedy string) {
 		t.Helper()
-		found := Hosts(db.Hosts(t.Context(), fmt.Sprintf("postgres://postgres@/postgres?host=127.0.0.1,127.0.0.1&port=%d,%d&sslmode=disable", first.Port(), second.Port())))
+		found := Hosts(db.Hosts(t.Context(),
+			fmt.Sprintf("postgres://postgres@/postgres?host=127.0.0.1,127.0.0.1&port=%d,%d&sslmode=disable", first.Port(), second.Port())))
 		require.Len(t, found, 1)
 		requireFinding(t, found[0], status, message, remedy)
 	}
@@ -104,7 +107,8 @@ func TestASearchPathThatMissesTheTables(t *testing.T) {
 	owner, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, owner.Close()) }()
-	_, err = owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', current_database()); END $$")
+	_, err = owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', " +
+		"current_database()); END $$")
 	require.NoError(t, err)
 	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 	require.NoError(t, err)
@@ -155,7 +159,8 @@ func TestOpenTransactions(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec("SELECT 1")
 	require.NoError(t, err)
-	requireFinding(t, Transactions(t.Context(), s, 0), Warn, `process \d+ \("storefront", idle in transaction\)`, `SELECT pg_terminate_backend\(\d+\);`)
+	requireFinding(t, Transactions(t.Context(), s, 0), Warn, `process \d+ \("storefront", idle in transaction\)`,
+		`SELECT pg_terminate_backend\(\d+\);`)
 	require.NoError(t, tx.Rollback())
 	requireFinding(t, Transactions(t.Context(), s, 0), OK, "", "")
 }
@@ -244,9 +249,11 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 		moved := register(keys[0], 1)
 		_, err = s.Writer().Exec("UPDATE webhooks SET secret_key = $1 WHERE id = $2", keys[1].ID(), moved)
 		require.NoError(t, err)
-		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), Fail, "^1 secret that the right key does not open.*"+moved.String(), "webhook rotate")
+		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), Fail, "^1 secret that the right key does not open.*"+
+			moved.String(), "webhook rotate")
 		register(keys[2], 2)
-		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), Fail, "of 1004 secrets, .*: "+keys[2].ID()+` \(2\)$`, "STOREFRONT_OLD_SECRET_KEYS")
+		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), Fail, "of 1004 secrets, .*: "+keys[2].ID()+` \(2\)$`,
+			"STOREFRONT_OLD_SECRET_KEYS")
 	})
 }
 
@@ -254,11 +261,14 @@ func TestCountsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		rules := shop.New(s, shop.Options{})
-		made, err := rules.CreateStore(t.Context(), tenant.Actor{}, &adminv1.CreateStoreRequest{Name: "S", Slug: "shop", Currency: "XAF", Country: "CM"})
+		made, err := rules.CreateStore(t.Context(), tenant.Actor{}, &adminv1.CreateStoreRequest{Name: "S", Slug: "shop",
+			Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
 		requireFinding(t, Counts(t.Context(), s), OK, "^of 1 store compared", "")
-		_, err = s.Writer().Exec("INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total) VALUES ($1, 'orders', 1, 20000, 'PAID', '', 7)", made.GetId())
+		_, err = s.Writer().Exec("INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total) VALUES ($1, "+
+			"'orders', 1, 20000, 'PAID', '', 7)", made.GetId())
 		require.NoError(t, err)
-		requireFinding(t, Counts(t.Context(), s), Fail, "^1 wrong count of orders in the store shop", "`storefront migrate recount --store shop`")
+		requireFinding(t, Counts(t.Context(), s), Fail, "^1 wrong count of orders in the store shop",
+			"`storefront migrate recount --store shop`")
 	})
 }

@@ -35,7 +35,8 @@ func mode(check, path string) Finding {
 		return fail(check, "make the file readable for this user", "%v", err)
 	}
 	if open := info.Mode().Perm() & 0o077; open != 0 && runtime.GOOS != "windows" {
-		return warn(check, "chmod 600 "+quoted(path), "%s has mode %#o: other users of this machine can use it", path, info.Mode().Perm())
+		return warn(check, "chmod 600 "+quoted(path), "%s has mode %#o: other users of this machine can use it", path,
+			info.Mode().Perm())
 	}
 	return ok(check, "%s", path)
 }
@@ -66,7 +67,8 @@ func space(path string, free func(folder string) (uint64, error)) Finding {
 	case left < tightBytes:
 		return fail(check, remedy, "%d MiB left in %s: writes will fail soon", left>>20, folder)
 	case left < max(lowBytes, uint64(info.Size())):
-		return warn(check, remedy, "%d MiB left in %s, for a database of %d MiB: a backup may not fit", left>>20, folder, info.Size()>>20)
+		return warn(check, remedy, "%d MiB left in %s, for a database of %d MiB: a backup may not fit", left>>20, folder,
+			info.Size()>>20)
 	}
 	return ok(check, "%d MiB left in %s", left>>20, folder)
 }

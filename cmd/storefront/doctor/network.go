@@ -48,7 +48,8 @@ func Addr(ctx context.Context, addr string) Finding {
 			Code       string    `json:"code"`
 			RequestID  uuid.UUID `json:"requestId"`
 		}
-		return json.Unmarshal(body, &refused) == nil && refused.StatusCode == status && refused.Code != "" && refused.RequestID != uuid.Nil
+		return json.Unmarshal(body, &refused) == nil && refused.StatusCode == status && refused.Code != "" &&
+			refused.RequestID != uuid.Nil
 	})
 }
 
@@ -77,7 +78,8 @@ func address(ctx context.Context, check, addr, path string, ours func(status int
 	if err == nil && ours(status, body) {
 		return ok(check, "%s is taken by a server that runs and answers", addr)
 	}
-	return fail(check, "stop what holds it, or choose another with --"+check, "%s is taken by something that does not answer as a server of this service", addr)
+	return fail(check, "stop what holds it, or choose another with --"+check,
+		"%s is taken by something that does not answer as a server of this service", addr)
 }
 
 // reachable is an address to connect to what listens on one.
@@ -122,7 +124,8 @@ func Outbound(ctx context.Context, target string, proxy *url.URL) Finding {
 		return ok(check, "skipped")
 	}
 	if target == "" {
-		return warn(check, "name an address that must be reachable with --check-url https://…"+skip, "not checked: no address is set to connect to")
+		return warn(check, "name an address that must be reachable with --check-url https://…"+skip,
+			"not checked: no address is set to connect to")
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -159,7 +162,8 @@ func unreached(err error) (message, remedy string) {
 	case errors.As(err, &name):
 		return "the name cannot be looked up", "is this machine offline? Correct its DNS servers, or --check-url"
 	case errors.As(err, &untrusted), errors.As(err, &noRoots):
-		return "its certificate is not trusted", "install the system's authorities (the package ca-certificates), or name a file of them in SSL_CERT_FILE"
+		return "its certificate is not trusted", "install the system's authorities (the package ca-certificates), or name a file of " +
+			"them in SSL_CERT_FILE"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer within " + patience.String(), "let the firewall pass connections out to port 443, or set --egress-proxy"
 	}

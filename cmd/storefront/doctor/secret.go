@@ -31,7 +31,8 @@ type SecretKeys struct {
 func Secrets(ctx context.Context, s *db.DB, keys SecretKeys) Finding {
 	const check = "secret-key"
 	if keys.Err != nil {
-		return fail(check, "set STOREFRONT_SECRET_KEY to the key that the webhooks were created under, as `storefront secret generate` printed it", "%v", keys.Err)
+		return fail(check, "set STOREFRONT_SECRET_KEY to the key that the webhooks were created under, as `storefront secret "+
+			"generate` printed it", "%v", keys.Err)
 	}
 	if s == nil {
 		return ok(check, "not tried: the database has to be reached, and its schema to be current")
@@ -55,11 +56,13 @@ func Secrets(ctx context.Context, s *db.DB, keys SecretKeys) Finding {
 	case err != nil:
 		return broken(check, err)
 	case len(missing) > 0:
-		return fail(check, "set STOREFRONT_SECRET_KEY to the key that they were created under, or add that key to STOREFRONT_OLD_SECRET_KEYS",
+		return fail(check, "set STOREFRONT_SECRET_KEY to the key that they were created under, or add that key to "+
+			"STOREFRONT_OLD_SECRET_KEYS",
 			"of %s, some are sealed under keys that are not given: %s", plural(total, "secret"), idsOf(missing))
 	case len(tampered) > 0:
 		return fail(check, "make new ones with `storefront webhook rotate ID`, and tell the owners",
-			"%s that the right key does not open: they were changed or moved in the database: %s", plural(len(tampered), "secret"), some(tampered))
+			"%s that the right key does not open: they were changed or moved in the database: %s", plural(len(tampered), "secret"),
+			some(tampered))
 	case keys.Ring == nil && keys.Made:
 		return ok(check, "none yet: one is made with the first webhook")
 	case keys.Ring == nil:
@@ -79,9 +82,11 @@ func eachSecret(ctx context.Context, s *db.DB, visit func(webhook uuid.UUID, sea
 }
 
 // secretsAfter visits a page behind an id, and returns its last id and how many there were.
-func secretsAfter(ctx context.Context, s *db.DB, last uuid.UUID, visit func(webhook uuid.UUID, sealed []byte, key string)) (uuid.UUID, int, error) {
+func secretsAfter(ctx context.Context, s *db.DB, last uuid.UUID, visit func(webhook uuid.UUID, sealed []byte, key string)) (
+	uuid.UUID, int, error) {
 	n := 0
-	for row := range db.Rows(ctx, s.Reader(), "SELECT id, secret, secret_key FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2", last, page) {
+	for row := range db.Rows(ctx, s.Reader(), "SELECT id, secret, secret_key FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2", last,
+		page) {
 		var sealed []byte
 		var key string
 		if err := row.Scan(&last, &sealed, &key); err != nil {

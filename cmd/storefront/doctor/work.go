@@ -49,7 +49,8 @@ func Outbox(ctx context.Context, s *db.DB, used bool) Finding {
 		case used:
 			return fail(check, remedy, format+": no worker takes them", args...)
 		}
-		return warn(check, "start `storefront worker` when the rest is well", format+": nothing runs on this database, and a worker will take them", args...)
+		return warn(check, "start `storefront worker` when the rest is well",
+			format+": nothing runs on this database, and a worker will take them", args...)
 	}
 	var waiting int
 	if err := s.Reader().QueryRowContext(ctx, "SELECT count(*) FROM outbox").Scan(&waiting); err != nil {
@@ -84,7 +85,8 @@ func Sweeps(ctx context.Context, s *db.DB) Finding {
 	const check = "sweeps"
 	switch err := queue.CheckHeld(ctx, s); {
 	case errors.Is(err, queue.ErrHeld):
-		return warn(check, "see that this machine's clock is right, and let NTP keep it so; on the first day, and after one without a worker, there is nothing else to do",
+		return warn(check, "see that this machine's clock is right, and let NTP keep it so; on the first day, and after one without "+
+			"a worker, there is nothing else to do",
 			"%v", err)
 	case err != nil:
 		return broken(check, err)

@@ -43,7 +43,8 @@ func Lines(objects ...Fields) *bytes.Reader {
 func OneProduct() Fields {
 	id := uuid.NewString()
 	return Fields{
-		"id": id, "title": "Guide", "slug": "guide-" + id[:8], "type": "FILE", "status": "PUBLISHED", "summary": "s", "description": "d",
+		"id": id, "title": "Guide", "slug": "guide-" + id[:8], "type": "FILE", "status": "PUBLISHED", "summary": "s",
+		"description": "d",
 		"priceAmount": 500, "compareAtAmount": 900, "currency": "XAF", "url": "https://old.example/guide", "coverUrl": nil,
 		"publishedAt": "2025-01-02T00:00:00.000Z", "createdAt": "2025-01-01T00:00:00.000Z", "updatedAt": "2025-01-03T00:00:00.000Z",
 	}
